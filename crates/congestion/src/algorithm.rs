@@ -1,0 +1,66 @@
+//! The list of algorithms: an enum on the hot path, with one boxed variant for what users bring.
+
+use incastle_units::{Bytes, Rate, Time};
+
+use crate::{
+    AckSample, CongestionEvent, Context, ControlState, Controller, NewReno, Reaction, Window,
+};
+
+/// Any controller. Calls are dispatched by a match, without a virtual call for ours.
+pub enum Algorithm {
+    /// Reno's and NewReno's window rule.
+    NewReno(NewReno),
+    /// A controller from outside this crate.
+    Custom(Box<dyn Controller>),
+}
+
+macro_rules! dispatch {
+    ($self:ident, $controller:ident => $call:expr) => {
+        match $self {
+            Self::NewReno($controller) => $call,
+            Self::Custom($controller) => $call,
+        }
+    };
+}
+
+impl Controller for Algorithm {
+    #[inline]
+    fn on_sent(&mut self, cx: &mut Context<'_>, size: Bytes) {
+        dispatch!(self, c => c.on_sent(cx, size));
+    }
+
+    #[inline]
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample) {
+        dispatch!(self, c => c.on_ack(cx, ack));
+    }
+
+    #[inline]
+    fn on_congestion(&mut self, cx: &mut Context<'_>, event: CongestionEvent) -> Reaction {
+        dispatch!(self, c => c.on_congestion(cx, event))
+    }
+
+    #[inline]
+    fn on_timer(&mut self, cx: &mut Context<'_>) {
+        dispatch!(self, c => c.on_timer(cx));
+    }
+
+    #[inline]
+    fn next_timer(&self) -> Option<Time> {
+        dispatch!(self, c => c.next_timer())
+    }
+
+    #[inline]
+    fn window(&self) -> Window {
+        dispatch!(self, c => c.window())
+    }
+
+    #[inline]
+    fn pacing(&self) -> Option<Rate> {
+        dispatch!(self, c => c.pacing())
+    }
+
+    #[inline]
+    fn state(&self) -> ControlState {
+        dispatch!(self, c => c.state())
+    }
+}

@@ -1,0 +1,165 @@
+//! The trait of every window- or rate-based controller: one object per connection.
+//!
+//! Call order, for one arriving ACK: `on_ack` first, then `on_congestion` with what the same ACK
+//! revealed (an ECN echo, a loss), then read back `window`, `pacing` and `next_timer`. The transport
+//! reports *every* ACK that echoes congestion; the controller decides how often to react.
+
+use incastle_units::{Bytes, Rate, Span, Time};
+use rand_core::Rng;
+
+/// What the transport knows at the instant of a call.
+///
+/// Sequence numbers count in the transport's own unit without wrapping: bytes since the start of
+/// the stream for TCP, packets for UDT and DCUDP.
+pub struct Context<'a> {
+    /// The current instant.
+    pub now: Time,
+    /// The oldest unacknowledged sequence number (after the ACK at hand).
+    pub snd_una: u64,
+    /// The next new sequence number to be sent.
+    pub snd_nxt: u64,
+    /// Data sent and not known to have left the network: the FlightSize of RFC 5681, without what
+    /// limited transmit added.
+    pub in_flight: Bytes,
+    /// Data that the application still has to send, where it is known.
+    pub remaining: Option<Bytes>,
+    /// When the application wants its data to have arrived, where it said so.
+    pub deadline: Option<Time>,
+    /// The rate at which the receiver reports that data arrive (UDT, DCUDP).
+    pub receiving_rate: Option<Rate>,
+    /// The capacity of the path or the interface, measured or configured (UDT, DCUDP).
+    pub capacity: Option<Rate>,
+    /// The random substream of this connection.
+    pub rng: &'a mut dyn Rng,
+}
+
+/// Whether an ACK echoes a congestion mark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Echo {
+    /// No mark.
+    Clear,
+    /// ECE was set.
+    Congestion,
+}
+
+/// What kept the sender from sending more before this ACK came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LimitedBy {
+    /// The controller's own window or rate.
+    Window,
+    /// The application had nothing more, or the receiver's window was shorter.
+    Application,
+}
+
+/// Where the transport's loss recovery stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// No loss outstanding.
+    Open,
+    /// Fast recovery (RFC 5681, 6582, 6675): the window does not grow.
+    Recovery,
+    /// Going back after a retransmission timeout: the window grows again.
+    AfterTimeout,
+}
+
+/// What one acknowledgement says.
+#[derive(Debug, Clone, Copy)]
+pub struct AckSample {
+    /// Data newly acknowledged, cumulatively. Zero for a duplicate.
+    pub acked: Bytes,
+    /// Packets that this acknowledgement answers for (at least 1; more under delayed ACKs).
+    pub segments: u32,
+    /// The congestion echo.
+    pub echo: Echo,
+    /// A round-trip sample, if this acknowledgement gave one.
+    pub rtt: Option<Span>,
+    /// What kept the sender from sending more before it.
+    pub limited_by: LimitedBy,
+    /// The state of loss recovery after it.
+    pub phase: Phase,
+}
+
+/// What may make a controller slow down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CongestionEvent {
+    /// An ACK echoed a mark. Reported for every such ACK.
+    Ecn,
+    /// Packets were found lost and are about to be retransmitted: on TCP at the start of each
+    /// recovery, on UDT with each NAK.
+    Loss {
+        /// How many packets this report names.
+        count: u32,
+        /// The largest sequence number among them.
+        largest: u64,
+    },
+    /// The retransmission timer fired (UDT: EXP).
+    Timeout {
+        /// 0 for the first time out of this data, 1 for the next, ...
+        backoff: u32,
+    },
+    /// The sender was idle for longer than the retransmission timeout and sends again
+    /// (RFC 5681, section 4.1).
+    IdleRestart,
+}
+
+/// What the controller did about a [`CongestionEvent`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reaction {
+    /// Nothing: it already reacted in this window, or it does not mind.
+    Ignored,
+    /// It slowed down; the transport sets CWR on the next data packet where ECN asks for it.
+    Reduced,
+}
+
+/// How much may be outstanding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Window {
+    /// At most this many bytes.
+    Limited(Bytes),
+    /// No limit (rate-based controllers).
+    Unlimited,
+}
+
+/// What a probe may ask a controller for. Absent where the algorithm has no such thing.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct ControlState {
+    /// The congestion window.
+    pub cwnd: Option<Bytes>,
+    /// The slow-start threshold; absent while it is still unset.
+    pub ssthresh: Option<Bytes>,
+    /// DCTCP's estimate of the marked fraction, 0 to 1.
+    pub alpha: Option<f64>,
+    /// The sending rate of a rate-based controller.
+    pub rate: Option<Rate>,
+}
+
+/// A congestion controller: one per connection.
+pub trait Controller: Send {
+    /// A data packet of `size` bytes left, new or retransmitted.
+    fn on_sent(&mut self, _cx: &mut Context<'_>, _size: Bytes) {}
+
+    /// An acknowledgement arrived; duplicates too.
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample);
+
+    /// The network asks to slow down.
+    fn on_congestion(&mut self, cx: &mut Context<'_>, event: CongestionEvent) -> Reaction;
+
+    /// The instant of `next_timer` has come.
+    fn on_timer(&mut self, _cx: &mut Context<'_>) {}
+
+    /// When `on_timer` wants to be called next.
+    fn next_timer(&self) -> Option<Time> {
+        None
+    }
+
+    /// How much may be outstanding.
+    fn window(&self) -> Window;
+
+    /// The rate at which the transport paces packets; `None` sends as the window allows.
+    fn pacing(&self) -> Option<Rate> {
+        None
+    }
+
+    /// The state for probes.
+    fn state(&self) -> ControlState;
+}

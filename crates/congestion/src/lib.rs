@@ -1,0 +1,21 @@
+//! What a sender does about congestion: one file per algorithm, each a plain state machine.
+//!
+//! A controller sees samples, never packets; time, random draws and the transport's state come in as
+//! arguments, and the window, the pacing rate and the next timer are pulled out. It owns no clock,
+//! socket, thread or random source, so that the same object runs in the simulator and on real
+//! sockets. Recovery, retransmission timers and the pacer belong to the transport.
+//!
+//! Leaves out: loss detection, retransmission, ACK generation (transport); marking (queueing).
+
+mod algorithm;
+mod controller;
+mod new_reno;
+mod rate_limiter;
+
+pub use algorithm::Algorithm;
+pub use controller::{
+    AckSample, CongestionEvent, Context, ControlState, Controller, Echo, LimitedBy, Phase,
+    Reaction, Window,
+};
+pub use new_reno::NewReno;
+pub use rate_limiter::{Feedback, RateLimiter};

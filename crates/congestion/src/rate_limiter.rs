@@ -1,0 +1,35 @@
+//! The trait of rate limiters below the transport: one per flow in a host's network adapter.
+//!
+//! QCN's reaction point (IEEE 802.1Qau) and, later, DCQCN have this shape: feedback comes from the
+//! network itself, not from the peer, and the answer is a rate at which the adapter releases frames.
+
+use incastle_units::{Bytes, Rate, Time};
+use rand_core::Rng;
+
+/// What a congestion notification message carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Feedback {
+    /// The quantised feedback |F_b|, 0 to 63 for QCN.
+    pub psi: u8,
+}
+
+/// A rate limiter of one flow in a network adapter.
+pub trait RateLimiter: Send {
+    /// A notification arrived for this flow.
+    fn on_cnm(&mut self, now: Time, feedback: Feedback, rng: &mut dyn Rng);
+
+    /// A frame of `size` bytes left through the limiter.
+    fn on_sent(&mut self, now: Time, size: Bytes, rng: &mut dyn Rng);
+
+    /// The instant of `next_timer` has come.
+    fn on_timer(&mut self, now: Time, rng: &mut dyn Rng);
+
+    /// The limiter's queue ran empty.
+    fn on_idle(&mut self, now: Time);
+
+    /// When `on_timer` wants to be called next.
+    fn next_timer(&self) -> Option<Time>;
+
+    /// The rate at which frames may leave; `None` is the line rate (the limiter is inactive).
+    fn rate(&self) -> Option<Rate>;
+}

@@ -1,0 +1,16 @@
+//! What a switch does to a packet: one file per queue discipline, and the buffers behind them.
+//!
+//! A discipline is asked once per arriving packet, with the state of the queue in front of it, and
+//! answers with a verdict; the engine's port acts on it. It owns no clock and no random source.
+//!
+//! The *queue* counts packets (bytes) that wait, neither the arriving one nor the one being sent, as
+//! in ns-2 and Linux; *stored* counts everything in memory, the one being sent included.
+//! Leaves out: scheduling between queues, routing, the wire (engine).
+
+mod discipline;
+mod drop_tail;
+mod shared_buffer;
+
+pub use discipline::{Arrival, Discipline, DropCause, Marker, QueueState, Verdict};
+pub use drop_tail::DropTail;
+pub use shared_buffer::SharedBuffer;

@@ -1,0 +1,74 @@
+//! A TCP segment as the simulated wire carries it: the header's fields and a payload length.
+//!
+//! Sequence numbers are the 32 bits of RFC 9293 and wrap. Options (timestamps, SACK blocks) take no
+//! bytes on the simulated wire, as in ns-2; the blocks of a segment travel beside it.
+
+use incastle_units::Time;
+
+/// Control bits (RFC 9293, section 3.1; ECE and CWR from RFC 3168).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Flags(u8);
+
+impl Flags {
+    /// No bits.
+    pub const NONE: Self = Self(0);
+    /// No more data from the sender.
+    pub const FIN: Self = Self(0x01);
+    /// Synchronise sequence numbers.
+    pub const SYN: Self = Self(0x02);
+    /// The acknowledgement field is significant.
+    pub const ACK: Self = Self(0x10);
+    /// ECN echo.
+    pub const ECE: Self = Self(0x40);
+    /// Congestion window reduced.
+    pub const CWR: Self = Self(0x80);
+
+    /// Whether all bits of `other` are set.
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Both sets of bits.
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// The bits as on the wire.
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+}
+
+/// One block of a selective acknowledgement (RFC 2018): `start` to `end`, exclusive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SackBlock {
+    /// First sequence number of the block.
+    pub start: u32,
+    /// The sequence number after its last.
+    pub end: u32,
+}
+
+/// The most SACK blocks one segment carries beside a timestamp (RFC 2018, section 3).
+pub const MAX_SACK_BLOCKS: usize = 3;
+
+/// A segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Segment {
+    /// Timestamp value: when it was sent.
+    pub timestamp: Time,
+    /// Timestamp echo: the timestamp of the segment that this one acknowledges, or
+    /// [`Time::NEVER`].
+    pub echo: Time,
+    /// Sequence number of the first payload byte (or of SYN, FIN).
+    pub seq: u32,
+    /// The next sequence number expected by the sender of this segment.
+    pub ack: u32,
+    /// Bytes that the sender of this segment is ready to receive beyond `ack`.
+    pub window: u32,
+    /// Payload bytes.
+    pub payload: u16,
+    /// Control bits.
+    pub flags: Flags,
+    /// How many SACK blocks travel beside it.
+    pub sacks: u8,
+}

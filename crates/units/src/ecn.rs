@@ -1,0 +1,20 @@
+//! The ECN field of an IP header (RFC 3168, section 5). ECT(1) is not used by any model here.
+
+/// The two ECN bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Ecn {
+    /// The transport does not understand ECN: congested switches drop.
+    #[default]
+    NotEct,
+    /// ECN-capable: ECT(0).
+    Ect0,
+    /// Congestion experienced.
+    Ce,
+}
+
+impl Ecn {
+    /// Whether a switch may mark the packet instead of dropping it.
+    pub const fn is_capable(self) -> bool {
+        !matches!(self, Self::NotEct)
+    }
+}

@@ -1,0 +1,17 @@
+//! Exact units: the only place in Incastle where units are converted.
+//!
+//! Models: instants and spans of simulated time (picoseconds), amounts of data (bytes, packets) and
+//! bit rates, all unsigned integers. Text carries its unit ("10 Gbit/s", "25 us", "64 KiB").
+//! What is not exact says `_lossy`. Leaves out: calendar time, negative quantities, fractions of a
+//! picosecond (a [`Serializer`] carries them instead).
+
+mod data;
+mod ecn;
+pub mod random;
+mod rate;
+mod time;
+
+pub use data::{Amount, Bytes, Packets};
+pub use ecn::Ecn;
+pub use rate::{Rate, Serializer};
+pub use time::{Span, Time};

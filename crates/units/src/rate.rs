@@ -1,0 +1,76 @@
+//! Bit rates, and the exact time that a port needs to send bytes at one.
+
+use crate::{Bytes, Span};
+
+/// Picoseconds in one second, times the bits of one byte.
+const PS_BITS_PER_SECOND_BYTE: u64 = 8_000_000_000_000;
+
+/// A bit rate in bits per second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Rate(u64);
+
+impl Rate {
+    /// A rate of `bits` bits per second.
+    pub const fn from_bits_per_second(bits: u64) -> Self {
+        Self(bits)
+    }
+
+    /// Bits per second.
+    pub const fn bits_per_second(self) -> u64 {
+        self.0
+    }
+
+    /// Bytes per second, rounded to a double.
+    pub fn bytes_per_second_lossy(self) -> f64 {
+        self.0 as f64 / 8.0
+    }
+}
+
+/// Turns bytes into sending times at a rate, exactly in the long run: the fraction of a picosecond
+/// that one packet leaves over is carried to the next.
+///
+/// Invariant: after any sequence of `span` calls the spans add up to
+/// floor(8e12 * bytes so far / rate) picoseconds.
+#[derive(Debug, Clone)]
+pub struct Serializer {
+    rate: u64,
+    /// Whole picoseconds per byte.
+    whole: u64,
+    /// What is left of a byte's time, in picoseconds / rate.
+    part: u64,
+    /// The carried remainder, in picoseconds / rate; below `rate`.
+    carry: u64,
+}
+
+impl Serializer {
+    /// A serializer at `rate`, which must not be zero.
+    pub fn new(rate: Rate) -> Self {
+        assert!(rate.0 > 0, "a port sends at a rate above zero");
+        let whole = PS_BITS_PER_SECOND_BYTE / rate.0;
+        let part = PS_BITS_PER_SECOND_BYTE % rate.0;
+        Self {
+            rate: rate.0,
+            whole,
+            part,
+            carry: 0,
+        }
+    }
+
+    /// The rate.
+    pub const fn rate(&self) -> Rate {
+        Rate(self.rate)
+    }
+
+    /// The time that the next `bytes` take, the carried remainder included.
+    #[inline]
+    pub fn span(&mut self, bytes: Bytes) -> Span {
+        let whole = bytes.count() * self.whole;
+        if self.part == 0 {
+            return Span::from_ps(whole);
+        }
+        let parts = u128::from(bytes.count()) * u128::from(self.part) + u128::from(self.carry);
+        let rate = u128::from(self.rate);
+        self.carry = (parts % rate) as u64;
+        Span::from_ps(whole + (parts / rate) as u64)
+    }
+}
