@@ -3,7 +3,7 @@
 use incastle_units::{Amount, Bytes, Ecn, Packets, Time};
 use rand_core::Rng;
 
-use crate::DropTail;
+use crate::{DropTail, Red, Threshold};
 
 /// The queue in front of an arriving packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,16 +63,24 @@ pub enum Verdict {
     Drop(DropCause),
 }
 
-/// A queue discipline of one port. Asked after the buffer has admitted the packet.
+/// A queue discipline of one port.
 pub trait Discipline: Send {
-    /// Judges one arriving packet.
+    /// Judges one arriving packet that the buffer can hold.
     fn on_arrival(&mut self, queue: &QueueState, packet: &Arrival, rng: &mut dyn Rng) -> Verdict;
+
+    /// Sees a packet that the buffer has refused, in place of `on_arrival`: for disciplines whose
+    /// state follows every arrival.
+    fn on_refused(&mut self, _queue: &QueueState, _packet: &Arrival) {}
 }
 
 /// Any discipline, dispatched by a match on the hot path.
 pub enum Marker {
     /// No marking; the buffer alone drops.
     DropTail(DropTail),
+    /// Marking above an instantaneous threshold.
+    Threshold(Threshold),
+    /// Random early detection.
+    Red(Red),
     /// A discipline from outside this crate.
     Custom(Box<dyn Discipline>),
 }
@@ -82,7 +90,18 @@ impl Discipline for Marker {
     fn on_arrival(&mut self, queue: &QueueState, packet: &Arrival, rng: &mut dyn Rng) -> Verdict {
         match self {
             Self::DropTail(discipline) => discipline.on_arrival(queue, packet, rng),
+            Self::Threshold(discipline) => discipline.on_arrival(queue, packet, rng),
+            Self::Red(discipline) => discipline.on_arrival(queue, packet, rng),
             Self::Custom(discipline) => discipline.on_arrival(queue, packet, rng),
+        }
+    }
+
+    fn on_refused(&mut self, queue: &QueueState, packet: &Arrival) {
+        match self {
+            Self::DropTail(discipline) => discipline.on_refused(queue, packet),
+            Self::Threshold(discipline) => discipline.on_refused(queue, packet),
+            Self::Red(discipline) => discipline.on_refused(queue, packet),
+            Self::Custom(discipline) => discipline.on_refused(queue, packet),
         }
     }
 }

@@ -7,10 +7,18 @@
 //! in ns-2 and Linux; *stored* counts everything in memory, the one being sent included.
 //! Leaves out: scheduling between queues, routing, the wire (engine).
 
+mod config;
 mod discipline;
 mod drop_tail;
+mod port_buffer;
+mod red;
 mod shared_buffer;
+mod threshold;
 
+pub use config::{BufferConfig, QueueConfig};
 pub use discipline::{Arrival, Discipline, DropCause, Marker, QueueState, Verdict};
 pub use drop_tail::DropTail;
-pub use shared_buffer::SharedBuffer;
+pub use port_buffer::PortBuffer;
+pub use red::{Red, RedConfig, RedError};
+pub use shared_buffer::{SharedBuffer, SharedBufferConfig, SharedBufferError};
+pub use threshold::{Threshold, ThresholdConfig};

@@ -2,27 +2,76 @@
 //!
 //! Source: Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet
 //! switches", IEEE/ACM Transactions on Networking 6(2), 1998. A port may hold at most alpha times
-//! the memory that is free. Leaves out: several classes of traffic per port, reserved minimums.
+//! the memory that is free. Leaves out: several classes of traffic per port, reserved minimums,
+//! cells.
 
 use incastle_units::Bytes;
 
 use crate::DropCause;
 
+/// The ratio alpha is kept in whole billionths, so that the comparison is exact. Every alpha of up
+/// to nine decimals is represented, the powers of two of real switches down to 1/512 among them.
+const BILLION: f64 = 1e9;
+
+/// The greatest alpha: a port alone may then hold all but a millionth of the memory.
+const MAX_ALPHA: f64 = 1e6;
+
+/// The parameters of a [`SharedBuffer`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SharedBufferConfig {
+    /// The memory of the whole switch.
+    pub capacity: Bytes,
+    /// The ratio of what one port may hold to what is free.
+    pub alpha: f64,
+}
+
+impl SharedBufferConfig {
+    /// alpha_DT of the switches of Alizadeh et al. 2010, where one busy port gets about 700 KB of
+    /// 4 MB: 0.21 / 1.21 * 4 MB = 694 KB.
+    pub const DEFAULT_ALPHA: f64 = 0.21;
+
+    /// Whether the parameters make sense.
+    pub fn check(&self) -> Result<(), SharedBufferError> {
+        if self.capacity == Bytes::ZERO {
+            return Err(SharedBufferError::NoCapacity);
+        }
+        // The smallest alpha that rounds to a billionth.
+        if !(self.alpha >= 0.5 / BILLION && self.alpha <= MAX_ALPHA) {
+            return Err(SharedBufferError::Alpha(self.alpha));
+        }
+        Ok(())
+    }
+}
+
+/// What is wrong with a [`SharedBufferConfig`].
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum SharedBufferError {
+    /// A memory of no bytes.
+    #[error("a shared memory must hold more than 0 bytes")]
+    NoCapacity,
+    /// Not a ratio.
+    #[error("`alpha` of a shared memory must be above 0 and at most 1000000, not {0}")]
+    Alpha(f64),
+}
+
 /// The memory's books. The engine calls `admit` on arrival and `release` when a packet has left.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SharedBuffer {
     capacity: Bytes,
-    alpha: f64,
+    /// alpha in billionths.
+    alpha: u64,
     stored: Bytes,
 }
 
 impl SharedBuffer {
-    /// An empty memory of `capacity` bytes; `alpha` is the ratio of a port's share to free memory.
+    /// An empty memory of `capacity` bytes; `alpha`, rounded to a billionth, is the ratio of a
+    /// port's share to free memory. Both must pass [`SharedBufferConfig::check`].
     pub fn new(capacity: Bytes, alpha: f64) -> Self {
-        assert!(alpha > 0.0, "a share of the free memory is above zero");
+        let checked = SharedBufferConfig { capacity, alpha }.check();
+        assert_eq!(checked, Ok(()), "a shared memory's parameters were checked");
         Self {
             capacity,
-            alpha,
+            alpha: (alpha * BILLION + 0.5) as u64,
             stored: Bytes::ZERO,
         }
     }
@@ -32,13 +81,23 @@ impl SharedBuffer {
         self.stored
     }
 
+    /// What is free at the moment.
+    pub const fn free(&self) -> Bytes {
+        self.capacity.saturating_sub(self.stored)
+    }
+
     /// Takes `size` bytes for a port that holds `held` already, or says why not.
+    ///
+    /// Equation 1 of the source blocks a cell when the queue has reached alpha times the free
+    /// memory. Packets are not cells: here the packet itself must stay within the threshold, which is
+    /// computed before it is stored; reaching it exactly is allowed.
+    #[inline]
     pub fn admit(&mut self, held: Bytes, size: Bytes) -> Result<(), DropCause> {
-        let free = self.capacity.saturating_sub(self.stored);
+        let free = self.free();
         if size > free {
             return Err(DropCause::BufferFull);
         }
-        if (held + size).count() as f64 > self.alpha * free.count() as f64 {
+        if !self.within_threshold(held + size, free) {
             return Err(DropCause::SharedLimit);
         }
         self.stored += size;
@@ -46,7 +105,15 @@ impl SharedBuffer {
     }
 
     /// Returns `size` bytes.
+    #[inline]
     pub fn release(&mut self, size: Bytes) {
         self.stored -= size;
+    }
+
+    /// `held` <= alpha `free`, exactly.
+    #[inline]
+    fn within_threshold(&self, held: Bytes, free: Bytes) -> bool {
+        u128::from(held.count()) * 1_000_000_000
+            <= u128::from(self.alpha) * u128::from(free.count())
     }
 }

@@ -38,6 +38,7 @@ macro_rules! count {
             }
 
             /// `self - other`, or none.
+            #[must_use]
             pub const fn saturating_sub(self, other: Self) -> Self {
                 Self(self.0.saturating_sub(other.0))
             }

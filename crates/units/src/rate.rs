@@ -20,6 +20,16 @@ impl Rate {
         self.0
     }
 
+    /// The time that `bytes` take at this rate, rounded down to a picosecond. For a sequence of
+    /// packets use a [`Serializer`], which does not lose the fractions. The rate must not be zero;
+    /// panics where the time exceeds 213 days.
+    pub fn span_of(self, bytes: Bytes) -> Span {
+        assert!(self.0 > 0, "nothing is ever sent at a rate of zero");
+        let time = u128::from(bytes.count()) * u128::from(PS_BITS_PER_SECOND_BYTE);
+        let ps = u64::try_from(time / u128::from(self.0)).expect("a span stays within 213 days");
+        Span::from_ps(ps)
+    }
+
     /// Bytes per second, rounded to a double.
     pub fn bytes_per_second_lossy(self) -> f64 {
         self.0 as f64 / 8.0

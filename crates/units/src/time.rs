@@ -43,6 +43,7 @@ impl Time {
     }
 
     /// `self + span`, or [`Time::NEVER`] where that overflows.
+    #[must_use]
     pub const fn saturating_add(self, span: Span) -> Self {
         Self(self.0.saturating_add(span.0))
     }
@@ -95,16 +96,19 @@ impl Span {
     }
 
     /// `self * factor`, or the longest span where that overflows.
+    #[must_use]
     pub const fn saturating_mul(self, factor: u64) -> Self {
         Self(self.0.saturating_mul(factor))
     }
 
     /// `self - other`, or zero.
+    #[must_use]
     pub const fn saturating_sub(self, other: Self) -> Self {
         Self(self.0.saturating_sub(other.0))
     }
 
     /// `self * factor` in floating point, rounded down to a picosecond.
+    #[must_use]
     pub fn scale_lossy(self, factor: f64) -> Self {
         Self((self.0 as f64 * factor) as u64)
     }

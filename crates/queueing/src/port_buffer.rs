@@ -1,0 +1,28 @@
+//! The memory of one port, as an admission test on what is stored there.
+//!
+//! Stored is everything in the port's memory, the packet being sent included. Leaves out: the
+//! overhead of real memories (cells, descriptors). Memory shared by ports: `shared_buffer`.
+
+use incastle_units::{Amount, Bytes, Packets};
+
+/// How much one port can store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PortBuffer {
+    /// Everything.
+    #[default]
+    Unlimited,
+    /// At most this many packets or bytes.
+    Limited(Amount),
+}
+
+impl PortBuffer {
+    /// Whether a packet of `size` fits beside what is stored.
+    #[inline]
+    pub fn admits(self, stored_packets: Packets, stored_bytes: Bytes, size: Bytes) -> bool {
+        match self {
+            Self::Unlimited => true,
+            Self::Limited(Amount::Packets(limit)) => stored_packets < limit,
+            Self::Limited(Amount::Bytes(limit)) => size <= limit.saturating_sub(stored_bytes),
+        }
+    }
+}

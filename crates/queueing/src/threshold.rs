@@ -1,0 +1,70 @@
+//! Threshold marking: an arriving packet is marked iff the instantaneous queue is longer than K.
+//!
+//! Source: DCTCP's switch, Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3.1, and
+//! RFC 8257, section 3.1. Leaves out: averages, hysteresis (see `double-threshold`), marking on
+//! departure.
+
+use incastle_units::{Amount, Bytes, Packets};
+use rand_core::Rng;
+
+use crate::{Arrival, Discipline, DropCause, QueueState, Verdict};
+
+/// The parameters of [`Threshold`]. K has no default: it belongs to a rate and a round-trip time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThresholdConfig {
+    /// K: a packet that finds more than this waiting is marked.
+    pub mark_above: Amount,
+    /// Drop packets above K that cannot be marked, as some real switches do.
+    pub drop_non_ect: bool,
+}
+
+impl ThresholdConfig {
+    /// Marks above `mark_above` and leaves packets that are not ECN-capable alone.
+    pub const fn new(mark_above: Amount) -> Self {
+        Self {
+            mark_above,
+            drop_non_ect: false,
+        }
+    }
+}
+
+/// The DCTCP marker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Threshold {
+    // One of the two limits is out of reach: two comparisons are cheaper than a match on the unit.
+    packets: Packets,
+    bytes: Bytes,
+    not_ect: Verdict,
+}
+
+impl Threshold {
+    /// A marker with these parameters.
+    pub const fn new(config: ThresholdConfig) -> Self {
+        let (packets, bytes) = match config.mark_above {
+            Amount::Packets(limit) => (limit, Bytes::MAX),
+            Amount::Bytes(limit) => (Packets::MAX, limit),
+        };
+        Self {
+            packets,
+            bytes,
+            not_ect: if config.drop_non_ect {
+                Verdict::Drop(DropCause::NotEcnCapable)
+            } else {
+                Verdict::Admit
+            },
+        }
+    }
+}
+
+impl Discipline for Threshold {
+    #[inline]
+    fn on_arrival(&mut self, queue: &QueueState, packet: &Arrival, _: &mut dyn Rng) -> Verdict {
+        if queue.waiting_packets <= self.packets && queue.waiting_bytes <= self.bytes {
+            Verdict::Admit
+        } else if packet.ecn.is_capable() {
+            Verdict::Mark
+        } else {
+            self.not_ect
+        }
+    }
+}
