@@ -1,0 +1,115 @@
+# ruff: noqa: INP001
+"""Checks the crates from `cargo metadata`: arrows point down only, and every licence is allowed.
+
+The order of the crates is the architecture: the engine knows endpoints, not scenarios; the pure side
+knows nothing of Python. The allowed licences are those of deny.toml. What this leaves out and
+`cargo deny` has: the texts of the licences, yanked releases and security advisories.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+OURS = "incastle-"
+
+# What each crate may depend on inside the workspace, tests included.
+BELOW: dict[str, set[str]] = {
+    "units": set(),
+    "congestion": {"units"},
+    "queueing": {"units"},
+    "transport": {"units", "congestion"},
+    "engine": {"units", "congestion", "queueing", "transport"},
+    "scenario": {"units", "congestion", "queueing", "transport", "engine"},
+    "python": {"units", "congestion", "queueing", "transport", "engine", "scenario"},
+}
+
+
+def metadata() -> dict[str, Any]:
+    """Return what cargo knows of the workspace and everything it depends on."""
+    command = ["cargo", "metadata", "--format-version=1", "--locked"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"cargo metadata failed:\n{done.stderr}")
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def arrows(packages: list[dict[str, Any]]) -> list[str]:
+    """Return a complaint for each dependency inside the workspace that does not point down."""
+    complaints = []
+    for package in packages:
+        name = package["name"].removeprefix(OURS)
+        if name not in BELOW:
+            complaints.append(f"{package['name']}: not in the list of scripts/check_crates.py")
+            continue
+        inside = [d["name"] for d in package["dependencies"] if d["name"].startswith(OURS)]
+        complaints += [
+            f"{package['name']} must not depend on {dependency}"
+            for dependency in inside
+            if dependency.removeprefix(OURS) not in BELOW[name]
+        ]
+    return complaints
+
+
+def allows(expression: str, allowed: set[str]) -> bool:
+    """Evaluate an SPDX expression: OR wants one side allowed, AND both."""
+    tokens = re.findall(r"[()]|[^\s()]+", expression.replace("/", " OR "))
+
+    def disjunction() -> bool:
+        value = conjunction()
+        while tokens[:1] == ["OR"]:
+            tokens.pop(0)
+            value = conjunction() or value
+        return value
+
+    def conjunction() -> bool:
+        value = operand()
+        while tokens[:1] == ["AND"]:
+            tokens.pop(0)
+            value = operand() and value
+        return value
+
+    def operand() -> bool:
+        token = tokens.pop(0)
+        if token == "(":
+            value = disjunction()
+            tokens.pop(0)
+            return value
+        if tokens[:1] == ["WITH"]:
+            tokens.pop(0)
+            token = f"{token} WITH {tokens.pop(0)}"
+        return token in allowed
+
+    return disjunction()
+
+
+def licences(packages: list[dict[str, Any]]) -> list[str]:
+    """Return a complaint for each package whose licence is missing or not in deny.toml."""
+    with (ROOT / "deny.toml").open("rb") as file:
+        allowed = set(tomllib.load(file)["licenses"]["allow"])
+    return [
+        f"{package['name']} {package['version']}: licence {package['license']!r} is not allowed"
+        for package in packages
+        if not (package["license"] and allows(package["license"], allowed))
+    ]
+
+
+def main() -> None:
+    """Check, and leave with status 1 where something is wrong."""
+    packages = metadata()["packages"]
+    ours = [package for package in packages if package["source"] is None]
+    complaints = arrows(ours) + licences(packages)
+    if complaints:
+        sys.exit("\n".join(complaints))
+    print(f"{len(ours)} crates point down only; the licences of {len(packages)} crates are allowed")
+
+
+if __name__ == "__main__":
+    main()
