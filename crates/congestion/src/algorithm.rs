@@ -3,13 +3,15 @@
 use incastle_units::{Bytes, Rate, Time};
 
 use crate::{
-    AckSample, CongestionEvent, Context, ControlState, Controller, NewReno, Reaction, Window,
+    AckSample, CongestionEvent, Context, ControlState, Controller, Dctcp, NewReno, Reaction, Window,
 };
 
 /// Any controller. Calls are dispatched by a match, without a virtual call for ours.
 pub enum Algorithm {
     /// Reno's and NewReno's window rule.
     NewReno(NewReno),
+    /// DCTCP: NewReno that answers marks by their fraction.
+    Dctcp(Dctcp),
     /// A controller from outside this crate.
     Custom(Box<dyn Controller>),
 }
@@ -18,6 +20,7 @@ macro_rules! dispatch {
     ($self:ident, $controller:ident => $call:expr) => {
         match $self {
             Self::NewReno($controller) => $call,
+            Self::Dctcp($controller) => $call,
             Self::Custom($controller) => $call,
         }
     };

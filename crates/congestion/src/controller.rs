@@ -1,8 +1,12 @@
 //! The trait of every window- or rate-based controller: one object per connection.
 //!
 //! Call order, for one arriving ACK: `on_ack` first, then `on_congestion` with what the same ACK
-//! revealed (an ECN echo, a loss), then read back `window`, `pacing` and `next_timer`. The transport
-//! reports *every* ACK that echoes congestion; the controller decides how often to react.
+//! revealed (an ECN echo, then a loss), then read back `window`, `pacing` and `next_timer`. The
+//! transport reports *every* ACK that echoes congestion; the controller decides how often to react.
+//! `on_sent` comes after the packet left: its context already counts it.
+//!
+//! Sizes, windows and rates all count payload bytes, never headers, so that a controller whose
+//! source counts packets divides by one packet size throughout.
 
 use incastle_units::{Bytes, Rate, Span, Time};
 use rand_core::Rng;
@@ -18,10 +22,12 @@ pub struct Context<'a> {
     pub snd_una: u64,
     /// The next new sequence number to be sent.
     pub snd_nxt: u64,
-    /// Data sent and not known to have left the network: the FlightSize of RFC 5681, without what
-    /// limited transmit added.
+    /// The FlightSize of RFC 5681: data sent and not yet cumulatively acknowledged (what SACK
+    /// reported included, RFC 6675 section 5), without what limited transmit added.
     pub in_flight: Bytes,
-    /// Data that the application still has to send, where it is known.
+    /// The smoothed round-trip time, from the handshake on where there was one.
+    pub smoothed_rtt: Option<Span>,
+    /// Data of the application that is not yet acknowledged, where its end is known.
     pub remaining: Option<Bytes>,
     /// When the application wants its data to have arrived, where it said so.
     pub deadline: Option<Time>,
@@ -71,7 +77,7 @@ pub struct AckSample {
     pub segments: u32,
     /// The congestion echo.
     pub echo: Echo,
-    /// A round-trip sample, if this acknowledgement gave one.
+    /// The latest round-trip sample, if this acknowledgement gave one, not smoothed.
     pub rtt: Option<Span>,
     /// What kept the sender from sending more before it.
     pub limited_by: LimitedBy,
@@ -89,7 +95,7 @@ pub enum CongestionEvent {
     Loss {
         /// How many packets this report names.
         count: u32,
-        /// The largest sequence number among them.
+        /// The largest sequence number among them (on TCP: the first byte of that segment).
         largest: u64,
     },
     /// The retransmission timer fired (UDT: EXP).
@@ -98,8 +104,12 @@ pub enum CongestionEvent {
         backoff: u32,
     },
     /// The sender was idle for longer than the retransmission timeout and sends again
-    /// (RFC 5681, section 4.1).
+    /// (RFC 5681, section 4.1). No congestion was seen: a controller answers
+    /// [`Reaction::Ignored`] even where it shortens its window, and CWR stays clear.
     IdleRestart,
+    /// The receiver declares congestion over (DCUDP: an ACK with OBS = 0). A controller that works
+    /// only under congestion stops; every other one ignores it.
+    Over,
 }
 
 /// What the controller did about a [`CongestionEvent`].

@@ -9,13 +9,17 @@
 
 mod algorithm;
 mod controller;
+mod dctcp;
 mod new_reno;
 mod rate_limiter;
+mod reno_window;
 
 pub use algorithm::Algorithm;
 pub use controller::{
     AckSample, CongestionEvent, Context, ControlState, Controller, Echo, LimitedBy, Phase,
     Reaction, Window,
 };
+pub use dctcp::{Dctcp, DctcpConfig};
 pub use new_reno::NewReno;
 pub use rate_limiter::{Feedback, RateLimiter};
+pub use reno_window::NewRenoConfig;

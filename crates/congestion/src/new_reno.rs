@@ -1,122 +1,66 @@
 //! The window rule of Reno and NewReno: slow start, congestion avoidance, halving (RFC 5681), with
 //! the ECN reaction of RFC 3168 once per window of data.
 //!
-//! Leaves out: recovery itself (fast retransmit, partial ACKs, SACK), which the transport owns; the
-//! inflation of the window during fast recovery is the transport's too.
+//! Leaves out: recovery itself (fast retransmit, partial ACKs, SACK) and the inflation of the window
+//! during it, which the transport owns: whether this is Reno, NewReno or SACK is decided there.
 
 use incastle_units::Bytes;
 
-use crate::{
-    AckSample, CongestionEvent, Context, ControlState, Controller, Echo, LimitedBy, Phase,
-    Reaction, Window,
-};
-
-/// Sizes and switches of the window rule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NewRenoConfig {
-    /// The maximum segment size.
-    pub mss: Bytes,
-    /// The window at the start and after idleness (RFC 6928: 10 segments).
-    pub initial_window: Bytes,
-    /// The floor after an ECN reaction.
-    pub min_cwnd: Bytes,
-    /// Whether ACKs with ECE grow the window.
-    pub grow_on_ece: bool,
-}
+use crate::reno_window::{NewRenoConfig, RenoWindow, half};
+use crate::{AckSample, CongestionEvent, Context, ControlState, Controller, Reaction, Window};
 
 /// The controller.
 #[derive(Debug, Clone)]
 pub struct NewReno {
-    config: NewRenoConfig,
-    cwnd: u64,
-    ssthresh: u64,
-    /// Bytes acknowledged since the window last grew in congestion avoidance.
-    counted: u64,
-    /// The ECN reaction is over when SND.UNA passes this.
-    reacted_until: Option<u64>,
+    window: RenoWindow,
 }
 
 impl NewReno {
     /// A controller at the beginning of a connection.
     pub fn new(config: NewRenoConfig) -> Self {
         Self {
-            config,
-            cwnd: config.initial_window.count(),
-            ssthresh: u64::MAX,
-            counted: 0,
-            reacted_until: None,
+            window: RenoWindow::new(config),
         }
     }
 
-    /// RFC 5681, equations 2 and 3, counted in bytes (section 3.1, and RFC 3465 with L = 2).
-    fn grow(&mut self, acked: u64) {
-        let mss = self.config.mss.count();
-        if self.cwnd < self.ssthresh {
-            self.cwnd += acked.min(2 * mss);
-            return;
+    /// RFC 3168, section 6.1.2: as for a loss, but nothing is to be retransmitted.
+    fn on_ecn(&mut self, cx: &Context<'_>) -> Reaction {
+        if self.window.reacted(cx) {
+            return Reaction::Ignored;
         }
-        self.counted += acked;
-        if self.counted >= self.cwnd {
-            self.counted -= self.cwnd;
-            self.cwnd += mss;
-        }
-    }
-
-    fn halve(&mut self, in_flight: Bytes) {
-        // RFC 5681, equation 4.
-        self.ssthresh = (in_flight.count() / 2).max(2 * self.config.mss.count());
-        self.counted = 0;
+        self.window.on_ecn(cx, half(self.window.flight(cx)));
+        Reaction::Reduced
     }
 }
 
 impl Controller for NewReno {
-    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample) {
-        if self.reacted_until.is_some_and(|until| cx.snd_una > until) {
-            self.reacted_until = None;
-        }
-        let blocked = ack.echo == Echo::Congestion && !self.config.grow_on_ece;
-        if ack.phase != Phase::Recovery && ack.limited_by == LimitedBy::Window && !blocked {
-            self.grow(ack.acked.count());
-        }
+    #[inline]
+    fn on_ack(&mut self, _cx: &mut Context<'_>, ack: &AckSample) {
+        self.window.on_ack(ack);
     }
 
     fn on_congestion(&mut self, cx: &mut Context<'_>, event: CongestionEvent) -> Reaction {
         match event {
-            CongestionEvent::Ecn => {
-                // RFC 3168, section 6.1.2: at most once per window of data.
-                if self.reacted_until.is_some() {
-                    return Reaction::Ignored;
-                }
-                self.reacted_until = Some(cx.snd_nxt);
-                self.halve(cx.in_flight);
-                self.cwnd = self.ssthresh.max(self.config.min_cwnd.count());
-            }
-            CongestionEvent::Loss { .. } => {
-                self.halve(cx.in_flight);
-                self.cwnd = self.ssthresh;
-            }
+            CongestionEvent::Ecn => self.on_ecn(cx),
+            CongestionEvent::Loss { .. } => self.window.on_loss(cx, half),
             CongestionEvent::Timeout { backoff } => {
-                if backoff == 0 {
-                    self.halve(cx.in_flight);
-                }
-                self.cwnd = self.config.mss.count();
+                self.window.on_timeout(cx, backoff, half);
+                Reaction::Reduced
             }
             CongestionEvent::IdleRestart => {
-                self.cwnd = self.cwnd.min(self.config.initial_window.count());
+                self.window.on_idle_restart();
+                Reaction::Ignored
             }
+            CongestionEvent::Over => Reaction::Ignored,
         }
-        Reaction::Reduced
     }
 
+    #[inline]
     fn window(&self) -> Window {
-        Window::Limited(Bytes::new(self.cwnd))
+        Window::Limited(Bytes::new(self.window.cwnd()))
     }
 
     fn state(&self) -> ControlState {
-        ControlState {
-            cwnd: Some(Bytes::new(self.cwnd)),
-            ssthresh: (self.ssthresh != u64::MAX).then_some(Bytes::new(self.ssthresh)),
-            ..ControlState::default()
-        }
+        self.window.state()
     }
 }

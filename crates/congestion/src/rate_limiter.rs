@@ -2,6 +2,8 @@
 //!
 //! QCN's reaction point (IEEE 802.1Qau) and, later, DCQCN have this shape: feedback comes from the
 //! network itself, not from the peer, and the answer is a rate at which the adapter releases frames.
+//! The line rate is the limiter's own configuration; its queue belongs to the adapter, which calls
+//! `on_sent` for every frame of the flow, those at line rate too.
 
 use incastle_units::{Bytes, Rate, Time};
 use rand_core::Rng;
@@ -24,7 +26,7 @@ pub trait RateLimiter: Send {
     /// The instant of `next_timer` has come.
     fn on_timer(&mut self, now: Time, rng: &mut dyn Rng);
 
-    /// The limiter's queue ran empty.
+    /// The limiter's queue is empty: called after `on_sent` and `on_timer` whenever nothing waits.
     fn on_idle(&mut self, now: Time);
 
     /// When `on_timer` wants to be called next.

@@ -1,0 +1,243 @@
+//! The window rule that NewReno, DCTCP and CUBIC share: when a window may grow, slow start and
+//! congestion avoidance in counted bytes (RFC 5681, RFC 3465), halving, and the memory of the last
+//! reaction, by which loss and marks of one window of data count once.
+//!
+//! Leaves out: the temporary inflation of the window in fast recovery (transport), congestion window
+//! validation beyond "do not grow what is not used" (RFC 7661).
+
+use incastle_units::Bytes;
+
+use crate::{AckSample, Context, ControlState, Echo, LimitedBy, Phase, Reaction};
+
+/// Sizes and switches of the window rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NewRenoConfig {
+    /// The maximum segment size.
+    pub mss: Bytes,
+    /// The window at the start and after idleness.
+    pub initial_window: Bytes,
+    /// The floor after an ECN reaction, at least one segment. (After a loss it is two segments,
+    /// after a timeout one: RFC 5681.)
+    pub min_cwnd: Bytes,
+    /// Whether ACKs with ECE grow the window.
+    pub grow_on_ece: bool,
+    /// L of RFC 3465: one ACK grows the window in slow start by at most this many segments.
+    pub slow_start_limit: u32,
+}
+
+impl NewRenoConfig {
+    /// The defaults for a segment size: an initial window of 10 segments (RFC 6928), a floor of 2
+    /// segments, no growth on ECE (RFC 3168, section 6.1.2), L = 2 (RFC 3465, section 2.2).
+    pub const fn new(mss: Bytes) -> Self {
+        Self {
+            mss,
+            initial_window: Bytes::new(10 * mss.count()),
+            min_cwnd: Bytes::new(2 * mss.count()),
+            grow_on_ece: false,
+            slow_start_limit: 2,
+        }
+    }
+}
+
+/// What the last reaction answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    Ecn,
+    Loss,
+}
+
+/// The last reaction, and the window of data that it speaks for.
+#[derive(Debug, Clone, Copy)]
+struct Reacted {
+    cause: Cause,
+    /// SND.NXT at the reaction: everything before it was sent at the old window.
+    until: u64,
+    /// The flight before the reaction.
+    flight: u64,
+}
+
+/// The window and its threshold, in bytes.
+#[derive(Debug, Clone)]
+pub(crate) struct RenoWindow {
+    config: NewRenoConfig,
+    cwnd: u64,
+    /// `u64::MAX` while unset.
+    ssthresh: u64,
+    /// Bytes acknowledged since the window last grew in congestion avoidance.
+    counted: u64,
+    /// What the ACK at hand acknowledged: it was in flight until that ACK came.
+    just_acked: u64,
+    recovering: bool,
+    reacted: Option<Reacted>,
+}
+
+impl RenoWindow {
+    pub(crate) fn new(config: NewRenoConfig) -> Self {
+        let mss = config.mss;
+        assert!(mss > Bytes::ZERO, "a segment holds at least one byte");
+        assert!(config.initial_window >= mss, "initial_window >= 1 segment");
+        assert!(config.min_cwnd >= mss, "min_cwnd >= 1 segment");
+        assert!(config.slow_start_limit >= 1, "slow_start_limit >= 1");
+        Self {
+            config,
+            cwnd: config.initial_window.count(),
+            ssthresh: u64::MAX,
+            counted: 0,
+            just_acked: 0,
+            recovering: false,
+            reacted: None,
+        }
+    }
+
+    pub(crate) fn cwnd(&self) -> u64 {
+        self.cwnd
+    }
+
+    pub(crate) fn mss(&self) -> u64 {
+        self.config.mss.count()
+    }
+
+    pub(crate) fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    pub(crate) fn state(&self) -> ControlState {
+        ControlState {
+            cwnd: Some(Bytes::new(self.cwnd)),
+            ssthresh: (self.ssthresh != u64::MAX).then_some(Bytes::new(self.ssthresh)),
+            ..ControlState::default()
+        }
+    }
+
+    /// Takes note of an ACK and grows the window where it may.
+    #[inline]
+    pub(crate) fn on_ack(&mut self, ack: &AckSample) {
+        if !self.may_grow(ack) {
+            return;
+        }
+        if self.in_slow_start() {
+            self.slow_start(ack);
+        } else {
+            self.avoid_congestion(ack.acked.count());
+        }
+    }
+
+    /// Takes note of an ACK; whether it may grow the window.
+    #[inline]
+    pub(crate) fn may_grow(&mut self, ack: &AckSample) -> bool {
+        self.just_acked = ack.acked.count();
+        // The full ACK that ends a recovery leaves the window at ssthresh (RFC 6582, section 3.2,
+        // step 3): it acknowledges a window of data that the recovery has already accounted for.
+        let in_recovery = self.recovering || ack.phase == Phase::Recovery;
+        self.recovering = ack.phase == Phase::Recovery;
+        let echoed = ack.echo == Echo::Congestion && !self.config.grow_on_ece;
+        !in_recovery && !echoed && ack.limited_by == LimitedBy::Window
+    }
+
+    /// Slow start, in counted bytes: RFC 5681, equation 2, with the limit of RFC 3465, section 2.2,
+    /// and with one segment per ACK after a timeout, where an ACK may cover data that arrived long
+    /// before (RFC 3465, section 2.3).
+    #[inline]
+    pub(crate) fn slow_start(&mut self, ack: &AckSample) {
+        let limit = match ack.phase {
+            Phase::AfterTimeout => 1,
+            Phase::Open | Phase::Recovery => u64::from(self.config.slow_start_limit),
+        };
+        self.cwnd = self
+            .cwnd
+            .saturating_add(ack.acked.count().min(limit * self.mss()));
+    }
+
+    /// Congestion avoidance, in counted bytes: one segment per window of data acknowledged (RFC
+    /// 5681, section 3.1; RFC 3465, section 2.1).
+    #[inline]
+    fn avoid_congestion(&mut self, acked: u64) {
+        self.counted += acked;
+        if self.counted >= self.cwnd {
+            // At most one segment per round trip: an ACK of several windows leaves no credit behind.
+            self.counted = (self.counted - self.cwnd).min(self.cwnd);
+            self.cwnd = self.cwnd.saturating_add(self.mss());
+        }
+    }
+
+    /// Whether the marks that the ACK at hand echoes belong to a window of data that was answered
+    /// already (RFC 3168, section 6.1.2). The bound itself belongs to it: CWR travels on the data
+    /// that begins there.
+    #[inline]
+    pub(crate) fn reacted(&self, cx: &Context<'_>) -> bool {
+        self.reacted.is_some_and(|last| cx.snd_una <= last.until)
+    }
+
+    /// The flight when the ACK at hand arrived, as far as the window permits it: what a congestion
+    /// indication is measured against (RFC 5681, equation 4).
+    pub(crate) fn flight(&self, cx: &Context<'_>) -> u64 {
+        (cx.in_flight.count() + self.just_acked).min(self.cwnd)
+    }
+
+    /// Answers marks by a window of `target` bytes, never less than the floor.
+    pub(crate) fn on_ecn(&mut self, cx: &Context<'_>, target: u64) {
+        let flight = self.flight(cx);
+        self.remember(cx, Cause::Ecn, flight);
+        self.ssthresh = target.max(2 * self.mss());
+        self.cwnd = self.cwnd.min(target.max(self.config.min_cwnd.count()));
+    }
+
+    /// Answers a loss by `beta` of the flight: RFC 5681, equation 4 and section 3.2, step 2.
+    ///
+    /// Where the same window of data was already cut on a mark, the loss is measured against the
+    /// flight before that cut: both together are one reaction, that to the loss.
+    pub(crate) fn on_loss(&mut self, cx: &Context<'_>, share: impl Fn(u64) -> u64) -> Reaction {
+        let flight = match self.reacted {
+            // A loss is older than the mark's reaction if it was sent before that.
+            Some(last) if last.cause == Cause::Ecn && cx.snd_una < last.until => last.flight,
+            _ => cx.in_flight.count(),
+        };
+        self.remember(cx, Cause::Loss, flight);
+        let before = self.cwnd;
+        self.ssthresh = share(flight).max(2 * self.mss());
+        self.cwnd = self.cwnd.min(self.ssthresh);
+        if self.cwnd < before {
+            Reaction::Reduced
+        } else {
+            Reaction::Ignored
+        }
+    }
+
+    /// Answers a timeout: RFC 5681, section 3.1. A segment that times out again leaves ssthresh
+    /// where it is (equation 4 holds for its first timeout only).
+    pub(crate) fn on_timeout(
+        &mut self,
+        cx: &Context<'_>,
+        backoff: u32,
+        share: impl Fn(u64) -> u64,
+    ) {
+        let flight = cx.in_flight.count();
+        self.remember(cx, Cause::Loss, flight);
+        self.recovering = false;
+        if backoff == 0 {
+            self.ssthresh = share(flight).max(2 * self.mss());
+        }
+        // The loss window: one segment.
+        self.cwnd = self.mss();
+    }
+
+    /// The restart window after idleness: RFC 5681, section 4.1.
+    pub(crate) fn on_idle_restart(&mut self) {
+        self.cwnd = self.cwnd.min(self.config.initial_window.count());
+        self.counted = 0;
+    }
+
+    fn remember(&mut self, cx: &Context<'_>, cause: Cause, flight: u64) {
+        self.counted = 0;
+        self.reacted = Some(Reacted {
+            cause,
+            until: cx.snd_nxt,
+            flight,
+        });
+    }
+}
+
+/// The half of a flight: RFC 5681, equation 4.
+pub(crate) fn half(flight: u64) -> u64 {
+    flight / 2
+}
