@@ -1,0 +1,358 @@
+"""The claims of a paper, and what a measurement says of them.
+
+A paper's folder holds `claims.toml`: what the paper claims, in our words, with the metric and the
+band of values that confirms it. A measurement yields, for each case of a claim, one value per seed.
+A case *holds* when the whole 95 % interval of its mean lies within the band, *fails* when it lies
+outside as a whole, and is *unclear* when it spans an edge. The interval is Student's t over the
+seeds; comparisons are formed seed by seed before, so they are paired. With a single seed there is
+no interval and the value alone decides; the report says so.
+
+Beside it lies `reasons.toml`: what the authors of the reproduction understood of a verdict. A text
+is shown only where the verdict is the one that it explains, so that it cannot contradict what was
+measured.
+
+What this leaves out: no correction for many claims at once, and no test of a distribution's shape.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import tomllib
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+CONFIDENCE = 0.95
+BASES = ("words", "number", "figure", "theory", "ours")
+_TEXTS = ("id", "document", "place", "statement", "metric", "unit", "paper_value", "basis")
+
+
+class ClaimError(ValueError):
+    """A claims.toml or reasons.toml that cannot be read, or measurements that do not fit."""
+
+
+class Verdict(StrEnum):
+    """What a measurement says of a claim."""
+
+    HOLDS = "holds"
+    PARTLY = "holds in part"
+    FAILS = "fails"
+    UNCLEAR = "unclear"
+
+
+@dataclass(frozen=True)
+class Band:
+    """The values that confirm a claim: an interval whose edges are open, closed or absent."""
+
+    low: float = -math.inf
+    high: float = math.inf
+    low_included: bool = True
+    high_included: bool = True
+
+    @classmethod
+    def parse(cls, table: Mapping[str, Any]) -> Band:
+        """Read `{ above | at_least | below | at_most = x }` or `{ from = a, to = b }`."""
+        if any(isinstance(v, bool) or not isinstance(v, int | float) for v in table.values()):
+            raise ClaimError(f"a band's edges are numbers, not {dict(table)}")
+        match dict(table):
+            case {"above": edge, **rest} if not rest:
+                return cls(low=float(edge), low_included=False)
+            case {"at_least": edge, **rest} if not rest:
+                return cls(low=float(edge))
+            case {"below": edge, **rest} if not rest:
+                return cls(high=float(edge), high_included=False)
+            case {"at_most": edge, **rest} if not rest:
+                return cls(high=float(edge))
+            case {"from": low, "to": high, **rest} if not rest and low <= high:
+                return cls(low=float(low), high=float(high))
+        raise ClaimError(
+            f"a band is one of above, at_least, below, at_most, or from and to; found {dict(table)}"
+        )
+
+    def contains(self, value: float) -> bool:
+        """Whether a value confirms the claim."""
+        above = value > self.low or (self.low_included and value == self.low)
+        below = value < self.high or (self.high_included and value == self.high)
+        return above and below
+
+    def margin(self, value: float) -> float:
+        """How far inside the band a value lies; negative outside."""
+        return min(value - self.low, self.high - value)
+
+    def judge(self, low: float, high: float) -> Verdict:
+        """Judge an interval: wholly inside, wholly outside, or across an edge."""
+        if self.contains(low) and self.contains(high):
+            return Verdict.HOLDS
+        beyond = low > self.high or (low == self.high and not self.high_included)
+        short = high < self.low or (high == self.low and not self.low_included)
+        return Verdict.FAILS if beyond or short else Verdict.UNCLEAR
+
+    def __str__(self) -> str:
+        """Print the band as a report shows it."""
+        if math.isinf(self.high):
+            return f"{'≥' if self.low_included else '>'} {self.low:g}"
+        if math.isinf(self.low):
+            return f"{'≤' if self.high_included else '<'} {self.high:g}"
+        return f"{self.low:g} to {self.high:g}"
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim of a paper, as claims.toml gives it."""
+
+    paper: str
+    id: str
+    document: str
+    place: str
+    statement: str
+    metric: str
+    unit: str
+    paper_value: str
+    band: Band
+    basis: str
+    cases: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class JudgedCase:
+    """One case of a claim: its mean over the seeds, the interval of it, the verdict."""
+
+    case: str
+    measured: float
+    interval: tuple[float, float] | None
+    verdict: Verdict
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim with its verdict. The deciding case is the least far inside its band."""
+
+    claim: Claim
+    verdict: Verdict
+    cases: tuple[JudgedCase, ...]
+    deciding: JudgedCase
+    reason: str
+
+    def as_json(self) -> dict[str, Any]:
+        """Give the claim's entry in claims.json; numbers that JSON does not know become null."""
+        claim, deciding = self.claim, self.deciding
+        return {
+            "paper": claim.paper,
+            "id": claim.id,
+            "document": claim.document,
+            "place": claim.place,
+            "statement": claim.statement,
+            "metric": claim.metric,
+            "unit": claim.unit,
+            "paper_value": claim.paper_value,
+            "band": str(claim.band),
+            "basis": claim.basis,
+            "measured": _finite(deciding.measured),
+            "interval": _interval_json(deciding.interval),
+            "decided_by": deciding.case,
+            "verdict": str(self.verdict),
+            "reason": self.reason,
+            "cases": [
+                {
+                    "case": case.case,
+                    "measured": _finite(case.measured),
+                    "interval": _interval_json(case.interval),
+                    "verdict": str(case.verdict),
+                    "values": [_finite(value) for value in case.values],
+                }
+                for case in self.cases
+            ],
+        }
+
+
+def load(path: Path) -> list[Claim]:
+    """Read a claims.toml. Every claim has every field, and an id of its own."""
+    document = _read(path)
+    unknown = sorted(document.keys() - {"paper", "claim"})
+    paper = document.get("paper")
+    if not isinstance(paper, str) or unknown:
+        raise ClaimError(f"{path}: expected `paper` and [[claim]] alone, found also {unknown}")
+    claims = [_claim(paper, table, path) for table in document.get("claim", [])]
+    ids = [claim.id for claim in claims]
+    if twice := sorted({name for name in ids if ids.count(name) > 1}):
+        raise ClaimError(f"{path}: more than one claim named {', '.join(twice)}")
+    return claims
+
+
+def load_reasons(path: Path, claims: Sequence[Claim]) -> dict[tuple[str, Verdict], str]:
+    """Read a reasons.toml: per claim id and verdict a text. A missing file means no reasons."""
+    if not path.exists():
+        return {}
+    known = {claim.id for claim in claims}
+    reasons: dict[tuple[str, Verdict], str] = {}
+    for name, texts in _read(path).items():
+        if name not in known:
+            raise ClaimError(f"{path}: a reason for `{name}`, which is no claim")
+        for verdict, text in texts.items():
+            if verdict not in set(Verdict):
+                raise ClaimError(f"{path}: `{verdict}` of `{name}` is no verdict")
+            reasons[name, Verdict(verdict)] = " ".join(text.split())
+    return reasons
+
+
+def judge(
+    claim: Claim,
+    measured: Mapping[str, Sequence[float]],
+    reasons: Mapping[tuple[str, Verdict], str] | None = None,
+) -> Judged:
+    """Judge a claim by its values per case and seed: the claim's own cases, all of them."""
+    if set(measured) != set(claim.cases):
+        raise ClaimError(
+            f"claim {claim.id} has the cases {list(claim.cases)}, measured were {list(measured)}"
+        )
+    cases = tuple(_judge_case(claim.band, case, measured[case]) for case in claim.cases)
+    deciding = min(cases, key=lambda case: _order(claim.band, case.measured))
+    verdict = _overall(cases)
+    explanation = (reasons or {}).get((claim.id, verdict), "")
+    return Judged(claim, verdict, cases, deciding, _reason(claim, cases, explanation))
+
+
+def interval(values: Sequence[float]) -> tuple[float, float] | None:
+    """Give the 95 % interval of the mean by Student's t; none for a single or an infinite value."""
+    count = len(values)
+    if count < 2 or not all(math.isfinite(value) for value in values):  # noqa: PLR2004
+        return None
+    mean = statistics.fmean(values)
+    half = student_t(count - 1) * statistics.stdev(values) / math.sqrt(count)
+    return mean - half, mean + half
+
+
+def student_t(freedom: int, confidence: float = CONFIDENCE) -> float:
+    """Give the t with P(|T| <= t) = confidence, for whole degrees of freedom."""
+    low, high = 0.0, 1.0
+    while _student_t_within(high, freedom) < confidence:
+        high *= 2
+    for _ in range(200):
+        middle = (low + high) / 2
+        if _student_t_within(middle, freedom) < confidence:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _student_t_within(t: float, freedom: int) -> float:
+    """P(|T| <= t), the finite sums of Abramowitz and Stegun, 26.7.3 (odd) and 26.7.4 (even)."""
+    angle = math.atan2(t, math.sqrt(freedom))
+    sine, cosine = math.sin(angle), math.cos(angle)
+    odd = freedom % 2
+    term = cosine if odd else 1.0
+    total = term if freedom > 1 else 0.0
+    for k in range(2 + odd, freedom, 2):
+        term *= cosine * cosine * (k - 1) / k
+        total += term
+    return 2 / math.pi * (angle + sine * total) if odd else sine * total
+
+
+def _judge_case(band: Band, case: str, values: Sequence[float]) -> JudgedCase:
+    if not values:
+        raise ClaimError(f"no value for the case {case}")
+    around = interval(values)
+    if around is not None:
+        return JudgedCase(
+            case, statistics.fmean(values), around, band.judge(*around), tuple(values)
+        )
+    inside = [band.contains(value) for value in values]
+    if any(math.isnan(value) for value in values) or (any(inside) and not all(inside)):
+        verdict = Verdict.UNCLEAR
+    else:
+        verdict = Verdict.HOLDS if all(inside) else Verdict.FAILS
+    return JudgedCase(case, sum(values) / len(values), None, verdict, tuple(values))
+
+
+def _overall(cases: Sequence[JudgedCase]) -> Verdict:
+    """All alike: that. Some hold: in part. Otherwise what fails is mixed with what is unclear."""
+    verdicts = {case.verdict for case in cases}
+    if len(verdicts) == 1:
+        return verdicts.pop()
+    return Verdict.PARTLY if Verdict.HOLDS in verdicts else Verdict.UNCLEAR
+
+
+def _order(band: Band, value: float) -> float:
+    """Where a value stands among the cases: one that cannot be measured comes first."""
+    return -math.inf if math.isnan(value) else band.margin(value)
+
+
+def _reason(claim: Claim, cases: Sequence[JudgedCase], explanation: str) -> str:
+    """Say what was measured, grouped by verdict where the cases differ, then why."""
+    groups: dict[Verdict, list[str]] = {}
+    for case in cases:
+        groups.setdefault(case.verdict, []).append(f"{case.case}: {_describe(case, claim.unit)}")
+    if len(groups) == 1:
+        measured = "; ".join(next(iter(groups.values())))
+    else:
+        order = (Verdict.HOLDS, Verdict.FAILS, Verdict.UNCLEAR)
+        measured = ". ".join(
+            f"{verdict.capitalize()} for {'; '.join(groups[verdict])}"
+            for verdict in order
+            if verdict in groups
+        )
+    text = f"{measured}. Band: {claim.band} {claim.unit}."
+    return f"{text} {explanation}".strip()
+
+
+def _describe(case: JudgedCase, unit: str) -> str:
+    text = f"{number(case.measured)} {unit}"
+    if math.isnan(case.measured):
+        return "not measurable in this run"
+    if len(case.values) == 1:
+        return f"{text} (one seed, no interval)"
+    if case.interval is None:
+        return f"{text} over {len(case.values)} seeds"
+    low, high = case.interval
+    return f"{text} (95 % interval {number(low)} to {number(high)}, {len(case.values)} seeds)"
+
+
+def number(value: float) -> str:
+    """Print a value with four significant digits, with an exponent only where it needs one."""
+    if not math.isfinite(value):
+        return {math.inf: "∞", -math.inf: "-∞"}.get(value, "-")
+    if value != 0 and (abs(value) < 1e-3 or abs(value) >= 1e6):  # noqa: PLR2004
+        return f"{value:.3g}"
+    digits = 0 if value == 0 else max(0, 3 - math.floor(math.log10(abs(value))))
+    text = f"{value:.{digits}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _claim(paper: str, table: Mapping[str, Any], path: Path) -> Claim:
+    name = table.get("id", "without an id")
+    fields = {*_TEXTS, "band", "cases"}
+    if missing := sorted(fields - table.keys()):
+        raise ClaimError(f"{path}: claim {name}: missing {', '.join(missing)}")
+    if unknown := sorted(table.keys() - fields):
+        raise ClaimError(f"{path}: claim {name}: unknown {', '.join(unknown)}")
+    if wrong := [key for key in _TEXTS if not isinstance(table[key], str) or not table[key]]:
+        raise ClaimError(f"{path}: claim {name}: not a text: {', '.join(wrong)}")
+    if table["basis"] not in BASES:
+        raise ClaimError(f"{path}: claim {name}: basis is one of {', '.join(BASES)}")
+    cases = table["cases"]
+    if not cases or len(set(cases)) != len(cases):
+        raise ClaimError(f"{path}: claim {name}: cases are one or more different names")
+    texts = {key: table[key] for key in _TEXTS}
+    return Claim(paper=paper, band=Band.parse(table["band"]), cases=tuple(cases), **texts)
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise ClaimError(f"{path}: {error}") from error
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _interval_json(around: tuple[float, float] | None) -> list[float] | None:
+    return None if around is None else [around[0], around[1]]

@@ -1,0 +1,255 @@
+"""Claims: their files, bands and intervals, and every way in which a verdict comes about."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from incastle import claims
+from incastle.claims import Band, Claim, ClaimError, Verdict
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CLAIM = """
+[[claim]]
+id = "a"
+document = "001"
+place = "figure 1"
+statement = "It is so."
+metric = "queue"
+unit = "packets"
+paper_value = "10"
+band = { at_least = 10 }
+basis = "number"
+cases = ["n = 2", "n = 20"]
+"""
+
+
+def claim(band: dict[str, float], *cases: str) -> Claim:
+    names = cases or ("n = 2",)
+    return Claim(
+        "p", "a", "001", "figure 1", "s", "m", "packets", "10", Band.parse(band), "words", names
+    )
+
+
+def verdict(band: dict[str, float], *values: float) -> Verdict:
+    return claims.judge(claim(band), {"n = 2": values}).verdict
+
+
+@pytest.mark.parametrize(
+    ("freedom", "quantile"),
+    # Tables of Student's t, two-sided 95 %.
+    [(1, 12.7062), (2, 4.3027), (3, 3.1824), (4, 2.7764), (9, 2.2622), (19, 2.0930), (120, 1.9799)],
+)
+def test_student_t_gives_the_table(freedom: int, quantile: float) -> None:
+    assert claims.student_t(freedom) == pytest.approx(quantile, abs=5e-5)
+
+
+def test_the_interval_of_a_worked_example() -> None:
+    # Mean 12, s = sqrt((4 + 0 + 4) / 2) = 2, t(2) = 4.3027: half of it is 4.3027 * 2 / sqrt(3).
+    low, high = claims.interval([10, 12, 14]) or (0, 0)
+    assert low == pytest.approx(12 - 4.9683, abs=1e-3)
+    assert high == pytest.approx(12 + 4.9683, abs=1e-3)
+
+
+def test_a_single_value_has_no_interval() -> None:
+    assert claims.interval([3.0]) is None
+    assert claims.interval([3.0, math.inf]) is None
+
+
+@pytest.mark.parametrize(
+    ("band", "inside", "outside", "text"),
+    [
+        ({"above": 100}, [100.1, 1e9], [100, -5], "> 100"),
+        ({"at_least": 95}, [95, 96], [94.9], "≥ 95"),
+        ({"below": 1}, [0.9, -3], [1, 2], "< 1"),
+        ({"at_most": 15}, [15, 0], [15.1], "≤ 15"),
+        ({"from": 14, "to": 26}, [14, 20, 26], [13.9, 26.1], "14 to 26"),
+    ],
+)
+def test_bands(
+    band: dict[str, float], inside: list[float], outside: list[float], text: str
+) -> None:
+    parsed = Band.parse(band)
+    assert all(parsed.contains(value) for value in inside)
+    assert not any(parsed.contains(value) for value in outside)
+    assert str(parsed) == text
+
+
+@pytest.mark.parametrize(
+    "band",
+    [
+        {},
+        {"over": 3},
+        {"above": 1, "below": 2},
+        {"from": 3},
+        {"from": 3, "to": 2},
+        {"above": "1"},
+        {"above": True},
+    ],
+)
+def test_a_band_that_makes_no_sense_is_refused(band: dict[str, Any]) -> None:
+    with pytest.raises(ClaimError):
+        Band.parse(band)
+
+
+def test_the_whole_interval_decides() -> None:
+    assert verdict({"at_least": 10}, 20, 21, 22) is Verdict.HOLDS
+    assert verdict({"at_least": 10}, 1, 2, 3) is Verdict.FAILS
+    assert verdict({"at_least": 10}, 9, 12, 15) is Verdict.UNCLEAR
+    assert verdict({"from": 14, "to": 26}, 20, 20.1, 19.9) is Verdict.HOLDS
+    assert verdict({"from": 14, "to": 26}, 40, 40.1, 39.9) is Verdict.FAILS
+    assert verdict({"from": 14, "to": 26}, 26, 26.1, 25.9) is Verdict.UNCLEAR
+
+
+def test_an_open_edge_belongs_to_the_outside() -> None:
+    assert verdict({"above": 100}, 100, 100) is Verdict.FAILS
+    assert verdict({"at_least": 100}, 100, 100) is Verdict.HOLDS
+    assert verdict({"below": 1}, 1, 1) is Verdict.FAILS
+    assert verdict({"at_most": 1}, 1, 1) is Verdict.HOLDS
+
+
+def test_one_seed_is_judged_by_its_value_and_says_so() -> None:
+    judged = claims.judge(claim({"at_least": 10}), {"n = 2": [12.0]})
+    assert judged.verdict is Verdict.HOLDS
+    assert judged.cases[0].interval is None
+    assert "one seed, no interval" in judged.reason
+
+
+def test_what_cannot_be_measured_is_unclear_and_decides() -> None:
+    two = claim({"at_least": 10}, "n = 2", "n = 20")
+    judged = claims.judge(two, {"n = 2": [12.0], "n = 20": [math.nan]})
+    assert judged.cases[1].verdict is Verdict.UNCLEAR
+    assert judged.verdict is Verdict.PARTLY
+    assert judged.deciding.case == "n = 20"
+    assert "not measurable" in judged.reason
+    json.dumps(judged.as_json(), allow_nan=False)
+
+
+def test_infinite_ratios_are_judged_by_their_side() -> None:
+    assert verdict({"at_least": 3}, math.inf, 7) is Verdict.HOLDS
+    assert verdict({"at_most": 3}, math.inf, math.inf) is Verdict.FAILS
+    assert verdict({"at_most": 3}, math.inf, 1) is Verdict.UNCLEAR
+
+
+def test_cases_that_differ_hold_in_part_and_are_named() -> None:
+    two = claim({"at_least": 10}, "n = 2", "n = 20")
+    judged = claims.judge(two, {"n = 2": [20, 21], "n = 20": [1, 1.1]})
+    assert judged.verdict is Verdict.PARTLY
+    assert judged.deciding.case == "n = 20"
+    assert judged.reason.index("Holds for n = 2") < judged.reason.index("Fails for n = 20")
+
+
+def test_failing_and_unclear_cases_together_are_unclear() -> None:
+    two = claim({"at_least": 10}, "n = 2", "n = 20")
+    judged = claims.judge(two, {"n = 2": [1, 1.1], "n = 20": [9, 12]})
+    assert judged.verdict is Verdict.UNCLEAR
+
+
+def test_cases_must_be_those_of_the_claim() -> None:
+    with pytest.raises(ClaimError, match="n = 3"):
+        claims.judge(claim({"at_least": 10}), {"n = 3": [1.0]})
+    with pytest.raises(ClaimError, match="no value"):
+        claims.judge(claim({"at_least": 10}), {"n = 2": []})
+
+
+def test_a_claim_in_json_has_every_field() -> None:
+    entry = claims.judge(claim({"at_least": 10}), {"n = 2": [20.0, 21.0]}).as_json()
+    assert {
+        *("paper", "id", "place", "statement", "metric", "unit", "paper_value", "band", "basis"),
+        *("measured", "interval", "verdict", "reason"),
+    } <= entry.keys()
+    assert entry["measured"] == 20.5
+    assert entry["verdict"] == "holds"
+    assert entry["interval"][0] < 20.5 < entry["interval"][1]
+
+
+@given(
+    st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=8),
+    st.floats(-1e6, 1e6),
+    st.floats(0, 1e6),
+)
+def test_a_verdict_follows_from_the_interval(values: list[float], low: float, width: float) -> None:
+    band = {"from": low, "to": low + width}
+    judged = claims.judge(claim(band), {"n = 2": values})
+    parsed = Band.parse(band)
+    edges = judged.cases[0].interval or (values[0], values[0])
+    inside = [parsed.contains(edge) for edge in edges]
+    assert (judged.verdict is Verdict.HOLDS) == all(inside)
+    if judged.verdict is Verdict.FAILS:
+        assert not any(inside)
+
+
+def test_a_claims_file(tmp_path: Path) -> None:
+    path = tmp_path / "claims.toml"
+    path.write_text('paper = "p"\n' + CLAIM)
+    (loaded,) = claims.load(path)
+    assert loaded.paper == "p"
+    assert loaded.cases == ("n = 2", "n = 20")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('unit = "packets"\n', "", "missing unit"),
+        ('unit = "packets"', 'units = "packets"', "missing unit"),
+        ('unit = "packets"', 'unit = "packets"\nextra = 1', "unknown extra"),
+        ('basis = "number"', 'basis = "hope"', "basis is one of"),
+        ('["n = 2", "n = 20"]', "[]", "cases"),
+        ('["n = 2", "n = 20"]', '["n = 2", "n = 2"]', "cases"),
+        ('paper_value = "10"', "paper_value = 10", "not a text: paper_value"),
+        ("at_least", "at_leest", "a band is one of"),
+        ('"It is so."', '"It is so.', "claims.toml"),
+    ],
+)
+def test_a_broken_claims_file_is_refused(tmp_path: Path, old: str, new: str, message: str) -> None:
+    path = tmp_path / "claims.toml"
+    path.write_text('paper = "p"\n' + CLAIM.replace(old, new))
+    with pytest.raises(ClaimError, match=message):
+        claims.load(path)
+
+
+def test_two_claims_of_one_name_and_a_missing_file_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "claims.toml"
+    path.write_text('paper = "p"\n' + CLAIM + CLAIM)
+    with pytest.raises(ClaimError, match="more than one"):
+        claims.load(path)
+    with pytest.raises(ClaimError, match="nowhere"):
+        claims.load(tmp_path / "nowhere.toml")
+
+
+def test_a_reason_is_shown_only_for_its_verdict(tmp_path: Path) -> None:
+    path = tmp_path / "reasons.toml"
+    path.write_text('[a]\nfails = """\nThe flows\nrun in step."""\n')
+    one = claim({"at_least": 10})
+    reasons = claims.load_reasons(path, [one])
+    failing = claims.judge(one, {"n = 2": [1.0]}, reasons)
+    holding = claims.judge(one, {"n = 2": [11.0]}, reasons)
+    assert failing.reason.endswith("The flows run in step.")
+    assert "step" not in holding.reason
+
+
+def test_reasons_for_unknown_claims_or_verdicts_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "reasons.toml"
+    one = claim({"at_least": 10})
+    assert claims.load_reasons(path, [one]) == {}
+    path.write_text('[b]\nfails = "x"\n')
+    with pytest.raises(ClaimError, match="no claim"):
+        claims.load_reasons(path, [one])
+    path.write_text('[a]\nperhaps = "x"\n')
+    with pytest.raises(ClaimError, match="no verdict"):
+        claims.load_reasons(path, [one])
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0"), (0.5, "0.5"), (95.1234, "95.12"), (100.0, "100"), (1e-5, "1e-05"), (2e7, "2e+07")],
+)
+def test_numbers_are_readable(value: float, text: str) -> None:
+    assert claims.number(value) == text
