@@ -1,0 +1,58 @@
+# Incastle: everything that is built, checked and shown, by one name each. `make help` lists them.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUST_SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml' -o -name '*.cdf') Cargo.toml Cargo.lock
+
+# The native module and the Rust tests must agree on the interpreter, or one rebuilds what the other built.
+export PYO3_PYTHON := $(abspath $(BIN)/python)
+export VIRTUAL_ENV := $(abspath $(VENV))
+unexport CONDA_PREFIX
+
+.DEFAULT_GOAL := help
+.PHONY: help setup reproduce test bench docs clean system deny wasm-digest
+
+help: ## list these names
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+
+setup: $(VENV)/.native ## build everything up to .venv/bin/incastle
+
+# The interpreter's packages, exactly those of the lock file.
+$(VENV)/.packages: requirements.lock
+	@PYTHON="$(PYTHON)" scripts/prerequisites.sh
+	test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	@touch $@
+
+# The engine, optimised, and the package beside it, editable.
+$(VENV)/.native: $(VENV)/.packages pyproject.toml $(RUST_SOURCES)
+	@PYTHON="$(PYTHON)" scripts/prerequisites.sh
+	$(BIN)/maturin develop --quiet --release --locked
+	@touch $@
+
+reproduce: setup ## every shipped paper: figures, claims, report/index.html
+	$(BIN)/incastle reproduce
+
+test: setup ## everything that is checked; the last line counts
+	@scripts/system.sh --if-possible
+	@$(BIN)/python scripts/test.py
+
+bench: setup ## packet-hops per second, beside ns-2 where it is installed
+	@$(BIN)/python bench/bench.py
+
+docs: $(VENV)/.packages ## the documentation, into site/
+	$(BIN)/mkdocs build --strict
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
+
+system: ## Debian packages that some tests use (needs root)
+	scripts/system.sh
+
+wasm-digest: ## the same digest from a build for WebAssembly
+	@$(PYTHON) scripts/wasm_digest.py
+
+deny: ## licences, sources and advisories of all dependencies (needs cargo-deny and its database)
+	cargo deny --locked check
+
+clean: ## remove what was built
+	rm -rf $(VENV) target site report .mypy_cache .ruff_cache .pytest_cache .hypothesis
