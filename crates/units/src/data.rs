@@ -93,3 +93,37 @@ macro_rules! count {
 
 count!(Bytes, "bytes");
 count!(Packets, "packets");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn amounts_calculate() {
+        let mut bytes = Bytes::new(1_500);
+        bytes += Bytes::new(40);
+        bytes -= Bytes::new(20);
+        assert_eq!(bytes * 2, Bytes::new(3_040));
+        assert_eq!((bytes + bytes - Bytes::new(1)).count(), 3_039);
+        assert_eq!(bytes.saturating_sub(Bytes::MAX), Bytes::ZERO);
+        assert!(Packets::ZERO < Packets::new(1));
+    }
+
+    #[test]
+    #[should_panic(expected = "an amount of data is never negative")]
+    fn an_amount_below_zero_is_a_defect() {
+        let _ = Bytes::ZERO - Bytes::new(1);
+    }
+
+    #[test]
+    #[should_panic(expected = "amounts of data fit 64 bits")]
+    fn a_sum_that_overflows_is_a_defect() {
+        let _ = Packets::MAX + Packets::new(1);
+    }
+
+    #[test]
+    #[should_panic(expected = "amounts of data fit 64 bits")]
+    fn a_product_that_overflows_is_a_defect() {
+        let _ = Bytes::MAX * 2;
+    }
+}

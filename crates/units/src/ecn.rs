@@ -18,3 +18,16 @@ impl Ecn {
         !matches!(self, Self::NotEct)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_marked_before_stays_capable() {
+        assert!(!Ecn::NotEct.is_capable());
+        assert!(Ecn::Ect0.is_capable());
+        assert!(Ecn::Ce.is_capable());
+        assert_eq!(Ecn::default(), Ecn::NotEct);
+    }
+}

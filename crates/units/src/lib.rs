@@ -7,11 +7,15 @@
 
 mod data;
 mod ecn;
+mod parse;
 pub mod random;
 mod rate;
+mod text;
 mod time;
 
 pub use data::{Amount, Bytes, Packets};
 pub use ecn::Ecn;
+pub use parse::{ParseUnitError, UnitProblem};
 pub use rate::{Rate, Serializer};
+pub use text::Quantity;
 pub use time::{Span, Time};

@@ -21,3 +21,80 @@ pub fn exponential(rng: &mut dyn Rng) -> f64 {
     // 1 - U lies in (0, 1], so that the logarithm is finite.
     -libm::log(1.0 - uniform(rng))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+    use rand_xoshiro::rand_core::SeedableRng;
+
+    const DRAWS: u32 = 100_000;
+
+    fn source() -> Xoshiro256PlusPlus {
+        Xoshiro256PlusPlus::seed_from_u64(1)
+    }
+
+    fn mean(mut draw: impl FnMut(&mut dyn Rng) -> f64) -> f64 {
+        let mut rng = source();
+        (0..DRAWS).map(|_| draw(&mut rng)).sum::<f64>() / f64::from(DRAWS)
+    }
+
+    #[test]
+    fn uniform_draws_fill_the_unit_interval() {
+        let mut rng = source();
+        assert!((0..DRAWS).all(|_| (0.0..1.0).contains(&uniform(&mut rng))));
+        // Five standard errors: 5 / sqrt(12 x 1e5) = 0.0046.
+        assert!((mean(uniform) - 0.5).abs() < 0.0046);
+    }
+
+    #[test]
+    fn draws_below_a_bound_take_every_value_equally() {
+        let mut rng = source();
+        let mut counts = [0_i32; 7];
+        for _ in 0..70_000 {
+            counts[below(&mut rng, 7) as usize] += 1;
+        }
+        // Five standard deviations: 5 sqrt(70000 x 1/7 x 6/7) = 463.
+        assert!(
+            counts.iter().all(|count| (count - 10_000).abs() < 463),
+            "{counts:?}"
+        );
+        assert_eq!(below(&mut rng, 1), 0);
+    }
+
+    #[test]
+    #[should_panic(expected = "a draw below zero")]
+    fn a_draw_from_nothing_is_a_defect() {
+        let _ = below(&mut source(), 0);
+    }
+
+    #[test]
+    fn exponential_draws_have_mean_and_variance_one() {
+        let square = |rng: &mut dyn Rng| {
+            let draw = exponential(rng);
+            draw * draw
+        };
+        // Five standard errors: of the mean 5 / sqrt(1e5) = 0.016, of the square 5 sqrt(20/1e5).
+        assert!((mean(exponential) - 1.0).abs() < 0.016);
+        assert!((mean(square) - 2.0).abs() < 0.071);
+        let mut rng = source();
+        assert!((0..DRAWS).all(|_| exponential(&mut rng) >= 0.0));
+    }
+
+    /// Recorded once: a change here changes every result of every scenario.
+    #[test]
+    fn draws_are_the_same_on_every_machine() {
+        let mut rng = source();
+        let draws = [
+            uniform(&mut rng),
+            exponential(&mut rng),
+            exponential(&mut rng),
+        ];
+        let recorded: [u64; 3] = [
+            0x3fe9_f8ba_0fed_e078,
+            0x3ff5_ff19_137a_42af,
+            0x3fbb_03e5_6922_3ed7,
+        ];
+        assert_eq!(draws.map(f64::to_bits), recorded);
+    }
+}

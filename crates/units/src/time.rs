@@ -80,9 +80,10 @@ impl Span {
         Self(seconds * PS_PER_SECOND)
     }
 
-    /// The nearest span to `seconds`; negative values and NaN give zero.
+    /// The nearest span to `seconds`; negative values and NaN give zero, values beyond 213 days the
+    /// longest span.
     pub fn from_secs_lossy(seconds: f64) -> Self {
-        Self((seconds * PS_PER_SECOND as f64) as u64)
+        Self((seconds * PS_PER_SECOND as f64 + 0.5) as u64)
     }
 
     /// Picoseconds.
@@ -107,7 +108,8 @@ impl Span {
         Self(self.0.saturating_sub(other.0))
     }
 
-    /// `self * factor` in floating point, rounded down to a picosecond.
+    /// `self * factor` in floating point, rounded down to a picosecond; never below zero nor above
+    /// the longest span.
     #[must_use]
     pub fn scale_lossy(self, factor: f64) -> Self {
         Self((self.0 as f64 * factor) as u64)
@@ -212,11 +214,77 @@ mod tests {
     fn instants_subtract_to_spans() {
         let start = Time::from_ps(5);
         assert_eq!(start + Span::from_ns(1) - start, Span::from_ps(1_000));
+        assert_eq!(start - Span::from_ps(5), Time::ZERO);
+        let mut now = start;
+        now += Span::from_ps(2);
+        assert_eq!(now.as_ps(), 7);
+        assert_eq!(now.saturating_since(start), Span::from_ps(2));
+        assert_eq!(start.saturating_since(now), Span::ZERO);
+        assert_eq!(now.saturating_add(Span::MAX), Time::NEVER);
     }
 
     #[test]
     #[should_panic(expected = "time never runs back")]
     fn a_negative_span_is_a_defect() {
         let _ = Time::ZERO - Time::from_ps(1);
+    }
+
+    #[test]
+    #[should_panic(expected = "no instant before the beginning")]
+    fn an_instant_before_the_beginning_is_a_defect() {
+        let _ = Time::ZERO - Span::from_ps(1);
+    }
+
+    #[test]
+    #[should_panic(expected = "an instant stays within 213 days")]
+    fn an_instant_after_the_end_is_a_defect() {
+        let _ = Time::NEVER + Span::from_ps(1);
+    }
+
+    #[test]
+    fn spans_are_built_from_any_unit() {
+        assert_eq!(Span::from_ns(1), Span::from_ps(1_000));
+        assert_eq!(Span::from_us(1), Span::from_ns(1_000));
+        assert_eq!(Span::from_ms(1), Span::from_us(1_000));
+        assert_eq!(Span::from_secs(1), Span::from_ms(1_000));
+        // 213 days and a little: 2^64 / 86400e12 = 213.5.
+        assert_eq!(Span::MAX.as_ps() / Span::from_secs(86_400).as_ps(), 213);
+    }
+
+    #[test]
+    fn spans_calculate() {
+        let mut span = Span::from_ps(7);
+        span += Span::from_ps(3);
+        span -= Span::from_ps(1);
+        assert_eq!(span * 3, Span::from_ps(27));
+        assert_eq!(span / 2, Span::from_ps(4));
+        assert_eq!(span.saturating_sub(Span::from_ps(10)), Span::ZERO);
+        assert_eq!(span.saturating_mul(u64::MAX), Span::MAX);
+    }
+
+    #[test]
+    #[should_panic(expected = "a span is never negative")]
+    fn a_span_below_zero_is_a_defect() {
+        let _ = Span::ZERO - Span::from_ps(1);
+    }
+
+    #[test]
+    #[should_panic(expected = "a span stays within 213 days")]
+    fn a_product_beyond_the_clock_is_a_defect() {
+        let _ = Span::from_secs(1) * 18_446_745;
+    }
+
+    #[test]
+    fn doubles_are_rounded_and_bounded() {
+        // The double nearest to 0.3 lies below it: rounding down could lose a picosecond.
+        assert_eq!(Span::from_secs_lossy(0.3), Span::from_ms(300));
+        assert_eq!(Span::from_secs_lossy(1.6e-12), Span::from_ps(2));
+        assert_eq!(Span::from_secs_lossy(-1.0), Span::ZERO);
+        assert_eq!(Span::from_secs_lossy(f64::NAN), Span::ZERO);
+        assert_eq!(Span::from_secs_lossy(1e30), Span::MAX);
+        assert_eq!(Span::from_ps(10).scale_lossy(0.59), Span::from_ps(5));
+        assert_eq!(Span::from_ps(10).scale_lossy(-1.0), Span::ZERO);
+        let seconds = (Time::ZERO + Span::from_ms(1_500)).as_secs_lossy();
+        assert!((seconds - 1.5).abs() < f64::EPSILON);
     }
 }

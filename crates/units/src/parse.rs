@@ -1,0 +1,287 @@
+//! Quantities from text: a decimal number and a unit, converted exactly.
+//!
+//! The number is digits, optionally with a point and more digits; the unit follows with or without a
+//! space: "2.5 Gbit/s", "0.25 ms", "25us". The value must be a whole number of picoseconds, bytes,
+//! packets or bits per second: "0.1 us" is, "0.3 ps" is not. Leaves out: signs, exponents, digit
+//! groups, values without a unit.
+
+use std::fmt::{self, Display, Formatter};
+use std::str::FromStr;
+
+use crate::text::{nearest_unit, unit_named};
+use crate::{Amount, Bytes, Packets, Quantity, Rate, Span, Time};
+
+/// Why a text is not the quantity that was expected.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct ParseUnitError {
+    /// What was expected.
+    pub expected: Quantity,
+    /// The text, without blanks around it.
+    pub found: String,
+    /// What is wrong with it.
+    pub problem: UnitProblem,
+}
+
+/// What is wrong with the text of a quantity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum UnitProblem {
+    /// Nothing there.
+    Empty,
+    /// It does not begin with a plain decimal number.
+    NotANumber,
+    /// It is below zero.
+    Negative,
+    /// A number alone.
+    MissingUnit,
+    /// No kind of quantity has this unit.
+    UnknownUnit {
+        /// The unit found.
+        unit: String,
+        /// The whole text with the unit that was probably meant.
+        did_you_mean: Option<String>,
+    },
+    /// A quantity, but of this other kind.
+    WrongKind(Quantity),
+    /// The value is not a whole number of the smallest unit.
+    NotWhole,
+    /// The value does not fit.
+    TooLarge,
+}
+
+impl ParseUnitError {
+    /// What was found and why that is wrong, in one sentence without its full stop.
+    pub fn message(&self) -> String {
+        let (found, expected) = (&self.found, self.expected);
+        let words = expected.words();
+        match &self.problem {
+            UnitProblem::Empty => format!("{words} is missing"),
+            UnitProblem::NotANumber => {
+                format!("\"{found}\" does not begin with a plain number such as 10 or 2.5")
+            }
+            UnitProblem::Negative => {
+                format!("\"{found}\" is negative, but {words} is never below zero")
+            }
+            UnitProblem::MissingUnit => format!("\"{found}\" has no unit"),
+            UnitProblem::UnknownUnit { unit, .. } => {
+                format!("\"{found}\" has the unknown unit \"{unit}\"")
+            }
+            UnitProblem::WrongKind(kind) => {
+                format!("\"{found}\" is {}, but {words} is expected", kind.words())
+            }
+            UnitProblem::NotWhole => {
+                format!(
+                    "\"{found}\" is not a whole number of {}",
+                    expected.smallest()
+                )
+            }
+            UnitProblem::TooLarge => {
+                format!("\"{found}\" is too large: at most {}", expected.greatest())
+            }
+        }
+    }
+
+    /// What would be right, where the message does not say it.
+    pub fn help(&self) -> Option<String> {
+        match &self.problem {
+            UnitProblem::NotWhole | UnitProblem::TooLarge | UnitProblem::Negative => None,
+            UnitProblem::UnknownUnit {
+                did_you_mean: Some(text),
+                ..
+            } => Some(format!("did you mean \"{text}\"? {}", self.right())),
+            _ => Some(self.right()),
+        }
+    }
+
+    /// The names of the units that would be valid.
+    pub fn valid_units(&self) -> Vec<&'static str> {
+        self.expected.valid_units()
+    }
+
+    fn right(&self) -> String {
+        format!(
+            "write {} like \"{}\", with one of the units {}",
+            self.expected.words(),
+            self.expected.examples().join("\" or \""),
+            self.valid_units().join(", ")
+        )
+    }
+}
+
+impl Display for ParseUnitError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message())?;
+        match self.help() {
+            Some(help) => write!(f, "; {help}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Parses `text` as `expected`: its simple kind, and the value in the smallest unit.
+fn parse(text: &str, expected: Quantity) -> Result<(Quantity, u64), ParseUnitError> {
+    let found = text.trim();
+    parse_trimmed(found, expected).map_err(|problem| ParseUnitError {
+        expected,
+        found: found.to_owned(),
+        problem,
+    })
+}
+
+fn parse_trimmed(text: &str, expected: Quantity) -> Result<(Quantity, u64), UnitProblem> {
+    if text.is_empty() {
+        return Err(UnitProblem::Empty);
+    }
+    // The minus sign proper is U+2212.
+    if let Some(rest) = text.strip_prefix(['-', '\u{2212}'])
+        && rest.trim_start().starts_with(|c: char| c.is_ascii_digit())
+    {
+        return Err(UnitProblem::Negative);
+    }
+    let (number, unit) = Decimal::split_from(text).ok_or(UnitProblem::NotANumber)?;
+    if unit.is_empty() {
+        return Err(UnitProblem::MissingUnit);
+    }
+    let Some((kind, factor)) = unit_named(unit) else {
+        return Err(unknown_unit(&number, unit, expected));
+    };
+    if !expected.accepts(kind) {
+        return Err(UnitProblem::WrongKind(kind));
+    }
+    Ok((kind, number.times(factor)?))
+}
+
+/// The unit may be a misspelt one of this kind, or else of another.
+fn unknown_unit(number: &Decimal<'_>, unit: &str, expected: Quantity) -> UnitProblem {
+    let near = nearest_unit(unit, expected);
+    if near.is_none()
+        && let Some(kind) = Quantity::with_unit_like(unit)
+    {
+        return UnitProblem::WrongKind(kind);
+    }
+    UnitProblem::UnknownUnit {
+        unit: unit.to_owned(),
+        did_you_mean: near.map(|near| format!("{number} {near}")),
+    }
+}
+
+/// An unsigned decimal number as it was written.
+struct Decimal<'a> {
+    whole: &'a str,
+    fraction: &'a str,
+}
+
+impl<'a> Decimal<'a> {
+    /// The number at the beginning of `text`, and what follows it and the blanks behind it.
+    fn split_from(text: &'a str) -> Option<(Self, &'a str)> {
+        let (whole, mut rest) = split_digits(text);
+        let mut fraction = "";
+        if let Some(behind) = rest.strip_prefix('.') {
+            (fraction, rest) = split_digits(behind);
+            if fraction.is_empty() {
+                return None;
+            }
+        }
+        let unit = rest.trim_start();
+        let blank_or_end = unit.len() < rest.len() || rest.is_empty();
+        if whole.is_empty() || !(blank_or_end || starts_like_a_unit(rest)) {
+            return None;
+        }
+        Some((Self { whole, fraction }, unit))
+    }
+
+    /// The number times `factor`, exactly.
+    fn times(&self, factor: u64) -> Result<u64, UnitProblem> {
+        let whole = digits(self.whole)
+            .try_fold(0_u64, |value, digit| {
+                value.checked_mul(10)?.checked_add(digit)
+            })
+            .and_then(|value| value.checked_mul(factor))
+            .ok_or(UnitProblem::TooLarge)?;
+        // Schoolbook multiplication of the digits behind the point, from the right: a product
+        // digit that stays behind the point must be zero, the last carry is what crosses it.
+        let mut carry = 0;
+        for digit in digits(self.fraction).rev() {
+            let product = digit * factor + carry;
+            if !product.is_multiple_of(10) {
+                return Err(UnitProblem::NotWhole);
+            }
+            carry = product / 10;
+        }
+        whole.checked_add(carry).ok_or(UnitProblem::TooLarge)
+    }
+}
+
+impl Display for Decimal<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(self.whole)?;
+        if self.fraction.is_empty() {
+            return Ok(());
+        }
+        write!(f, ".{}", self.fraction)
+    }
+}
+
+fn split_digits(text: &str) -> (&str, &str) {
+    let end = text.find(|c: char| !c.is_ascii_digit());
+    text.split_at(end.unwrap_or(text.len()))
+}
+
+fn digits(text: &str) -> impl DoubleEndedIterator<Item = u64> + '_ {
+    text.bytes().map(|digit| u64::from(digit - b'0'))
+}
+
+/// A letter, but not the exponent of a number ("1e9").
+fn starts_like_a_unit(text: &str) -> bool {
+    let mut characters = text.chars();
+    let first = characters.next();
+    let exponent = first.is_some_and(|c| c.eq_ignore_ascii_case(&'e'))
+        && characters
+            .next()
+            .is_some_and(|c| c.is_ascii_digit() || "+-".contains(c));
+    first.is_some_and(char::is_alphabetic) && !exponent
+}
+
+impl FromStr for Time {
+    type Err = ParseUnitError;
+    fn from_str(text: &str) -> Result<Self, ParseUnitError> {
+        parse(text, Quantity::Instant).map(|(_, ps)| Self::from_ps(ps))
+    }
+}
+
+impl FromStr for Span {
+    type Err = ParseUnitError;
+    fn from_str(text: &str) -> Result<Self, ParseUnitError> {
+        parse(text, Quantity::Duration).map(|(_, ps)| Self::from_ps(ps))
+    }
+}
+
+impl FromStr for Bytes {
+    type Err = ParseUnitError;
+    fn from_str(text: &str) -> Result<Self, ParseUnitError> {
+        parse(text, Quantity::Size).map(|(_, bytes)| Self::new(bytes))
+    }
+}
+
+impl FromStr for Packets {
+    type Err = ParseUnitError;
+    fn from_str(text: &str) -> Result<Self, ParseUnitError> {
+        parse(text, Quantity::Count).map(|(_, packets)| Self::new(packets))
+    }
+}
+
+impl FromStr for Rate {
+    type Err = ParseUnitError;
+    fn from_str(text: &str) -> Result<Self, ParseUnitError> {
+        parse(text, Quantity::Rate).map(|(_, bits)| Self::from_bits_per_second(bits))
+    }
+}
+
+impl FromStr for Amount {
+    type Err = ParseUnitError;
+    fn from_str(text: &str) -> Result<Self, ParseUnitError> {
+        parse(text, Quantity::Amount).map(|(kind, count)| match kind {
+            Quantity::Count => Self::Packets(Packets::new(count)),
+            _ => Self::Bytes(Bytes::new(count)),
+        })
+    }
+}
