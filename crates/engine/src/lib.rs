@@ -1,1 +1,38 @@
-//! x
+//! What makes virtual time pass: events, ports and links, switches and routes, hosts, probes.
+//!
+//! Models a packet-switched network, packet by packet and hop by hop, in integer picoseconds. One
+//! event is spent per packet and hop. Endpoints (incastle-transport) and disciplines
+//! (incastle-queueing) are plain state machines that this crate calls; applications are too.
+//! Leaves out: bit errors, processing time in switches, papers and scenario files (scenario).
+
+mod application;
+mod builder;
+mod digest;
+mod endpoint;
+mod event;
+mod flows;
+mod host;
+mod ids;
+mod network;
+mod packet;
+mod port;
+mod probe;
+mod random;
+mod recorder;
+mod ring;
+mod route;
+mod simulation;
+
+pub use application::{Actions, Application, FlowSpec, Framing, Notice, TransportSpec};
+pub use builder::{BuildError, HostConfig, LinkConfig, NetworkBuilder, PortKind, SwitchConfig};
+pub use digest::Digest;
+pub use flows::{EndCounters, FlowRecord};
+pub use host::Coalescing;
+pub use ids::{AppIndex, EndpointIndex, FlowIndex, HostIndex, Node, PortIndex, Side, SwitchIndex};
+pub use network::{Network, PortCounters};
+pub use probe::{NoProbe, Probe};
+pub use random::{Purpose, Source, substream};
+pub use recorder::{
+    BinBytes, Measurements, QueueHistogram, QueueSample, Recorder, Series, WindowSample,
+};
+pub use simulation::{RunError, Simulation, Status, Totals};

@@ -1,0 +1,140 @@
+//! What applications are to the engine: state machines that open flows, write and wait.
+//!
+//! An application is told what happened ([`Notice`]) and when its time has come, and answers with
+//! [`Actions`], which the engine carries out after the call. It holds no reference to the network.
+
+use std::sync::Arc;
+
+use incastle_congestion::Algorithm;
+use incastle_transport::tcp;
+use incastle_units::Time;
+
+use crate::{EndpointIndex, FlowIndex, HostIndex};
+
+/// The transport of a new flow.
+pub enum TransportSpec {
+    /// A TCP connection; controllers for the near and the far end.
+    Tcp {
+        /// Its parameters, shared by all flows of a group.
+        config: Arc<tcp::Config>,
+        /// The controller of each end: near, far.
+        controllers: Box<[Algorithm; 2]>,
+    },
+    /// Datagrams.
+    Datagram,
+}
+
+/// A new flow.
+pub struct FlowSpec {
+    /// The host of its near end, which opens it.
+    pub from: HostIndex,
+    /// The host of its far end.
+    pub to: HostIndex,
+    /// How data travel.
+    pub transport: TransportSpec,
+    /// Bytes that the link layer adds to each packet, and the least size of a frame with them.
+    pub framing: Framing,
+    /// Whether a probe watches the controller of its near end.
+    pub watched: bool,
+}
+
+/// What the link layer adds to an IP packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Framing {
+    /// Added to every packet.
+    pub overhead: u16,
+    /// The least size on the wire.
+    pub minimum: u16,
+}
+
+impl Framing {
+    /// IP packets only.
+    pub const IP: Self = Self {
+        overhead: 0,
+        minimum: 0,
+    };
+    /// Ethernet: header 14, FCS 4, preamble 8, gap 12; at least 84 bytes in all.
+    pub const ETHERNET: Self = Self {
+        overhead: 38,
+        minimum: 84,
+    };
+}
+
+/// What happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Notice {
+    /// In-order data at an endpoint reached the total that was expected there.
+    Delivered(EndpointIndex),
+    /// All that an endpoint wrote is acknowledged (and its FIN, if it closed).
+    Finished(EndpointIndex),
+}
+
+/// What an application wants done.
+pub(crate) enum Action {
+    Open(Box<FlowSpec>),
+    Write(EndpointIndex, u64),
+    Expect(EndpointIndex, u64),
+    Stop(EndpointIndex),
+    Close(EndpointIndex),
+    Release(FlowIndex),
+}
+
+/// The list of what an application wants done, carried out in order after its call returns.
+pub struct Actions {
+    pub(crate) list: Vec<Action>,
+    next_flow: u32,
+}
+
+impl Actions {
+    pub(crate) fn new(next_flow: u32) -> Self {
+        Self {
+            list: Vec::new(),
+            next_flow,
+        }
+    }
+
+    /// Opens a flow and says which it will be.
+    pub fn open(&mut self, spec: FlowSpec) -> FlowIndex {
+        let flow = FlowIndex(self.next_flow);
+        self.next_flow += 1;
+        self.list.push(Action::Open(Box::new(spec)));
+        flow
+    }
+
+    /// Sends `bytes` more from an endpoint; on a datagram flow, one datagram of that size.
+    pub fn write(&mut self, endpoint: EndpointIndex, bytes: u64) {
+        self.list.push(Action::Write(endpoint, bytes));
+    }
+
+    /// Asks for a notice when an endpoint has received `total` in-order bytes since it was opened.
+    pub fn expect(&mut self, endpoint: EndpointIndex, total: u64) {
+        self.list.push(Action::Expect(endpoint, total));
+    }
+
+    /// Forgets what an endpoint has written and not yet sent.
+    pub fn stop(&mut self, endpoint: EndpointIndex) {
+        self.list.push(Action::Stop(endpoint));
+    }
+
+    /// Ends an endpoint's data after what it wrote (FIN).
+    pub fn close(&mut self, endpoint: EndpointIndex) {
+        self.list.push(Action::Close(endpoint));
+    }
+
+    /// Frees the endpoints of a finished flow; stray packets for it are ignored from then on.
+    pub fn release(&mut self, flow: FlowIndex) {
+        self.list.push(Action::Release(flow));
+    }
+}
+
+/// An application.
+pub trait Application: Send {
+    /// Something that it asked for has happened.
+    fn handle(&mut self, now: Time, notice: Notice, actions: &mut Actions);
+
+    /// The instant of `poll_timeout` has come.
+    fn handle_timeout(&mut self, now: Time, actions: &mut Actions);
+
+    /// When it wants to be called next; asked after each call and at the start.
+    fn poll_timeout(&self) -> Option<Time>;
+}

@@ -1,0 +1,231 @@
+//! Builds a [`Network`] from hosts, switches and links.
+
+use incastle_queueing::{DropTail, Marker, PortBuffer, SharedBuffer};
+use incastle_units::{Rate, Span};
+
+use crate::host::Host;
+use crate::network::Switch;
+use crate::packet::SackArena;
+use crate::port::{Gate, Port};
+use crate::route::{Edge, Routes};
+use crate::{
+    Coalescing, HostIndex, Network, Node, PortIndex, Purpose, Source, SwitchIndex, substream,
+};
+
+/// A host's own parameters.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct HostConfig {
+    /// Each data packet leaves U(0, jitter) late; zero for none.
+    pub jitter: Span,
+    /// Receive offload.
+    pub coalescing: Option<Coalescing>,
+}
+
+/// A switch's own parameters.
+#[derive(Debug, Default)]
+pub struct SwitchConfig {
+    /// A memory shared by all ports; their queues are then general ones.
+    pub memory: Option<SharedBuffer>,
+}
+
+/// Which queue a port has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PortKind {
+    /// Without departure events, where that is possible (everywhere but on shared memory).
+    #[default]
+    Fast,
+    /// With them.
+    General,
+}
+
+/// One direction of a link, and the port that feeds it.
+pub struct LinkConfig {
+    /// The line rate.
+    pub rate: Rate,
+    /// The one-way propagation delay.
+    pub delay: Span,
+    /// What the port may store.
+    pub buffer: PortBuffer,
+    /// The queue discipline.
+    pub marker: Marker,
+    /// Which queue the port has.
+    pub kind: PortKind,
+}
+
+impl LinkConfig {
+    /// A link with an unlimited drop-tail queue.
+    pub fn unlimited(rate: Rate, delay: Span) -> Self {
+        Self {
+            rate,
+            delay,
+            buffer: PortBuffer::Unlimited,
+            marker: Marker::DropTail(DropTail),
+            kind: PortKind::Fast,
+        }
+    }
+}
+
+/// Why a network cannot be built.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BuildError {
+    /// A host without a link.
+    #[error("host {0:?} has no link")]
+    NoLink(String),
+    /// A host with more than one link.
+    #[error("host {0:?} has more than one link; a host has one network adapter")]
+    SeveralLinks(String),
+    /// A host that cannot be reached from a switch.
+    #[error("host {host:?} cannot be reached from switch {switch:?}")]
+    Unreachable {
+        /// The host.
+        host: String,
+        /// The switch.
+        switch: String,
+    },
+}
+
+/// A network under construction.
+pub struct NetworkBuilder {
+    seed: u64,
+    hosts: Vec<(String, HostConfig)>,
+    switches: Vec<(String, SwitchConfig)>,
+    ports: Vec<Port>,
+    owners: Vec<Node>,
+}
+
+impl NetworkBuilder {
+    /// Nothing yet. `seed` is the seed of every random substream of the run.
+    pub fn new(seed: u64) -> Self {
+        Self {
+            seed,
+            hosts: Vec::new(),
+            switches: Vec::new(),
+            ports: Vec::new(),
+            owners: Vec::new(),
+        }
+    }
+
+    /// Adds a host.
+    pub fn host(&mut self, name: impl Into<String>, config: HostConfig) -> HostIndex {
+        self.hosts.push((name.into(), config));
+        HostIndex::from_index(self.hosts.len() - 1)
+    }
+
+    /// Adds a switch.
+    pub fn switch(&mut self, name: impl Into<String>, config: SwitchConfig) -> SwitchIndex {
+        self.switches.push((name.into(), config));
+        SwitchIndex::from_index(self.switches.len() - 1)
+    }
+
+    /// Adds a link: `forth` from `a` to `b`, `back` from `b` to `a`. Returns their ports.
+    pub fn link(
+        &mut self,
+        (a, b): (Node, Node),
+        forth: LinkConfig,
+        back: LinkConfig,
+    ) -> (PortIndex, PortIndex) {
+        (self.port(a, b, forth), self.port(b, a, back))
+    }
+
+    fn port(&mut self, from: Node, to: Node, config: LinkConfig) -> PortIndex {
+        let index = PortIndex::from_index(self.ports.len());
+        let rng = substream(
+            self.seed,
+            Source::Port,
+            u64::from(index.0),
+            Purpose::Marking,
+        );
+        let gate = Gate::new(config.buffer, config.marker, rng);
+        let mut port = Port::new(index, to, config.rate, config.delay, gate);
+        if config.kind == PortKind::General || self.shares_memory(from) {
+            port = port.general();
+        }
+        port.observed = matches!(from, Node::Switch(_));
+        self.ports.push(port);
+        self.owners.push(from);
+        index
+    }
+
+    fn shares_memory(&self, node: Node) -> bool {
+        match node {
+            Node::Switch(switch) => self.switches[switch.index()].1.memory.is_some(),
+            Node::Host(_) => false,
+        }
+    }
+
+    /// Finds the routes.
+    pub fn build(self) -> Result<Network, BuildError> {
+        let host_ports = self.host_ports()?;
+        let edges: Vec<Edge> = self
+            .ports
+            .iter()
+            .zip(&self.owners)
+            .map(|(port, &from)| Edge {
+                from,
+                to: port.to,
+                port: port.index,
+            })
+            .collect();
+        let seed = self.seed;
+        let routes = Routes::new(self.hosts.len(), self.switches.len(), &edges, seed);
+        let hosts = self.hosts.iter().zip(host_ports).enumerate();
+        let hosts = hosts.map(|(index, ((_, config), port))| {
+            let rng = substream(seed, Source::Host, index as u64, Purpose::Jitter);
+            Host::new(port, config.jitter, config.coalescing, rng)
+        });
+        let network = Network {
+            seed,
+            hosts: hosts.collect(),
+            host_names: self.hosts.iter().map(|(name, _)| name.clone()).collect(),
+            switch_names: self.switches.iter().map(|(name, _)| name.clone()).collect(),
+            switches: self
+                .switches
+                .into_iter()
+                .map(|(_, config)| Switch {
+                    memory: config.memory,
+                })
+                .collect(),
+            ports: self.ports,
+            owners: self.owners,
+            routes,
+            arena: SackArena::default(),
+        };
+        network.check_reachability()?;
+        Ok(network)
+    }
+
+    /// The one port of each host.
+    fn host_ports(&self) -> Result<Vec<PortIndex>, BuildError> {
+        let mut ports = vec![None; self.hosts.len()];
+        for (port, owner) in self.ports.iter().zip(&self.owners) {
+            let Node::Host(host) = owner else { continue };
+            if ports[host.index()].replace(port.index).is_some() {
+                return Err(BuildError::SeveralLinks(self.hosts[host.index()].0.clone()));
+            }
+        }
+        let names = self.hosts.iter().map(|(name, _)| name);
+        ports
+            .into_iter()
+            .zip(names)
+            .map(|(port, name)| port.ok_or_else(|| BuildError::NoLink(name.clone())))
+            .collect()
+    }
+}
+
+impl Network {
+    /// Every switch must know a way to every host.
+    fn check_reachability(&self) -> Result<(), BuildError> {
+        let probe = crate::FlowIndex(0).end(crate::Side::Far);
+        for switch in (0..self.switches.len()).map(SwitchIndex::from_index) {
+            for host in (0..self.hosts.len()).map(HostIndex::from_index) {
+                if self.routes.port(switch, host, probe).is_none() {
+                    return Err(BuildError::Unreachable {
+                        host: self.host_names[host.index()].clone(),
+                        switch: self.switch_names[switch.index()].clone(),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,253 @@
+//! An end of a flow inside the network: a transport endpoint, and what ties it to its host.
+
+use incastle_transport::{datagram, tcp};
+use incastle_units::{Ecn, Time};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::packet::{Body, Packet, SackArena};
+use crate::{AppIndex, Digest, EndpointIndex, Framing, HostIndex};
+
+/// Bytes of TCP and IP headers without options.
+const TCP_HEADERS: u16 = 40;
+/// Bytes of UDP and IP headers.
+const UDP_HEADERS: u16 = 28;
+
+/// The transport at this end.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "connections lie in the array itself, not behind a pointer"
+)]
+pub(crate) enum Transport {
+    Tcp(tcp::Connection),
+    Datagram(datagram::Endpoint),
+}
+
+/// The end of a flow.
+pub(crate) struct Endpoint {
+    pub(crate) transport: Transport,
+    pub(crate) host: HostIndex,
+    peer: EndpointIndex,
+    peer_host: HostIndex,
+    framing: Framing,
+    /// The earliest event of this endpoint in the event queue.
+    pub(crate) wake: Time,
+    /// The application wants to know when this many in-order bytes are here.
+    pub(crate) expect: u64,
+    pub(crate) app: AppIndex,
+    pub(crate) watched: bool,
+    pub(crate) packets_sent: u64,
+    pub(crate) packets_received: u64,
+    pub(crate) payload_sent: u64,
+    pub(crate) digest: Digest,
+    rng: Xoshiro256PlusPlus,
+    /// Arrivals that a coalescing host holds back.
+    pub(crate) held: Vec<Packet>,
+    /// When what is held must be handed over.
+    pub(crate) held_until: Time,
+}
+
+/// What a new endpoint is made of.
+pub(crate) struct Origin {
+    pub(crate) index: EndpointIndex,
+    pub(crate) host: HostIndex,
+    pub(crate) peer_host: HostIndex,
+    pub(crate) framing: Framing,
+    pub(crate) app: AppIndex,
+    pub(crate) rng: Xoshiro256PlusPlus,
+}
+
+impl Endpoint {
+    pub(crate) fn new(transport: Transport, origin: Origin) -> Self {
+        Self {
+            transport,
+            host: origin.host,
+            peer: origin.index.peer(),
+            peer_host: origin.peer_host,
+            framing: origin.framing,
+            wake: Time::NEVER,
+            expect: u64::MAX,
+            app: origin.app,
+            watched: false,
+            packets_sent: 0,
+            packets_received: 0,
+            payload_sent: 0,
+            digest: Digest::default(),
+            rng: origin.rng,
+            held: Vec::new(),
+            held_until: Time::NEVER,
+        }
+    }
+
+    /// A packet arrived for this endpoint.
+    #[inline]
+    pub(crate) fn receive(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        arena: &mut SackArena,
+        batch: tcp::Batch,
+    ) {
+        self.packets_received += 1;
+        let (head, body) = packet.identity();
+        self.digest.mix(now.as_ps() ^ body.rotate_left(29), head);
+        match (&mut self.transport, &packet.body) {
+            (Transport::Tcp(connection), Body::Segment(segment)) => {
+                if segment.sacks == 0 {
+                    connection.handle(now, segment, packet.ecn, &[], batch, &mut self.rng);
+                } else {
+                    let blocks = arena.take(packet.extra);
+                    let blocks = &blocks[..usize::from(segment.sacks)];
+                    connection.handle(now, segment, packet.ecn, blocks, batch, &mut self.rng);
+                }
+            }
+            (Transport::Datagram(endpoint), Body::Datagram(datagram)) => endpoint.handle(datagram),
+            _ => unreachable!("both ends of a flow speak the same transport"),
+        }
+    }
+
+    /// Whether a packet may join those that the host holds: it continues them without a gap.
+    pub(crate) fn continues(&self, packet: &Packet) -> bool {
+        let Some(last) = self.held.last() else {
+            return true;
+        };
+        match (&last.body, &packet.body) {
+            (Body::Segment(last), Body::Segment(next)) => {
+                last.seq.wrapping_add(u32::from(last.payload)) == next.seq
+            }
+            _ => true,
+        }
+    }
+
+    /// Hands over what the host holds: one batch, each packet seen by itself.
+    pub(crate) fn receive_batch(&mut self, now: Time, arena: &mut SackArena) {
+        let mut held = std::mem::take(&mut self.held);
+        let count = held.len();
+        for (place, packet) in held.iter().enumerate() {
+            let batch = if place + 1 == count {
+                tcp::Batch::Last
+            } else {
+                tcp::Batch::More
+            };
+            self.receive(now, packet, arena, batch);
+        }
+        held.clear();
+        self.held = held;
+        self.held_until = Time::NEVER;
+    }
+
+    /// The next packet to send.
+    #[inline]
+    pub(crate) fn poll_transmit(&mut self, now: Time, arena: &mut SackArena) -> Option<Packet> {
+        let (body, ecn, size, extra) = match &mut self.transport {
+            Transport::Tcp(connection) => {
+                let transmit = connection.poll_transmit(now, &mut self.rng)?;
+                let segment = transmit.segment;
+                let extra = if segment.sacks == 0 {
+                    0
+                } else {
+                    arena.store(connection.sacks())
+                };
+                (
+                    Body::Segment(segment),
+                    transmit.ecn,
+                    segment.payload + TCP_HEADERS,
+                    extra,
+                )
+            }
+            Transport::Datagram(endpoint) => {
+                let datagram = endpoint.poll_transmit(now)?;
+                let size = datagram.payload + UDP_HEADERS;
+                (Body::Datagram(datagram), Ecn::NotEct, size, 0)
+            }
+        };
+        let size = (size + self.framing.overhead).max(self.framing.minimum);
+        let packet = Packet {
+            body,
+            to: self.peer,
+            host: self.peer_host,
+            extra,
+            size,
+            ecn,
+        };
+        self.packets_sent += 1;
+        self.payload_sent += u64::from(packet.payload());
+        Some(packet)
+    }
+
+    /// The instant of `poll_timeout` has come.
+    pub(crate) fn handle_timeout(&mut self, now: Time) {
+        self.digest.mix(now.as_ps(), u64::MAX);
+        match &mut self.transport {
+            Transport::Tcp(connection) => connection.handle_timeout(now, &mut self.rng),
+            Transport::Datagram(_) => {}
+        }
+    }
+
+    #[inline]
+    pub(crate) fn poll_timeout(&self) -> Option<Time> {
+        match &self.transport {
+            Transport::Tcp(connection) => connection.poll_timeout(),
+            Transport::Datagram(_) => None,
+        }
+    }
+
+    /// In-order bytes that the application here has received.
+    #[inline]
+    pub(crate) fn delivered(&self) -> u64 {
+        match &self.transport {
+            Transport::Tcp(connection) => connection.delivered(),
+            Transport::Datagram(endpoint) => endpoint.delivered().count(),
+        }
+    }
+
+    /// Whether everything written has now been acknowledged; told once each time.
+    #[inline]
+    pub(crate) fn poll_finished(&mut self) -> bool {
+        let Transport::Tcp(connection) = &mut self.transport else {
+            return false;
+        };
+        let mut finished = false;
+        while let Some(event) = connection.poll_event() {
+            finished |= event == tcp::Event::Finished;
+        }
+        finished
+    }
+
+    /// The connection's statistics; zero for datagrams.
+    pub(crate) fn tcp_stats(&self) -> tcp::Stats {
+        match &self.transport {
+            Transport::Tcp(connection) => *connection.stats(),
+            Transport::Datagram(_) => tcp::Stats::default(),
+        }
+    }
+
+    pub(crate) fn write(&mut self, bytes: u64) {
+        match &mut self.transport {
+            Transport::Tcp(connection) => connection.write(bytes),
+            Transport::Datagram(endpoint) => {
+                endpoint.write(u16::try_from(bytes).expect("a datagram's size is checked"));
+            }
+        }
+    }
+
+    pub(crate) fn stop(&mut self) {
+        match &mut self.transport {
+            Transport::Tcp(connection) => connection.stop(),
+            Transport::Datagram(endpoint) => endpoint.stop(),
+        }
+    }
+
+    pub(crate) fn close(&mut self) {
+        if let Transport::Tcp(connection) = &mut self.transport {
+            connection.close();
+        }
+    }
+}
+
+/// IP bytes of a packet: payload and headers, without the link layer.
+pub(crate) fn ip_bytes(packet: &Packet) -> u16 {
+    match &packet.body {
+        Body::Segment(segment) => segment.payload + TCP_HEADERS,
+        Body::Datagram(datagram) => datagram.payload + UDP_HEADERS,
+    }
+}

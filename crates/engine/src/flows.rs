@@ -1,0 +1,206 @@
+//! The flows of a run: the ends that are alive, in one array, and the books of all.
+
+use incastle_congestion::ControlState;
+use incastle_transport::tcp;
+use incastle_units::{Span, Time};
+
+use crate::endpoint::{Endpoint, Origin, Transport};
+use crate::packet::Packet;
+use crate::{
+    AppIndex, EndpointIndex, FlowIndex, FlowSpec, HostIndex, Purpose, Side, Source, TransportSpec,
+    substream,
+};
+
+/// An endpoint that has been released.
+const GONE: u32 = u32::MAX;
+
+/// What one end of a flow has counted.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct EndCounters {
+    /// Packets sent, of every kind.
+    pub packets_sent: u64,
+    /// Packets received, of every kind.
+    pub packets_received: u64,
+    /// Application bytes sent, retransmissions included.
+    pub payload_sent: u64,
+    /// In-order bytes handed to the application.
+    pub delivered: u64,
+    /// The connection's own statistics; zero for datagrams.
+    pub tcp: tcp::Stats,
+}
+
+/// The books of one flow.
+#[derive(Debug, Clone, Copy)]
+pub struct FlowRecord {
+    /// The host of its near end.
+    pub from: HostIndex,
+    /// The host of its far end.
+    pub to: HostIndex,
+    /// When it was opened.
+    pub opened: Time,
+    /// Its packets dropped, in both directions.
+    pub dropped: u64,
+    /// Its packets marked, in both directions.
+    pub marked: u64,
+    /// Packets that arrived after the flow was released.
+    pub stray: u64,
+    /// The near end.
+    pub near: EndCounters,
+    /// The far end.
+    pub far: EndCounters,
+    /// The hash of all that happened at its ends, once it is released.
+    pub(crate) digest: [u64; 2],
+}
+
+/// All flows.
+#[derive(Default)]
+pub(crate) struct Flows {
+    /// By endpoint: its place among the living.
+    places: Vec<u32>,
+    living: Vec<Endpoint>,
+    free: Vec<u32>,
+    pub(crate) records: Vec<FlowRecord>,
+}
+
+impl Flows {
+    pub(crate) fn next(&self) -> u32 {
+        u32::try_from(self.records.len()).expect("fewer than 2^31 flows")
+    }
+
+    /// The living endpoint of that index.
+    #[inline]
+    pub(crate) fn get(&mut self, index: EndpointIndex) -> Option<&mut Endpoint> {
+        // A released endpoint's place lies outside of every array.
+        self.living.get_mut(self.places[index.index()] as usize)
+    }
+
+    /// Adds a flow and opens it.
+    pub(crate) fn open(&mut self, spec: FlowSpec, now: Time, app: AppIndex, seed: u64) {
+        let flow = FlowIndex(self.next());
+        let (near, far) = transports(spec.transport, now);
+        let hosts = [spec.from, spec.to];
+        for (side, transport) in [(Side::Near, near), (Side::Far, far)] {
+            let index = flow.end(side);
+            let place = side as usize;
+            let origin = Origin {
+                index,
+                host: hosts[place],
+                peer_host: hosts[1 - place],
+                framing: spec.framing,
+                app,
+                rng: substream(
+                    seed,
+                    Source::Endpoint,
+                    u64::from(index.0),
+                    Purpose::Transport,
+                ),
+            };
+            let mut endpoint = Endpoint::new(transport, origin);
+            endpoint.watched = spec.watched && side == Side::Near;
+            self.insert(endpoint);
+        }
+        self.records.push(FlowRecord {
+            from: spec.from,
+            to: spec.to,
+            opened: now,
+            dropped: 0,
+            marked: 0,
+            stray: 0,
+            near: EndCounters::default(),
+            far: EndCounters::default(),
+            digest: [0; 2],
+        });
+    }
+
+    fn insert(&mut self, endpoint: Endpoint) {
+        if let Some(place) = self.free.pop() {
+            self.living[place as usize] = endpoint;
+            self.places.push(place);
+        } else {
+            self.places
+                .push(u32::try_from(self.living.len()).expect("fewer than 2^32 endpoints"));
+            self.living.push(endpoint);
+        }
+    }
+
+    /// Forgets the ends of a flow and keeps their books.
+    pub(crate) fn release(&mut self, flow: FlowIndex) {
+        self.records[flow.index()] = self.record(flow);
+        for side in [Side::Near, Side::Far] {
+            let index = flow.end(side).index();
+            if self.places[index] != GONE {
+                self.free.push(self.places[index]);
+                self.places[index] = GONE;
+            }
+        }
+    }
+
+    /// The books of a flow as they stand.
+    pub(crate) fn record(&self, flow: FlowIndex) -> FlowRecord {
+        let mut record = self.records[flow.index()];
+        if let Some(near) = self
+            .living
+            .get(self.places[flow.end(Side::Near).index()] as usize)
+        {
+            record.near = counters(near);
+            record.digest[0] = near.digest.value();
+        }
+        if let Some(far) = self
+            .living
+            .get(self.places[flow.end(Side::Far).index()] as usize)
+        {
+            record.far = counters(far);
+            record.digest[1] = far.digest.value();
+        }
+        record
+    }
+
+    /// Packets of a flow that coalescing hosts hold back.
+    pub(crate) fn held(&self, flow: FlowIndex) -> impl Iterator<Item = &Packet> {
+        [Side::Near, Side::Far].into_iter().flat_map(move |side| {
+            let place = self.places[flow.end(side).index()] as usize;
+            self.living
+                .get(place)
+                .into_iter()
+                .flat_map(|endpoint| &endpoint.held)
+        })
+    }
+}
+
+/// The two ends of a new flow.
+fn transports(spec: TransportSpec, now: Time) -> (Transport, Transport) {
+    match spec {
+        TransportSpec::Tcp {
+            config,
+            controllers,
+        } => {
+            let [near, far] = *controllers;
+            let mut active = tcp::Connection::new(&config, near, tcp::Role::Active);
+            active.open(now);
+            let passive = tcp::Connection::new(&config, far, tcp::Role::Passive);
+            (Transport::Tcp(active), Transport::Tcp(passive))
+        }
+        TransportSpec::Datagram => (
+            Transport::Datagram(Default::default()),
+            Transport::Datagram(Default::default()),
+        ),
+    }
+}
+
+fn counters(endpoint: &Endpoint) -> EndCounters {
+    EndCounters {
+        packets_sent: endpoint.packets_sent,
+        packets_received: endpoint.packets_received,
+        payload_sent: endpoint.payload_sent,
+        delivered: endpoint.delivered(),
+        tcp: endpoint.tcp_stats(),
+    }
+}
+
+/// The control state of an endpoint, where it has one.
+pub(crate) fn control_state(endpoint: &Endpoint) -> Option<(ControlState, Option<Span>)> {
+    match &endpoint.transport {
+        Transport::Tcp(connection) => Some((connection.control_state(), connection.smoothed_rtt())),
+        Transport::Datagram(_) => None,
+    }
+}

@@ -1,0 +1,59 @@
+//! A host: one network adapter, a small random delay per send, and coalesced receives.
+//!
+//! Leaves out: processor time, several adapters per host.
+
+use incastle_units::{Span, Time, random};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::PortIndex;
+
+/// Receive offload: how many contiguous arrivals of a flow a host hands to its endpoint at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Coalescing {
+    /// At most this many packets in one batch.
+    pub packets: u32,
+    /// The first packet of a batch waits at most this long.
+    pub within: Span,
+}
+
+/// The host's state.
+pub(crate) struct Host {
+    pub(crate) port: PortIndex,
+    jitter: Span,
+    /// What was sent before leaves not before this: a jitter never reorders within a host.
+    last_ready: Time,
+    rng: Xoshiro256PlusPlus,
+    pub(crate) coalescing: Option<Coalescing>,
+}
+
+impl Host {
+    pub(crate) fn new(
+        port: PortIndex,
+        jitter: Span,
+        coalescing: Option<Coalescing>,
+        rng: Xoshiro256PlusPlus,
+    ) -> Self {
+        Self {
+            port,
+            jitter,
+            last_ready: Time::ZERO,
+            rng,
+            coalescing,
+        }
+    }
+
+    /// When a packet that an endpoint gives away now reaches the adapter. Data are delayed by
+    /// U(0, jitter), as by ns-2's `overhead_`; pure acknowledgements are not, but stay in order.
+    #[inline]
+    pub(crate) fn ready(&mut self, now: Time, carries_data: bool) -> Time {
+        if self.jitter == Span::ZERO {
+            return now;
+        }
+        let mut ready = now;
+        if carries_data {
+            ready += Span::from_ps(random::below(&mut self.rng, self.jitter.as_ps() + 1));
+        }
+        self.last_ready = self.last_ready.max(ready);
+        self.last_ready
+    }
+}

@@ -1,0 +1,182 @@
+//! The network: hosts, switches and ports in arrays, and a packet's step from one to the next.
+
+use incastle_queueing::Verdict;
+use incastle_units::{Bytes, Rate, Span, Time};
+
+use crate::event::{Event, EventQueue, Kind};
+use crate::host::Host;
+use crate::packet::{Packet, SackArena};
+use crate::port::{Backlog, Memory, Port, Wakes};
+use crate::route::Routes;
+use crate::{Digest, HostIndex, Node, PortIndex, Probe, SwitchIndex};
+
+/// What a port has counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PortCounters {
+    /// Packets that were to be sent here.
+    pub offered: u64,
+    /// Packets dropped.
+    pub dropped: u64,
+    /// Packets marked.
+    pub marked: u64,
+    /// Bytes on the wire of the packets that were not dropped.
+    pub accepted_bytes: u64,
+}
+
+/// A switch.
+pub(crate) struct Switch {
+    pub(crate) memory: Option<Memory>,
+}
+
+/// A network without flows.
+pub struct Network {
+    pub(crate) seed: u64,
+    pub(crate) hosts: Vec<Host>,
+    pub(crate) switches: Vec<Switch>,
+    pub(crate) ports: Vec<Port>,
+    /// The node at the near end of each port's link.
+    pub(crate) owners: Vec<Node>,
+    pub(crate) routes: Routes,
+    pub(crate) host_names: Vec<String>,
+    pub(crate) switch_names: Vec<String>,
+    pub(crate) arena: SackArena,
+}
+
+impl Network {
+    /// The number of hosts.
+    pub fn host_count(&self) -> usize {
+        self.hosts.len()
+    }
+
+    /// All ports.
+    pub fn ports(&self) -> impl Iterator<Item = PortIndex> + use<> {
+        (0..self.ports.len()).map(PortIndex::from_index)
+    }
+
+    /// The node that sends by a port, and the one at the far end of its link.
+    pub fn ends(&self, port: PortIndex) -> (Node, Node) {
+        (self.owners[port.index()], self.ports[port.index()].to)
+    }
+
+    /// A node's name.
+    pub fn node_name(&self, node: Node) -> &str {
+        match node {
+            Node::Host(host) => &self.host_names[host.index()],
+            Node::Switch(switch) => &self.switch_names[switch.index()],
+        }
+    }
+
+    /// A port's name, such as "switch->receiver".
+    pub fn port_name(&self, port: PortIndex) -> String {
+        let (from, to) = self.ends(port);
+        format!("{}->{}", self.node_name(from), self.node_name(to))
+    }
+
+    /// The line rate of a port and the one-way delay of its link.
+    pub fn link(&self, port: PortIndex) -> (Rate, Span) {
+        let port = &self.ports[port.index()];
+        (port.rate(), port.delay())
+    }
+
+    /// What a port has counted so far.
+    pub fn counters(&self, port: PortIndex) -> PortCounters {
+        *self.ports[port.index()].counters()
+    }
+
+    /// Bytes that a switch with a shared memory stores at the moment.
+    pub fn stored(&self, switch: SwitchIndex) -> Option<Bytes> {
+        self.switches[switch.index()]
+            .memory
+            .as_ref()
+            .map(Memory::stored)
+    }
+
+    /// Sends a host's packet. A host's adapter has its port to itself.
+    #[inline]
+    pub(crate) fn send<P: Probe>(
+        &mut self,
+        from: HostIndex,
+        now: Time,
+        packet: Packet,
+        (events, probe): (&mut EventQueue, &mut P),
+    ) -> Verdict {
+        let host = &mut self.hosts[from.index()];
+        let ready = host.ready(now, packet.payload() > 0);
+        let port = host.port;
+        self.offer(port, (now, ready), packet, (events, probe))
+    }
+
+    /// Offers a packet to a port and enters the events that follow.
+    #[inline]
+    pub(crate) fn offer<P: Probe>(
+        &mut self,
+        at: PortIndex,
+        times: (Time, Time),
+        packet: Packet,
+        (events, probe): (&mut EventQueue, &mut P),
+    ) -> Verdict {
+        let port = &mut self.ports[at.index()];
+        let memory = match self.owners[at.index()] {
+            Node::Switch(switch) => self.switches[switch.index()].memory.as_mut(),
+            Node::Host(_) => None,
+        };
+        let (verdict, wakes) = port.offer(times, packet, memory, probe);
+        if matches!(verdict, Verdict::Drop(_)) && packet.has_extra() {
+            self.arena.take(packet.extra);
+        }
+        enter(events, at, wakes);
+        verdict
+    }
+
+    /// A general port has sent a packet.
+    pub(crate) fn depart<P: Probe>(
+        &mut self,
+        at: PortIndex,
+        now: Time,
+        (events, probe): (&mut EventQueue, &mut P),
+    ) {
+        let (size, wakes) = self.ports[at.index()].depart(now, probe);
+        if let Node::Switch(switch) = self.owners[at.index()]
+            && let Some(memory) = &mut self.switches[switch.index()].memory
+        {
+            memory.release(size);
+        }
+        enter(events, at, wakes);
+    }
+
+    /// The backlog of a port at `now`.
+    pub(crate) fn backlog<P: Probe>(
+        &mut self,
+        port: PortIndex,
+        now: Time,
+        probe: &mut P,
+    ) -> Backlog {
+        self.ports[port.index()].advance(now, probe)
+    }
+
+    /// The hashes of all ports, in their order.
+    pub(crate) fn digest(&self, into: &mut Digest) {
+        for port in &self.ports {
+            into.mix(port.gate.digest.value(), u64::from(port.index.0));
+        }
+    }
+}
+
+/// Enters what a port now waits for.
+#[inline]
+fn enter(events: &mut EventQueue, port: PortIndex, wakes: Wakes) {
+    if let Some(at) = wakes.arrival {
+        events.push(Event {
+            at,
+            kind: Kind::Arrival,
+            source: port.0,
+        });
+    }
+    if let Some(at) = wakes.departure {
+        events.push(Event {
+            at,
+            kind: Kind::Departure,
+            source: port.0,
+        });
+    }
+}

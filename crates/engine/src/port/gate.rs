@@ -1,0 +1,106 @@
+//! The gate of a port: buffer first, queue discipline second, and the books of both.
+
+use incastle_queueing::{
+    Arrival, Discipline, DropCause, Marker, PortBuffer, QueueState, SharedBuffer, Verdict,
+};
+use incastle_units::{Bytes, Ecn, Packets, Time};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::Backlog;
+use crate::Digest;
+use crate::network::PortCounters;
+use crate::packet::Packet;
+
+/// A switch's shared memory.
+pub(crate) type Memory = SharedBuffer;
+
+/// The gate.
+pub(crate) struct Gate {
+    buffer: PortBuffer,
+    marker: Marker,
+    rng: Xoshiro256PlusPlus,
+    pub(crate) counters: PortCounters,
+    pub(crate) digest: Digest,
+}
+
+impl Gate {
+    pub(crate) fn new(buffer: PortBuffer, marker: Marker, rng: Xoshiro256PlusPlus) -> Self {
+        Self {
+            buffer,
+            marker,
+            rng,
+            counters: PortCounters::default(),
+            digest: Digest::default(),
+        }
+    }
+
+    /// Judges a packet and enters the verdict into the books; marks it where the verdict says so.
+    #[inline]
+    pub(crate) fn judge(
+        &mut self,
+        (now, idle_since): (Time, Option<Time>),
+        backlog: Backlog,
+        packet: &mut Packet,
+        memory: Option<&mut Memory>,
+    ) -> Verdict {
+        let verdict = self.decide((now, idle_since), backlog, packet, memory);
+        self.counters.offered += 1;
+        let code = match verdict {
+            Verdict::Admit => 0,
+            Verdict::Mark => {
+                packet.ecn = Ecn::Ce;
+                self.counters.marked += 1;
+                1
+            }
+            Verdict::Drop(cause) => {
+                self.counters.dropped += 1;
+                2 + cause as u64
+            }
+        };
+        if code < 2 {
+            self.counters.accepted_bytes += u64::from(packet.size);
+        }
+        let (head, body) = packet.identity();
+        self.digest
+            .mix(now.as_ps() ^ body.rotate_left(29), head ^ code << 60);
+        verdict
+    }
+
+    #[inline]
+    fn decide(
+        &mut self,
+        (now, idle_since): (Time, Option<Time>),
+        backlog: Backlog,
+        packet: &Packet,
+        memory: Option<&mut Memory>,
+    ) -> Verdict {
+        let arrival = Arrival {
+            size: packet.size(),
+            ecn: packet.ecn,
+        };
+        let (packets, bytes) = (
+            Packets::new(u64::from(backlog.stored_packets)),
+            Bytes::new(backlog.stored_bytes),
+        );
+        if !self.buffer.admits(packets, bytes, arrival.size) {
+            return Verdict::Drop(DropCause::BufferFull);
+        }
+        let queue = QueueState {
+            now,
+            waiting_packets: Packets::new(u64::from(backlog.waiting_packets)),
+            waiting_bytes: Bytes::new(backlog.waiting_bytes),
+            idle_since,
+        };
+        let Some(memory) = memory else {
+            return self.marker.on_arrival(&queue, &arrival, &mut self.rng);
+        };
+        if let Err(cause) = memory.admit(bytes, arrival.size) {
+            return Verdict::Drop(cause);
+        }
+        let verdict = self.marker.on_arrival(&queue, &arrival, &mut self.rng);
+        if matches!(verdict, Verdict::Drop(_)) {
+            memory.release(arrival.size);
+        }
+        verdict
+    }
+}

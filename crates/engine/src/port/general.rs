@@ -1,0 +1,84 @@
+//! The general queue: FIFO with an explicit event for each departure.
+//!
+//! Needed where something must happen at the departure itself: shared memory is given back then.
+
+use incastle_units::{Serializer, Time};
+
+use super::Backlog;
+use crate::packet::Packet;
+use crate::ring::Ring;
+
+/// The queue.
+pub(super) struct GeneralQueue {
+    waiting: Ring<Packet>,
+    waiting_bytes: u64,
+    sending: Option<Packet>,
+    /// When the line last fell idle.
+    idle_since: Time,
+}
+
+impl Default for GeneralQueue {
+    fn default() -> Self {
+        Self {
+            waiting: Ring::new(),
+            waiting_bytes: 0,
+            sending: None,
+            idle_since: Time::ZERO,
+        }
+    }
+}
+
+impl GeneralQueue {
+    pub(super) const fn idle_since(&self) -> Time {
+        self.idle_since
+    }
+
+    pub(super) fn backlog(&self) -> Backlog {
+        let sending = self.sending.map_or(0, |packet| u64::from(packet.size));
+        let waiting_packets = self.waiting.len();
+        Backlog {
+            stored_packets: waiting_packets + u32::from(self.sending.is_some()),
+            stored_bytes: self.waiting_bytes + sending,
+            waiting_packets,
+            waiting_bytes: self.waiting_bytes,
+        }
+    }
+
+    /// Appends an admitted packet; returns its departure if it is sent at once.
+    pub(super) fn push(
+        &mut self,
+        ready: Time,
+        packet: Packet,
+        line: &mut Serializer,
+    ) -> Option<Time> {
+        if self.sending.is_some() {
+            self.waiting_bytes += u64::from(packet.size);
+            self.waiting.push(packet);
+            return None;
+        }
+        self.sending = Some(packet);
+        Some(ready + line.span(packet.size()))
+    }
+
+    /// The packet being sent has left; returns it, and the departure of the next.
+    pub(super) fn depart(&mut self, now: Time, line: &mut Serializer) -> (Packet, Option<Time>) {
+        let next = self.waiting.pop();
+        let sent = std::mem::replace(&mut self.sending, next);
+        let departure = next.map(|packet| {
+            self.waiting_bytes -= u64::from(packet.size);
+            now + line.span(packet.size())
+        });
+        if departure.is_none() {
+            self.idle_since = now;
+        }
+        (
+            sent.expect("a departure event has a packet being sent"),
+            departure,
+        )
+    }
+
+    /// Packets waiting or being sent.
+    pub(super) fn stored(&self) -> impl Iterator<Item = &Packet> {
+        self.waiting.iter().chain(self.sending.iter())
+    }
+}

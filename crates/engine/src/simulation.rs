@@ -1,0 +1,610 @@
+//! The event loop: takes the first event, lets it happen, enters what follows from it.
+
+use incastle_queueing::Verdict;
+use incastle_transport::tcp::Batch;
+use incastle_units::{Bytes, Span, Time};
+
+use crate::application::Action;
+use crate::endpoint::ip_bytes;
+use crate::event::{Event, EventQueue, Kind};
+use crate::flows::{FlowRecord, Flows, control_state};
+use crate::packet::Packet;
+use crate::{
+    Actions, AppIndex, Application, Digest, EndpointIndex, FlowIndex, HostIndex, Network, Node,
+    Notice, PortIndex, Probe,
+};
+
+/// More events than this at one instant are a loop without delay.
+const MOST_EVENTS_AT_ONE_INSTANT: u32 = 10_000_000;
+
+/// How a call of [`Simulation::run`] ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// Nothing is left to happen until the given instant.
+    Done,
+    /// The budget of events is used up.
+    Paused,
+}
+
+/// Why a simulation cannot go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    /// A loop without delay.
+    #[error(
+        "more than {MOST_EVENTS_AT_ONE_INSTANT} events at one instant ({} ps): \
+         something answers itself without delay",
+        at.as_ps()
+    )]
+    Standstill {
+        /// The instant.
+        at: Time,
+    },
+}
+
+/// What a run has counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Totals {
+    /// Packets of any kind fully received at the far end of a link.
+    pub packet_hops: u64,
+    /// Packets with application data received by hosts.
+    pub data_packets: u64,
+    /// Events taken from the queue.
+    pub events: u64,
+    /// Packets dropped.
+    pub drops: u64,
+    /// Packets marked.
+    pub marks: u64,
+}
+
+/// Queue samples at an interval.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Sampling {
+    every: Span,
+    ports: Vec<PortIndex>,
+}
+
+/// An application with what it has not been told yet.
+struct AppSlot {
+    app: Box<dyn Application>,
+    inbox: Vec<Notice>,
+    /// The earliest event of this application in the event queue.
+    wake: Time,
+}
+
+/// What a probe event is for.
+const SAMPLE: u32 = 0;
+const MEASURE_FROM: u32 = 1;
+const MEASURE_TO: u32 = 2;
+
+/// A network with flows, applications and a clock.
+pub struct Simulation<P: Probe> {
+    network: Network,
+    flows: Flows,
+    apps: Vec<AppSlot>,
+    events: EventQueue,
+    probe: P,
+    sampling: Sampling,
+    now: Time,
+    at_this_instant: u32,
+    totals: Totals,
+}
+
+impl<P: Probe> Simulation<P> {
+    /// A network at rest at time zero, with a probe looking on.
+    pub fn new(network: Network, probe: P) -> Self {
+        Self {
+            network,
+            flows: Flows::default(),
+            apps: Vec::new(),
+            events: EventQueue::default(),
+            probe,
+            sampling: Sampling::default(),
+            now: Time::ZERO,
+            at_this_instant: 0,
+            totals: Totals::default(),
+        }
+    }
+
+    /// Adds an application, which is called first at its `poll_timeout`.
+    pub fn add_application(&mut self, app: Box<dyn Application>) -> AppIndex {
+        let index = AppIndex::from_index(self.apps.len());
+        self.apps.push(AppSlot {
+            app,
+            inbox: Vec::new(),
+            wake: Time::NEVER,
+        });
+        self.arm_application(index);
+        index
+    }
+
+    /// Samples the queues of `ports` every `every`, from the first multiple of it on.
+    pub fn sample_queues(&mut self, ports: Vec<PortIndex>, every: Span) {
+        assert!(
+            every > Span::ZERO,
+            "a sampling interval is longer than nothing"
+        );
+        self.sampling = Sampling { every, ports };
+        self.enter(Event {
+            at: self.now + every,
+            kind: Kind::Probe,
+            source: SAMPLE,
+        });
+    }
+
+    /// Tells the probe when the measured interval begins and ends.
+    pub fn measure_between(&mut self, from: Time, to: Time) {
+        self.enter(Event {
+            at: from,
+            kind: Kind::Probe,
+            source: MEASURE_FROM,
+        });
+        self.enter(Event {
+            at: to,
+            kind: Kind::Probe,
+            source: MEASURE_TO,
+        });
+    }
+
+    /// Lets everything happen until `until`, at most `budget` events of it.
+    pub fn run(&mut self, until: Time, budget: u64) -> Result<Status, RunError> {
+        for _ in 0..budget {
+            let Some(event) = self.events.take(until) else {
+                self.now = self.now.max(until);
+                return Ok(Status::Done);
+            };
+            self.count(event.at)?;
+            self.happen(event);
+        }
+        Ok(Status::Paused)
+    }
+
+    fn count(&mut self, at: Time) -> Result<(), RunError> {
+        assert!(at >= self.now, "time never runs back");
+        self.totals.events += 1;
+        if at > self.now {
+            self.now = at;
+            self.at_this_instant = 0;
+            return Ok(());
+        }
+        self.at_this_instant += 1;
+        if self.at_this_instant > MOST_EVENTS_AT_ONE_INSTANT {
+            return Err(RunError::Standstill { at });
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn happen(&mut self, event: Event) {
+        match event.kind {
+            Kind::Arrival => self.arrive(PortIndex(event.source)),
+            Kind::Departure => {
+                let context = (&mut self.events, &mut self.probe);
+                self.network
+                    .depart(PortIndex(event.source), self.now, context);
+            }
+            Kind::Timer => self.timer(EndpointIndex(event.source)),
+            Kind::Batch => self.batch_is_due(EndpointIndex(event.source)),
+            Kind::Application => self.application(AppIndex(event.source)),
+            Kind::Probe => self.look(event.source),
+        }
+    }
+
+    fn enter(&mut self, event: Event) {
+        self.events.push(event);
+    }
+
+    // A packet's life, rooms 4 to 7.
+
+    fn arrive(&mut self, at: PortIndex) {
+        let port = &mut self.network.ports[at.index()];
+        let (packet, next) = port.arrive(self.now, &mut self.probe);
+        let to = port.to;
+        if let Some(next) = next {
+            self.events.push(Event {
+                at: next,
+                kind: Kind::Arrival,
+                source: at.0,
+            });
+        }
+        self.totals.packet_hops += 1;
+        match to {
+            Node::Switch(switch) => {
+                let route = self.network.routes.port(switch, packet.host, packet.to);
+                let out = route.expect("a built network has a route to every host");
+                let context = (&mut self.events, &mut self.probe);
+                let verdict = self
+                    .network
+                    .offer(out, (self.now, self.now), packet, context);
+                self.account(verdict, &packet);
+            }
+            Node::Host(host) => self.deliver(host, &packet),
+        }
+    }
+
+    /// Enters drops and marks into the flow's books.
+    #[inline]
+    fn account(&mut self, verdict: Verdict, packet: &Packet) {
+        match verdict {
+            Verdict::Admit => {}
+            Verdict::Mark => {
+                self.totals.marks += 1;
+                self.flows.records[packet.to.flow().index()].marked += 1;
+            }
+            Verdict::Drop(_) => {
+                self.totals.drops += 1;
+                self.flows.records[packet.to.flow().index()].dropped += 1;
+            }
+        }
+    }
+
+    fn deliver(&mut self, host: HostIndex, packet: &Packet) {
+        let payload = packet.payload();
+        self.totals.data_packets += u64::from(payload > 0);
+        self.probe
+            .received(host, self.now, Bytes::new(u64::from(ip_bytes(packet))));
+        if self.network.hosts[host.index()].coalescing.is_some() {
+            self.coalesce(host, packet);
+            return;
+        }
+        let Some(endpoint) = self.flows.get(packet.to) else {
+            self.stray(packet);
+            return;
+        };
+        let before = endpoint.delivered();
+        endpoint.receive(self.now, packet, &mut self.network.arena, Batch::Last);
+        self.after_receive(packet.to, before);
+    }
+
+    /// A packet for a flow that is over.
+    fn stray(&mut self, packet: &Packet) {
+        self.flows.records[packet.to.flow().index()].stray += 1;
+        if packet.has_extra() {
+            self.network.arena.take(packet.extra);
+        }
+    }
+
+    /// Tells probe and application what an endpoint has received, and lets it send.
+    #[inline]
+    fn after_receive(&mut self, index: EndpointIndex, before: u64) {
+        let endpoint = self
+            .flows
+            .get(index)
+            .expect("the endpoint has just received");
+        let delivered = endpoint.delivered();
+        if delivered > before {
+            let (host, app) = (endpoint.host, endpoint.app);
+            let bytes = Bytes::new(delivered - before);
+            self.probe.delivered(index.flow(), host, self.now, bytes);
+            if delivered >= endpoint.expect {
+                endpoint.expect = u64::MAX;
+                self.notify(app, Notice::Delivered(index));
+            }
+        }
+        self.pump(index);
+    }
+
+    /// Lets an endpoint send what it may, and enters its next deadline.
+    #[inline]
+    fn pump(&mut self, index: EndpointIndex) {
+        let Some(endpoint) = self.flows.get(index) else {
+            return;
+        };
+        let host = endpoint.host;
+        while let Some(packet) = {
+            let endpoint = self
+                .flows
+                .get(index)
+                .expect("an endpoint stays while it sends");
+            endpoint.poll_transmit(self.now, &mut self.network.arena)
+        } {
+            let context = (&mut self.events, &mut self.probe);
+            let verdict = self.network.send(host, self.now, packet, context);
+            self.account(verdict, &packet);
+        }
+        let endpoint = self
+            .flows
+            .get(index)
+            .expect("an endpoint stays while it sends");
+        if endpoint.watched
+            && let Some((state, rtt)) = control_state(endpoint)
+        {
+            self.probe.control(index.flow(), self.now, &state, rtt);
+        }
+        if let Some(deadline) = endpoint.poll_timeout()
+            && deadline < endpoint.wake
+        {
+            endpoint.wake = deadline;
+            let at = deadline.max(self.now);
+            self.events.push(Event {
+                at,
+                kind: Kind::Timer,
+                source: index.0,
+            });
+        }
+        if endpoint.poll_finished() {
+            let app = endpoint.app;
+            self.notify(app, Notice::Finished(index));
+        }
+    }
+
+    fn timer(&mut self, index: EndpointIndex) {
+        let now = self.now;
+        let Some(endpoint) = self.flows.get(index) else {
+            return;
+        };
+        // An outdated event, or a deadline that has moved: `pump` enters the right one.
+        if endpoint.wake > now {
+            return;
+        }
+        endpoint.wake = Time::NEVER;
+        if endpoint
+            .poll_timeout()
+            .is_some_and(|deadline| deadline <= now)
+        {
+            endpoint.handle_timeout(now);
+        }
+        self.pump(index);
+    }
+
+    // Coalesced receives.
+
+    fn coalesce(&mut self, host: HostIndex, packet: &Packet) {
+        let coalescing = self.network.hosts[host.index()].coalescing;
+        let coalescing = coalescing.expect("only a coalescing host holds packets");
+        let Some(endpoint) = self.flows.get(packet.to) else {
+            self.stray(packet);
+            return;
+        };
+        let joins = packet.payload() > 0 && endpoint.continues(packet);
+        if !joins {
+            self.flush(packet.to);
+        }
+        let endpoint = self.flows.get(packet.to).expect("flushing releases nobody");
+        endpoint.held.push(*packet);
+        if packet.payload() == 0 || endpoint.held.len() >= coalescing.packets as usize {
+            self.flush(packet.to);
+        } else if endpoint.held.len() == 1 {
+            let at = self.now + coalescing.within;
+            endpoint.held_until = at;
+            self.events.push(Event {
+                at,
+                kind: Kind::Batch,
+                source: packet.to.0,
+            });
+        }
+    }
+
+    /// The first packet held has waited long enough; an event of an earlier batch finds a later
+    /// deadline and is ignored.
+    fn batch_is_due(&mut self, index: EndpointIndex) {
+        let now = self.now;
+        if self
+            .flows
+            .get(index)
+            .is_some_and(|endpoint| endpoint.held_until <= now)
+        {
+            self.flush(index);
+        }
+    }
+
+    /// Hands over what is held.
+    fn flush(&mut self, index: EndpointIndex) {
+        let Some(endpoint) = self.flows.get(index) else {
+            return;
+        };
+        if endpoint.held.is_empty() {
+            return;
+        }
+        let before = endpoint.delivered();
+        endpoint.receive_batch(self.now, &mut self.network.arena);
+        self.after_receive(index, before);
+    }
+
+    // Applications.
+
+    fn notify(&mut self, app: AppIndex, notice: Notice) {
+        let slot = &mut self.apps[app.index()];
+        slot.inbox.push(notice);
+        if slot.wake > self.now {
+            slot.wake = self.now;
+            self.events.push(Event {
+                at: self.now,
+                kind: Kind::Application,
+                source: app.0,
+            });
+        }
+    }
+
+    fn application(&mut self, index: AppIndex) {
+        let slot = &mut self.apps[index.index()];
+        if slot.wake > self.now {
+            return;
+        }
+        slot.wake = Time::NEVER;
+        let mut actions = Actions::new(self.flows.next());
+        for notice in std::mem::take(&mut slot.inbox) {
+            slot.app.handle(self.now, notice, &mut actions);
+        }
+        if slot.app.poll_timeout().is_some_and(|at| at <= self.now) {
+            slot.app.handle_timeout(self.now, &mut actions);
+        }
+        for action in actions.list {
+            self.perform(index, action);
+        }
+        self.arm_application(index);
+    }
+
+    fn arm_application(&mut self, index: AppIndex) {
+        let slot = &mut self.apps[index.index()];
+        if let Some(at) = slot.app.poll_timeout()
+            && at < slot.wake
+        {
+            slot.wake = at;
+            let at = at.max(self.now);
+            self.events.push(Event {
+                at,
+                kind: Kind::Application,
+                source: index.0,
+            });
+        }
+    }
+
+    fn perform(&mut self, app: AppIndex, action: Action) {
+        let now = self.now;
+        match action {
+            Action::Open(spec) => {
+                let flow = FlowIndex(self.flows.next());
+                self.flows.open(*spec, now, app, self.network.seed);
+                self.pump(flow.end(crate::Side::Near));
+            }
+            Action::Write(index, bytes) => self.with(index, |endpoint| endpoint.write(bytes)),
+            Action::Stop(index) => self.with(index, crate::endpoint::Endpoint::stop),
+            Action::Close(index) => self.with(index, crate::endpoint::Endpoint::close),
+            Action::Expect(index, total) => {
+                let Some(endpoint) = self.flows.get(index) else {
+                    return;
+                };
+                if endpoint.delivered() >= total {
+                    self.notify(app, Notice::Delivered(index));
+                } else {
+                    endpoint.expect = total;
+                }
+            }
+            Action::Release(flow) => self.flows.release(flow),
+        }
+    }
+
+    fn with(&mut self, index: EndpointIndex, act: impl FnOnce(&mut crate::endpoint::Endpoint)) {
+        if let Some(endpoint) = self.flows.get(index) {
+            act(endpoint);
+            self.pump(index);
+        }
+    }
+
+    // Probes.
+
+    fn look(&mut self, what: u32) {
+        let now = self.now;
+        if what == SAMPLE {
+            for &port in &self.sampling.ports {
+                let backlog = self.network.backlog(port, now, &mut self.probe);
+                let bytes = Bytes::new(backlog.waiting_bytes);
+                self.probe
+                    .sampled(port, now, backlog.waiting_packets, bytes);
+            }
+            let at = now + self.sampling.every;
+            self.enter(Event {
+                at,
+                kind: Kind::Probe,
+                source: SAMPLE,
+            });
+            return;
+        }
+        self.settle();
+        self.probe.measuring(now, what == MEASURE_FROM);
+    }
+
+    /// Lets every port tell the probe of its departures until now.
+    fn settle(&mut self) {
+        for port in self.network.ports() {
+            self.network.backlog(port, self.now, &mut self.probe);
+        }
+    }
+
+    // What came of it.
+
+    /// The current instant.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// What has been counted so far.
+    pub fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    /// The network.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// The probe.
+    pub fn probe(&self) -> &P {
+        &self.probe
+    }
+
+    /// An application, as it stands.
+    pub fn application_at(&self, index: AppIndex) -> &dyn Application {
+        self.apps[index.index()].app.as_ref()
+    }
+
+    /// The number of flows opened so far.
+    pub fn flow_count(&self) -> usize {
+        self.flows.records.len()
+    }
+
+    /// The books of a flow as they stand.
+    pub fn flow(&self, flow: FlowIndex) -> FlowRecord {
+        self.flows.record(flow)
+    }
+
+    /// Events that wait, outdated ones included.
+    pub fn pending_events(&self) -> usize {
+        self.events.len()
+    }
+
+    /// The hash of everything that happened at ports and endpoints, in the order of their indices.
+    pub fn digest(&self) -> u64 {
+        let mut digest = Digest::default();
+        self.network.digest(&mut digest);
+        for flow in (0..self.flow_count()).map(FlowIndex::from_index) {
+            let [near, far] = self.flows.record(flow).digest;
+            digest.mix(near, far);
+        }
+        digest.value()
+    }
+
+    /// Asserts conservation: per port, per flow and in all, what was sent was received, was dropped,
+    /// or is still inside.
+    pub fn check_conservation(&self) {
+        let mut inside = vec![0_u64; self.flow_count()];
+        let mut with_sacks = 0;
+        for port in &self.network.ports {
+            port.check_conservation();
+            for packet in port.inside() {
+                inside[packet.to.flow().index()] += 1;
+                with_sacks += usize::from(packet.has_extra());
+            }
+        }
+        for (index, inside) in inside.into_iter().enumerate() {
+            let flow = FlowIndex::from_index(index);
+            let record = self.flows.record(flow);
+            let sent = record.near.packets_sent + record.far.packets_sent;
+            let received = record.near.packets_received + record.far.packets_received;
+            let held = self.flows.held(flow).count() as u64;
+            with_sacks += self
+                .flows
+                .held(flow)
+                .filter(|packet| packet.has_extra())
+                .count();
+            assert!(
+                sent == received + record.stray + record.dropped + inside + held,
+                "flow {index}: {sent} packets sent, {received} received, {} stray, {} dropped, \
+                 {inside} inside, {held} held",
+                record.stray,
+                record.dropped,
+            );
+        }
+        assert!(
+            with_sacks == self.network.arena.used(),
+            "every stored SACK list has its packet"
+        );
+    }
+
+    /// Ends the run: the probe is told what the ports still owe it, and handed back.
+    pub fn finish(mut self) -> (Network, P) {
+        self.settle();
+        self.check_conservation();
+        (self.network, self.probe)
+    }
+}
