@@ -37,6 +37,11 @@ impl Endpoint {
         self.backlog.push_back(payload);
     }
 
+    /// Forgets what was written and has not left.
+    pub fn stop(&mut self) {
+        self.backlog.clear();
+    }
+
     /// A datagram arrived.
     pub fn handle(&mut self, datagram: &Datagram) {
         self.received += Bytes::new(u64::from(datagram.payload));
