@@ -1,0 +1,33 @@
+//! `incastle._engine`: the private Python module under the package `incastle`.
+//!
+//! It hands scenarios to the engine and results back, and nothing else. Names, docstrings for
+//! users, files, the command line and plots belong to the Python side, which alone imports this.
+//!
+//! Three promises are kept here. The interpreter's lock is released while the engine runs. A signal
+//! (Ctrl-C) reaches the engine within a tenth of a second. A panic of the engine becomes a value
+//! that names it, never an abort and never a line on the standard error stream.
+
+mod guard;
+mod run;
+mod scenario;
+mod tables;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _engine {
+    use super::{Bound, PyModule, PyModuleMethods, PyResult, guard};
+
+    #[pymodule_export]
+    use super::run::{Failure, run_many};
+    #[pymodule_export]
+    use super::scenario::{Diagnostic, Scenario, catalog, parse, schema};
+    #[pymodule_export]
+    use super::tables::{Output, Table};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        guard::install();
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

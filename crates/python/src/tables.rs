@@ -1,0 +1,148 @@
+//! Results as Python sees them: totals as a dictionary, tables through the Arrow C stream interface
+//! (the Arrow PyCapsule protocol), so that polars, pyarrow or pandas take them without a copy of
+//! their numbers.
+//!
+//! A NaN in a column of floats is a missing value there (a flow that has not finished).
+
+use std::ffi::CStr;
+use std::sync::Arc;
+
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{
+    ArrayRef, Float64Array, RecordBatch, RecordBatchIterator, StringArray, UInt64Array,
+};
+use arrow_buffer::{NullBuffer, ScalarBuffer};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
+use incastle_scenario as core;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict};
+
+/// The name that the Arrow PyCapsule protocol gives to a stream's capsule.
+const STREAM: &CStr = c"arrow_array_stream";
+
+/// What one run gave.
+#[pyclass(frozen, module = "incastle._engine")]
+pub(crate) struct Output {
+    #[pyo3(get)]
+    digest: String,
+    #[pyo3(get)]
+    interrupted: bool,
+    #[pyo3(get)]
+    wall_s: f64,
+    totals: core::Totals,
+    tables: Vec<Py<Table>>,
+}
+
+#[pymethods]
+impl Output {
+    /// Name and value of each total: counts are int, times float.
+    fn totals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (name, value) in self.totals.entries() {
+            match value {
+                core::Total::Count(count) => dict.set_item(name, count)?,
+                core::Total::Seconds(seconds) => dict.set_item(name, seconds)?,
+            }
+        }
+        Ok(dict)
+    }
+
+    fn tables(&self, py: Python<'_>) -> Vec<Py<Table>> {
+        self.tables
+            .iter()
+            .map(|table| table.clone_ref(py))
+            .collect()
+    }
+}
+
+impl Output {
+    pub(crate) fn new(py: Python<'_>, from: core::Output) -> PyResult<Self> {
+        let tables = from
+            .tables
+            .into_iter()
+            .map(|table| Py::new(py, Table::new(table).map_err(|error| arrow_error(&error))?))
+            .collect::<PyResult<_>>()?;
+        Ok(Self {
+            digest: from.digest,
+            interrupted: from.interrupted,
+            wall_s: from.wall_s,
+            totals: from.totals,
+            tables,
+        })
+    }
+}
+
+/// One result table in columns.
+#[pyclass(frozen, module = "incastle._engine")]
+pub(crate) struct Table {
+    #[pyo3(get)]
+    name: String,
+    batch: RecordBatch,
+}
+
+#[pymethods]
+impl Table {
+    fn __len__(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    /// The table as an Arrow stream of one batch. `requested_schema` is a wish that the protocol
+    /// allows a producer to ignore, as this one does.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        let batches = std::iter::once(Ok::<_, ArrowError>(self.batch.clone()));
+        let reader = RecordBatchIterator::new(batches, self.batch.schema());
+        let stream = FFI_ArrowArrayStream::new(Box::new(reader));
+        PyCapsule::new_with_value(py, stream, STREAM)
+    }
+}
+
+impl Table {
+    fn new(from: core::Table) -> Result<Self, ArrowError> {
+        let mut fields = Vec::with_capacity(from.columns.len());
+        let mut columns = Vec::with_capacity(from.columns.len());
+        for (name, column) in from.columns {
+            let (data_type, array) = column_array(column);
+            fields.push(Field::new(name, data_type, true));
+            columns.push(array);
+        }
+        let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)?;
+        Ok(Self {
+            name: from.name,
+            batch,
+        })
+    }
+}
+
+/// Numbers keep their memory; texts are laid end to end once.
+fn column_array(column: core::Column) -> (DataType, ArrayRef) {
+    match column {
+        core::Column::U64(values) => (
+            DataType::UInt64,
+            Arc::new(UInt64Array::new(ScalarBuffer::from(values), None)),
+        ),
+        core::Column::F64(values) => {
+            let missing = values.iter().any(|value| value.is_nan());
+            let present = missing.then(|| values.iter().map(|value| !value.is_nan()).collect());
+            let nulls = present.map(|bits: Vec<bool>| NullBuffer::from(bits));
+            (
+                DataType::Float64,
+                Arc::new(Float64Array::new(ScalarBuffer::from(values), nulls)),
+            )
+        }
+        core::Column::Text(values) => (
+            DataType::Utf8,
+            Arc::new(StringArray::from_iter_values(values)),
+        ),
+    }
+}
+
+fn arrow_error(error: &ArrowError) -> PyErr {
+    PyRuntimeError::new_err(error.to_string())
+}

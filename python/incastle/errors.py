@@ -1,0 +1,133 @@
+"""What can go wrong, as exceptions.
+
+Every exception that Incastle raises on purpose derives from `IncastleError`, so that one `except`
+clause catches them all; `Interrupted` alone derives from `KeyboardInterrupt`, because it is one.
+All of them pickle. `exit_status` is what the command line returns for them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from incastle.results import Result
+
+
+class IncastleError(Exception):
+    """Something that the user can put right: bad input, a place that cannot be written."""
+
+    exit_status: ClassVar[int] = 2
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One mistake in a scenario, or a warning about it.
+
+    Attributes:
+        severity: "error" (the scenario cannot run) or "warning".
+        file: the file as it was named, or the override (`--set a.b=1`).
+        line: the line, from 1; 0 where there is none, as for an override.
+        column: the column in characters, from 1; 0 where there is none.
+        key: the key concerned, in full (`flows.storage.count`); empty for a syntax error.
+        message: what was found.
+        help: what would be right, or None.
+
+    """
+
+    severity: str
+    file: str
+    line: int
+    column: int
+    key: str
+    message: str
+    help: str | None = None
+
+    @property
+    def place(self) -> str:
+        """`file:line:column`, or the override alone."""
+        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+
+    def __str__(self) -> str:
+        """`place: message`, and the help on a line of its own."""
+        kind = "warning: " if self.severity == "warning" else ""
+        text = f"{self.place}: {kind}{self.message}"
+        return f"{text}\n  {self.help}" if self.help else text
+
+
+class ScenarioError(IncastleError, ValueError):
+    """A scenario with mistakes: all of them, in the order of the file.
+
+    Attributes:
+        diagnostics: the mistakes, each with its place; at least one.
+
+    """
+
+    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+        super().__init__(tuple(diagnostics))
+        self.diagnostics: tuple[Diagnostic, ...] = tuple(diagnostics)
+
+    def __str__(self) -> str:
+        """Every mistake, one after the other."""
+        return "\n".join(str(diagnostic) for diagnostic in self.diagnostics)
+
+
+class ResultError(IncastleError):
+    """A result directory that cannot be read, or must not be replaced."""
+
+
+class TableMissing(IncastleError, AttributeError):  # noqa: N818  reads well where it is caught
+    """A table that this result does not have, because its scenario did not ask for it."""
+
+
+class PlotError(IncastleError):
+    """A plot that cannot be drawn from this result."""
+
+
+class RunError(IncastleError, RuntimeError):
+    """The engine stopped a run: an endless loop without delay, a limit exceeded.
+
+    Attributes:
+        results: what the other runs of the same call gave, None where there is nothing.
+
+    """
+
+    def __init__(self, message: str, results: Sequence[Result | None] = ()) -> None:
+        super().__init__(message, tuple(results))
+        self.message = message
+        self.results: tuple[Result | None, ...] = tuple(results)
+
+    def __str__(self) -> str:
+        """The message alone."""
+        return self.message
+
+
+class InternalError(RunError):
+    """A defect of Incastle: an invariant of the engine did not hold. Please report it."""
+
+    exit_status: ClassVar[int] = 3
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a run. The engine has stopped; what was finished is here.
+
+    Attributes:
+        results: one per run that was asked for: finished, or None.
+        partial: the runs that were under way, up to the moment of the interrupt
+            (`Result.interrupted` is true for them).
+
+    """
+
+    def __init__(
+        self, results: Sequence[Result | None] = (), partial: Sequence[Result] = ()
+    ) -> None:
+        super().__init__(tuple(results), tuple(partial))
+        self.results: tuple[Result | None, ...] = tuple(results)
+        self.partial: tuple[Result, ...] = tuple(partial)
+
+    def __str__(self) -> str:
+        """How far it came."""
+        done = sum(result is not None for result in self.results)
+        return f"interrupted: {done} of {len(self.results)} runs were finished"

@@ -1,0 +1,192 @@
+"""Results: what one run measured, as polars frames with units in their column names.
+
+Column names end in their unit: `_s` seconds, `_bytes` bytes, `_bit_s` bits per second; everything
+else is a count, a name or a ratio. A missing value means "did not happen": a flow without
+`completed_s` was not finished when the run ended.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from incastle import store
+from incastle.errors import TableMissing
+
+if TYPE_CHECKING:
+    import os
+
+    import polars as pl
+
+HOW_TO_ASK = {
+    "queue_samples": 'queue = { every = "100 us" }',
+    "windows": 'window = ["GROUP:INDEX"]',
+    "throughput": 'throughput = { every = "10 ms" }',
+}
+"""What to write under [measure] for the tables that a run does not give by itself."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result:
+    """What one run measured. Immutable; pickles; saves to a directory and loads from it.
+
+    Attributes:
+        name: the scenario's name.
+        seed: the seed of this run.
+        digest: 16 hexadecimal digits over every event of every port and flow. Two runs with equal
+            digests took exactly the same course.
+        version: the version of Incastle that computed it.
+        wall_s: seconds that the engine took, from building the network to tables in memory.
+        interrupted: true if the run was stopped before its end; everything here is up to then.
+        totals: the summary's numbers by name: counts as int, `simulated_s` as float.
+        scenario: the complete scenario as TOML, every default written out.
+        tables: every table by name; those below have an attribute of their own.
+
+    """
+
+    name: str
+    seed: int
+    digest: str
+    version: str
+    wall_s: float
+    interrupted: bool
+    totals: dict[str, int | float]
+    scenario: str
+    tables: dict[str, pl.DataFrame] = field(default_factory=dict)
+
+    @property
+    def summary(self) -> pl.DataFrame:
+        """One row: the totals of the run, as in `totals`."""
+        return self.table("summary")
+
+    @property
+    def flows(self) -> pl.DataFrame:
+        """One row per flow.
+
+        flow, group, index, from, to, started_s, completed_s (null if not completed), sent_bytes,
+        delivered_bytes (application, in order), goodput_bit_s, packets, retransmissions, timeouts,
+        fast_retransmits, marks, drops, ecn_reductions.
+        """
+        return self.table("flows")
+
+    @property
+    def transfers(self) -> pl.DataFrame:
+        """One row per finite transfer, request or response.
+
+        group, index, kind, flow, started_s, completed_s (null if not completed), bytes.
+        """
+        return self.table("transfers")
+
+    @property
+    def queues(self) -> pl.DataFrame:
+        """How long each switch port's queue had each length: a time-weighted histogram.
+
+        port, packets (the bin's lower edge; one bin per packet up to 1024, then powers of two),
+        seconds. Packets that wait count, the one being sent does not. Bounded by [measure] from/to.
+        """
+        return self.table("queues")
+
+    @property
+    def queue_samples(self) -> pl.DataFrame:
+        """The queue at regular instants, where [measure] queue asks: time_s, port, packets, bytes."""
+        return self.table("queue_samples")
+
+    @property
+    def goodput(self) -> pl.DataFrame:
+        """What each receiving host got per millisecond.
+
+        time_s (start of the bin), host, bytes (to the application, in order), ip_bytes (received on
+        the host's link, headers and ACKs included, Ethernet framing not).
+        """
+        return self.table("goodput")
+
+    @property
+    def links(self) -> pl.DataFrame:
+        """One row per port and its link.
+
+        port, packets, bytes, drops, marks, utilisation (0 to 1), mean_queue_packets,
+        max_queue_packets. Bounded by [measure] from/to.
+        """
+        return self.table("links")
+
+    @property
+    def windows(self) -> pl.DataFrame:
+        """The sender's state over time, where [measure] window asks.
+
+        time_s, flow, cwnd_bytes, ssthresh_bytes, alpha (0 to 1), rtt_s (smoothed).
+        """
+        return self.table("windows")
+
+    @property
+    def throughput(self) -> pl.DataFrame:
+        """Bytes delivered per interval and flow, where [measure] throughput asks.
+
+        time_s (start of the interval), flow, bytes.
+        """
+        return self.table("throughput")
+
+    def table(self, name: str) -> pl.DataFrame:
+        """Give a table by its name.
+
+        Raises:
+            TableMissing: this result has no such table; the message says how to get it.
+
+        """
+        frame = self.tables.get(name)
+        if frame is None:
+            self._missing(name)
+        return frame
+
+    def _missing(self, name: str) -> NoReturn:
+        if name in HOW_TO_ASK:
+            advice = f"its scenario did not ask for it: under [measure], write {HOW_TO_ASK[name]}"
+        else:
+            advice = "it has " + ", ".join(sorted(self.tables))
+        raise TableMissing(f"the result of {self.name!r} has no table {name!r}: {advice}")
+
+    def to_summary(self) -> dict[str, Any]:
+        """Give what summary.json holds: everything but the tables and the scenario's text."""
+        return {
+            "name": self.name,
+            "version": self.version,
+            "seed": self.seed,
+            "digest": self.digest,
+            "interrupted": self.interrupted,
+            "wall_s": self.wall_s,
+            "totals": self.totals,
+        }
+
+    @property
+    def directory_name(self) -> str:
+        """NAME-DIGEST8: the default name of its directory."""
+        return f"{store.file_name(self.name)}-{self.digest[:8]}"
+
+    def save(self, directory: str | os.PathLike[str], *, force: bool = False) -> Path:
+        """Write scenario.toml, summary.json and one Parquet file per table into a new directory.
+
+        All or nothing: the directory appears under its name only when it is complete. `force`
+        replaces an earlier result there.
+
+        Raises:
+            ResultError: the directory exists (and `force` is false, or it is no result).
+            OSError: it cannot be written: no permission, a full disk.
+
+        """
+        return store.save(self, Path(directory), force=force)
+
+    @classmethod
+    def load(cls, directory: str | os.PathLike[str]) -> Result:
+        """Read back what `save` wrote.
+
+        Raises:
+            ResultError: the directory is missing, or no complete result.
+
+        """
+        return cls(**store.load(Path(directory)))
+
+    def __repr__(self) -> str:
+        """Name, seed, digest, and the size of each table."""
+        sizes = ", ".join(f"{name} {len(frame)}" for name, frame in self.tables.items())
+        state = ", interrupted" if self.interrupted else ""
+        return f"<Result {self.name!r}, seed {self.seed}, digest {self.digest}{state}; {sizes}>"

@@ -1,0 +1,187 @@
+"""Running scenarios: one or many, on all cores, stoppable at any time.
+
+The engine runs in threads of its own, without the interpreter's lock. The calling thread waits,
+reports progress about twenty times a second, and answers Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from incastle import _engine
+from incastle.errors import InternalError, Interrupted, RunError
+from incastle.results import Result
+from incastle.scenario import Scenario, Value, checked_form
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+Job: TypeAlias = "Scenario | tuple[Scenario, Mapping[str, Value] | None, int | None]"
+"""What `run_many` runs: a scenario, or (scenario, overrides, seed); None leaves either as it is."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a call of `run` or `run_many` has come.
+
+    Attributes:
+        finished: runs that are over.
+        total: runs that were asked for.
+        simulated_s: simulated seconds so far, over all runs.
+        duration_s: simulated seconds in the end, over all runs.
+
+    """
+
+    finished: int
+    total: int
+    simulated_s: float
+    duration_s: float
+
+    @property
+    def fraction(self) -> float:
+        """The share that is done, 0 to 1."""
+        return min(1.0, self.simulated_s / self.duration_s) if self.duration_s > 0 else 1.0
+
+
+def run(
+    scenario: Scenario,
+    seed: int | None = None,
+    *,
+    progress: Callable[[Progress], object] | None = None,
+) -> Result:
+    """Simulate a scenario.
+
+    Args:
+        scenario: what to simulate.
+        seed: instead of the scenario's own.
+        progress: called about twenty times a second, in this thread.
+
+    Raises:
+        Interrupted: Ctrl-C; the run up to then is `.partial[0]`.
+        RunError: the engine stopped the run.
+
+    """
+    return run_many([(scenario, None, seed)], threads=1, progress=progress)[0]
+
+
+def run_many(
+    jobs: Iterable[Job],
+    threads: int | None = None,
+    progress: Callable[[Progress], object] | None = None,
+    on_result: Callable[[int, Result], object] | None = None,
+) -> list[Result]:
+    """Simulate many scenarios in parallel. Each result is the same on any number of threads.
+
+    Args:
+        jobs: scenarios, or (scenario, overrides, seed) where None leaves either as it is.
+        threads: runs at the same time; all cores if None.
+        progress: called about twenty times a second, in this thread.
+        on_result: called with (index, result) as soon as a run is finished, in this thread.
+
+    Returns:
+        The results in the order of `jobs`.
+
+    Raises:
+        Interrupted: Ctrl-C. `.results` has those that were finished, `.partial` the others.
+        RunError: the engine stopped a run; the others went on to their end and are in `.results`.
+
+    """
+    scenarios = [_scenario(job) for job in jobs]
+    if threads is not None and threads < 1:
+        raise ValueError(f"threads = {threads}: at least one is needed")
+    batch = _Batch(scenarios, progress, on_result)
+    batch.run(threads or cores())
+    return batch.complete()
+
+
+def cores() -> int:
+    """Processor cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _scenario(job: Job) -> Scenario:
+    if isinstance(job, Scenario):
+        return job
+    scenario, overrides, seed = job
+    changes: dict[str, Value] = dict(overrides or {})
+    if seed is not None:
+        changes["run.seed"] = seed
+    return scenario.with_(changes) if changes else scenario
+
+
+class _Batch:
+    """The runs of one call, and what has come of them."""
+
+    def __init__(
+        self,
+        scenarios: Sequence[Scenario],
+        progress: Callable[[Progress], object] | None,
+        on_result: Callable[[int, Result], object] | None,
+    ) -> None:
+        self.scenarios = scenarios
+        self.progress = progress
+        self.on_result = on_result
+        self.duration_s = sum(scenario.duration_s for scenario in scenarios)
+        self.results: list[Result | None] = [None] * len(scenarios)
+        self.partial: list[Result] = []
+        self.failures: list[tuple[int, _engine.Failure]] = []
+
+    def run(self, threads: int) -> None:
+        """Run all; after an exception (Ctrl-C, a callable that raised) the rest is stopped."""
+        checked = [checked_form(scenario) for scenario in self.scenarios]
+        try:
+            _engine.run_many(checked, threads, self._on_finished, self._on_progress)
+        except KeyboardInterrupt:
+            raise Interrupted(self.results, self.partial) from None
+
+    def complete(self) -> list[Result]:
+        """Give all results, or raise the first failure."""
+        if self.failures:
+            index, failure = min(self.failures, key=lambda pair: pair[0])
+            raise self._error(self.scenarios[index], failure)
+        return [result for result in self.results if result is not None]
+
+    def _on_finished(self, index: int, outcome: _engine.Output | _engine.Failure) -> None:
+        if isinstance(outcome, _engine.Failure):
+            self.failures.append((index, outcome))
+            return
+        result = _result(self.scenarios[index], outcome)
+        if result.interrupted:
+            self.partial.append(result)
+            return
+        self.results[index] = result
+        if self.on_result is not None:
+            self.on_result(index, result)
+
+    def _on_progress(self, simulated_s: list[float]) -> None:
+        if self.progress is None:
+            return
+        finished = sum(result is not None for result in self.results) + len(self.failures)
+        total = len(self.scenarios)
+        self.progress(Progress(finished, total, sum(simulated_s), self.duration_s))
+
+    def _error(self, scenario: Scenario, failure: _engine.Failure) -> RunError:
+        kind = InternalError if failure.internal else RunError
+        where = f"{scenario.name}, seed {scenario.seed}"
+        return kind(f"{where}: {failure.message}", self.results)
+
+
+def _result(scenario: Scenario, output: _engine.Output) -> Result:
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are made
+
+    tables: dict[str, Any] = {table.name: pl.DataFrame(table) for table in output.tables()}
+    return Result(
+        name=scenario.name,
+        seed=scenario.seed,
+        digest=output.digest,
+        version=_engine.__version__,
+        wall_s=output.wall_s,
+        interrupted=output.interrupted,
+        totals=output.totals(),
+        scenario=scenario.resolved,
+        tables=tables,
+    )

@@ -1,0 +1,209 @@
+"""Scenarios: what to simulate, read from TOML, checked, and changed by dotted keys.
+
+The language itself, its defaults and its messages live in the Rust core, once. A `Scenario` here
+is a text, the overrides applied to it, and the checked form of the two.
+"""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import tomli_w
+
+from incastle import _engine
+from incastle.errors import Diagnostic, InternalError, ScenarioError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Value: TypeAlias = "str | int | float | bool | list[Any] | dict[str, Any]"
+
+IN_CODE = "(scenario built in code)"
+"""What diagnostics name as the file of a scenario that has none."""
+
+
+class Scenario:
+    """A checked scenario, immutable.
+
+    Make one with `incastle.load`, `Scenario.from_file`, `Scenario.from_text` or
+    `Scenario.from_dict`; all take the same fields as the TOML file. Every one of them raises
+    `ScenarioError`, with all mistakes and their places, if the scenario is not right.
+
+    Two scenarios are equal if they mean the same: if they resolve to the same text.
+    """
+
+    __slots__ = ("_checked", "_file", "_overrides", "_text", "warnings")
+
+    warnings: tuple[Diagnostic, ...]
+    """What is probably not as intended, although it can run."""
+
+    def __init__(
+        self, text: str, file: str = IN_CODE, overrides: tuple[tuple[str, str], ...] = ()
+    ) -> None:
+        try:
+            checked, found = _engine.parse(text, file, list(overrides))
+        except RuntimeError as error:
+            raise InternalError(f"while checking {file}: {error}") from None
+        diagnostics = tuple(_diagnostic(one) for one in found)
+        if checked is None:
+            raise ScenarioError(diagnostics)
+        self._text = text
+        self._file = file
+        self._overrides = overrides
+        self._checked = checked
+        self.warnings = diagnostics
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> Scenario:
+        """Read a TOML file.
+
+        Raises:
+            OSError: the file cannot be read.
+            ScenarioError: it can, and is not a right scenario.
+
+        """
+        file = os.fspath(path)
+        try:
+            text = Path(file).read_text(encoding="utf-8-sig")
+        except UnicodeDecodeError as error:
+            message = f"not a text file in UTF-8 (byte {error.start} is not)"
+            raise ScenarioError([Diagnostic("error", file, 0, 0, "", message)]) from None
+        return cls(text, file)
+
+    @classmethod
+    def from_text(cls, text: str, file: str = IN_CODE) -> Scenario:
+        """Take TOML text; `file` is the name that messages give it."""
+        return cls(text, file)
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Scenario:
+        """Build from nested dictionaries with the same keys and values as the TOML file.
+
+        Example:
+            >>> scenario = Scenario.from_dict({
+            ...     "name": "two-flows",
+            ...     "run": {"duration": "10 ms"},
+            ...     "network": {"topology": "star", "senders": 2, "rate": "1 Gbit/s"},
+            ...     "flows": {"bulk": {"workload": "bulk", "from": "senders", "to": "receiver"}},
+            ... })
+
+        """
+        try:
+            text = tomli_w.dumps(fields)
+        except TypeError as error:
+            message = f"{error}; a field is text, a number, true or false, a list or a table"
+            raise ScenarioError([Diagnostic("error", IN_CODE, 0, 0, "", message)]) from None
+        return cls(text)
+
+    def with_(self, overrides: Mapping[str, Value] | None = None, **more: Value) -> Scenario:
+        """Give this scenario with some keys changed or added; the original stays as it is.
+
+        Keys are dotted, as for `--set`: `with_({"flows.storage.count": 40})`, or
+        `with_(**{"switch.queue.mark_above": "65 packets"})`.
+
+        Raises:
+            ScenarioError: a key does not exist, or a value does not fit it.
+
+        """
+        merged = {**(overrides or {}), **more}
+        added = tuple((key, _as_toml(value)) for key, value in merged.items())
+        return self.with_overrides(added)
+
+    def with_overrides(self, overrides: tuple[tuple[str, str], ...]) -> Scenario:
+        """Like `with_`, for (key, text) pairs as they come from the command line."""
+        return Scenario(self._text, self._file, self._overrides + overrides)
+
+    def with_seed(self, seed: int) -> Scenario:
+        """Give this scenario with another seed, 0 to 2^63 - 1."""
+        return self.with_({"run.seed": seed})
+
+    @property
+    def name(self) -> str:
+        """The scenario's `name`."""
+        return self._checked.name
+
+    @property
+    def file(self) -> str:
+        """Where the text came from."""
+        return self._file
+
+    @property
+    def seed(self) -> int:
+        """The seed, `run.seed`."""
+        return self._checked.seed
+
+    @property
+    def duration_s(self) -> float:
+        """Simulated time, in seconds."""
+        return self._checked.duration_s
+
+    @property
+    def resolved(self) -> str:
+        """The complete scenario as TOML, every default written out."""
+        return self._checked.resolved()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give the complete scenario as nested dictionaries, every default written out."""
+        return tomllib.loads(self.resolved)
+
+    def __getitem__(self, key: str) -> Any:  # noqa: ANN401  a TOML value of any type
+        """Look up a dotted key of the complete scenario: `scenario["transport.min_rto"]`."""
+        value: Any = self.to_dict()
+        for part in key.split("."):
+            if not isinstance(value, dict) or part not in value:
+                raise KeyError(key)
+            value = value[part]
+        return value
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether both resolve to the same text."""
+        if not isinstance(other, Scenario):
+            return NotImplemented
+        return self.resolved == other.resolved
+
+    def __hash__(self) -> int:
+        """Hash what equality compares."""
+        return hash(self.resolved)
+
+    def __repr__(self) -> str:
+        """Name, seed and length."""
+        return f"<Scenario {self.name!r}, seed {self.seed}, {self.duration_s:g} s>"
+
+    def __reduce__(self) -> tuple[type[Scenario], tuple[Any, ...]]:
+        """Pickle as text and overrides."""
+        return (Scenario, (self._text, self._file, self._overrides))
+
+
+def load(path: str | os.PathLike[str]) -> Scenario:
+    """Read and check a scenario file.
+
+    Raises:
+        OSError: the file cannot be read.
+        ScenarioError: it can, and is not a right scenario: `.diagnostics` has all mistakes.
+
+    """
+    return Scenario.from_file(path)
+
+
+def checked_form(scenario: Scenario) -> _engine.Scenario:
+    """Give what the engine runs."""
+    return scenario._checked  # noqa: SLF001  private to the package, not to the class
+
+
+def _as_toml(value: Value) -> str:
+    """Write a value as TOML writes it on the right of an equals sign, on one line."""
+    if isinstance(value, dict):
+        pairs = (f"{_as_toml(str(key))} = {_as_toml(item)}" for key, item in value.items())
+        return "{ " + ", ".join(pairs) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(_as_toml(item) for item in value) + "]"
+    return tomli_w.dumps({"x": value}).removeprefix("x = ").rstrip("\n")
+
+
+def _diagnostic(one: _engine.Diagnostic) -> Diagnostic:
+    return Diagnostic(
+        one.severity, one.file, one.line, one.column, one.key, one.message, one.help
+    )

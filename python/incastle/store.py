@@ -1,0 +1,110 @@
+"""Result directories: scenario.toml, summary.json, and one Parquet file per table.
+
+A directory is written under a temporary name beside its place and renamed when it is complete, so
+that a full disk or a Ctrl-C leaves nothing half-written. Nothing is ever replaced that is not
+recognisably an earlier result.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from incastle.errors import ResultError
+
+if TYPE_CHECKING:
+    from incastle.results import Result
+
+SUMMARY = "summary.json"
+SCENARIO = "scenario.toml"
+
+
+def file_name(name: str) -> str:
+    """Make a name fit for a file: everything but letters, digits, `.`, `_` and `-` becomes `-`."""
+    return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "unnamed"
+
+
+def claim_place(directory: Path, *, force: bool) -> None:
+    """Check, before a long run, that a result can be put there; create its parent.
+
+    Raises:
+        ResultError: the directory exists (and `force` is false, or it is no result).
+        OSError: its parent cannot be made or written.
+
+    """
+    if directory.is_symlink() or directory.exists():
+        _check_replaceable(directory, force=force)
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    if not os.access(directory.parent, os.W_OK | os.X_OK):
+        raise PermissionError(13, "no permission to write there", str(directory.parent))
+
+
+def _check_replaceable(directory: Path, *, force: bool) -> None:
+    if not force:
+        raise ResultError(f"{directory} already exists: choose another --out, or --force")
+    empty = directory.is_dir() and not any(directory.iterdir())
+    if not empty and not (directory / SUMMARY).is_file():
+        raise ResultError(f"{directory} exists and is not a result, so --force leaves it alone")
+
+
+def save(result: Result, directory: Path, *, force: bool) -> Path:
+    """Write a result; see `Result.save`."""
+    claim_place(directory, force=force)
+    scratch = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
+    try:
+        _write(result, scratch)
+        _put_in_place(scratch, directory)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return directory
+
+
+def _write(result: Result, scratch: Path) -> None:
+    # mkdtemp makes a directory for its owner only; a result is as readable as any other file.
+    umask = os.umask(0)
+    os.umask(umask)
+    scratch.chmod(0o777 & ~umask)
+    (scratch / SCENARIO).write_text(result.scenario, encoding="utf-8")
+    for name, frame in result.tables.items():
+        path = scratch / f"{name}.parquet"
+        with path.open("wb") as file:
+            frame.write_parquet(file)
+    text = json.dumps(result.to_summary(), indent=2) + "\n"
+    (scratch / SUMMARY).write_text(text, encoding="utf-8")
+
+
+def _put_in_place(scratch: Path, directory: Path) -> None:
+    """Rename, after moving an earlier result into the scratch directory's fate."""
+    if directory.exists():
+        old = Path(tempfile.mkdtemp(prefix=f".{directory.name}-old-", dir=directory.parent))
+        directory.rename(old / "result")
+        try:
+            scratch.rename(directory)
+        except OSError:
+            (old / "result").rename(directory)
+            raise
+        finally:
+            shutil.rmtree(old, ignore_errors=True)
+    else:
+        scratch.rename(directory)
+
+
+def load(directory: Path) -> dict[str, Any]:
+    """Read a result directory into the fields of `Result`."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are made
+
+    if not (directory / SUMMARY).is_file():
+        what = "is not a result directory: it has no summary.json"
+        raise ResultError(f"{directory} {what if directory.exists() else 'does not exist'}")
+    try:
+        fields: dict[str, Any] = json.loads((directory / SUMMARY).read_text(encoding="utf-8"))
+        scenario = (directory / SCENARIO).read_text(encoding="utf-8")
+        tables = {path.stem: pl.read_parquet(path) for path in sorted(directory.glob("*.parquet"))}
+    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+        raise ResultError(f"{directory} cannot be read: {error}") from None
+    return {**fields, "scenario": scenario, "tables": tables}
