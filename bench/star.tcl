@@ -18,7 +18,7 @@ set seconds [lindex $argv 1]
 set rate 10Gb
 set delay 25us
 set mark_above 65
-set buffer_packets 2796   ;# 4 MiB of 1500 B packets, as the 4 MB shared memory of the other side
+set buffer_packets 2666   ;# 4 MB of 1500 B packets
 
 # Only the headers that are used travel with each packet: ns-2 is several times slower otherwise.
 remove-all-packet-headers
@@ -34,7 +34,7 @@ Queue/RED set mean_pktsize_ 1500
 Queue/RED set setbit_ true
 Queue/RED set gentle_ false
 Queue/RED set q_weight_ 1.0
-Queue/RED set mark_p_ 1.0
+Queue/RED set mark_p_ 2.0   ;# it marks where the probability lies below, and drops at 1.0
 Queue/RED set thresh_ $mark_above
 Queue/RED set maxthresh_ $mark_above
 
@@ -78,8 +78,8 @@ proc report {} {
         set sent [expr {$sent + [$tcp($i) set ndatapack_]}]
         set received [expr {$received + [$tcp($i) set ack_] + 1}]
     }
-    # A delivered data packet crossed two links and so did its ACK. Losses are left out: the step keeps
-    # the queue far below the buffer.
+    # A delivered data packet crossed two links and so did its ACK. Nothing is lost: the step
+    # keeps the queue far below the buffer.
     puts "simulated_s $seconds wall_ms $wall_ms data_packets $received sent_packets $sent packet_hops [expr {4 * $received}]"
     exit 0
 }
