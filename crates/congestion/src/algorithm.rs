@@ -3,7 +3,8 @@
 use incastle_units::{Bytes, Rate, Time};
 
 use crate::{
-    AckSample, CongestionEvent, Context, ControlState, Controller, Dctcp, NewReno, Reaction, Window,
+    AckSample, CongestionEvent, Context, ControlState, Controller, Cubic, Dctcp, NewReno, Reaction,
+    Window,
 };
 
 /// Any controller. Calls are dispatched by a match, without a virtual call for ours.
@@ -12,6 +13,8 @@ pub enum Algorithm {
     NewReno(NewReno),
     /// DCTCP: NewReno that answers marks by their fraction.
     Dctcp(Dctcp),
+    /// CUBIC.
+    Cubic(Cubic),
     /// A controller from outside this crate.
     Custom(Box<dyn Controller>),
 }
@@ -21,6 +24,7 @@ macro_rules! dispatch {
         match $self {
             Self::NewReno($controller) => $call,
             Self::Dctcp($controller) => $call,
+            Self::Cubic($controller) => $call,
             Self::Custom($controller) => $call,
         }
     };

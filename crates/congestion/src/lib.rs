@@ -9,6 +9,7 @@
 
 mod algorithm;
 mod controller;
+mod cubic;
 mod dctcp;
 mod new_reno;
 mod rate_limiter;
@@ -19,6 +20,7 @@ pub use controller::{
     AckSample, CongestionEvent, Context, ControlState, Controller, Echo, LimitedBy, Phase,
     Reaction, Window,
 };
+pub use cubic::{Cubic, CubicConfig};
 pub use dctcp::{Dctcp, DctcpConfig};
 pub use new_reno::NewReno;
 pub use rate_limiter::{Feedback, RateLimiter};

@@ -160,6 +160,12 @@ impl RenoWindow {
         }
     }
 
+    /// Takes the window that another growth rule computed.
+    pub(crate) fn grow_to(&mut self, cwnd: u64) {
+        assert!(cwnd >= self.cwnd, "growth never shortens the window");
+        self.cwnd = cwnd;
+    }
+
     /// Whether the marks that the ACK at hand echoes belong to a window of data that was answered
     /// already (RFC 3168, section 6.1.2). The bound itself belongs to it: CWR travels on the data
     /// that begins there.
@@ -182,16 +188,20 @@ impl RenoWindow {
         self.cwnd = self.cwnd.min(target.max(self.config.min_cwnd.count()));
     }
 
-    /// Answers a loss by `beta` of the flight: RFC 5681, equation 4 and section 3.2, step 2.
+    /// The flight before the cut, if the data that was lost (at SND.UNA) was sent before a cut on a
+    /// mark.
+    pub(crate) fn cut_on_mark(&self, cx: &Context<'_>) -> Option<u64> {
+        self.reacted
+            .filter(|last| last.cause == Cause::Ecn && cx.snd_una < last.until)
+            .map(|last| last.flight)
+    }
+
+    /// Answers a loss by a share of the flight: RFC 5681, equation 4 and section 3.2, step 2.
     ///
     /// Where the same window of data was already cut on a mark, the loss is measured against the
     /// flight before that cut: both together are one reaction, that to the loss.
     pub(crate) fn on_loss(&mut self, cx: &Context<'_>, share: impl Fn(u64) -> u64) -> Reaction {
-        let flight = match self.reacted {
-            // A loss is older than the mark's reaction if it was sent before that.
-            Some(last) if last.cause == Cause::Ecn && cx.snd_una < last.until => last.flight,
-            _ => cx.in_flight.count(),
-        };
+        let flight = self.cut_on_mark(cx).unwrap_or(cx.in_flight.count());
         self.remember(cx, Cause::Loss, flight);
         let before = self.cwnd;
         self.ssthresh = share(flight).max(2 * self.mss());
