@@ -4,7 +4,7 @@ use incastle_queueing::{DropTail, Marker, PortBuffer, SharedBuffer};
 use incastle_units::{Rate, Span};
 
 use crate::host::Host;
-use crate::network::Switch;
+use crate::network::{SharedMemory, Switch};
 use crate::packet::SackArena;
 use crate::port::{Gate, Port};
 use crate::route::{Edge, Routes};
@@ -24,14 +24,14 @@ pub struct HostConfig {
 /// A switch's own parameters.
 #[derive(Debug, Default)]
 pub struct SwitchConfig {
-    /// A memory shared by all ports; their queues are then general ones.
+    /// A memory shared by all ports.
     pub memory: Option<SharedBuffer>,
 }
 
 /// Which queue a port has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PortKind {
-    /// Without departure events, where that is possible (everywhere but on shared memory).
+    /// Without departure events.
     #[default]
     Fast,
     /// With them.
@@ -137,20 +137,13 @@ impl NetworkBuilder {
         );
         let gate = Gate::new(config.buffer, config.marker, rng);
         let mut port = Port::new(index, to, config.rate, config.delay, gate);
-        if config.kind == PortKind::General || self.shares_memory(from) {
+        if config.kind == PortKind::General {
             port = port.general();
         }
         port.observed = matches!(from, Node::Switch(_));
         self.ports.push(port);
         self.owners.push(from);
         index
-    }
-
-    fn shares_memory(&self, node: Node) -> bool {
-        match node {
-            Node::Switch(switch) => self.switches[switch.index()].1.memory.is_some(),
-            Node::Host(_) => false,
-        }
     }
 
     /// Finds the routes.
@@ -173,6 +166,7 @@ impl NetworkBuilder {
             let rng = substream(seed, Source::Host, index as u64, Purpose::Jitter);
             Host::new(port, config.jitter, config.coalescing, rng)
         });
+        let port_count = self.ports.len();
         let network = Network {
             seed,
             hosts: hosts.collect(),
@@ -182,7 +176,9 @@ impl NetworkBuilder {
                 .switches
                 .into_iter()
                 .map(|(_, config)| Switch {
-                    memory: config.memory,
+                    memory: config
+                        .memory
+                        .map(|books| SharedMemory::new(books, port_count)),
                 })
                 .collect(),
             ports: self.ports,

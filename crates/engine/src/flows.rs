@@ -1,7 +1,7 @@
 //! The flows of a run: the ends that are alive, in one array, and the books of all.
 
 use incastle_congestion::ControlState;
-use incastle_transport::tcp;
+use incastle_transport::{datagram, tcp};
 use incastle_units::{Span, Time};
 
 use crate::endpoint::{Endpoint, Origin, Transport};
@@ -181,8 +181,8 @@ fn transports(spec: TransportSpec, now: Time) -> (Transport, Transport) {
             (Transport::Tcp(active), Transport::Tcp(passive))
         }
         TransportSpec::Datagram => (
-            Transport::Datagram(Default::default()),
-            Transport::Datagram(Default::default()),
+            Transport::Datagram(datagram::Endpoint::default()),
+            Transport::Datagram(datagram::Endpoint::default()),
         ),
     }
 }

@@ -59,6 +59,7 @@ impl EndpointIndex {
     }
 
     /// The other end.
+    #[must_use]
     pub const fn peer(self) -> Self {
         Self(self.0 ^ 1)
     }

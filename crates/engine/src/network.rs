@@ -1,12 +1,15 @@
 //! The network: hosts, switches and ports in arrays, and a packet's step from one to the next.
 
-use incastle_queueing::Verdict;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use incastle_queueing::{SharedBuffer, Verdict};
 use incastle_units::{Bytes, Rate, Span, Time};
 
 use crate::event::{Event, EventQueue, Kind};
 use crate::host::Host;
 use crate::packet::{Packet, SackArena};
-use crate::port::{Backlog, Memory, Port, Wakes};
+use crate::port::{Backlog, Port, Wakes};
 use crate::route::Routes;
 use crate::{Digest, HostIndex, Node, PortIndex, Probe, SwitchIndex};
 
@@ -25,7 +28,51 @@ pub struct PortCounters {
 
 /// A switch.
 pub(crate) struct Switch {
-    pub(crate) memory: Option<Memory>,
+    pub(crate) memory: Option<SharedMemory>,
+}
+
+/// The memory of a switch whose ports have fast queues: before the memory is asked, everything that
+/// has departed by then is given back. A heap holds one departure of each port that stores packets,
+/// never later than its next.
+pub(crate) struct SharedMemory {
+    books: SharedBuffer,
+    departures: BinaryHeap<Reverse<(Time, PortIndex)>>,
+    /// By port: whether it is in the heap.
+    listed: Vec<bool>,
+}
+
+impl SharedMemory {
+    pub(crate) fn new(books: SharedBuffer, ports: usize) -> Self {
+        Self {
+            books,
+            departures: BinaryHeap::new(),
+            listed: vec![false; ports],
+        }
+    }
+
+    /// Gives back what has departed from any port by `now`.
+    fn release_departed<P: Probe>(&mut self, ports: &mut [Port], now: Time, probe: &mut P) {
+        while let Some(&Reverse((at, index))) = self.departures.peek()
+            && at <= now
+        {
+            self.departures.pop();
+            self.listed[index.index()] = false;
+            self.list(&mut ports[index.index()], now, probe);
+        }
+    }
+
+    /// Gives back what a port has freed and enters its next departure, if there is one.
+    fn list<P: Probe>(&mut self, port: &mut Port, now: Time, probe: &mut P) {
+        let (freed, next) = port.free(now, probe);
+        self.books.release(freed);
+        let listed = &mut self.listed[port.index.index()];
+        if let Some(at) = next
+            && !*listed
+        {
+            *listed = true;
+            self.departures.push(Reverse((at, port.index)));
+        }
+    }
 }
 
 /// A network without flows.
@@ -83,12 +130,12 @@ impl Network {
         *self.ports[port.index()].counters()
     }
 
-    /// Bytes that a switch with a shared memory stores at the moment.
+    /// Bytes that a switch with a shared memory stored when it was last asked for room.
     pub fn stored(&self, switch: SwitchIndex) -> Option<Bytes> {
         self.switches[switch.index()]
             .memory
             .as_ref()
-            .map(Memory::stored)
+            .map(|memory| memory.books.stored())
     }
 
     /// Sends a host's packet. A host's adapter has its port to itself.
@@ -115,12 +162,20 @@ impl Network {
         packet: Packet,
         (events, probe): (&mut EventQueue, &mut P),
     ) -> Verdict {
-        let port = &mut self.ports[at.index()];
         let memory = match self.owners[at.index()] {
             Node::Switch(switch) => self.switches[switch.index()].memory.as_mut(),
             Node::Host(_) => None,
         };
-        let (verdict, wakes) = port.offer(times, packet, memory, probe);
+        let (verdict, wakes) = match memory {
+            None => self.ports[at.index()].offer(times, packet, None, probe),
+            Some(memory) => {
+                memory.release_departed(&mut self.ports, times.0, probe);
+                let port = &mut self.ports[at.index()];
+                let answer = port.offer(times, packet, Some(&mut memory.books), probe);
+                memory.list(port, times.0, probe);
+                answer
+            }
+        };
         if matches!(verdict, Verdict::Drop(_)) && packet.has_extra() {
             self.arena.take(packet.extra);
         }
@@ -139,7 +194,7 @@ impl Network {
         if let Node::Switch(switch) = self.owners[at.index()]
             && let Some(memory) = &mut self.switches[switch.index()].memory
         {
-            memory.release(size);
+            memory.books.release(size);
         }
         enter(events, at, wakes);
     }

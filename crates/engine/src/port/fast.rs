@@ -22,11 +22,23 @@ pub(super) struct FastQueue {
     stored_packets: u32,
     stored_bytes: u64,
     sending_bytes: u16,
+    /// Bytes that have departed and that a shared memory has not been told of.
+    freed: u64,
 }
 
 impl FastQueue {
     pub(super) const fn busy_until(&self) -> Time {
         self.busy_until
+    }
+
+    /// When the packet being sent departs, as far as the queue has been advanced.
+    pub(super) fn next_departure(&self) -> Option<Time> {
+        (self.stored_packets > 0).then_some(self.departs)
+    }
+
+    /// Bytes that have departed since the last call.
+    pub(super) fn take_freed(&mut self) -> u64 {
+        std::mem::take(&mut self.freed)
     }
 
     /// Whether the packet at a position is still counted as stored.
@@ -81,6 +93,7 @@ impl FastQueue {
         while self.stored_packets > 0 && self.departs <= now {
             self.stored_packets -= 1;
             self.stored_bytes -= u64::from(self.sending_bytes);
+            self.freed += u64::from(self.sending_bytes);
             self.sending = self.sending.wrapping_add(1);
             if self.stored_packets == 0 {
                 self.sending_bytes = 0;

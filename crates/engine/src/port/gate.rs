@@ -11,9 +11,6 @@ use crate::Digest;
 use crate::network::PortCounters;
 use crate::packet::Packet;
 
-/// A switch's shared memory.
-pub(crate) type Memory = SharedBuffer;
-
 /// The gate.
 pub(crate) struct Gate {
     buffer: PortBuffer,
@@ -41,7 +38,7 @@ impl Gate {
         (now, idle_since): (Time, Option<Time>),
         backlog: Backlog,
         packet: &mut Packet,
-        memory: Option<&mut Memory>,
+        memory: Option<&mut SharedBuffer>,
     ) -> Verdict {
         let verdict = self.decide((now, idle_since), backlog, packet, memory);
         self.counters.offered += 1;
@@ -72,7 +69,7 @@ impl Gate {
         (now, idle_since): (Time, Option<Time>),
         backlog: Backlog,
         packet: &Packet,
-        memory: Option<&mut Memory>,
+        memory: Option<&mut SharedBuffer>,
     ) -> Verdict {
         let arrival = Arrival {
             size: packet.size(),

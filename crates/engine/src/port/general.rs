@@ -1,6 +1,7 @@
 //! The general queue: FIFO with an explicit event for each departure.
 //!
-//! Needed where something must happen at the departure itself: shared memory is given back then.
+//! The plain form, and the reference for the fast queue; disciplines that decide at a departure
+//! (priorities, pauses, rates that change) build on it.
 
 use incastle_units::{Serializer, Time};
 
@@ -8,9 +9,16 @@ use super::Backlog;
 use crate::packet::Packet;
 use crate::ring::Ring;
 
+/// A packet that waits, and before when it must not leave (a host's jitter).
+#[derive(Debug, Clone, Copy)]
+struct Waiting {
+    ready: Time,
+    packet: Packet,
+}
+
 /// The queue.
 pub(super) struct GeneralQueue {
-    waiting: Ring<Packet>,
+    waiting: Ring<Waiting>,
     waiting_bytes: u64,
     sending: Option<Packet>,
     /// When the line last fell idle.
@@ -53,7 +61,7 @@ impl GeneralQueue {
     ) -> Option<Time> {
         if self.sending.is_some() {
             self.waiting_bytes += u64::from(packet.size);
-            self.waiting.push(packet);
+            self.waiting.push(Waiting { ready, packet });
             return None;
         }
         self.sending = Some(packet);
@@ -63,10 +71,10 @@ impl GeneralQueue {
     /// The packet being sent has left; returns it, and the departure of the next.
     pub(super) fn depart(&mut self, now: Time, line: &mut Serializer) -> (Packet, Option<Time>) {
         let next = self.waiting.pop();
-        let sent = std::mem::replace(&mut self.sending, next);
-        let departure = next.map(|packet| {
+        let sent = std::mem::replace(&mut self.sending, next.map(|next| next.packet));
+        let departure = next.map(|Waiting { ready, packet }| {
             self.waiting_bytes -= u64::from(packet.size);
-            now + line.span(packet.size())
+            now.max(ready) + line.span(packet.size())
         });
         if departure.is_none() {
             self.idle_since = now;
@@ -79,6 +87,9 @@ impl GeneralQueue {
 
     /// Packets waiting or being sent.
     pub(super) fn stored(&self) -> impl Iterator<Item = &Packet> {
-        self.waiting.iter().chain(self.sending.iter())
+        self.waiting
+            .iter()
+            .map(|waiting| &waiting.packet)
+            .chain(self.sending.iter())
     }
 }

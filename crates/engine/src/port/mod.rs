@@ -3,14 +3,14 @@
 //! A packet that is offered passes the *gate* (buffer, then queue discipline), waits in the queue,
 //! is sent at the line's rate and then travels for the link's delay. Two kinds of queue give the same
 //! answers where both apply: the fast one knows each departure beforehand and needs no event for it,
-//! the general one has an event for each departure and can therefore share memory, reorder or pause.
+//! the general one has an event for each departure and can therefore reorder or pause.
 //! Leaves out: bit errors, preemption.
 
 mod fast;
 mod gate;
 mod general;
 
-use incastle_queueing::Verdict;
+use incastle_queueing::{SharedBuffer, Verdict};
 use incastle_units::{Bytes, Rate, Serializer, Span, Time};
 
 use crate::network::PortCounters;
@@ -18,7 +18,7 @@ use crate::packet::Packet;
 use crate::ring::Ring;
 use crate::{Node, PortIndex, Probe};
 
-pub(crate) use gate::{Gate, Memory};
+pub(crate) use gate::Gate;
 
 use fast::FastQueue;
 use general::GeneralQueue;
@@ -113,7 +113,7 @@ impl Port {
         &mut self,
         (now, ready): (Time, Time),
         mut packet: Packet,
-        memory: Option<&mut Memory>,
+        memory: Option<&mut SharedBuffer>,
         probe: &mut P,
     ) -> (Verdict, Wakes) {
         let backlog = self.advance(now, probe);
@@ -174,6 +174,16 @@ impl Port {
             probe.queue_changed(self.index, now, queue.backlog().waiting_packets);
         }
         (packet.size(), Wakes { arrival, departure })
+    }
+
+    /// A shared memory's turn: bytes that have departed until `now`, and the next departure. A
+    /// general queue tells both by its departure events instead.
+    pub(crate) fn free<P: Probe>(&mut self, now: Time, probe: &mut P) -> (Bytes, Option<Time>) {
+        self.advance(now, probe);
+        match &mut self.queue {
+            Queue::Fast(queue) => (Bytes::new(queue.take_freed()), queue.next_departure()),
+            Queue::General(_) => (Bytes::ZERO, None),
+        }
     }
 
     /// The backlog at `now`, after telling the probe of all departures until then.

@@ -1,0 +1,136 @@
+//! Small networks and applications that the tests share.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use incastle_engine::{
+    Actions, Application, FlowIndex, FlowSpec, Framing, HostConfig, HostIndex, LinkConfig, Network,
+    NetworkBuilder, Node, Notice, PortKind, Purpose, Side, Source, SwitchConfig, TransportSpec,
+    substream,
+};
+use incastle_queueing::{DropTail, Marker, PortBuffer, SharedBuffer};
+use incastle_units::{Rate, Span, Time, random};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// A star: hosts 0 to n-1 send, host n receives.
+pub(crate) struct Star {
+    pub(crate) senders: usize,
+    pub(crate) rate: Rate,
+    pub(crate) delay: Span,
+    pub(crate) kind: PortKind,
+    pub(crate) buffer: PortBuffer,
+    pub(crate) memory: Option<SharedBuffer>,
+    pub(crate) marker: fn() -> Marker,
+    pub(crate) jitter: Span,
+    pub(crate) seed: u64,
+}
+
+impl Default for Star {
+    fn default() -> Self {
+        Self {
+            senders: 2,
+            rate: Rate::from_bits_per_second(1_000_000_000),
+            delay: Span::from_us(25),
+            kind: PortKind::Fast,
+            buffer: PortBuffer::Unlimited,
+            memory: None,
+            marker: || Marker::DropTail(DropTail),
+            jitter: Span::ZERO,
+            seed: 1,
+        }
+    }
+}
+
+impl Star {
+    pub(crate) fn build(self) -> Network {
+        let mut builder = NetworkBuilder::new(self.seed);
+        let switch = builder.switch(
+            "switch",
+            SwitchConfig {
+                memory: self.memory,
+            },
+        );
+        let config = HostConfig {
+            jitter: self.jitter,
+            coalescing: None,
+        };
+        for index in 0..=self.senders {
+            let host = builder.host(format!("host:{index}"), config);
+            let up = LinkConfig {
+                kind: self.kind,
+                ..LinkConfig::unlimited(self.rate, self.delay)
+            };
+            let down = LinkConfig {
+                rate: self.rate,
+                delay: self.delay,
+                buffer: self.buffer,
+                marker: (self.marker)(),
+                kind: self.kind,
+            };
+            builder.link((Node::Host(host), Node::Switch(switch)), up, down);
+        }
+        builder.build().expect("a star is connected")
+    }
+}
+
+/// How long until the next datagram.
+pub(crate) enum Gap {
+    Constant(Span),
+    Exponential(Span),
+}
+
+/// Sends datagrams of one size from one host to another, from the start until a stop.
+pub(crate) struct Datagrams {
+    from: HostIndex,
+    to: HostIndex,
+    payload: u64,
+    gap: Gap,
+    next: Option<Time>,
+    stop: Time,
+    flow: Option<FlowIndex>,
+    rng: Xoshiro256PlusPlus,
+}
+
+impl Datagrams {
+    pub(crate) fn new((from, to): (usize, usize), payload: u64, gap: Gap, stop: Time) -> Self {
+        Self {
+            from: HostIndex::from_index(from),
+            to: HostIndex::from_index(to),
+            payload,
+            gap,
+            next: Some(Time::ZERO),
+            stop,
+            flow: None,
+            rng: substream(7, Source::Application, from as u64, Purpose::Arrivals),
+        }
+    }
+
+    fn gap(&mut self) -> Span {
+        match self.gap {
+            Gap::Constant(gap) => gap,
+            Gap::Exponential(mean) => mean.scale_lossy(random::exponential(&mut self.rng)),
+        }
+    }
+}
+
+impl Application for Datagrams {
+    fn handle(&mut self, _: Time, _: Notice, _: &mut Actions) {}
+
+    fn handle_timeout(&mut self, now: Time, actions: &mut Actions) {
+        let (from, to) = (self.from, self.to);
+        let flow = *self.flow.get_or_insert_with(|| {
+            actions.open(FlowSpec {
+                from,
+                to,
+                transport: TransportSpec::Datagram,
+                framing: Framing::IP,
+                watched: false,
+            })
+        });
+        actions.write(flow.end(Side::Near), self.payload);
+        let next = now + self.gap();
+        self.next = (next < self.stop).then_some(next);
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        self.next
+    }
+}
