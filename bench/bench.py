@@ -21,7 +21,9 @@ HERE = Path(__file__).resolve().parent
 INCASTLE = Path(sys.executable).parent / "incastle"
 # Senders and simulated seconds of the ns-2 runs. The first is the one that the ratio is taken from.
 NS2_RUNS = [(20, 10), (2, 10)]
-HEADER = f"{'':34}{'simulated':>10}{'wall':>9}{'packet-hops/s':>15}{'data packets/s':>16}{'memory':>9}"
+HEADER = (
+    f"{'':34}{'simulated':>10}{'wall':>9}{'packet-hops/s':>15}{'data packets/s':>16}{'memory':>9}"
+)
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ def main() -> None:
         theirs.append(ns2(program, senders, seconds))
         print(theirs[-1], flush=True)
     ratio = ours[0].packet_hops_per_s / theirs[0].packet_hops_per_s
-    print(f"\nOn the star of 20 Incastle does {ratio:.1f} times the packet-hops per second of ns-2.")
+    print(f"\nOn the star of 20 Incastle does {ratio:.1f} times the packet-hops/s of ns-2.")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 # ruff: noqa: INP001
 """Checks the crates from `cargo metadata`: arrows point down only, and every licence is allowed.
 
-The order of the crates is the architecture: the engine knows endpoints, not scenarios; the pure side
-knows nothing of Python. The allowed licences are those of deny.toml. What this leaves out and
-`cargo deny` has: the texts of the licences, yanked releases and security advisories.
+The order of the crates is the architecture: the engine knows endpoints, not scenarios; the pure
+side knows nothing of Python. The allowed licences are those of deny.toml. What this leaves out
+and `cargo deny` has: the texts of the licences, yanked releases and security advisories.
 """
 
 from __future__ import annotations
@@ -77,15 +77,15 @@ def allows(expression: str, allowed: set[str]) -> bool:
         return value
 
     def operand() -> bool:
-        token = tokens.pop(0)
-        if token == "(":
+        word = tokens.pop(0)
+        if word == "(":
             value = disjunction()
             tokens.pop(0)
             return value
         if tokens[:1] == ["WITH"]:
             tokens.pop(0)
-            token = f"{token} WITH {tokens.pop(0)}"
-        return token in allowed
+            word = f"{word} WITH {tokens.pop(0)}"
+        return word in allowed
 
     return disjunction()
 

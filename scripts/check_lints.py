@@ -1,10 +1,10 @@
 # ruff: noqa: INP001
 """Proves that clippy.toml is effective: scripts/forbidden must be refused exactly where it says so.
 
-A misspelt path in clippy.toml is silently ignored by clippy, and a crate that never breaks a rule shows
-nothing either way. So a crate outside the workspace breaks each kind of rule once, each on a line that
-ends in `// refused`; this script compares those lines with the lines that clippy complains about. It
-also keeps the list of the places that are exempt.
+A misspelt path in clippy.toml is silently ignored by clippy, and a crate that never breaks a rule
+shows nothing either way. So a crate outside the workspace breaks each kind of rule once, each on
+a line that ends in `// refused`; this script compares those lines with the lines that clippy
+complains about. It also keeps the list of the places that are exempt.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def refused_lines() -> set[int]:
     done = subprocess.run(command, cwd=CRATE, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"clippy did not run on {CRATE}:\n{done.stderr}")
-    lines = set()
+    lines: set[int] = set()
     for record in map(json.loads, done.stdout.splitlines()):
         message = record.get("message", {})
         if (message.get("code") or {}).get("code") in LINTS:

@@ -1,11 +1,11 @@
 # ruff: noqa: INP001
 """Runs every check of Incastle, one after the other, and counts.
 
-Each runner's own report is read: cargo's `test result` lines, pytest's JUnit file; a check that has no
-tests of its own (a formatter, a linter, a build) counts as one. A runner that fails without naming a
-failed test (a compile error, a crash) counts as one failure. The last line is the sum, alone:
-`N passed, N failed, N skipped`; the exit status is 1 if anything failed. Exit status 77 of a check says
-that it could not run here, and its last line why.
+Each runner's own report is read: cargo's `test result` lines, pytest's JUnit file; a check that
+has no tests of its own (a formatter, a linter, a build) counts as one. A runner that fails
+without naming a failed test (a compile error, a crash) counts as one failure. The last line is
+the sum, alone: `N passed, N failed, N skipped`; the exit status is 1 if anything failed. Exit
+status 77 of a check says that it could not run here, and its last line why.
 
     scripts/test.py [NAME ...]      only the checks whose names begin so
 """

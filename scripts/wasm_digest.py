@@ -1,0 +1,83 @@
+# ruff: noqa: INP001
+"""Builds the simulator for WebAssembly, runs one scenario there, and compares the digest.
+
+Three builds of the same source have to agree: this machine's with the tests' settings,
+wasm32-wasip1 (32-bit words, no C library, another back end), and the installed module with the
+release's settings.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SCENARIO = ROOT / "examples" / "incast.toml"
+INCASTLE = ROOT / ".venv" / "bin" / "incastle"
+TARGET = "wasm32-wasip1"
+SKIPPED = 77
+
+
+def missing() -> str | None:
+    """Return what this machine has not, in words."""
+    if shutil.which("node") is None:
+        return "node is not installed"
+    printed = output(["rustc", "--print", "target-libdir", "--target", TARGET])
+    if not Path(printed.strip()).is_dir():
+        return f"Rust's library for {TARGET} is not installed (rustup target add {TARGET})"
+    return None
+
+
+def output(command: list[str], stdin: str = "") -> str:
+    """Return what a command prints, or leave with its status."""
+    done = subprocess.run(
+        command, cwd=ROOT, input=stdin, stdout=subprocess.PIPE, text=True, check=False
+    )
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)}: left with status {done.returncode}")
+    return done.stdout
+
+
+def build(*options: str) -> str:
+    """Build the program that prints a digest, and return its path."""
+    command = ["cargo", "build", "--quiet", "--locked", "--message-format=json"]
+    command += ["-p", "incastle-scenario", "--example", "digest", *options]
+    records = map(json.loads, output(command).splitlines())
+    found = [record["executable"] for record in records if record.get("executable")]
+    return str(found[-1])
+
+
+def installed(scenario: Path) -> str:
+    """Return the digest that the installed command line gives."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = str(Path(folder) / "out")
+        printed = output([str(INCASTLE), "run", str(scenario), "--json", "--out", out])
+    return str(json.loads(printed)["digest"])
+
+
+def main() -> None:
+    """Build, run and compare."""
+    lacking = missing()
+    if lacking is not None:
+        print(f"skipped: {lacking}")
+        sys.exit(SKIPPED)
+    text = SCENARIO.read_text(encoding="utf-8")
+    wasm = ["node", "--no-warnings", "scripts/wasi.mjs", build("--target", TARGET)]
+    digests = {
+        "this machine": output([build()], text).strip(),
+        TARGET: output(wasm, text).strip(),
+    }
+    if INCASTLE.exists():
+        digests["installed"] = installed(SCENARIO)
+    for name, digest in digests.items():
+        print(f"{name:14} {digest}")
+    if len(set(digests.values())) != 1:
+        sys.exit("the digests differ")
+
+
+if __name__ == "__main__":
+    main()
