@@ -1,6 +1,7 @@
 //! The choices of a scenario, checked here and turned into the discipline of a port.
 //!
-//! Leaves out: text. The scenario language parses into these types and reads their defaults.
+//! Leaves out: text, names and the choice that a scenario gets by default; the scenario language has
+//! them, and reads the defaults of the parameters from here.
 
 use incastle_units::Rate;
 
@@ -10,10 +11,9 @@ use crate::{
 };
 
 /// The discipline of a port's queue.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum QueueConfig {
     /// No marking.
-    #[default]
     DropTail,
     /// Marking above a threshold.
     Threshold(ThresholdConfig),
@@ -22,28 +22,6 @@ pub enum QueueConfig {
 }
 
 impl QueueConfig {
-    /// The names that scenarios use, each with one line of explanation.
-    pub const CATALOG: [(&'static str, &'static str); 3] = [
-        ("drop-tail", "no marking; the buffer alone drops"),
-        (
-            "threshold",
-            "mark when the instantaneous queue is above K (DCTCP, RFC 8257)",
-        ),
-        (
-            "red",
-            "mark or drop at random by the average queue (Floyd and Jacobson 1993)",
-        ),
-    ];
-
-    /// The name of this discipline in the catalog.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::DropTail => Self::CATALOG[0].0,
-            Self::Threshold(_) => Self::CATALOG[1].0,
-            Self::Red(_) => Self::CATALOG[2].0,
-        }
-    }
-
     /// Whether the parameters make sense.
     pub fn check(&self) -> Result<(), RedError> {
         match self {
@@ -69,12 +47,6 @@ pub enum BufferConfig {
     PerPort(PortBuffer),
     /// All ports share one, with Dynamic Thresholds.
     Shared(SharedBufferConfig),
-}
-
-impl Default for BufferConfig {
-    fn default() -> Self {
-        Self::PerPort(PortBuffer::default())
-    }
 }
 
 impl BufferConfig {

@@ -6,10 +6,9 @@
 use incastle_units::{Amount, Bytes, Packets};
 
 /// How much one port can store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PortBuffer {
     /// Everything.
-    #[default]
     Unlimited,
     /// At most this many packets or bytes.
     Limited(Amount),

@@ -88,9 +88,9 @@ impl SharedBuffer {
 
     /// Takes `size` bytes for a port that holds `held` already, or says why not.
     ///
-    /// Equation 1 of the source blocks a cell when the queue has reached alpha times the free
-    /// memory. Packets are not cells: here the packet itself must stay within the threshold, which is
-    /// computed before it is stored; reaching it exactly is allowed.
+    /// In the source a queue that has reached alpha times the free memory accepts no more cells.
+    /// Packets are larger: here the packet itself must stay within the threshold, which is computed
+    /// before it is stored; reaching it exactly is allowed.
     #[inline]
     pub fn admit(&mut self, held: Bytes, size: Bytes) -> Result<(), DropCause> {
         let free = self.free();
