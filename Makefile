@@ -42,7 +42,7 @@ bench: setup ## packet-hops per second, beside ns-2 where it is installed
 	@$(BIN)/python bench/bench.py
 
 docs: $(VENV)/.packages ## the documentation, into site/
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
 
 system: ## Debian packages that some tests use (needs root)

@@ -128,7 +128,12 @@ def all_checks(folder: Path) -> list[Check]:
         Check("cargo test", tests, cargo_tests),
         Check("wasm digest", python("scripts/wasm_digest.py")),
         Check("cargo doc", docs, env={"RUSTDOCFLAGS": "-D warnings"}),
-        Check("mkdocs", python("-m", "mkdocs", "build", "--strict", "-d", str(folder / "site"))),
+        Check(
+            "mkdocs",
+            python("-m", "mkdocs", "build", "--strict", "-d", str(folder / "site")),
+            env={"NO_MKDOCS_2_WARNING": "1"},
+        ),
+        Check("documents", python("scripts/check_docs.py"), cargo_tests),
         *examples(folder),
         pytest_check(folder),
     ]

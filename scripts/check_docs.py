@@ -1,0 +1,78 @@
+# ruff: noqa: INP001
+"""Runs what the README and the tutorial tell a new user to type, in their order.
+
+A ```sh block is run line by line where a line begins with `incastle` (installation, and
+`reproduce`, which tests of its own cover, are left out); a ```python block as a program; a ```toml
+block is saved under the name that the line above it gives. Each document has a folder of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCUMENTS = ["README.md", "docs/tutorial.md"]
+FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def commands(document: str, folder: Path) -> list[tuple[str, list[str]]]:
+    """Return the commands of a document with their names, and save its files in `folder`."""
+    text = (ROOT / document).read_text(encoding="utf-8")
+    found = []
+    for block in FENCE.finditer(text):
+        language, body = block.groups()
+        place = f"{document}:{text.count(chr(10), 0, block.start()) + 1}"
+        if language == "toml":
+            names = re.findall(r"`([\w.-]+\.toml)`", text[: block.start()])
+            (folder / names[-1]).write_text(body, encoding="utf-8")
+        elif language == "python":
+            found.append((f"{place} python", [sys.executable, "-c", body]))
+        elif language == "sh":
+            for line in (line.partition("  #")[0].strip() for line in body.splitlines()):
+                if line.startswith("incastle ") and " reproduce" not in line:
+                    # A shell, because the documents use its wildcards and quotes.
+                    found.append((f"{place} {line}", ["sh", "-c", line]))
+    return found
+
+
+def try_document(document: str) -> list[str]:
+    """Run a document's commands; return those that failed, after showing what they said."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    failed = []
+    passed = 0
+    with tempfile.TemporaryDirectory(prefix="incastle-docs-") as name:
+        folder = Path(name)
+        (folder / "examples").symlink_to(ROOT / "examples")
+        for title, command in commands(document, folder):
+            done = subprocess.run(
+                command,
+                cwd=folder,
+                env=os.environ | {"PATH": path, "MPLBACKEND": "Agg"},
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            if done.returncode == 0:
+                passed += 1
+                continue
+            failed.append(title)
+            print(f"{title}\n{done.stdout}{done.stderr}")
+    word = "FAILED" if failed else "ok"
+    # The words of cargo's runner, so that one counter reads both.
+    print(f"test result: {word}. {passed} passed; {len(failed)} failed; 0 ignored; {document}")
+    return failed
+
+
+def main() -> None:
+    """Try all documents."""
+    failures = [failure for document in DOCUMENTS for failure in try_document(document)]
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()
