@@ -1,6 +1,25 @@
 //! TCP: connections (RFC 9293), recovery (RFC 5681, 6582, 6675), retransmission timer (RFC 6298),
 //! limited transmit (RFC 3042), ECN (RFC 3168) and DCTCP's receiver (RFC 8257).
+//!
+//! A [`Connection`] is one end: a sender half and a receiver half. What arrives and the time go in,
+//! what to send and when to wake up come out; see docs/models/tcp.md for what is left out.
 
+mod config;
+mod connection;
+mod echo;
+mod handshake;
+mod ranges;
+mod reassembly;
+mod receiver;
+mod recovery;
+mod rto;
+mod sack;
 mod segment;
+mod sender;
+mod sequence;
+mod stats;
 
+pub use config::{CeChange, Config, ConfigError, EcnMode, MAX_RECEIVE_WINDOW, Recovery, RtoConfig};
+pub use connection::{Batch, Connection, Event, Role, Transmit};
 pub use segment::{Flags, MAX_SACK_BLOCKS, SackBlock, Segment};
+pub use stats::Stats;

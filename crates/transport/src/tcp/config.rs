@@ -1,0 +1,198 @@
+//! The parameters of a TCP endpoint, their defaults and their limits.
+//!
+//! [`Config::default`] is the single place where the defaults stand; the scenario language and
+//! docs/models/tcp.md repeat them from here. Leaves out: the parameters of the window rule, which
+//! belong to the controllers.
+
+use incastle_units::{Bytes, Span};
+use thiserror::Error;
+
+/// The largest receive window: 2^30 bytes, as with the largest window scale (RFC 7323,
+/// section 2.3). It keeps everything outstanding well inside half of the sequence space.
+pub const MAX_RECEIVE_WINDOW: Bytes = Bytes::new(1 << 30);
+
+/// How a sender recovers from losses that duplicate ACKs reveal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Recovery {
+    /// RFC 5681: one retransmission per recovery, which the first new ACK ends.
+    Reno,
+    /// RFC 6582: partial ACKs retransmit the next hole.
+    #[default]
+    NewReno,
+    /// RFC 6675: recovery by selective acknowledgements.
+    Sack,
+}
+
+/// When a DCTCP receiver sends its ACKs at a change of the CE bit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CeChange {
+    /// A pending delayed ACK leaves at once with the old echo, and the packet that changed the
+    /// state is acknowledged at once with the new one (Linux; RFC 8257, section 3.2).
+    #[default]
+    Linux,
+    /// A pending delayed ACK leaves at once with the old echo; the packet that changed the state
+    /// waits like any other (Alizadeh et al. 2010, figure 10).
+    Figure10,
+}
+
+/// What an endpoint does with ECN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EcnMode {
+    /// Not ECN-capable.
+    #[default]
+    Off,
+    /// RFC 3168: ECE from a mark until CWR.
+    Classic,
+    /// RFC 8257: ECE repeats the CE bit of what was received; CWR is ignored.
+    Dctcp(CeChange),
+}
+
+impl EcnMode {
+    /// Whether control packets of such traffic are ECN-capable unless somebody says otherwise:
+    /// RFC 3168 forbids it, DCTCP needs it where switches drop other packets above the threshold.
+    pub const fn default_ect_on_control(self) -> bool {
+        matches!(self, Self::Dctcp(_))
+    }
+}
+
+/// The retransmission timer (RFC 6298).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RtoConfig {
+    /// The least timeout.
+    pub min: Span,
+    /// The timer's granularity G; timeouts are whole multiples of it.
+    pub tick: Span,
+    /// The timeout before the first round-trip sample.
+    pub initial: Span,
+    /// The most that back-off reaches.
+    pub max: Span,
+    /// Whether each timeout is lengthened by U(0, 0.5) of itself (Vasudevan et al. 2009).
+    pub desynchronised: bool,
+}
+
+/// The parameters of a TCP endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    /// Payload bytes of a full segment.
+    pub mss: u16,
+    /// Loss recovery.
+    pub recovery: Recovery,
+    /// ECN.
+    pub ecn: EcnMode,
+    /// Whether SYN, SYN-ACK, pure ACKs, probes and retransmissions are ECN-capable too.
+    pub ect_on_control: bool,
+    /// Whether the connection opens with a three-way handshake or starts established.
+    pub handshake: bool,
+    /// The retransmission timer.
+    pub rto: RtoConfig,
+    /// Round trips by timestamps (RFC 7323); else one timed segment at a time and Karn's rule.
+    pub timestamps: bool,
+    /// One ACK for this many segments; 1 turns delayed ACKs off.
+    pub ack_every: u32,
+    /// How long an ACK may wait for further segments.
+    pub ack_delay: Span,
+    /// The receiver's buffer.
+    pub receive_window: Bytes,
+    /// The most that may be outstanding, whatever the controller says.
+    pub max_cwnd: Option<Bytes>,
+    /// The window at the start and after idleness. The endpoint itself never reads it: whoever
+    /// builds the controller does.
+    pub initial_window: Bytes,
+    /// Whether the first two duplicate ACKs release a new segment each (RFC 3042).
+    pub limited_transmit: bool,
+    /// Whether the controller is told of an idle period longer than the timeout (RFC 5681,
+    /// section 4.1).
+    pub idle_restart: bool,
+    /// Segments that leave together (segmentation offload); 1 sends each as soon as it may leave.
+    pub burst: u32,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            mss: 1460,
+            recovery: Recovery::NewReno,
+            ecn: EcnMode::Off,
+            ect_on_control: EcnMode::Off.default_ect_on_control(),
+            handshake: true,
+            rto: RtoConfig::default(),
+            timestamps: true,
+            ack_every: 2,
+            ack_delay: Span::from_ms(40),
+            receive_window: MAX_RECEIVE_WINDOW,
+            max_cwnd: None,
+            // RFC 6928: ten segments.
+            initial_window: Bytes::new(10 * 1460),
+            limited_transmit: true,
+            idle_restart: true,
+            burst: 1,
+        }
+    }
+}
+
+impl Default for RtoConfig {
+    fn default() -> Self {
+        Self {
+            min: Span::from_ms(200),
+            tick: Span::from_ms(1),
+            initial: Span::from_secs(1),
+            max: Span::from_secs(60),
+            desynchronised: false,
+        }
+    }
+}
+
+/// A parameter out of its range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum ConfigError {
+    /// A segment must carry something.
+    #[error("mss must be at least 1 byte")]
+    NoSegment,
+    /// An ACK must answer for something.
+    #[error("one ACK must answer for at least 1 segment")]
+    NoAck,
+    /// A burst must hold something.
+    #[error("a burst must hold at least 1 segment")]
+    NoBurst,
+    /// The window must hold something and fit the field.
+    #[error("the receive window must lie between 1 byte and 1 GiB")]
+    ReceiveWindow,
+    /// The window must hold one segment.
+    #[error("max_cwnd must hold at least one segment")]
+    MaxCwnd,
+    /// A timer needs a granularity.
+    #[error("the tick of the retransmission timer must be longer than 0")]
+    NoTick,
+    /// The limits of the timer contradict each other.
+    #[error("min_rto and initial_rto must be longer than 0 and at most max_rto")]
+    RtoRange,
+}
+
+impl Config {
+    /// Whether every parameter lies in its range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let rto = &self.rto;
+        let too_short = rto.min == Span::ZERO || rto.initial == Span::ZERO;
+        let too_long = rto.min > rto.max || rto.initial > rto.max;
+        let mss = Bytes::new(u64::from(self.mss));
+        let mistakes = [
+            (self.mss == 0, ConfigError::NoSegment),
+            (self.ack_every == 0, ConfigError::NoAck),
+            (self.burst == 0, ConfigError::NoBurst),
+            (
+                self.receive_window == Bytes::ZERO || self.receive_window > MAX_RECEIVE_WINDOW,
+                ConfigError::ReceiveWindow,
+            ),
+            (
+                self.max_cwnd.is_some_and(|cwnd| cwnd < mss),
+                ConfigError::MaxCwnd,
+            ),
+            (rto.tick == Span::ZERO, ConfigError::NoTick),
+            (too_short || too_long, ConfigError::RtoRange),
+        ];
+        match mistakes.into_iter().find(|(wrong, _)| *wrong) {
+            Some((_, mistake)) => Err(mistake),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,436 @@
+//! One end of a TCP connection: joins the handshake, the sender half and the receiver half.
+//!
+//! Models RFC 9293 without ports, checksums, urgent data, RST, TIME-WAIT (a closed end answers
+//! a repeated FIN for ever) and user timeouts (it never gives up).
+//!
+//! Call order: [`Connection::handle`], [`Connection::handle_timeout`] or an application call, then
+//! [`Connection::poll_transmit`] until it gives `None`, [`Connection::poll_event`] likewise, and
+//! [`Connection::poll_timeout`] last.
+
+use incastle_congestion::{Algorithm, ControlState, Controller, Echo};
+use incastle_units::{Ecn, Span, Time};
+use rand_core::Rng;
+
+use super::config::{Config, EcnMode};
+use super::handshake::Handshake;
+use super::receiver::{Ack, Arrival, Receiver};
+use super::recovery::AckInfo;
+use super::segment::{Flags, SackBlock, Segment};
+use super::sender::{Chunk, Io, Sender};
+use super::sequence::{offset, wire};
+use super::stats::Stats;
+
+/// Which end opens the connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Sends the SYN.
+    Active,
+    /// Waits for it.
+    Passive,
+}
+
+/// Whether further segments follow at the same instant (receive offload).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Batch {
+    /// Yes: the decision to acknowledge in-order data waits for the last one.
+    More,
+    /// No.
+    Last,
+}
+
+/// What the application may want to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// Data can flow. Connections without a handshake say so at once.
+    Connected,
+    /// The peer closed its half, and all its data have arrived.
+    PeerFinished,
+    /// All written data (and the FIN, if closed) are acknowledged. Comes again after each further
+    /// write.
+    Finished,
+}
+
+impl Event {
+    const ALL: [Self; 3] = [Self::Connected, Self::PeerFinished, Self::Finished];
+
+    const fn bit(self) -> u8 {
+        1 << self as u8
+    }
+}
+
+/// A segment that leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transmit {
+    /// The segment.
+    pub segment: Segment,
+    /// The ECN field of its packet.
+    pub ecn: Ecn,
+    /// Whether it repeats something that was sent before.
+    pub retransmission: bool,
+}
+
+/// One end of a connection.
+pub struct Connection {
+    pub(super) sender: Sender,
+    pub(super) receiver: Receiver,
+    pub(super) algorithm: Algorithm,
+    pub(super) config: Config,
+    pub(super) stats: Stats,
+    pub(super) handshake: Handshake,
+    /// Both ends understand ECN.
+    pub(super) ecn: bool,
+    /// A bit for each event that waits.
+    events: u8,
+    /// SACK blocks of the segment polled last.
+    sacks: u8,
+}
+
+impl Connection {
+    /// An end of a connection. Panics where [`Config::check`] finds a mistake.
+    pub fn new(config: &Config, algorithm: Algorithm, role: Role) -> Self {
+        assert_eq!(config.check(), Ok(()), "a checked configuration");
+        let mut connection = Self {
+            sender: Sender::new(config),
+            receiver: Receiver::new(config),
+            algorithm,
+            config: *config,
+            stats: Stats::default(),
+            handshake: Handshake::new(config, role),
+            ecn: config.ecn != EcnMode::Off,
+            events: 0,
+            sacks: 0,
+        };
+        if connection.handshake.is_over() {
+            connection.raise(Event::Connected);
+        }
+        connection
+    }
+
+    /// The application of the active end opens the connection.
+    pub fn open(&mut self, _now: Time) {
+        self.handshake.open();
+    }
+
+    /// The application adds `bytes` to be sent; `u64::MAX / 2` and more is unlimited. Panics after
+    /// [`Self::close`].
+    pub fn write(&mut self, bytes: u64) {
+        self.sender.write(bytes);
+    }
+
+    /// Forgets all data that were never sent.
+    pub fn stop(&mut self) {
+        let unsent = self.sender.written > self.sender.max;
+        self.sender.stop();
+        if unsent {
+            self.check_finished();
+        }
+    }
+
+    /// The application has nothing more to send: a FIN follows what it wrote.
+    pub fn close(&mut self) {
+        self.sender.close();
+    }
+
+    /// Whether the application takes data as they come (it does at first). What it leaves narrows
+    /// the advertised window.
+    pub fn set_reading(&mut self, reading: bool) {
+        self.receiver.set_reading(reading, self.config.mss);
+    }
+
+    /// An application that does not take data as they come takes up to `bytes` now; gives how many
+    /// there were.
+    pub fn read(&mut self, bytes: u64) -> u64 {
+        self.receiver.read(bytes, self.config.mss)
+    }
+
+    /// When the application wants its data to have arrived; controllers may ask.
+    pub fn set_deadline(&mut self, deadline: Option<Time>) {
+        self.sender.deadline = deadline.unwrap_or(Time::NEVER);
+    }
+
+    /// A segment arrived, with the ECN field of its packet and its SACK blocks.
+    #[inline]
+    pub fn handle(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        ecn: Ecn,
+        sacks: &[SackBlock],
+        batch: Batch,
+        rng: &mut dyn Rng,
+    ) {
+        if !self.handshake.is_over() && !self.handle_handshake(now, segment) {
+            return;
+        }
+        if segment.flags.contains(Flags::SYN) {
+            // RFC 9293, section 3.10.7.4: a repeated SYN-ACK means that our ACK was lost.
+            self.receiver.require_ack();
+            return;
+        }
+        let echoes = self.ecn && segment.flags.contains(Flags::ECE);
+        let info = AckInfo {
+            ack: offset(segment.ack, self.sender.una),
+            window: u64::from(segment.window),
+            echo: if echoes {
+                Echo::Congestion
+            } else {
+                Echo::Clear
+            },
+            timestamp: segment.echo,
+            pure: segment.payload == 0 && !segment.flags.contains(Flags::FIN),
+            sacks,
+        };
+        let (sender, mut io) = self.sending(now, rng);
+        if sender.handle_ack(&mut io, &info) {
+            self.check_finished();
+        }
+        let arrival = Arrival {
+            now,
+            segment,
+            ecn,
+            batch,
+        };
+        let had_finished = self.receiver.finished();
+        self.receiver
+            .handle(&arrival, &self.config, &mut self.stats);
+        if self.receiver.finished() && !had_finished {
+            self.raise(Event::PeerFinished);
+        }
+    }
+
+    /// The instant of [`Self::poll_timeout`] has come; an early call does no harm.
+    pub fn handle_timeout(&mut self, now: Time, rng: &mut dyn Rng) {
+        self.receiver.on_timer(now);
+        self.sender.pacer_timer(now);
+        if self.sender.timer_at <= now {
+            if self.handshake.is_over() {
+                let (sender, mut io) = self.sending(now, rng);
+                sender.on_timeout(&mut io);
+            } else {
+                self.handshake_timeout(now, rng);
+            }
+        }
+        if self.algorithm.next_timer().is_some_and(|at| at <= now) {
+            let mut cx = self.sender.context(now, rng);
+            self.algorithm.on_timer(&mut cx);
+        }
+    }
+
+    /// When to call [`Self::handle_timeout`]: the earliest of retransmission, delayed ACK, probe,
+    /// controller and pacer.
+    #[inline]
+    pub fn poll_timeout(&self) -> Option<Time> {
+        let own = self
+            .sender
+            .timer_at
+            .min(self.receiver.ack_at())
+            .min(self.sender.pacer_wake());
+        let controller = self.algorithm.next_timer().unwrap_or(Time::NEVER);
+        let at = own.min(controller);
+        (at != Time::NEVER).then_some(at)
+    }
+
+    /// The next segment that leaves now.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Time, rng: &mut dyn Rng) -> Option<Transmit> {
+        if !self.handshake.is_over() {
+            return self.poll_handshake(now, rng);
+        }
+        if let Some(ack) = self.receiver.next_due() {
+            return Some(self.pure_ack(now, ack));
+        }
+        if self.sender.take_probe() {
+            return Some(self.probe(now));
+        }
+        let (sender, mut io) = self.sending(now, rng);
+        if let Some(chunk) = sender.poll(&mut io) {
+            return Some(self.data(now, &chunk));
+        }
+        if self.receiver.wants_ack() {
+            let ack = self.receiver.acknowledge();
+            return Some(self.pure_ack(now, ack));
+        }
+        None
+    }
+
+    /// The SACK blocks of the segment that [`Self::poll_transmit`] gave last.
+    pub fn sacks(&self) -> &[SackBlock] {
+        if self.sacks == 0 {
+            return &[];
+        }
+        self.receiver.sacks()
+    }
+
+    /// The next thing that the application may want to know.
+    #[inline]
+    pub fn poll_event(&mut self) -> Option<Event> {
+        if self.events == 0 {
+            return None;
+        }
+        let event = Event::ALL
+            .into_iter()
+            .find(|event| self.events & event.bit() != 0)?;
+        self.events &= !event.bit();
+        Some(event)
+    }
+
+    /// In-order bytes handed to the application here.
+    pub fn delivered(&self) -> u64 {
+        self.receiver.delivered()
+    }
+
+    /// Bytes of the application here that the peer acknowledged.
+    pub fn acknowledged(&self) -> u64 {
+        self.sender.una.min(self.sender.written)
+    }
+
+    /// Bytes that the application wrote here.
+    pub fn written(&self) -> u64 {
+        self.sender.written
+    }
+
+    /// SND.UNA, as an offset from the first data byte.
+    pub fn snd_una(&self) -> u64 {
+        self.sender.una
+    }
+
+    /// SND.NXT, likewise. A retransmission timeout pulls it back.
+    pub fn snd_nxt(&self) -> u64 {
+        self.sender.nxt
+    }
+
+    /// The first sequence number that was never sent, likewise.
+    pub fn snd_max(&self) -> u64 {
+        self.sender.max
+    }
+
+    /// Whether data can flow.
+    pub fn is_established(&self) -> bool {
+        self.handshake.is_over()
+    }
+
+    /// Whether both halves are closed: our FIN is acknowledged and the peer's has arrived.
+    pub fn is_closed(&self) -> bool {
+        self.sender.fin_acknowledged() && self.receiver.finished()
+    }
+
+    /// Counters.
+    pub fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    /// The controller's state, for probes.
+    pub fn control_state(&self) -> ControlState {
+        self.algorithm.state()
+    }
+
+    /// The smoothed round-trip time, once there was a sample.
+    pub fn smoothed_rtt(&self) -> Option<Span> {
+        self.sender.rto.smoothed()
+    }
+
+    /// The sender half beside what it needs of the rest.
+    #[inline]
+    fn sending<'a>(&'a mut self, now: Time, rng: &'a mut dyn Rng) -> (&'a mut Sender, Io<'a>) {
+        let io = Io {
+            now,
+            config: &self.config,
+            algorithm: &mut self.algorithm,
+            rng,
+            stats: &mut self.stats,
+        };
+        (&mut self.sender, io)
+    }
+
+    pub(super) fn raise(&mut self, event: Event) {
+        self.events |= event.bit();
+    }
+
+    #[inline]
+    fn check_finished(&mut self) {
+        if self.sender.una == self.sender.end() {
+            self.raise(Event::Finished);
+        }
+    }
+
+    /// A segment with an acknowledgement and nothing else yet.
+    #[inline]
+    fn header(&mut self, now: Time, seq: u32, ack: Ack) -> Segment {
+        let mut flags = Flags::ACK;
+        if ack.echo {
+            flags = flags.with(Flags::ECE);
+        }
+        self.sacks = self.receiver.compose_sacks(&self.config);
+        Segment {
+            timestamp: now,
+            echo: if self.config.timestamps {
+                ack.timestamp
+            } else {
+                Time::NEVER
+            },
+            seq,
+            ack: wire(ack.next),
+            window: self.receiver.window(ack.next, self.config.mss),
+            payload: 0,
+            flags,
+            sacks: self.sacks,
+        }
+    }
+
+    /// The ECN field of control packets and retransmissions (RFC 3168, section 6.1, forbids ECT).
+    pub(super) fn control_ecn(&self) -> Ecn {
+        if self.ecn && self.config.ect_on_control {
+            Ecn::Ect0
+        } else {
+            Ecn::NotEct
+        }
+    }
+
+    #[inline]
+    fn pure_ack(&mut self, now: Time, ack: Ack) -> Transmit {
+        self.stats.acks_sent += 1;
+        // RFC 9293, section 3.10: SEQ = SND.NXT, of what was ever sent.
+        let segment = self.header(now, wire(self.sender.max), ack);
+        Transmit {
+            segment,
+            ecn: self.control_ecn(),
+            retransmission: false,
+        }
+    }
+
+    /// An empty segment that lies just before the peer's window, so that it must be answered.
+    fn probe(&mut self, now: Time) -> Transmit {
+        self.stats.probes += 1;
+        let ack = self.receiver.acknowledge();
+        let seq = wire(self.sender.una).wrapping_sub(1);
+        Transmit {
+            segment: self.header(now, seq, ack),
+            ecn: self.control_ecn(),
+            retransmission: false,
+        }
+    }
+
+    #[inline]
+    fn data(&mut self, now: Time, chunk: &Chunk) -> Transmit {
+        let ack = self.receiver.acknowledge();
+        let mut segment = self.header(now, wire(chunk.seq), ack);
+        segment.payload = chunk.len;
+        if chunk.fin {
+            segment.flags = segment.flags.with(Flags::FIN);
+        }
+        if self.ecn && self.sender.take_cwr(chunk) {
+            segment.flags = segment.flags.with(Flags::CWR);
+        }
+        // RFC 3168, section 6.1.5: retransmissions are not ECN-capable, unless the option says so.
+        let ecn = match (self.ecn, chunk.retransmission || chunk.len == 0) {
+            (true, false) => Ecn::Ect0,
+            (true, true) => self.control_ecn(),
+            (false, _) => Ecn::NotEct,
+        };
+        Transmit {
+            segment,
+            ecn,
+            retransmission: chunk.retransmission,
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! What a receiver echoes about congestion marks: RFC 3168's latch and DCTCP's two-state machine.
+//! Leaves out: when the ACKs leave, which the receiver decides.
+
+use super::config::{CeChange, EcnMode};
+
+/// The state of the echo.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum EchoState {
+    /// No ECN.
+    Off,
+    /// RFC 3168, section 6.1.3: on from a mark until CWR.
+    Classic { echoing: bool },
+    /// RFC 8257, section 3.2: the CE bit of the last data packet (DCTCP.CE).
+    Dctcp { ce: bool, kind: CeChange },
+}
+
+impl EchoState {
+    pub(super) fn new(mode: EcnMode) -> Self {
+        match mode {
+            EcnMode::Off => Self::Off,
+            EcnMode::Classic => Self::Classic { echoing: false },
+            EcnMode::Dctcp(kind) => Self::Dctcp { ce: false, kind },
+        }
+    }
+
+    /// Whether an ACK that leaves now carries ECE.
+    #[inline]
+    pub(super) fn echoes(self) -> bool {
+        match self {
+            Self::Off => false,
+            Self::Classic { echoing } => echoing,
+            Self::Dctcp { ce, .. } => ce,
+        }
+    }
+
+    /// The rule for ACKs if a packet with this CE bit would change DCTCP's state.
+    #[inline]
+    pub(super) fn change(self, ce: bool) -> Option<CeChange> {
+        match self {
+            Self::Dctcp { ce: state, kind } if state != ce => Some(kind),
+            _ => None,
+        }
+    }
+
+    /// Takes in the bits of a data packet.
+    #[inline]
+    pub(super) fn on_packet(&mut self, ce: bool, cwr: bool) {
+        match self {
+            Self::Off => {}
+            // CWR ends the echo of earlier marks, not that of a mark on the packet itself.
+            Self::Classic { echoing } => *echoing = ce || (*echoing && !cwr),
+            Self::Dctcp { ce: state, .. } => *state = ce,
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! The three-way handshake (RFC 9293, section 3.5; ECN's part of it: RFC 3168, section 6.1.1),
+//! simultaneous open included. SYN and SYN-ACK are sent again after timeouts.
+//!
+//! Leaves out: RST, data on SYN, window scale and SACK negotiation (both ends share one
+//! configuration), and the smaller initial window after a lost SYN (RFC 5681, section 3.1), which
+//! Linux leaves out for one loss too.
+
+use incastle_units::Time;
+use rand_core::Rng;
+
+use super::config::{Config, EcnMode};
+use super::connection::{Connection, Event, Role, Transmit};
+use super::segment::{Flags, Segment};
+use super::sequence::{SYN, wire};
+
+/// Where the handshake stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// The active end, before `open`.
+    Closed,
+    Listen,
+    SynSent,
+    SynReceived,
+    /// Over.
+    Established,
+}
+
+/// The handshake of one end.
+#[derive(Debug, Clone)]
+pub(super) struct Handshake {
+    state: State,
+    /// A SYN or SYN-ACK must leave.
+    syn_due: bool,
+    /// How many left so far.
+    sent: u32,
+}
+
+impl Handshake {
+    pub(super) fn new(config: &Config, role: Role) -> Self {
+        let state = match (config.handshake, role) {
+            (false, _) => State::Established,
+            (true, Role::Active) => State::Closed,
+            (true, Role::Passive) => State::Listen,
+        };
+        Self {
+            state,
+            syn_due: false,
+            sent: 0,
+        }
+    }
+
+    #[inline]
+    pub(super) fn is_over(&self) -> bool {
+        self.state == State::Established
+    }
+
+    pub(super) fn open(&mut self) {
+        if self.state == State::Closed {
+            self.state = State::SynSent;
+            self.syn_due = true;
+        }
+    }
+
+    /// A SYN arrived: answer it.
+    fn received(&mut self) {
+        self.state = State::SynReceived;
+        self.syn_due = true;
+    }
+}
+
+impl Connection {
+    /// A segment during the handshake; gives whether the rest of it is still to be handled.
+    pub(super) fn handle_handshake(&mut self, now: Time, segment: &Segment) -> bool {
+        let syn = segment.flags.contains(Flags::SYN);
+        let acked = segment.flags.contains(Flags::ACK) && segment.ack != SYN;
+        match self.handshake.state {
+            State::Listen if syn && !acked => {
+                let capable = segment.flags.contains(Flags::ECE.with(Flags::CWR));
+                self.take_syn(segment, capable);
+                self.handshake.received();
+            }
+            State::SynSent if syn && acked => {
+                self.take_syn(segment, segment.flags.contains(Flags::ECE));
+                self.establish(now, segment);
+                self.receiver.require_ack();
+            }
+            State::SynSent if syn => {
+                // Simultaneous open: RFC 9293, section 3.5, figure 7.
+                let capable = segment.flags.contains(Flags::ECE);
+                self.take_syn(segment, capable);
+                self.handshake.received();
+            }
+            State::SynReceived if acked => {
+                self.establish(now, segment);
+                return !syn;
+            }
+            State::SynReceived if syn => self.handshake.syn_due = true,
+            _ => {}
+        }
+        false
+    }
+
+    /// What a SYN says: timestamp, window, ECN.
+    fn take_syn(&mut self, segment: &Segment, ecn_capable: bool) {
+        self.receiver.note_timestamp(segment.timestamp);
+        self.sender.edge = u64::from(segment.window);
+        if !ecn_capable {
+            self.ecn = false;
+            self.receiver.disable_ecn();
+        }
+    }
+
+    fn establish(&mut self, now: Time, segment: &Segment) {
+        self.handshake.state = State::Established;
+        self.handshake.syn_due = false;
+        self.sender.timer_at = Time::NEVER;
+        let again = self.handshake.sent > 1;
+        let sent_at = if self.config.timestamps {
+            Some(segment.echo).filter(|echo| *echo != Time::NEVER)
+        } else {
+            // Karn's rule.
+            self.sender.timed.filter(|_| !again).map(|(_, at)| at)
+        };
+        self.sender.timed = None;
+        if let Some(at) = sent_at {
+            self.sender
+                .rto
+                .sample(now.saturating_since(at), &self.config.rto);
+        }
+        if again {
+            self.sender.rto.syn_was_lost(&self.config.rto);
+        }
+        self.raise(Event::Connected);
+    }
+
+    pub(super) fn handshake_timeout(&mut self, now: Time, rng: &mut dyn Rng) {
+        self.stats.timeouts += 1;
+        self.handshake.syn_due = true;
+        self.sender.rto.back_off();
+        let timeout = self.sender.rto.timeout(&self.config.rto, rng);
+        self.sender.timer_at = now.saturating_add(timeout);
+    }
+
+    /// The SYN or SYN-ACK that leaves now.
+    pub(super) fn poll_handshake(&mut self, now: Time, rng: &mut dyn Rng) -> Option<Transmit> {
+        if !std::mem::take(&mut self.handshake.syn_due) {
+            return None;
+        }
+        let answer = self.handshake.state == State::SynReceived;
+        let again = self.handshake.sent > 0;
+        self.handshake.sent += 1;
+        self.stats.retransmissions += u64::from(again);
+        if self.sender.timer_at == Time::NEVER {
+            let timeout = self.sender.rto.timeout(&self.config.rto, rng);
+            self.sender.timer_at = now.saturating_add(timeout);
+        }
+        self.sender.timed = Some((0, now));
+        let segment = self.syn(now, answer);
+        Some(Transmit {
+            segment,
+            ecn: self.control_ecn(),
+            retransmission: again,
+        })
+    }
+
+    fn syn(&mut self, now: Time, answer: bool) -> Segment {
+        let ack = self.receiver.acknowledge();
+        let mut flags = Flags::SYN;
+        if answer {
+            flags = flags.with(Flags::ACK);
+        }
+        if self.ecn && self.config.ecn != EcnMode::Off {
+            // RFC 3168, section 6.1.1: ECE and CWR on a SYN, ECE alone on a SYN-ACK.
+            flags = flags.with(Flags::ECE);
+            if !answer {
+                flags = flags.with(Flags::CWR);
+            }
+        }
+        Segment {
+            timestamp: now,
+            echo: if answer && self.config.timestamps {
+                ack.timestamp
+            } else {
+                Time::NEVER
+            },
+            seq: SYN,
+            ack: if answer { wire(0) } else { SYN },
+            window: self.receiver.window(0, self.config.mss),
+            payload: 0,
+            flags,
+            sacks: 0,
+        }
+    }
+}

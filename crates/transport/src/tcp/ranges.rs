@@ -1,0 +1,95 @@
+//! A set of sequence numbers as sorted, disjoint, non-adjacent intervals in a vector.
+//!
+//! Both the receiver's reassembly and the sender's scoreboard are such sets. They hold as many
+//! intervals as there are holes, a few in practice, so that binary search and moving the tail of a
+//! small vector beat every tree. An empty set owns no memory.
+
+/// `start` to `end`, exclusive; never empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Interval {
+    pub(super) start: u64,
+    pub(super) end: u64,
+}
+
+/// The set.
+#[derive(Debug, Clone, Default)]
+pub(super) struct RangeSet {
+    intervals: Vec<Interval>,
+}
+
+impl RangeSet {
+    pub(super) fn is_empty(&self) -> bool {
+        self.intervals.is_empty()
+    }
+
+    pub(super) fn intervals(&self) -> &[Interval] {
+        &self.intervals
+    }
+
+    /// The end of the last interval.
+    pub(super) fn highest(&self) -> Option<u64> {
+        self.intervals.last().map(|last| last.end)
+    }
+
+    /// Adds `start..end`; says how many numbers are new.
+    pub(super) fn insert(&mut self, start: u64, end: u64) -> u64 {
+        if start >= end {
+            return 0;
+        }
+        // Those that touch the new one, neighbours without a gap included, merge with it.
+        let first = self.intervals.partition_point(|i| i.end < start);
+        let last = self.intervals.partition_point(|i| i.start <= end);
+        if first == last {
+            self.intervals.insert(first, Interval { start, end });
+            return end - start;
+        }
+        let touched = &self.intervals[first..last];
+        let before: u64 = touched.iter().map(|i| i.end - i.start).sum();
+        let merged = Interval {
+            start: start.min(touched[0].start),
+            end: end.max(touched[touched.len() - 1].end),
+        };
+        self.intervals[first] = merged;
+        self.intervals.drain(first + 1..last);
+        merged.end - merged.start - before
+    }
+
+    /// Removes everything below `seq`.
+    pub(super) fn remove_below(&mut self, seq: u64) {
+        let gone = self.intervals.partition_point(|i| i.end <= seq);
+        self.intervals.drain(..gone);
+        if let Some(first) = self.intervals.first_mut() {
+            first.start = first.start.max(seq);
+        }
+    }
+
+    /// The interval that holds `seq`.
+    pub(super) fn containing(&self, seq: u64) -> Option<Interval> {
+        let index = self.intervals.partition_point(|i| i.end <= seq);
+        self.intervals
+            .get(index)
+            .copied()
+            .filter(|i| i.start <= seq)
+    }
+
+    /// How many numbers of `from..to` are in the set.
+    pub(super) fn covered(&self, from: u64, to: u64) -> u64 {
+        let first = self.intervals.partition_point(|i| i.end <= from);
+        self.intervals[first..]
+            .iter()
+            .take_while(|i| i.start < to)
+            .map(|i| i.end.min(to) - i.start.max(from))
+            .sum()
+    }
+
+    /// The first gap at or after `from`: its first number, and where the next interval begins
+    /// (`None` above the last one).
+    pub(super) fn gap_after(&self, from: u64) -> (u64, Option<u64>) {
+        let index = self.intervals.partition_point(|i| i.end <= from);
+        match self.intervals.get(index) {
+            None => (from, None),
+            Some(i) if i.start > from => (from, Some(i.start)),
+            Some(i) => (i.end, self.intervals.get(index + 1).map(|next| next.start)),
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! What a receiver holds beyond a gap, and the SACK blocks that report it (RFC 2018).
+//! Leaves out: duplicate SACK (RFC 2883), and discarding data once reported: it never reneges.
+
+use super::ranges::RangeSet;
+use super::segment::{MAX_SACK_BLOCKS, SackBlock};
+use super::sequence::wire;
+
+/// Data above the next expected byte.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Reassembly {
+    held: RangeSet,
+    /// One number inside each block to report, the most recently changed block first.
+    recent: Vec<u64>,
+    /// The blocks of the last ACK, as on the wire.
+    blocks: Vec<SackBlock>,
+}
+
+impl Reassembly {
+    pub(super) fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    /// Holds `start..end`; false if all of it was held already.
+    pub(super) fn insert(&mut self, start: u64, end: u64) -> bool {
+        let new = self.held.insert(start, end) > 0;
+        if let Some(block) = self.held.containing(start) {
+            // RFC 2018, section 4: the first block holds the segment that triggered the ACK, the
+            // following ones repeat the most recently reported.
+            self.recent
+                .retain(|seq| !(block.start..block.end).contains(seq));
+            self.recent.insert(0, start);
+            self.recent.truncate(MAX_SACK_BLOCKS);
+        }
+        new
+    }
+
+    /// Everything below `next` has arrived: gives the new next expected byte and forgets what lies
+    /// below it.
+    pub(super) fn advance(&mut self, next: u64) -> u64 {
+        let next = self.held.containing(next).map_or(next, |block| block.end);
+        self.held.remove_below(next);
+        self.recent.retain(|seq| *seq >= next);
+        next
+    }
+
+    /// Composes the blocks of an ACK; gives their number.
+    pub(super) fn compose(&mut self) -> u8 {
+        self.blocks.clear();
+        for seq in &self.recent {
+            if let Some(block) = self.held.containing(*seq) {
+                self.blocks.push(SackBlock {
+                    start: wire(block.start),
+                    end: wire(block.end),
+                });
+            }
+        }
+        self.blocks.len() as u8
+    }
+
+    /// The blocks composed last.
+    pub(super) fn blocks(&self) -> &[SackBlock] {
+        &self.blocks
+    }
+}

@@ -1,0 +1,316 @@
+//! The receiver half: reassembly, the advertised window, delayed and immediate ACKs (RFC 5681,
+//! section 4.2; RFC 9293, section 3.8.6), and when marks are echoed.
+//!
+//! Leaves out: quick ACKs at the start of a connection, and discarding of data that was reported.
+
+use incastle_units::{Ecn, Time};
+
+use super::config::{CeChange, Config, Recovery};
+use super::connection::Batch;
+use super::echo::EchoState;
+use super::reassembly::Reassembly;
+use super::segment::{Flags, SackBlock, Segment};
+use super::sequence::{offset, wire};
+use super::stats::Stats;
+
+/// What an ACK says.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ack {
+    /// The next expected offset.
+    pub(super) next: u64,
+    /// Whether marks are echoed.
+    pub(super) echo: bool,
+    /// The timestamp to return.
+    pub(super) timestamp: Time,
+}
+
+/// A segment that arrives at an established connection.
+pub(super) struct Arrival<'a> {
+    pub(super) now: Time,
+    pub(super) segment: &'a Segment,
+    pub(super) ecn: Ecn,
+    pub(super) batch: Batch,
+}
+
+/// The receiver half.
+#[derive(Debug, Clone)]
+pub(super) struct Receiver {
+    /// RCV.NXT.
+    next: u64,
+    /// Bytes that the application has taken.
+    delivered: u64,
+    /// The buffer.
+    capacity: u64,
+    /// The right edge that the peer was told of last.
+    advertised: u64,
+    /// Last.ACK.sent of RFC 7323.
+    ack_sent: u64,
+    /// TS.Recent of RFC 7323, or NEVER.
+    recent: Time,
+    /// When a delayed ACK leaves, or NEVER.
+    ack_at: Time,
+    /// Where the peer's FIN lies, once seen.
+    fin_at: Option<u64>,
+    /// ACKs whose content is settled: for out-of-order and repeated segments, and for what came
+    /// before a change of the CE bit. They leave first, without data.
+    due: Vec<Ack>,
+    /// Allocated at the first gap.
+    reassembly: Option<Box<Reassembly>>,
+    /// In-order segments that no ACK has answered for.
+    pending: u32,
+    echo: EchoState,
+    /// The pending segments must not wait.
+    immediate: bool,
+    /// An ACK of everything must leave, on data if there is some.
+    ack_now: bool,
+    reading: bool,
+    fin_received: bool,
+}
+
+impl Receiver {
+    pub(super) fn new(config: &Config) -> Self {
+        let capacity = config.receive_window.count();
+        Self {
+            next: 0,
+            delivered: 0,
+            capacity,
+            advertised: capacity,
+            ack_sent: 0,
+            recent: Time::NEVER,
+            ack_at: Time::NEVER,
+            fin_at: None,
+            due: Vec::new(),
+            reassembly: None,
+            pending: 0,
+            echo: EchoState::new(config.ecn),
+            immediate: false,
+            ack_now: false,
+            reading: true,
+            fin_received: false,
+        }
+    }
+
+    pub(super) fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    pub(super) fn finished(&self) -> bool {
+        self.fin_received
+    }
+
+    pub(super) fn ack_at(&self) -> Time {
+        self.ack_at
+    }
+
+    /// Whether an ACK must leave even without data to carry it.
+    pub(super) fn wants_ack(&self) -> bool {
+        self.ack_now
+    }
+
+    /// The handshake negotiated no ECN.
+    pub(super) fn disable_ecn(&mut self) {
+        self.echo = EchoState::Off;
+    }
+
+    /// Takes the timestamp of a SYN.
+    pub(super) fn note_timestamp(&mut self, timestamp: Time) {
+        self.recent = timestamp;
+    }
+
+    /// An ACK of everything must leave.
+    pub(super) fn require_ack(&mut self) {
+        self.ack_now = true;
+    }
+
+    pub(super) fn on_timer(&mut self, now: Time) {
+        if self.ack_at <= now {
+            self.ack_at = Time::NEVER;
+            self.ack_now = true;
+        }
+    }
+
+    /// A segment of an established connection, without SYN.
+    #[inline]
+    pub(super) fn handle(&mut self, arrival: &Arrival<'_>, config: &Config, stats: &mut Stats) {
+        let segment = arrival.segment;
+        if config.timestamps {
+            self.update_timestamp(segment);
+        }
+        let fin = segment.flags.contains(Flags::FIN);
+        if segment.payload > 0 || fin {
+            stats.segments_received += 1;
+            self.update_echo(arrival, stats);
+            self.accept(segment, fin, stats);
+        } else if wire(self.next).wrapping_sub(segment.seq) == 1 {
+            // A window probe (RFC 9293, section 3.8.6.1): an empty segment just outside the window,
+            // which must be answered (section 3.10.7.4).
+            self.queue_ack();
+        }
+        if self.pending > 0 && arrival.batch == Batch::Last {
+            self.decide(arrival.now, config);
+        }
+    }
+
+    /// RFC 7323, section 4.3: the timestamp of the first segment that the next ACK answers for.
+    #[inline]
+    fn update_timestamp(&mut self, segment: &Segment) {
+        let ahead = segment.seq.wrapping_sub(wire(self.ack_sent)).cast_signed();
+        if ahead <= 0 && (self.recent == Time::NEVER || segment.timestamp >= self.recent) {
+            self.recent = segment.timestamp;
+        }
+    }
+
+    #[inline]
+    fn update_echo(&mut self, arrival: &Arrival<'_>, stats: &mut Stats) {
+        let ce = arrival.ecn == Ecn::Ce;
+        stats.ce_received += u64::from(ce);
+        if let Some(kind) = self.echo.change(ce) {
+            // RFC 8257, section 3.2, and figure 10 of the DCTCP paper: what came before the change
+            // is acknowledged with the old echo.
+            if self.pending > 0 {
+                self.queue_ack();
+            }
+            self.immediate = kind == CeChange::Linux;
+        }
+        let cwr = arrival.segment.flags.contains(Flags::CWR);
+        self.echo.on_packet(ce, cwr);
+    }
+
+    #[inline]
+    fn accept(&mut self, segment: &Segment, fin: bool, stats: &mut Stats) {
+        let seq = offset(segment.seq, self.next);
+        let sent_end = seq + u64::from(segment.payload);
+        let end = sent_end.min(self.delivered + self.capacity);
+        if fin && end == sent_end {
+            self.fin_at = Some(end);
+        }
+        if seq <= self.next && (end > self.next || self.fin_at == Some(self.next)) {
+            self.accept_in_order(end);
+            return;
+        }
+        // RFC 5681, section 4.2: an out-of-order segment is acknowledged at once; RFC 9293,
+        // section 3.10.7.4: an unacceptable one too.
+        let new = end > seq && seq > self.next && self.hold(seq, end);
+        stats.duplicates_received += u64::from(!new);
+        self.queue_ack();
+    }
+
+    fn hold(&mut self, start: u64, end: u64) -> bool {
+        self.reassembly.get_or_insert_default().insert(start, end)
+    }
+
+    #[inline]
+    fn accept_in_order(&mut self, end: u64) {
+        self.next = self.next.max(end);
+        if let Some(reassembly) = &mut self.reassembly
+            && !reassembly.is_empty()
+        {
+            // RFC 5681, section 4.2: a segment that fills a gap, wholly or in part, is
+            // acknowledged at once.
+            self.next = reassembly.advance(self.next);
+            self.immediate = true;
+        }
+        if self.fin_at == Some(self.next) {
+            self.next += 1;
+            self.fin_received = true;
+            self.immediate = true;
+        }
+        if self.reading {
+            self.delivered = self.in_order();
+        }
+        self.pending += 1;
+    }
+
+    /// Bytes received without a gap.
+    fn in_order(&self) -> u64 {
+        self.next - u64::from(self.fin_received)
+    }
+
+    fn decide(&mut self, now: Time, config: &Config) {
+        if self.immediate || self.pending >= config.ack_every {
+            self.ack_now = true;
+        } else if self.ack_at == Time::NEVER {
+            self.ack_at = now + config.ack_delay;
+        }
+    }
+
+    /// Settles an ACK of everything so far.
+    fn queue_ack(&mut self) {
+        let ack = self.acknowledge();
+        self.due.push(ack);
+    }
+
+    /// The ACK that a segment carries which leaves now.
+    #[inline]
+    pub(super) fn acknowledge(&mut self) -> Ack {
+        self.pending = 0;
+        self.immediate = false;
+        self.ack_now = false;
+        self.ack_at = Time::NEVER;
+        self.ack_sent = self.next;
+        Ack {
+            next: self.next,
+            echo: self.echo.echoes(),
+            timestamp: self.recent,
+        }
+    }
+
+    /// The next settled ACK.
+    #[inline]
+    pub(super) fn next_due(&mut self) -> Option<Ack> {
+        if self.due.is_empty() {
+            return None;
+        }
+        Some(self.due.remove(0))
+    }
+
+    /// The window beside an ACK of `next`, without silly steps: its right edge moves by at least a
+    /// segment or half of the buffer (RFC 9293, section 3.8.6.2.2), and never back.
+    #[inline]
+    pub(super) fn window(&mut self, next: u64, mss: u16) -> u32 {
+        let edge = self.delivered + self.capacity;
+        if edge - self.advertised >= self.least_step(mss) {
+            self.advertised = edge;
+        }
+        self.advertised.saturating_sub(next) as u32
+    }
+
+    fn least_step(&self, mss: u16) -> u64 {
+        u64::from(mss).min(self.capacity.div_ceil(2))
+    }
+
+    /// Composes the SACK blocks of an ACK that leaves now; gives their number.
+    #[inline]
+    pub(super) fn compose_sacks(&mut self, config: &Config) -> u8 {
+        match &mut self.reassembly {
+            Some(reassembly) if config.recovery == Recovery::Sack => reassembly.compose(),
+            _ => 0,
+        }
+    }
+
+    pub(super) fn sacks(&self) -> &[SackBlock] {
+        self.reassembly
+            .as_ref()
+            .map_or(&[], |reassembly| reassembly.blocks())
+    }
+
+    /// The application starts or stops taking data as they come.
+    pub(super) fn set_reading(&mut self, reading: bool, mss: u16) {
+        self.reading = reading;
+        if reading {
+            self.read(u64::MAX, mss);
+        }
+    }
+
+    /// The application takes up to `bytes`; gives how many there were.
+    pub(super) fn read(&mut self, bytes: u64, mss: u16) -> u64 {
+        let taken = bytes.min(self.in_order() - self.delivered);
+        self.delivered += taken;
+        // A window that opened is worth an ACK of its own: the peer may be waiting for it.
+        let step = self.delivered + self.capacity - self.advertised;
+        if taken > 0 && step >= self.least_step(mss) {
+            self.ack_now = true;
+        }
+        taken
+    }
+}

@@ -1,0 +1,108 @@
+//! The retransmission timeout (RFC 6298), with granularity, limits, back-off and, optionally, the
+//! random lengthening of Vasudevan et al. 2009. Leaves out: the timer itself, which the sender arms.
+
+use incastle_units::{Span, random};
+use rand_core::Rng;
+
+use super::config::RtoConfig;
+
+/// RFC 6298, section 5.7: the timeout after a SYN had to be sent again and gave no sample.
+const AFTER_LOST_SYN: Span = Span::from_secs(3);
+
+/// The estimate.
+#[derive(Debug, Clone)]
+pub(super) struct Rto {
+    /// The smoothed round-trip time, once there was a sample.
+    srtt: Option<Span>,
+    rttvar: Span,
+    /// The timeout without back-off.
+    base: Span,
+    /// The least timeout, in whole ticks.
+    floor: Span,
+    /// How many times the timeout is doubled.
+    backoff: u8,
+}
+
+impl Rto {
+    pub(super) fn new(config: &RtoConfig) -> Self {
+        Self {
+            srtt: None,
+            rttvar: Span::ZERO,
+            base: config.initial,
+            floor: round_up(config.min, config.tick),
+            backoff: 0,
+        }
+    }
+
+    pub(super) fn smoothed(&self) -> Option<Span> {
+        self.srtt
+    }
+
+    /// RFC 6298, section 2: a new measurement, which also ends the back-off.
+    #[inline]
+    pub(super) fn sample(&mut self, rtt: Span, config: &RtoConfig) {
+        self.backoff = 0;
+        let srtt = match self.srtt {
+            None => {
+                self.rttvar = rtt / 2;
+                rtt
+            }
+            Some(srtt) => {
+                let error = srtt.saturating_sub(rtt) + rtt.saturating_sub(srtt);
+                // beta = 1/4 and alpha = 1/8, the variance with the old mean.
+                self.rttvar = self.rttvar - self.rttvar / 4 + error / 4;
+                srtt - srtt / 8 + rtt / 8
+            }
+        };
+        self.srtt = Some(srtt);
+        let timeout = srtt + (self.rttvar * 4).max(config.tick);
+        self.base = if timeout <= config.min {
+            self.floor
+        } else {
+            round_up(timeout, config.tick).min(config.max.max(self.floor))
+        };
+    }
+
+    /// RFC 6298, section 5.5.
+    pub(super) fn back_off(&mut self) {
+        self.backoff = self.backoff.saturating_add(1);
+    }
+
+    /// The handshake is over after a SYN was sent more than once.
+    pub(super) fn syn_was_lost(&mut self, config: &RtoConfig) {
+        self.backoff = 0;
+        if self.srtt.is_none() {
+            self.base = self.base.max(AFTER_LOST_SYN).min(config.max);
+        }
+    }
+
+    /// The timeout without back-off and draw.
+    pub(super) fn base(&self) -> Span {
+        self.base
+    }
+
+    /// The span to arm the timer with.
+    #[inline]
+    pub(super) fn timeout(&self, config: &RtoConfig, rng: &mut dyn Rng) -> Span {
+        if self.backoff == 0 && !config.desynchronised {
+            return self.base;
+        }
+        let mut timeout = self.base;
+        if config.desynchronised {
+            // (RTO + U(0, 0.5) RTO) 2^backoff.
+            timeout += timeout.scale_lossy(0.5 * random::uniform(rng));
+        }
+        doubled(timeout, self.backoff, config.max)
+    }
+}
+
+/// `span * 2^times`, at most `max`.
+pub(super) fn doubled(span: Span, times: u8, max: Span) -> Span {
+    let factor = 1_u64.checked_shl(u32::from(times)).unwrap_or(u64::MAX);
+    span.saturating_mul(factor).min(max)
+}
+
+/// The next whole multiple of `tick`.
+fn round_up(span: Span, tick: Span) -> Span {
+    Span::from_ps(span.as_ps().div_ceil(tick.as_ps()) * tick.as_ps())
+}

@@ -1,0 +1,165 @@
+//! The sender's scoreboard and the functions of RFC 6675, section 4: Update, IsLost, SetPipe,
+//! NextSeg. Ranges instead of octets; every function costs a few steps per hole.
+//!
+//! Leaves out: reneging (our receivers never discard what they reported, so that the scoreboard is
+//! kept over a timeout, as section 5.1 discusses), duplicate SACK.
+
+use super::ranges::{Interval, RangeSet};
+use super::segment::SackBlock;
+use super::sequence::offset;
+
+/// DupThresh.
+pub(super) const DUP_THRESH: u32 = 3;
+
+/// What the receiver reported, and how far recovery has come. Offsets are exclusive ends where the
+/// RFC speaks of the highest octet.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Scoreboard {
+    sacked: RangeSet,
+    /// HighRxt.
+    high_rxt: u64,
+    /// RescueRxt; absent while undefined.
+    rescue_rxt: Option<u64>,
+    /// Octets estimated to be in the network.
+    pipe: u64,
+}
+
+/// What NextSeg says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NextSeg {
+    /// Retransmit a lost segment (rule 1): start and exclusive end.
+    Lost(u64, u64),
+    /// Retransmit a segment that is not yet known to be lost (rule 3).
+    Unknown(u64, u64),
+    /// Retransmit the last outstanding octets (rule 4).
+    Rescue(u64, u64),
+}
+
+impl Scoreboard {
+    /// Update: takes in the blocks of an ACK; gives the number of newly reported octets.
+    pub(super) fn update(&mut self, blocks: &[SackBlock], una: u64, max: u64) -> u64 {
+        let mut new = 0;
+        for block in blocks {
+            // A block that lies outside of what is outstanding is an old one.
+            let start = offset(block.start, una).max(una);
+            let end = offset(block.end, una).min(max);
+            if start > una {
+                new += self.sacked.insert(start, end);
+            }
+        }
+        new
+    }
+
+    /// The cumulative acknowledgement moved to `una`.
+    pub(super) fn advance(&mut self, una: u64) {
+        self.sacked.remove_below(una);
+        // Only a receiver that reneged leaves a reported octet right at the acknowledgement.
+        if let Some(block) = self.sacked.containing(una) {
+            self.sacked.remove_below(block.end);
+        }
+    }
+
+    /// Octets between `from` and `to` that were reported.
+    pub(super) fn covered(&self, from: u64, to: u64) -> u64 {
+        self.sacked.covered(from, to)
+    }
+
+    /// The first gap at or after `from`: where it starts, and where it ends if a report lies above.
+    pub(super) fn gap_after(&self, from: u64) -> (u64, Option<u64>) {
+        self.sacked.gap_after(from)
+    }
+
+    /// IsLost holds for every unreported octet below this offset and for none above: at least
+    /// DupThresh separate reports, or more than (DupThresh - 1) segments of reported octets, lie
+    /// above it.
+    pub(super) fn lost_below(&self, mss: u16) -> u64 {
+        let enough = u64::from(DUP_THRESH - 1) * u64::from(mss);
+        let mut octets = 0;
+        for (count, block) in (1..).zip(self.sacked.intervals().iter().rev()) {
+            let Interval { start, end } = *block;
+            octets += end - start;
+            if count >= DUP_THRESH || octets > enough {
+                return start;
+            }
+        }
+        0
+    }
+
+    /// Unreported octets that IsLost names.
+    pub(super) fn lost_octets(&self, una: u64, mss: u16) -> u64 {
+        let below = self.lost_below(mss).max(una);
+        below - una - self.sacked.covered(una, below)
+    }
+
+    /// SetPipe.
+    pub(super) fn set_pipe(&mut self, una: u64, max: u64, mss: u16) {
+        // (a) what is neither reported nor lost, (b) what was retransmitted.
+        let lost_below = self.lost_below(mss).max(una);
+        let waiting = max - lost_below - self.sacked.covered(lost_below, max);
+        let high_rxt = self.high_rxt.max(una);
+        let again = high_rxt - una - self.sacked.covered(una, high_rxt);
+        self.pipe = waiting + again;
+    }
+
+    pub(super) fn pipe(&self) -> u64 {
+        self.pipe
+    }
+
+    /// A segment left: step C.4 of section 5.
+    pub(super) fn add_to_pipe(&mut self, octets: u64) {
+        self.pipe += octets;
+    }
+
+    /// Step 4.3 of section 5: recovery starts with the retransmission of `una..end`.
+    pub(super) fn start(&mut self, end: u64) {
+        self.high_rxt = end;
+        self.rescue_rxt = Some(end);
+    }
+
+    /// Rules 1 and, with `any` set, 3 of NextSeg.
+    pub(super) fn next_hole(&self, una: u64, mss: u16, any: bool) -> Option<NextSeg> {
+        let highest = self.sacked.highest()?;
+        let (start, end) = self.sacked.gap_after(self.high_rxt.max(una));
+        let end = end?.min(start + u64::from(mss));
+        if start >= highest {
+            return None;
+        }
+        if start < self.lost_below(mss) {
+            Some(NextSeg::Lost(start, end))
+        } else {
+            any.then_some(NextSeg::Unknown(start, end))
+        }
+    }
+
+    /// Rule 4 of NextSeg: at most once per recovery, the highest outstanding unreported octets.
+    pub(super) fn rescue(&self, una: u64, max: u64, mss: u16) -> Option<NextSeg> {
+        if self.rescue_rxt.is_some_and(|rescue| una <= rescue) {
+            return None;
+        }
+        let above = self.sacked.highest().unwrap_or(una).max(una);
+        let (start, end) = if above < max {
+            (above, max)
+        } else {
+            let intervals = self.sacked.intervals();
+            let last = intervals.last()?;
+            let before = intervals.iter().rev().nth(1).map_or(una, |i| i.end);
+            (before, last.start)
+        };
+        let start = start.max(end.saturating_sub(u64::from(mss)));
+        (start < end).then_some(NextSeg::Rescue(start, end))
+    }
+
+    /// A retransmission left: steps C.2 of section 5, and of rule 4.
+    pub(super) fn retransmitted(&mut self, segment: NextSeg, recovery_point: u64) {
+        match segment {
+            NextSeg::Lost(_, end) | NextSeg::Unknown(_, end) => self.high_rxt = end,
+            NextSeg::Rescue(..) => self.rescue_rxt = Some(recovery_point),
+        }
+    }
+
+    /// A timeout: nothing counts as retransmitted any more.
+    pub(super) fn forget_retransmissions(&mut self) {
+        self.high_rxt = 0;
+        self.rescue_rxt = None;
+    }
+}

@@ -1,0 +1,32 @@
+//! Counters of one endpoint, for result tables. Nothing inside reads them.
+
+/// What happened at one endpoint since it was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Stats {
+    /// Segments with data or FIN sent, retransmissions included.
+    pub segments_sent: u64,
+    /// Payload bytes sent, retransmissions included.
+    pub payload_sent: u64,
+    /// Segments with data or FIN (and SYNs) sent again.
+    pub retransmissions: u64,
+    /// Times that the retransmission timer fired, for a SYN too.
+    pub timeouts: u64,
+    /// Times that recovery began without the timer.
+    pub fast_retransmits: u64,
+    /// Times that the controller slowed down for an ECN echo.
+    pub ecn_reductions: u64,
+    /// ACKs with a congestion echo received.
+    pub ece_received: u64,
+    /// Duplicate ACKs received.
+    pub duplicate_acks: u64,
+    /// Pure ACKs sent.
+    pub acks_sent: u64,
+    /// Zero-window probes sent.
+    pub probes: u64,
+    /// Segments with data or FIN received.
+    pub segments_received: u64,
+    /// Of these, marked ones.
+    pub ce_received: u64,
+    /// Of these, ones that brought nothing new.
+    pub duplicates_received: u64,
+}
