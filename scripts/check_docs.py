@@ -33,10 +33,13 @@ def commands(document: str, folder: Path) -> list[tuple[str, list[str]]]:
         elif language == "python":
             found.append((f"{place} python", [sys.executable, "-c", body]))
         elif language == "sh":
-            for line in (line.partition("  #")[0].strip() for line in body.splitlines()):
-                if line.startswith("incastle ") and " reproduce" not in line:
-                    # A shell, because the documents use its wildcards and quotes.
-                    found.append((f"{place} {line}", ["sh", "-c", line]))
+            lines = [line.partition("  #")[0].strip() for line in body.splitlines()]
+            # A shell, because the documents use its quotes and redirections.
+            found += [
+                (f"{place} {line}", ["sh", "-c", line])
+                for line in lines
+                if line.startswith("incastle ") and " reproduce" not in line
+            ]
     return found
 
 
