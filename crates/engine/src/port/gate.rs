@@ -75,23 +75,25 @@ impl Gate {
             size: packet.size(),
             ecn: packet.ecn,
         };
-        let (packets, bytes) = (
-            Packets::new(u64::from(backlog.stored_packets)),
-            Bytes::new(backlog.stored_bytes),
-        );
-        if !self.buffer.admits(packets, bytes, arrival.size) {
-            return Verdict::Drop(DropCause::BufferFull);
-        }
         let queue = QueueState {
             now,
             waiting_packets: Packets::new(u64::from(backlog.waiting_packets)),
             waiting_bytes: Bytes::new(backlog.waiting_bytes),
             idle_since,
         };
+        let (packets, bytes) = (
+            Packets::new(u64::from(backlog.stored_packets)),
+            Bytes::new(backlog.stored_bytes),
+        );
+        if !self.buffer.admits(packets, bytes, arrival.size) {
+            self.marker.on_refused(&queue, &arrival);
+            return Verdict::Drop(DropCause::BufferFull);
+        }
         let Some(memory) = memory else {
             return self.marker.on_arrival(&queue, &arrival, &mut self.rng);
         };
         if let Err(cause) = memory.admit(bytes, arrival.size) {
+            self.marker.on_refused(&queue, &arrival);
             return Verdict::Drop(cause);
         }
         let verdict = self.marker.on_arrival(&queue, &arrival, &mut self.rng);

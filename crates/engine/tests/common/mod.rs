@@ -1,13 +1,17 @@
 //! Small networks and applications that the tests share.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+use std::sync::Arc;
+
+use incastle_congestion::{Algorithm, Dctcp, DctcpConfig, NewReno, NewRenoConfig};
 use incastle_engine::{
     Actions, Application, FlowIndex, FlowSpec, Framing, HostConfig, HostIndex, LinkConfig, Network,
     NetworkBuilder, Node, Notice, PortKind, Purpose, Side, Source, SwitchConfig, TransportSpec,
     substream,
 };
 use incastle_queueing::{DropTail, Marker, PortBuffer, SharedBuffer};
-use incastle_units::{Rate, Span, Time, random};
+use incastle_transport::tcp;
+use incastle_units::{Bytes, Rate, Span, Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// A star: hosts 0 to n-1 send, host n receives.
@@ -132,5 +136,83 @@ impl Application for Datagrams {
 
     fn poll_timeout(&self) -> Option<Time> {
         self.next
+    }
+}
+
+/// The algorithm of a bulk flow's sender.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Algo {
+    NewReno,
+    Dctcp,
+}
+
+/// TCP parameters of the theory's world: established connections, one ACK per packet.
+pub(crate) fn tcp_config(algo: Algo) -> tcp::Config {
+    let ecn = match algo {
+        Algo::NewReno => tcp::EcnMode::Off,
+        Algo::Dctcp => tcp::EcnMode::Dctcp(tcp::CeChange::Linux),
+    };
+    tcp::Config {
+        ecn,
+        ect_on_control: ecn.default_ect_on_control(),
+        handshake: false,
+        ack_every: 1,
+        recovery: tcp::Recovery::Sack,
+        ..tcp::Config::default()
+    }
+}
+
+fn controller(algo: Algo) -> Algorithm {
+    let mss = Bytes::new(1460);
+    match algo {
+        Algo::NewReno => Algorithm::NewReno(NewReno::new(NewRenoConfig::new(mss))),
+        Algo::Dctcp => Algorithm::Dctcp(Dctcp::new(DctcpConfig::new(mss))),
+    }
+}
+
+/// One flow that sends a number of bytes (or without end) from an instant on.
+pub(crate) struct Bulk {
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    pub(crate) start: Time,
+    pub(crate) bytes: u64,
+    pub(crate) algo: Algo,
+    pub(crate) config: tcp::Config,
+    pub(crate) watched: bool,
+    pub(crate) close: bool,
+    done: bool,
+}
+
+/// More than any run sends.
+pub(crate) const ENDLESS: u64 = u64::MAX / 4;
+
+impl Bulk {
+    pub(crate) fn new((from, to): (usize, usize), start: Time, bytes: u64, algo: Algo) -> Self {
+        let config = tcp_config(algo);
+        Self { from, to, start, bytes, algo, config, watched: false, close: false, done: false }
+    }
+}
+
+impl Application for Bulk {
+    fn handle(&mut self, _: Time, _: Notice, _: &mut Actions) {}
+
+    fn handle_timeout(&mut self, _: Time, actions: &mut Actions) {
+        self.done = true;
+        let controllers = Box::new([controller(self.algo), controller(self.algo)]);
+        let flow = actions.open(FlowSpec {
+            from: HostIndex::from_index(self.from),
+            to: HostIndex::from_index(self.to),
+            transport: TransportSpec::Tcp { config: Arc::new(self.config), controllers },
+            framing: Framing::IP,
+            watched: self.watched,
+        });
+        actions.write(flow.end(Side::Near), self.bytes);
+        if self.close {
+            actions.close(flow.end(Side::Near));
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        (!self.done).then_some(self.start)
     }
 }
