@@ -3,6 +3,9 @@
 
 #![allow(dead_code, reason = "each test program uses its own part")]
 
+pub(crate) mod pipe;
+pub(crate) mod trajectory;
+
 use std::convert::Infallible;
 
 use incastle_congestion::{

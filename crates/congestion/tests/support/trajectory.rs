@@ -1,0 +1,81 @@
+//! The trajectory of each algorithm over one bottleneck, as CSV: the snapshot of the tests, and by
+//! `cargo run --example trajectory` the data of a figure.
+
+use std::fmt::Write;
+
+use incastle_congestion::{
+    Algorithm, Cubic, CubicConfig, Dctcp, DctcpConfig, NewReno, NewRenoConfig,
+};
+use incastle_units::{Bytes, Span, Time};
+
+use crate::support::pipe::{Link, MSS, Pipe, Row};
+
+/// 1 Gbit/s, 1500 B packets: 12 us each; 88 us besides, so that 100 us hold 8.3 packets.
+const LINK: Link = Link {
+    service: Span::from_us(12),
+    rtt: Span::from_us(88),
+    mark_above: 20,
+    capacity: 50,
+};
+
+/// The wide-area link on which CUBIC shows its curve: 12 Mbit/s, 100 ms, 1 ms a packet.
+const WIDE: Link = Link {
+    service: Span::from_ms(1),
+    rtt: Span::from_ms(99),
+    mark_above: u64::MAX,
+    capacity: 50,
+};
+
+/// Every algorithm's rows: time, window, threshold, estimate, queue.
+pub(crate) fn csv() -> String {
+    let mss = Bytes::new(MSS);
+    let unmarked = Link {
+        mark_above: u64::MAX,
+        ..LINK
+    };
+    let dctcp = Algorithm::Dctcp(Dctcp::new(DctcpConfig::new(mss)));
+    let reno = |link| {
+        (
+            link,
+            Algorithm::NewReno(NewReno::new(NewRenoConfig::new(mss))),
+        )
+    };
+    let cubic = Algorithm::Cubic(Cubic::new(CubicConfig::new(mss)));
+    let mut text =
+        String::from("algorithm,time_us,cwnd_bytes,ssthresh_bytes,alpha,queue_packets\n");
+    for (name, (link, algorithm), every, rows) in [
+        ("dctcp", (LINK, dctcp), Span::from_us(100), 120),
+        ("new-reno", reno(unmarked), Span::from_us(500), 120),
+        ("new-reno-ecn", reno(LINK), Span::from_us(200), 120),
+        ("cubic", (WIDE, cubic), Span::from_ms(200), 120),
+    ] {
+        let end = Time::ZERO + every * rows;
+        append(&mut text, name, &Pipe::new(link, algorithm).run(end), every);
+    }
+    text
+}
+
+/// The first row of every interval.
+fn append(text: &mut String, name: &str, rows: &[Row], every: Span) {
+    let mut next = Time::ZERO;
+    for row in rows {
+        if row.time < next {
+            continue;
+        }
+        next = row.time + every;
+        let ssthresh = row
+            .ssthresh
+            .map_or(String::new(), |bytes| bytes.to_string());
+        let alpha = row
+            .alpha
+            .map_or(String::new(), |alpha| format!("{alpha:.9}"));
+        writeln!(
+            text,
+            "{name},{:.3},{},{ssthresh},{alpha},{}",
+            row.time.as_secs_lossy() * 1e6,
+            row.cwnd,
+            row.queue
+        )
+        .expect("a string takes all text");
+    }
+}
