@@ -1,8 +1,9 @@
-"""Types of the native module, which is private: use `incastle` instead."""
+# Types of the native module, which is private: use `incastle` instead.
 
 from collections.abc import Callable, Sequence
-from types import CapsuleType
 from typing import Any, final
+
+from typing_extensions import CapsuleType
 
 __all__ = [
     "Diagnostic",

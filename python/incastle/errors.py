@@ -70,7 +70,7 @@ class ScenarioError(IncastleError, ValueError):
         self.diagnostics: tuple[Diagnostic, ...] = tuple(diagnostics)
 
     def __str__(self) -> str:
-        """Every mistake, one after the other."""
+        """Give every mistake, one after the other."""
         return "\n".join(str(diagnostic) for diagnostic in self.diagnostics)
 
 
@@ -100,7 +100,7 @@ class RunError(IncastleError, RuntimeError):
         self.results: tuple[Result | None, ...] = tuple(results)
 
     def __str__(self) -> str:
-        """The message alone."""
+        """Give the message alone."""
         return self.message
 
 
@@ -128,6 +128,6 @@ class Interrupted(KeyboardInterrupt):
         self.partial: tuple[Result, ...] = tuple(partial)
 
     def __str__(self) -> str:
-        """How far it came."""
+        """Say how far it came."""
         done = sum(result is not None for result in self.results)
         return f"interrupted: {done} of {len(self.results)} runs were finished"

@@ -89,7 +89,10 @@ class Result:
 
     @property
     def queue_samples(self) -> pl.DataFrame:
-        """The queue at regular instants, where [measure] queue asks: time_s, port, packets, bytes."""
+        """The queue at regular instants, where [measure] queue asks.
+
+        time_s, port, packets, bytes.
+        """
         return self.table("queue_samples")
 
     @property

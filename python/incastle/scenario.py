@@ -17,7 +17,7 @@ from incastle import _engine
 from incastle.errors import Diagnostic, InternalError, ScenarioError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 Value: TypeAlias = "str | int | float | bool | list[Any] | dict[str, Any]"
 
@@ -57,8 +57,10 @@ class Scenario:
         self.warnings = diagnostics
 
     @classmethod
-    def from_file(cls, path: str | os.PathLike[str]) -> Scenario:
-        """Read a TOML file.
+    def from_file(
+        cls, path: str | os.PathLike[str], overrides: Sequence[tuple[str, str]] = ()
+    ) -> Scenario:
+        """Read a TOML file; `overrides` are (key, value) as after `--set`.
 
         Raises:
             OSError: the file cannot be read.
@@ -71,7 +73,7 @@ class Scenario:
         except UnicodeDecodeError as error:
             message = f"not a text file in UTF-8 (byte {error.start} is not)"
             raise ScenarioError([Diagnostic("error", file, 0, 0, "", message)]) from None
-        return cls(text, file)
+        return cls(text, file, tuple(overrides))
 
     @classmethod
     def from_text(cls, text: str, file: str = IN_CODE) -> Scenario:
@@ -110,11 +112,7 @@ class Scenario:
         """
         merged = {**(overrides or {}), **more}
         added = tuple((key, _as_toml(value)) for key, value in merged.items())
-        return self.with_overrides(added)
-
-    def with_overrides(self, overrides: tuple[tuple[str, str], ...]) -> Scenario:
-        """Like `with_`, for (key, text) pairs as they come from the command line."""
-        return Scenario(self._text, self._file, self._overrides + overrides)
+        return Scenario(self._text, self._file, self._overrides + added)
 
     def with_seed(self, seed: int) -> Scenario:
         """Give this scenario with another seed, 0 to 2^63 - 1."""
@@ -177,15 +175,15 @@ class Scenario:
         return (Scenario, (self._text, self._file, self._overrides))
 
 
-def load(path: str | os.PathLike[str]) -> Scenario:
-    """Read and check a scenario file.
+def load(path: str | os.PathLike[str], overrides: Sequence[tuple[str, str]] = ()) -> Scenario:
+    """Read and check a scenario file; `overrides` are (key, value) as after `--set`.
 
     Raises:
         OSError: the file cannot be read.
         ScenarioError: it can, and is not a right scenario: `.diagnostics` has all mistakes.
 
     """
-    return Scenario.from_file(path)
+    return Scenario.from_file(path, overrides)
 
 
 def checked_form(scenario: Scenario) -> _engine.Scenario:
@@ -204,6 +202,4 @@ def _as_toml(value: Value) -> str:
 
 
 def _diagnostic(one: _engine.Diagnostic) -> Diagnostic:
-    return Diagnostic(
-        one.severity, one.file, one.line, one.column, one.key, one.message, one.help
-    )
+    return Diagnostic(one.severity, one.file, one.line, one.column, one.key, one.message, one.help)

@@ -7,6 +7,7 @@ recognisably an earlier result.
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -39,7 +40,10 @@ def claim_place(directory: Path, *, force: bool) -> None:
     """
     if directory.is_symlink() or directory.exists():
         _check_replaceable(directory, force=force)
-    directory.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        directory.parent.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise ResultError(f"{directory}: {error.filename} is not a directory") from None
     if not os.access(directory.parent, os.W_OK | os.X_OK):
         raise PermissionError(13, "no permission to write there", str(directory.parent))
 
@@ -59,6 +63,10 @@ def save(result: Result, directory: Path, *, force: bool) -> Path:
     try:
         _write(result, scratch)
         _put_in_place(scratch, directory)
+    except OSError as error:
+        # A failed write (a full disk) does not name its file by itself.
+        error.filename = str(directory)
+        raise
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return directory
@@ -71,9 +79,10 @@ def _write(result: Result, scratch: Path) -> None:
     scratch.chmod(0o777 & ~umask)
     (scratch / SCENARIO).write_text(result.scenario, encoding="utf-8")
     for name, frame in result.tables.items():
-        path = scratch / f"{name}.parquet"
-        with path.open("wb") as file:
-            frame.write_parquet(file)
+        # By way of memory: of a full disk polars tells in words of its own, not by an OSError.
+        buffer = io.BytesIO()
+        frame.write_parquet(buffer)
+        (scratch / f"{name}.parquet").write_bytes(buffer.getbuffer())
     text = json.dumps(result.to_summary(), indent=2) + "\n"
     (scratch / SUMMARY).write_text(text, encoding="utf-8")
 

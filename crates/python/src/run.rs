@@ -44,7 +44,7 @@ pub(crate) fn run_many(
     on_progress: Py<PyAny>,
 ) -> PyResult<()> {
     let scenarios: Vec<core::Scenario> = scenarios
-        .iter()
+        .into_iter()
         .map(|scenario| scenario.get().inner.clone())
         .collect();
     let controls: Vec<core::Control> = scenarios.iter().map(|_| core::Control::default()).collect();

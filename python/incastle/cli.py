@@ -1,0 +1,461 @@
+"""The command line.
+
+Exit status: 0 done; 2 bad input or a place that cannot be written, told in one message; 3 a defect
+of Incastle; 130 interrupted, with what was finished kept. A traceback never reaches the user,
+unless INCASTLE_TRACEBACK is set.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+from typer.exceptions import TyperException
+
+from incastle import __version__, _engine, terminal
+from incastle.errors import IncastleError, InternalError, Interrupted, ScenarioError
+from incastle.results import Result
+from incastle.runner import cores, run_many
+from incastle.scenario import Scenario, load
+from incastle.store import claim_place
+
+INTERRUPTED = 130
+RESULTS = Path("results")
+"""Where results go without --out."""
+
+app = typer.Typer(
+    name="incastle",
+    invoke_without_command=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario in TOML.")]
+Threads = Annotated[
+    int | None,
+    typer.Option("--threads", min=1, help="Runs at the same time.", show_default="all cores"),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the scenario. Repeatable."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, only that.")]
+MAX_SEED = 2**63 - 1
+
+
+def examples(*lines: str) -> str:
+    """Lay out examples for the end of a command's help."""
+    return "\n\n".join(("Examples:", *(f"`{line}`" for line in lines)))
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"incastle {__version__}")
+        raise typer.Exit
+
+
+@app.callback(
+    epilog=examples(
+        "incastle run examples/incast.toml",
+        "incastle reproduce --quick",
+        "incastle run --help",
+    )
+)
+def incastle(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Congestion control in data centers, simulated packet by packet."""
+    del version
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+@app.command(
+    epilog=examples(
+        "incastle run examples/incast.toml",
+        "incastle run my.toml --set transport.congestion=new-reno --set 'run.duration=100 ms'",
+        "incastle run my.toml --seeds 10 --out results/ten",
+        "incastle run my.toml --json --out results/one > summary.json",
+    )
+)
+def run(
+    scenario: ScenarioFile,
+    settings: Settings = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0, max=MAX_SEED, help="Seed of the (first) run.", show_default="scenario's"
+        ),
+    ] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Run N seeds in a row, in parallel."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Directory of the result; with --seeds, of one result per seed.",
+            show_default="results/NAME-DIGEST",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier result.")] = False,
+    threads: Threads = None,
+) -> None:
+    """Simulate a scenario and write what was measured.
+
+    The result is a directory with scenario.toml (complete, every default written out), summary.json
+    and one Parquet file per table. An existing directory is an error unless --force is given. With
+    --json, standard output has the summary: an object, or with --seeds a list of them.
+    """
+    first = _load(scenario, settings, seed)
+    runs = [first.with_seed(first.seed + index) for index in range(seeds)] if seeds else [first]
+    keeper = _Keeper(out, several=seeds is not None, force=force)
+    keeper.check(runs)
+    what = f"{first.name}, {len(runs)} seeds" if seeds else first.name
+    try:
+        with terminal.progress_bar(what) as progress:
+            run_many(runs, threads, progress, lambda _, result: keeper.keep(result))
+    except Interrupted as stop:
+        _stopped(stop, keeper)
+    finally:
+        keeper.show(as_json=as_json)
+
+
+class _Keeper:
+    """Saves each result as soon as it is there, and shows all in the order of their seeds.
+
+    A result that cannot be saved is shown all the same: the run was not for nothing.
+    """
+
+    def __init__(self, out: Path | None, *, several: bool, force: bool) -> None:
+        self.out = out
+        self.several = several
+        self.force = force
+        self.kept: list[tuple[Result, Path | None]] = []
+
+    def check(self, runs: list[Scenario]) -> None:
+        """Refuse, before anything is run, places that are taken or cannot be written."""
+        if self.out is None:
+            claim_place(RESULTS / ".probe", force=False)
+            return
+        for one in runs:
+            claim_place(self._place(self.out, one.seed), force=self.force)
+
+    def _place(self, out: Path, seed: int) -> Path:
+        return out / f"seed-{seed}" if self.several else out
+
+    def _default_place(self, result: Result) -> Path:
+        # Without anything random in the scenario, two seeds have the same digest.
+        name = result.directory_name
+        return RESULTS / (f"{name}-seed-{result.seed}" if self.several else name)
+
+    def keep(self, result: Result, suffix: str = "") -> None:
+        """Save a result."""
+        place = self._place(self.out, result.seed) if self.out else self._default_place(result)
+        place = place.with_name(place.name + suffix)
+        self.kept.append((result, None))
+        self.kept[-1] = (result, result.save(place, force=self.force))
+
+    def show(self, *, as_json: bool) -> None:
+        """Print what there is."""
+        self.kept.sort(key=lambda pair: pair[0].seed)
+        if as_json:
+            summaries = [_summary(result, place) for result, place in self.kept]
+            if self.several or summaries:
+                terminal.print_json(summaries if self.several else summaries[0])
+        elif self.several and self.kept:
+            terminal.seeds([result for result, _ in self.kept])
+        else:
+            for result, _ in self.kept:
+                terminal.result(result)
+        self._say_where()
+
+    def _say_where(self) -> None:
+        places = [place for _, place in self.kept if place is not None]
+        if places:
+            number = f"{len(places)} results " if self.several else ""
+            where = places[0].parent if self.several else places[0]
+            terminal.note(f"{number}written to {where}")
+
+
+def _summary(result: Result, place: Path | None) -> dict[str, Any]:
+    return {**result.to_summary(), "directory": None if place is None else str(place)}
+
+
+def _stopped(stop: Interrupted, keeper: _Keeper) -> NoReturn:
+    """After Ctrl-C: finished runs are already kept; a single run is kept as far as it went."""
+    if len(stop.results) == 1 and stop.partial:
+        keeper.keep(stop.partial[0], suffix="-interrupted")
+        reached = stop.partial[0].totals["simulated_s"]
+        terminal.error(f"interrupted after {terminal.si(reached, 's')} of simulated time")
+    else:
+        terminal.error(str(stop))
+    raise typer.Exit(INTERRUPTED)
+
+
+def _load(path: Path, settings: list[str] | None, seed: int | None) -> Scenario:
+    """Read, override and check; warnings are shown."""
+    overrides = [_setting(text) for text in settings or []]
+    if seed is not None:
+        overrides.append(("run.seed", str(seed)))
+    scenario = load(path, overrides)
+    terminal.diagnostics(scenario.warnings)
+    return scenario
+
+
+def _setting(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not (equals and key.strip() and value.strip()):
+        raise IncastleError(f"--set {text}: expected KEY=VALUE, as in --set flows.storage.count=40")
+    return key.strip(), value.strip()
+
+
+@app.command(
+    epilog=examples(
+        "incastle check my.toml",
+        "incastle check my.toml --resolved > complete.toml",
+        "incastle check my.toml --set flows.storage.count=40",
+    )
+)
+def check(
+    scenarios: Annotated[list[Path], typer.Argument(metavar="SCENARIO...", help="Files.")],
+    settings: Settings = None,
+    resolved: Annotated[
+        bool,
+        typer.Option("--resolved", help="Print the complete scenario, every default included."),
+    ] = False,
+) -> None:
+    """Check scenarios: every mistake with its place, the valid choices, and "did you mean"."""
+    broken = 0
+    for path in scenarios:
+        try:
+            scenario = _load(path, settings, None)
+        except ScenarioError as found:
+            terminal.scenario_error(found)
+            broken += 1
+            continue
+        print(scenario.resolved if resolved else f"{path}: correct", end="" if resolved else "\n")
+    if broken:
+        raise typer.Exit(IncastleError.exit_status)
+
+
+class Listing(StrEnum):
+    """What `incastle list` can list."""
+
+    ALGORITHMS = "algorithms"
+    QUEUES = "queues"
+    TOPOLOGIES = "topologies"
+    TRANSPORTS = "transports"
+    WORKLOADS = "workloads"
+    SIZES = "sizes"
+    PAPERS = "papers"
+    PLOTS = "plots"
+
+
+@app.command("list", epilog=examples("incastle list algorithms", "incastle list papers"))
+def list_(
+    what: Annotated[
+        Listing | None, typer.Argument(help="What to list.", show_default="everything")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List what a scenario can name, the papers that can be reproduced, or the kinds of plots."""
+    lists = {one.value: _listing(one) for one in ([what] if what else Listing)}
+    if as_json:
+        named = {
+            name: [{"name": entry, "description": text} for entry, text in entries]
+            for name, entries in lists.items()
+        }
+        terminal.print_json(named[what.value] if what else named)
+        return
+    for name, entries in lists.items():
+        terminal.catalogue(entries, title=None if what else name)
+
+
+def _listing(what: Listing) -> list[tuple[str, str]]:
+    if what is Listing.PAPERS:
+        from incastle import papers as module  # noqa: PLC0415  only here
+
+        return [(name, paper.about()["title"]) for name, paper in module.discover().items()]
+    if what is Listing.PLOTS:
+        from incastle import plots  # noqa: PLC0415  only here
+
+        return list(plots.kinds())
+    return dict(_engine.catalog())[what.value]
+
+
+@app.command(
+    epilog=examples(
+        "incastle plot results/incast-20-1a2b3c4d queue",
+        "incastle plot results/incast-20-1a2b3c4d window --out windows.pdf",
+    )
+)
+def plot(
+    result: Annotated[Path, typer.Argument(metavar="RESULT", help="A result directory.")],
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="See `incastle list plots`.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="A .png, .svg or .pdf file.", show_default="RESULT/KIND.png"),
+    ] = None,
+) -> None:
+    """Draw one picture of a result: queue, window, alpha, rtt, goodput, throughput, completion.
+
+    The queue is drawn from samples where the scenario asked for them, else from the time-weighted
+    histogram; the command says which.
+    """
+    from incastle import plots  # noqa: PLC0415  only here
+
+    place = out or result / f"{kind}.png"
+    source = plots.plot(Result.load(result), kind, place)
+    print(f"{place}, drawn from {source}")
+
+
+@app.command(
+    epilog=examples(
+        "incastle reproduce",
+        "incastle reproduce --quick",
+        "incastle reproduce dctcp-ns2 --figure 3 --full",
+    )
+)
+def reproduce(
+    papers: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[PAPER]...", help="All if none; see `incastle list papers`."),
+    ] = None,
+    figure: Annotated[str | None, typer.Option(metavar="N", help="Only this figure.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Seconds: for a first look.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="More seeds, the longest runs.")] = False,
+    out: Annotated[Path, typer.Option(help="Directory of the report.")] = Path("report"),
+    threads: Threads = None,
+) -> None:
+    """Reproduce papers: their figures, and claim by claim whether it holds here.
+
+    Writes a report: each figure as PNG, SVG, PDF and CSV, claims.json, and index.html, one page
+    with everything. Finished runs are reused.
+    """
+    from incastle import reproduce as module  # noqa: PLC0415  slow to import
+
+    if quick and full:
+        raise IncastleError("--quick and --full exclude each other")
+    length = "quick" if quick else "full" if full else "default"
+    try:
+        module.main(papers or [], figure=figure, length=length, out=out, threads=threads or cores())
+    except KeyboardInterrupt:
+        terminal.error(
+            "interrupted; finished runs are kept, and the same command goes on from there"
+        )
+        raise typer.Exit(INTERRUPTED) from None
+
+
+@app.command(
+    epilog=examples("incastle bench", "incastle bench --json", "incastle bench --scenario my.toml")
+)
+def bench(
+    as_json: AsJson = False,
+    scenarios: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--scenario", metavar="NAME|FILE", help="star-20, star-2 or a file. Repeatable."
+        ),
+    ] = None,
+) -> None:
+    """Measure packet-hops per second, each scenario in a process of its own.
+
+    A packet-hop is a packet of any kind, ACKs too, received at the far end of a link. wall_s is the
+    engine's work, from building the network to tables in memory; process_wall_s the whole process.
+    """
+    from incastle import bench as module  # noqa: PLC0415  only here
+
+    rows = []
+    for name in scenarios or module.SHIPPED:
+        path = module.shipped(name) if name in module.SHIPPED else Path(name)
+        rows.append(module.measure(path))
+    if as_json:
+        terminal.print_json(rows)
+    else:
+        terminal.benchmarks(rows)
+
+
+@app.command(epilog=examples("incastle schema > incastle.schema.json"))
+def schema() -> None:
+    """Print the JSON Schema of the scenario language, for editors."""
+    print(_engine.schema())
+
+
+def main() -> NoReturn:
+    """Run the command line; every exception becomes one message and an exit status."""
+    if os.environ.get("INCASTLE_TRACEBACK"):
+        sys.exit(_run_app())
+    try:
+        sys.exit(_run_app())
+    except TyperException as error:
+        _explain_usage(error)
+    except ScenarioError as error:
+        terminal.scenario_error(error)
+        sys.exit(error.exit_status)
+    except InternalError as error:
+        _report_defect(str(error))
+    except IncastleError as error:
+        terminal.error(str(error))
+        sys.exit(error.exit_status)
+    except OSError as error:
+        terminal.error(_os_error(error))
+        _abandon_output()
+        sys.exit(IncastleError.exit_status)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except Exception as error:  # noqa: BLE001  the last resort: no traceback for users
+        _report_defect(f"{type(error).__name__}: {error}")
+
+
+def _run_app() -> int | None:
+    status: int | None = app(prog_name="incastle", standalone_mode=False)
+    # A full disk behind a redirection shows itself here, while it can still be told.
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        error.filename = "standard output"
+        raise
+    return status
+
+
+def _abandon_output() -> None:
+    """Keep the interpreter from failing once more on what standard output could not take."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _explain_usage(error: TyperException) -> NoReturn:
+    context = getattr(error, "ctx", None)
+    command = "incastle" if context is None else context.command_path
+    terminal.error(error.format_message())
+    terminal.note(f"  {command} --help shows what is right")
+    sys.exit(IncastleError.exit_status)
+
+
+def _os_error(error: OSError) -> str:
+    """Say which file and why, in the system's words."""
+    reason = error.strerror or str(error)
+    return f"{error.filename}: {reason}" if error.filename else reason
+
+
+def _report_defect(message: str) -> NoReturn:
+    terminal.error(f"internal error: {message}")
+    terminal.note(
+        f"This is a defect of Incastle {__version__}, not of your input. Please report it, "
+        "with the scenario, the seed and the line above."
+    )
+    sys.exit(InternalError.exit_status)

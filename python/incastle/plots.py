@@ -1,0 +1,263 @@
+"""`incastle plot`: one picture of one result.
+
+Each kind draws one table against time, or its distribution. Colours are Okabe and Ito's, which stay
+apart for colour-blind readers. What this leaves out: comparing results; see `Result` and polars.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from incastle.errors import PlotError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    import polars as pl
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from incastle.results import Result
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933")
+FORMATS = ("png", "svg", "pdf")
+MAX_LINES = len(COLOURS)
+"""More lines than colours cannot be told apart: the rest is left out, and the legend says so."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of plot.
+
+    Attributes:
+        description: what it shows, for `--help`.
+        draw: draws into the axes and returns what it drew from, in words.
+
+    """
+
+    description: str
+    draw: Callable[[Axes, Result], str]
+
+
+def plot(result: Result, kind: str, path: Path) -> str:
+    """Draw into a file whose suffix, png, svg or pdf, gives the format.
+
+    Returns:
+        What the picture was drawn from, in words.
+
+    Raises:
+        PlotError: no such kind or format, or the result lacks the table.
+        OSError: the file cannot be written.
+
+    """
+    if kind not in KINDS:
+        raise PlotError(f"no plot {kind!r}: there are {', '.join(KINDS)}")
+    suffix = path.suffix.removeprefix(".").lower()
+    if suffix not in FORMATS:
+        raise PlotError(f"{path} must end in one of {', '.join('.' + name for name in FORMATS)}")
+    figure, axes = _canvas()
+    source = KINDS[kind].draw(axes, result)
+    axes.set_title(f"{result.name}, seed {result.seed}", loc="left", fontsize=10)
+    _legend(axes)
+    _save(figure, path)
+    return source
+
+
+def _canvas() -> tuple[Figure, Axes]:
+    import matplotlib as mpl  # noqa: PLC0415  slow to import: only where something is drawn
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt  # noqa: PLC0415
+
+    figure, axes = plt.subplots(figsize=(7.2, 4.0), layout="constrained")
+    axes.grid(visible=True, color="0.9", linewidth=0.8)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def _legend(axes: Axes) -> None:
+    handles, labels = axes.get_legend_handles_labels()
+    if handles:
+        axes.legend(
+            handles, labels, frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0)
+        )
+
+
+def _save(figure: Figure, path: Path) -> None:
+    """Write beside the place, then rename: a full disk leaves no half a picture."""
+    from matplotlib import pyplot as plt  # noqa: PLC0415  see _canvas
+
+    scratch = path.with_name(f".{path.stem}.part{path.suffix}")
+    try:
+        figure.savefig(scratch, dpi=200)
+        scratch.replace(path)
+    finally:
+        scratch.unlink(missing_ok=True)
+        plt.close(figure)
+
+
+def _series(frame: pl.DataFrame, by: str) -> Iterator[tuple[str, pl.DataFrame, str]]:
+    """Give (value of `by`, its rows, a colour) for as many as can be told apart."""
+    groups = frame.partition_by(by, maintain_order=True)
+    for rows, colour in zip(groups[:MAX_LINES], COLOURS, strict=False):
+        yield str(rows[by][0]), rows, colour
+
+
+def _note_left_out(axes: Axes, frame: pl.DataFrame, by: str) -> None:
+    left_out = frame[by].n_unique() - MAX_LINES
+    if left_out > 0:
+        axes.plot([], [], " ", label=f"and {left_out} more")
+
+
+def _filled(frame: pl.DataFrame, what: str) -> pl.DataFrame:
+    if frame.is_empty():
+        raise PlotError(f"there is nothing to draw: {what} is empty")
+    return frame
+
+
+def _lines(axes: Axes, frame: pl.DataFrame, by: str, column: str, unit: float) -> None:
+    for name, rows, colour in _series(frame, by):
+        axes.plot(rows["time_s"], rows[column] / unit, color=colour, linewidth=1.0, label=name)
+    _note_left_out(axes, frame, by)
+    axes.set_xlabel("time (s)")
+
+
+def _queue(axes: Axes, result: Result) -> str:
+    samples = result.tables.get("queue_samples")
+    if samples is not None and not samples.is_empty():
+        _lines(axes, samples, "port", "packets", 1)
+        axes.set_ylabel("queue (packets that wait)")
+        axes.set_ylim(bottom=0)
+        return "samples (queue_samples.parquet)"
+    _histogram(axes, _busy(result))
+    return "the time-weighted histogram (queues.parquet), as the scenario asks for no samples"
+
+
+def _busy(result: Result) -> pl.DataFrame:
+    """Give the histograms of ports whose queue was not always empty, the longest first."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    busy = _filled(result.queues, "the table of queues").filter(
+        pl.col("seconds").filter(pl.col("packets") > 0).sum().over("port") > 0
+    )
+    if busy.is_empty():
+        raise PlotError("there is nothing to draw: no packet ever waited at a switch")
+    mean = (pl.col("packets") * pl.col("seconds")).sum().over("port")
+    return busy.with_columns(mean.alias("weight")).sort(
+        "weight", "port", "packets", descending=[True, False, False]
+    )
+
+
+def _histogram(axes: Axes, queues: pl.DataFrame) -> None:
+    """Draw the share of time with at most so many packets."""
+    for port, rows, colour in _series(queues, "port"):
+        share = rows["seconds"].cum_sum() / rows["seconds"].sum()
+        axes.step(rows["packets"], share, where="post", color=colour, linewidth=1.4, label=port)
+    _note_left_out(axes, queues, "port")
+    axes.set_xlabel("queue (packets that wait)")
+    axes.set_ylabel("share of time with at most so many")
+    axes.set_ylim(0, 1.02)
+    axes.set_xlim(left=0)
+
+
+def _flow_names(result: Result, frame: pl.DataFrame) -> pl.DataFrame:
+    """Add `name`, GROUP:INDEX, for each row's flow."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    name = pl.concat_str(pl.col("group"), pl.lit(":"), pl.col("index"))
+    return frame.join(result.flows.select("flow", name.alias("name")), on="flow", how="left")
+
+
+def _window(axes: Axes, result: Result) -> str:
+    frame = _flow_names(result, _filled(result.windows, "the table of windows"))
+    _lines(axes, frame, "name", "cwnd_bytes", 1000)
+    axes.set_ylabel("congestion window (KB)")
+    axes.set_ylim(bottom=0)
+    return "windows.parquet"
+
+
+def _alpha(axes: Axes, result: Result) -> str:
+    frame = _flow_names(result, _filled(result.windows, "the table of windows"))
+    if frame["alpha"].drop_nulls().is_empty():
+        raise PlotError("there is nothing to draw: no recorded flow has an alpha (DCTCP has one)")
+    _lines(axes, frame, "name", "alpha", 1)
+    axes.set_ylabel("alpha (smoothed share of marked bytes)")
+    axes.set_ylim(0, 1.02)
+    return "windows.parquet"
+
+
+def _rtt(axes: Axes, result: Result) -> str:
+    frame = _flow_names(result, _filled(result.windows, "the table of windows"))
+    _lines(axes, frame, "name", "rtt_s", 1e-6)
+    axes.set_ylabel("smoothed round-trip time (us)")
+    axes.set_ylim(bottom=0)
+    return "windows.parquet"
+
+
+def _goodput(axes: Axes, result: Result) -> str:
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    frame = _filled(result.goodput, "the table of goodput").filter(
+        pl.col("bytes").sum().over("host") > 0
+    )
+    _filled(frame, "every receiver's goodput")
+    frame = frame.with_columns((pl.col("bytes") * 8 / 1e-3).alias("bit_s"))
+    _lines(axes, frame, "host", "bit_s", 1e9)
+    axes.set_ylabel("goodput per millisecond (Gbit/s)")
+    axes.set_ylim(bottom=0)
+    return "goodput.parquet"
+
+
+def _throughput(axes: Axes, result: Result) -> str:
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    frame = _flow_names(result, _filled(result.throughput, "the table of throughput"))
+    interval = frame["time_s"].unique().sort().diff().drop_nulls().min()
+    if not isinstance(interval, float):
+        raise PlotError("there is nothing to draw: throughput has a single interval")
+    frame = frame.with_columns((pl.col("bytes") * 8 / interval).alias("bit_s"))
+    _lines(axes, frame, "name", "bit_s", 1e9)
+    axes.set_ylabel("delivered (Gbit/s)")
+    axes.set_ylim(bottom=0)
+    return "throughput.parquet"
+
+
+def _completion(axes: Axes, result: Result) -> str:
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    took = (pl.col("completed_s") - pl.col("started_s")).alias("took")
+    frame = (
+        _filled(result.transfers, "the table of transfers").with_columns(took).drop_nulls("took")
+    )
+    _filled(frame, "no transfer completed, so their times")
+    for group, rows, colour in _series(frame, "group"):
+        times = rows["took"].sort() * 1e3
+        share = [(rank + 1) / len(times) for rank in range(len(times))]
+        axes.step(times, share, where="post", color=colour, linewidth=1.4, label=group)
+    _note_left_out(axes, frame, "group")
+    axes.set_xlabel("completion time (ms)")
+    axes.set_ylabel("share completed within it")
+    axes.set_ylim(0, 1.02)
+    axes.set_xscale("log")
+    return "transfers.parquet"
+
+
+KINDS = {
+    "queue": Kind(
+        "queue of each switch port: samples where they exist, else its distribution", _queue
+    ),
+    "window": Kind("congestion windows over time ([measure] window)", _window),
+    "alpha": Kind("DCTCP's alpha over time ([measure] window)", _alpha),
+    "rtt": Kind("smoothed round-trip times ([measure] window)", _rtt),
+    "goodput": Kind("goodput of each receiving host, per millisecond", _goodput),
+    "throughput": Kind("bytes delivered per flow and interval ([measure] throughput)", _throughput),
+    "completion": Kind("distribution of completion times of transfers", _completion),
+}
+
+
+def kinds() -> Sequence[tuple[str, str]]:
+    """Give each kind and what it shows."""
+    return [(name, kind.description) for name, kind in KINDS.items()]

@@ -1,0 +1,294 @@
+"""What the command line shows: tables on standard output, everything else on standard error.
+
+Standard output carries results only, so that it can be piped; messages, warnings and progress bars
+go to standard error, and a progress bar only to a terminal.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import polars as pl
+
+    from incastle import runner
+    from incastle.errors import Diagnostic, ScenarioError
+    from incastle.results import Result
+
+MAX_PORTS = 6
+"""Rows of the table of switch ports."""
+
+PIPE_WIDTH = 120
+"""Columns where there is no terminal to ask."""
+
+
+def output() -> Console:
+    """Give standard output, made anew because tests and pipes replace it."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = PIPE_WIDTH
+    return console
+
+
+def errors() -> Console:
+    """Give standard error."""
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+def error(message: str) -> None:
+    """Say what is wrong."""
+    errors().print(f"[bold red]error:[/] {escape(message)}")
+
+
+def note(message: str) -> None:
+    """Say something in passing."""
+    errors().print(escape(message))
+
+
+def diagnostics(found: Sequence[Diagnostic]) -> None:
+    """Show mistakes and warnings, each with its place and what would be right."""
+    console = errors()
+    for one in found:
+        colour = "yellow" if one.severity == "warning" else "red"
+        console.print(
+            f"[bold]{escape(one.place)}:[/] [{colour}]{one.severity}:[/] {escape(one.message)}"
+        )
+        for line in (one.help or "").splitlines():
+            console.print(f"    {escape(line)}")
+
+
+def scenario_error(broken: ScenarioError) -> None:
+    """Show all mistakes of a scenario and their number."""
+    diagnostics(broken.diagnostics)
+    count = sum(one.severity != "warning" for one in broken.diagnostics)
+    if count > 1:
+        note(f"{count} mistakes")
+
+
+def print_json(value: object) -> None:
+    """Print JSON, and nothing else, on standard output."""
+    print(json.dumps(value, indent=2))
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Callable[[runner.Progress], None] | None]:
+    """Give a callable that draws a bar with the time left, or None where nobody would see it."""
+    console = errors()
+    if not (console.is_terminal and sys.stderr.isatty()):
+        yield None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
+    left = (TimeRemainingColumn(elapsed_when_finished=True), TextColumn("{task.fields[runs]}"))
+    with Progress(*columns, *left, console=console, transient=True) as bars:
+        task = bars.add_task(escape(what), total=1.0, runs="")
+
+        def show(state: runner.Progress) -> None:
+            runs = f"{state.finished} of {state.total} runs" if state.total > 1 else ""
+            bars.update(task, completed=state.fraction, runs=runs)
+
+        yield show
+
+
+def si(value: float | None, unit: str, *, step: int = 1000) -> str:
+    """Write a quantity with three digits and a decimal prefix: `9.41 Gbit/s`."""
+    if value is None:
+        return "-"
+    small, large = ("", "m", "u", "n", "p"), ("", "k", "M", "G", "T", "P")
+    power, size = 0, abs(value)
+    while size >= step and power < len(large) - 1:
+        size, power = size / step, power + 1
+    while 0 < size < 1 and unit == "s" and power > 1 - len(small):
+        size, power = size * step, power - 1
+    prefix = large[power] if power >= 0 else small[-power]
+    return f"{_three_digits(size)} {prefix}{unit}"
+
+
+def _three_digits(size: float) -> str:
+    digits = 0 if size >= 100 else 1 if size >= 10 else 2  # noqa: PLR2004  the digits themselves
+    text = f"{size:.{digits}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _table(title: str, *columns: str) -> Table:
+    """Make a table whose first column is text and whose others are numbers."""
+    table = Table(
+        box=SIMPLE_HEAD,
+        show_edge=False,
+        title=f"\n{title}",
+        title_justify="left",
+        title_style="bold",
+    )
+    for index, column in enumerate(columns):
+        table.add_column(column, justify="right" if index else "left", no_wrap=True)
+    return table
+
+
+def result(outcome: Result) -> None:
+    """Show one run: flows by group, transfers by group, the busiest switch ports."""
+    console = output()
+    console.print(_headline(outcome))
+    for table in (_flows(outcome), _transfers(outcome), _ports(outcome)):
+        if table is not None:
+            console.print(table)
+
+
+def _headline(outcome: Result) -> str:
+    simulated, wall = float(outcome.totals["simulated_s"]), outcome.wall_s
+    hops = outcome.totals.get("packet_hops", 0) / wall if wall > 0 else 0.0
+    state = ", [yellow]interrupted[/]" if outcome.interrupted else ""
+    return (
+        f"[bold]{escape(outcome.name)}[/]  seed {outcome.seed}  digest {outcome.digest}{state}\n"
+        f"{si(simulated, 's')} simulated in {si(wall, 's')}, {hops / 1e6:.3g} million packet-hops/s"
+    )
+
+
+def _flows(outcome: Result) -> Table | None:
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    if "flows" not in outcome.tables or outcome.flows.is_empty():
+        return None
+    counters = ("retransmissions", "timeouts", "marks", "drops")
+    groups = outcome.flows.group_by("group", maintain_order=True).agg(
+        pl.len().alias("flows"),
+        pl.col("delivered_bytes").sum(),
+        pl.col("goodput_bit_s").mean().alias("mean"),
+        pl.col("goodput_bit_s").min().alias("least"),
+        *(pl.col(name).sum() for name in counters),
+    )
+    table = _table("Flows", "group", "flows", "delivered", "goodput, mean", "least", *counters)
+    for row in groups.iter_rows(named=True):
+        numbers = (f"{row[name]:,}" for name in counters)
+        table.add_row(
+            escape(row["group"]),
+            f"{row['flows']:,}",
+            si(row["delivered_bytes"], "B"),
+            si(row["mean"], "bit/s"),
+            si(row["least"], "bit/s"),
+            *numbers,
+        )
+    return table
+
+
+def _transfers(outcome: Result) -> Table | None:
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    if "transfers" not in outcome.tables or outcome.transfers.is_empty():
+        return None
+    took = pl.col("completed_s") - pl.col("started_s")
+    groups = outcome.transfers.group_by("group", "kind", maintain_order=True).agg(
+        pl.len().alias("begun"),
+        pl.col("completed_s").is_not_null().sum().alias("completed"),
+        took.mean().alias("mean"),
+        took.median().alias("median"),
+        took.quantile(0.99).alias("p99"),
+    )
+    table = _table(
+        "Completion times",
+        "group",
+        "kind",
+        "begun",
+        "completed",
+        "mean",
+        "median",
+        "99th percentile",
+    )
+    for row in groups.iter_rows(named=True):
+        times = (si(row[name], "s") for name in ("mean", "median", "p99"))
+        counts = (f"{row[name]:,}" for name in ("begun", "completed"))
+        table.add_row(escape(row["group"]), escape(row["kind"]), *counts, *times)
+    return table
+
+
+def _ports(outcome: Result) -> Table | None:
+    ports = _switch_ports(outcome)
+    if ports is None or ports.is_empty():
+        return None
+    shown = ports.sort("mean_queue_packets", "utilisation", descending=True).head(MAX_PORTS)
+    of_all = f", {len(shown)} of {len(ports)}" if len(shown) < len(ports) else ""
+    table = _table(
+        f"Switch ports, longest queues first{of_all}",
+        *("port", "utilisation", "queue, mean", "longest", "packets", "marks", "drops"),
+    )
+    for row in shown.iter_rows(named=True):
+        table.add_row(
+            escape(row["port"]),
+            f"{100 * row['utilisation']:.1f} %",
+            f"{row['mean_queue_packets']:.1f}",
+            *(f"{row[name]:,}" for name in ("max_queue_packets", "packets", "marks", "drops")),
+        )
+    return table
+
+
+def _switch_ports(outcome: Result) -> pl.DataFrame | None:
+    """Give the rows of `links` that belong to switches: those that have a histogram."""
+    if "links" not in outcome.tables or "queues" not in outcome.tables:
+        return None
+    return outcome.links.join(outcome.queues.select("port").unique(), on="port", how="semi")
+
+
+def seeds(results: Sequence[Result]) -> None:
+    """Show runs of one scenario that differ by their seeds, and the median of each column."""
+    counters = ("retransmissions", "timeouts", "marks", "drops")
+    table = _table(f"{results[0].name}, by seed", "seed", "delivered", *counters, "wall", "digest")
+    for one in results:
+        numbers = (f"{one.totals.get(name, 0):,}" for name in counters)
+        delivered = si(one.totals.get("delivered_bytes", 0), "B")
+        table.add_row(str(one.seed), delivered, *numbers, si(one.wall_s, "s"), one.digest)
+    if len(results) > 1:
+        table.add_section()
+        middle = (f"{_median(results, name):,g}" for name in counters)
+        delivered = si(_median(results, "delivered_bytes"), "B")
+        table.add_row("median", delivered, *middle, "", "", style="bold")
+    output().print(table)
+
+
+def _median(results: Sequence[Result], name: str) -> float:
+    import statistics  # noqa: PLC0415  only here
+
+    return statistics.median(one.totals.get(name, 0) for one in results)
+
+
+def benchmarks(rows: Sequence[dict[str, Any]]) -> None:
+    """Show what `bench` measured."""
+    table = _table(
+        "Speed of the engine, each scenario in a process of its own",
+        *("scenario", "packet-hops/s", "data packets/s", "events", "simulated", "wall"),
+        *("whole process", "peak memory"),
+    )
+    for row in rows:
+        table.add_row(
+            escape(row["scenario"]),
+            f"{row['packet_hops_per_s'] / 1e6:.1f} M",
+            f"{row['data_packets_per_s'] / 1e6:.2f} M",
+            si(row["events"], ""),
+            si(row["simulated_s"], "s"),
+            si(row["wall_s"], "s"),
+            si(row["process_wall_s"], "s"),
+            si(row["peak_memory_bytes"], "B"),
+        )
+    output().print(table)
+
+
+def catalogue(entries: Sequence[tuple[str, str]], title: str | None) -> None:
+    """Show names and what they stand for."""
+    if title is not None:
+        output().print(f"[bold underline]{title}[/]")
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column()
+    for name, description in entries:
+        table.add_row(escape(name), escape(description))
+    output().print(table)
+    if title is not None:
+        output().print()
