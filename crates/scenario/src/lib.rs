@@ -1,1 +1,40 @@
-//! x
+//! The scenario language: TOML text in, checked scenarios, networks and result tables out.
+//!
+//! [`parse`] reads a scenario and reports everything that is wrong with it; [`Scenario::resolved`]
+//! writes every parameter back; [`schema`] describes the language to editors and [`catalog`] lists
+//! what there is to choose from. Tables are declared once, in [`language`].
+//!
+//! Leaves out: reading the scenario's own file, writing results, everything on the terminal (Python).
+
+mod catalog;
+mod check;
+mod context;
+mod describe;
+mod diagnostic;
+mod files;
+pub mod language;
+mod layout;
+mod node;
+mod outer;
+mod overrides;
+mod pairs;
+mod range;
+mod reader;
+mod scenario;
+mod schema;
+mod select;
+mod sizes;
+mod suggest;
+mod table;
+mod value;
+mod writer;
+
+pub use catalog::{Catalog, Item, catalog};
+pub use diagnostic::{Diagnostic, Severity};
+pub use files::Files;
+pub use layout::{End, Layout, Link};
+pub use outer::{Folder, parse};
+pub use scenario::{Scenario, parse_with};
+pub use schema::schema;
+pub use select::{Name, Selection};
+pub use sizes::{Points, Sizes};

@@ -1,0 +1,206 @@
+//! Checks of `[flows.NAME]`: hosts that exist and can reach each other, workloads that fit their
+//! transport.
+
+use incastle_units::{Bytes, Span};
+
+use crate::context::Context;
+use crate::language::Root;
+use crate::language::flows::{Barrier, Count, Group, Message, Rounds, Size, Stop, Workload};
+use crate::language::network::MOST_HOSTS;
+use crate::language::transport::Kind;
+use crate::layout::Layout;
+use crate::node::quoted;
+use crate::pairs::group_pairs;
+
+pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
+    if root.flows.is_empty() {
+        cx.error_at(
+            "flows",
+            "the scenario has no flows".to_owned(),
+            Some("add a group: [flows.NAME] with workload, from and to".to_owned()),
+        );
+    }
+    let parts = layout.parts();
+    for (name, group) in &root.flows {
+        let path = format!("flows.{name}");
+        check_hosts(&path, group, layout, &parts, cx);
+        check_times(&path, group, root.run.duration, cx);
+        check_workload(&path, group, cx);
+    }
+}
+
+fn check_hosts(path: &str, group: &Group, layout: &Layout, parts: &[usize], cx: &mut Context<'_>) {
+    if let Count::Number(count) = group.count
+        && !(1..=MOST_HOSTS).contains(&count)
+    {
+        cx.error_at(
+            &format!("{path}.count"),
+            format!("count must be from 1 to {MOST_HOSTS}, found {count}"),
+            None,
+        );
+        return;
+    }
+    let from = group
+        .from
+        .resolve(&layout.hosts, "hosts", &format!("{path}.from"), cx);
+    let to = group
+        .to
+        .resolve(&layout.hosts, "hosts", &format!("{path}.to"), cx);
+    let (Some(from), Some(to)) = (from, to) else {
+        return;
+    };
+    let pairs = group_pairs(group, &from, &to);
+    if pairs.is_empty() {
+        cx.error_at(
+            &format!("{path}.to"),
+            format!(
+                "{} sends to itself",
+                quoted(&layout.hosts[from[0]].to_string())
+            ),
+            Some("`from` and `to` must name two different hosts at least".to_owned()),
+        );
+    }
+    if let Some((from, to)) = pairs.iter().find(|(from, to)| parts[*from] != parts[*to]) {
+        cx.error_at(
+            &format!("{path}.to"),
+            format!(
+                "{} cannot be reached from {}",
+                quoted(&layout.hosts[*to].to_string()),
+                quoted(&layout.hosts[*from].to_string())
+            ),
+            Some("no links lead from one to the other".to_owned()),
+        );
+    }
+}
+
+fn check_times(path: &str, group: &Group, duration: Span, cx: &mut Context<'_>) {
+    if let Stop::At(stop) = group.stop
+        && stop <= group.start
+    {
+        cx.error_at(
+            &format!("{path}.stop"),
+            format!("stop at {stop} is not after the start at {}", group.start),
+            None,
+        );
+    }
+    if group.start >= duration {
+        cx.warn_at(
+            &format!("{path}.start"),
+            format!(
+                "the run ends after {duration}, before the start at {}",
+                group.start
+            ),
+            None,
+        );
+    }
+}
+
+fn check_workload(path: &str, group: &Group, cx: &mut Context<'_>) {
+    let needs = match (&group.workload, &group.transport.kind) {
+        (Workload::Barrier(_) | Workload::Poisson(_), Kind::Datagram(_)) => Some("tcp"),
+        (Workload::PoissonDatagrams(_), Kind::Tcp(_)) => Some("datagram"),
+        _ => None,
+    };
+    if let Some(kind) = needs {
+        cx.error_at(
+            &format!("{path}.workload"),
+            format!(
+                "workload \"{}\" needs another transport",
+                group.workload.word()
+            ),
+            Some(format!("transport = {{ kind = \"{kind}\" }}")),
+        );
+    }
+    match &group.workload {
+        Workload::Bulk(bulk) => {
+            if bulk.size == Size::Of(Bytes::ZERO) {
+                above_zero(path, "size", cx);
+            }
+            if matches!(group.transport.kind, Kind::Datagram(_)) && bulk.size == Size::Unlimited {
+                cx.error_at(
+                    &format!("{path}.workload"),
+                    "datagrams without control would send without limit".to_owned(),
+                    Some("give a size, or a rate with workload = \"cbr\"".to_owned()),
+                );
+            }
+        }
+        Workload::Cbr(cbr) => check_message(path, group, cbr.message, cx),
+        Workload::OnOff(on_off) => check_message(path, group, on_off.message, cx),
+        Workload::Barrier(barrier) => check_barrier(path, barrier, cx),
+        Workload::Poisson(poisson) => {
+            one_of(
+                path,
+                ["load", "arrivals"],
+                &(poisson.load, poisson.arrivals),
+                cx,
+            );
+        }
+        Workload::PoissonDatagrams(poisson) => {
+            check_message(path, group, poisson.message, cx);
+            one_of(
+                path,
+                ["load", "arrivals"],
+                &(poisson.load, poisson.arrivals),
+                cx,
+            );
+        }
+    }
+}
+
+fn check_barrier(path: &str, barrier: &Barrier, cx: &mut Context<'_>) {
+    one_of(path, ["unit", "total"], &(barrier.unit, barrier.total), cx);
+    if barrier.rounds == Rounds::Number(0) {
+        above_zero(path, "rounds", cx);
+    }
+}
+
+fn check_message(path: &str, group: &Group, message: Message, cx: &mut Context<'_>) {
+    let Message::Of(size) = message else { return };
+    if size == Bytes::ZERO {
+        above_zero(path, "message", cx);
+    }
+    if let Kind::Datagram(datagram) = &group.transport.kind
+        && size > datagram.payload
+    {
+        cx.error_at(
+            &format!("{path}.message"),
+            format!(
+                "a message of {size} does not fit a datagram of {}",
+                datagram.payload
+            ),
+            Some("a larger `payload` of the transport, or a smaller message".to_owned()),
+        );
+    }
+}
+
+fn above_zero(path: &str, name: &str, cx: &mut Context<'_>) {
+    cx.error_at(
+        &format!("{path}.{name}"),
+        format!("{name} must be above 0"),
+        None,
+    );
+}
+
+/// Exactly one of two keys.
+fn one_of<T>(path: &str, names: [&str; 2], given: &(Option<T>, Option<T>), cx: &mut Context<'_>) {
+    let [first, second] = names;
+    match given {
+        (Some(_), Some(_)) => cx.error_at(
+            &format!("{path}.{second}"),
+            format!("[{path}] has both {first} and {second}"),
+            Some("give one of the two".to_owned()),
+        ),
+        (None, None) => {
+            let missing = !cx.is_given(&format!("{path}.{first}"))
+                && !cx.is_given(&format!("{path}.{second}"));
+            if missing {
+                cx.error_at(
+                    path,
+                    format!("[{path}] has neither {first} nor {second}"),
+                    Some("give one of the two".to_owned()),
+                );
+            }
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,103 @@
+//! Checks of `[measure]`.
+
+use crate::context::Context;
+use crate::language::Root;
+use crate::language::flows::{Stop, Workload};
+use crate::language::measure::Sampling;
+use crate::layout::Layout;
+use crate::node::quoted;
+use crate::pairs::group_pairs;
+use crate::select::{Name, Selection};
+use crate::suggest::did_you_mean;
+
+pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
+    let measure = &root.measure;
+    let end = match measure.to {
+        Stop::End => root.run.duration,
+        Stop::At(to) => to,
+    };
+    if end > root.run.duration {
+        cx.error_at(
+            "measure.to",
+            format!(
+                "to = {end} is after the end of the run at {}",
+                root.run.duration
+            ),
+            None,
+        );
+    } else if measure.from >= end {
+        cx.error_at(
+            "measure.from",
+            format!(
+                "from = {} is not before the end of the measurement at {end}",
+                measure.from
+            ),
+            None,
+        );
+    }
+    if let Sampling::On(queue) = &measure.queue {
+        check_ports(&queue.ports, layout, cx);
+    }
+    let names = static_flows(root, layout);
+    if let Sampling::On(window) = &measure.window {
+        check_flows(&window.flows, &names, "measure.window", cx);
+    }
+    if let Sampling::On(throughput) = &measure.throughput {
+        check_flows(&throughput.flows, &names, "measure.throughput", cx);
+    }
+}
+
+/// The names of the flows that exist from the start; Poisson flows come as they come.
+pub(crate) fn static_flows(root: &Root, layout: &Layout) -> Vec<Name> {
+    let mut names = Vec::new();
+    for (name, group) in &root.flows {
+        if matches!(group.workload, Workload::Poisson(_)) {
+            names.push(Name {
+                role: name.clone(),
+                index: None,
+            });
+            continue;
+        }
+        let mut quiet = Context::new(&NoFiles);
+        let from = group.from.resolve(&layout.hosts, "hosts", "", &mut quiet);
+        let to = group.to.resolve(&layout.hosts, "hosts", "", &mut quiet);
+        let (Some(from), Some(to)) = (from, to) else {
+            continue;
+        };
+        let count = group_pairs(group, &from, &to).len();
+        names.extend((0..count).map(|index| Name {
+            role: name.clone(),
+            index: Some(index as u32),
+        }));
+    }
+    names
+}
+
+struct NoFiles;
+
+impl crate::files::Files for NoFiles {
+    fn read(&self, _: &str) -> Result<String, String> {
+        Err(String::new())
+    }
+}
+
+fn check_ports(ports: &[String], layout: &Layout, cx: &mut Context<'_>) {
+    let valid = layout.switch_ports();
+    for port in ports.iter().filter(|port| *port != "all") {
+        if !valid.contains(port) {
+            let names: Vec<&str> = valid.iter().map(String::as_str).collect();
+            let near = did_you_mean(port, &names)
+                .map(|near| format!("did you mean {}? ", quoted(near)))
+                .unwrap_or_default();
+            cx.error_at(
+                "measure.queue.ports",
+                format!("no switch port {}", quoted(port)),
+                Some(format!("{near}ports are named like {}", quoted(names[0]))),
+            );
+        }
+    }
+}
+
+fn check_flows(flows: &Selection, names: &[Name], key: &str, cx: &mut Context<'_>) {
+    flows.resolve(names, "flows", &format!("{key}.flows"), cx);
+}

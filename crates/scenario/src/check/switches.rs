@@ -1,0 +1,80 @@
+//! Checks of `[switch]` and `[switches.LABEL]`.
+
+use incastle_units::Amount;
+
+use crate::context::Context;
+use crate::language::Capacity;
+use crate::language::Root;
+use crate::language::switch::{Buffer, Queue, Switch, SwitchGroup};
+use crate::layout::Layout;
+use crate::select::Selection;
+
+pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
+    check_switch("switch", &root.switch, cx);
+    for (label, group) in &root.switches {
+        check_switch(&format!("switches.{label}"), &group.switch, cx);
+        members(label, group, layout, cx);
+    }
+}
+
+/// The switches that a group means; what is wrong is reported.
+pub(crate) fn members(
+    label: &str,
+    group: &SwitchGroup,
+    layout: &Layout,
+    cx: &mut Context<'_>,
+) -> Option<Vec<usize>> {
+    let path = format!("switches.{label}");
+    match &group.of {
+        Some(of) => of.resolve(&layout.switches, "switches", &format!("{path}.of"), cx),
+        None => Selection::named(label).resolve(&layout.switches, "switches", &path, cx),
+    }
+}
+
+fn check_switch(path: &str, switch: &Switch, cx: &mut Context<'_>) {
+    if let Err(error) = switch.queue.to_config().check() {
+        cx.error_at(&format!("{path}.queue"), error.to_string(), None);
+    }
+    if let Err(error) = switch.buffer.to_config().check() {
+        cx.error_at(&format!("{path}.buffer"), error.to_string(), None);
+    }
+    if let Buffer::PerPort(Capacity::Limited(amount)) = switch.buffer {
+        if is_zero(amount) {
+            cx.error_at(
+                &format!("{path}.buffer"),
+                "a buffer that stores nothing passes nothing on".to_owned(),
+                Some("the packet being sent is stored too: at least one packet".to_owned()),
+            );
+        }
+        warn_of_late_mark(path, &switch.queue, amount, cx);
+    }
+}
+
+fn is_zero(amount: Amount) -> bool {
+    match amount {
+        Amount::Packets(packets) => packets.count() == 0,
+        Amount::Bytes(bytes) => bytes.count() == 0,
+    }
+}
+
+/// A threshold that the buffer never reaches.
+fn warn_of_late_mark(path: &str, queue: &Queue, buffer: Amount, cx: &mut Context<'_>) {
+    let Queue::Threshold(threshold) = queue else {
+        return;
+    };
+    let never = match (threshold.mark_above, buffer) {
+        (Amount::Packets(mark), Amount::Packets(buffer)) => mark >= buffer,
+        (Amount::Bytes(mark), Amount::Bytes(buffer)) => mark >= buffer,
+        _ => false,
+    };
+    if never {
+        cx.warn_at(
+            &format!("{path}.queue.mark_above"),
+            format!(
+                "the buffer of {buffer} is full before the queue exceeds {}: nothing is marked",
+                threshold.mark_above
+            ),
+            None,
+        );
+    }
+}

@@ -1,0 +1,109 @@
+//! Checks of `[transport]` and of each group's own transport.
+
+use incastle_units::Amount;
+
+use crate::context::Context;
+use crate::language::Root;
+use crate::language::tcp::{Congestion, EcnMode, Tcp, WindowLimit};
+
+pub(crate) fn check(root: &Root, cx: &mut Context<'_>) {
+    if let Some(tcp) = root.transport.tcp() {
+        check_tcp("transport", tcp, cx);
+    }
+    let marks = root.switch.queue.marks()
+        || root
+            .switches
+            .iter()
+            .any(|(_, group)| group.switch.queue.marks());
+    for (name, group) in &root.flows {
+        if let Some(tcp) = group.transport.tcp() {
+            let path = format!("flows.{name}.transport");
+            check_tcp(&path, tcp, cx);
+            if tcp.ecn != EcnMode::Off && !marks {
+                warn_of_no_marks(&path, tcp, cx);
+            }
+        }
+    }
+}
+
+/// The key that was written, of several that may say the same.
+fn written(path: &str, keys: &[&str], cx: &Context<'_>) -> String {
+    keys.iter()
+        .map(|key| format!("{path}.{key}"))
+        .find(|key| cx.is_given(key))
+        .unwrap_or_else(|| path.to_owned())
+}
+
+fn warn_of_no_marks(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
+    let key = written(path, &["ecn", "congestion"], cx);
+    cx.warn_at(
+        &key,
+        format!(
+            "{} with ECN over queues that never mark",
+            tcp.congestion.word()
+        ),
+        Some("let the switch mark: [switch.queue] with kind = \"threshold\" or \"red\"".to_owned()),
+    );
+}
+
+fn check_tcp(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
+    if tcp.min_rto > tcp.max_rto {
+        cx.error_at(
+            &written(path, &["min_rto", "max_rto"], cx),
+            format!(
+                "min_rto of {} is above max_rto of {}",
+                tcp.min_rto, tcp.max_rto
+            ),
+            None,
+        );
+    }
+    if tcp.initial_rto > tcp.max_rto {
+        cx.error_at(
+            &written(path, &["initial_rto", "max_rto"], cx),
+            format!(
+                "initial_rto of {} is above max_rto of {}",
+                tcp.initial_rto, tcp.max_rto
+            ),
+            None,
+        );
+    }
+    for (key, amount) in [
+        ("initial_window", WindowLimit::Limited(tcp.initial_window)),
+        ("min_cwnd", WindowLimit::Limited(tcp.min_cwnd)),
+        ("max_cwnd", tcp.max_cwnd),
+        ("receive_window", tcp.receive_window),
+    ] {
+        if let WindowLimit::Limited(amount) = amount {
+            check_window(path, key, amount, tcp, cx);
+        }
+    }
+    let dctcp = matches!(tcp.congestion, Congestion::Dctcp(_));
+    if dctcp && tcp.ecn != EcnMode::Dctcp {
+        cx.warn_at(
+            &format!("{path}.ecn"),
+            "DCTCP's sender without DCTCP's echo".to_owned(),
+            Some("congestion = \"dctcp\" is meant for ecn = \"dctcp\"".to_owned()),
+        );
+    }
+}
+
+fn check_window(path: &str, key: &str, amount: Amount, tcp: &Tcp, cx: &mut Context<'_>) {
+    if tcp.bytes(amount) < tcp.mss {
+        cx.error_at(
+            &format!("{path}.{key}"),
+            format!(
+                "{key} must be at least one segment of {}, found {amount}",
+                tcp.mss
+            ),
+            None,
+        );
+    }
+    // A byte counter of 62 bits is never reached, but a sum with one must not overflow.
+    if tcp.bytes(amount).count() > 1 << 62 {
+        cx.error_at(
+            &format!("{path}.{key}"),
+            format!("{key} is too large: {amount}"),
+            Some("say \"unlimited\" where it may be".to_owned()),
+        );
+    }
+}

@@ -1,0 +1,175 @@
+//! What reading a scenario collects: the findings, and where each key was written.
+
+use std::collections::BTreeMap;
+
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::files::Files;
+use crate::node::Place;
+
+/// Collects findings while a scenario is read and checked; nothing stops at the first.
+pub(crate) struct Context<'a> {
+    /// Where the scenario may read other files.
+    pub(crate) files: &'a dyn Files,
+    places: BTreeMap<String, Place>,
+    findings: Vec<Finding>,
+}
+
+struct Finding {
+    place: Place,
+    severity: Severity,
+    key: String,
+    message: String,
+    help: Option<String>,
+}
+
+/// A file as the caller named it, its text, and the overrides as they were given.
+pub(crate) struct Origin<'a> {
+    pub(crate) file: &'a str,
+    pub(crate) text: &'a str,
+    pub(crate) overrides: &'a [(String, String)],
+}
+
+impl<'a> Context<'a> {
+    pub(crate) fn new(files: &'a dyn Files) -> Self {
+        Self {
+            files,
+            places: BTreeMap::new(),
+            findings: Vec::new(),
+        }
+    }
+
+    /// Remembers where the value of `key` was written.
+    pub(crate) fn record(&mut self, key: &str, place: Place) {
+        self.places.insert(key.to_owned(), place);
+    }
+
+    /// Where `key` was written, or the nearest table above it.
+    pub(crate) fn place_of(&self, key: &str) -> Place {
+        let mut key = key;
+        loop {
+            if let Some(place) = self.places.get(key) {
+                return *place;
+            }
+            match key.rfind('.') {
+                Some(dot) => key = &key[..dot],
+                None => return Place::File(0),
+            }
+        }
+    }
+
+    /// Whether the file or an override gave `key`.
+    pub(crate) fn is_given(&self, key: &str) -> bool {
+        self.places.contains_key(key)
+    }
+
+    /// An error at `place`.
+    pub(crate) fn error(&mut self, place: Place, key: &str, message: String, help: Option<String>) {
+        self.push(Severity::Error, place, key, message, help);
+    }
+
+    /// An error at the place where `key` was written.
+    pub(crate) fn error_at(&mut self, key: &str, message: String, help: Option<String>) {
+        self.error(self.place_of(key), key, message, help);
+    }
+
+    /// A warning at `place`.
+    pub(crate) fn warn(&mut self, place: Place, key: &str, message: String, help: Option<String>) {
+        self.push(Severity::Warning, place, key, message, help);
+    }
+
+    /// A warning at the place where `key` was written.
+    pub(crate) fn warn_at(&mut self, key: &str, message: String, help: Option<String>) {
+        self.warn(self.place_of(key), key, message, help);
+    }
+
+    /// Whether anything found so far keeps the scenario from running.
+    pub(crate) fn has_errors(&self) -> bool {
+        self.findings
+            .iter()
+            .any(|finding| finding.severity == Severity::Error)
+    }
+
+    fn push(
+        &mut self,
+        severity: Severity,
+        place: Place,
+        key: &str,
+        message: String,
+        help: Option<String>,
+    ) {
+        // A table of defaults is read again for each group that inherits from it.
+        let known = self
+            .findings
+            .iter()
+            .any(|finding| finding.place == place && finding.message == message);
+        if !known {
+            self.findings.push(Finding {
+                place,
+                severity,
+                key: key.to_owned(),
+                message,
+                help,
+            });
+        }
+    }
+
+    /// All findings in the order of the file, overrides last.
+    pub(crate) fn into_diagnostics(mut self, origin: &Origin<'_>) -> Vec<Diagnostic> {
+        self.findings.sort_by_key(|finding| finding.place);
+        self.findings
+            .into_iter()
+            .map(|finding| {
+                let (file, line, column) = origin.locate(finding.place);
+                Diagnostic {
+                    severity: finding.severity,
+                    file,
+                    line,
+                    column,
+                    key: finding.key,
+                    message: finding.message,
+                    help: finding.help,
+                }
+            })
+            .collect()
+    }
+}
+
+impl Origin<'_> {
+    /// File, line and column of a place; an override stands for itself.
+    fn locate(&self, place: Place) -> (String, u32, u32) {
+        match place {
+            Place::File(offset) => {
+                let (line, column) = line_and_column(self.text, offset);
+                (self.file.to_owned(), line, column)
+            }
+            Place::Override(index) => {
+                let (key, value) = &self.overrides[index];
+                (format!("--set {key}={value}"), 0, 0)
+            }
+        }
+    }
+}
+
+/// Line and column, both from 1, columns in characters.
+fn line_and_column(text: &str, offset: usize) -> (u32, u32) {
+    let mut end = offset.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let before = &text[..end];
+    let line = before.matches('\n').count() + 1;
+    let start = before.rfind('\n').map_or(0, |at| at + 1);
+    (line as u32, before[start..].chars().count() as u32 + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::line_and_column;
+
+    #[test]
+    fn columns_count_characters() {
+        assert_eq!(line_and_column("a\nµs = x", 0), (1, 1));
+        assert_eq!(line_and_column("a\nµs = x", 2), (2, 1));
+        assert_eq!(line_and_column("a\nµs = x", 8), (2, 6));
+    }
+}

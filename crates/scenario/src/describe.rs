@@ -1,0 +1,165 @@
+//! The description of the language, gathered from the same declarations that read it: from it come
+//! the JSON Schema, the key tables of the documentation, the catalog and "did you mean".
+
+use crate::range::Range;
+use crate::table::Table;
+use crate::value::Value;
+
+/// What a value may be.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Shape {
+    /// In words, with an example: `a rate ("10 Gbit/s")`.
+    pub(crate) words: String,
+    /// As JSON Schema.
+    pub(crate) json: serde_json::Value,
+}
+
+/// All keys of one table.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Description {
+    pub(crate) members: Vec<Member>,
+}
+
+/// One member of a table.
+#[derive(Debug, Clone)]
+pub(crate) enum Member {
+    /// A key with a value.
+    Value(Key),
+    /// A table within the table.
+    Section {
+        name: &'static str,
+        about: String,
+        table: Description,
+    },
+    /// Any number of named tables within the table.
+    Each {
+        name: &'static str,
+        about: String,
+        table: Description,
+    },
+    /// A key whose word decides which further keys the same table has.
+    Choice(Choice),
+}
+
+/// A key with a value.
+#[derive(Debug, Clone)]
+pub(crate) struct Key {
+    pub(crate) name: &'static str,
+    pub(crate) about: String,
+    pub(crate) shape: Shape,
+    pub(crate) presence: Presence,
+    /// The allowed range in words, and its numeric bounds for the schema.
+    pub(crate) range: Option<(String, Bounds)>,
+}
+
+/// Numeric bounds, where a range has any: (limit, whether the limit itself is allowed).
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Bounds {
+    pub(crate) low: Option<(f64, bool)>,
+    pub(crate) high: Option<(f64, bool)>,
+}
+
+/// What happens where a key is not given.
+#[derive(Debug, Clone)]
+pub(crate) enum Presence {
+    /// An error.
+    Required,
+    /// Nothing.
+    Optional,
+    /// This value, as TOML.
+    Default(String),
+    /// A value that depends on others, in words.
+    Depends(&'static str),
+}
+
+/// A key whose word decides which further keys the same table has.
+#[derive(Debug, Clone)]
+pub(crate) struct Choice {
+    pub(crate) key: &'static str,
+    pub(crate) about: String,
+    pub(crate) default: Option<&'static str>,
+    pub(crate) alternatives: Vec<Alternative>,
+}
+
+/// One word of a choice.
+#[derive(Debug, Clone)]
+pub(crate) struct Alternative {
+    pub(crate) word: &'static str,
+    pub(crate) about: String,
+    pub(crate) table: Description,
+}
+
+impl Description {
+    /// Every key that this table may have, whatever is chosen, with the choice it belongs to.
+    pub(crate) fn all_keys(&self) -> Vec<(&'static str, Option<String>)> {
+        let mut keys = Vec::new();
+        self.collect_keys(None, &mut keys);
+        keys
+    }
+
+    fn collect_keys(
+        &self,
+        condition: Option<&String>,
+        keys: &mut Vec<(&'static str, Option<String>)>,
+    ) {
+        for member in &self.members {
+            match member {
+                Member::Value(key) => keys.push((key.name, condition.cloned())),
+                Member::Section { name, .. } | Member::Each { name, .. } => {
+                    keys.push((name, condition.cloned()));
+                }
+                Member::Choice(choice) => {
+                    keys.push((choice.key, condition.cloned()));
+                    for alternative in &choice.alternatives {
+                        let belongs = format!("{} = \"{}\"", choice.key, alternative.word);
+                        alternative.table.collect_keys(Some(&belongs), keys);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Joins the lines of a documentation comment.
+pub(crate) fn join_doc(lines: &[&str]) -> String {
+    lines
+        .iter()
+        .map(|line| line.trim())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// The calls that `table!` makes.
+impl Description {
+    pub(crate) fn value<T: Value>(
+        &mut self,
+        name: &'static str,
+        doc: &[&str],
+        presence: Presence,
+        range: Option<Range<T>>,
+    ) {
+        self.members.push(Member::Value(Key {
+            name,
+            about: join_doc(doc),
+            shape: T::shape(),
+            presence,
+            range: range.map(|range| (range.words(), range.bounds())),
+        }));
+    }
+
+    pub(crate) fn section<T: Table>(&mut self, name: &'static str, doc: &[&str]) {
+        self.members.push(Member::Section {
+            name,
+            about: join_doc(doc),
+            table: T::description(),
+        });
+    }
+
+    pub(crate) fn each<T: Table>(&mut self, name: &'static str, doc: &[&str]) {
+        self.members.push(Member::Each {
+            name,
+            about: join_doc(doc),
+            table: T::description(),
+        });
+    }
+}

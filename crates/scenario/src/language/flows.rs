@@ -1,0 +1,213 @@
+//! `[flows.NAME]`: who sends what to whom, and when.
+
+use incastle_units::{Bytes, Rate, Span};
+
+use crate::language::transport::Transport;
+use crate::range::above;
+use crate::select::Selection;
+use crate::sizes::Sizes;
+use crate::table::{choice, table, word_or, words};
+
+table! {
+    /// `[flows.NAME]`
+    pub struct Group {
+        /// What the flows carry.
+        flat workload: Workload;
+        /// The hosts that send the data (of requests: the servers, who answer).
+        value from: Selection;
+        /// The hosts that receive them (of requests: the clients, who ask).
+        value to: Selection;
+        /// How many flows: a number, or one for each pair of hosts that `pairs` gives. Of
+        /// requests: how many servers each client asks. Without effect on Poisson flows.
+        value count: Count = Count::Each;
+        /// Which hosts the flows connect: the first flow the first `from` and the first `to`, the
+        /// next flow the next ones and so on around, or each `from` with every `to`. Nobody sends
+        /// to itself.
+        value pairs: Pairs = Pairs::RoundRobin;
+        /// When the flows start.
+        value start: Span = Span::ZERO;
+        /// Each flow starts a random time from 0 to this after `start`; `"rtt"` is one idle round
+        /// trip between its hosts.
+        value start_spread: Spread = Spread::Rtt;
+        /// When the flows stop sending new data.
+        value stop: Stop = Stop::End;
+        /// Their transport: keys that are not given are those of `[transport]`.
+        section transport: Transport;
+    }
+}
+
+choice! {
+    /// What the flows carry.
+    pub enum Workload by workload, later ["query", "all-to-all", "permutation"] {
+        /// as much as the transport can send, or `size`
+        "bulk" => Bulk(Bulk),
+        /// messages at a constant rate
+        "cbr" => Cbr(Cbr),
+        /// messages at a constant rate in periods, silence between them
+        "on-off" => OnOff(OnOff),
+        /// a client asks all servers at once, waits for the last answer, and asks again
+        "barrier" => Barrier(Barrier),
+        /// finite flows at random instants (Poisson), sizes from a distribution
+        "poisson" => Poisson(Poisson),
+        /// datagrams at random instants (Poisson)
+        "poisson-datagrams" => PoissonDatagrams(PoissonDatagrams),
+    }
+}
+
+table! {
+    /// Bulk transfer.
+    pub struct Bulk {
+        /// Application bytes of each flow.
+        value size: Size = Size::Unlimited;
+    }
+}
+
+table! {
+    /// Constant bit rate.
+    pub struct Cbr {
+        /// Application bytes per second of each flow, as a bit rate.
+        value rate: Rate, in above(Rate::from_bits_per_second(0));
+        /// Application bytes written at once; `"packet"` fills one packet.
+        value message: Message = Message::Packet;
+    }
+}
+
+table! {
+    /// On and off.
+    pub struct OnOff {
+        /// Application bytes per second of each flow while it is on, as a bit rate.
+        value rate: Rate, in above(Rate::from_bits_per_second(0));
+        /// Application bytes written at once; `"packet"` fills one packet.
+        value message: Message = Message::Packet;
+        /// How long it sends.
+        value on: Span, in above(Span::ZERO);
+        /// How long it is silent.
+        value off: Span;
+        /// Whether `on` and `off` are the lengths themselves, or the means of random ones.
+        value periods: Periods = Periods::Constant;
+    }
+}
+
+table! {
+    /// Requests with a barrier.
+    pub struct Barrier {
+        /// Application bytes of a request.
+        value request: Bytes = Bytes::new(64), in above(Bytes::ZERO);
+        /// Application bytes of each server's answer. Either this or `total`.
+        option unit: Bytes, in above(Bytes::ZERO);
+        /// Application bytes of all answers to one request together, split evenly. Either this or
+        /// `unit`.
+        option total: Bytes, in above(Bytes::ZERO);
+        /// The time from the last answer to the next request.
+        value think: Span = Span::ZERO;
+        /// How many requests each client makes.
+        value rounds: Rounds = Rounds::Unlimited;
+    }
+}
+
+table! {
+    /// Poisson flows: each has a connection of its own, between a random `from` and a random `to`.
+    pub struct Poisson {
+        /// Their sizes: `"websearch"`, `"datamining"`, `"hadoop"`, one size such as `"64 KB"`, a
+        /// file of bytes and cumulative per cent (`"my.cdf"`), or the points of such a file.
+        value sizes: Sizes;
+        /// The mean of the application bytes offered, as a fraction of the rate of the access
+        /// links of all `to` hosts. Either this or `arrivals`.
+        option load: f64, in above(0.0);
+        /// Flows per second in all. Either this or `load`.
+        option arrivals: f64, in above(0.0);
+    }
+}
+
+table! {
+    /// Poisson datagrams, independent on each flow.
+    pub struct PoissonDatagrams {
+        /// Application bytes of each datagram; `"packet"` fills one packet.
+        value message: Message = Message::Packet;
+        /// The mean of the bytes offered, headers included, as a fraction of the rate of the access
+        /// links of all `to` hosts. Either this or `arrivals`.
+        option load: f64, in above(0.0);
+        /// Datagrams per second in all. Either this or `load`.
+        option arrivals: f64, in above(0.0);
+    }
+}
+
+word_or! {
+    /// How many flows.
+    pub enum Count {
+        /// One for each pair.
+        "each" => Each,
+        /// This many.
+        Number(u32),
+    }
+}
+
+words! {
+    /// Which hosts the flows connect.
+    pub enum Pairs {
+        /// Around both sets.
+        "round-robin" => RoundRobin,
+        /// Each with every one.
+        "all" => All,
+    }
+}
+
+word_or! {
+    /// Over which time the starts are spread.
+    pub enum Spread {
+        /// One idle round trip.
+        "rtt" => Rtt,
+        /// This long.
+        Over(Span),
+    }
+}
+
+word_or! {
+    /// An instant.
+    pub enum Stop {
+        /// The end of the run.
+        "end" => End,
+        /// This long after the beginning.
+        At(Span),
+    }
+}
+
+word_or! {
+    /// A number of application bytes.
+    pub enum Size {
+        /// As many as there is time for.
+        "unlimited" => Unlimited,
+        /// This many.
+        Of(Bytes),
+    }
+}
+
+word_or! {
+    /// The application bytes written at once.
+    pub enum Message {
+        /// One full packet.
+        "packet" => Packet,
+        /// This many.
+        Of(Bytes),
+    }
+}
+
+word_or! {
+    /// A number of rounds.
+    pub enum Rounds {
+        /// As many as there is time for.
+        "unlimited" => Unlimited,
+        /// This many.
+        Number(u64),
+    }
+}
+
+words! {
+    /// How periods are drawn.
+    pub enum Periods {
+        /// All alike.
+        "constant" => Constant,
+        /// From the exponential distribution.
+        "exponential" => Exponential,
+    }
+}

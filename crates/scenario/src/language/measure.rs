@@ -1,0 +1,135 @@
+//! `[measure]`: what is recorded besides the default probes.
+
+use incastle_units::Span;
+
+use crate::context::Context;
+use crate::describe::Shape;
+use crate::language::flows::Stop;
+use crate::node::{Content, Entry, Node};
+use crate::range::above;
+use crate::reader::read_table;
+use crate::select::Selection;
+use crate::table::{Table, table};
+use crate::value::Value;
+
+table! {
+    /// `[measure]`
+    pub struct Measure {
+        /// Where the histograms and means of queues and links begin.
+        value from: Span = Span::ZERO;
+        /// Where they end.
+        value to: Stop = Stop::End;
+        /// Samples of queues: `{ every = "100 us" }`, of all switch ports or of `ports`.
+        value queue: Sampling<QueueSampling> = Sampling::Off;
+        /// Window, threshold, alpha and round-trip time of flows: `["storage:0", "storage:1"]`, or
+        /// `{ flows = "storage", every = "1 ms" }`.
+        value window: Sampling<WindowSampling> = Sampling::Off;
+        /// Bytes delivered by flows per interval: `{ flows = "storage", every = "10 ms" }`.
+        value throughput: Sampling<ThroughputSampling> = Sampling::Off;
+    }
+}
+
+table! {
+    /// Samples of queues.
+    pub struct QueueSampling {
+        /// The interval.
+        value every: Span, in above(Span::ZERO);
+        /// Names of ports, such as `"switch->receiver"`; `"all"` are those of all switches.
+        value ports: Vec<String> = vec!["all".to_owned()];
+    }
+}
+
+table! {
+    /// Samples of the control state.
+    pub struct WindowSampling {
+        /// The flows: `"storage"` is a whole group, `"storage:0..3"` some of it, `"all"` all flows.
+        value flows: Selection = Selection::everything();
+        /// The interval.
+        value every: Span = Span::from_us(100), in above(Span::ZERO);
+    }
+}
+
+table! {
+    /// Samples of the throughput.
+    pub struct ThroughputSampling {
+        /// The flows, as for `window`.
+        value flows: Selection = Selection::everything();
+        /// The interval.
+        value every: Span = Span::from_ms(1), in above(Span::ZERO);
+    }
+}
+
+/// Something that is sampled, or not.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Sampling<T> {
+    /// It is not.
+    Off,
+    /// It is, like this.
+    On(T),
+}
+
+/// What a text or list instead of a table stands for.
+pub(crate) trait Short {
+    /// The key of the table that takes it.
+    const KEY: Option<&'static str>;
+}
+
+impl Short for QueueSampling {
+    const KEY: Option<&'static str> = None;
+}
+
+impl Short for WindowSampling {
+    const KEY: Option<&'static str> = Some("flows");
+}
+
+impl Short for ThroughputSampling {
+    const KEY: Option<&'static str> = Some("flows");
+}
+
+impl<T: Table + Short> Value for Sampling<T> {
+    fn read(node: &Node, key: &str, cx: &mut Context<'_>) -> Option<Self> {
+        let read = |entries: &[Entry], cx: &mut Context<'_>| {
+            read_table(key.to_owned(), node.place, entries, cx).map(Self::On)
+        };
+        match (&node.content, T::KEY) {
+            (Content::Text(text), _) if text == "off" => Some(Self::Off),
+            (Content::Table(entries), _) => read(entries, cx),
+            (Content::Text(_) | Content::List(_), Some(short)) => {
+                let entry = Entry {
+                    key: short.to_owned(),
+                    place: node.place,
+                    node: node.clone(),
+                    inherited: false,
+                };
+                read(&[entry], cx)
+            }
+            _ => {
+                crate::value::wrong(node, key, &Self::shape().words, cx);
+                None
+            }
+        }
+    }
+
+    fn write(&self) -> String {
+        match self {
+            Self::Off => "\"off\"".to_owned(),
+            Self::On(table) => crate::writer::inline(table),
+        }
+    }
+
+    fn shape() -> Shape {
+        let mut any = vec![
+            serde_json::json!({ "const": "off" }),
+            crate::schema::object(&T::description()),
+        ];
+        let mut words = "\"off\" or a table such as { every = \"100 us\" }".to_owned();
+        if T::KEY.is_some() {
+            any.push(Selection::shape().json);
+            words.push_str(", or flows such as [\"storage:0\"]");
+        }
+        Shape {
+            words,
+            json: serde_json::json!({ "anyOf": any }),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The tables of the language: every key, its type, default, range and meaning, written once.
+//!
+//! The shape is that of the complete example in docs/scenario-language.md. Leaves out: what the
+//! tables mean together (`check`), and what they become (`build`).
+
+pub mod flows;
+pub mod measure;
+pub mod network;
+pub mod switch;
+pub mod tcp;
+pub mod transport;
+
+use incastle_units::{Amount, Span};
+
+use crate::range::{above, at_least};
+use crate::table::{table, word_or};
+
+use flows::Group;
+use measure::Measure;
+use network::Network;
+use switch::{Switch, SwitchGroup};
+use transport::Transport;
+
+table! {
+    /// A whole scenario.
+    pub struct Root {
+        /// The name of the scenario and of its results: letters, digits, `-`, `_` and `.`.
+        value name: String = "scenario".to_owned(), shown "the file's name without `.toml`";
+        /// How long, and with which random numbers.
+        section run: Run;
+        /// Hosts, switches and links.
+        section network: Network;
+        /// The switches: buffers and queue disciplines.
+        section switch: Switch;
+        /// Switches that differ from `[switch]`, under labels of your own.
+        each switches: SwitchGroup;
+        /// The hosts' adapters.
+        section host: Host;
+        /// The transport of all flows, unless a group says otherwise.
+        section transport: Transport;
+        /// The groups of flows, under names of your own.
+        each flows: Group;
+        /// What is recorded.
+        section measure: Measure;
+    }
+}
+
+table! {
+    /// `[run]`
+    pub struct Run {
+        /// How long the network is simulated.
+        value duration: Span, in above(Span::ZERO);
+        /// The seed of every random substream; the same scenario and seed give the same result.
+        value seed: u64 = 1;
+    }
+}
+
+table! {
+    /// `[host]`
+    pub struct Host {
+        /// Each data packet leaves a random time from 0 to this later (a jitter never reorders).
+        value jitter: Span = Span::ZERO;
+        /// Segments that leave together (segmentation offload), at most half a window; as many
+        /// contiguous arrivals are handed to the transport at once. 1 turns both off.
+        value burst: u32 = 1, in at_least(1);
+        /// How long an arrival may wait for others of its burst; 0 hands on each arrival at once.
+        value coalescing: Span = Span::ZERO;
+        /// What the adapter's queue holds; a full one drops.
+        value queue: Capacity = Capacity::Unlimited;
+    }
+}
+
+word_or! {
+    /// How much may be stored.
+    pub enum Capacity {
+        /// Everything.
+        "unlimited" => Unlimited,
+        /// At most this.
+        Limited(Amount),
+    }
+}

@@ -1,0 +1,95 @@
+//! `[network]`: hosts, switches and links by shape.
+
+use incastle_units::{Rate, Span};
+
+use crate::range::{above, between};
+use crate::select::Selection;
+use crate::table::{choice, table};
+
+/// The most hosts of one role: beyond it a scenario is a slip of the pen.
+pub(crate) const MOST_HOSTS: u32 = 1_000_000;
+
+table! {
+    /// `[network]`
+    pub struct Network {
+        /// The shape.
+        flat topology: Topology;
+        /// The rate of every link, unless a link group says otherwise.
+        value rate: Rate = Rate::from_bits_per_second(1_000_000_000), in above(Rate::from_bits_per_second(0));
+        /// The one-way delay of every link, unless a link group says otherwise.
+        value delay: Span = Span::from_us(25);
+        /// Links that differ, by the group's name or by `of`; in a graph, all links.
+        each links: LinkGroup;
+    }
+}
+
+choice! {
+    /// The shape of the network.
+    pub enum Topology by topology, later ["leaf-spine", "fat-tree"] {
+        /// hosts around one switch: `sender:0` ..., `receiver`, `switch`; link groups `senders`, `receivers`
+        "star" => Star(Star),
+        /// senders on one switch, receivers on the other: `sender:0` ..., `receiver`, `left`, `right`; link groups `senders`, `receivers`, `bottleneck`
+        "dumbbell" => Dumbbell(Dumbbell),
+        /// switches in levels, senders at the leaves, receivers at the root: `sender:0` ..., `receiver`, `switch:0` (the root) ...; link groups `senders`, `receivers`, `trunks`
+        "tree" => Tree(Tree),
+        /// hosts and switches by name, and links between them
+        "graph" => Graph(Graph),
+    }
+}
+
+table! {
+    /// A star.
+    pub struct Star {
+        /// Hosts of the role `sender`.
+        value senders: u32, in between(1, MOST_HOSTS);
+        /// Hosts of the role `receiver`. A single one is `receiver`, several are `receiver:0` ...
+        value receivers: u32 = 1, in between(0, MOST_HOSTS);
+    }
+}
+
+table! {
+    /// A dumbbell.
+    pub struct Dumbbell {
+        /// Hosts of the role `sender`, on the left.
+        value senders: u32, in between(1, MOST_HOSTS);
+        /// Hosts of the role `receiver`, on the right.
+        value receivers: u32 = 1, in between(1, MOST_HOSTS);
+    }
+}
+
+table! {
+    /// A tree.
+    pub struct Tree {
+        /// Branches of each switch, level by level from the root; the last number counts the
+        /// senders of each leaf switch. `[3, 3]` is a root with 3 switches of 3 senders each.
+        value fanout: Vec<u32>;
+        /// Hosts of the role `receiver`, at the root.
+        value receivers: u32 = 1, in between(1, MOST_HOSTS);
+    }
+}
+
+table! {
+    /// An explicit graph.
+    pub struct Graph {
+        /// The hosts: names, or numbered ones such as `"server:0..7"`.
+        value hosts: Selection;
+        /// The switches, likewise.
+        value switches: Selection;
+    }
+}
+
+table! {
+    /// `[network.links.LABEL]`
+    pub struct LinkGroup {
+        /// In a graph: two sets of nodes; every node of the first is linked with every one of the
+        /// second.
+        option between: Vec<Selection>;
+        /// In the other shapes: whose links these are: hosts (their access links), or a link group
+        /// of the topology. Without it the label itself is meant.
+        option of: Selection;
+        /// Their rate.
+        option rate: Rate, in above(Rate::from_bits_per_second(0));
+        /// Their one-way delay.
+        option delay: Span;
+    }
+}

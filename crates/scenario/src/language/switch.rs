@@ -1,0 +1,215 @@
+//! `[switch]`: buffers and queue disciplines.
+
+use incastle_queueing::{
+    BufferConfig, PortBuffer, QueueConfig, RedConfig, SharedBufferConfig, ThresholdConfig,
+};
+use incastle_units::{Amount, Bytes};
+
+use crate::context::Context;
+use crate::describe::Shape;
+use crate::language::Capacity;
+use crate::node::{Content, Node};
+use crate::range::{above, at_least, fraction};
+use crate::reader::read_table;
+use crate::select::Selection;
+use crate::table::{Table, choice, table, words};
+use crate::value::{Value, wrong};
+
+table! {
+    /// `[switch]`
+    pub struct Switch {
+        /// The memory: an amount per port, or `{ shared = "4 MB", alpha = 0.21 }` for one memory
+        /// of all ports with Dynamic Thresholds.
+        value buffer: Buffer = Buffer::PerPort(Capacity::Limited(Amount::Bytes(Bytes::new(128 << 10))));
+        /// The queue discipline of every port.
+        section queue: Queue;
+    }
+}
+
+table! {
+    /// `[switches.LABEL]`: keys that are not given are those of `[switch]`.
+    pub struct SwitchGroup {
+        /// The switches meant. Without it the label itself is meant.
+        option of: Selection;
+        /// Their parameters.
+        flat switch: Switch;
+    }
+}
+
+/// The memory of a switch.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Buffer {
+    /// This much for each port.
+    PerPort(Capacity),
+    /// One memory for all.
+    Shared(Shared),
+}
+
+table! {
+    /// A shared memory.
+    pub struct Shared {
+        /// The memory of the whole switch.
+        value shared: Bytes, in above(Bytes::ZERO);
+        /// What one port may hold, as a multiple of the free memory.
+        value alpha: f64 = SharedBufferConfig::DEFAULT_ALPHA, in above(0.0);
+    }
+}
+
+impl Copy for Shared {}
+
+impl Value for Buffer {
+    fn read(node: &Node, key: &str, cx: &mut Context<'_>) -> Option<Self> {
+        match &node.content {
+            Content::Table(entries) => {
+                read_table(key.to_owned(), node.place, entries, cx).map(Self::Shared)
+            }
+            Content::Text(_) => Capacity::read(node, key, cx).map(Self::PerPort),
+            _ => {
+                wrong(node, key, &Self::shape().words, cx);
+                None
+            }
+        }
+    }
+
+    fn write(&self) -> String {
+        match self {
+            Self::PerPort(capacity) => capacity.write(),
+            Self::Shared(shared) => crate::writer::inline(shared),
+        }
+    }
+
+    fn shape() -> Shape {
+        let capacity = Capacity::shape();
+        Shape {
+            words: format!(
+                "{}, or {{ shared = \"4 MB\", alpha = 0.21 }}",
+                capacity.words
+            ),
+            json: serde_json::json!({
+                "anyOf": [capacity.json, crate::schema::object(&Shared::description())]
+            }),
+        }
+    }
+}
+
+choice! {
+    /// The queue discipline.
+    pub enum Queue by kind = "drop-tail", later ["double-threshold", "drr"] {
+        /// no marking; the buffer alone drops
+        "drop-tail" => DropTail(DropTail),
+        /// random early detection by the average queue (Floyd and Jacobson 1993)
+        "red" => Red(Red),
+        /// marks when the instantaneous queue is above K (DCTCP)
+        "threshold" => Threshold(Threshold),
+    }
+}
+
+table! {
+    /// Drop-tail has no parameters.
+    pub struct DropTail {}
+}
+
+table! {
+    /// RED. Thresholds in bytes measure queue and packets in bytes.
+    pub struct Red {
+        /// Below this average nothing is marked.
+        value min: Amount = RedConfig::default().min;
+        /// From this average on everything is marked. In the unit of `min`.
+        value max: Amount = RedConfig::default().max;
+        /// The probability of a mark just below `max`.
+        value max_p: f64 = RedConfig::default().max_p, in fraction();
+        /// The weight of the newest sample in the average.
+        value weight: f64 = RedConfig::default().weight, in fraction();
+        /// Between `max` and twice `max` the probability rises to 1 instead of jumping.
+        value gentle: bool = RedConfig::default().gentle;
+        /// What happens to the packets that RED chooses: ECN-capable ones are marked, or all are
+        /// dropped.
+        value action: Action = Action::Mark;
+        /// The packet whose sending time counts idle time, and the unit of size in byte mode.
+        value mean_packet: Bytes = RedConfig::default().mean_packet, in at_least(Bytes::new(1));
+    }
+}
+
+words! {
+    /// What RED does to the packets that it chooses.
+    pub enum Action {
+        /// Marks those that are ECN-capable, drops the others.
+        "mark" => Mark,
+        /// Drops them all.
+        "drop" => Drop,
+    }
+}
+
+table! {
+    /// The threshold marker.
+    pub struct Threshold {
+        /// K: an arriving packet is marked when more than this waits.
+        value mark_above: Amount;
+        /// What happens above K to packets that are not ECN-capable.
+        value non_ect: NonEct = NonEct::Admit;
+    }
+}
+
+words! {
+    /// What happens above K to packets that are not ECN-capable.
+    pub enum NonEct {
+        /// They are stored, as long as there is memory.
+        "admit" => Admit,
+        /// They are dropped, as some real switches do.
+        "drop" => Drop,
+    }
+}
+
+impl Capacity {
+    /// As the queueing crate has it.
+    pub fn to_port_buffer(self) -> PortBuffer {
+        match self {
+            Self::Unlimited => PortBuffer::Unlimited,
+            Self::Limited(amount) => PortBuffer::Limited(amount),
+        }
+    }
+}
+
+impl Buffer {
+    /// As the queueing crate has it.
+    pub fn to_config(self) -> BufferConfig {
+        match self {
+            Self::PerPort(capacity) => BufferConfig::PerPort(capacity.to_port_buffer()),
+            Self::Shared(shared) => BufferConfig::Shared(SharedBufferConfig {
+                capacity: shared.shared,
+                alpha: shared.alpha,
+            }),
+        }
+    }
+}
+
+impl Queue {
+    /// As the queueing crate has it.
+    pub fn to_config(&self) -> QueueConfig {
+        match self {
+            Self::DropTail(_) => QueueConfig::DropTail,
+            Self::Threshold(threshold) => QueueConfig::Threshold(ThresholdConfig {
+                mark_above: threshold.mark_above,
+                drop_non_ect: threshold.non_ect == NonEct::Drop,
+            }),
+            Self::Red(red) => QueueConfig::Red(RedConfig {
+                min: red.min,
+                max: red.max,
+                max_p: red.max_p,
+                weight: red.weight,
+                gentle: red.gentle,
+                ecn: red.action == Action::Mark,
+                mean_packet: red.mean_packet,
+            }),
+        }
+    }
+
+    /// Whether the discipline ever marks a packet.
+    pub fn marks(&self) -> bool {
+        match self {
+            Self::DropTail(_) => false,
+            Self::Threshold(_) => true,
+            Self::Red(red) => red.action == Action::Mark,
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Overrides (`--set a.b.c=value`) and inheritance, both on the tree before it is read.
+//!
+//! A value is TOML; what is no TOML value is a text, so that `10 ms` and `dctcp` need no quotes.
+
+use toml::de::DeTable;
+
+use crate::context::Context;
+use crate::node::{Content, Entry, Node, Place, entries_from_toml};
+
+/// Puts the overrides into the tree, in their order.
+pub(crate) fn apply(root: &mut Node, overrides: &[(String, String)], cx: &mut Context<'_>) {
+    for (index, (key, value)) in overrides.iter().enumerate() {
+        let place = Place::Override(index);
+        let path: Vec<&str> = key.split('.').map(str::trim).collect();
+        if path.iter().any(|part| part.is_empty()) {
+            cx.error(
+                place,
+                key,
+                format!("{key:?} is not a key"),
+                Some("keys are names with dots between them: --set flows.storage.count=40".into()),
+            );
+            continue;
+        }
+        let value = parse_value(value, place);
+        if let Err(table) = set(root, &path, place, value) {
+            cx.error(
+                place,
+                key,
+                format!("{table} is not a table, so that it has no keys"),
+                None,
+            );
+        }
+    }
+}
+
+/// A TOML value, or else the text itself.
+fn parse_value(text: &str, place: Place) -> Node {
+    let as_text = || Node {
+        place,
+        content: Content::Text(text.trim().to_owned()),
+    };
+    // A second line could smuggle in a second key.
+    if text.contains(['\n', '\r']) {
+        return as_text();
+    }
+    let document = format!("value = {text}");
+    let Ok(table) = DeTable::parse(&document) else {
+        return as_text();
+    };
+    match entries_from_toml(table.get_ref(), &|_| place).pop() {
+        Some(entry) => entry.node,
+        None => as_text(),
+    }
+}
+
+/// Puts `value` at `path`; tables on the way are made. An error names what is no table.
+fn set(table: &mut Node, path: &[&str], place: Place, value: Node) -> Result<(), String> {
+    let (name, rest) = path.split_first().expect("a key has a name");
+    let entries = table.entries_mut().ok_or_else(String::new)?;
+    let known = entries.iter().position(|entry| entry.key == *name);
+    let position = known.unwrap_or_else(|| {
+        entries.push(Entry {
+            key: (*name).to_owned(),
+            place,
+            node: Node::empty_table(place),
+            inherited: false,
+        });
+        entries.len() - 1
+    });
+    let entry = &mut entries[position];
+    if rest.is_empty() {
+        entry.place = place;
+        entry.node = value;
+        return Ok(());
+    }
+    set(&mut entry.node, rest, place, value).map_err(|below| match below.as_str() {
+        "" => (*name).to_owned(),
+        below => format!("{name}.{below}"),
+    })
+}
+
+/// Gives each group of flows the keys of `[transport]`, and each group of switches those of
+/// `[switch]`, that it does not have itself.
+pub(crate) fn inherit(root: &mut Node) {
+    let Some(entries) = root.entries_mut() else {
+        return;
+    };
+    let find = |name: &str| {
+        let entry = entries.iter().find(|entry| entry.key == name)?;
+        Some((entry.place, entry.node.entries()?.to_vec()))
+    };
+    let (transport, switch) = (find("transport"), find("switch"));
+    for entry in entries {
+        let groups = entry.node.entries_mut().into_iter().flatten();
+        match entry.key.as_str() {
+            "flows" => {
+                for group in groups {
+                    let place = group.place;
+                    if let (Some(keys), Some((_, base))) = (group.node.entries_mut(), &transport) {
+                        merge(
+                            keys,
+                            &[Entry {
+                                key: "transport".to_owned(),
+                                place,
+                                node: Node {
+                                    place,
+                                    content: Content::Table(base.clone()),
+                                },
+                                inherited: true,
+                            }],
+                        );
+                    }
+                }
+            }
+            "switches" => {
+                for group in groups {
+                    if let (Some(keys), Some((_, base))) = (group.node.entries_mut(), &switch) {
+                        merge(keys, base);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Adds the entries of `base` that `own` lacks, table by table.
+fn merge(own: &mut Vec<Entry>, base: &[Entry]) {
+    for entry in base {
+        let Some(mine) = own.iter_mut().find(|mine| mine.key == entry.key) else {
+            let mut entry = entry.clone();
+            mark_inherited(&mut entry);
+            own.push(entry);
+            continue;
+        };
+        if let (Some(mine), Some(base)) = (mine.node.entries_mut(), entry.node.entries()) {
+            merge(mine, base);
+        }
+    }
+}
+
+fn mark_inherited(entry: &mut Entry) {
+    entry.inherited = true;
+    for inner in entry.node.entries_mut().into_iter().flatten() {
+        mark_inherited(inner);
+    }
+}

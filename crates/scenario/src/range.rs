@@ -1,0 +1,96 @@
+//! Ranges of parameters: the check, its words for messages, its bounds for the schema.
+
+use crate::describe::Bounds;
+use crate::value::Value;
+
+/// A range of values; either end may be open.
+#[derive(Debug, Clone)]
+pub(crate) struct Range<T> {
+    /// The limit, and whether it is itself allowed.
+    low: Option<(T, bool)>,
+    high: Option<(T, bool)>,
+}
+
+/// More than `low`.
+pub(crate) fn above<T>(low: T) -> Range<T> {
+    Range {
+        low: Some((low, false)),
+        high: None,
+    }
+}
+
+/// `low` or more.
+pub(crate) fn at_least<T>(low: T) -> Range<T> {
+    Range {
+        low: Some((low, true)),
+        high: None,
+    }
+}
+
+/// From `low` to `high`, both allowed.
+pub(crate) fn between<T>(low: T, high: T) -> Range<T> {
+    Range {
+        low: Some((low, true)),
+        high: Some((high, true)),
+    }
+}
+
+/// More than 0, at most 1.
+pub(crate) fn fraction() -> Range<f64> {
+    Range {
+        low: Some((0.0, false)),
+        high: Some((1.0, true)),
+    }
+}
+
+/// More than 0, less than 1.
+pub(crate) fn proper_fraction() -> Range<f64> {
+    Range {
+        low: Some((0.0, false)),
+        high: Some((1.0, false)),
+    }
+}
+
+impl<T: PartialOrd> Range<T> {
+    pub(crate) fn contains(&self, value: &T) -> bool {
+        let low = self
+            .low
+            .as_ref()
+            .is_none_or(|(low, closed)| value > low || (*closed && value == low));
+        let high = self
+            .high
+            .as_ref()
+            .is_none_or(|(high, closed)| value < high || (*closed && value == high));
+        low && high
+    }
+}
+
+impl<T: Value> Range<T> {
+    /// "above 0 and at most 1".
+    pub(crate) fn words(&self) -> String {
+        let low = self.low.as_ref().map(|(low, closed)| {
+            let words = if *closed { "at least" } else { "above" };
+            format!("{words} {}", low.write())
+        });
+        let high = self.high.as_ref().map(|(high, closed)| {
+            let words = if *closed { "at most" } else { "below" };
+            format!("{words} {}", high.write())
+        });
+        low.into_iter()
+            .chain(high)
+            .collect::<Vec<_>>()
+            .join(" and ")
+    }
+
+    pub(crate) fn bounds(&self) -> Bounds {
+        let number = |limit: &Option<(T, bool)>| {
+            limit
+                .as_ref()
+                .and_then(|(value, closed)| Some((value.number()?, *closed)))
+        };
+        Bounds {
+            low: number(&self.low),
+            high: number(&self.high),
+        }
+    }
+}

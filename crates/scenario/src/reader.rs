@@ -1,0 +1,266 @@
+//! Reads one table of a scenario: takes the keys that the language declares, and tells what is
+//! missing, unknown or without effect.
+
+use crate::context::Context;
+use crate::describe::Description;
+use crate::node::{Entry, Node, Place, is_bare_key, quoted};
+use crate::range::Range;
+use crate::suggest::{choices, did_you_mean};
+use crate::table::Table;
+use crate::value::{Value, read_word};
+
+/// The keys of one table while they are taken.
+pub(crate) struct Reader<'a> {
+    path: String,
+    place: Place,
+    entries: &'a [Entry],
+    taken: Vec<&'a str>,
+    /// A word of a choice was wrong: which keys belong here is then unknown.
+    undecided: bool,
+}
+
+/// Reads a whole table and reports what is left over.
+pub(crate) fn read_table<T: Table>(
+    path: String,
+    place: Place,
+    entries: &[Entry],
+    cx: &mut Context<'_>,
+) -> Option<T> {
+    let mut reader = Reader {
+        path,
+        place,
+        entries,
+        taken: Vec::new(),
+        undecided: false,
+    };
+    let table = T::read(&mut reader, cx);
+    reader.finish(&T::description(), cx);
+    table
+}
+
+/// The full name of a key.
+pub(crate) fn join(path: &str, key: &str) -> String {
+    if path.is_empty() {
+        key.to_owned()
+    } else {
+        format!("{path}.{key}")
+    }
+}
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, cx: &mut Context<'_>, name: &'static str) -> Option<&'a Entry> {
+        self.taken.push(name);
+        let entry = self.entries.iter().find(|entry| entry.key == name)?;
+        cx.record(&join(&self.path, name), entry.node.place);
+        Some(entry)
+    }
+
+    /// The value of a key, if it is given and right.
+    pub(crate) fn value<T: Value>(
+        &mut self,
+        cx: &mut Context<'_>,
+        name: &'static str,
+    ) -> Option<T> {
+        let entry = self.take(cx, name)?;
+        T::read(&entry.node, &join(&self.path, name), cx)
+    }
+
+    /// The value of a key, if it is given and right and within its range.
+    pub(crate) fn ranged<T: Value + PartialOrd>(
+        &mut self,
+        cx: &mut Context<'_>,
+        name: &'static str,
+        range: &Range<T>,
+    ) -> Option<T> {
+        let value: T = self.value(cx, name)?;
+        if range.contains(&value) {
+            return Some(value);
+        }
+        let key = join(&self.path, name);
+        let place = cx.place_of(&key);
+        cx.error(
+            place,
+            &key,
+            format!("{name} must be {}, found {}", range.words(), value.write()),
+            None,
+        );
+        None
+    }
+
+    /// Reports a required key that is not given.
+    pub(crate) fn require(&mut self, cx: &mut Context<'_>, name: &'static str) {
+        if self.entries.iter().any(|entry| entry.key == name) {
+            return;
+        }
+        let table = if self.path.is_empty() {
+            "the scenario".to_owned()
+        } else {
+            format!("[{}]", self.path)
+        };
+        cx.error(
+            self.place,
+            &join(&self.path, name),
+            format!("{table} has no {name}"),
+            Some(format!("add `{name} = ...`")),
+        );
+    }
+
+    /// A table within this one; where it is absent, all its defaults.
+    pub(crate) fn section<T: Table>(
+        &mut self,
+        cx: &mut Context<'_>,
+        name: &'static str,
+    ) -> Option<T> {
+        let path = join(&self.path, name);
+        let Some(entry) = self.take(cx, name) else {
+            return read_table(path, self.place, &[], cx);
+        };
+        let entries = table_entries(&entry.node, &path, cx)?;
+        read_table(path, entry.place, entries, cx)
+    }
+
+    /// The named tables within a table of this one.
+    pub(crate) fn each<T: Table>(
+        &mut self,
+        cx: &mut Context<'_>,
+        name: &'static str,
+    ) -> Option<Vec<(String, T)>> {
+        let path = join(&self.path, name);
+        let Some(entry) = self.take(cx, name) else {
+            return Some(Vec::new());
+        };
+        let mut tables = Some(Vec::new());
+        for inner in table_entries(&entry.node, &path, cx)? {
+            let table = read_named(&path, inner, cx);
+            match (&mut tables, table) {
+                (Some(tables), Some(table)) => tables.push((inner.key.clone(), table)),
+                _ => tables = None,
+            }
+        }
+        tables
+    }
+
+    /// The word of a choice.
+    pub(crate) fn word(
+        &mut self,
+        cx: &mut Context<'_>,
+        name: &'static str,
+        words: &[&'static str],
+        later: &[&'static str],
+        default: Option<&'static str>,
+    ) -> Option<&'static str> {
+        let word = match self.take(cx, name) {
+            Some(entry) => read_word(&entry.node, &join(&self.path, name), words, later, cx),
+            None if default.is_some() => default,
+            None => {
+                let table = if self.path.is_empty() {
+                    "the scenario".to_owned()
+                } else {
+                    format!("[{}]", self.path)
+                };
+                cx.error(
+                    self.place,
+                    &join(&self.path, name),
+                    format!("{table} has no {name}"),
+                    Some(format!("{name} is one of {}", choices(words))),
+                );
+                None
+            }
+        };
+        self.undecided |= word.is_none();
+        word
+    }
+
+    /// Reports keys that nobody took.
+    fn finish(self, description: &Description, cx: &mut Context<'_>) {
+        let all = description.all_keys();
+        for entry in self.entries {
+            if entry.inherited || self.taken.contains(&entry.key.as_str()) {
+                continue;
+            }
+            let key = join(&self.path, &entry.key);
+            let belongs: Vec<&String> = all
+                .iter()
+                .filter(|(name, _)| *name == entry.key)
+                .filter_map(|(_, condition)| condition.as_ref())
+                .collect();
+            if all.iter().any(|(name, _)| *name == entry.key) {
+                if !self.undecided {
+                    let owners: Vec<&str> = belongs.iter().map(|owner| owner.as_str()).collect();
+                    cx.warn(
+                        entry.place,
+                        &key,
+                        format!("{} has no effect here", entry.key),
+                        Some(format!("it belongs to {}", owners.join(" or "))),
+                    );
+                }
+                continue;
+            }
+            self.report_unknown(entry, &key, &all, cx);
+        }
+    }
+
+    fn report_unknown(
+        &self,
+        entry: &Entry,
+        key: &str,
+        all: &[(&'static str, Option<String>)],
+        cx: &mut Context<'_>,
+    ) {
+        let mut usable: Vec<&str> = Vec::new();
+        for (name, condition) in all {
+            let applies = condition.is_none() || self.taken.contains(name);
+            if applies && !usable.contains(name) {
+                usable.push(name);
+            }
+        }
+        let table = if self.path.is_empty() {
+            "at the top of a scenario".to_owned()
+        } else {
+            format!("in [{}]", self.path)
+        };
+        let everything: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
+        let near =
+            did_you_mean(&entry.key, &usable).or_else(|| did_you_mean(&entry.key, &everything));
+        let help = match near {
+            Some(near) => format!("did you mean {near}? valid here: {}", usable.join(", ")),
+            None => format!("valid here: {}", usable.join(", ")),
+        };
+        cx.error(
+            entry.place,
+            key,
+            format!("unknown key {} {table}", quoted(&entry.key)),
+            Some(help),
+        );
+    }
+}
+
+/// The keys of a table, or an error for anything else.
+fn table_entries<'a>(node: &'a Node, path: &str, cx: &mut Context<'_>) -> Option<&'a [Entry]> {
+    let entries = node.entries();
+    if entries.is_none() {
+        cx.error(
+            node.place,
+            path,
+            format!("{path} must be a table, found {}", node.content),
+            Some(format!("write it as [{path}] with its keys below")),
+        );
+    }
+    entries
+}
+
+fn read_named<T: Table>(path: &str, entry: &Entry, cx: &mut Context<'_>) -> Option<T> {
+    let path = join(path, &entry.key);
+    if !is_bare_key(&entry.key) {
+        cx.error(
+            entry.place,
+            &path,
+            format!("{} cannot be a name", quoted(&entry.key)),
+            Some("names have letters, digits, - and _ only".to_owned()),
+        );
+        return None;
+    }
+    cx.record(&path, entry.place);
+    let entries = table_entries(&entry.node, &path, cx)?;
+    read_table(path, entry.place, entries, cx)
+}

@@ -1,0 +1,139 @@
+//! A checked scenario, and the way from text to it.
+
+use incastle_units::Span;
+use toml::de::DeTable;
+
+use crate::check::check;
+use crate::context::{Context, Origin};
+use crate::diagnostic::Diagnostic;
+use crate::files::Files;
+use crate::language::Root;
+use crate::layout::Layout;
+use crate::node::{Content, Node, Place, entries_from_toml};
+use crate::overrides;
+use crate::reader::read_table;
+use crate::table::Table;
+use crate::writer::Writer;
+
+/// A scenario that can run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scenario {
+    root: Root,
+    layout: Layout,
+}
+
+/// Reads a scenario. `file` is its name for messages; `files` gives the files that it names.
+/// Gives the scenario with its warnings, or every error and warning in the order of the file.
+pub fn parse_with(
+    text: &str,
+    file: &str,
+    overrides: &[(String, String)],
+    files: &dyn Files,
+) -> Result<(Scenario, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let origin = Origin {
+        file,
+        text,
+        overrides,
+    };
+    let mut cx = Context::new(files);
+    match read(&origin, &mut cx) {
+        Some(scenario) if !cx.has_errors() => Ok((scenario, cx.into_diagnostics(&origin))),
+        _ => Err(cx.into_diagnostics(&origin)),
+    }
+}
+
+fn read(origin: &Origin<'_>, cx: &mut Context<'_>) -> Option<Scenario> {
+    let (document, errors) = DeTable::parse_recoverable(origin.text);
+    for error in &errors {
+        let at = error.span().map_or(0, |span| span.start);
+        cx.error(
+            Place::File(at),
+            "",
+            format!("this is not TOML: {}", error.message()),
+            None,
+        );
+    }
+    if !errors.is_empty() {
+        // What could be recovered would only give errors that follow from the first.
+        return None;
+    }
+    let mut tree = Node {
+        place: Place::File(0),
+        content: Content::Table(entries_from_toml(document.get_ref(), &Place::File)),
+    };
+    overrides::apply(&mut tree, origin.overrides, cx);
+    overrides::inherit(&mut tree);
+    let entries = tree.entries().unwrap_or_default();
+    let mut root: Root = read_table(String::new(), Place::File(0), entries, cx)?;
+    if !cx.is_given("name") {
+        root.name = stem(origin.file);
+    }
+    let layout = check(&root, cx)?;
+    Some(Scenario { root, layout })
+}
+
+/// The file's name without folders and `.toml`, as far as it can be a name.
+fn stem(file: &str) -> String {
+    let base = file.rsplit(['/', '\\']).next().unwrap_or(file);
+    let base = base.strip_suffix(".toml").unwrap_or(base);
+    let name: String = base
+        .chars()
+        .map(|c| if is_name_character(c) { c } else { '-' })
+        .collect();
+    if is_name(&name) {
+        name
+    } else {
+        "scenario".to_owned()
+    }
+}
+
+fn is_name_character(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')
+}
+
+/// Whether a text can name a scenario, and so a folder of results.
+pub(crate) fn is_name(text: &str) -> bool {
+    text.chars().all(is_name_character) && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+}
+
+impl Scenario {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.root.name
+    }
+
+    /// How long it simulates.
+    pub fn duration(&self) -> Span {
+        self.root.run.duration
+    }
+
+    /// Its seed.
+    pub fn seed(&self) -> u64 {
+        self.root.run.seed
+    }
+
+    /// The same scenario with another seed.
+    #[must_use]
+    pub fn with_seed(&self, seed: u64) -> Self {
+        let mut other = self.clone();
+        other.root.run.seed = seed;
+        other
+    }
+
+    /// Every parameter, as TOML that gives the same scenario again.
+    pub fn resolved(&self) -> String {
+        let mut writer = Writer::default();
+        self.root.write(&mut writer);
+        writer.into_text()
+    }
+
+    /// Its tables.
+    pub fn tables(&self) -> &Root {
+        &self.root
+    }
+
+    /// Its hosts, switches and links.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+}

@@ -1,0 +1,273 @@
+//! Sets of hosts, switches and flows, as a scenario names them.
+//!
+//! `"sender:3"` is one, `"sender:0..4"` are five (both ends included), `"senders"` all of a role,
+//! `"receiver"` the only one of its role, `"all"` all there are; a list joins several.
+
+use std::fmt;
+
+use serde_json::json;
+
+use crate::context::Context;
+use crate::describe::Shape;
+use crate::node::{Content, Node, quoted};
+use crate::suggest::did_you_mean;
+use crate::value::{Value, wrong};
+
+/// The name of a host, a switch or a flow: a role, and a number where the role has several.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Name {
+    /// The role, or the whole name.
+    pub role: String,
+    /// The number within the role, from 0.
+    pub index: Option<u32>,
+}
+
+/// A set as it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Selection(Vec<Term>);
+
+/// One text of a selection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Term {
+    role: String,
+    indices: Option<(u32, u32)>,
+}
+
+/// The most names that one text may stand for.
+const MOST: u32 = 1_000_000;
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.role)?;
+        match self.index {
+            Some(index) => write!(f, ":{index}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Term {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.role)?;
+        match self.indices {
+            None => Ok(()),
+            Some((first, last)) if first == last => write!(f, ":{first}"),
+            Some((first, last)) => write!(f, ":{first}..{last}"),
+        }
+    }
+}
+
+impl Term {
+    fn parse(text: &str) -> Option<Self> {
+        let (role, indices) = match text.split_once(':') {
+            None => (text, None),
+            Some((role, numbers)) => {
+                let (first, last) = numbers.split_once("..").unwrap_or((numbers, numbers));
+                (role, Some((first.parse().ok()?, last.parse().ok()?)))
+            }
+        };
+        let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+        let named = !role.is_empty() && role.chars().all(plain);
+        let ordered = indices.is_none_or(|(first, last)| first <= last && last - first < MOST);
+        (named && ordered).then(|| Self {
+            role: role.to_owned(),
+            indices,
+        })
+    }
+
+    fn matches(&self, name: &Name) -> bool {
+        match self.indices {
+            Some((first, last)) => {
+                let index = name.index.unwrap_or(0);
+                self.role == name.role && (first..=last).contains(&index)
+            }
+            None => {
+                self.role == name.role
+                    || self.role == "all"
+                    || self.role.strip_suffix('s') == Some(&name.role)
+            }
+        }
+    }
+}
+
+impl Selection {
+    /// `"all"`.
+    pub fn everything() -> Self {
+        Self::named("all")
+    }
+
+    /// The set that a bare name stands for.
+    pub fn named(name: &str) -> Self {
+        Self(vec![Term {
+            role: name.to_owned(),
+            indices: None,
+        }])
+    }
+
+    /// The texts of the set.
+    pub fn terms(&self) -> Vec<String> {
+        self.0.iter().map(Term::to_string).collect()
+    }
+
+    /// The names that this set declares (hosts and switches of a graph).
+    pub(crate) fn declared(&self) -> Vec<Name> {
+        let mut names = Vec::new();
+        for term in &self.0 {
+            let role = || term.role.clone();
+            match term.indices {
+                None => names.push(Name {
+                    role: role(),
+                    index: None,
+                }),
+                Some((first, last)) => names.extend((first..=last).map(|index| Name {
+                    role: role(),
+                    index: Some(index),
+                })),
+            }
+        }
+        names
+    }
+
+    /// The positions of the selected names, in the order of the selection, each once. Reports
+    /// what matches nothing, or could be one as well as several.
+    pub(crate) fn resolve(
+        &self,
+        names: &[Name],
+        what: &str,
+        key: &str,
+        cx: &mut Context<'_>,
+    ) -> Option<Vec<usize>> {
+        let mut chosen = Vec::new();
+        let mut taken = vec![false; names.len()];
+        for term in &self.0 {
+            let before = chosen.len();
+            let mut matched = 0;
+            for (position, name) in names.iter().enumerate() {
+                if term.matches(name) {
+                    matched += 1;
+                    if !std::mem::replace(&mut taken[position], true) {
+                        chosen.push(position);
+                    }
+                }
+            }
+            let missing = term
+                .indices
+                .is_some_and(|(first, last)| matched < (last - first + 1) as usize);
+            if matched == 0 || missing {
+                report_unmatched(term, names, what, key, cx);
+                return None;
+            }
+            if chosen.len() > before + 1 && is_ambiguous(term, names, what) {
+                cx.error_at(
+                    key,
+                    format!("{} could be any of {matched} {what}", quoted(&term.role)),
+                    Some(format!(
+                        "say \"{0}s\" for all of them, or \"{0}:0\" for the first",
+                        term.role
+                    )),
+                );
+                return None;
+            }
+        }
+        Some(chosen)
+    }
+}
+
+/// A role without a number, where the role has several; flows are meant as a whole group.
+fn is_ambiguous(term: &Term, names: &[Name], what: &str) -> bool {
+    what != "flows" && term.indices.is_none() && names.iter().any(|name| name.role == term.role)
+}
+
+fn report_unmatched(term: &Term, names: &[Name], what: &str, key: &str, cx: &mut Context<'_>) {
+    let mut roles: Vec<(&str, u32, bool)> = Vec::new();
+    for name in names {
+        match roles.iter_mut().find(|(role, ..)| *role == name.role) {
+            Some((_, last, _)) => *last = name.index.unwrap_or(0),
+            None => roles.push((&name.role, name.index.unwrap_or(0), name.index.is_some())),
+        }
+    }
+    let valid: Vec<String> = roles
+        .iter()
+        .map(|(role, last, numbered)| match (numbered, last) {
+            (true, 0) => quoted(&format!("{role}:0")),
+            (true, last) => quoted(&format!("{role}:0..{last}")),
+            (false, _) => quoted(role),
+        })
+        .collect();
+    let plural: Vec<String> = roles.iter().map(|(role, ..)| format!("{role}s")).collect();
+    let words: Vec<&str> = roles
+        .iter()
+        .map(|(role, ..)| *role)
+        .chain(plural.iter().map(String::as_str))
+        .collect();
+    let near = did_you_mean(&term.role, &words)
+        .filter(|near| *near != term.role)
+        .map(|near| format!("did you mean {}? ", quoted(near)));
+    let help = if valid.is_empty() {
+        format!("there are no {what}")
+    } else {
+        format!(
+            "{}the {what} are {}",
+            near.unwrap_or_default(),
+            valid.join(", ")
+        )
+    };
+    cx.error_at(
+        key,
+        format!("no {what} {}", quoted(&term.to_string())),
+        Some(help),
+    );
+}
+
+impl Value for Selection {
+    fn read(node: &Node, key: &str, cx: &mut Context<'_>) -> Option<Self> {
+        let single = std::slice::from_ref(node);
+        let items = match &node.content {
+            Content::List(items) => items.as_slice(),
+            _ => single,
+        };
+        let mut terms = Some(Vec::new());
+        for item in items {
+            let term = match &item.content {
+                Content::Text(text) => Term::parse(text),
+                _ => None,
+            };
+            if term.is_none() {
+                wrong(
+                    item,
+                    key,
+                    "a name such as \"senders\" or \"sender:0..4\"",
+                    cx,
+                );
+            }
+            match (&mut terms, term) {
+                (Some(terms), Some(term)) => terms.push(term),
+                _ => terms = None,
+            }
+        }
+        if terms.as_ref().is_some_and(Vec::is_empty) {
+            wrong(node, key, "at least one name", cx);
+            return None;
+        }
+        terms.map(Self)
+    }
+
+    fn write(&self) -> String {
+        match self.0.as_slice() {
+            [only] => quoted(&only.to_string()),
+            terms => {
+                let terms: Vec<String> =
+                    terms.iter().map(|term| quoted(&term.to_string())).collect();
+                format!("[{}]", terms.join(", "))
+            }
+        }
+    }
+
+    fn shape() -> Shape {
+        let text = json!({ "type": "string" });
+        Shape {
+            words: "names such as \"senders\" or \"sender:0..4\", one or a list".to_owned(),
+            json: json!({ "anyOf": [text, { "type": "array", "items": text, "minItems": 1 }] }),
+        }
+    }
+}

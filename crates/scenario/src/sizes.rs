@@ -1,0 +1,364 @@
+//! Distributions of flow sizes: named ones that come with Incastle, files, points, one fixed size.
+//!
+//! A distribution is a list of points (bytes, cumulative per cent), linear between them, as the
+//! simulators of the literature read it. The named ones: web search (Alizadeh et al., "Data Center
+//! TCP", SIGCOMM 2010), data mining (Greenberg et al., "VL2", SIGCOMM 2009), Hadoop (Facebook).
+//! Leaves out: fitted families (Pareto, log-normal), which points can follow as closely as needed.
+
+use std::fmt::Write as _;
+
+use incastle_units::{Bytes, random};
+use rand_core::Rng;
+use serde_json::json;
+
+use crate::context::Context;
+use crate::describe::Shape;
+use crate::node::{Content, Entry, Node, quoted};
+use crate::suggest::{choices, did_you_mean};
+use crate::value::{Value, wrong};
+
+/// The distributions that come with Incastle: name, one line, text.
+const NAMED: [(&str, &str, &str); 3] = [
+    (
+        "websearch",
+        "flows of a web-search cluster (DCTCP, SIGCOMM 2010), mean 1.711 MB",
+        include_str!("../data/websearch.cdf"),
+    ),
+    (
+        "datamining",
+        "flows of a data-mining cluster (VL2, SIGCOMM 2009)",
+        include_str!("../data/datamining.cdf"),
+    ),
+    (
+        "hadoop",
+        "flows of a Hadoop cluster (Facebook)",
+        include_str!("../data/hadoop.cdf"),
+    ),
+];
+
+/// Names and one-line descriptions of the distributions that come with Incastle.
+pub(crate) fn named() -> impl Iterator<Item = (&'static str, &'static str)> {
+    NAMED.iter().map(|(name, about, _)| (*name, *about))
+}
+
+/// Sizes of flows.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Sizes {
+    /// All alike.
+    Fixed(Bytes),
+    /// A distribution that comes with Incastle, by its name.
+    Named(&'static str),
+    /// Points of a distribution.
+    Points(Points),
+}
+
+/// Points (bytes, cumulative per cent), both ascending, from 0 % to 100 %.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Points(Vec<(u64, f64)>);
+
+impl Points {
+    fn new(points: Vec<(u64, f64)>) -> Result<Self, String> {
+        let (Some(first), Some(last)) = (points.first(), points.last()) else {
+            return Err("a distribution needs points".to_owned());
+        };
+        if points.len() < 2 {
+            return Err("a distribution needs two points at least".to_owned());
+        }
+        if first.1 < 0.0 || first.1 >= 100.0 {
+            return Err(format!(
+                "the first point must be at 0 % or above, not {}",
+                first.1
+            ));
+        }
+        if last.1.to_bits() != 100.0_f64.to_bits() {
+            return Err(format!("the last point must be at 100 %, not {}", last.1));
+        }
+        for pair in points.windows(2) {
+            let ((size, share), (next_size, next_share)) = (pair[0], pair[1]);
+            if next_size < size || next_share < share {
+                return Err(format!(
+                    "points must ascend: {next_size} B at {next_share} % after {size} B at {share} %"
+                ));
+            }
+        }
+        Ok(Self(points))
+    }
+
+    /// From text: one point per line, bytes and cumulative per cent; `#` begins a comment.
+    fn parse(text: &str) -> Result<Self, String> {
+        let mut points = Vec::new();
+        for (number, line) in text.lines().enumerate() {
+            let line = line.split('#').next().unwrap_or_default().trim();
+            if line.is_empty() {
+                continue;
+            }
+            let mut fields = line.split_whitespace();
+            let size = fields.next().and_then(|field| field.parse().ok());
+            let share = fields.next().and_then(|field| field.parse::<f64>().ok());
+            match (size, share, fields.next()) {
+                (Some(size), Some(share), None) if share.is_finite() => points.push((size, share)),
+                _ => {
+                    return Err(format!(
+                        "line {}: expected bytes and cumulative per cent, found {}",
+                        number + 1,
+                        quoted(line)
+                    ));
+                }
+            }
+        }
+        Self::new(points)
+    }
+
+    /// The size below which a fraction `u` of the flows lies; at least 1 byte.
+    fn quantile(&self, u: f64) -> Bytes {
+        let share = u * 100.0;
+        let above = self
+            .0
+            .partition_point(|(_, cumulative)| *cumulative <= share);
+        let size = match (above.checked_sub(1).map(|at| self.0[at]), self.0.get(above)) {
+            (Some((low, low_share)), Some(&(high, high_share))) => {
+                let part = (share - low_share) / (high_share - low_share);
+                low + (part * (high - low) as f64) as u64
+            }
+            (Some((last, _)), None) => last,
+            (None, _) => self.0[0].0,
+        };
+        Bytes::new(size.max(1))
+    }
+
+    /// The mean in bytes.
+    fn mean(&self) -> f64 {
+        let first = self.0[0].0 as f64 * self.0[0].1;
+        let rest: f64 = self
+            .0
+            .windows(2)
+            .map(|pair| (pair[1].1 - pair[0].1) * (pair[0].0 + pair[1].0) as f64 / 2.0)
+            .sum();
+        (first + rest) / 100.0
+    }
+}
+
+impl Sizes {
+    /// A draw of one flow's size.
+    pub fn draw(&self, rng: &mut dyn Rng) -> Bytes {
+        match self {
+            Self::Fixed(size) => *size,
+            Self::Named(_) | Self::Points(_) => self.points().quantile(random::uniform(rng)),
+        }
+    }
+
+    /// The mean size in bytes.
+    pub fn mean(&self) -> f64 {
+        match self {
+            Self::Fixed(size) => size.count() as f64,
+            Self::Named(_) | Self::Points(_) => self.points().mean(),
+        }
+    }
+
+    /// The same distribution with its points at hand, so that draws need not look them up.
+    #[must_use]
+    pub fn expanded(&self) -> Self {
+        match self {
+            Self::Named(_) => Self::Points(self.points().into_owned()),
+            other => other.clone(),
+        }
+    }
+
+    fn points(&self) -> std::borrow::Cow<'_, Points> {
+        use std::borrow::Cow;
+        match self {
+            Self::Points(points) => Cow::Borrowed(points),
+            Self::Fixed(size) => Cow::Owned(Points(vec![(size.count(), 100.0)])),
+            Self::Named(name) => {
+                let entry = NAMED.iter().find(|(known, ..)| known == name);
+                let (.., text) = entry.expect("named distributions come with Incastle");
+                Cow::Owned(Points::parse(text).expect("shipped distributions are right"))
+            }
+        }
+    }
+}
+
+/// One point of a list: `[bytes, per cent]`.
+fn point(node: &Node) -> Option<(u64, f64)> {
+    let Content::List(pair) = &node.content else {
+        return None;
+    };
+    let [size, share] = pair.as_slice() else {
+        return None;
+    };
+    let Content::Integer(size) = size.content else {
+        return None;
+    };
+    let share = match share.content {
+        Content::Float(share) if share.is_finite() => share,
+        Content::Integer(share) => share as f64,
+        _ => return None,
+    };
+    Some((u64::try_from(size).ok()?, share))
+}
+
+fn read_points(entries: &[Entry], node: &Node, key: &str, cx: &mut Context<'_>) -> Option<Sizes> {
+    let [
+        Entry {
+            key: name,
+            node: list,
+            ..
+        },
+    ] = entries
+    else {
+        wrong(node, key, &Sizes::shape().words, cx);
+        return None;
+    };
+    let points = match &list.content {
+        Content::List(items) if name == "points" => items.iter().map(point).collect(),
+        _ => None,
+    };
+    let Some(points) = points else {
+        wrong(list, key, "{ points = [[BYTES, PER CENT], ...] }", cx);
+        return None;
+    };
+    report_points(Points::new(points), node, key, cx)
+}
+
+fn report_points(
+    points: Result<Points, String>,
+    node: &Node,
+    key: &str,
+    cx: &mut Context<'_>,
+) -> Option<Sizes> {
+    match points {
+        Ok(points) => Some(Sizes::Points(points)),
+        Err(problem) => {
+            let help = "points are bytes and cumulative per cent, ascending to 100".to_owned();
+            cx.error(node.place, key, problem, Some(help));
+            None
+        }
+    }
+}
+
+fn read_text(text: &str, node: &Node, key: &str, cx: &mut Context<'_>) -> Option<Sizes> {
+    if let Some((name, ..)) = NAMED.iter().find(|(name, ..)| *name == text) {
+        return Some(Sizes::Named(name));
+    }
+    if let Ok(size) = text.parse::<Bytes>()
+        && size > Bytes::ZERO
+    {
+        return Some(Sizes::Fixed(size));
+    }
+    if text.contains(['.', '/', '\\']) {
+        return match cx.files.read(text) {
+            Ok(content) => report_points(
+                Points::parse(&content).map_err(|problem| format!("{text}: {problem}")),
+                node,
+                key,
+                cx,
+            ),
+            Err(problem) => {
+                cx.error(
+                    node.place,
+                    key,
+                    format!("cannot read the sizes: {problem}"),
+                    Some("paths are relative to the scenario".to_owned()),
+                );
+                None
+            }
+        };
+    }
+    let names: Vec<&str> = named().map(|(name, _)| name).collect();
+    let near = did_you_mean(text, &names)
+        .map(|near| format!("did you mean {}? ", quoted(near)))
+        .unwrap_or_default();
+    cx.error(
+        node.place,
+        key,
+        format!("unknown sizes {}", quoted(text)),
+        Some(format!(
+            "{near}valid: {}, a size such as \"64 KB\", or a file such as \"my.cdf\"",
+            choices(&names)
+        )),
+    );
+    None
+}
+
+impl Value for Sizes {
+    fn read(node: &Node, key: &str, cx: &mut Context<'_>) -> Option<Self> {
+        match &node.content {
+            Content::Text(text) => read_text(text, node, key, cx),
+            Content::Table(entries) => read_points(entries, node, key, cx),
+            _ => {
+                wrong(node, key, &Self::shape().words, cx);
+                None
+            }
+        }
+    }
+
+    fn write(&self) -> String {
+        match self {
+            Self::Fixed(size) => quoted(&size.to_string()),
+            Self::Named(name) => quoted(name),
+            Self::Points(points) => {
+                let mut text = String::new();
+                for (size, share) in &points.0 {
+                    let separator = if text.is_empty() { "" } else { ", " };
+                    write!(text, "{separator}[{size}, {share:?}]")
+                        .expect("writing to a string cannot fail");
+                }
+                format!("{{ points = [{text}] }}")
+            }
+        }
+    }
+
+    fn shape() -> Shape {
+        let names: Vec<&str> = named().map(|(name, _)| name).collect();
+        Shape {
+            words: format!(
+                "{}, a size such as \"64 KB\", a file, or {{ points = [[BYTES, PER CENT], ...] }}",
+                names
+                    .iter()
+                    .map(|name| quoted(name))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            ),
+            json: json!({ "anyOf": [
+                { "type": "string", "examples": names },
+                {
+                    "type": "object",
+                    "properties": { "points": { "type": "array", "items": {
+                        "type": "array", "items": { "type": "number" }, "minItems": 2, "maxItems": 2
+                    } } },
+                    "required": ["points"],
+                    "additionalProperties": false
+                }
+            ] }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mean_of_web_search_is_that_of_its_header() {
+        // 15 % x 5 kB + 5 % x 15 kB + 10 % x 25 kB + 10 % x 40 kB + 13 % x 65 kB + 7 % x 140 kB
+        // + 10 % x 600 kB + 10 % x 1.5 MB + 10 % x 3.5 MB + 7 % x 7.5 MB + 3 % x 20 MB
+        assert!((Sizes::Named("websearch").mean() - 1_711_250.0).abs() < 1.0);
+    }
+
+    #[test]
+    fn quantiles_are_linear_between_points() {
+        let points = Points::parse("0 0\n100 50\n300 100").expect("good points");
+        assert_eq!(points.quantile(0.0), Bytes::new(1));
+        assert_eq!(points.quantile(0.25), Bytes::new(50));
+        assert_eq!(points.quantile(0.75), Bytes::new(200));
+    }
+
+    #[test]
+    fn every_shipped_distribution_is_right() {
+        for (name, _) in named() {
+            assert!(
+                Sizes::Named(NAMED.iter().find(|n| n.0 == name).expect("named").0).mean() > 0.0
+            );
+        }
+    }
+}

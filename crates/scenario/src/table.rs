@@ -1,0 +1,357 @@
+//! How a table of the language is declared: once, and everything else follows.
+//!
+//! `table!` declares a table with its keys, `choice!` a key whose word decides which further keys the
+//! table has, `words!` a key with a fixed set of words. Each gives a typed value, its reader with
+//! defaults and ranges, its part of the resolved text, and its description for schema and docs.
+//!
+//! A member of a table is written `MODE name: Type = default, shown "words", in range;`
+//!
+//! - `value`: a key; without a default it is required. A default may use members above it; then
+//!   `shown` says in words what it depends on.
+//! - `option`: a key that may be absent.
+//! - `section`: a table within the table.  `each`: any number of named ones.
+//! - `flat`: further keys of the same table, declared by another `table!` or `choice!`.
+
+use crate::context::Context;
+use crate::describe::Description;
+use crate::reader::Reader;
+use crate::writer::Writer;
+
+/// A table of the language, or the part of one that a `flat` member declares.
+pub(crate) trait Table: Sized {
+    /// Adds this table's members to a description.
+    fn describe(description: &mut Description);
+    /// Takes this table's members from `reader`. `None` if a required one failed; what failed has
+    /// been reported.
+    fn read(reader: &mut Reader<'_>, cx: &mut Context<'_>) -> Option<Self>;
+    /// Writes every member.
+    fn write(&self, writer: &mut Writer);
+
+    /// The description of this table alone.
+    fn description() -> Description {
+        let mut description = Description::default();
+        Self::describe(&mut description);
+        description
+    }
+}
+
+macro_rules! table {
+    (
+        $(#[doc = $about:literal])*
+        pub struct $table:ident {
+            $(
+                $(#[doc = $doc:literal])*
+                $mode:ident $name:ident : $ty:ty $(= $default:expr)? $(, shown $shown:literal)? $(, in $range:expr)? ;
+            )*
+        }
+    ) => {
+        $(#[doc = $about])*
+        #[derive(Debug, Clone, PartialEq)]
+        #[allow(missing_docs, reason = "members carry the documentation of their keys")]
+        pub struct $table {
+            $( $(#[doc = $doc])* pub $name: $crate::table::member_type!($mode $ty), )*
+        }
+
+        #[allow(unused_variables, reason = "tables without members use none of them")]
+        impl $crate::table::Table for $table {
+            fn describe(description: &mut $crate::describe::Description) {
+                $(
+                    $crate::table::describe_member!(
+                        $mode description $name $ty [$($doc)*] [$($default)?] [$($shown)?] [$($range)?]
+                    );
+                )*
+            }
+
+            fn read(
+                reader: &mut $crate::reader::Reader<'_>,
+                cx: &mut $crate::context::Context<'_>,
+            ) -> Option<Self> {
+                $(
+                    let $name = $crate::table::read_member!(
+                        $mode reader cx $name $ty [$($default)?] [$($range)?]
+                    );
+                )*
+                Some(Self {
+                    $( $name: $crate::table::finish_member!($mode $name [$($default)?]), )*
+                })
+            }
+
+            fn write(&self, writer: &mut $crate::writer::Writer) {
+                $( $crate::table::write_member!($mode self writer $name); )*
+            }
+        }
+    };
+}
+
+macro_rules! member_type {
+    (option $ty:ty) => { Option<$ty> };
+    (each $ty:ty) => { Vec<(String, $ty)> };
+    ($mode:ident $ty:ty) => { $ty };
+}
+
+macro_rules! describe_member {
+    (value $d:ident $name:ident $ty:ty [$($doc:literal)*] [$($default:expr)?] [$shown:literal] [$($range:expr)?]) => {
+        $d.value::<$ty>(
+            stringify!($name), &[$($doc),*],
+            $crate::describe::Presence::Depends($shown),
+            $crate::table::range_of!($ty, $($range)?),
+        );
+    };
+    (value $d:ident $name:ident $ty:ty [$($doc:literal)*] [$default:expr] [] [$($range:expr)?]) => {
+        $d.value::<$ty>(
+            stringify!($name), &[$($doc),*],
+            $crate::describe::Presence::Default(<$ty as $crate::value::Value>::write(&$default)),
+            $crate::table::range_of!($ty, $($range)?),
+        );
+    };
+    (value $d:ident $name:ident $ty:ty [$($doc:literal)*] [] [] [$($range:expr)?]) => {
+        $d.value::<$ty>(
+            stringify!($name), &[$($doc),*],
+            $crate::describe::Presence::Required,
+            $crate::table::range_of!($ty, $($range)?),
+        );
+    };
+    (option $d:ident $name:ident $ty:ty [$($doc:literal)*] [] [] [$($range:expr)?]) => {
+        $d.value::<$ty>(
+            stringify!($name), &[$($doc),*],
+            $crate::describe::Presence::Optional,
+            $crate::table::range_of!($ty, $($range)?),
+        );
+    };
+    (section $d:ident $name:ident $ty:ty [$($doc:literal)*] [] [] []) => {
+        $d.section::<$ty>(stringify!($name), &[$($doc),*]);
+    };
+    (each $d:ident $name:ident $ty:ty [$($doc:literal)*] [] [] []) => {
+        $d.each::<$ty>(stringify!($name), &[$($doc),*]);
+    };
+    (flat $d:ident $name:ident $ty:ty [$($doc:literal)*] [] [] []) => {
+        <$ty as $crate::table::Table>::describe($d);
+    };
+}
+
+macro_rules! range_of {
+    ($ty:ty,) => {
+        None::<$crate::range::Range<$ty>>
+    };
+    ($ty:ty, $range:expr) => {
+        Some::<$crate::range::Range<$ty>>($range)
+    };
+}
+
+macro_rules! read_member {
+    (value $r:ident $cx:ident $name:ident $ty:ty [$default:expr] []) => {
+        $r.value::<$ty>($cx, stringify!($name)).unwrap_or_else(|| $default)
+    };
+    (value $r:ident $cx:ident $name:ident $ty:ty [$default:expr] [$range:expr]) => {
+        $r.ranged::<$ty>($cx, stringify!($name), &$range).unwrap_or_else(|| $default)
+    };
+    (value $r:ident $cx:ident $name:ident $ty:ty [] [$($range:expr)?]) => {{
+        $r.require($cx, stringify!($name));
+        $crate::table::read_member!(option $r $cx $name $ty [] [$($range)?])
+    }};
+    (option $r:ident $cx:ident $name:ident $ty:ty [] []) => {
+        $r.value::<$ty>($cx, stringify!($name))
+    };
+    (option $r:ident $cx:ident $name:ident $ty:ty [] [$range:expr]) => {
+        $r.ranged::<$ty>($cx, stringify!($name), &$range)
+    };
+    (section $r:ident $cx:ident $name:ident $ty:ty [] []) => {
+        $r.section::<$ty>($cx, stringify!($name))
+    };
+    (each $r:ident $cx:ident $name:ident $ty:ty [] []) => {
+        $r.each::<$ty>($cx, stringify!($name))
+    };
+    (flat $r:ident $cx:ident $name:ident $ty:ty [] []) => {
+        <$ty as $crate::table::Table>::read($r, $cx)
+    };
+}
+
+macro_rules! finish_member {
+    (value $name:ident [$default:expr]) => {
+        $name
+    };
+    (option $name:ident []) => {
+        $name
+    };
+    ($mode:ident $name:ident []) => {
+        $name?
+    };
+}
+
+macro_rules! write_member {
+    (value $self:ident $w:ident $name:ident) => {
+        $w.value(
+            stringify!($name),
+            &$crate::value::Value::write(&$self.$name),
+        );
+    };
+    (option $self:ident $w:ident $name:ident) => {
+        if let Some(value) = &$self.$name {
+            $w.value(stringify!($name), &$crate::value::Value::write(value));
+        }
+    };
+    (section $self:ident $w:ident $name:ident) => {
+        $w.section(stringify!($name), |inner| {
+            $crate::table::Table::write(&$self.$name, inner)
+        });
+    };
+    (each $self:ident $w:ident $name:ident) => {
+        if !$self.$name.is_empty() {
+            $w.section(stringify!($name), |all| {
+                for (name, table) in &$self.$name {
+                    all.section(name, |inner| $crate::table::Table::write(table, inner));
+                }
+            });
+        }
+    };
+    (flat $self:ident $w:ident $name:ident) => {
+        $crate::table::Table::write(&$self.$name, $w);
+    };
+}
+
+/// Declares a key whose word decides which further keys the table has.
+macro_rules! choice {
+    (
+        $(#[doc = $about:literal])*
+        pub enum $choice:ident by $key:ident $(= $default:literal)? $(, later [$($later:literal),*])? {
+            $( $(#[doc = $doc:literal])* $word:literal => $variant:ident($ty:ty), )*
+        }
+    ) => {
+        $(#[doc = $about])*
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum $choice {
+            $( $(#[doc = $doc])* $variant($ty), )*
+        }
+
+        impl $choice {
+            /// The word that chose this.
+            pub fn word(&self) -> &'static str {
+                match self { $( Self::$variant(_) => $word, )* }
+            }
+        }
+
+        impl $crate::table::Table for $choice {
+            fn describe(description: &mut $crate::describe::Description) {
+                description.members.push($crate::describe::Member::Choice($crate::describe::Choice {
+                    key: stringify!($key),
+                    about: $crate::describe::join_doc(&[$($about),*]),
+                    default: [$($default)?].first().copied(),
+                    alternatives: vec![$( $crate::describe::Alternative {
+                        word: $word,
+                        about: $crate::describe::join_doc(&[$($doc),*]),
+                        table: <$ty as $crate::table::Table>::description(),
+                    }, )*],
+                }));
+            }
+
+            fn read(
+                reader: &mut $crate::reader::Reader<'_>,
+                cx: &mut $crate::context::Context<'_>,
+            ) -> Option<Self> {
+                let word = reader.word(
+                    cx,
+                    stringify!($key),
+                    &[$($word),*],
+                    &[$($($later),*)?],
+                    [$($default)?].first().copied(),
+                )?;
+                match word {
+                    $( $word => <$ty as $crate::table::Table>::read(reader, cx).map(Self::$variant), )*
+                    _ => unreachable!("the reader gives one of the words it was given"),
+                }
+            }
+
+            fn write(&self, writer: &mut $crate::writer::Writer) {
+                writer.value(stringify!($key), &$crate::node::quoted(self.word()));
+                match self { $( Self::$variant(table) => $crate::table::Table::write(table, writer), )* }
+            }
+        }
+    };
+}
+
+/// Declares a key with a fixed set of words.
+macro_rules! words {
+    (
+        $(#[doc = $about:literal])*
+        pub enum $name:ident {
+            $( $(#[doc = $doc:literal])* $word:literal => $variant:ident, )*
+        }
+    ) => {
+        $(#[doc = $about])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum $name {
+            $( $(#[doc = $doc])* $variant, )*
+        }
+
+        impl $crate::value::Value for $name {
+            fn read(
+                node: &$crate::node::Node,
+                key: &str,
+                cx: &mut $crate::context::Context<'_>,
+            ) -> Option<Self> {
+                match $crate::value::read_word(node, key, &[$($word),*], &[], cx)? {
+                    $( $word => Some(Self::$variant), )*
+                    _ => unreachable!("one of the words"),
+                }
+            }
+
+            fn write(&self) -> String {
+                $crate::node::quoted(match self { $( Self::$variant => $word, )* })
+            }
+
+            fn shape() -> $crate::describe::Shape {
+                $crate::value::words_shape(&[$($word),*])
+            }
+        }
+    };
+}
+
+/// Declares a value that is either a fixed word or something else.
+macro_rules! word_or {
+    (
+        $(#[doc = $about:literal])*
+        pub enum $name:ident {
+            $(#[doc = $doc_word:literal])* $word:literal => $variant:ident,
+            $(#[doc = $doc:literal])* $other:ident($ty:ty),
+        }
+    ) => {
+        $(#[doc = $about])*
+        #[derive(Debug, Clone, Copy, PartialEq)]
+        pub enum $name {
+            $(#[doc = $doc_word])* $variant,
+            $(#[doc = $doc])* $other($ty),
+        }
+
+        impl $crate::value::Value for $name {
+            fn read(
+                node: &$crate::node::Node,
+                key: &str,
+                cx: &mut $crate::context::Context<'_>,
+            ) -> Option<Self> {
+                if matches!(&node.content, $crate::node::Content::Text(text) if text == $word) {
+                    return Some(Self::$variant);
+                }
+                $crate::value::read_or_word::<$ty>(node, key, $word, cx).map(Self::$other)
+            }
+
+            fn write(&self) -> String {
+                match self {
+                    Self::$variant => $crate::node::quoted($word),
+                    Self::$other(value) => $crate::value::Value::write(value),
+                }
+            }
+
+            fn shape() -> $crate::describe::Shape {
+                $crate::value::word_or_shape(
+                    $word,
+                    &<$ty as $crate::value::Value>::shape(),
+                )
+            }
+        }
+    };
+}
+
+pub(crate) use {
+    choice, describe_member, finish_member, member_type, range_of, read_member, table, word_or,
+    words, write_member,
+};

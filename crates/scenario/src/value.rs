@@ -1,0 +1,308 @@
+//! Values of keys: numbers, quantities with units, words, lists.
+
+use std::str::FromStr;
+
+use incastle_units::{Amount, Bytes, ParseUnitError, Quantity, Rate, Span};
+use serde_json::json;
+
+use crate::context::Context;
+use crate::describe::Shape;
+use crate::node::{Content, Node, quoted};
+use crate::suggest::{choices, did_you_mean};
+
+/// A value of a key.
+pub(crate) trait Value: Sized {
+    /// Reads it, or reports why not.
+    fn read(node: &Node, key: &str, cx: &mut Context<'_>) -> Option<Self>;
+    /// As TOML; read again it gives the same value.
+    fn write(&self) -> String;
+    /// What it may be.
+    fn shape() -> Shape;
+    /// As a plain number, for the bounds of the schema.
+    fn number(&self) -> Option<f64> {
+        None
+    }
+}
+
+/// The last part of a key, by which messages call it.
+fn name_of(key: &str) -> &str {
+    key.rsplit('.').next().unwrap_or(key)
+}
+
+/// Reports a value of the wrong kind.
+pub(crate) fn wrong(node: &Node, key: &str, expected: &str, cx: &mut Context<'_>) {
+    cx.error(
+        node.place,
+        key,
+        format!(
+            "{} must be {expected}, found {}",
+            name_of(key),
+            node.content
+        ),
+        None,
+    );
+}
+
+/// Reads one of `words`. Those of `later` are known, but not yet to be had.
+pub(crate) fn read_word(
+    node: &Node,
+    key: &str,
+    words: &[&'static str],
+    later: &[&'static str],
+    cx: &mut Context<'_>,
+) -> Option<&'static str> {
+    let valid = choices(words);
+    let Content::Text(text) = &node.content else {
+        wrong(node, key, &format!("one of {valid}"), cx);
+        return None;
+    };
+    if let Some(word) = words.iter().find(|word| *word == text) {
+        return Some(word);
+    }
+    let name = name_of(key);
+    let message = if later.contains(&text.as_str()) {
+        format!("{name} = {} is not available yet", quoted(text))
+    } else {
+        format!("unknown {name} {}", quoted(text))
+    };
+    let help = match did_you_mean(text, words) {
+        Some(near) if !later.contains(&text.as_str()) => {
+            format!("did you mean {}? valid: {valid}", quoted(near))
+        }
+        _ => format!("valid: {valid}"),
+    };
+    cx.error(node.place, key, message, Some(help));
+    None
+}
+
+pub(crate) fn words_shape(words: &[&str]) -> Shape {
+    Shape {
+        words: choices(words),
+        json: json!({ "enum": words }),
+    }
+}
+
+/// Reads the other side of a `word_or!`; its errors name the word too.
+pub(crate) fn read_or_word<T: Value>(
+    node: &Node,
+    key: &str,
+    word: &str,
+    cx: &mut Context<'_>,
+) -> Option<T> {
+    if let Content::Text(text) = &node.content
+        && did_you_mean(text, &[word]).is_some()
+    {
+        cx.error(
+            node.place,
+            key,
+            format!("{} cannot be {}", name_of(key), quoted(text)),
+            Some(format!("did you mean {}?", quoted(word))),
+        );
+        return None;
+    }
+    T::read(node, key, cx)
+}
+
+pub(crate) fn word_or_shape(word: &str, other: &Shape) -> Shape {
+    Shape {
+        words: format!("{} or {}", quoted(word), other.words),
+        json: json!({ "anyOf": [{ "const": word }, other.json] }),
+    }
+}
+
+/// A quantity whose text carries its unit.
+fn read_quantity<T: FromStr<Err = ParseUnitError>>(
+    node: &Node,
+    key: &str,
+    expected: Quantity,
+    cx: &mut Context<'_>,
+) -> Option<T> {
+    let Content::Text(text) = &node.content else {
+        wrong(node, key, &quantity_words(expected), cx);
+        return None;
+    };
+    match text.parse() {
+        Ok(value) => Some(value),
+        Err(error) => {
+            cx.error(
+                node.place,
+                key,
+                format!("{}: {}", name_of(key), error.message()),
+                error.help(),
+            );
+            None
+        }
+    }
+}
+
+/// `a rate such as "10 Gbit/s"`.
+fn quantity_words(quantity: Quantity) -> String {
+    let examples: Vec<String> = quantity
+        .examples()
+        .iter()
+        .map(|text| quoted(text))
+        .collect();
+    format!("{} such as {}", quantity.words(), examples.join(" or "))
+}
+
+macro_rules! quantity_value {
+    ($($ty:ty: $quantity:ident),*) => { $(
+        impl Value for $ty {
+            fn read(node: &Node, key: &str, cx: &mut Context<'_>) -> Option<Self> {
+                read_quantity(node, key, Quantity::$quantity, cx)
+            }
+
+            fn write(&self) -> String {
+                quoted(&self.to_string())
+            }
+
+            fn shape() -> Shape {
+                Shape {
+                    words: quantity_words(Quantity::$quantity),
+                    json: json!({ "type": "string", "pattern": "^\\s*[0-9]" }),
+                }
+            }
+        }
+    )* };
+}
+
+quantity_value!(Span: Duration, Rate: Rate, Bytes: Size, Amount: Amount);
+
+macro_rules! integer_value {
+    ($($ty:ty),*) => { $(
+        impl Value for $ty {
+            fn read(node: &Node, key: &str, cx: &mut Context<'_>) -> Option<Self> {
+                if let Content::Integer(integer) = node.content {
+                    if let Ok(value) = <$ty>::try_from(integer) {
+                        return Some(value);
+                    }
+                }
+                wrong(node, key, &Self::shape().words, cx);
+                None
+            }
+
+            fn write(&self) -> String {
+                self.to_string()
+            }
+
+            fn shape() -> Shape {
+                Shape {
+                    words: if <$ty>::BITS < 64 {
+                        format!("a whole number from 0 to {}", <$ty>::MAX)
+                    } else {
+                        "a whole number from 0".to_owned()
+                    },
+                    json: json!({ "type": "integer", "minimum": 0 }),
+                }
+            }
+
+            #[allow(clippy::cast_lossless, reason = "the macro serves 64 bits too")]
+            fn number(&self) -> Option<f64> {
+                Some(*self as f64)
+            }
+        }
+    )* };
+}
+
+integer_value!(u32, u64);
+
+impl Value for f64 {
+    fn read(node: &Node, key: &str, cx: &mut Context<'_>) -> Option<Self> {
+        match node.content {
+            Content::Float(value) if value.is_finite() => Some(value),
+            Content::Integer(value) => Some(value as Self),
+            _ => {
+                wrong(node, key, "a number", cx);
+                None
+            }
+        }
+    }
+
+    fn write(&self) -> String {
+        // Rust's debug form is the shortest that reads back to the same number, and valid TOML.
+        format!("{self:?}")
+    }
+
+    fn shape() -> Shape {
+        Shape {
+            words: "a number".to_owned(),
+            json: json!({ "type": "number" }),
+        }
+    }
+
+    fn number(&self) -> Option<f64> {
+        Some(*self)
+    }
+}
+
+impl Value for bool {
+    fn read(node: &Node, key: &str, cx: &mut Context<'_>) -> Option<Self> {
+        if let Content::Flag(flag) = node.content {
+            return Some(flag);
+        }
+        wrong(node, key, "true or false", cx);
+        None
+    }
+
+    fn write(&self) -> String {
+        self.to_string()
+    }
+
+    fn shape() -> Shape {
+        Shape {
+            words: "true or false".to_owned(),
+            json: json!({ "type": "boolean" }),
+        }
+    }
+}
+
+impl Value for String {
+    fn read(node: &Node, key: &str, cx: &mut Context<'_>) -> Option<Self> {
+        if let Content::Text(text) = &node.content {
+            return Some(text.clone());
+        }
+        wrong(node, key, "a text", cx);
+        None
+    }
+
+    fn write(&self) -> String {
+        quoted(self)
+    }
+
+    fn shape() -> Shape {
+        Shape {
+            words: "a text".to_owned(),
+            json: json!({ "type": "string" }),
+        }
+    }
+}
+
+/// A list of values; a single value stands for a list of one.
+impl<T: Value> Value for Vec<T> {
+    fn read(node: &Node, key: &str, cx: &mut Context<'_>) -> Option<Self> {
+        let Content::List(items) = &node.content else {
+            return T::read(node, key, cx).map(|value| vec![value]);
+        };
+        // Every item is read, so that every wrong one is reported.
+        let values: Vec<Option<T>> = items.iter().map(|item| T::read(item, key, cx)).collect();
+        values.into_iter().collect()
+    }
+
+    fn write(&self) -> String {
+        match self.as_slice() {
+            [only] => only.write(),
+            values => {
+                let items: Vec<String> = values.iter().map(Value::write).collect();
+                format!("[{}]", items.join(", "))
+            }
+        }
+    }
+
+    fn shape() -> Shape {
+        let item = T::shape();
+        Shape {
+            words: format!("{}, or a list of such", item.words),
+            json: json!({ "anyOf": [item.json, { "type": "array", "items": item.json }] }),
+        }
+    }
+}
