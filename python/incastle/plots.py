@@ -59,8 +59,7 @@ def plot(result: Result, kind: str, path: Path) -> str:
         raise PlotError(f"{path} must end in one of {', '.join('.' + name for name in FORMATS)}")
     figure, axes = _canvas()
     source = KINDS[kind].draw(axes, result)
-    axes.set_title(f"{result.name}, seed {result.seed}", loc="left", fontsize=10)
-    _legend(axes)
+    _name(axes, f"{result.name}, seed {result.seed}")
     _save(figure, path)
     return source
 
@@ -78,12 +77,20 @@ def _canvas() -> tuple[Figure, Axes]:
     return figure, axes
 
 
-def _legend(axes: Axes) -> None:
+def _name(axes: Axes, title: str) -> None:
+    """Name the picture and its lines; a single line is named by the title."""
     handles, labels = axes.get_legend_handles_labels()
-    if handles:
-        axes.legend(
-            handles, labels, frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0)
-        )
+    if len(handles) == 1:
+        title = f"{title}: {labels[0]}"
+    else:
+        axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    axes.set_title(title, loc="left", fontsize=10)
+
+
+def _from_zero(axes: Axes, label: str) -> None:
+    """Label the vertical axis and let it begin at zero, with room above the highest line."""
+    axes.set_ylabel(label)
+    axes.set_ylim(0, axes.get_ylim()[1] * 1.03)
 
 
 def _save(figure: Figure, path: Path) -> None:
@@ -129,8 +136,7 @@ def _queue(axes: Axes, result: Result) -> str:
     samples = result.tables.get("queue_samples")
     if samples is not None and not samples.is_empty():
         _lines(axes, samples, "port", "packets", 1)
-        axes.set_ylabel("queue (packets that wait)")
-        axes.set_ylim(bottom=0)
+        _from_zero(axes, "queue (packets that wait)")
         return "samples (queue_samples.parquet)"
     _histogram(axes, _busy(result))
     return "the time-weighted histogram (queues.parquet), as the scenario asks for no samples"
@@ -174,8 +180,7 @@ def _flow_names(result: Result, frame: pl.DataFrame) -> pl.DataFrame:
 def _window(axes: Axes, result: Result) -> str:
     frame = _flow_names(result, _filled(result.windows, "the table of windows"))
     _lines(axes, frame, "name", "cwnd_bytes", 1000)
-    axes.set_ylabel("congestion window (KB)")
-    axes.set_ylim(bottom=0)
+    _from_zero(axes, "congestion window (KB)")
     return "windows.parquet"
 
 
@@ -192,8 +197,7 @@ def _alpha(axes: Axes, result: Result) -> str:
 def _rtt(axes: Axes, result: Result) -> str:
     frame = _flow_names(result, _filled(result.windows, "the table of windows"))
     _lines(axes, frame, "name", "rtt_s", 1e-6)
-    axes.set_ylabel("smoothed round-trip time (us)")
-    axes.set_ylim(bottom=0)
+    _from_zero(axes, "smoothed round-trip time (us)")
     return "windows.parquet"
 
 
@@ -206,8 +210,7 @@ def _goodput(axes: Axes, result: Result) -> str:
     _filled(frame, "every receiver's goodput")
     frame = frame.with_columns((pl.col("bytes") * 8 / 1e-3).alias("bit_s"))
     _lines(axes, frame, "host", "bit_s", 1e9)
-    axes.set_ylabel("goodput per millisecond (Gbit/s)")
-    axes.set_ylim(bottom=0)
+    _from_zero(axes, "goodput per millisecond (Gbit/s)")
     return "goodput.parquet"
 
 
@@ -220,8 +223,7 @@ def _throughput(axes: Axes, result: Result) -> str:
         raise PlotError("there is nothing to draw: throughput has a single interval")
     frame = frame.with_columns((pl.col("bytes") * 8 / interval).alias("bit_s"))
     _lines(axes, frame, "name", "bit_s", 1e9)
-    axes.set_ylabel("delivered (Gbit/s)")
-    axes.set_ylim(bottom=0)
+    _from_zero(axes, "delivered (Gbit/s)")
     return "throughput.parquet"
 
 
@@ -234,9 +236,9 @@ def _completion(axes: Axes, result: Result) -> str:
     )
     _filled(frame, "no transfer completed, so their times")
     for group, rows, colour in _series(frame, "group"):
-        times = rows["took"].sort() * 1e3
-        share = [(rank + 1) / len(times) for rank in range(len(times))]
-        axes.step(times, share, where="post", color=colour, linewidth=1.4, label=group)
+        times = (rows["took"].sort() * 1e3).to_list()
+        share = [rank / len(times) for rank in range(len(times) + 1)]
+        axes.step([times[0], *times], share, where="post", color=colour, linewidth=1.4, label=group)
     _note_left_out(axes, frame, "group")
     axes.set_xlabel("completion time (ms)")
     axes.set_ylabel("share completed within it")

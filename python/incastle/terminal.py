@@ -125,12 +125,14 @@ def _table(title: str, *columns: str) -> Table:
     table = Table(
         box=SIMPLE_HEAD,
         show_edge=False,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
         title=f"\n{title}",
         title_justify="left",
         title_style="bold",
     )
     for index, column in enumerate(columns):
-        table.add_column(column, justify="right" if index else "left", no_wrap=True)
+        table.add_column(column, justify="right" if index else "left", overflow="fold")
     return table
 
 
@@ -163,10 +165,10 @@ def _flows(outcome: Result) -> Table | None:
         pl.len().alias("flows"),
         pl.col("delivered_bytes").sum(),
         pl.col("goodput_bit_s").mean().alias("mean"),
-        pl.col("goodput_bit_s").min().alias("least"),
         *(pl.col(name).sum() for name in counters),
     )
-    table = _table("Flows", "group", "flows", "delivered", "goodput, mean", "least", *counters)
+    shown = ("group", "flows", "delivered", "goodput each", "resent", "timeouts", "marks", "drops")
+    table = _table("Flows", *shown)
     for row in groups.iter_rows(named=True):
         numbers = (f"{row[name]:,}" for name in counters)
         table.add_row(
@@ -174,7 +176,6 @@ def _flows(outcome: Result) -> Table | None:
             f"{row['flows']:,}",
             si(row["delivered_bytes"], "B"),
             si(row["mean"], "bit/s"),
-            si(row["least"], "bit/s"),
             *numbers,
         )
     return table
@@ -201,7 +202,7 @@ def _transfers(outcome: Result) -> Table | None:
         "completed",
         "mean",
         "median",
-        "99th percentile",
+        "99th",
     )
     for row in groups.iter_rows(named=True):
         times = (si(row[name], "s") for name in ("mean", "median", "p99"))
@@ -218,14 +219,14 @@ def _ports(outcome: Result) -> Table | None:
     of_all = f", {len(shown)} of {len(ports)}" if len(shown) < len(ports) else ""
     table = _table(
         f"Switch ports, longest queues first{of_all}",
-        *("port", "utilisation", "queue, mean", "longest", "packets", "marks", "drops"),
+        *("port", "utilisation", "mean queue", "longest", "marks", "drops"),
     )
     for row in shown.iter_rows(named=True):
         table.add_row(
             escape(row["port"]),
             f"{100 * row['utilisation']:.1f} %",
-            f"{row['mean_queue_packets']:.1f}",
-            *(f"{row[name]:,}" for name in ("max_queue_packets", "packets", "marks", "drops")),
+            f"{row['mean_queue_packets']:.1f} packets",
+            *(f"{row[name]:,}" for name in ("max_queue_packets", "marks", "drops")),
         )
     return table
 
@@ -240,16 +241,17 @@ def _switch_ports(outcome: Result) -> pl.DataFrame | None:
 def seeds(results: Sequence[Result]) -> None:
     """Show runs of one scenario that differ by their seeds, and the median of each column."""
     counters = ("retransmissions", "timeouts", "marks", "drops")
-    table = _table(f"{results[0].name}, by seed", "seed", "delivered", *counters, "wall", "digest")
+    shown = ("seed", "delivered", "resent", "timeouts", "marks", "drops", "digest")
+    table = _table(f"{results[0].name}, by seed", *shown)
     for one in results:
         numbers = (f"{one.totals.get(name, 0):,}" for name in counters)
         delivered = si(one.totals.get("delivered_bytes", 0), "B")
-        table.add_row(str(one.seed), delivered, *numbers, si(one.wall_s, "s"), one.digest)
+        table.add_row(str(one.seed), delivered, *numbers, one.digest)
     if len(results) > 1:
         table.add_section()
         middle = (f"{_median(results, name):,g}" for name in counters)
         delivered = si(_median(results, "delivered_bytes"), "B")
-        table.add_row("median", delivered, *middle, "", "", style="bold")
+        table.add_row("median", delivered, *middle, "", style="bold")
     output().print(table)
 
 
@@ -262,9 +264,9 @@ def _median(results: Sequence[Result], name: str) -> float:
 def benchmarks(rows: Sequence[dict[str, Any]]) -> None:
     """Show what `bench` measured."""
     table = _table(
-        "Speed of the engine, each scenario in a process of its own",
-        *("scenario", "packet-hops/s", "data packets/s", "events", "simulated", "wall"),
-        *("whole process", "peak memory"),
+        "Speed of the engine",
+        *("scenario", "packet-hops\nper second", "data packets\nper second", "events"),
+        *("wall", "whole\nprocess", "peak\nmemory"),
     )
     for row in rows:
         table.add_row(
@@ -272,7 +274,6 @@ def benchmarks(rows: Sequence[dict[str, Any]]) -> None:
             f"{row['packet_hops_per_s'] / 1e6:.1f} M",
             f"{row['data_packets_per_s'] / 1e6:.2f} M",
             si(row["events"], ""),
-            si(row["simulated_s"], "s"),
             si(row["wall_s"], "s"),
             si(row["process_wall_s"], "s"),
             si(row["peak_memory_bytes"], "B"),
