@@ -29,14 +29,11 @@ pub struct CubicConfig {
 
 impl CubicConfig {
     /// The defaults for a segment size: beta = 0.7 (RFC 9438, section 4.6), C = 0.4 (section 5),
-    /// fast convergence (section 4.7), a floor of one segment after a mark (section 4.6).
+    /// fast convergence (section 4.7), the window rule's own. (Its floor after a mark is two
+    /// segments, as for the other algorithms here; section 4.6 allows one.)
     pub const fn new(mss: Bytes) -> Self {
-        let window = NewRenoConfig::new(mss);
         Self {
-            window: NewRenoConfig {
-                min_cwnd: mss,
-                ..window
-            },
+            window: NewRenoConfig::new(mss),
             beta: 0.7,
             c: 0.4,
             fast_convergence: true,
