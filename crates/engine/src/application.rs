@@ -76,6 +76,7 @@ pub(crate) enum Action {
     Expect(EndpointIndex, u64),
     Stop(EndpointIndex),
     Close(EndpointIndex),
+    Watch(EndpointIndex),
     Release(FlowIndex),
 }
 
@@ -119,6 +120,11 @@ impl Actions {
     /// Ends an endpoint's data after what it wrote (FIN).
     pub fn close(&mut self, endpoint: EndpointIndex) {
         self.list.push(Action::Close(endpoint));
+    }
+
+    /// Lets a probe watch the controller of an endpoint (of a response, the far end's).
+    pub fn watch(&mut self, endpoint: EndpointIndex) {
+        self.list.push(Action::Watch(endpoint));
     }
 
     /// Frees the endpoints of a finished flow; stray packets for it are ignored from then on.

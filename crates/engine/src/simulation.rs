@@ -470,6 +470,7 @@ impl<P: Probe> Simulation<P> {
                     endpoint.expect = total;
                 }
             }
+            Action::Watch(index) => self.with(index, |endpoint| endpoint.watched = true),
             Action::Release(flow) => self.flows.release(flow),
         }
     }
