@@ -2,7 +2,8 @@
 //! proportion to the fraction of data that was marked.
 //!
 //! Leaves out: the receiver's echo (transport) and the switch's marking (queueing). Loss is
-//! NewReno's. SACKed bytes enter the estimate when they are cumulatively acknowledged.
+//! NewReno's. As RFC 8257 has it, SACKed bytes enter the estimate when they are cumulatively
+//! acknowledged.
 
 use incastle_units::Bytes;
 
@@ -66,7 +67,7 @@ impl Dctcp {
         }
     }
 
-    /// RFC 8257, section 3.3, steps 4 to 9: alpha <- (1 - g) alpha + g F.
+    /// RFC 8257, section 3.3, steps 5 to 8: alpha <- (1 - g) alpha + g F.
     fn end_window(&mut self, snd_nxt: u64) {
         if self.acked > 0 {
             let fraction = self.marked as f64 / self.acked as f64;
@@ -96,6 +97,7 @@ impl Controller for Dctcp {
     #[inline]
     fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample) {
         self.window.on_ack(ack);
+        // RFC 8257, section 3.3, steps 1 to 4.
         self.acked += ack.acked.count();
         if ack.echo == Echo::Congestion {
             self.marked += ack.acked.count();

@@ -27,7 +27,8 @@ pub struct NewRenoConfig {
 
 impl NewRenoConfig {
     /// The defaults for a segment size: an initial window of 10 segments (RFC 6928), a floor of 2
-    /// segments, no growth on ECE (RFC 3168, section 6.1.2), L = 2 (RFC 3465, section 2.2).
+    /// segments, no growth on ECE (RFC 3168, section 6.1.2), L = 2 (RFC 3465, section 2.3), so that
+    /// delayed ACKs do not slow the start; RFC 5681 itself has L = 1.
     pub const fn new(mss: Bytes) -> Self {
         Self {
             mss,
