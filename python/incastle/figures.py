@@ -1,0 +1,140 @@
+"""Figures: one style for all papers, curves with their spread over seeds, and the files of each.
+
+A figure is drawn from one table and from nothing else; that table is its CSV. Rendering therefore
+needs neither runs nor papers and can happen in another process. Files are the same byte for byte
+from the same table: no dates, no random ids.
+
+Colours are those of Okabe and Ito, which stay apart for colour-blind readers and in grey; series
+differ in marker or line style as well.
+"""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import polars as pl
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+BLUE, ORANGE, GREEN, SKY, RED, PURPLE, BLACK = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#56B4E9",
+    "#D55E00",
+    "#CC79A7",
+    "#000000",
+)
+GREY = "#6b6b6b"
+STYLES: dict[str, dict[str, Any]] = {
+    "TCP": {"color": RED, "marker": "s"},
+    "DCTCP": {"color": BLUE, "marker": "o"},
+}
+FORMATS = ("svg", "png", "pdf")
+
+_SETTINGS: dict[str, Any] = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 4,
+    "legend.frameon": False,
+    "figure.constrained_layout.use": True,
+    "svg.hashsalt": "incastle",
+    "savefig.facecolor": "white",
+    "savefig.dpi": 160,
+}
+_METADATA: dict[str, dict[str, Any]] = {
+    "svg": {"Date": None, "Creator": "Incastle"},
+    "png": {"Software": "Incastle"},
+    "pdf": {"CreationDate": None, "ModDate": None, "Creator": "Incastle", "Producer": None},
+}
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """One figure to be rendered: where to, from which table, by which function."""
+
+    stem: Path
+    data: pl.DataFrame
+    draw: Callable[[Figure, pl.DataFrame], None]
+
+
+def render(drawing: Drawing) -> str:
+    """Write a figure as SVG, PNG, PDF and CSV beside each other; give the SVG's text."""
+    import matplotlib as mpl  # noqa: PLC0415  slow to import: only where figures are drawn
+
+    mpl.use("agg")
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    drawing.stem.parent.mkdir(parents=True, exist_ok=True)
+    drawing.data.write_csv(drawing.stem.with_suffix(".csv"))
+    with mpl.rc_context(_SETTINGS):  # type: ignore[arg-type]
+        figure = Figure()
+        drawing.draw(figure, drawing.data)
+        figure.get_layout_engine().execute(figure)  # type: ignore[union-attr]
+        figure.set_layout_engine("none")  # laid out once, not once per format
+        for form in FORMATS:
+            file = io.BytesIO()
+            figure.savefig(file, format=form, metadata=_METADATA[form])
+            drawing.stem.with_suffix(f".{form}").write_bytes(file.getvalue())
+    return drawing.stem.with_suffix(".svg").read_text(encoding="utf-8")
+
+
+def spread(axes: Axes, data: pl.DataFrame, x: str, y: str, **style: Any) -> None:  # noqa: ANN401
+    """Draw the median over the seeds as a line and the range from least to largest as a band."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
+
+    points = (
+        data.group_by(x)
+        .agg(
+            pl.col(y).median().alias("median"),
+            pl.col(y).min().alias("least"),
+            pl.col(y).max().alias("largest"),
+        )
+        .sort(x)
+    )
+    axes.plot(points[x], points["median"], **style)
+    axes.fill_between(
+        points[x], points["least"], points["largest"], color=style["color"], alpha=0.2, lw=0
+    )
+
+
+def level(axes: Axes, values: pl.Series, **style: Any) -> None:  # noqa: ANN401
+    """Draw what does not depend on x: the median as a horizontal line, the range as a band."""
+    axes.axhline(float(values.median()), **style)  # type: ignore[arg-type]
+    axes.axhspan(
+        float(values.min()),  # type: ignore[arg-type]
+        float(values.max()),  # type: ignore[arg-type]
+        color=style["color"],
+        alpha=0.2,
+        lw=0,
+    )
+
+
+def mark(axes: Axes, x: float, text: str, *, y: float = 0.02, side: str = "left") -> None:
+    """Draw a vertical reference line with its name along it, `y` high in shares of the axes."""
+    axes.axvline(x, color=GREY, lw=0.9, ls=(0, (4, 3)))
+    axes.annotate(
+        text,
+        (x, y),
+        xycoords=("data", "axes fraction"),
+        xytext=(3 if side == "left" else -3, 0),
+        textcoords="offset points",
+        ha=side,
+        color=GREY,
+        fontsize=8,
+    )

@@ -1,0 +1,273 @@
+"""`incastle reproduce`: run what the papers need, measure, judge, draw, and write the report.
+
+The plan of a paper is a list of experiments; each becomes one run per seed. Equal runs are run
+once, finished ones are kept below the report's folder and reused, so that a reproduction that was
+stopped goes on where it was. The report appears as a whole, when everything is done.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.box import SIMPLE_HEAD
+from rich.markup import escape
+from rich.table import Table
+
+from incastle import claims, figures, report, runner, terminal
+from incastle.errors import IncastleError
+from incastle.papers import Length, Observations, discover, selected
+from incastle.run_cache import RunCache, observe
+from incastle.scenario import load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from incastle.papers import Experiment, FigureSpec, Observation, Paper
+    from incastle.results import Result
+    from incastle.scenario import Scenario
+
+CHUNK = 96
+"""Runs that are handed to the engine at once; bounds the results that lie in memory."""
+
+_COLOURS = {
+    claims.Verdict.HOLDS: "green",
+    claims.Verdict.PARTLY: "yellow",
+    claims.Verdict.FAILS: "red",
+    claims.Verdict.UNCLEAR: "bright_black",
+}
+
+
+class ReproduceError(IncastleError):
+    """A paper or figure that does not exist, or a place that cannot take the report."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is to be reproduced of one paper."""
+
+    paper: Paper
+    figures: tuple[FigureSpec, ...]
+
+    def experiments(self, length: Length) -> list[Experiment]:
+        """Give the experiments that the figures use."""
+        return selected(self.paper, length, self.figures)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One run of the plan: an experiment with one seed."""
+
+    paper: str
+    experiment: Experiment
+    seed: int
+    scenario: Scenario
+    tables: tuple[str, ...]
+
+
+def papers() -> list[tuple[str, str]]:
+    """Give the shipped papers: name and title."""
+    return [(name, paper.about()["title"]) for name, paper in discover().items()]
+
+
+def main(
+    names: Sequence[str] = (),
+    figure: str | int | None = None,
+    length: str = "default",
+    out: str | Path = "report",
+    threads: int | None = None,
+) -> int:
+    """Reproduce papers and write their report.
+
+    Args:
+        names: which papers; all if empty.
+        figure: only this figure of theirs, by its number in the paper or in the original.
+        length: "quick", "default" or "full".
+        out: the report's folder; an earlier report there is replaced.
+        threads: runs at the same time; all cores if None.
+
+    Returns:
+        The exit status, 0.
+
+    Raises:
+        ReproduceError: no such paper or figure, or `out` is something else than a report.
+        Interrupted: Ctrl-C; finished runs are kept, and the same command goes on from there.
+        OSError: the report cannot be written.
+
+    """
+    chosen = Length(length)
+    parts = choose(discover(), names, None if figure is None else str(figure))
+    folder = report.claim_folder(Path(out))
+    cache = RunCache(folder / report.RUNS)
+    observed = run_all(parts, chosen, cache, threads)
+    judged = {part.paper.name: judge(part, observed[part.paper.name]) for part in parts}
+    contents = [
+        report.PaperReport(
+            paper=part.paper,
+            figures=part.figures,
+            experiments=part.experiments(chosen),
+            observations=observed[part.paper.name],
+            judged=judged[part.paper.name],
+        )
+        for part in parts
+    ]
+    report.write(folder, contents, chosen, render=figures.render)
+    cache.forget_other_engines()
+    _tell([one for content in contents for one in content.judged], folder / "index.html")
+    return 0
+
+
+def choose(shipped: Mapping[str, Paper], names: Sequence[str], figure: str | None) -> list[Part]:
+    """Find the papers and figures that are meant."""
+    for name in names:
+        if name not in shipped:
+            raise ReproduceError(f"no paper is called {name!r}{_near(name, list(shipped))}")
+    chosen = [shipped[name] for name in dict.fromkeys(names)] or list(shipped.values())
+    if figure is None:
+        return [Part(paper, paper.figures) for paper in chosen]
+    parts = [
+        Part(paper, tuple(one for one in paper.figures if one.answers_to(figure)))
+        for paper in chosen
+    ]
+    if not any(part.figures for part in parts):
+        known = [name for paper in chosen for one in paper.figures for name in _names(one)]
+        raise ReproduceError(f"no figure {figure} here{_near(figure, known)}")
+    return [part for part in parts if part.figures]
+
+
+def run_all(
+    parts: Sequence[Part], length: Length, cache: RunCache, threads: int | None
+) -> dict[str, Observations]:
+    """Give the runs of all parts, by paper: from the cache, or from the engine."""
+    plan = [run for part in parts for run in _plan(part, length)]
+    found: dict[str, Observation] = {}
+    missing: dict[str, _Run] = {}
+    for run in plan:
+        resolved = run.scenario.resolved
+        if resolved in found or resolved in missing:
+            continue
+        kept = cache.load(resolved)
+        if kept is None or not set(run.tables) <= kept.tables.keys():
+            missing[resolved] = run
+        else:
+            found[resolved] = kept
+
+    def keep(run: _Run, result: Result) -> None:
+        resolved = run.scenario.resolved
+        found[resolved] = observe(result, run.tables)
+        cache.keep(resolved, found[resolved])
+
+    with terminal.progress_bar("reproduce") as show:
+        _run_missing(list(missing.values()), threads, keep, show)
+    observed: dict[str, dict[str, list[Observation]]] = {part.paper.name: {} for part in parts}
+    for run in plan:
+        of_paper = observed[run.paper].setdefault(run.experiment.name, [])
+        of_paper.append(found[run.scenario.resolved])
+    return {name: Observations(length, runs) for name, runs in observed.items()}
+
+
+def judge(part: Part, observations: Observations) -> list[claims.Judged]:
+    """Judge the claims that belong to the figures, in the order of claims.toml."""
+    folder = part.paper.folder
+    known = claims.load(folder / "claims.toml")
+    reasons = claims.load_reasons(folder / "reasons.toml", known)
+    asked = {name for figure in part.figures for name in figure.claims}
+    return [
+        claims.judge(claim, part.paper.measures[claim.id](observations), reasons)
+        for claim in known
+        if claim.id in asked
+    ]
+
+
+def _plan(part: Part, length: Length) -> list[_Run]:
+    """Make every run of a part, checked: a mistake in a scenario is told before anything runs."""
+    sources: dict[Path, Scenario] = {}
+    runs = []
+    for experiment in part.experiments(length):
+        path = part.paper.scenario(experiment)
+        source = sources.setdefault(path, load(path)) if path not in sources else sources[path]
+        for seed in range(1, experiment.seeds + 1):
+            scenario = source.with_({**experiment.overrides, "run.seed": seed})
+            tables = part.paper.tables
+            runs.append(_Run(part.paper.name, experiment, seed, scenario, tables))
+    return runs
+
+
+def _run_missing(
+    runs: list[_Run],
+    threads: int | None,
+    keep: Callable[[_Run, Result], object],
+    show: Callable[[runner.Progress], object] | None,
+) -> None:
+    """Run chunk by chunk, the longest first so that no long one is left to run alone at the end."""
+    runs = sorted(runs, key=lambda run: -run.experiment.cost)
+    for begin in range(0, len(runs), CHUNK):
+        chunk = _Chunk(runs, begin, keep, show)
+        scenarios = [run.scenario for run in chunk.runs]
+        runner.run_many(scenarios, threads, chunk.progress, chunk.take)
+
+
+class _Chunk:
+    """The runs from `begin` on that the engine has at the moment.
+
+    Progress counts expected work instead of simulated time: a second at 10 Gbit/s takes a hundred
+    times as long as one at 100 Mbit/s.
+    """
+
+    def __init__(
+        self,
+        plan: list[_Run],
+        begin: int,
+        keep: Callable[[_Run, Result], object],
+        show: Callable[[runner.Progress], object] | None,
+    ) -> None:
+        self.runs = plan[begin : begin + CHUNK]
+        self.begin = begin
+        self.keep = keep
+        self.show = show
+        self.behind, self.ahead = _work(plan[:begin]), _work(self.runs)
+        self.total, self.work = len(plan), _work(plan)
+
+    def take(self, index: int, result: Result) -> None:
+        """Keep a finished run."""
+        self.keep(self.runs[index], result)
+
+    def progress(self, state: runner.Progress) -> None:
+        """Tell how far the whole plan is, from how far this chunk is."""
+        if self.show is not None:
+            done = self.behind + state.fraction * self.ahead
+            self.show(runner.Progress(self.begin + state.finished, self.total, done, self.work))
+
+
+def _work(runs: Sequence[_Run]) -> float:
+    return sum(run.experiment.cost for run in runs)
+
+
+def _tell(judged: Sequence[claims.Judged], page: Path) -> None:
+    """Show every claim with its verdict on the terminal, and where the report is."""
+    table = Table(box=SIMPLE_HEAD, title_justify="left")
+    for column in ("paper", "claim", "measured", "band", "verdict"):
+        table.add_column(column, no_wrap=column != "measured")
+    for one in judged:
+        claim = one.claim
+        measured = f"{claims.number(one.deciding.measured)} {claim.unit}"
+        where = f" ({one.deciding.case})" if len(one.cases) > 1 else ""
+        colour = _COLOURS[one.verdict]
+        row = (claim.paper, claim.id, measured + where, str(claim.band))
+        table.add_row(*(escape(text) for text in row), f"[{colour}]{one.verdict}[/]")
+    console = terminal.output()
+    console.print(table)
+    console.print(f"The report: {escape(str(page))}", soft_wrap=True)
+
+
+def _names(figure: FigureSpec) -> list[str]:
+    return [figure.number, *([figure.original] if figure.original else [])]
+
+
+def _near(name: str, known: Sequence[str]) -> str:
+    """Say what could have been meant, and what there is."""
+    listed = ", ".join(known)
+    close = difflib.get_close_matches(name, known, 1)
+    return f": did you mean {close[0]!r}? There are {listed}" if close else f"; there are {listed}"

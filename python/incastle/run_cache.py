@@ -1,0 +1,96 @@
+"""Finished runs of a reproduction, kept so that none is computed twice.
+
+A run is known by its complete scenario, seed included, and by the build of the engine: its version
+and a hash of the native module, so that a rebuilt engine never answers with old results. Each run
+is one zip file, written under a temporary name and renamed; what cannot be read is run again.
+
+Only the tables that a paper asks for are kept, so this is no replacement for a result directory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import shutil
+import zipfile
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from incastle import _engine
+from incastle.papers import Observation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from incastle.results import Result
+
+_DIGEST, _SCENARIO = "digest", "scenario.toml"
+
+
+@cache
+def engine_build() -> str:
+    """Name the engine that computes: its version and the hash of its native module."""
+    content = Path(_engine.__file__).read_bytes()
+    return f"{_engine.__version__}-{hashlib.blake2b(content, digest_size=4).hexdigest()}"
+
+
+class RunCache:
+    """The finished runs in a folder, those of this engine in a folder of their own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / engine_build()
+
+    def load(self, resolved: str) -> Observation | None:
+        """Give the run of a complete scenario, or none if it is not here or not readable."""
+        try:
+            with zipfile.ZipFile(self._path(resolved)) as archive:
+                tables = {
+                    name.removesuffix(".arrow"): pl.read_ipc(io.BytesIO(archive.read(name)))
+                    for name in archive.namelist()
+                    if name.endswith(".arrow")
+                }
+                return Observation(tables, archive.read(_DIGEST).decode(), resolved)
+        except (OSError, KeyError, zipfile.BadZipFile, pl.exceptions.PolarsError):
+            return None
+
+    def keep(self, resolved: str, observation: Observation) -> None:
+        """Store a run: all of it or nothing."""
+        path = self._path(resolved)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        scratch = path.with_suffix(f".{os.getpid()}.tmp")
+        try:
+            with zipfile.ZipFile(scratch, "w", zipfile.ZIP_STORED) as archive:
+                archive.writestr(_DIGEST, observation.digest)
+                archive.writestr(_SCENARIO, resolved)
+                for name, table in observation.tables.items():
+                    archive.writestr(f"{name}.arrow", _arrow(table))
+            scratch.replace(path)
+        finally:
+            scratch.unlink(missing_ok=True)
+
+    def forget_other_engines(self) -> None:
+        """Remove the runs of every other build of the engine."""
+        for other in self.folder.parent.glob("*"):
+            if other != self.folder:
+                shutil.rmtree(other, ignore_errors=True)
+
+    def _path(self, resolved: str) -> Path:
+        name = hashlib.blake2b(resolved.encode(), digest_size=16).hexdigest()
+        return self.folder / f"{name}.zip"
+
+
+def observe(result: Result, tables: Iterable[str]) -> Observation:
+    """Keep of a result what a paper asks for."""
+    return Observation(
+        {name: result.tables[name] for name in tables}, result.digest, result.scenario
+    )
+
+
+def _arrow(table: pl.DataFrame) -> bytes:
+    file = io.BytesIO()
+    table.write_ipc(file, compression="zstd")
+    return file.getvalue()

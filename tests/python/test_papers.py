@@ -1,0 +1,341 @@
+"""The shipped papers: that their parts fit together, and the arithmetic of dctcp-ns2's measures."""
+
+from __future__ import annotations
+
+import json
+import math
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+from incastle import claims, papers, reproduce
+from incastle.papers import Length, Observations, dctcp_ns2, selected
+from incastle.papers.dctcp_ns2 import drawings, measures, plan, theory
+from incastle.scenario import load
+from synthetic import observation, observations
+
+if TYPE_CHECKING:
+    from incastle.papers import Observation, Paper
+
+EXPECTED = Path(__file__).parent / "expected"
+SHIPPED = list(papers.discover().values())
+PAPER = dctcp_ns2.PAPER
+
+
+def made_up(name: str, seed: int) -> Observation:
+    """TCP: 100 to 199 packets, 96 % of the link; DCTCP: 15 to 24, and more of the link with K."""
+    k = int(name.rpartition("k=")[2]) if "k=" in name else 20
+    begin = 0.1 if name.startswith(("queue/1G", "queue/10G")) else 0.0
+    if "dctcp" in name:
+        queue = [15 + i % 10 for i in range(1000)]
+        return observation(queue, min(1.0, 0.9 + 0.002 * k), begin=begin)
+    return observation([100 + (i + seed) % 100 for i in range(1000)], 0.96, begin=begin)
+
+
+every = pytest.mark.parametrize("paper", SHIPPED, ids=lambda paper: paper.name)
+
+
+@every
+def test_every_paper_has_a_measure_for_each_claim_and_no_other(paper: Paper) -> None:
+    known = [claim.id for claim in claims.load(paper.folder / "claims.toml")]
+    assert sorted(paper.measures) == sorted(known)
+
+
+@every
+def test_every_paper_names_itself_in_its_claims(paper: Paper) -> None:
+    assert {claim.paper for claim in claims.load(paper.folder / "claims.toml")} == {paper.name}
+
+
+@every
+def test_every_paper_shows_each_claim_beside_one_figure(paper: Paper) -> None:
+    shown = [name for figure in paper.figures for name in figure.claims]
+    assert sorted(shown) == sorted(paper.measures)
+
+
+@pytest.mark.parametrize("length", Length)
+@every
+def test_every_paper_plans_each_experiment_once_with_a_scenario_that_is_there(
+    paper: Paper, length: Length
+) -> None:
+    experiments = paper.plan(length)
+    names = [one.name for one in experiments]
+    assert len(set(names)) == len(names)
+    assert all(paper.scenario(one).is_file() for one in experiments)
+    assert all(one.seeds >= 1 and one.cost > 0 for one in experiments)
+
+
+@pytest.mark.parametrize("length", Length)
+@every
+def test_every_paper_uses_each_experiment_in_a_figure(paper: Paper, length: Length) -> None:
+    everything = selected(paper, length, paper.figures)
+    assert everything == paper.plan(length)
+    assert all(selected(paper, length, [figure]) for figure in paper.figures)
+
+
+@pytest.mark.parametrize("length", Length)
+@every
+def test_every_paper_runs_only_scenarios_that_are_right(paper: Paper, length: Length) -> None:
+    for experiment in paper.plan(length):
+        scenario = load(paper.scenario(experiment)).with_(dict(experiment.overrides))
+        assert not scenario.warnings
+
+
+@every
+def test_every_paper_has_the_texts_that_the_report_shows(paper: Paper) -> None:
+    about = paper.about()
+    assert {"title", "source", "summary", "parameter", "deviations", "lengths"} <= about.keys()
+    assert set(Length) == set(about["lengths"])
+    assert set(about.get("notes", {})) <= {figure.number for figure in paper.figures}
+
+
+@every
+def test_every_paper_has_reasons_for_its_own_claims_only(paper: Paper) -> None:
+    known = claims.load(paper.folder / "claims.toml")
+    claims.load_reasons(paper.folder / "reasons.toml", known)
+
+
+@every
+def test_every_paper_numbers_its_figures(paper: Paper) -> None:
+    numbers = [figure.number for figure in paper.figures]
+    assert len(set(numbers)) == len(numbers)
+
+
+# ---- dctcp-ns2: the plan
+
+
+def names(length: Length, prefix: str) -> list[str]:
+    return [one.name for one in plan.experiments(length) if one.name.startswith(prefix)]
+
+
+def test_the_plan_has_the_experiments_of_the_paper() -> None:
+    seeds = {one.name: one.seeds for one in plan.experiments(Length.DEFAULT)}
+    assert len(names(Length.DEFAULT, "threshold/dctcp/")) == 10 + 4 + 7
+    assert seeds["queue/100M/tcp/n=20"] == 5
+    assert seeds["steady/dctcp/n=48/k=60"] == 2
+    assert {one.seeds for one in plan.experiments(Length.FULL)} == {20}
+
+
+def test_the_quick_plan_is_short() -> None:
+    experiments = plan.experiments(Length.QUICK)
+    assert {one.seeds for one in experiments} == {1}
+    assert len(names(Length.QUICK, "threshold/dctcp/")) == 6
+    assert plan.threshold_window(Length.QUICK).duration == 3
+
+
+@pytest.mark.parametrize("length", Length)
+def test_each_plan_has_the_k_that_the_claims_name(length: Length) -> None:
+    planned = set(names(length, ""))
+    assert {"threshold/dctcp/k=1", "steady/dctcp/n=2/k=1", "steady/dctcp/n=2/k=20"} <= planned
+    assert {"steady/dctcp/n=48/k=60", "burst/dctcp/b=1/k=20", "burst/dctcp/b=32/k=65"} <= planned
+
+
+# Every number of the experiments' description; what is not here is in the resolved scenario.
+PARAMETERS = {
+    "run.duration": "10 s",
+    "network.topology": "star",
+    "network.senders": 2,
+    "network.rate": "100 Mbit/s",
+    "switch.buffer": "200 packets",
+    "host.queue": "200 packets",
+    "host.burst": 1,
+    "transport.recovery": "sack",
+    "transport.initial_window": "2 packets",
+    "transport.ack_every": 1,
+    "transport.handshake": False,
+    "transport.min_rto": "200 ms",
+    "flows.long.workload": "bulk",
+    "flows.long.stop": "9.5 s",
+    "measure.from": "4 s",
+    "measure.to": "9 s",
+}
+
+
+@pytest.mark.parametrize("name", ["tcp", "dctcp"])
+def test_the_scenarios_say_what_the_paper_says(name: str) -> None:
+    scenario = load(PAPER.folder / "scenarios" / f"{name}.toml")
+    assert {key: scenario[key] for key in PARAMETERS} == PARAMETERS
+    assert scenario["transport.congestion"] == {"tcp": "new-reno", "dctcp": "dctcp"}[name]
+    assert scenario["switch.queue.kind"] == {"tcp": "drop-tail", "dctcp": "threshold"}[name]
+    if name == "dctcp":
+        assert scenario["switch.queue.mark_above"] == "20 packets"
+        assert (scenario["transport.g"], scenario["transport.initial_alpha"]) == (0.0625, 0.0)
+        assert scenario["transport.min_cwnd"] == "1 packets"
+
+
+# ---- dctcp-ns2: the measures, by hand
+
+
+@pytest.fixture(scope="module")
+def runs() -> Observations:
+    return observations(PAPER, Length.DEFAULT, made_up)
+
+
+def measured(runs: Observations, name: str) -> dict[str, list[float]]:
+    return PAPER.measures[name](runs)
+
+
+def test_every_measure_gives_the_cases_of_its_claim_for_every_seed(runs: Observations) -> None:
+    for claim in claims.load(PAPER.folder / "claims.toml"):
+        cases = measured(runs, claim.id)
+        assert set(cases) == set(claim.cases), claim.id
+        assert {len(values) for values in cases.values()} <= {2, 5}, claim.id
+        claims.judge(claim, cases)
+
+
+def test_the_queue_is_evaluated_between_its_times() -> None:
+    run = observation(list(range(1000)), 1.0)
+    window = plan.queue_window("100M", Length.DEFAULT)
+    queue = measures.samples(run, window)
+    assert (queue.min(), queue.max()) == (400, 900)
+
+
+def test_queues_are_compared(runs: Observations) -> None:
+    # DCTCP cycles through 15 ... 24 and TCP through 100 ... 199, over 501 samples.
+    (mean,) = {round(v, 1) for v in measured(runs, "fig2-dctcp-queue")["n = 2"]}
+    assert mean == 19.5
+    assert measured(runs, "fig3-dctcp-bound") == {"n = 2": [2.0] * 5, "n = 20": [-16.0] * 5}
+    assert all(12 < v < 12.3 for v in measured(runs, "fig2-buffer")["n = 2"])  # 24 / 198
+    assert all(7 < v < 8 for v in measured(runs, "fig3-tcp-median")["n = 2"])  # 149.5 / 20
+    assert measured(runs, "fig3-gradual")["n = 20"] == [1.0] * 5
+
+
+def test_throughput_is_a_share_of_the_link(runs: Observations) -> None:
+    both = measured(runs, "fig2-throughput")
+    assert both == {"TCP": [96.0] * 5, "DCTCP": pytest.approx([94.0] * 5)}
+
+
+def test_curves_over_k(runs: Observations) -> None:
+    # Throughput is 90 + 0.2 K percent, at most 100, so it is full from K = 50 on.
+    assert measured(runs, "fig4-flat")["n = 2"] == pytest.approx([0.0] * 5)
+    assert measured(runs, "fig4-tcp")["n = 2"] == pytest.approx([4.0] * 5)
+    assert measured(runs, "fig4-dip")["n = 2"] == pytest.approx([90.2] * 5)
+    assert measured(runs, "steady-start")["n = 2"] == pytest.approx([1.0] * 2)
+    assert measured(runs, "k65-theory")["bursts of 1"] == pytest.approx([94.0] * 5)
+    assert measured(runs, "steady-full")["n = 2"] == pytest.approx([94.0] * 2)
+
+
+def test_the_knee_is_found_between_the_thresholds() -> None:
+    # From 99.8 at 10 to 100 at 20: 99.9 lies half way.
+    assert measures.knee({1: 98.0, 10: 99.8, 20: 100.0, 50: 100.0}) == pytest.approx(15)
+    assert measures.knee({1: 99.0, 10: 99.95, 20: 99.0, 50: 100.0}) == pytest.approx(47)
+    assert measures.knee({1: 100.0, 10: 100.0}) == 1
+    assert measures.knee({1: 98.0, 10: 99.0}) == 10
+
+
+def test_division_by_an_empty_queue() -> None:
+    empty = Observations(
+        Length.QUICK,
+        {
+            "queue/100M/tcp/n=2": [observation([7] * 300, 1.0)],
+            "queue/100M/dctcp/n=2": [observation([0] * 300, 1.0)],
+            "queue/100M/tcp/n=20": [observation([0] * 300, 1.0)],
+            "queue/100M/dctcp/n=20": [observation([0] * 300, 1.0)],
+        },
+    )
+    cases = PAPER.measures["fig3-tcp-median"](empty)
+    assert cases["n = 2"] == [float("inf")]
+    assert math.isnan(cases["n = 20"][0])
+
+
+# ---- dctcp-ns2: the fluid model
+
+
+def test_the_knees_of_the_fluid_model() -> None:
+    # C RTT = 100 Mbit/s * 40 ms / 12000 bit = 333.3 packets; C RTT / 7 = 47.6.
+    pipe = 100e6 * 0.040 / 12_000
+    assert theory.knee(2, pipe, exact=True) == pytest.approx(17.0, abs=0.1)
+    assert theory.knee(2, pipe, exact=False) == pytest.approx(16.7, abs=0.1)
+    assert theory.knee(48, pipe, exact=False) == pytest.approx(pipe / 7, abs=0.1)
+    assert theory.knee(48, pipe, exact=True) == pytest.approx(58.6, abs=0.1)
+    # The short form is worst at N = (C RTT + K) / 8, and gives C RTT / 7 there.
+    worst = max(theory.knee(n, pipe, exact=False) for n in range(1, 120))
+    assert worst == pytest.approx(pipe / 7, abs=0.05)
+
+
+def test_alpha_solves_its_equation() -> None:
+    for window in (2.0, 10.0, 175.0):
+        alpha = theory.alpha_exact(window)
+        right = (2 * window + 1) / (window + 1) ** 2
+        assert alpha**2 * (1 - alpha / 4) == pytest.approx(right)
+    assert theory.alpha_exact(1e4) == pytest.approx((2 / 1e4) ** 0.5, rel=0.01)
+
+
+def test_the_fluid_model_fills_the_link_above_its_knee() -> None:
+    pipe = drawings.PIPE
+    for flows in plan.STEADY_FLOWS:
+        knee = theory.knee(flows, pipe, exact=True)
+        assert theory.throughput(flows, pipe, knee + 0.1) == 1
+        below = [theory.throughput(flows, pipe, knee * share) for share in (0.2, 0.5, 0.8)]
+        assert below == sorted(below)
+        assert below[-1] < 1
+
+
+# ---- dctcp-ns2: the figures' tables
+
+
+def test_each_figure_has_a_table(runs: Observations) -> None:
+    tables = {figure.number: figure.data(runs) for figure in PAPER.figures}
+    assert tables["2"].columns == ["speed", "algorithm", "seed", "time_s", "packets"]
+    assert tables["4"].filter(pl.col("series") == "TCP")["k"].is_null().all()
+    assert tables["4"]["k"].n_unique() == 21 + 1
+    fractions = tables["3"].filter(pl.col("packets") == 200)["fraction"]
+    assert (fractions == 1.0).all()
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ("3", ["3", "3-speed"]),
+        ("13", ["3"]),
+        ("4-steady", ["4-steady"]),
+        ("1", ["2"]),
+        ("9", []),
+        ("", []),
+    ],
+)
+def test_figures_answer_to_either_number(asked: str, found: list[str]) -> None:
+    assert [figure.number for figure in PAPER.figures if figure.answers_to(asked)] == found
+
+
+# ---- the guard: on the quick length nothing changes unnoticed
+
+
+@every
+def test_no_verdict_or_value_changes_unnoticed(paper: Paper, tmp_path: Path) -> None:
+    expected = json.loads((EXPECTED / f"{paper.name}-quick.json").read_text(encoding="utf-8"))
+    found = quick(paper, tmp_path)
+    assert list(found) == list(expected)
+    for name, was in expected.items():
+        assert found[name]["verdict"] == was["verdict"], name
+        assert found[name]["cases"] == {
+            case: pytest.approx(value, rel=1e-9) for case, value in was["cases"].items()
+        }, name
+
+
+def quick(paper: Paper, folder: Path) -> dict[str, dict[str, object]]:
+    """Reproduce a paper at the quick length; give verdict and values of each claim."""
+    reproduce.main([paper.name], length="quick", out=folder / "report")
+    entries = json.loads((folder / "report" / "claims.json").read_text(encoding="utf-8"))
+    return {
+        entry["id"]: {
+            "verdict": entry["verdict"],
+            "cases": {case["case"]: case["measured"] for case in entry["cases"]},
+        }
+        for entry in entries
+    }
+
+
+def update() -> None:
+    """Write the expected values anew: `python tests/python/test_papers.py`, then read the diff."""
+    EXPECTED.mkdir(exist_ok=True)
+    for paper in SHIPPED:
+        with tempfile.TemporaryDirectory() as scratch:
+            text = json.dumps(quick(paper, Path(scratch)), indent=2, ensure_ascii=False)
+        (EXPECTED / f"{paper.name}-quick.json").write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    update()

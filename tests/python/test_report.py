@@ -1,0 +1,245 @@
+"""Reproducing with made-up runs: what is run, kept and reused, and what the report holds."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from incastle import claims, report, reproduce, runner
+from incastle.errors import IncastleError
+from incastle.figures import FORMATS
+from incastle.papers import dctcp_ns2
+from incastle.results import Result
+from incastle.run_cache import RunCache, engine_build, observe
+from synthetic import tables
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from incastle.scenario import Scenario
+
+PAPER = dctcp_ns2.PAPER
+NAME = PAPER.name
+FIELDS = (
+    *("paper", "id", "place", "statement", "metric", "unit", "paper_value", "band", "basis"),
+    *("measured", "interval", "verdict", "reason"),
+)
+
+
+@dataclass
+class FakeEngine:
+    """Takes the place of `run_many`: counts, makes up tables, and stops where it is told to."""
+
+    ran: list[str] = field(default_factory=list)
+    stop_after: int | None = None
+
+    def run_many(
+        self,
+        scenarios: Sequence[Scenario],
+        threads: int | None = None,
+        progress: Any = None,
+        on_result: Any = None,
+    ) -> list[Result]:
+        """Give a made-up result for each scenario, until it is time to stop."""
+        assert threads is None or threads >= 1
+        results = []
+        for index, scenario in enumerate(scenarios):
+            if self.stop_after is not None and len(self.ran) >= self.stop_after:
+                raise KeyboardInterrupt
+            result = fake_result(scenario)
+            self.ran.append(scenario.resolved)
+            on_result(index, result)
+            progress(runner.Progress(index + 1, len(scenarios), index + 1, len(scenarios)))
+            results.append(result)
+        return results
+
+
+def fake_result(scenario: Scenario) -> Result:
+    dctcp = scenario["transport.congestion"] == "dctcp"
+    queue = [(20 if dctcp else 150) + (i + scenario.seed) % 7 for i in range(1000)]
+    begin = 0.0 if scenario["network.rate"] == "100 Mbit/s" else 0.1
+    return Result(
+        *(scenario.name, scenario.seed, "0123456789abcdef", "0", 0.1, False, {}),
+        scenario=scenario.resolved,
+        tables=tables(queue, 0.97, begin=begin) | {"flows": tables([], 0.0)["links"]},
+    )
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> FakeEngine:
+    fake = FakeEngine()
+    monkeypatch.setattr(runner, "run_many", fake.run_many)
+    return fake
+
+
+def quick(out: Path, **options: Any) -> None:
+    settings: dict[str, Any] = {"length": "quick", "out": out} | options
+    assert reproduce.main(**settings) == 0
+
+
+def test_the_report_has_every_figure_claim_and_run(engine: FakeEngine, tmp_path: Path) -> None:
+    out = tmp_path / "report"
+    quick(out)
+    page = (out / "index.html").read_text(encoding="utf-8")
+    entries = json.loads((out / "claims.json").read_text(encoding="utf-8"))
+    known = claims.load(PAPER.folder / "claims.toml")
+    assert [entry["id"] for entry in entries] == [claim.id for claim in known]
+    for entry in entries:
+        assert set(FIELDS) <= entry.keys()
+        assert entry["verdict"] in set(claims.Verdict)
+        assert f'id="{NAME}-{entry["id"]}"' in page
+    for figure in PAPER.figures:
+        stem = out / NAME / f"figure-{figure.number}"
+        for form in (*FORMATS, "csv"):
+            assert stem.with_suffix(f".{form}").stat().st_size > 100
+        assert f"--figure {figure.number} --quick" in page
+    assert page.count("data:image/svg+xml;base64,") == len(PAPER.figures)
+    assert "length\n<strong>quick</strong>" in page
+    with (out / NAME / "runs.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) >= len(engine.ran)
+    assert rows[0]["digest"] == "0123456789abcdef"
+    assert rows[0]["command"].startswith("incastle run python/incastle/papers/dctcp_ns2/scenarios")
+
+
+def test_the_page_needs_nothing_from_outside(engine: FakeEngine, tmp_path: Path) -> None:
+    assert not engine.ran
+    quick(tmp_path / "report", figure="2")
+    page = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
+    assert not re.search(r"https?://|<script|<link|@import|url\(", page)
+
+
+def test_the_same_runs_give_the_same_bytes(engine: FakeEngine, tmp_path: Path) -> None:
+    assert not engine.ran
+    for name in ("a", "b"):
+        quick(tmp_path / name, figure="4")
+    files = {
+        path.relative_to(tmp_path / "a")
+        for path in (tmp_path / "a").rglob("*")
+        if path.is_file() and report.RUNS not in path.parts
+    }
+    assert len(files) == 2 + 3 * 4 + 1
+    for file in files:
+        assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes(), file
+
+
+def test_no_run_is_computed_twice(engine: FakeEngine, tmp_path: Path) -> None:
+    out = tmp_path / "report"
+    quick(out)
+    assert len(set(engine.ran)) == len(engine.ran)
+    engine.ran.clear()
+    quick(out)
+    assert not engine.ran
+    assert (out / "index.html").exists()
+
+
+def test_one_figure_runs_what_it_needs(engine: FakeEngine, tmp_path: Path) -> None:
+    quick(tmp_path / "report", figure="1")
+    assert len(engine.ran) == 2
+    entries = json.loads((tmp_path / "report" / "claims.json").read_text(encoding="utf-8"))
+    assert [entry["id"][:4] for entry in entries] == ["fig2"] * 4
+
+
+def test_a_stopped_reproduction_goes_on(engine: FakeEngine, tmp_path: Path) -> None:
+    out = tmp_path / "report"
+    engine.stop_after = 5
+    with pytest.raises(KeyboardInterrupt):
+        quick(out)
+    assert not (out / "index.html").exists()
+    before = set(engine.ran)
+    engine.stop_after = None
+    quick(out)
+    assert len(engine.ran) == len(set(engine.ran))
+    assert before < set(engine.ran)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["report"]
+
+
+def test_an_old_report_is_replaced_whole(engine: FakeEngine, tmp_path: Path) -> None:
+    out = tmp_path / "report"
+    quick(out, figure="2")
+    (out / NAME / "left-over.svg").write_text("old")
+    quick(out, figure="2")
+    assert not (out / NAME / "left-over.svg").exists()
+    assert len(engine.ran) == 6  # figure 2 and its two speeds, each with TCP and DCTCP
+
+
+def test_a_report_that_cannot_be_finished_leaves_the_old_one(
+    engine: FakeEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "report"
+    quick(out, figure="1")
+    page = (out / "index.html").read_bytes()
+
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(report, "_page", full)
+    with pytest.raises(OSError, match="No space"):
+        quick(out, figure="1")
+    assert (out / "index.html").read_bytes() == page
+    assert len(engine.ran) == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["report"]
+
+
+def test_other_peoples_files_are_left_alone(engine: FakeEngine, tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(IncastleError, match="is not a report"):
+        quick(tmp_path)
+    with pytest.raises(IncastleError, match="not a folder"):
+        quick(tmp_path / "thesis.tex")
+    assert not engine.ran
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"names": ["dctcp-ns3"]}, "did you mean 'dctcp-ns2'"),
+        ({"names": ["x"]}, "there are dctcp-ns2"),
+        ({"figure": "7"}, "no figure 7"),
+    ],
+)
+def test_unknown_papers_and_figures_are_told(
+    engine: FakeEngine, tmp_path: Path, options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(IncastleError, match=message):
+        quick(tmp_path / "report", **options)
+    assert not engine.ran
+    assert not (tmp_path / "report").exists()
+
+
+def test_broken_and_old_runs_are_not_used(engine: FakeEngine, tmp_path: Path) -> None:
+    out = tmp_path / "report"
+    quick(out, figure="1")
+    (kept,) = {path.parent for path in (out / report.RUNS).rglob("*.zip")}
+    assert kept.name == engine_build()
+    first, second = sorted(kept.iterdir())
+    first.write_bytes(second.read_bytes()[:100])
+    other = out / report.RUNS / "0.0.0-00000000"
+    other.mkdir()
+    engine.ran.clear()
+    quick(out, figure="1")
+    assert len(engine.ran) == 1
+    assert not other.exists()
+
+
+def test_a_kept_run_comes_back_as_it_was(tmp_path: Path) -> None:
+    cache = RunCache(tmp_path)
+    scenario = "name = 'x'\n"
+    assert cache.load(scenario) is None
+    kept = observe(
+        Result("x", 1, "ab", "0", 0.1, False, {}, scenario, tables([1, 2, 3], 0.5)),
+        ("queue_samples", "links"),
+    )
+    cache.keep(scenario, kept)
+    back = cache.load(scenario)
+    assert back is not None
+    assert back.digest == "ab"
+    assert back["queue_samples"].equals(kept["queue_samples"])
+    assert back["links"].equals(kept["links"])
+    assert cache.load("name = 'y'\n") is None
