@@ -99,10 +99,6 @@ impl Cubic {
             self.w_max = cwnd;
             0.0
         };
-        // Section 4.1.2: a slow start that ends sets cwnd_prior, too.
-        if self.cwnd_prior < cwnd {
-            self.cwnd_prior = cwnd;
-        }
         Epoch {
             cwnd,
             k,

@@ -198,9 +198,21 @@ fn after_a_timeout_the_plateau_is_where_slow_start_ended() {
     // = 7.0756, is above W_cubic(0) = 7.
     let first = ack_at(&mut sender, &mut control, 0.0);
     assert!((first - 7.075).abs() < 2e-3, "{first}");
-    // At t = 3 s: 7 + 0.4 x 3.1^3 = 18.9164, beyond 1.5 x 7.0756: half a segment.
-    let second = ack_at(&mut sender, &mut control, 3.0);
-    assert!((second - first - 0.5).abs() < 2e-3, "{second}");
+    // At t = 1 s: target = 7 + 0.4 x 1.1^3 = 7.5324; (7.5324 - 7.0756) / 7.0756 = 0.0646.
+    let second = ack_at(&mut sender, &mut control, 1.0);
+    assert!((second - first - 0.0646).abs() < 2e-3, "{second}");
+}
+
+#[test]
+fn a_loss_after_a_mark_of_the_same_window_leaves_the_plateau() {
+    let (mut sender, mut control) = at(100, Span::from_ms(100));
+    sender.ack(&mut control, MSS, Echo::Congestion);
+    assert_eq!(sender.lose(&mut control), Reaction::Ignored);
+    sender.send(&mut control, 1000 * MSS);
+    // W_max = 100 still, not 0.85 x 70: as after a loss alone.
+    ack_at(&mut sender, &mut control, 0.0);
+    let one = ack_at(&mut sender, &mut control, 1.0);
+    assert!((one - 70.262).abs() < 2e-3, "{one}");
 }
 
 #[test]
