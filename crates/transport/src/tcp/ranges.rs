@@ -72,7 +72,7 @@ impl RangeSet {
             .filter(|i| i.start <= seq)
     }
 
-    /// How many numbers of `from..to` are in the set.
+    /// How many numbers of `from..to` are in the set; `from` is at most `to`.
     pub(super) fn covered(&self, from: u64, to: u64) -> u64 {
         let first = self.intervals.partition_point(|i| i.end <= from);
         self.intervals[first..]
@@ -91,5 +91,59 @@ impl RangeSet {
             Some(i) if i.start > from => (from, Some(i.start)),
             Some(i) => (i.end, self.intervals.get(index + 1).map(|next| next.start)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn plain(set: &RangeSet) -> BTreeSet<u64> {
+        set.intervals()
+            .iter()
+            .flat_map(|i| i.start..i.end)
+            .collect()
+    }
+
+    proptest! {
+        #[test]
+        fn behaves_like_a_plain_set(
+            steps in prop::collection::vec((0_u64..60, 0_u64..12, 0_u64..10), 0..40),
+            probe in (0_u64..80, 0_u64..80),
+        ) {
+            let mut set = RangeSet::default();
+            let mut model = BTreeSet::new();
+            for (start, len, kind) in steps {
+                if kind == 0 {
+                    set.remove_below(start);
+                    model.retain(|seq| *seq >= start);
+                } else {
+                    let before = model.len();
+                    model.extend(start..start + len);
+                    let new = set.insert(start, start + len);
+                    prop_assert_eq!(new, (model.len() - before) as u64);
+                }
+                prop_assert_eq!(&plain(&set), &model);
+                let apart = set.intervals().windows(2).all(|pair| pair[0].end < pair[1].start);
+                prop_assert!(apart && set.intervals().iter().all(|i| i.start < i.end));
+            }
+            let (from, to) = (probe.0.min(probe.1), probe.0.max(probe.1));
+            let covered = model.iter().filter(|seq| (from..to).contains(*seq)).count();
+            prop_assert_eq!(set.covered(from, to), covered as u64);
+            prop_assert_eq!(set.containing(from).is_some(), model.contains(&from));
+            let gap = (from..200).find(|seq| !model.contains(seq)).expect("the set is finite");
+            let next = model.iter().copied().find(|seq| *seq > gap);
+            prop_assert_eq!(set.gap_after(from), (gap, next));
+            prop_assert_eq!(set.highest(), model.last().map(|last| last + 1));
+        }
+    }
+
+    #[test]
+    fn an_empty_set_owns_no_memory() {
+        assert_eq!(RangeSet::default().intervals.capacity(), 0);
     }
 }

@@ -88,7 +88,7 @@ impl Sender {
         if let Some(rtt) = rtt {
             self.rto.sample(rtt, &io.config.rto);
         }
-        self.previous_una = self.una;
+        self.last_echo = info.timestamp;
         self.una = info.ack;
         self.nxt = self.nxt.max(info.ack);
         self.dup_acks = 0;
@@ -205,7 +205,7 @@ impl Sender {
                 // RFC 5681, section 3.2, step 4: a segment has left the network.
                 None => self.inflation += i64::from(io.config.mss),
             },
-            Phase::Open if self.must_recover(io) => {
+            Phase::Open if self.must_recover(io, info) => {
                 self.start_recovery(io, info);
                 return;
             }
@@ -215,7 +215,7 @@ impl Sender {
     }
 
     /// Whether the duplicates at hand mean a loss.
-    fn must_recover(&self, io: &Io<'_>) -> bool {
+    fn must_recover(&self, io: &Io<'_>, info: &AckInfo<'_>) -> bool {
         let mss = io.config.mss;
         if io.config.recovery == Recovery::Sack {
             // RFC 6675, section 5, steps 1 and 2; section 5.1: after a timeout only once
@@ -227,12 +227,10 @@ impl Sender {
             return false;
         }
         // RFC 6582, section 3.2, step 2: duplicates that only answer our own retransmissions lie
-        // at or below `recover`. Right at it, section 4.1 decides: after needless retransmissions
-        // the acknowledgement had made a large step.
-        let step = self.una - self.previous_una;
-        io.config.recovery == Recovery::Reno
-            || self.recover.is_none_or(|recover| self.una > recover)
-            || step <= 4 * u64::from(mss)
+        // at or below `recover`. Right at it, section 4.2 decides: a needless retransmission moves
+        // the returned timestamp, a gap does not.
+        let gap = io.config.timestamps && info.timestamp == self.last_echo;
+        self.recover.is_none_or(|recover| self.una > recover || gap)
     }
 
     /// RFC 5681, section 3.2, steps 2 and 3; RFC 6582, section 3.2, step 2; RFC 6675, section 5,

@@ -106,3 +106,69 @@ pub(super) fn doubled(span: Span, times: u8, max: Span) -> Span {
 fn round_up(span: Span, tick: Span) -> Span {
     Span::from_ps(span.as_ps().div_ceil(tick.as_ps()) * tick.as_ps())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(min: u64, tick: u64) -> RtoConfig {
+        RtoConfig {
+            min: Span::from_us(min),
+            tick: Span::from_us(tick),
+            ..RtoConfig::default()
+        }
+    }
+
+    #[test]
+    fn follows_the_formula() {
+        let config = config(1, 1);
+        let mut rto = Rto::new(&config);
+        assert_eq!(rto.base(), Span::from_secs(1));
+        // First: SRTT = 800, RTTVAR = 400, RTO = 800 + 4 * 400.
+        rto.sample(Span::from_us(800), &config);
+        assert_eq!(rto.smoothed(), Some(Span::from_us(800)));
+        assert_eq!(rto.base(), Span::from_us(2400));
+        // Then: RTTVAR = 3/4 * 400 + 1/4 * |800 - 1600| = 500, SRTT = 7/8 * 800 + 1600 / 8 = 900.
+        rto.sample(Span::from_us(1600), &config);
+        assert_eq!(rto.smoothed(), Some(Span::from_us(900)));
+        assert_eq!(rto.base(), Span::from_us(2900));
+        // And a shorter one: RTTVAR = 375 + 1/4 * 800 = 575, SRTT = 787.5 + 12.5 = 800.
+        rto.sample(Span::from_us(100), &config);
+        assert_eq!(rto.smoothed(), Some(Span::from_us(800)));
+        assert_eq!(rto.base(), Span::from_us(3100));
+    }
+
+    #[test]
+    fn papers_minimums_with_a_fine_tick() {
+        for min in [300_000, 200_000, 10_000, 1_000, 200] {
+            let config = config(min, 100);
+            let mut rto = Rto::new(&config);
+            for _ in 0..100 {
+                rto.sample(Span::from_us(50), &config);
+            }
+            assert_eq!(rto.base(), Span::from_us(min));
+        }
+        // With a tick of 1 ms a minimum of 200 us means 1 ms, and with the granularity 2 ms:
+        // 50 us + max(G, 4 RTTVAR) is more than one tick.
+        let coarse = config(200, 1000);
+        let mut rto = Rto::new(&coarse);
+        rto.sample(Span::from_us(50), &coarse);
+        assert_eq!(rto.base(), Span::from_ms(2));
+    }
+
+    #[test]
+    fn back_off_doubles_up_to_the_maximum() {
+        assert_eq!(
+            doubled(Span::from_secs(1), 5, Span::from_secs(60)),
+            Span::from_secs(32)
+        );
+        assert_eq!(
+            doubled(Span::from_secs(1), 6, Span::from_secs(60)),
+            Span::from_secs(60)
+        );
+        assert_eq!(
+            doubled(Span::from_secs(1), 255, Span::from_secs(60)),
+            Span::from_secs(60)
+        );
+    }
+}

@@ -163,3 +163,145 @@ impl Scoreboard {
         self.rescue_rxt = None;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::super::sequence::wire;
+    use super::*;
+
+    const MSS: u16 = 3;
+
+    /// The scoreboard of RFC 6675, octet by octet, as its text has it. HighRxt is exclusive.
+    struct Octets {
+        sacked: BTreeSet<u64>,
+        una: u64,
+        max: u64,
+        high_rxt: u64,
+    }
+
+    impl Octets {
+        fn is_lost(&self, seq: u64) -> bool {
+            let above: Vec<u64> = self.sacked.range(seq + 1..).copied().collect();
+            let starts = above.iter().filter(|s| !self.sacked.contains(&(*s - 1)));
+            starts.count() as u32 >= DUP_THRESH
+                || above.len() as u64 > u64::from(DUP_THRESH - 1) * u64::from(MSS)
+        }
+
+        fn pipe(&self) -> u64 {
+            (self.una..self.max)
+                .filter(|seq| !self.sacked.contains(seq))
+                .map(|seq| u64::from(!self.is_lost(seq)) + u64::from(seq < self.high_rxt))
+                .sum()
+        }
+
+        /// Rules 1 and 3: the smallest unreported octet above HighRxt and below the highest
+        /// reported one.
+        fn hole(&self) -> Option<(u64, bool)> {
+            let highest = *self.sacked.last()?;
+            (self.high_rxt.max(self.una)..highest)
+                .find(|seq| !self.sacked.contains(seq))
+                .map(|seq| (seq, self.is_lost(seq)))
+        }
+    }
+
+    fn block(start: u64, end: u64) -> SackBlock {
+        SackBlock {
+            start: wire(start),
+            end: wire(end),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn behaves_like_a_plain_set(
+            una in 0_u64..20,
+            flight in 1_u64..60,
+            blocks in prop::collection::vec((0_u64..80, 1_u64..8), 0..12),
+            steps in (0_u64..30, 0_u64..70),
+        ) {
+            let max = una + flight;
+            let mut board = Scoreboard::default();
+            let mut octets = Octets { sacked: BTreeSet::new(), una, max, high_rxt: 0 };
+            for (start, len) in blocks {
+                // A receiver reports nothing at or below the acknowledgement.
+                let (start, end) = (start.max(una + 1), (start + len).min(max));
+                let before = octets.sacked.len();
+                octets.sacked.extend(start..end.max(start));
+                let new = board.update(&[block(start, end.max(start))], una, max);
+                prop_assert_eq!(new, (octets.sacked.len() - before) as u64);
+            }
+            let high_rxt = una + steps.1.min(flight);
+            board.start(high_rxt);
+            octets.high_rxt = high_rxt;
+            check(&mut board, &octets)?;
+            // The acknowledgement moves on to some unreported octet.
+            let una = (una + steps.0.min(flight)..200)
+                .find(|seq| !octets.sacked.contains(seq))
+                .expect("the set is finite");
+            board.advance(una);
+            octets.una = una;
+            octets.sacked.retain(|seq| *seq > una);
+            check(&mut board, &octets)?;
+        }
+    }
+
+    fn check(board: &mut Scoreboard, octets: &Octets) -> Result<(), TestCaseError> {
+        let Octets { una, max, .. } = *octets;
+        let below = board.lost_below(MSS);
+        for seq in (una..max).filter(|seq| !octets.sacked.contains(seq)) {
+            prop_assert_eq!(seq < below, octets.is_lost(seq));
+        }
+        let lost = (una..max).filter(|s| !octets.sacked.contains(s) && octets.is_lost(*s));
+        prop_assert_eq!(board.lost_octets(una, MSS), lost.count() as u64);
+        board.set_pipe(una, max, MSS);
+        prop_assert_eq!(board.pipe(), octets.pipe());
+        let found = match (
+            board.next_hole(una, MSS, false),
+            board.next_hole(una, MSS, true),
+        ) {
+            (Some(NextSeg::Lost(start, _)), _) => Some((start, true)),
+            (None, Some(NextSeg::Unknown(start, _))) => Some((start, false)),
+            _ => None,
+        };
+        prop_assert_eq!(found, octets.hole());
+        Ok(())
+    }
+
+    #[test]
+    fn a_retransmission_ends_at_the_next_report() {
+        let mut board = Scoreboard::default();
+        board.update(&[block(1002, 4000), block(5000, 6000)], 1000, 9000);
+        assert_eq!(
+            board.next_hole(1000, 1000, false),
+            Some(NextSeg::Lost(1000, 1002))
+        );
+    }
+
+    #[test]
+    fn the_rescue_comes_once_and_holds_the_highest_octets() {
+        let mut board = Scoreboard::default();
+        board.update(&[block(1000, 4000)], 0, 5500);
+        board.start(1000);
+        assert_eq!(board.rescue(1000, 5500, 1000), None);
+        board.advance(4000);
+        let rescue = board.rescue(4000, 5500, 1000);
+        assert_eq!(rescue, Some(NextSeg::Rescue(4500, 5500)));
+        board.retransmitted(NextSeg::Rescue(4500, 5500), 5500);
+        assert_eq!(board.rescue(4000, 5500, 1000), None);
+    }
+
+    #[test]
+    fn late_reports_change_nothing() {
+        let mut board = Scoreboard::default();
+        assert_eq!(board.update(&[block(2000, 3000)], 1000, 9000), 1000);
+        board.advance(4000);
+        assert_eq!(board.update(&[block(2000, 3000)], 4000, 9000), 0);
+        assert_eq!(board.update(&[block(4000, 5000)], 4000, 9000), 0);
+        assert_eq!(board.update(&[block(9000, 9500)], 4000, 9000), 0);
+        assert_eq!(board.gap_after(4000), (4000, None));
+    }
+}

@@ -78,8 +78,8 @@ pub(super) struct Sender {
     pub(super) timed: Option<(u64, Time)>,
     /// The end of the sequence numbers that the last recovery or timeout covers.
     pub(super) recover: Option<u64>,
-    /// SND.UNA before the last new acknowledgement.
-    pub(super) previous_una: u64,
+    /// The timestamp that the last new acknowledgement returned.
+    pub(super) last_echo: Time,
     /// Allocated at the first selective acknowledgement.
     pub(super) scoreboard: Option<Box<Scoreboard>>,
     pub(super) dup_acks: u32,
@@ -123,7 +123,7 @@ impl Sender {
             rto: Rto::new(&config.rto),
             timed: None,
             recover: None,
-            previous_una: 0,
+            last_echo: Time::NEVER,
             scoreboard: None,
             dup_acks: 0,
             timeouts: 0,

@@ -1,0 +1,12 @@
+//! Behaviour of the TCP endpoints, with the packets of each case written out, and properties under
+//! arbitrary networks. One line per packet: millisecond, sender, content; "again" is a
+//! retransmission, "lost" and "CE" are what the wire did to it.
+
+mod acknowledgements;
+mod connections;
+mod ecn;
+mod losses;
+mod properties;
+mod timeouts;
+mod windows;
+mod wire;
