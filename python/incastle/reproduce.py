@@ -183,13 +183,12 @@ def judge(part: Part, observations: Observations) -> list[claims.Judged]:
 
 def _plan(part: Part, length: Length) -> list[_Run]:
     """Make every run of a part, checked: a mistake in a scenario is told before anything runs."""
-    sources: dict[Path, Scenario] = {}
     runs = []
     for experiment in part.experiments(length):
         path = part.paper.scenario(experiment)
-        source = sources.setdefault(path, load(path)) if path not in sources else sources[path]
         for seed in range(1, experiment.seeds + 1):
-            scenario = source.with_({**experiment.overrides, "run.seed": seed})
+            settings = {**experiment.overrides, "run.seed": str(seed)}
+            scenario = load(path, tuple(settings.items()))
             tables = part.paper.tables
             runs.append(_Run(part.paper.name, experiment, seed, scenario, tables))
     return runs

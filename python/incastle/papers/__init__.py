@@ -40,6 +40,7 @@ class Length(StrEnum):
 class Experiment:
     """One scenario with its overrides, run once for each of the seeds 1 to `seeds`.
 
+    Overrides are keys and texts as `--set` takes them.
     `cost` is its expected work in packet-hops. It orders the runs and feeds the time left.
     """
 

@@ -75,7 +75,8 @@ _K_STEADY = {
 _K_STEADY_QUICK = {2: (1, 10, 14, 20, 50, 100), 48: (1, 20, 40, 50, 60, 100)}
 _K_BURST = (5, 10, 15, 20, 25, 30, 40, 50, 65, 80, 100)
 _K_BURST_QUICK = (5, 20, 40, 65, 80, 100)
-BURSTS = (1, 32)
+# Bursts of 1 and of 32 packets; hosts that coalesce wait a few microseconds for more.
+BURSTS = {1: {"host.burst": "1"}, 32: {"host.burst": "32", "host.coalescing": "10 us"}}
 STEADY_FLOWS = (2, 48)
 
 
@@ -187,11 +188,11 @@ def _bursts(length: Length) -> list[Experiment]:
     return [
         _experiment(
             f"burst/dctcp/b={burst}/k={k}",
-            {**base, **_mark(k), "host.burst": str(burst)},
+            {**base, **_mark(k), **host},
             _SEEDS[length],
             speed.rate * window.duration,
         )
-        for burst in BURSTS
+        for burst, host in BURSTS.items()
         for k in burst_thresholds(length)
     ]
 
