@@ -137,7 +137,12 @@ class Judged:
     verdict: Verdict
     cases: tuple[JudgedCase, ...]
     deciding: JudgedCase
-    reason: str
+    explanation: str
+
+    @property
+    def reason(self) -> str:
+        """Say what was measured, then, where somebody has understood it, why."""
+        return f"{_measured(self.claim, self.cases)} {self.explanation}".strip()
 
     def as_json(self) -> dict[str, Any]:
         """Give the claim's entry in claims.json; numbers that JSON does not know become null."""
@@ -215,7 +220,7 @@ def judge(
     deciding = min(cases, key=lambda case: _order(claim.band, case.measured))
     verdict = _overall(cases)
     explanation = (reasons or {}).get((claim.id, verdict), "")
-    return Judged(claim, verdict, cases, deciding, _reason(claim, cases, explanation))
+    return Judged(claim, verdict, cases, deciding, explanation)
 
 
 def interval(values: Sequence[float]) -> tuple[float, float] | None:
@@ -284,8 +289,8 @@ def _order(band: Band, value: float) -> float:
     return -math.inf if math.isnan(value) else band.margin(value)
 
 
-def _reason(claim: Claim, cases: Sequence[JudgedCase], explanation: str) -> str:
-    """Say what was measured, grouped by verdict where the cases differ, then why."""
+def _measured(claim: Claim, cases: Sequence[JudgedCase]) -> str:
+    """Say what was measured, grouped by verdict where the cases differ."""
     groups: dict[Verdict, list[str]] = {}
     for case in cases:
         groups.setdefault(case.verdict, []).append(f"{case.case}: {_describe(case, claim.unit)}")
@@ -298,8 +303,7 @@ def _reason(claim: Claim, cases: Sequence[JudgedCase], explanation: str) -> str:
             for verdict in order
             if verdict in groups
         )
-    text = f"{measured}. Band: {claim.band} {claim.unit}."
-    return f"{text} {explanation}".strip()
+    return f"{measured}. Band: {claim.band} {claim.unit}."
 
 
 def _describe(case: JudgedCase, unit: str) -> str:

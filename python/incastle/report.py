@@ -271,7 +271,7 @@ def _claim(judged: Judged) -> str:
 <td>{cases}</td>
 <td>{_badge(judged.verdict)}</td>
 </tr>
-<tr class="reason"><td colspan="5">{escape(judged.reason)}</td></tr>"""
+<tr class="reason"><td colspan="5">{escape(judged.explanation or judged.reason)}</td></tr>"""
 
 
 def _case(case: JudgedCase, unit: str) -> str:
