@@ -420,12 +420,13 @@ def main() -> NoReturn:
 
 
 def _run_app() -> int | None:
-    status: int | None = app(prog_name="incastle", standalone_mode=False)
-    # A full disk behind a redirection shows itself here, while it can still be told.
     try:
+        status: int | None = app(prog_name="incastle", standalone_mode=False)
+        # A full disk behind a redirection shows itself here, while it can still be told.
         sys.stdout.flush()
     except OSError as error:
-        error.filename = "standard output"
+        # Whatever else is written knows its name.
+        error.filename = error.filename or "standard output"
         raise
     return status
 

@@ -101,6 +101,9 @@ def _save(figure: Figure, path: Path) -> None:
     try:
         figure.savefig(scratch, dpi=200)
         scratch.replace(path)
+    except OSError as error:
+        error.filename = str(path)
+        raise
     finally:
         scratch.unlink(missing_ok=True)
         plt.close(figure)

@@ -95,17 +95,19 @@ pub(crate) fn schema() -> String {
 /// What a scenario can name: (list, [(name, one-line description), ...]), list by list.
 #[pyfunction]
 pub(crate) fn catalog() -> Vec<(String, Vec<(String, String)>)> {
-    core::catalog()
-        .into_iter()
-        .map(|list| {
-            (
-                list.name.to_owned(),
-                list.entries.iter().map(entry).collect(),
-            )
-        })
-        .collect()
+    let catalog = core::catalog();
+    [
+        ("algorithms", catalog.algorithms),
+        ("queues", catalog.queues),
+        ("topologies", catalog.topologies),
+        ("transports", catalog.transports),
+        ("workloads", catalog.workloads),
+        ("sizes", catalog.sizes),
+    ]
+    .map(|(name, items)| (name.to_owned(), items.into_iter().map(entry).collect()))
+    .into()
 }
 
-fn entry(entry: &core::CatalogEntry) -> (String, String) {
-    (entry.name.to_owned(), entry.description.to_owned())
+fn entry(item: core::Item) -> (String, String) {
+    (item.name, item.about)
 }

@@ -1,0 +1,126 @@
+"""What the tests share: a small scenario, and the command line in this process and in another."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+import incastle as ic
+from incastle import cli
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+SMALL = """\
+name = "small"
+
+[run]
+duration = "20 ms"
+seed = 1
+
+[network]
+topology = "star"
+senders = 4
+rate = "1 Gbit/s"
+delay = "25 us"
+
+[switch]
+buffer = "128 KiB"
+
+[switch.queue]
+kind = "threshold"
+mark_above = "20 packets"
+
+[host]
+jitter = "2 us"
+
+[transport]
+kind = "tcp"
+congestion = "dctcp"
+handshake = false
+
+[flows.long]
+workload = "bulk"
+from = "senders"
+to = "receiver"
+
+[flows.short]
+workload = "bulk"
+from = "sender:0"
+to = "receiver"
+size = "64 KB"
+"""
+
+MEASURED = """
+[measure]
+queue = { every = "100 us" }
+window = ["long:0", "long:1"]
+throughput = { every = "1 ms" }
+"""
+
+LONG = SMALL.replace("20 ms", "10000 s")
+"""So long that only an interrupt ends it."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command said, and its exit status."""
+
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def scenario() -> ic.Scenario:
+    return ic.Scenario.from_text(SMALL)
+
+
+@pytest.fixture(scope="session")
+def result() -> ic.Result:
+    return ic.run(ic.Scenario.from_text(SMALL + MEASURED))
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make a working directory with small.toml and long.toml in it."""
+    (tmp_path / "small.toml").write_text(SMALL)
+    (tmp_path / "long.toml").write_text(LONG)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def say(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., Said]:
+    """Give a command line in this process: fast, and whatever it does wrong is seen."""
+    del folder
+
+    def call(*arguments: str) -> Said:
+        monkeypatch.setattr(sys, "argv", ["incastle", *arguments])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as left:
+            cli.main()
+        captured = capsys.readouterr()
+        return Said(int(left.value.code or 0), captured.out, captured.err)
+
+    return call
+
+
+def start(folder: Path, *arguments: str, stdout: int = subprocess.PIPE) -> subprocess.Popen[str]:
+    """Start the command line in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "incastle", *arguments],
+        cwd=folder,
+        env={**os.environ, "COLUMNS": "100"},
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+    )

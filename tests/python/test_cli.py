@@ -1,0 +1,329 @@
+"""The command line: what it prints, where, and with which exit status."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import incastle as ic
+from conftest import MEASURED, SMALL, Said, start
+from incastle import cli
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Say = Callable[..., Said]
+
+
+def test_run_shows_tables_and_writes_a_result(say: Say, folder: Path) -> None:
+    said = say("run", "small.toml")
+    assert said.status == 0, said.err
+    for word in ("small", "long", "short", "switch->receiver", "packet-hops/s"):
+        assert word in said.out
+    (place,) = (folder / "results").iterdir()
+    assert place.name.startswith("small-")
+    assert f"written to results/{place.name}" in said.err
+    assert ic.Result.load(place).digest.startswith(place.name.removeprefix("small-"))
+
+
+def test_json_is_all_there_is_on_standard_output(say: Say, folder: Path) -> None:
+    said = say("run", "small.toml", "--json", "--out", "one")
+    summary = json.loads(said.out)
+    assert summary["digest"] == ic.Result.load(folder / "one").digest
+    assert summary["directory"] == "one"
+    assert summary["totals"]["packet_hops"] > 0
+    assert {key: summary[key] for key in ("name", "seed", "version", "interrupted")} == {
+        "name": "small",
+        "seed": 1,
+        "version": ic.__version__,
+        "interrupted": False,
+    }
+
+
+def test_settings_and_seed(say: Say, folder: Path) -> None:
+    changes = ("--set", "run.duration=7 ms", "--set", "network.senders = 3", "--seed", "9")
+    assert say("run", "small.toml", *changes, "--out", "one").status == 0
+    text = (folder / "one" / "scenario.toml").read_text()
+    resolved = tomllib.loads(text)
+    assert resolved["run"] == {"duration": "7 ms", "seed": 9}
+    assert resolved["network"]["senders"] == 3
+
+
+def test_seeds_run_in_a_row_each_in_a_directory(say: Say, folder: Path) -> None:
+    said = say("run", "small.toml", "--seed", "5", "--seeds", "3", "--out", "many")
+    assert said.status == 0
+    assert sorted(path.name for path in (folder / "many").iterdir()) == [
+        "seed-5",
+        "seed-6",
+        "seed-7",
+    ]
+    assert "median" in said.out
+    as_list = json.loads(say("run", "small.toml", "--seeds", "2", "--json").out)
+    assert [one["seed"] for one in as_list] == [1, 2]
+    alone = json.loads(say("run", "small.toml", "--seed", "2", "--json", "--out", "x").out)
+    assert alone["digest"] == as_list[1]["digest"]
+
+
+def test_existing_directory(say: Say) -> None:
+    assert say("run", "small.toml", "--out", "one").status == 0
+    again = say("run", "small.toml", "--out", "one")
+    assert (again.status, again.out) == (2, "")
+    assert "one already exists" in again.err
+    assert say("run", "small.toml", "--out", "one", "--force").status == 0
+
+
+def test_existing_default_directory_still_shows_the_result(say: Say) -> None:
+    first = json.loads(say("run", "small.toml", "--json").out)
+    again = say("run", "small.toml", "--json")
+    assert again.status == 2
+    assert "already exists" in again.err
+    assert json.loads(again.out)["digest"] == first["digest"]
+    assert json.loads(again.out)["directory"] is None
+
+
+BROKEN = {
+    "a wrong unit": ("network.rate=1 Gbyte/s", "network.rate"),
+    "a negative rate": ("network.rate=-1 Gbit/s", "network.rate"),
+    "zero senders": ("network.senders=0", "network.senders"),
+    "an unknown algorithm": ("transport.congestion=dctpc", "dctcp"),
+    "an unknown topology": ("network.topology=stra", "star"),
+    "an unknown workload": ("flows.long.workload=bluk", "bulk"),
+    "an unreachable host": ("flows.long.to=nobody", "nobody"),
+    "a duration of zero": ("run.duration=0 s", "run.duration"),
+    "a parameter out of its range": ("transport.g=2", "transport.g"),
+    "an unknown key": ("transport.min_rt=1 ms", "min_rto"),
+    "a wrong type": ("network.senders=many", "network.senders"),
+}
+
+
+@pytest.mark.parametrize(("setting", "hint"), BROKEN.values(), ids=BROKEN)
+def test_broken_scenario(say: Say, folder: Path, setting: str, hint: str) -> None:
+    said = say("run", "small.toml", "--set", setting)
+    assert (said.status, said.out) == (2, "")
+    assert setting.partition("=")[0].rpartition(".")[2] in said.err
+    assert hint in said.err
+    assert "Traceback" not in said.err
+    assert not (folder / "results").exists()
+
+
+def test_broken_file_is_told_with_line_and_column(say: Say, folder: Path) -> None:
+    text = SMALL.replace("mark_above", "mark_abvoe").replace("128 KiB", "128 potatoes")
+    (folder / "broken.toml").write_text(text)
+    said = say("check", "broken.toml", "small.toml")
+    assert said.status == 2
+    for key, text_there in (("mark_abvoe", "mark_above"), ("potatoes", "128")):
+        line = 1 + text[: text.index(key)].count("\n")
+        assert f"broken.toml:{line}:" in said.err
+        assert text_there in said.err
+    assert "3 mistakes" in said.err, "an unknown key, the missing one, a wrong unit"
+    assert "small.toml: correct" in said.out
+
+
+def test_not_toml(say: Say, folder: Path) -> None:
+    (folder / "broken.toml").write_text('name = "x\n')
+    said = say("check", "broken.toml")
+    assert said.status == 2
+    assert "broken.toml:1:" in said.err
+
+
+def test_check_prints_the_complete_scenario(say: Say, scenario: ic.Scenario) -> None:
+    said = say("check", "small.toml", "--resolved")
+    assert said.out == scenario.resolved
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("run", "nothing.toml"), "nothing.toml: No such file"),
+        (("run", "."), "Is a directory"),
+        (("check", "nothing.toml"), "nothing.toml: No such file"),
+        (("run",), "SCENARIO"),
+        (("run", "small.toml", "--set", "senders"), "KEY=VALUE"),
+        (("run", "small.toml", "--set", "=4"), "KEY=VALUE"),
+        (("run", "small.toml", "--seeds", "0"), "--seeds"),
+        (("run", "small.toml", "--seeds", "many"), "--seeds"),
+        (("run", "small.toml", "--seed", "-1"), "--seed"),
+        (("run", "small.toml", "--threads", "0"), "--threads"),
+        (("run", "small.toml", "--out", "small.toml"), "small.toml already exists"),
+        (("run", "small.toml", "--out", "small.toml/x"), "not a directory"),
+        (("run", "small.toml", "--out", ".", "--force"), "is not a result"),
+        (("run", "small.toml", "--nonsense"), "--nonsense"),
+        (("plot", "nowhere", "queue"), "nowhere does not exist"),
+        (("plot", ".", "queue"), "not a result"),
+        (("list", "fruit"), "fruit"),
+        (("fly",), "fly"),
+        (("reproduce", "--quick", "--full"), "exclude"),
+        (("reproduce", "no-such-paper"), "no-such-paper"),
+        (("bench", "--scenario", "nothing.toml"), "nothing.toml"),
+    ],
+)
+def test_bad_input_is_one_message_and_status_2(
+    say: Say, arguments: tuple[str, ...], message: str
+) -> None:
+    said = say(*arguments)
+    assert (said.status, said.out) == (2, "")
+    assert message in said.err
+    assert "Traceback" not in said.err
+    assert len(said.err.splitlines()) <= 3
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="/proc is Linux's")
+def test_directory_that_cannot_be_written(say: Say) -> None:
+    said = say("run", "small.toml", "--out", "/proc/incastle/result")
+    assert said.status == 2
+    assert "/proc/incastle" in said.err
+
+
+def test_full_disk(say: Say, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    said = say("run", "small.toml", "--out", "one")
+    assert said.status == 2
+    assert "one: No space left on device" in said.err
+    assert "packet-hops/s" in said.out, "what was measured is shown all the same"
+    assert {path.name for path in folder.iterdir()} == {"small.toml", "long.toml"}
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
+def test_full_disk_behind_standard_output(folder: Path) -> None:
+    with Path("/dev/full").open("w") as full:
+        process = start(folder, "schema", stdout=full.fileno())
+        _, err = process.communicate()
+    assert process.returncode == 2
+    assert err == "error: standard output: No space left on device\n"
+
+
+def test_engine_that_stops_a_run(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: Any) -> None:
+        raise ic.RunError("small, seed 1: more than 10 million events at 0.5 s")
+
+    monkeypatch.setattr(cli, "run_many", stop)
+    said = say("run", "small.toml")
+    assert (said.status, said.err) == (
+        2,
+        "error: small, seed 1: more than 10 million events at 0.5 s\n",
+    )
+
+
+@pytest.mark.parametrize("defect", [ic.InternalError("queue below zero"), ZeroDivisionError("x")])
+def test_defect_asks_for_a_report(
+    say: Say, monkeypatch: pytest.MonkeyPatch, defect: Exception
+) -> None:
+    def fail(*_: Any) -> None:
+        raise defect
+
+    monkeypatch.setattr(cli, "run_many", fail)
+    said = say("run", "small.toml")
+    assert said.status == 3
+    assert str(defect) in said.err
+    assert "Please report it" in said.err
+    assert "Traceback" not in said.err
+
+
+def test_version(say: Say) -> None:
+    assert say("--version").out == f"incastle {ic.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("what", "names"),
+    [
+        ("algorithms", {"new-reno", "dctcp", "cubic"}),
+        ("queues", {"drop-tail", "red", "threshold"}),
+        ("topologies", {"star", "dumbbell", "tree", "graph"}),
+        ("workloads", {"bulk", "cbr", "on-off", "barrier", "poisson"}),
+        ("papers", {"dctcp-ns2"}),
+        ("plots", {"queue", "window", "goodput"}),
+    ],
+)
+def test_lists(say: Say, what: str, names: set[str]) -> None:
+    entries = json.loads(say("list", what, "--json").out)
+    assert names <= {entry["name"] for entry in entries}
+    assert all(entry["description"] for entry in entries)
+    shown = say("list", what).out
+    assert all(name in shown for name in names)
+
+
+def test_list_of_everything(say: Say) -> None:
+    said = say("list")
+    assert said.status == 0
+    assert all(word in said.out for word in ("algorithms", "dctcp", "star", "dctcp-ns2"))
+
+
+def test_schema_is_json_that_knows_the_tables(say: Say) -> None:
+    schema = json.loads(say("schema").out)
+    assert {"run", "network", "switch", "transport", "flows"} <= set(schema["properties"])
+
+
+@pytest.mark.parametrize(
+    "command", ["run", "check", "list", "plot", "reproduce", "bench", "schema"]
+)
+def test_help_has_examples(say: Say, command: str) -> None:
+    said = say(command, "--help")
+    assert said.status == 0
+    assert f"incastle {command}" in said.out.partition("Examples:")[2]
+    assert command in say().out
+
+
+def test_plot(say: Say, folder: Path) -> None:
+    (folder / "measured.toml").write_text(SMALL + MEASURED)
+    say("run", "measured.toml", "--out", "one")
+    said = say("plot", "one", "queue")
+    assert (said.status, said.out) == (
+        0,
+        "one/queue.png, drawn from samples (queue_samples.parquet)\n",
+    )
+    assert say("plot", "one", "window", "--out", "w.pdf").status == 0
+    assert (folder / "w.pdf").exists()
+
+
+def test_bench(say: Say) -> None:
+    said = say("bench", "--json", "--scenario", "small.toml", "--scenario", "small.toml")
+    rows = json.loads(said.out)
+    assert [row["scenario"] for row in rows] == ["small", "small"]
+    assert rows[0]["digest"] == rows[1]["digest"]
+    for row in rows:
+        assert row["packet_hops_per_s"] == pytest.approx(row["packet_hops"] / row["wall_s"])
+        assert 0 < row["data_packets_per_s"] < row["packet_hops_per_s"]
+        assert row["simulated_s"] == pytest.approx(0.02)
+        assert 1e6 < row["peak_memory_bytes"] < 1e9
+        assert 0 < row["wall_s"] < row["process_wall_s"]
+        assert row["events"] > 0
+    assert "per second" in say("bench", "--scenario", "small.toml").out
+
+
+def test_bench_of_a_broken_scenario(say: Say, folder: Path) -> None:
+    (folder / "broken.toml").write_text(SMALL.replace("senders = 4", "senders = 0"))
+    said = say("bench", "--scenario", "broken.toml")
+    assert (said.status, said.out) == (2, "")
+    assert "broken.toml:" in said.err
+
+
+def test_quiet_where_there_is_no_terminal(folder: Path) -> None:
+    process = start(folder, "run", "small.toml", "--json", "--out", "one")
+    out, err = process.communicate()
+    assert json.loads(out)["name"] == "small"
+    assert err == "written to one\n"
+
+
+def test_reader_that_goes_away(folder: Path) -> None:
+    process = start(folder, "schema")
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    assert process.stderr.read() == ""
+    process.wait()
+    process.stderr.close()
+
+
+def test_native_module_matches_its_stub() -> None:
+    command = [sys.executable, "-m", "mypy.stubtest", "incastle._engine"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout

@@ -1,0 +1,95 @@
+"""Ctrl-C: the engine stops within a second, and what was finished is kept."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+import incastle as ic
+from conftest import LONG, SMALL, start
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+
+PATIENCE_S = 1.0
+
+
+def interrupt_soon(seconds: float) -> None:
+    threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+
+def test_one_run_stops_within_a_second_and_is_kept_as_far_as_it_went() -> None:
+    interrupt_soon(0.3)
+    started = time.monotonic()
+    with pytest.raises(ic.Interrupted) as stopped:
+        ic.run(ic.Scenario.from_text(LONG))
+    assert time.monotonic() - started < 0.3 + PATIENCE_S
+    assert stopped.value.results == (None,)
+    (partial,) = stopped.value.partial
+    assert partial.interrupted
+    assert 0 < partial.totals["simulated_s"] < 10_000
+    assert partial.flows.height == 5
+
+
+def test_finished_runs_are_kept() -> None:
+    interrupt_soon(0.8)
+    short = ic.Scenario.from_text(SMALL)
+    with pytest.raises(ic.Interrupted, match="2 of 3 runs") as stopped:
+        ic.run_many([short, ic.Scenario.from_text(LONG), short.with_seed(2)], threads=2)
+    first, second, third = stopped.value.results
+    assert first is not None
+    assert second is None
+    assert third is not None
+    assert first.digest == ic.run(short).digest
+
+
+def test_is_a_keyboard_interrupt() -> None:
+    interrupt_soon(0.2)
+    with pytest.raises(KeyboardInterrupt):
+        ic.run(ic.Scenario.from_text(LONG))
+    assert not issubclass(ic.Interrupted, Exception), "`except Exception` must not swallow it"
+
+
+def send_once_running(
+    folder: Path, arguments: tuple[str, ...], wait_s: float
+) -> tuple[int, str, str]:
+    """Start the command line, interrupt it, and check that it ends within a second."""
+    process = start(folder, "run", *arguments)
+    time.sleep(wait_s)
+    assert process.poll() is None, process.communicate()
+    process.send_signal(signal.SIGINT)
+    sent = time.monotonic()
+    out, err = process.communicate(timeout=30)
+    assert time.monotonic() - sent < PATIENCE_S + 0.5, "a second, and the interpreter's end"
+    return process.returncode, out, err
+
+
+def test_command_line_keeps_a_single_run_as_far_as_it_went(folder: Path) -> None:
+    status, out, err = send_once_running(folder, ("long.toml", "--json", "--out", "one"), 2.0)
+    assert status == 130
+    assert "interrupted after" in err
+    assert "Traceback" not in err
+    assert json.loads(out)["interrupted"] is True
+    assert [path.name for path in folder.iterdir() if path.is_dir()] == ["one-interrupted"]
+    assert ic.Result.load(folder / "one-interrupted").interrupted
+
+
+def test_command_line_keeps_finished_seeds(folder: Path) -> None:
+    text = SMALL.replace("20 ms", "500 ms")
+    (folder / "half.toml").write_text(text)
+    arguments = ("half.toml", "--seeds", "500", "--threads", "2", "--json", "--out", "many")
+    status, out, err = send_once_running(folder, arguments, 3.0)
+    assert status == 130
+    assert "runs were finished" in err
+    kept = sorted(path.name for path in (folder / "many").iterdir())
+    assert kept
+    assert sorted(one["directory"] for one in json.loads(out)) == [f"many/{name}" for name in kept]
+    assert not any(ic.Result.load(folder / "many" / name).interrupted for name in kept)

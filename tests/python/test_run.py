@@ -1,0 +1,200 @@
+"""Runs from Python: tables, determinism, many at once, progress."""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+import pytest
+
+import incastle as ic
+from conftest import MEASURED, SMALL
+from incastle import _engine
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COLUMNS = {
+    "flows": [
+        *("flow", "group", "index", "from", "to", "started_s", "completed_s", "sent_bytes"),
+        *("delivered_bytes", "goodput_bit_s", "packets", "retransmissions", "timeouts"),
+        *("fast_retransmits", "marks", "drops", "ecn_reductions"),
+    ],
+    "transfers": ["group", "index", "kind", "flow", "started_s", "completed_s", "bytes"],
+    "queues": ["port", "packets", "seconds"],
+    "queue_samples": ["time_s", "port", "packets", "bytes"],
+    "goodput": ["time_s", "host", "bytes", "ip_bytes"],
+    "links": [
+        *("port", "packets", "bytes", "drops", "marks", "utilisation"),
+        *("mean_queue_packets", "max_queue_packets"),
+    ],
+    "windows": ["time_s", "flow", "cwnd_bytes", "ssthresh_bytes", "alpha", "rtt_s"],
+    "throughput": ["time_s", "flow", "bytes"],
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_tables_have_their_columns(result: ic.Result, name: str) -> None:
+    frame = getattr(result, name)
+    assert isinstance(frame, pl.DataFrame)
+    assert frame.columns == COLUMNS[name]
+    assert not frame.is_empty()
+
+
+def test_summary_is_one_row_of_the_totals(result: ic.Result) -> None:
+    assert result.summary.height == 1
+    assert result.summary["packet_hops"][0] == result.totals["packet_hops"] > 0
+
+
+def test_tables_agree_with_each_other(result: ic.Result) -> None:
+    assert result.flows["delivered_bytes"].sum() == result.goodput["bytes"].sum()
+    assert result.flows["drops"].sum() == result.totals["drops"] == result.links["drops"].sum()
+    assert result.flows["marks"].sum() == result.totals["marks"]
+    assert result.totals["simulated_s"] == pytest.approx(0.02)
+    seconds = result.queues.group_by("port").agg(pl.col("seconds").sum())
+    assert seconds["seconds"].to_list() == pytest.approx([0.02] * len(seconds))
+
+
+def test_missing_values_are_null(result: ic.Result) -> None:
+    long = result.flows.filter(pl.col("group") == "long")
+    short = result.flows.filter(pl.col("group") == "short")
+    assert long["completed_s"].to_list() == [None] * 4
+    assert short["completed_s"][0] > short["started_s"][0]
+
+
+def test_link_is_full_and_no_more(result: ic.Result) -> None:
+    port = result.links.filter(pl.col("port") == "switch->receiver")
+    assert 0.8 < port["utilisation"][0] <= 1.0
+
+
+def test_table_that_was_not_asked_for(scenario: ic.Scenario) -> None:
+    result = ic.run(scenario)
+    assert not hasattr(result, "windows")
+    with pytest.raises(ic.TableMissing, match=r"under \[measure\]"):
+        result.table("queue_samples")
+    with pytest.raises(ic.TableMissing, match=r"it has .*flows"):
+        result.table("nothing")
+
+
+def test_result_says_what_it_is(result: ic.Result) -> None:
+    assert (result.name, result.seed, result.interrupted) == ("small", 1, False)
+    assert result.version == ic.__version__
+    assert len(result.digest) == 16
+    assert int(result.digest, 16) >= 0
+    assert ic.Scenario.from_text(result.scenario) == ic.Scenario.from_text(SMALL + MEASURED)
+    assert "small" in repr(result)
+
+
+def test_same_digest_twice_on_one_and_two_workers_and_after_pickling(
+    scenario: ic.Scenario,
+) -> None:
+    jobs: list[tuple[ic.Scenario, None, int]] = [(scenario, None, seed) for seed in range(4)]
+    alone = [result.digest for result in ic.run_many(jobs, threads=1)]
+    assert [result.digest for result in ic.run_many(jobs, threads=1)] == alone
+    assert [result.digest for result in ic.run_many(jobs, threads=2)] == alone
+    pickled = pickle.loads(pickle.dumps(jobs))
+    results = ic.run_many(pickled, threads=2)
+    assert [result.digest for result in pickle.loads(pickle.dumps(results))] == alone
+    assert len(set(alone)) == 4, "jitter and start times differ from seed to seed"
+
+
+def test_digest_does_not_depend_on_probes(scenario: ic.Scenario, result: ic.Result) -> None:
+    assert ic.run(scenario).digest == result.digest
+
+
+def test_resolved_scenario_runs_the_same_course(result: ic.Result) -> None:
+    assert ic.run(ic.Scenario.from_text(result.scenario)).digest == result.digest
+
+
+def test_whole_tables_are_the_same_again(result: ic.Result) -> None:
+    again = ic.run(ic.Scenario.from_text(SMALL + MEASURED))
+    for name, frame in result.tables.items():
+        assert frame.equals(again.tables[name]), name
+
+
+def test_pickled_result_is_the_same(result: ic.Result) -> None:
+    again = pickle.loads(pickle.dumps(result))
+    assert (again.digest, again.totals) == (result.digest, result.totals)
+    assert again.flows.equals(result.flows)
+
+
+def test_run_many_takes_overrides_and_keeps_the_order(scenario: ic.Scenario) -> None:
+    results = ic.run_many(
+        [
+            (scenario, {"run.duration": "9 ms"}, 5),
+            scenario,
+            (scenario, {"run.duration": "3 ms"}, None),
+        ]
+    )
+    assert [result.totals["simulated_s"] for result in results] == pytest.approx(
+        [0.009, 0.02, 0.003]
+    )
+    assert [result.seed for result in results] == [5, 1, 1]
+
+
+def test_progress_and_results_as_they_come(scenario: ic.Scenario) -> None:
+    seen: list[ic.Progress] = []
+    finished: dict[int, str] = {}
+    jobs = [scenario.with_({"run.seed": seed, "run.duration": "200 ms"}) for seed in range(4)]
+    results = ic.run_many(
+        jobs, 1, seen.append, lambda index, one: finished.update({index: one.digest})
+    )
+    assert finished == {index: one.digest for index, one in enumerate(results)}
+    assert all(0 <= state.fraction <= 1 and state.total == 4 for state in seen)
+    assert [state.simulated_s for state in seen] == sorted(state.simulated_s for state in seen)
+
+
+def test_no_runs_and_no_threads(scenario: ic.Scenario) -> None:
+    assert ic.run_many([]) == []
+    with pytest.raises(ValueError, match="at least one"):
+        ic.run_many([scenario], threads=0)
+
+
+def test_exception_in_a_callable_stops_the_runs(scenario: ic.Scenario) -> None:
+    class Enough(Exception):  # noqa: N818
+        pass
+
+    def stop(*_: object) -> None:
+        raise Enough
+
+    with pytest.raises(Enough):
+        ic.run_many([scenario, scenario.with_({"run.duration": "10000 s"})], 2, on_result=stop)
+
+
+def test_version_is_the_packages() -> None:
+    from importlib.metadata import version  # noqa: PLC0415
+
+    assert ic.__version__ == version("incastle") == _engine.__version__
+
+
+def test_numbers_reach_polars_without_a_copy(scenario: ic.Scenario) -> None:
+    outputs: list[_engine.Output | _engine.Failure] = []
+    checked, _ = _engine.parse(SMALL, "small.toml", [])
+    assert checked is not None
+    _engine.run_many([checked], 1, lambda _, one: outputs.append(one), lambda _: None)
+    output = outputs[0]
+    assert isinstance(output, _engine.Output)
+    for table in output.tables():
+        first, second = pl.DataFrame(table), pl.DataFrame(table)
+        assert first.equals(second)
+        assert first.height == len(table)
+        for name, column in first.to_dict().items():
+            if column.dtype.is_numeric() and column.len() and not column.null_count():
+                assert np.shares_memory(
+                    column.to_numpy(allow_copy=False), second[name].to_numpy(allow_copy=False)
+                )
+    assert scenario.name == checked.name
+
+
+def test_saved_and_loaded(result: ic.Result, tmp_path: Path) -> None:
+    place = result.save(tmp_path / "one")
+    names = {path.name for path in place.iterdir()}
+    assert names == {"scenario.toml", "summary.json"} | {
+        f"{name}.parquet" for name in result.tables
+    }
+    again = ic.Result.load(place)
+    assert again.to_summary() == result.to_summary()
+    assert again.scenario == result.scenario
+    assert all(frame.equals(result.tables[name]) for name, frame in again.tables.items())

@@ -1,0 +1,128 @@
+"""Result directories: all or nothing, and nothing replaced that is not a result."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import incastle as ic
+from incastle import store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def test_existing_directory_needs_force(result: ic.Result, tmp_path: Path) -> None:
+    place = result.save(tmp_path / "one")
+    (place / "mark").touch()
+    with pytest.raises(ic.ResultError, match="already exists"):
+        result.save(place)
+    assert (place / "mark").exists()
+    result.save(place, force=True)
+    assert not (place / "mark").exists()
+    assert ic.Result.load(place).digest == result.digest
+    assert list(tmp_path.iterdir()) == [place], "nothing else is left over"
+
+
+def test_force_leaves_alone_what_is_no_result(result: ic.Result, tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "thesis.txt").write_text("years of work")
+    with pytest.raises(ic.ResultError, match="is not a result"):
+        result.save(precious, force=True)
+    with pytest.raises(ic.ResultError, match="is not a result"):
+        result.save(precious / "thesis.txt", force=True)
+    assert (precious / "thesis.txt").read_text() == "years of work"
+
+
+def test_empty_directory_may_be_replaced(result: ic.Result, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert ic.Result.load(result.save(tmp_path / "empty", force=True)).digest == result.digest
+
+
+def test_full_disk_leaves_nothing(
+    result: ic.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match="No space left") as failed:
+        result.save(tmp_path / "one")
+    assert failed.value.filename == str(tmp_path / "one")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def tiny_disk(tmp_path: Path) -> Iterator[Path]:
+    """Give a file system of 16 KB, where this system lets us make one."""
+    mount = ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(tmp_path)]
+    try:
+        made = subprocess.run(mount, check=False, capture_output=True).returncode == 0
+    except FileNotFoundError:
+        made = False
+    if not made:
+        pytest.skip("a small file system can be made by the superuser only")
+    yield tmp_path
+    subprocess.run(["umount", str(tmp_path)], check=True)  # noqa: S607
+
+
+def test_really_full_disk_leaves_nothing(result: ic.Result, tiny_disk: Path) -> None:
+    with pytest.raises(OSError, match="No space left"):
+        result.save(tiny_disk / "one")
+    assert list(tiny_disk.iterdir()) == []
+
+
+def test_failed_replacement_keeps_the_old_result(
+    result: ic.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = result.save(tmp_path / "one")
+
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match="No space left"):
+        result.save(place, force=True)
+    assert ic.Result.load(place).digest == result.digest
+    assert list(tmp_path.iterdir()) == [place]
+
+
+def test_result_is_readable_by_others_as_the_umask_says(result: ic.Result, tmp_path: Path) -> None:
+    if sys.platform == "win32":
+        pytest.skip("no umask here")
+    old = os.umask(0o022)
+    try:
+        place = result.save(tmp_path / "one")
+    finally:
+        os.umask(old)
+    assert place.stat().st_mode & 0o777 == 0o755
+
+
+def test_load_what_is_no_result(tmp_path: Path) -> None:
+    with pytest.raises(ic.ResultError, match="does not exist"):
+        ic.Result.load(tmp_path / "none")
+    with pytest.raises(ic.ResultError, match="not a result"):
+        ic.Result.load(tmp_path)
+
+
+@pytest.mark.parametrize("victim", ["summary.json", "flows.parquet"])
+def test_load_what_is_damaged(result: ic.Result, tmp_path: Path, victim: str) -> None:
+    place = result.save(tmp_path / "one")
+    (place / victim).write_bytes(b"{ not what it was")
+    with pytest.raises(ic.ResultError, match="cannot be read"):
+        ic.Result.load(place)
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [("incast-20", "incast-20"), ("a b/c", "a-b-c"), ("../x", "x"), ("..", "unnamed")],
+)
+def test_names_become_file_names(name: str, file: str) -> None:
+    assert store.file_name(name) == file
