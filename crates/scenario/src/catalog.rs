@@ -6,60 +6,60 @@ use crate::language::network::Network;
 use crate::language::switch::Switch;
 use crate::language::tcp::Tcp;
 use crate::language::transport::Transport;
-use crate::sizes;
+use crate::sizes::named;
 use crate::table::Table;
 
-/// The lists.
+/// One list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Catalog {
-    /// `[transport] congestion`.
-    pub algorithms: Vec<Item>,
-    /// `[switch.queue] kind`.
-    pub queues: Vec<Item>,
-    /// `[network] topology`.
-    pub topologies: Vec<Item>,
-    /// `[transport] kind`.
-    pub transports: Vec<Item>,
-    /// `[flows.NAME] workload`.
-    pub workloads: Vec<Item>,
-    /// `[flows.NAME] sizes`.
-    pub sizes: Vec<Item>,
+pub struct CatalogList {
+    /// What it lists: "algorithms", "queues", "topologies", "transports", "workloads", "sizes".
+    pub name: &'static str,
+    /// What there is.
+    pub entries: Vec<CatalogEntry>,
 }
 
 /// One thing to choose.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Item {
+pub struct CatalogEntry {
     /// As scenarios write it.
-    pub name: String,
+    pub name: &'static str,
     /// What it is, in one line.
-    pub about: String,
+    pub description: String,
 }
 
 /// What there is to choose from.
-pub fn catalog() -> Catalog {
-    Catalog {
-        algorithms: choice_of(&Tcp::description(), "congestion"),
-        queues: choice_of(&Switch::description(), "kind"),
-        topologies: choice_of(&Network::description(), "topology"),
-        transports: choice_of(&Transport::description(), "kind"),
-        workloads: choice_of(&Group::description(), "workload"),
-        sizes: sizes::named()
-            .map(|(name, about)| Item {
-                name: name.to_owned(),
-                about: about.to_owned(),
-            })
-            .collect(),
-    }
+pub fn catalog() -> Vec<CatalogList> {
+    let lists = [
+        ("algorithms", choice_of(&Tcp::description(), "congestion")),
+        ("queues", choice_of(&Switch::description(), "kind")),
+        ("topologies", choice_of(&Network::description(), "topology")),
+        ("transports", choice_of(&Transport::description(), "kind")),
+        ("workloads", choice_of(&Group::description(), "workload")),
+        ("sizes", sizes()),
+    ];
+    lists
+        .into_iter()
+        .map(|(name, entries)| CatalogList { name, entries })
+        .collect()
 }
 
-fn choice_of(description: &Description, key: &str) -> Vec<Item> {
+fn sizes() -> Vec<CatalogEntry> {
+    named()
+        .map(|(name, about)| CatalogEntry {
+            name,
+            description: about.to_owned(),
+        })
+        .collect()
+}
+
+fn choice_of(description: &Description, key: &str) -> Vec<CatalogEntry> {
     let choice = find(description, key).expect("the catalog asks for choices of the language");
     choice
         .alternatives
         .iter()
-        .map(|alternative| Item {
-            name: alternative.word.to_owned(),
-            about: alternative.about.clone(),
+        .map(|alternative| CatalogEntry {
+            name: alternative.word,
+            description: alternative.about.clone(),
         })
         .collect()
 }

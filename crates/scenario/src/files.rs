@@ -7,3 +7,12 @@ pub trait Files {
     /// The text of `path`, relative to the scenario, or why it cannot be had.
     fn read(&self, path: &str) -> Result<String, String>;
 }
+
+/// No files at all.
+pub(crate) struct NoFiles;
+
+impl Files for NoFiles {
+    fn read(&self, path: &str) -> Result<String, String> {
+        Err(format!("{path}: files are not to be had here"))
+    }
+}

@@ -76,17 +76,21 @@ impl Layout {
             .find(|link| link.ends.0 == end || link.ends.1 == end)
     }
 
+    /// Hosts and switches in one row.
+    pub(crate) fn position(&self, end: End) -> usize {
+        match end {
+            End::Host(host) => host,
+            End::Switch(switch) => self.hosts.len() + switch,
+        }
+    }
+
     /// For each host the number of its connected part of the network.
     pub(crate) fn parts(&self) -> Vec<usize> {
         let count = self.hosts.len() + self.switches.len();
         let mut part: Vec<usize> = (0..count).collect();
-        let position = |end| match end {
-            End::Host(host) => host,
-            End::Switch(switch) => self.hosts.len() + switch,
-        };
         for link in &self.links {
-            let a = root(&mut part, position(link.ends.0));
-            let b = root(&mut part, position(link.ends.1));
+            let a = root(&mut part, self.position(link.ends.0));
+            let b = root(&mut part, self.position(link.ends.1));
             part[a] = b;
         }
         (0..self.hosts.len())

@@ -6,6 +6,7 @@
 //!
 //! Leaves out: reading the scenario's own file, writing results, everything on the terminal (Python).
 
+mod build;
 mod catalog;
 mod check;
 mod context;
@@ -16,25 +17,32 @@ pub mod language;
 mod layout;
 mod node;
 mod outer;
+mod output;
 mod overrides;
 mod pairs;
+mod paths;
 mod range;
 mod reader;
 mod scenario;
 mod schema;
 mod select;
+mod simulate;
 mod sizes;
 mod suggest;
 mod table;
+mod tables;
 mod value;
+mod workload;
 mod writer;
 
-pub use catalog::{Catalog, Item, catalog};
+pub use catalog::{CatalogEntry, CatalogList, catalog};
 pub use diagnostic::{Diagnostic, Severity};
 pub use files::Files;
 pub use layout::{End, Layout, Link};
-pub use outer::{Folder, parse};
+pub use outer::{Control, Folder, parse, run, run_many};
+pub use output::{Column, Output, Table, Total, Totals};
 pub use scenario::{Scenario, parse_with};
 pub use schema::schema;
 pub use select::{Name, Selection};
+pub use simulate::RunError;
 pub use sizes::{Points, Sizes};

@@ -109,6 +109,11 @@ impl Selection {
         self.0.iter().map(Term::to_string).collect()
     }
 
+    /// Whether a name is in the set.
+    pub(crate) fn contains(&self, name: &Name) -> bool {
+        self.0.iter().any(|term| term.matches(name))
+    }
+
     /// The names that this set declares (hosts and switches of a graph).
     pub(crate) fn declared(&self) -> Vec<Name> {
         let mut names = Vec::new();

@@ -1,6 +1,7 @@
 //! Checks of `[measure]`.
 
 use crate::context::Context;
+use crate::files::NoFiles;
 use crate::language::Root;
 use crate::language::flows::{Stop, Workload};
 use crate::language::measure::Sampling;
@@ -71,14 +72,6 @@ pub(crate) fn static_flows(root: &Root, layout: &Layout) -> Vec<Name> {
         }));
     }
     names
-}
-
-struct NoFiles;
-
-impl crate::files::Files for NoFiles {
-    fn read(&self, _: &str) -> Result<String, String> {
-        Err(String::new())
-    }
 }
 
 fn check_ports(ports: &[String], layout: &Layout, cx: &mut Context<'_>) {

@@ -5,6 +5,8 @@ mod measure;
 mod switches;
 mod transport;
 
+pub(crate) use switches::switch_members;
+
 use crate::context::Context;
 use crate::language::Root;
 use crate::layout::Layout;

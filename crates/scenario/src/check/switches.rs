@@ -13,12 +13,12 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     check_switch("switch", &root.switch, cx);
     for (label, group) in &root.switches {
         check_switch(&format!("switches.{label}"), &group.switch, cx);
-        members(label, group, layout, cx);
+        switch_members(label, group, layout, cx);
     }
 }
 
 /// The switches that a group means; what is wrong is reported.
-pub(crate) fn members(
+pub(crate) fn switch_members(
     label: &str,
     group: &SwitchGroup,
     layout: &Layout,

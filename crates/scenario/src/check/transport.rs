@@ -1,5 +1,6 @@
 //! Checks of `[transport]` and of each group's own transport.
 
+use incastle_transport::tcp::MAX_RECEIVE_WINDOW;
 use incastle_units::Amount;
 
 use crate::context::Context;
@@ -98,12 +99,11 @@ fn check_window(path: &str, key: &str, amount: Amount, tcp: &Tcp, cx: &mut Conte
             None,
         );
     }
-    // A byte counter of 62 bits is never reached, but a sum with one must not overflow.
-    if tcp.bytes(amount).count() > 1 << 62 {
+    if tcp.bytes(amount) > MAX_RECEIVE_WINDOW {
         cx.error_at(
             &format!("{path}.{key}"),
-            format!("{key} is too large: {amount}"),
-            Some("say \"unlimited\" where it may be".to_owned()),
+            format!("{key} must be at most {MAX_RECEIVE_WINDOW}, found {amount}"),
+            Some("more than that cannot be outstanding in TCP (RFC 7323, section 2.3)".to_owned()),
         );
     }
 }

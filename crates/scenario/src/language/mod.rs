@@ -63,8 +63,8 @@ table! {
         /// Segments that leave together (segmentation offload), at most half a window; as many
         /// contiguous arrivals are handed to the transport at once. 1 turns both off.
         value burst: u32 = 1, in at_least(1);
-        /// How long an arrival may wait for others of its burst; 0 hands on each arrival at once.
-        value coalescing: Span = Span::ZERO;
+        /// How long the first arrival of a burst waits for others; without effect at `burst = 1`.
+        value coalescing: Span = Span::from_us(5);
         /// What the adapter's queue holds; a full one drops.
         value queue: Capacity = Capacity::Unlimited;
     }

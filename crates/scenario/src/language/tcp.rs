@@ -1,14 +1,22 @@
 //! TCP's part of `[transport]`: connections, recovery, timers, ECN, and the congestion control.
 
-use incastle_congestion::DctcpConfig;
+use incastle_congestion::{Algorithm, Cubic as CubicController, CubicConfig};
+use incastle_congestion::{Dctcp as DctcpController, DctcpConfig};
+use incastle_congestion::{NewReno as NewRenoController, NewRenoConfig};
+use incastle_transport::tcp;
 use incastle_units::{Amount, Bytes, Packets, Span};
 
 use crate::range::{above, at_least, between, fraction, proper_fraction};
 use crate::table::{choice, table, word_or, words};
 
-/// Packets as an [`Amount`].
-const fn packets(count: u64) -> Amount {
-    Amount::Packets(Packets::new(count))
+/// Payload bytes of a full segment, unless a scenario says otherwise.
+fn default_mss() -> Bytes {
+    Bytes::new(u64::from(tcp::Config::default().mss))
+}
+
+/// Bytes as whole segments of the default size.
+fn segments(bytes: Bytes) -> Amount {
+    Amount::Packets(Packets::new(bytes.count() / default_mss().count()))
 }
 
 table! {
@@ -17,7 +25,7 @@ table! {
         /// What the sender does about congestion.
         flat congestion: Congestion;
         /// Application bytes of a full segment; 40 bytes of headers come on top.
-        value mss: Bytes = Bytes::new(1_460), in between(Bytes::new(1), Bytes::new(65_000));
+        value mss: Bytes = default_mss(), in between(Bytes::new(1), Bytes::new(65_000));
         /// How lost segments are found and repaired.
         value recovery: Recovery = Recovery::default_for(congestion.as_ref()), shown "`\"reno\"` under reno, `\"new-reno\"` under new-reno, else `\"sack\"`";
         /// The use of ECN.
@@ -25,39 +33,41 @@ table! {
         /// When the receiver's CE state changes under `ecn = "dctcp"`.
         value ce_change: CeChange = CeChange::Linux;
         /// Whether SYN, SYN-ACK, pure ACKs and retransmissions are ECN-capable too.
-        value ect_on_control: bool = ecn == EcnMode::Dctcp, shown "true under `ecn = \"dctcp\"`, else false";
+        value ect_on_control: bool = ecn.with(ce_change).default_ect_on_control(), shown "true under `ecn = \"dctcp\"`, else false";
         /// Whether ACKs with ECE grow the window.
-        value grow_on_ece: bool = false;
+        value grow_on_ece: bool = NewRenoConfig::new(default_mss()).grow_on_ece;
+        /// One ACK grows the window in slow start by at most so many segments (L of RFC 3465).
+        value slow_start_limit: u32 = NewRenoConfig::new(default_mss()).slow_start_limit, in at_least(1);
         /// The window at the start.
-        value initial_window: Amount = packets(10);
+        value initial_window: Amount = segments(tcp::Config::default().initial_window);
         /// The least window after a reaction to marks.
-        value min_cwnd: Amount = packets(2);
+        value min_cwnd: Amount = segments(Congestion::default_floor(congestion.as_ref())), shown "`\"1 packet\"` under cubic, else `\"2 packets\"`";
         /// The greatest congestion window.
         value max_cwnd: WindowLimit = WindowLimit::Unlimited;
-        /// The window that the receiver offers.
+        /// The window that the receiver offers; unlimited is 1 GiB, the most that TCP can say.
         value receive_window: WindowLimit = WindowLimit::Unlimited;
         /// Three-way handshake; without it connections begin established.
-        value handshake: bool = true;
+        value handshake: bool = tcp::Config::default().handshake;
         /// The least retransmission timeout.
-        value min_rto: Span = Span::from_ms(200);
+        value min_rto: Span = tcp::RtoConfig::default().min, in above(Span::ZERO);
         /// The granularity of the retransmission timer.
-        value rto_tick: Span = Span::from_ms(1), in above(Span::ZERO);
+        value rto_tick: Span = tcp::RtoConfig::default().tick, in above(Span::ZERO);
         /// The retransmission timeout before the first round-trip sample.
-        value initial_rto: Span = Span::from_secs(1), in above(Span::ZERO);
+        value initial_rto: Span = tcp::RtoConfig::default().initial, in above(Span::ZERO);
         /// The greatest retransmission timeout.
-        value max_rto: Span = Span::from_secs(60), in above(Span::ZERO);
+        value max_rto: Span = tcp::RtoConfig::default().max, in above(Span::ZERO);
         /// Draws each timeout from 1 to 1.5 times its value (Vasudevan 2009).
-        value desynchronised_rto: bool = false;
+        value desynchronised_rto: bool = tcp::RtoConfig::default().desynchronised;
         /// Round-trip times by timestamps; otherwise by Karn's rule.
-        value timestamps: bool = true;
+        value timestamps: bool = tcp::Config::default().timestamps;
         /// One ACK for so many segments; 1 turns delayed ACKs off.
-        value ack_every: u32 = 2, in at_least(1);
+        value ack_every: u32 = tcp::Config::default().ack_every, in at_least(1);
         /// The longest that an ACK is delayed.
-        value ack_delay: Span = Span::from_ms(40), in above(Span::ZERO);
+        value ack_delay: Span = tcp::Config::default().ack_delay, in above(Span::ZERO);
         /// New segments on the first two duplicate ACKs (RFC 3042).
-        value limited_transmit: bool = true;
+        value limited_transmit: bool = tcp::Config::default().limited_transmit;
         /// Slow start after idleness (RFC 5681, section 4.1).
-        value idle_restart: bool = false;
+        value idle_restart: bool = tcp::Config::default().idle_restart;
     }
 }
 
@@ -89,9 +99,11 @@ table! {
     /// CUBIC.
     pub struct Cubic {
         /// C: how fast the window grows, in segments per second cubed.
-        value cubic_c: f64 = 0.4, in above(0.0);
-        /// The factor of the window at a loss.
-        value cubic_beta: f64 = 0.7, in proper_fraction();
+        value cubic_c: f64 = CubicConfig::new(default_mss()).c, in above(0.0);
+        /// The share of the flight that a reaction keeps.
+        value cubic_beta: f64 = CubicConfig::new(default_mss()).beta, in proper_fraction();
+        /// A flow that reacts below its last maximum aims lower, to make room for others.
+        value fast_convergence: bool = CubicConfig::new(default_mss()).fast_convergence;
     }
 }
 
@@ -99,9 +111,9 @@ table! {
     /// DCTCP.
     pub struct Dctcp {
         /// The weight of the newest window in the estimate alpha.
-        value g: f64 = DctcpConfig::new(Bytes::new(1_460)).g, in fraction();
+        value g: f64 = DctcpConfig::new(default_mss()).g, in fraction();
         /// alpha at the start.
-        value initial_alpha: f64 = DctcpConfig::new(Bytes::new(1_460)).initial_alpha, in between(0.0, 1.0);
+        value initial_alpha: f64 = DctcpConfig::new(default_mss()).initial_alpha, in between(0.0, 1.0);
     }
 }
 
@@ -168,6 +180,27 @@ impl EcnMode {
     }
 }
 
+impl EcnMode {
+    /// As the transport has it.
+    fn with(self, ce_change: CeChange) -> tcp::EcnMode {
+        match (self, ce_change) {
+            (Self::Off, _) => tcp::EcnMode::Off,
+            (Self::Classic, _) => tcp::EcnMode::Classic,
+            (Self::Dctcp, CeChange::Linux) => tcp::EcnMode::Dctcp(tcp::CeChange::Linux),
+            (Self::Dctcp, CeChange::Figure10) => tcp::EcnMode::Dctcp(tcp::CeChange::Figure10),
+        }
+    }
+}
+
+impl Congestion {
+    fn default_floor(congestion: Option<&Self>) -> Bytes {
+        match congestion {
+            Some(Self::Cubic(_)) => CubicConfig::new(default_mss()).window.min_cwnd,
+            _ => NewRenoConfig::new(default_mss()).min_cwnd,
+        }
+    }
+}
+
 impl Tcp {
     /// An amount in bytes, packets as segments.
     pub fn bytes(&self, amount: Amount) -> Bytes {
@@ -176,6 +209,73 @@ impl Tcp {
             Amount::Packets(packets) => {
                 Bytes::new(packets.count().saturating_mul(self.mss.count()))
             }
+        }
+    }
+
+    fn limit(&self, limit: WindowLimit) -> Option<Bytes> {
+        match limit {
+            WindowLimit::Unlimited => None,
+            WindowLimit::Limited(amount) => Some(self.bytes(amount)),
+        }
+    }
+
+    /// As the transport has it, on hosts that send `burst` segments together.
+    pub fn to_config(&self, burst: u32) -> tcp::Config {
+        tcp::Config {
+            mss: u16::try_from(self.mss.count()).expect("the range of mss lies within 16 bits"),
+            recovery: match self.recovery {
+                Recovery::Reno => tcp::Recovery::Reno,
+                Recovery::NewReno => tcp::Recovery::NewReno,
+                Recovery::Sack => tcp::Recovery::Sack,
+            },
+            ecn: self.ecn.with(self.ce_change),
+            ect_on_control: self.ect_on_control,
+            handshake: self.handshake,
+            rto: tcp::RtoConfig {
+                min: self.min_rto,
+                tick: self.rto_tick,
+                initial: self.initial_rto,
+                max: self.max_rto,
+                desynchronised: self.desynchronised_rto,
+            },
+            timestamps: self.timestamps,
+            ack_every: self.ack_every,
+            ack_delay: self.ack_delay,
+            receive_window: self
+                .limit(self.receive_window)
+                .unwrap_or(tcp::MAX_RECEIVE_WINDOW),
+            max_cwnd: self.limit(self.max_cwnd),
+            initial_window: self.bytes(self.initial_window),
+            limited_transmit: self.limited_transmit,
+            idle_restart: self.idle_restart,
+            burst,
+        }
+    }
+
+    /// A controller at the beginning of a connection.
+    pub fn controller(&self) -> Algorithm {
+        let window = NewRenoConfig {
+            mss: self.mss,
+            initial_window: self.bytes(self.initial_window),
+            min_cwnd: self.bytes(self.min_cwnd),
+            grow_on_ece: self.grow_on_ece,
+            slow_start_limit: self.slow_start_limit,
+        };
+        match &self.congestion {
+            Congestion::NewReno(_) | Congestion::Reno(_) => {
+                Algorithm::NewReno(NewRenoController::new(window))
+            }
+            Congestion::Cubic(cubic) => Algorithm::Cubic(CubicController::new(CubicConfig {
+                window,
+                beta: cubic.cubic_beta,
+                c: cubic.cubic_c,
+                fast_convergence: cubic.fast_convergence,
+            })),
+            Congestion::Dctcp(dctcp) => Algorithm::Dctcp(DctcpController::new(DctcpConfig {
+                window,
+                g: dctcp.g,
+                initial_alpha: dctcp.initial_alpha,
+            })),
         }
     }
 }

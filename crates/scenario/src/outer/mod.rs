@@ -8,8 +8,10 @@
 )]
 
 mod folder;
+mod run;
 
 pub use folder::Folder;
+pub use run::{Control, run, run_many};
 
 use crate::diagnostic::Diagnostic;
 use crate::scenario::{Scenario, parse_with};

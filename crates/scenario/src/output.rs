@@ -1,0 +1,113 @@
+//! What a run gives: totals, and tables in columns.
+
+/// The result of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Output {
+    /// The hash of everything that happened at ports and endpoints: 16 hexadecimal digits.
+    pub digest: String,
+    /// Whether the run was stopped before its end.
+    pub interrupted: bool,
+    /// What was counted.
+    pub totals: Totals,
+    /// Seconds from the start of building the network to tables in memory.
+    pub wall_s: f64,
+    /// The tables.
+    pub tables: Vec<Table>,
+}
+
+/// A table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    /// Its name.
+    pub name: String,
+    /// Names and values of its columns, all of one length.
+    pub columns: Vec<(String, Column)>,
+}
+
+/// A column.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Column {
+    /// Whole numbers.
+    U64(Vec<u64>),
+    /// Numbers; NaN where there is none.
+    F64(Vec<f64>),
+    /// Texts.
+    Text(Vec<String>),
+}
+
+/// What a run counted in all.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Totals {
+    /// Simulated seconds.
+    pub simulated_s: f64,
+    /// Packets of any kind fully received at the far end of a link.
+    pub packet_hops: u64,
+    /// Packets with application data received by hosts.
+    pub data_packets: u64,
+    /// Events of the simulation.
+    pub events: u64,
+    /// Flows opened.
+    pub flows: u64,
+    /// In-order application bytes delivered.
+    pub delivered_bytes: u64,
+    /// Packets dropped.
+    pub drops: u64,
+    /// Packets marked.
+    pub marks: u64,
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Recoveries without a timeout.
+    pub fast_retransmits: u64,
+    /// Reductions of a window for marks.
+    pub ecn_reductions: u64,
+    /// Transfers completed.
+    pub transfers: u64,
+}
+
+/// One of the totals.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Total {
+    /// A number of things.
+    Count(u64),
+    /// A time.
+    Seconds(f64),
+}
+
+impl Totals {
+    /// All totals with their names.
+    pub fn entries(&self) -> Vec<(&'static str, Total)> {
+        vec![
+            ("simulated_s", Total::Seconds(self.simulated_s)),
+            ("packet_hops", Total::Count(self.packet_hops)),
+            ("data_packets", Total::Count(self.data_packets)),
+            ("events", Total::Count(self.events)),
+            ("flows", Total::Count(self.flows)),
+            ("delivered_bytes", Total::Count(self.delivered_bytes)),
+            ("drops", Total::Count(self.drops)),
+            ("marks", Total::Count(self.marks)),
+            ("retransmissions", Total::Count(self.retransmissions)),
+            ("timeouts", Total::Count(self.timeouts)),
+            ("fast_retransmits", Total::Count(self.fast_retransmits)),
+            ("ecn_reductions", Total::Count(self.ecn_reductions)),
+            ("transfers", Total::Count(self.transfers)),
+        ]
+    }
+
+    /// One row.
+    pub(crate) fn table(&self) -> Table {
+        let column = |value| match value {
+            Total::Count(count) => Column::U64(vec![count]),
+            Total::Seconds(seconds) => Column::F64(vec![seconds]),
+        };
+        Table {
+            name: "summary".to_owned(),
+            columns: self
+                .entries()
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), column(value)))
+                .collect(),
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Runs a scenario: builds the network, lets time pass in slices, and makes the tables.
+//!
+//! Pure: what happens between slices (stopping, progress) is the caller's, through [`Overseer`].
+
+use incastle_engine::{
+    BuildError, Measurements, Network, PortIndex, Recorder, RunError as EngineError, Simulation,
+    Status,
+};
+use incastle_units::{Bytes, Span, Time};
+
+use crate::build::network;
+use crate::language::flows::Stop;
+use crate::language::measure::{Measure, Sampling};
+use crate::output::Output;
+use crate::scenario::Scenario;
+use crate::tables::{Record, output};
+use crate::workload::{Journal, applications};
+
+/// Events between two looks at the overseer: some milliseconds.
+const SLICE: u64 = 100_000;
+
+/// Why a run gave no result.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum RunError {
+    /// The network cannot be built.
+    #[error("the network cannot be built: {0}")]
+    Build(#[from] BuildError),
+    /// The simulation cannot go on.
+    #[error("the simulation stopped: {0}")]
+    Engine(#[from] EngineError),
+}
+
+/// Who watches a run.
+pub(crate) trait Overseer {
+    /// The run has come to `now`; gives whether it goes on.
+    fn goes_on(&self, now: Time) -> bool;
+}
+
+/// The measured interval.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Interval {
+    pub(crate) from: Time,
+    pub(crate) to: Time,
+}
+
+impl Interval {
+    fn of(measure: &Measure, end: Time) -> Self {
+        Self {
+            from: Time::ZERO + measure.from,
+            to: match measure.to {
+                Stop::End => end,
+                Stop::At(to) => Time::ZERO + to,
+            },
+        }
+    }
+}
+
+/// Runs a scenario to its end, or until the overseer ends it.
+pub(crate) fn simulate(scenario: &Scenario, overseer: &impl Overseer) -> Result<Output, RunError> {
+    let network = network(scenario)?;
+    let measure = &scenario.tables().measure;
+    let end = Time::ZERO + scenario.duration();
+    let interval = Interval::of(measure, end);
+    let recorder = Recorder::new(
+        measurements(measure),
+        network.ports().count(),
+        network.host_count(),
+    );
+    let sampled = sampled_ports(measure, &network);
+    let journal = Journal::default();
+    let mut simulation = Simulation::new(network, recorder);
+    simulation.measure_between(interval.from, interval.to);
+    if let (Sampling::On(queue), false) = (&measure.queue, sampled.is_empty()) {
+        simulation.sample_queues(sampled, queue.every);
+    }
+    for application in applications(scenario, &journal) {
+        simulation.add_application(application);
+    }
+    let mut accepted = [Vec::new(), Vec::new()];
+    let mut interrupted = false;
+    // The counters of ports are read at both ends of the measured interval.
+    for (stage, until) in [interval.from, interval.to, end].into_iter().enumerate() {
+        interrupted = interrupted || !pass(&mut simulation, until, overseer)?;
+        if let Some(accepted) = accepted.get_mut(stage) {
+            *accepted = accepted_bytes(simulation.network());
+        }
+    }
+    Ok(output(Record {
+        scenario,
+        simulation,
+        journal,
+        interval,
+        accepted,
+        interrupted,
+    }))
+}
+
+/// Lets time pass until `until`; `false` if the overseer ended it.
+fn pass(
+    simulation: &mut Simulation<Recorder>,
+    until: Time,
+    overseer: &impl Overseer,
+) -> Result<bool, RunError> {
+    loop {
+        let status = simulation.run(until, SLICE)?;
+        let goes_on = overseer.goes_on(simulation.now());
+        match status {
+            Status::Done => return Ok(true),
+            Status::Paused if goes_on => {}
+            Status::Paused => return Ok(false),
+        }
+    }
+}
+
+fn accepted_bytes(network: &Network) -> Vec<Bytes> {
+    network
+        .ports()
+        .map(|port| Bytes::new(network.counters(port).accepted_bytes))
+        .collect()
+}
+
+fn measurements(measure: &Measure) -> Measurements {
+    Measurements {
+        flow_bin: match &measure.throughput {
+            Sampling::On(throughput) => Some(throughput.every),
+            Sampling::Off => None,
+        },
+        window_every: match &measure.window {
+            Sampling::On(window) => window.every,
+            Sampling::Off => Span::ZERO,
+        },
+        ..Measurements::default()
+    }
+}
+
+/// The ports whose queues are sampled.
+fn sampled_ports(measure: &Measure, network: &Network) -> Vec<PortIndex> {
+    let Sampling::On(queue) = &measure.queue else {
+        return Vec::new();
+    };
+    let all = queue.ports.iter().any(|port| port == "all");
+    network
+        .ports()
+        .filter(|&port| {
+            let switch = matches!(network.ends(port).0, incastle_engine::Node::Switch(_));
+            switch && (all || queue.ports.contains(&network.port_name(port)))
+        })
+        .collect()
+}

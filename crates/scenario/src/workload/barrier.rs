@@ -1,0 +1,179 @@
+//! Requests with a barrier: a client asks all its servers at once, waits for the last answer, and
+//! asks again.
+//!
+//! Request and answer travel on one connection, which the client opens. The answer leaves the server
+//! the moment the request is complete there: servers have no disks.
+
+use incastle_engine::{Actions, Application, EndpointIndex, FlowIndex, Notice, Side};
+use incastle_units::{Span, Time};
+
+use super::journal::{Transfer, TransferNote};
+use super::{Plan, TransferKind};
+use crate::language::flows::{self, Rounds};
+
+/// One client with its connections.
+pub(super) struct Client {
+    /// The client's number in its group.
+    number: u64,
+    servers: Vec<Server>,
+    request: u64,
+    think: Span,
+    /// Rounds left to begin.
+    rounds_left: u64,
+    round: Option<Round>,
+    /// When the next round begins.
+    next: Option<Time>,
+    /// The servers are asked in order of their flows.
+    first_flow: Option<FlowIndex>,
+}
+
+struct Server {
+    plan: Plan,
+    /// Bytes of its answers.
+    answer: u64,
+    flow: Option<FlowIndex>,
+    /// Bytes of all requests so far.
+    asked: u64,
+    /// Bytes of all answers so far.
+    answered: u64,
+    transfer: Option<Transfer>,
+}
+
+/// A round under way.
+struct Round {
+    transfer: Transfer,
+    /// Answers that are still to come.
+    missing: usize,
+}
+
+impl Client {
+    pub(super) fn new(number: u64, plans: Vec<Plan>, barrier: &flows::Barrier) -> Self {
+        let count = plans.len() as u64;
+        let answer = |index: u64| match (barrier.unit, barrier.total) {
+            (Some(unit), _) => unit.count(),
+            (None, Some(total)) => {
+                let total = total.count();
+                total / count + u64::from(index < total % count)
+            }
+            (None, None) => unreachable!("a checked barrier has a unit or a total"),
+        };
+        let start = plans.first().map(|plan| plan.start);
+        let servers = plans.into_iter().enumerate().map(|(index, plan)| Server {
+            plan,
+            answer: answer(index as u64).max(1),
+            flow: None,
+            asked: 0,
+            answered: 0,
+            transfer: None,
+        });
+        Self {
+            number,
+            servers: servers.collect(),
+            request: barrier.request.count(),
+            think: barrier.think,
+            rounds_left: match barrier.rounds {
+                Rounds::Unlimited => u64::MAX,
+                Rounds::Number(rounds) => rounds,
+            },
+            round: None,
+            next: start,
+            first_flow: None,
+        }
+    }
+
+    fn begin_round(&mut self, now: Time, actions: &mut Actions) {
+        let mut bytes = 0;
+        for server in &mut self.servers {
+            let flow = match server.flow {
+                Some(flow) => flow,
+                None => server.plan.open_from(Side::Far, now, actions),
+            };
+            server.flow = Some(flow);
+            self.first_flow.get_or_insert(flow);
+            server.asked += self.request;
+            actions.expect(flow.end(Side::Far), server.asked);
+            actions.write(flow.end(Side::Near), self.request);
+            server.transfer = Some(server.plan.journal.begun(TransferNote {
+                group: server.plan.group,
+                index: server.plan.index,
+                kind: TransferKind::Answer,
+                flow,
+                started: now,
+                completed: None,
+                bytes: server.answer,
+            }));
+            bytes += server.answer;
+        }
+        let first = &self.servers[0].plan;
+        let transfer = first.journal.begun(TransferNote {
+            group: first.group,
+            index: self.number,
+            kind: TransferKind::Round,
+            flow: self.first_flow.expect("a client has servers"),
+            started: now,
+            completed: None,
+            bytes,
+        });
+        self.round = Some(Round {
+            transfer,
+            missing: self.servers.len(),
+        });
+        self.rounds_left -= 1;
+    }
+
+    /// The request is complete at a server: it answers.
+    fn answer(&mut self, end: EndpointIndex, actions: &mut Actions) {
+        let server = self.server_of(end.flow());
+        server.answered += server.answer;
+        actions.expect(end.peer(), server.answered);
+        actions.write(end, server.answer);
+    }
+
+    /// An answer is complete at the client.
+    fn arrived(&mut self, now: Time, end: EndpointIndex) {
+        let server = self.server_of(end.flow());
+        let transfer = server.transfer.take().expect("an answer was asked for");
+        server.plan.journal.completed(transfer, now);
+        let Some(round) = &mut self.round else {
+            unreachable!("answers come within a round");
+        };
+        round.missing -= 1;
+        if round.missing > 0 {
+            return;
+        }
+        let transfer = round.transfer;
+        self.round = None;
+        let plan = &self.servers[0].plan;
+        plan.journal.completed(transfer, now);
+        let next = now + self.think;
+        self.next = (self.rounds_left > 0 && next < plan.stop).then_some(next);
+    }
+
+    fn server_of(&mut self, flow: FlowIndex) -> &mut Server {
+        let first = self.first_flow.expect("the flows are open").index();
+        // The flows were opened one after the other.
+        &mut self.servers[flow.index() - first]
+    }
+}
+
+impl Application for Client {
+    fn handle(&mut self, now: Time, notice: Notice, actions: &mut Actions) {
+        let Notice::Delivered(end) = notice else {
+            return;
+        };
+        match end.side() {
+            Side::Far => self.answer(end, actions),
+            Side::Near => self.arrived(now, end),
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Time, actions: &mut Actions) {
+        if self.next.take().is_some() {
+            self.begin_round(now, actions);
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        self.next
+    }
+}

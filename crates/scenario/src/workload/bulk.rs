@@ -1,0 +1,143 @@
+//! Bulk transfer: as much as the transport can send from start to stop, or a number of bytes.
+
+use incastle_engine::{Actions, Application, FlowIndex, Notice, Side};
+use incastle_units::Time;
+
+use super::journal::{FlowNote, Transfer, TransferNote};
+use super::{Plan, TransferKind};
+use crate::language::flows::{self, Size};
+
+/// More bytes than any run can send.
+const UNLIMITED: u64 = 1 << 62;
+
+/// One bulk flow.
+pub(super) struct Bulk {
+    plan: Plan,
+    size: Option<u64>,
+    state: State,
+}
+
+enum State {
+    Waiting,
+    Sending {
+        flow: FlowIndex,
+        transfer: Option<Transfer>,
+    },
+    Over,
+}
+
+impl Bulk {
+    pub(super) fn new(plan: Plan, bulk: &flows::Bulk) -> Self {
+        Self {
+            plan,
+            size: match bulk.size {
+                Size::Unlimited => None,
+                Size::Of(size) => Some(size.count()),
+            },
+            state: State::Waiting,
+        }
+    }
+
+    fn begin(&mut self, now: Time, actions: &mut Actions) {
+        let flow = self.plan.open(now, actions);
+        let near = flow.end(Side::Near);
+        self.plan
+            .write(near, self.size.unwrap_or(UNLIMITED), actions);
+        let transfer = self.size.map(|bytes| {
+            actions.expect(flow.end(Side::Far), bytes);
+            if self.plan.stack.has_handshake() {
+                actions.close(near);
+            }
+            self.plan.begun(flow, now, bytes)
+        });
+        self.state = State::Sending { flow, transfer };
+    }
+}
+
+impl Application for Bulk {
+    fn handle(&mut self, now: Time, notice: Notice, _: &mut Actions) {
+        if let (State::Sending { flow, transfer }, Notice::Delivered(end)) = (&self.state, notice)
+            && end == flow.end(Side::Far)
+        {
+            if let Some(transfer) = transfer {
+                self.plan.journal.completed(*transfer, now);
+            }
+            self.state = State::Over;
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Time, actions: &mut Actions) {
+        match self.state {
+            State::Waiting => self.begin(now, actions),
+            State::Sending { flow, .. } => {
+                actions.stop(flow.end(Side::Near));
+                self.state = State::Over;
+            }
+            State::Over => {}
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        match self.state {
+            State::Waiting => Some(self.plan.start),
+            State::Sending { .. } => (self.plan.stop < Time::NEVER).then_some(self.plan.stop),
+            State::Over => None,
+        }
+    }
+}
+
+impl Plan {
+    /// Opens the flow, with the sender of the data at its near end.
+    pub(super) fn open(&self, now: Time, actions: &mut Actions) -> FlowIndex {
+        self.open_from(Side::Near, now, actions)
+    }
+
+    /// Opens the flow, with the sender of the data at this end.
+    pub(super) fn open_from(&self, sender: Side, now: Time, actions: &mut Actions) -> FlowIndex {
+        let (near, far) = match sender {
+            Side::Near => (self.from, self.to),
+            Side::Far => (self.to, self.from),
+        };
+        let flow = self.stack.open(near, far, actions);
+        if self.watched {
+            actions.watch(flow.end(sender));
+        }
+        self.journal.opened(FlowNote {
+            flow,
+            group: self.group,
+            index: self.index,
+            sender,
+            started: now,
+            stop: self.stop,
+            completed: None,
+        });
+        flow
+    }
+
+    /// Notes the beginning of the flow's one transfer.
+    pub(super) fn begun(&self, flow: FlowIndex, now: Time, bytes: u64) -> Transfer {
+        self.journal.begun(TransferNote {
+            group: self.group,
+            index: self.index,
+            kind: TransferKind::Flow,
+            flow,
+            started: now,
+            completed: None,
+            bytes,
+        })
+    }
+
+    /// Writes `bytes`, as full datagrams where there is no stream.
+    fn write(&self, end: incastle_engine::EndpointIndex, bytes: u64, actions: &mut Actions) {
+        if !self.stack.is_datagram() {
+            actions.write(end, bytes);
+            return;
+        }
+        let mut left = bytes;
+        while left > 0 {
+            let datagram = left.min(self.stack.payload());
+            actions.write(end, datagram);
+            left -= datagram;
+        }
+    }
+}

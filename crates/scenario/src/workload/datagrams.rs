@@ -1,0 +1,63 @@
+//! Datagrams of one size at random instants (a Poisson process), independent on each flow.
+
+use incastle_engine::{Actions, Application, FlowIndex, Notice, Side};
+use incastle_units::{Span, Time};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::{Plan, exponential_span};
+use crate::language::flows;
+
+/// One flow.
+pub(super) struct Datagrams {
+    plan: Plan,
+    message: u64,
+    gap: Span,
+    rng: Xoshiro256PlusPlus,
+    next: Time,
+    flow: Option<FlowIndex>,
+}
+
+impl Datagrams {
+    /// `share`: the bytes per second that a load of 1 means, and the number of flows that share it.
+    pub(super) fn new(
+        plan: Plan,
+        poisson: &flows::PoissonDatagrams,
+        (capacity, flows): (f64, usize),
+        mut rng: Xoshiro256PlusPlus,
+    ) -> Self {
+        let message = plan.message(poisson.message);
+        let all = match (poisson.arrivals, poisson.load) {
+            (Some(arrivals), _) => arrivals,
+            (None, Some(load)) => load * capacity / plan.stack.wire_size(message) as f64,
+            (None, None) => unreachable!("a checked group has a load or arrivals"),
+        };
+        let gap = Span::from_secs_lossy(flows as f64 / all).max(Span::from_ps(1));
+        let next = plan.start + exponential_span(gap, &mut rng);
+        Self {
+            plan,
+            message,
+            gap,
+            rng,
+            next,
+            flow: None,
+        }
+    }
+}
+
+impl Application for Datagrams {
+    fn handle(&mut self, _: Time, _: Notice, _: &mut Actions) {}
+
+    fn handle_timeout(&mut self, now: Time, actions: &mut Actions) {
+        let flow = match self.flow {
+            Some(flow) => flow,
+            None => self.plan.open(now, actions),
+        };
+        self.flow = Some(flow);
+        actions.write(flow.end(Side::Near), self.message);
+        self.next = now + exponential_span(self.gap, &mut self.rng);
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        (self.next < self.plan.stop).then_some(self.next)
+    }
+}

@@ -1,0 +1,104 @@
+//! What applications note for the result tables: their flows, and the transfers on them.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use incastle_engine::{FlowIndex, Side};
+use incastle_units::Time;
+
+/// The notes of all applications of a run. Handles to it are cheap; a run is one thread, so that the
+/// lock is never contended.
+#[derive(Clone, Default)]
+pub(crate) struct Journal(Arc<Mutex<Notes>>);
+
+/// All notes.
+#[derive(Default)]
+pub(crate) struct Notes {
+    pub(crate) flows: Vec<FlowNote>,
+    pub(crate) transfers: Vec<TransferNote>,
+}
+
+/// A flow that has been opened.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FlowNote {
+    pub(crate) flow: FlowIndex,
+    pub(crate) group: usize,
+    pub(crate) index: u64,
+    /// The end that sends the data.
+    pub(crate) sender: Side,
+    pub(crate) started: Time,
+    /// When it stops sending new data.
+    pub(crate) stop: Time,
+    pub(crate) completed: Option<Time>,
+}
+
+/// What is transferred.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TransferKind {
+    /// All data of a finite flow.
+    Flow,
+    /// One server's answer.
+    Answer,
+    /// All answers to one request of a client.
+    Round,
+}
+
+impl TransferKind {
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Flow => "flow",
+            Self::Answer => "answer",
+            Self::Round => "round",
+        }
+    }
+}
+
+/// A transfer that has begun.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TransferNote {
+    pub(crate) group: usize,
+    pub(crate) index: u64,
+    pub(crate) kind: TransferKind,
+    /// The flow; of a round, its first one.
+    pub(crate) flow: FlowIndex,
+    pub(crate) started: Time,
+    pub(crate) completed: Option<Time>,
+    pub(crate) bytes: u64,
+}
+
+/// The place of a transfer in the journal.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Transfer(usize);
+
+impl Journal {
+    /// A flow has been opened.
+    pub(crate) fn opened(&self, note: FlowNote) {
+        self.notes().flows.push(note);
+    }
+
+    /// A transfer has begun.
+    pub(crate) fn begun(&self, note: TransferNote) -> Transfer {
+        let transfers = &mut self.notes().transfers;
+        transfers.push(note);
+        Transfer(transfers.len() - 1)
+    }
+
+    /// A transfer is complete.
+    pub(crate) fn completed(&self, transfer: Transfer, at: Time) {
+        let notes = &mut *self.notes();
+        let note = &mut notes.transfers[transfer.0];
+        note.completed = Some(at);
+        if note.kind == TransferKind::Flow {
+            let flow = note.flow;
+            // Flows complete soon after they were opened: look from the end.
+            let flows = notes.flows.iter_mut().rev();
+            for known in flows.filter(|known| known.flow == flow).take(1) {
+                known.completed = Some(at);
+            }
+        }
+    }
+
+    /// Everything noted so far.
+    pub(crate) fn notes(&self) -> MutexGuard<'_, Notes> {
+        self.0.lock().expect("nobody panics while writing a note")
+    }
+}

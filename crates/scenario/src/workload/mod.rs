@@ -1,0 +1,234 @@
+//! What the flows of a scenario do: applications for the engine, one file per workload.
+//!
+//! Each application is a state machine that opens its flows itself, when their time has come, and
+//! writes in the journal what result tables need to know of them. Every random draw comes from the
+//! substream of its group's name and its index in the group, so that no other group moves it.
+
+mod barrier;
+mod bulk;
+mod datagrams;
+mod journal;
+mod paced;
+mod poisson;
+mod stack;
+
+use std::sync::Arc;
+
+use incastle_engine::{Application, Digest, HostIndex, Purpose, Source, substream};
+use incastle_units::{Bytes, Span, Time, random};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::context::Context;
+use crate::files::NoFiles;
+use crate::language::flows::{Group, Spread, Stop, Workload};
+use crate::language::measure::Sampling;
+use crate::layout::Layout;
+use crate::pairs::group_pairs;
+use crate::paths::Paths;
+use crate::scenario::Scenario;
+use crate::select::Name;
+
+pub(crate) use journal::{FlowNote, Journal, TransferKind, TransferNote};
+pub(crate) use stack::Stack;
+
+/// One flow to be, or the connections of one client.
+pub(crate) struct Plan {
+    /// The group's position in the scenario.
+    pub(crate) group: usize,
+    /// The flow's number within the group.
+    pub(crate) index: u64,
+    /// The host that sends the data.
+    pub(crate) from: HostIndex,
+    /// The host that receives them.
+    pub(crate) to: HostIndex,
+    /// When it starts.
+    pub(crate) start: Time,
+    /// When it stops sending new data.
+    pub(crate) stop: Time,
+    /// Whether its controller is watched.
+    pub(crate) watched: bool,
+    pub(crate) stack: Arc<Stack>,
+    pub(crate) journal: Journal,
+}
+
+/// The applications of a scenario, in the order of its groups.
+pub(crate) fn applications(scenario: &Scenario, journal: &Journal) -> Vec<Box<dyn Application>> {
+    let root = scenario.tables();
+    let paths = Paths::new(scenario.layout());
+    let mut all = Vec::new();
+    for (position, (name, group)) in root.flows.iter().enumerate() {
+        let crew = Crew {
+            scenario,
+            position,
+            name,
+            group,
+            stack: Arc::new(Stack::new(&group.transport, root.host.burst)),
+            paths: &paths,
+            journal: journal.clone(),
+        };
+        crew.recruit(&mut all);
+    }
+    all
+}
+
+/// Makes the applications of one group.
+struct Crew<'a> {
+    scenario: &'a Scenario,
+    position: usize,
+    name: &'a str,
+    group: &'a Group,
+    stack: Arc<Stack>,
+    paths: &'a Paths<'a>,
+    journal: Journal,
+}
+
+impl Crew<'_> {
+    fn recruit(&self, all: &mut Vec<Box<dyn Application>>) {
+        let (from, to) = group_hosts(self.group, self.scenario.layout());
+        match &self.group.workload {
+            Workload::Poisson(poisson) => {
+                let capacity = self.capacity(&to);
+                all.push(Box::new(poisson::Poisson::new(
+                    self,
+                    poisson,
+                    (&from, &to),
+                    capacity,
+                )));
+                return;
+            }
+            Workload::Barrier(barrier) => {
+                self.recruit_clients(barrier, (&from, &to), all);
+                return;
+            }
+            _ => {}
+        }
+        let pairs = group_pairs(self.group, &from, &to);
+        for (index, &pair) in pairs.iter().enumerate() {
+            let plan = self.plan(index as u64, pair);
+            all.push(match &self.group.workload {
+                Workload::Bulk(bulk) => Box::new(bulk::Bulk::new(plan, bulk)),
+                Workload::Cbr(cbr) => Box::new(paced::Paced::cbr(plan, cbr)),
+                Workload::OnOff(on_off) => {
+                    let rng = self.stream(index as u64, Purpose::Arrivals);
+                    Box::new(paced::Paced::on_off(plan, on_off, rng))
+                }
+                Workload::PoissonDatagrams(poisson) => {
+                    let rng = self.stream(index as u64, Purpose::Arrivals);
+                    let share = (self.capacity(&to), pairs.len());
+                    Box::new(datagrams::Datagrams::new(plan, poisson, share, rng))
+                }
+                Workload::Barrier(_) | Workload::Poisson(_) => {
+                    unreachable!("these have returned above")
+                }
+            });
+        }
+    }
+
+    /// One application for each client, with a connection to each of its servers.
+    fn recruit_clients(
+        &self,
+        barrier: &crate::language::flows::Barrier,
+        (from, to): (&[usize], &[usize]),
+        all: &mut Vec<Box<dyn Application>>,
+    ) {
+        let mut first = 0;
+        for (number, &client) in to.iter().enumerate() {
+            let servers = group_pairs(self.group, from, &[client]);
+            if servers.is_empty() {
+                continue;
+            }
+            let plans: Vec<Plan> = servers
+                .iter()
+                .enumerate()
+                .map(|(index, &pair)| self.plan(first + index as u64, pair))
+                .collect();
+            first += servers.len() as u64;
+            all.push(Box::new(barrier::Client::new(
+                number as u64,
+                plans,
+                barrier,
+            )));
+        }
+    }
+
+    fn plan(&self, index: u64, (from, to): (usize, usize)) -> Plan {
+        let spread = match self.group.start_spread {
+            Spread::Over(spread) => spread,
+            Spread::Rtt => self.idle_rtt(from, to),
+        };
+        let mut rng = self.stream(index, Purpose::Starts);
+        let late = spread.scale_lossy(random::uniform(&mut rng));
+        Plan {
+            group: self.position,
+            index,
+            from: HostIndex::from_index(from),
+            to: HostIndex::from_index(to),
+            start: Time::ZERO + self.group.start + late,
+            stop: self.stop(),
+            watched: self.is_watched(index),
+            stack: Arc::clone(&self.stack),
+            journal: self.journal.clone(),
+        }
+    }
+
+    fn stop(&self) -> Time {
+        match self.group.stop {
+            Stop::End => Time::NEVER,
+            Stop::At(stop) => Time::ZERO + stop,
+        }
+    }
+
+    /// A round trip of one full packet and one without data on the empty network.
+    fn idle_rtt(&self, from: usize, to: usize) -> Span {
+        let (full, empty) = (
+            self.stack.wire_size(self.stack.payload()),
+            self.stack.wire_size(0),
+        );
+        self.paths
+            .span(from, to, &[Bytes::new(full), Bytes::new(empty)])
+    }
+
+    fn is_watched(&self, index: u64) -> bool {
+        let Sampling::On(window) = &self.scenario.tables().measure.window else {
+            return false;
+        };
+        window.flows.contains(&Name {
+            role: self.name.to_owned(),
+            index: Some(index as u32),
+        })
+    }
+
+    /// The rates of the access links of `hosts` together, in bytes per second.
+    fn capacity(&self, hosts: &[usize]) -> f64 {
+        let layout = self.scenario.layout();
+        let links = hosts.iter().filter_map(|&host| layout.access(host));
+        links.map(|link| link.rate.bytes_per_second_lossy()).sum()
+    }
+
+    fn stream(&self, index: u64, purpose: Purpose) -> Xoshiro256PlusPlus {
+        let mut digest = Digest::default();
+        for byte in self.name.bytes() {
+            digest.mix(u64::from(byte), 0);
+        }
+        digest.mix(index, 1);
+        let seed = self.scenario.seed();
+        substream(seed, Source::Application, digest.value(), purpose)
+    }
+}
+
+/// The hosts of a checked group: from, to.
+pub(crate) fn group_hosts(group: &Group, layout: &Layout) -> (Vec<usize>, Vec<usize>) {
+    let mut quiet = Context::new(&NoFiles);
+    let mut hosts = |selection: &crate::select::Selection| {
+        selection
+            .resolve(&layout.hosts, "hosts", "", &mut quiet)
+            .expect("the hosts of a checked scenario exist")
+    };
+    (hosts(&group.from), hosts(&group.to))
+}
+
+/// A span from U(0, ...) with the exponential distribution of this mean, at least 1 ps.
+fn exponential_span(mean: Span, rng: &mut Xoshiro256PlusPlus) -> Span {
+    mean.scale_lossy(random::exponential(rng))
+        .max(Span::from_ps(1))
+}
