@@ -141,7 +141,7 @@ impl NetworkBuilder {
             port = port.general();
         }
         port.observed = matches!(from, Node::Switch(_));
-        self.ports.push(port);
+        self.ports.push(port.unwatched_if_open());
         self.owners.push(from);
         index
     }

@@ -136,7 +136,7 @@ impl Endpoint {
     }
 
     /// The next packet to send.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn poll_transmit(&mut self, now: Time, arena: &mut SackArena) -> Option<Packet> {
         let (body, ecn, size, extra) = match &mut self.transport {
             Transport::Tcp(connection) => {

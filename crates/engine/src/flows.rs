@@ -74,6 +74,16 @@ impl Flows {
         self.living.get_mut(self.places[index.index()] as usize)
     }
 
+    /// The living endpoint of that index, and the books of its flow.
+    #[inline]
+    pub(crate) fn get_with_record(
+        &mut self,
+        index: EndpointIndex,
+    ) -> Option<(&mut Endpoint, &mut FlowRecord)> {
+        let endpoint = self.living.get_mut(self.places[index.index()] as usize)?;
+        Some((endpoint, &mut self.records[index.flow().index()]))
+    }
+
     /// Adds a flow and opens it.
     pub(crate) fn open(&mut self, spec: FlowSpec, now: Time, app: AppIndex, seed: u64) {
         let flow = FlowIndex(self.next());

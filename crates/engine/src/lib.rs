@@ -10,6 +10,7 @@ mod builder;
 mod digest;
 mod endpoint;
 mod event;
+mod event_queue;
 mod flows;
 mod host;
 mod ids;

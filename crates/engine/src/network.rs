@@ -6,7 +6,8 @@ use std::collections::BinaryHeap;
 use incastle_queueing::{SharedBuffer, Verdict};
 use incastle_units::{Bytes, Rate, Span, Time};
 
-use crate::event::{Event, EventQueue, Kind};
+use crate::event::{Event, Kind};
+use crate::event_queue::EventQueue;
 use crate::host::Host;
 use crate::packet::{Packet, SackArena};
 use crate::port::{Backlog, Port, Wakes};
@@ -144,7 +145,7 @@ impl Network {
         &mut self,
         from: HostIndex,
         now: Time,
-        packet: Packet,
+        packet: &Packet,
         (events, probe): (&mut EventQueue, &mut P),
     ) -> Verdict {
         let host = &mut self.hosts[from.index()];
@@ -159,7 +160,7 @@ impl Network {
         &mut self,
         at: PortIndex,
         times: (Time, Time),
-        packet: Packet,
+        packet: &Packet,
         (events, probe): (&mut EventQueue, &mut P),
     ) -> Verdict {
         let memory = match self.owners[at.index()] {

@@ -65,6 +65,16 @@ impl<T: Copy> Ring<T> {
         self.tail = self.tail.wrapping_add(1);
     }
 
+    /// The value pushed last.
+    #[inline]
+    pub(crate) fn back_mut(&mut self) -> Option<&mut T> {
+        if self.is_empty() {
+            return None;
+        }
+        let slot = self.slot(self.tail.wrapping_sub(1));
+        Some(&mut self.slots[slot])
+    }
+
     /// Takes the first value.
     #[inline]
     pub(crate) fn pop(&mut self) -> Option<T> {

@@ -6,7 +6,8 @@ use incastle_units::{Bytes, Span, Time};
 
 use crate::application::Action;
 use crate::endpoint::ip_bytes;
-use crate::event::{Event, EventQueue, Kind};
+use crate::event::{Event, Kind};
+use crate::event_queue::EventQueue;
 use crate::flows::{FlowRecord, Flows, control_state};
 use crate::packet::Packet;
 use crate::{
@@ -212,28 +213,14 @@ impl<P: Probe> Simulation<P> {
                 let route = self.network.routes.port(switch, packet.host, packet.to);
                 let out = route.expect("a built network has a route to every host");
                 let context = (&mut self.events, &mut self.probe);
-                let verdict = self
-                    .network
-                    .offer(out, (self.now, self.now), packet, context);
-                self.account(verdict, &packet);
+                let times = (self.now, self.now);
+                let verdict = self.network.offer(out, times, &packet, context);
+                if verdict != Verdict::Admit {
+                    let record = &mut self.flows.records[packet.to.flow().index()];
+                    account(verdict, record, &mut self.totals);
+                }
             }
             Node::Host(host) => self.deliver(host, &packet),
-        }
-    }
-
-    /// Enters drops and marks into the flow's books.
-    #[inline]
-    fn account(&mut self, verdict: Verdict, packet: &Packet) {
-        match verdict {
-            Verdict::Admit => {}
-            Verdict::Mark => {
-                self.totals.marks += 1;
-                self.flows.records[packet.to.flow().index()].marked += 1;
-            }
-            Verdict::Drop(_) => {
-                self.totals.drops += 1;
-                self.flows.records[packet.to.flow().index()].dropped += 1;
-            }
         }
     }
 
@@ -286,35 +273,25 @@ impl<P: Probe> Simulation<P> {
     /// Lets an endpoint send what it may, and enters its next deadline.
     #[inline]
     fn pump(&mut self, index: EndpointIndex) {
-        let Some(endpoint) = self.flows.get(index) else {
+        let now = self.now;
+        let Some((endpoint, record)) = self.flows.get_with_record(index) else {
             return;
         };
-        let host = endpoint.host;
-        while let Some(packet) = {
-            let endpoint = self
-                .flows
-                .get(index)
-                .expect("an endpoint stays while it sends");
-            endpoint.poll_transmit(self.now, &mut self.network.arena)
-        } {
+        while let Some(packet) = endpoint.poll_transmit(now, &mut self.network.arena) {
             let context = (&mut self.events, &mut self.probe);
-            let verdict = self.network.send(host, self.now, packet, context);
-            self.account(verdict, &packet);
+            let verdict = self.network.send(endpoint.host, now, &packet, context);
+            account(verdict, record, &mut self.totals);
         }
-        let endpoint = self
-            .flows
-            .get(index)
-            .expect("an endpoint stays while it sends");
         if endpoint.watched
             && let Some((state, rtt)) = control_state(endpoint)
         {
-            self.probe.control(index.flow(), self.now, &state, rtt);
+            self.probe.control(index.flow(), now, &state, rtt);
         }
         if let Some(deadline) = endpoint.poll_timeout()
             && deadline < endpoint.wake
         {
             endpoint.wake = deadline;
-            let at = deadline.max(self.now);
+            let at = deadline.max(now);
             self.events.push(Event {
                 at,
                 kind: Kind::Timer,
@@ -607,5 +584,21 @@ impl<P: Probe> Simulation<P> {
         self.settle();
         self.check_conservation();
         (self.network, self.probe)
+    }
+}
+
+/// Enters drops and marks into the books.
+#[inline]
+fn account(verdict: Verdict, record: &mut FlowRecord, totals: &mut Totals) {
+    match verdict {
+        Verdict::Admit => {}
+        Verdict::Mark => {
+            totals.marks += 1;
+            record.marked += 1;
+        }
+        Verdict::Drop(_) => {
+            totals.drops += 1;
+            record.dropped += 1;
+        }
     }
 }

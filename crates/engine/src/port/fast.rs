@@ -57,28 +57,26 @@ impl FastQueue {
         }
     }
 
-    /// Appends an admitted packet; returns when it arrives at the far end.
+    /// Appends an admitted packet, which will lie at `position` in the ring; returns when it
+    /// departs.
     #[inline]
     pub(super) fn push(
         &mut self,
         ready: Time,
-        packet: Packet,
+        packet: &Packet,
         line: &mut Serializer,
-        delay: Span,
-        wire: &mut Ring<InFlight>,
+        position: u32,
     ) -> Time {
         let departs = self.busy_until.max(ready) + line.span(packet.size());
         if self.stored_packets == 0 {
-            self.sending = wire.tail();
+            self.sending = position;
             self.departs = departs;
             self.sending_bytes = packet.size;
         }
         self.busy_until = departs;
         self.stored_packets += 1;
         self.stored_bytes += u64::from(packet.size);
-        let arrives = departs + delay;
-        wire.push(InFlight { arrives, packet });
-        arrives
+        departs
     }
 
     /// Lets every departure until `now` happen and tells each change of the waiting packets.

@@ -3,7 +3,7 @@
 use incastle_queueing::{
     Arrival, Discipline, DropCause, Marker, PortBuffer, QueueState, SharedBuffer, Verdict,
 };
-use incastle_units::{Bytes, Ecn, Packets, Time};
+use incastle_units::{Bytes, Packets, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::Backlog;
@@ -31,21 +31,38 @@ impl Gate {
         }
     }
 
-    /// Judges a packet and enters the verdict into the books; marks it where the verdict says so.
+    /// Whether every packet passes unmarked.
+    pub(crate) fn is_open(&self) -> bool {
+        let unmarked = matches!(self.marker, Marker::DropTail(_));
+        unmarked && self.buffer == PortBuffer::Unlimited
+    }
+
+    /// Enters a packet that passes an open gate into the books.
+    #[inline]
+    pub(crate) fn pass(&mut self, now: Time, packet: &Packet) {
+        self.enter(now, Verdict::Admit, packet);
+    }
+
+    /// Judges a packet and enters the verdict into the books.
     #[inline]
     pub(crate) fn judge(
         &mut self,
         (now, idle_since): (Time, Option<Time>),
         backlog: Backlog,
-        packet: &mut Packet,
+        packet: &Packet,
         memory: Option<&mut SharedBuffer>,
     ) -> Verdict {
         let verdict = self.decide((now, idle_since), backlog, packet, memory);
+        self.enter(now, verdict, packet);
+        verdict
+    }
+
+    #[inline]
+    fn enter(&mut self, now: Time, verdict: Verdict, packet: &Packet) {
         self.counters.offered += 1;
         let code = match verdict {
             Verdict::Admit => 0,
             Verdict::Mark => {
-                packet.ecn = Ecn::Ce;
                 self.counters.marked += 1;
                 1
             }
@@ -60,7 +77,6 @@ impl Gate {
         let (head, body) = packet.identity();
         self.digest
             .mix(now.as_ps() ^ body.rotate_left(29), head ^ code << 60);
-        verdict
     }
 
     #[inline]

@@ -11,7 +11,7 @@ mod gate;
 mod general;
 
 use incastle_queueing::{SharedBuffer, Verdict};
-use incastle_units::{Bytes, Rate, Serializer, Span, Time};
+use incastle_units::{Bytes, Ecn, Rate, Serializer, Span, Time};
 
 use crate::network::PortCounters;
 use crate::packet::Packet;
@@ -54,6 +54,9 @@ pub(crate) struct Wakes {
 
 /// The queue behind the gate.
 enum Queue {
+    /// Unlimited and unmarked, and nobody asks how long it is (a host's adapter): only the instant
+    /// at which the line falls idle counts.
+    Unwatched(Time),
     Fast(FastQueue),
     General(Box<GeneralQueue>),
 }
@@ -94,6 +97,14 @@ impl Port {
         self
     }
 
+    /// The same port without books on its backlog, if nothing reads them.
+    pub(crate) fn unwatched_if_open(mut self) -> Self {
+        if self.gate.is_open() && !self.observed && matches!(self.queue, Queue::Fast(_)) {
+            self.queue = Queue::Unwatched(Time::ZERO);
+        }
+        self
+    }
+
     pub(crate) fn rate(&self) -> Rate {
         self.line.rate()
     }
@@ -112,36 +123,72 @@ impl Port {
     pub(crate) fn offer<P: Probe>(
         &mut self,
         (now, ready): (Time, Time),
-        mut packet: Packet,
+        packet: &Packet,
         memory: Option<&mut SharedBuffer>,
         probe: &mut P,
     ) -> (Verdict, Wakes) {
+        if let Queue::Unwatched(busy_until) = &mut self.queue {
+            self.gate.pass(now, packet);
+            *busy_until = ready.max(*busy_until) + self.line.span(packet.size());
+            let arrives = *busy_until + self.delay;
+            let arrival = self.launch(arrives, packet);
+            return (
+                Verdict::Admit,
+                Wakes {
+                    arrival,
+                    departure: None,
+                },
+            );
+        }
         let backlog = self.advance(now, probe);
         let idle_since = self.idle_since(backlog);
-        let verdict = self
-            .gate
-            .judge((now, idle_since), backlog, &mut packet, memory);
+        let verdict = self.gate.judge((now, idle_since), backlog, packet, memory);
         if matches!(verdict, Verdict::Drop(_)) {
             return (verdict, Wakes::default());
-        }
-        let mut wakes = Wakes::default();
-        match &mut self.queue {
-            Queue::Fast(queue) => {
-                if self.wire.is_empty() {
-                    wakes.arrival =
-                        Some(queue.push(ready, packet, &mut self.line, self.delay, &mut self.wire));
-                } else {
-                    queue.push(ready, packet, &mut self.line, self.delay, &mut self.wire);
-                }
-            }
-            Queue::General(queue) => {
-                wakes.departure = queue.push(ready, packet, &mut self.line);
-            }
         }
         if self.observed && backlog.stored_packets > 0 {
             probe.queue_changed(self.index, now, backlog.waiting_packets + 1);
         }
-        (verdict, wakes)
+        (verdict, self.store(ready, packet, verdict == Verdict::Mark))
+    }
+
+    /// Takes an admitted packet into the queue, with CE set where it is marked.
+    #[inline]
+    fn store(&mut self, ready: Time, packet: &Packet, marked: bool) -> Wakes {
+        match &mut self.queue {
+            Queue::Fast(queue) => {
+                let departs = queue.push(ready, packet, &mut self.line, self.wire.tail());
+                let arrival = self.launch(departs + self.delay, packet);
+                // Into the slot itself: a copy with one byte changed would stall the copy after it.
+                if marked && let Some(flight) = self.wire.back_mut() {
+                    flight.packet.ecn = Ecn::Ce;
+                }
+                Wakes {
+                    arrival,
+                    departure: None,
+                }
+            }
+            Queue::General(queue) => {
+                let ecn = if marked { Ecn::Ce } else { packet.ecn };
+                let packet = Packet { ecn, ..*packet };
+                Wakes {
+                    arrival: None,
+                    departure: queue.push(ready, packet, &mut self.line),
+                }
+            }
+            Queue::Unwatched(_) => unreachable!("an unwatched queue stores nothing"),
+        }
+    }
+
+    /// Puts a packet on the wire; returns its arrival if it is the first there.
+    #[inline]
+    fn launch(&mut self, arrives: Time, packet: &Packet) -> Option<Time> {
+        let first = self.wire.is_empty();
+        self.wire.push(InFlight {
+            arrives,
+            packet: *packet,
+        });
+        first.then_some(arrives)
     }
 
     /// Takes the first packet off the link; the second value is when the next one arrives.
@@ -167,12 +214,10 @@ impl Port {
             unreachable!("only general queues ask for departures")
         };
         let (packet, departure) = queue.depart(now, &mut self.line);
-        let arrives = now + self.delay;
-        let arrival = self.wire.is_empty().then_some(arrives);
-        self.wire.push(InFlight { arrives, packet });
         if self.observed && departure.is_some() {
             probe.queue_changed(self.index, now, queue.backlog().waiting_packets);
         }
+        let arrival = self.launch(now + self.delay, &packet);
         (packet.size(), Wakes { arrival, departure })
     }
 
@@ -182,7 +227,7 @@ impl Port {
         self.advance(now, probe);
         match &mut self.queue {
             Queue::Fast(queue) => (Bytes::new(queue.take_freed()), queue.next_departure()),
-            Queue::General(_) => (Bytes::ZERO, None),
+            Queue::General(_) | Queue::Unwatched(_) => (Bytes::ZERO, None),
         }
     }
 
@@ -200,6 +245,7 @@ impl Port {
                 queue.backlog()
             }
             Queue::General(queue) => queue.backlog(),
+            Queue::Unwatched(_) => Backlog::default(),
         }
     }
 
@@ -210,13 +256,14 @@ impl Port {
         Some(match &self.queue {
             Queue::Fast(queue) => queue.busy_until(),
             Queue::General(queue) => queue.idle_since(),
+            Queue::Unwatched(busy_until) => *busy_until,
         })
     }
 
     /// All packets inside: waiting, being sent, on the wire.
     pub(crate) fn inside(&self) -> impl Iterator<Item = &Packet> {
         let stored = match &self.queue {
-            Queue::Fast(_) => None,
+            Queue::Fast(_) | Queue::Unwatched(_) => None,
             Queue::General(queue) => Some(queue.stored()),
         };
         stored

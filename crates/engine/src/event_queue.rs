@@ -1,0 +1,369 @@
+//! The event queue: a calendar of narrow buckets for what comes soon, a heap for what comes later.
+//!
+//! Source: Brown, "Calendar queues: a fast O(1) priority queue implementation for the simulation
+//! event set problem", Communications of the ACM 31(10), 1988. Unlike Brown's, a bucket holds one
+//! "day" only: events beyond the calendar's year wait in a heap until the year reaches them, and a
+//! bit map finds the next day that is not empty. The width of a day follows the density of events;
+//! it decides about speed alone, never about order.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use incastle_units::Time;
+
+use crate::event::Event;
+
+/// Bits in a word of the map; as many words, so that one word sums up the map.
+const WORD: u64 = 64;
+/// Days in a year.
+const DAYS: u64 = WORD * WORD;
+/// No node.
+const NONE: u32 = u32::MAX;
+/// The width of a day at first: 2^17 ps = 131 ns.
+const FIRST_SHIFT: u32 = 17;
+/// Pushes between two looks at whether the width still suits.
+const REVIEW: u32 = 8192;
+
+/// An event of this year, in its day's list.
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    event: Event,
+    next: u32,
+}
+
+/// The queue.
+#[derive(Debug)]
+pub(crate) struct EventQueue {
+    /// By day: the first node of a sorted list.
+    heads: Vec<u32>,
+    /// A bit for each day that is not empty, and one for each word of these.
+    map: [u64; WORD as usize],
+    words: u64,
+    nodes: Vec<Node>,
+    /// The first of a list of unused nodes.
+    free: u32,
+    /// Events of this year.
+    near: usize,
+    /// Events beyond it.
+    far: BinaryHeap<Reverse<Event>>,
+    /// The day of the earliest event in `far`.
+    far_day: u64,
+    /// A day is 2^shift picoseconds wide.
+    shift: u32,
+    /// Today, counted from time zero: the day of the event taken last. The year is the `DAYS` days
+    /// from today on.
+    today: u64,
+    review: Review,
+}
+
+/// How the width of a day has done since the last review.
+#[derive(Debug, Default)]
+struct Review {
+    pushes: u32,
+    /// Nodes passed to find an event's place in its day.
+    passed: u32,
+    /// Events that lay beyond the year.
+    far: u32,
+}
+
+impl Default for EventQueue {
+    fn default() -> Self {
+        Self {
+            heads: vec![NONE; DAYS as usize],
+            map: [0; WORD as usize],
+            words: 0,
+            nodes: Vec::new(),
+            free: NONE,
+            near: 0,
+            far: BinaryHeap::new(),
+            far_day: u64::MAX,
+            shift: FIRST_SHIFT,
+            today: 0,
+            review: Review::default(),
+        }
+    }
+}
+
+impl EventQueue {
+    /// Adds an event, which must not lie before the one taken last.
+    #[inline]
+    pub(crate) fn push(&mut self, event: Event) {
+        self.review.pushes += 1;
+        let day = event.at.as_ps() >> self.shift;
+        if day.wrapping_sub(self.today) < DAYS {
+            self.insert(day, event);
+        } else {
+            assert!(day > self.today, "an event is not entered into the past");
+            self.push_far(day, event);
+        }
+    }
+
+    /// Takes the first event if it lies at or before `until`.
+    #[inline]
+    pub(crate) fn take(&mut self, until: Time) -> Option<Event> {
+        if self.near == 0 {
+            return self.take_far(until);
+        }
+        let day = self.next_day();
+        let slot = (day % DAYS) as usize;
+        let place = self.heads[slot];
+        let Node { event, next } = self.nodes[place as usize];
+        if event.at > until {
+            return None;
+        }
+        self.nodes[place as usize].next = self.free;
+        self.free = place;
+        self.near -= 1;
+        self.heads[slot] = next;
+        if next == NONE {
+            self.clear(slot);
+        }
+        self.begin(day);
+        Some(event)
+    }
+
+    /// Events held, outdated ones included.
+    pub(crate) fn len(&self) -> usize {
+        self.near + self.far.len()
+    }
+
+    /// The first day from today on that is not empty; there must be one.
+    #[inline]
+    fn next_day(&self) -> u64 {
+        let slot = self.today % DAYS;
+        let (word, bit) = (slot / WORD, slot % WORD);
+        let rest = self.map[word as usize] >> bit;
+        if rest != 0 {
+            return self.today + u64::from(rest.trailing_zeros());
+        }
+        // The words after this one, round to this one again.
+        let turned = self.words.rotate_right(word as u32 + 1);
+        let ahead = word + 1 + u64::from(turned.trailing_zeros());
+        let bit = self.map[(ahead % WORD) as usize].trailing_zeros();
+        self.today - slot + ahead * WORD + u64::from(bit)
+    }
+
+    /// Makes `day` today and brings in what the year now reaches.
+    #[inline]
+    fn begin(&mut self, day: u64) {
+        self.today = day;
+        while self.far_day < day + DAYS {
+            let Some(Reverse(event)) = self.far.pop() else {
+                break;
+            };
+            self.insert(event.at.as_ps() >> self.shift, event);
+            self.look_far();
+        }
+        if self.review.pushes >= REVIEW {
+            self.review();
+        }
+    }
+
+    /// Takes the first event when the whole year is empty.
+    #[cold]
+    fn take_far(&mut self, until: Time) -> Option<Event> {
+        let &Reverse(event) = self.far.peek()?;
+        if event.at > until {
+            return None;
+        }
+        self.far.pop();
+        self.look_far();
+        self.begin(event.at.as_ps() >> self.shift);
+        Some(event)
+    }
+
+    #[cold]
+    fn push_far(&mut self, day: u64, event: Event) {
+        self.review.far += 1;
+        self.far.push(Reverse(event));
+        self.far_day = self.far_day.min(day);
+    }
+
+    fn look_far(&mut self) {
+        let day = |&Reverse(event): &Reverse<Event>| event.at.as_ps() >> self.shift;
+        self.far_day = self.far.peek().map_or(u64::MAX, day);
+    }
+
+    /// Adds an event of this year to its day.
+    #[inline]
+    fn insert(&mut self, day: u64, event: Event) {
+        let slot = (day % DAYS) as usize;
+        let first = self.heads[slot];
+        self.near += 1;
+        if first == NONE {
+            self.heads[slot] = self.node(event, NONE);
+            self.map[slot / WORD as usize] |= 1 << (slot as u64 % WORD);
+            self.words |= 1 << (slot as u64 / WORD);
+        } else if event <= self.nodes[first as usize].event {
+            self.heads[slot] = self.node(event, first);
+        } else {
+            self.insert_after(first, event);
+        }
+    }
+
+    fn insert_after(&mut self, first: u32, event: Event) {
+        let mut before = first;
+        loop {
+            self.review.passed += 1;
+            let next = self.nodes[before as usize].next;
+            if next == NONE || event <= self.nodes[next as usize].event {
+                self.nodes[before as usize].next = self.node(event, next);
+                return;
+            }
+            before = next;
+        }
+    }
+
+    #[inline]
+    fn node(&mut self, event: Event, next: u32) -> u32 {
+        let node = Node { event, next };
+        if self.free == NONE {
+            self.nodes.push(node);
+            return u32::try_from(self.nodes.len() - 1).expect("fewer than 2^32 events wait");
+        }
+        let place = self.free;
+        self.free = self.nodes[place as usize].next;
+        self.nodes[place as usize] = node;
+        place
+    }
+
+    #[inline]
+    fn clear(&mut self, slot: usize) {
+        let word = slot / WORD as usize;
+        self.map[word] &= !(1 << (slot as u64 % WORD));
+        if self.map[word] == 0 {
+            self.words &= !(1 << word);
+        }
+    }
+
+    /// Halves the width of a day if days are crowded, doubles it if too much lies beyond the year.
+    #[cold]
+    fn review(&mut self) {
+        let Review {
+            pushes,
+            passed,
+            far,
+        } = std::mem::take(&mut self.review);
+        let crowded = passed > pushes / 4;
+        let short = far > pushes / 16 && passed < pushes / 16;
+        if crowded && self.shift > 0 {
+            self.set_shift(self.shift - 1);
+        } else if short && self.shift < 40 {
+            self.set_shift(self.shift + 1);
+        }
+    }
+
+    fn set_shift(&mut self, shift: u32) {
+        let begins = self.today << self.shift;
+        let mut events: Vec<Event> = Vec::with_capacity(self.near);
+        for &head in &self.heads {
+            let mut place = head;
+            while place != NONE {
+                events.push(self.nodes[place as usize].event);
+                place = self.nodes[place as usize].next;
+            }
+        }
+        let far = std::mem::take(&mut self.far);
+        *self = Self {
+            shift,
+            today: begins >> shift,
+            far,
+            ..Self::default()
+        };
+        self.look_far();
+        for event in events {
+            self.push(event);
+        }
+        self.begin(self.today);
+        self.review = Review::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::event::Kind;
+
+    const KINDS: [Kind; 6] = [
+        Kind::Departure,
+        Kind::Arrival,
+        Kind::Timer,
+        Kind::Batch,
+        Kind::Application,
+        Kind::Probe,
+    ];
+
+    fn event(at: u64, kind: usize, source: u32) -> Event {
+        Event {
+            at: Time::from_ps(at),
+            kind: KINDS[kind],
+            source,
+        }
+    }
+
+    #[test]
+    fn kinds_order_events_of_one_instant() {
+        let mut queue = EventQueue::default();
+        for kind in (0..6).rev() {
+            queue.push(event(7, kind, 1));
+            queue.push(event(7, kind, 0));
+        }
+        for kind in 0..6 {
+            for source in 0..2 {
+                assert_eq!(queue.take(Time::NEVER), Some(event(7, kind, source)));
+            }
+        }
+        assert_eq!(queue.take(Time::NEVER), None);
+    }
+
+    #[test]
+    fn an_event_beyond_the_horizon_stays() {
+        let mut queue = EventQueue::default();
+        queue.push(event(10, 1, 0));
+        assert_eq!(queue.take(Time::from_ps(9)), None);
+        assert_eq!(queue.take(Time::from_ps(10)), Some(event(10, 1, 0)));
+        assert_eq!(queue.len(), 0);
+    }
+
+    /// Steps of a simulation: push at so much after the last event taken, or take.
+    fn steps() -> impl Strategy<Value = Vec<(bool, u64, usize, u32)>> {
+        // Same instants, the same day, the same year, later years.
+        let ahead = prop_oneof![
+            0..3_u64,
+            0..1_000_000_u64,
+            0..1_000_000_000_u64,
+            0..1_u64 << 50
+        ];
+        prop::collection::vec((any::<bool>(), ahead, 0..6_usize, 0..20_u32), 1..400)
+    }
+
+    proptest! {
+        // Any mix of pushes and takes gives what a sorted list gives, whatever the width of a day.
+        #[test]
+        fn agrees_with_a_sorted_list(steps in steps(), shifts in prop::collection::vec(0..40_u32, 8)) {
+            let mut queue = EventQueue::default();
+            let mut list: Vec<Event> = Vec::new();
+            let mut now = 0;
+            for (count, (push, ahead, kind, source)) in steps.into_iter().enumerate() {
+                if push {
+                    let event = event(now + ahead, kind, source);
+                    queue.push(event);
+                    let place = list.partition_point(|other| *other <= event);
+                    list.insert(place, event);
+                } else {
+                    let until = Time::from_ps(now + ahead);
+                    let due = list.first().is_some_and(|first| first.at <= until);
+                    let expected = due.then(|| list.remove(0));
+                    prop_assert_eq!(queue.take(until), expected);
+                    now = expected.map_or(now, |event| event.at.as_ps());
+                }
+                if count % 50 == 49 {
+                    queue.set_shift(shifts[count / 50]);
+                }
+                prop_assert_eq!(queue.len(), list.len());
+            }
+        }
+    }
+}
