@@ -102,6 +102,12 @@ impl Receiver {
         self.ack_at
     }
 
+    /// Whether no ACK must leave.
+    #[inline]
+    pub(super) fn is_quiet(&self) -> bool {
+        !self.ack_now && self.due.is_empty()
+    }
+
     /// Whether an ACK must leave even without data to carry it.
     pub(super) fn wants_ack(&self) -> bool {
         self.ack_now

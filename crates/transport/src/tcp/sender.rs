@@ -207,11 +207,20 @@ impl Sender {
         reaction
     }
 
+    /// Whether nothing is left to be sent.
+    #[inline]
+    pub(super) fn is_quiet(&mut self) -> bool {
+        if self.nxt != self.end() || self.phase == Phase::Recovery || self.probe_due {
+            return false;
+        }
+        self.limited_by = LimitedBy::Application;
+        true
+    }
+
     /// The next segment that may leave now.
     #[inline]
     pub(super) fn poll(&mut self, io: &mut Io<'_>) -> Option<Chunk> {
-        if self.nxt == self.end() && self.phase != Phase::Recovery {
-            self.limited_by = LimitedBy::Application;
+        if self.is_quiet() {
             return None;
         }
         let rate = io.algorithm.pacing();

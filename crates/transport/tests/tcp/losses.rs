@@ -282,6 +282,92 @@ fn limited_transmit_sends_new_data_on_the_first_two_duplicates() {
     );
 }
 
+/// Twelve segments, of which the second is lost, recovered without new data; then six more, of which
+/// the first is lost: SND.UNA stands right at `recover`.
+fn loss_right_after_recovery(timestamps: bool) -> Wire {
+    let config = Config {
+        timestamps,
+        ..window(12, Recovery::NewReno)
+    };
+    let mut wire = Wire::symmetric(&config, lose(&[1000, 12_000]));
+    wire.ends[0].write(12_000);
+    wire.run(ms(50));
+    assert_eq!(wire.ends[0].stats().fast_retransmits, 1);
+    wire.trace.clear();
+    wire.ends[0].write(6000);
+    wire.run(ms(1000));
+    assert_eq!(wire.ends[1].delivered(), 18_000);
+    wire
+}
+
+#[test]
+fn a_loss_right_after_recovery_is_known_by_the_timestamp() {
+    let wire = loss_right_after_recovery(true);
+    assert_eq!(wire.ends[0].stats().timeouts, 0);
+    assert_eq!(wire.ends[0].stats().fast_retransmits, 2);
+    assert_trace(
+        &wire.trace,
+        "50 A 12000+1000 lost
+         50 A 13000+1000
+         50 A 14000+1000
+         50 A 15000+1000
+         50 A 16000+1000
+         60 B ack 12000
+         60 B ack 12000
+         60 B ack 12000
+         60 B ack 12000
+         70 A 12000+1000 again
+         70 A 17000+1000
+         80 B ack 17000
+         80 B ack 18000",
+    );
+}
+
+#[test]
+fn a_loss_right_after_recovery_needs_the_timer_without_timestamps() {
+    let wire = loss_right_after_recovery(false);
+    assert_eq!(wire.ends[0].stats().timeouts, 1);
+    assert_eq!(wire.ends[0].stats().fast_retransmits, 1);
+}
+
+#[test]
+fn a_lost_retransmission_waits_for_the_timer() {
+    let mut seen = 0;
+    let mut wire = Wire::symmetric(&window(8, Recovery::Sack), move |packet| {
+        let target = packet.from == 0 && packet.seq() == 1000 && packet.sent.segment.payload > 0;
+        seen += u32::from(target);
+        if target && seen <= 2 {
+            Fate::Drop
+        } else {
+            Fate::Pass
+        }
+    });
+    wire.ends[0].write(8000);
+    wire.run(ms(1000));
+    assert_eq!(wire.ends[0].stats().timeouts, 1);
+    assert_trace(
+        &wire.trace,
+        "0 A 0+1000
+         0 A 1000+1000 lost
+         0 A 2000+1000
+         0 A 3000+1000
+         0 A 4000+1000
+         0 A 5000+1000
+         0 A 6000+1000
+         0 A 7000+1000
+         10 B ack 1000
+         10 B ack 1000 sack 2000-3000
+         10 B ack 1000 sack 2000-4000
+         10 B ack 1000 sack 2000-5000
+         10 B ack 1000 sack 2000-6000
+         10 B ack 1000 sack 2000-7000
+         10 B ack 1000 sack 2000-8000
+         20 A 1000+1000 again lost
+         220 A 1000+1000 again
+         230 B ack 8000",
+    );
+}
+
 #[test]
 fn late_acks_are_harmless() {
     let mut wire = Wire::symmetric(&window(4, Recovery::Sack), |packet| {
