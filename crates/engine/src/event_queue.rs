@@ -21,8 +21,8 @@ const DAYS: u64 = WORD * WORD;
 const NONE: u32 = u32::MAX;
 /// The width of a day at first: 2^17 ps = 131 ns.
 const FIRST_SHIFT: u32 = 17;
-/// Pushes between two looks at whether the width still suits.
-const REVIEW: u32 = 8192;
+/// Exceptions between two looks at whether the width suits.
+const REVIEW: u64 = 4096;
 
 /// An event of this year, in its day's list.
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +35,7 @@ struct Node {
 #[derive(Debug)]
 pub(crate) struct EventQueue {
     /// By day: the first node of a sorted list.
-    heads: Vec<u32>,
+    heads: Box<[u32; DAYS as usize]>,
     /// A bit for each day that is not empty, and one for each word of these.
     map: [u64; WORD as usize],
     words: u64,
@@ -59,17 +59,17 @@ pub(crate) struct EventQueue {
 /// How the width of a day has done since the last review.
 #[derive(Debug, Default)]
 struct Review {
-    pushes: u32,
-    /// Nodes passed to find an event's place in its day.
-    passed: u32,
-    /// Events that lay beyond the year.
-    far: u32,
+    pushes: u64,
+    /// Nodes passed to find an event's place in its day, and events beyond the year.
+    exceptions: u64,
+    /// Of these, events that lay beyond the year.
+    far: u64,
 }
 
 impl Default for EventQueue {
     fn default() -> Self {
         Self {
-            heads: vec![NONE; DAYS as usize],
+            heads: Box::new([NONE; DAYS as usize]),
             map: [0; WORD as usize],
             words: 0,
             nodes: Vec::new(),
@@ -88,7 +88,6 @@ impl EventQueue {
     /// Adds an event, which must not lie before the one taken last.
     #[inline]
     pub(crate) fn push(&mut self, event: Event) {
-        self.review.pushes += 1;
         let day = event.at.as_ps() >> self.shift;
         if day.wrapping_sub(self.today) < DAYS {
             self.insert(day, event);
@@ -96,10 +95,14 @@ impl EventQueue {
             assert!(day > self.today, "an event is not entered into the past");
             self.push_far(day, event);
         }
+        self.review.pushes += 1;
+        if self.review.exceptions >= REVIEW {
+            self.review();
+        }
     }
 
     /// Takes the first event if it lies at or before `until`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take(&mut self, until: Time) -> Option<Event> {
         if self.near == 0 {
             return self.take_far(until);
@@ -143,19 +146,23 @@ impl EventQueue {
         self.today - slot + ahead * WORD + u64::from(bit)
     }
 
-    /// Makes `day` today and brings in what the year now reaches.
+    /// Makes `day` today.
     #[inline]
     fn begin(&mut self, day: u64) {
         self.today = day;
-        while self.far_day < day + DAYS {
-            let Some(Reverse(event)) = self.far.pop() else {
-                break;
-            };
+        if self.far_day < day + DAYS {
+            self.bring_in();
+        }
+    }
+
+    /// Brings in what the year now reaches.
+    #[cold]
+    fn bring_in(&mut self) {
+        while self.far_day < self.today + DAYS
+            && let Some(Reverse(event)) = self.far.pop()
+        {
             self.insert(event.at.as_ps() >> self.shift, event);
             self.look_far();
-        }
-        if self.review.pushes >= REVIEW {
-            self.review();
         }
     }
 
@@ -174,6 +181,7 @@ impl EventQueue {
 
     #[cold]
     fn push_far(&mut self, day: u64, event: Event) {
+        self.review.exceptions += 1;
         self.review.far += 1;
         self.far.push(Reverse(event));
         self.far_day = self.far_day.min(day);
@@ -204,11 +212,11 @@ impl EventQueue {
     fn insert_after(&mut self, first: u32, event: Event) {
         let mut before = first;
         loop {
-            self.review.passed += 1;
+            self.review.exceptions += 1;
             let next = self.nodes[before as usize].next;
             if next == NONE || event <= self.nodes[next as usize].event {
                 self.nodes[before as usize].next = self.node(event, next);
-                return;
+                break;
             }
             before = next;
         }
@@ -241,9 +249,10 @@ impl EventQueue {
     fn review(&mut self) {
         let Review {
             pushes,
-            passed,
+            exceptions,
             far,
         } = std::mem::take(&mut self.review);
+        let passed = exceptions - far;
         let crowded = passed > pushes / 4;
         let short = far > pushes / 16 && passed < pushes / 16;
         if crowded && self.shift > 0 {
@@ -256,7 +265,7 @@ impl EventQueue {
     fn set_shift(&mut self, shift: u32) {
         let begins = self.today << self.shift;
         let mut events: Vec<Event> = Vec::with_capacity(self.near);
-        for &head in &self.heads {
+        for &head in self.heads.iter() {
             let mut place = head;
             while place != NONE {
                 events.push(self.nodes[place as usize].event);

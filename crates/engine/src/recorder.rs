@@ -17,8 +17,8 @@ const SINGLE_BINS: u32 = 1024;
 pub struct QueueHistogram {
     /// Picoseconds by bin.
     spans: Vec<u64>,
-    /// Packets times picoseconds.
-    area: u128,
+    /// Packets times picoseconds at lengths that share a bin.
+    long_area: u128,
     length: u32,
     longest: u32,
     since: Time,
@@ -37,12 +37,26 @@ impl QueueHistogram {
     fn settle(&mut self, at: Time) {
         let span = (at - self.since).as_ps();
         self.since = at;
+        if let Some(single) = self.spans.get_mut(self.length as usize)
+            && self.length <= SINGLE_BINS
+        {
+            *single += span;
+        } else {
+            self.settle_long(span);
+        }
+    }
+
+    /// A length that never occurred before, or one that shares its bin with others.
+    #[cold]
+    fn settle_long(&mut self, span: u64) {
         let bin = bin_of(self.length);
         if bin >= self.spans.len() {
             self.spans.resize(bin + 1, 0);
         }
         self.spans[bin] += span;
-        self.area += u128::from(self.length) * u128::from(span);
+        if self.length > SINGLE_BINS {
+            self.long_area += u128::from(self.length) * u128::from(span);
+        }
     }
 
     /// Forgets everything but the length now.
@@ -64,7 +78,11 @@ impl QueueHistogram {
 
     /// Packet-picoseconds: the integral of the length over time.
     pub fn area(&self) -> u128 {
-        self.area
+        let single = self.spans.iter().enumerate().take(SINGLE_BINS as usize + 1);
+        let short: u128 = single
+            .map(|(length, &span)| length as u128 * u128::from(span))
+            .sum();
+        short + self.long_area
     }
 
     /// The longest the queue was, in packets.

@@ -40,13 +40,13 @@ impl<T: Copy> Ring<T> {
         self.tail
     }
 
-    #[inline]
+    #[inline(always)]
     fn slot(&self, position: u32) -> usize {
         position as usize & (self.slots.len() - 1)
     }
 
     /// The value at a position, which must be inside the ring.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn at(&self, position: u32) -> &T {
         debug_assert!(
             position.wrapping_sub(self.head) < self.len(),
@@ -55,7 +55,7 @@ impl<T: Copy> Ring<T> {
         &self.slots[self.slot(position)]
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn push(&mut self, value: T) {
         if self.len() as usize == self.slots.len() {
             self.grow(value);
@@ -76,7 +76,7 @@ impl<T: Copy> Ring<T> {
     }
 
     /// Takes the first value.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pop(&mut self) -> Option<T> {
         if self.is_empty() {
             return None;

@@ -47,7 +47,7 @@ impl FastQueue {
         self.stored_packets > 0 && self.sending == position
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn backlog(&self) -> Backlog {
         Backlog {
             stored_packets: self.stored_packets,
@@ -59,7 +59,7 @@ impl FastQueue {
 
     /// Appends an admitted packet, which will lie at `position` in the ring; returns when it
     /// departs.
-    #[inline]
+    #[inline(always)]
     pub(super) fn push(
         &mut self,
         ready: Time,
@@ -80,7 +80,7 @@ impl FastQueue {
     }
 
     /// Lets every departure until `now` happen and tells each change of the waiting packets.
-    #[inline]
+    #[inline(always)]
     pub(super) fn advance(
         &mut self,
         now: Time,

@@ -38,13 +38,13 @@ impl Gate {
     }
 
     /// Enters a packet that passes an open gate into the books.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pass(&mut self, now: Time, packet: &Packet) {
         self.enter(now, Verdict::Admit, packet);
     }
 
     /// Judges a packet and enters the verdict into the books.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn judge(
         &mut self,
         (now, idle_since): (Time, Option<Time>),
@@ -57,7 +57,7 @@ impl Gate {
         verdict
     }
 
-    #[inline]
+    #[inline(always)]
     fn enter(&mut self, now: Time, verdict: Verdict, packet: &Packet) {
         self.counters.offered += 1;
         let code = match verdict {
@@ -79,7 +79,7 @@ impl Gate {
             .mix(now.as_ps() ^ body.rotate_left(29), head ^ code << 60);
     }
 
-    #[inline]
+    #[inline(always)]
     fn decide(
         &mut self,
         (now, idle_since): (Time, Option<Time>),

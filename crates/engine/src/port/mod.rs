@@ -119,7 +119,7 @@ impl Port {
 
     /// Offers a packet at `now`. Its first bit leaves not before `ready` (a host's jitter; `now`
     /// elsewhere).
-    #[inline]
+    #[inline(always)]
     pub(crate) fn offer<P: Probe>(
         &mut self,
         (now, ready): (Time, Time),
@@ -153,7 +153,7 @@ impl Port {
     }
 
     /// Takes an admitted packet into the queue, with CE set where it is marked.
-    #[inline]
+    #[inline(always)]
     fn store(&mut self, ready: Time, packet: &Packet, marked: bool) -> Wakes {
         match &mut self.queue {
             Queue::Fast(queue) => {
@@ -181,7 +181,7 @@ impl Port {
     }
 
     /// Puts a packet on the wire; returns its arrival if it is the first there.
-    #[inline]
+    #[inline(always)]
     fn launch(&mut self, arrives: Time, packet: &Packet) -> Option<Time> {
         let first = self.wire.is_empty();
         self.wire.push(InFlight {
@@ -232,7 +232,7 @@ impl Port {
     }
 
     /// The backlog at `now`, after telling the probe of all departures until then.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn advance<P: Probe>(&mut self, now: Time, probe: &mut P) -> Backlog {
         match &mut self.queue {
             Queue::Fast(queue) => {
