@@ -31,7 +31,7 @@ pub enum RunError {
 }
 
 /// Who watches a run.
-pub(crate) trait Overseer {
+pub trait Overseer {
     /// The run has come to `now`; gives whether it goes on.
     fn goes_on(&self, now: Time) -> bool;
 }
@@ -56,7 +56,7 @@ impl Interval {
 }
 
 /// Runs a scenario to its end, or until the overseer ends it.
-pub(crate) fn simulate(scenario: &Scenario, overseer: &impl Overseer) -> Result<Output, RunError> {
+pub fn simulate(scenario: &Scenario, overseer: &impl Overseer) -> Result<Output, RunError> {
     let network = network(scenario)?;
     let measure = &scenario.tables().measure;
     let end = Time::ZERO + scenario.duration();
