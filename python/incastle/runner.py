@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from incastle import _engine
+from incastle import _engine, interrupts
 from incastle.errors import InternalError, Interrupted, RunError
 from incastle.results import Result
 from incastle.scenario import Scenario, Value, checked_form
@@ -149,13 +149,15 @@ class _Batch:
         if isinstance(outcome, _engine.Failure):
             self.failures.append((index, outcome))
             return
-        result = _result(self.scenarios[index], outcome)
-        if result.interrupted:
-            self.partial.append(result)
-            return
-        self.results[index] = result
-        if self.on_result is not None:
-            self.on_result(index, result)
+        # A finished run is kept even if Ctrl-C comes just now.
+        with interrupts.put_off():
+            result = _result(self.scenarios[index], outcome)
+            if result.interrupted:
+                self.partial.append(result)
+                return
+            self.results[index] = result
+            if self.on_result is not None:
+                self.on_result(index, result)
 
     def _on_progress(self, simulated_s: list[float]) -> None:
         if self.progress is None:

@@ -215,7 +215,7 @@ def _ports(outcome: Result) -> Table | None:
     ports = _switch_ports(outcome)
     if ports is None or ports.is_empty():
         return None
-    shown = ports.sort("mean_queue_packets", "utilisation", descending=True).head(MAX_PORTS)
+    shown = ports.sort("mean_queue_packets", descending=True).head(MAX_PORTS)
     of_all = f", {len(shown)} of {len(ports)}" if len(shown) < len(ports) else ""
     table = _table(
         f"Switch ports, longest queues first{of_all}",
@@ -226,16 +226,20 @@ def _ports(outcome: Result) -> Table | None:
             escape(row["port"]),
             f"{100 * row['utilisation']:.1f} %",
             f"{row['mean_queue_packets']:.1f} packets",
-            *(f"{row[name]:,}" for name in ("max_queue_packets", "marks", "drops")),
+            *(f"{row[name]:,.0f}" for name in ("max_queue_packets", "marks", "drops")),
         )
     return table
 
 
 def _switch_ports(outcome: Result) -> pl.DataFrame | None:
-    """Give the rows of `links` that belong to switches: those that have a histogram."""
+    """Give the rows of `links` of switches where packets waited, or of their busiest port."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
     if "links" not in outcome.tables or "queues" not in outcome.tables:
         return None
-    return outcome.links.join(outcome.queues.select("port").unique(), on="port", how="semi")
+    ports = outcome.links.join(outcome.queues.select("port").unique(), on="port", how="semi")
+    queued = ports.filter((pl.col("max_queue_packets") > 0) | (pl.col("drops") > 0))
+    return queued if len(queued) else ports.sort("utilisation", descending=True).head(1)
 
 
 def seeds(results: Sequence[Result]) -> None:

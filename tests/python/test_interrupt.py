@@ -13,6 +13,7 @@ import pytest
 
 import incastle as ic
 from conftest import LONG, SMALL, start
+from incastle import interrupts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,3 +94,32 @@ def test_command_line_keeps_finished_seeds(folder: Path) -> None:
     assert kept
     assert sorted(one["directory"] for one in json.loads(out)) == [f"many/{name}" for name in kept]
     assert not any(ic.Result.load(folder / "many" / name).interrupted for name in kept)
+
+
+def test_interrupt_while_a_result_is_handed_over_loses_nothing() -> None:
+    short = ic.Scenario.from_text(SMALL)
+    finished: list[str] = []
+
+    def slow(_: int, result: ic.Result) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.05)
+        finished.append(result.digest)
+
+    with pytest.raises(ic.Interrupted) as stopped:
+        ic.run_many([short, ic.Scenario.from_text(LONG)], 2, on_result=slow)
+    assert finished == [one.digest for one in stopped.value.results if one is not None]
+    assert len(finished) == 1
+
+
+def test_second_interrupt_does_not_wait() -> None:
+    def press_twice() -> None:
+        with interrupts.put_off():
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.01)
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(1)
+            pytest.fail("the second one must not be put off")
+
+    with pytest.raises(KeyboardInterrupt):
+        press_twice()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -95,19 +95,14 @@ pub(crate) fn schema() -> String {
 /// What a scenario can name: (list, [(name, one-line description), ...]), list by list.
 #[pyfunction]
 pub(crate) fn catalog() -> Vec<(String, Vec<(String, String)>)> {
-    let catalog = core::catalog();
-    [
-        ("algorithms", catalog.algorithms),
-        ("queues", catalog.queues),
-        ("topologies", catalog.topologies),
-        ("transports", catalog.transports),
-        ("workloads", catalog.workloads),
-        ("sizes", catalog.sizes),
-    ]
-    .map(|(name, items)| (name.to_owned(), items.into_iter().map(entry).collect()))
-    .into()
-}
-
-fn entry(item: core::Item) -> (String, String) {
-    (item.name, item.about)
+    core::catalog()
+        .into_iter()
+        .map(|list| {
+            let entries = list
+                .entries
+                .into_iter()
+                .map(|entry| (entry.name.to_owned(), entry.description));
+            (list.name.to_owned(), entries.collect())
+        })
+        .collect()
 }
