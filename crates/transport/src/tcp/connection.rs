@@ -167,6 +167,28 @@ impl Connection {
             self.receiver.require_ack();
             return;
         }
+        if self.sender.awaits_ack() {
+            self.handle_ack(now, segment, sacks, rng);
+        } else {
+            let ack = offset(segment.ack, self.sender.una);
+            self.sender.note_window(ack, u64::from(segment.window));
+        }
+        let arrival = Arrival {
+            now,
+            segment,
+            ecn,
+            batch,
+        };
+        let had_finished = self.receiver.finished();
+        self.receiver
+            .handle(&arrival, &self.config, &mut self.stats);
+        if self.receiver.finished() && !had_finished {
+            self.raise(Event::PeerFinished);
+        }
+    }
+
+    #[inline]
+    fn handle_ack(&mut self, now: Time, segment: &Segment, sacks: &[SackBlock], rng: &mut dyn Rng) {
         let echoes = self.ecn && segment.flags.contains(Flags::ECE);
         let info = AckInfo {
             ack: offset(segment.ack, self.sender.una),
@@ -183,18 +205,6 @@ impl Connection {
         let (sender, mut io) = self.sending(now, rng);
         if sender.handle_ack(&mut io, &info) {
             self.check_finished();
-        }
-        let arrival = Arrival {
-            now,
-            segment,
-            ecn,
-            batch,
-        };
-        let had_finished = self.receiver.finished();
-        self.receiver
-            .handle(&arrival, &self.config, &mut self.stats);
-        if self.receiver.finished() && !had_finished {
-            self.raise(Event::PeerFinished);
         }
     }
 

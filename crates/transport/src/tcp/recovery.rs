@@ -29,24 +29,33 @@ pub(super) struct AckInfo<'a> {
 }
 
 impl Sender {
-    /// An acknowledgement arrived; gives whether it acknowledged something new.
+    /// Whether something is outstanding.
+    #[inline]
+    pub(super) fn awaits_ack(&self) -> bool {
+        self.una < self.max
+    }
+
+    /// Takes in the window of an acknowledgement; gives whether its right edge moved. Old ones, and
+    /// ones of something that was never sent, are ignored (RFC 9293, section 3.10.7.4).
+    #[inline]
+    pub(super) fn note_window(&mut self, ack: u64, window: u64) -> bool {
+        let edge = ack + window;
+        if edge <= self.edge || ack < self.una || ack > self.max {
+            return false;
+        }
+        self.edge = edge;
+        self.end_persist();
+        true
+    }
+
+    /// An acknowledgement arrived while something is outstanding; gives whether it acknowledged
+    /// something new.
     #[inline]
     pub(super) fn handle_ack(&mut self, io: &mut Io<'_>, info: &AckInfo<'_>) -> bool {
-        // RFC 9293, section 3.10.7.4: an old acknowledgement is ignored, like one of something
-        // that was never sent.
         if info.ack < self.una || info.ack > self.max {
             return false;
         }
-        let edge = info.ack + info.window;
-        let edge_moved = edge > self.edge;
-        if edge_moved {
-            self.edge = edge;
-            self.end_persist();
-        }
-        let outstanding = self.una < self.max;
-        if !outstanding {
-            return false;
-        }
+        let edge_moved = self.note_window(info.ack, info.window);
         io.stats.ece_received += u64::from(info.echo == Echo::Congestion);
         let reported = self.update_scoreboard(io, info);
         if info.ack > self.una {
