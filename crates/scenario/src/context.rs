@@ -144,7 +144,9 @@ impl Origin<'_> {
             }
             Place::Override(index) => {
                 let (key, value) = &self.overrides[index];
-                (format!("--set {key}={value}"), 0, 0)
+                let set = format!("--set {key}={value}");
+                // A message has one line for its place.
+                (set.replace(char::is_control, " "), 0, 0)
             }
         }
     }

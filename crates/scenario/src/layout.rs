@@ -5,11 +5,13 @@
 use incastle_units::{Rate, Span};
 
 use crate::context::Context;
+use crate::files::NoFiles;
 use crate::language::network::{
     Dumbbell, Graph, LinkGroup, MOST_HOSTS, Network, Star, Topology, Tree,
 };
 use crate::node::quoted;
 use crate::select::{Name, Selection};
+use crate::suggest::{choices, did_you_mean};
 
 /// Hosts, switches and the links between them.
 #[derive(Debug, Clone, PartialEq)]
@@ -274,7 +276,11 @@ impl Plan {
                 return Some(group);
             }
         }
-        let hosts = selection.resolve(&self.layout.hosts, "hosts or link group", key, cx)?;
+        let mut quiet = Context::new(&NoFiles);
+        let Some(hosts) = selection.resolve(&self.layout.hosts, "hosts", key, &mut quiet) else {
+            self.report_no_links(selection, key, cx);
+            return None;
+        };
         let touches = |link: &Link, host: usize| {
             link.ends.0 == End::Host(host) || link.ends.1 == End::Host(host)
         };
@@ -284,6 +290,28 @@ impl Plan {
                 .map(|(position, _)| position)
                 .collect(),
         )
+    }
+
+    fn report_no_links(&self, selection: &Selection, key: &str, cx: &mut Context<'_>) {
+        let mut groups: Vec<&str> = self.layout.links.iter().map(|link| link.group).collect();
+        groups.sort_unstable();
+        groups.dedup();
+        let wanted = selection.terms().join(", ");
+        let near = did_you_mean(&wanted, &groups)
+            .map(|near| format!("did you mean {}? ", quoted(near)))
+            .unwrap_or_default();
+        cx.error_at(
+            key,
+            format!(
+                "no link group {}, and no hosts of that name",
+                quoted(&wanted)
+            ),
+            Some(format!(
+                "{near}the link groups are {}; single links go by their host, as in of = {}",
+                choices(&groups),
+                quoted(&self.layout.hosts[0].to_string())
+            )),
+        );
     }
 
     fn graph(mut self, graph: &Graph, network: &Network, cx: &mut Context<'_>) -> Option<Layout> {

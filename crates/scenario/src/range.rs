@@ -27,6 +27,14 @@ pub(crate) fn at_least<T>(low: T) -> Range<T> {
     }
 }
 
+/// More than `low`, at most `high`.
+pub(crate) fn above_to<T>(low: T, high: T) -> Range<T> {
+    Range {
+        low: Some((low, false)),
+        high: Some((high, true)),
+    }
+}
+
 /// From `low` to `high`, both allowed.
 pub(crate) fn between<T>(low: T, high: T) -> Range<T> {
     Range {
@@ -37,10 +45,7 @@ pub(crate) fn between<T>(low: T, high: T) -> Range<T> {
 
 /// More than 0, at most 1.
 pub(crate) fn fraction() -> Range<f64> {
-    Range {
-        low: Some((0.0, false)),
-        high: Some((1.0, true)),
-    }
+    above_to(0.0, 1.0)
 }
 
 /// More than 0, less than 1.

@@ -13,6 +13,7 @@ use serde_json::json;
 
 use crate::context::Context;
 use crate::describe::Shape;
+use crate::language::flows::MOST_BYTES;
 use crate::node::{Content, Entry, Node, quoted};
 use crate::suggest::{choices, did_you_mean};
 use crate::value::{Value, wrong};
@@ -72,6 +73,12 @@ impl Points {
         }
         if last.1.to_bits() != 100.0_f64.to_bits() {
             return Err(format!("the last point must be at 100 %, not {}", last.1));
+        }
+        if last.0 > MOST_BYTES.count() {
+            return Err(format!(
+                "sizes must be at most {MOST_BYTES}, found {} B",
+                last.0
+            ));
         }
         for pair in points.windows(2) {
             let ((size, share), (next_size, next_share)) = (pair[0], pair[1]);
@@ -241,7 +248,7 @@ fn read_text(text: &str, node: &Node, key: &str, cx: &mut Context<'_>) -> Option
         return Some(Sizes::Named(name));
     }
     if let Ok(size) = text.parse::<Bytes>()
-        && size > Bytes::ZERO
+        && (Bytes::new(1)..=MOST_BYTES).contains(&size)
     {
         return Some(Sizes::Fixed(size));
     }

@@ -1,4 +1,4 @@
-//! Result tables from a finished simulation: names and columns as docs/results.md has them.
+//! Result tables from a finished simulation: names and columns as docs/scenario-language.md has them.
 //!
 //! Flows are numbered by group, in the order of the scenario, then by their index in the group.
 

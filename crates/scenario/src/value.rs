@@ -177,7 +177,8 @@ macro_rules! integer_value {
                         return Some(value);
                     }
                 }
-                wrong(node, key, &Self::shape().words, cx);
+                let limits = format!("a whole number from 0 to {}", Self::MAX);
+                wrong(node, key, &limits, cx);
                 None
             }
 
@@ -187,11 +188,7 @@ macro_rules! integer_value {
 
             fn shape() -> Shape {
                 Shape {
-                    words: if <$ty>::BITS < 64 {
-                        format!("a whole number from 0 to {}", <$ty>::MAX)
-                    } else {
-                        "a whole number from 0".to_owned()
-                    },
+                    words: "a whole number".to_owned(),
                     json: json!({ "type": "integer", "minimum": 0 }),
                 }
             }

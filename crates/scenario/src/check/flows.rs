@@ -5,7 +5,9 @@ use incastle_units::{Bytes, Span};
 
 use crate::context::Context;
 use crate::language::Root;
-use crate::language::flows::{Barrier, Count, Group, Message, Rounds, Size, Stop, Workload};
+use crate::language::flows::{
+    Barrier, Count, Group, MOST_BYTES, Message, Rounds, Size, Stop, Workload,
+};
 use crate::language::network::MOST_HOSTS;
 use crate::language::transport::Kind;
 use crate::layout::Layout;
@@ -113,8 +115,8 @@ fn check_workload(path: &str, group: &Group, cx: &mut Context<'_>) {
     }
     match &group.workload {
         Workload::Bulk(bulk) => {
-            if bulk.size == Size::Of(Bytes::ZERO) {
-                above_zero(path, "size", cx);
+            if let Size::Of(size) = bulk.size {
+                within(path, "size", size, MOST_BYTES, cx);
             }
             if matches!(group.transport.kind, Kind::Datagram(_)) && bulk.size == Size::Unlimited {
                 cx.error_at(
@@ -156,9 +158,7 @@ fn check_barrier(path: &str, barrier: &Barrier, cx: &mut Context<'_>) {
 
 fn check_message(path: &str, group: &Group, message: Message, cx: &mut Context<'_>) {
     let Message::Of(size) = message else { return };
-    if size == Bytes::ZERO {
-        above_zero(path, "message", cx);
-    }
+    within(path, "message", size, MOST_MESSAGE, cx);
     if let Kind::Datagram(datagram) = &group.transport.kind
         && size > datagram.payload
     {
@@ -169,6 +169,22 @@ fn check_message(path: &str, group: &Group, message: Message, cx: &mut Context<'
                 datagram.payload
             ),
             Some("a larger `payload` of the transport, or a smaller message".to_owned()),
+        );
+    }
+}
+
+/// The most bytes written at once: at the slowest rate their time is still countable.
+const MOST_MESSAGE: Bytes = Bytes::new(1_000_000_000);
+
+fn within(path: &str, name: &str, size: Bytes, most: Bytes, cx: &mut Context<'_>) {
+    if size == Bytes::ZERO {
+        above_zero(path, name, cx);
+    }
+    if size > most {
+        cx.error_at(
+            &format!("{path}.{name}"),
+            format!("{name} must be at most {most}, found {size}"),
+            None,
         );
     }
 }

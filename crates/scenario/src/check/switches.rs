@@ -1,5 +1,6 @@
 //! Checks of `[switch]` and `[switches.LABEL]`.
 
+use incastle_queueing::RedError;
 use incastle_units::Amount;
 
 use crate::context::Context;
@@ -33,7 +34,14 @@ pub(crate) fn switch_members(
 
 fn check_switch(path: &str, switch: &Switch, cx: &mut Context<'_>) {
     if let Err(error) = switch.queue.to_config().check() {
-        cx.error_at(&format!("{path}.queue"), error.to_string(), None);
+        let key = match error {
+            RedError::MixedUnits | RedError::MaxIsZero => "max",
+            RedError::MinAboveMax => "min",
+            RedError::MaxP(_) => "max_p",
+            RedError::Weight(_) => "weight",
+            RedError::MeanPacketIsZero => "mean_packet",
+        };
+        cx.error_at(&format!("{path}.queue.{key}"), error.to_string(), None);
     }
     if let Err(error) = switch.buffer.to_config().check() {
         cx.error_at(&format!("{path}.buffer"), error.to_string(), None);

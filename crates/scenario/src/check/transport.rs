@@ -78,6 +78,17 @@ fn check_tcp(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
             check_window(path, key, amount, tcp, cx);
         }
     }
+    if tcp.ack_every > 1 && tcp.ack_delay >= tcp.min_rto {
+        cx.warn_at(
+            &written(path, &["ack_delay", "min_rto"], cx),
+            format!(
+                "an ACK may be delayed by {}, and a timeout may come after {}: the last segment of \
+                 a transfer may be sent again for nothing",
+                tcp.ack_delay, tcp.min_rto
+            ),
+            Some("shorten ack_delay, or turn delayed ACKs off with ack_every = 1".to_owned()),
+        );
+    }
     let dctcp = matches!(tcp.congestion, Congestion::Dctcp(_));
     if dctcp && tcp.ecn != EcnMode::Dctcp {
         cx.warn_at(

@@ -2,11 +2,16 @@
 
 use incastle_units::{Bytes, Rate, Span};
 
+use crate::language::DAY;
+use crate::language::network::rates;
 use crate::language::transport::Transport;
-use crate::range::above;
+use crate::range::{above, above_to};
 use crate::select::Selection;
 use crate::sizes::Sizes;
 use crate::table::{choice, table, word_or, words};
+
+/// The most bytes of one transfer, so that sums of many stay countable.
+pub(crate) const MOST_BYTES: Bytes = Bytes::new(1_000_000_000_000_000);
 
 table! {
     /// `[flows.NAME]`
@@ -66,7 +71,7 @@ table! {
     /// Constant bit rate.
     pub struct Cbr {
         /// Application bytes per second of each flow, as a bit rate.
-        value rate: Rate, in above(Rate::from_bits_per_second(0));
+        value rate: Rate, in rates();
         /// Application bytes written at once; `"packet"` fills one packet.
         value message: Message = Message::Packet;
     }
@@ -76,11 +81,11 @@ table! {
     /// On and off.
     pub struct OnOff {
         /// Application bytes per second of each flow while it is on, as a bit rate.
-        value rate: Rate, in above(Rate::from_bits_per_second(0));
+        value rate: Rate, in rates();
         /// Application bytes written at once; `"packet"` fills one packet.
         value message: Message = Message::Packet;
         /// How long it sends.
-        value on: Span, in above(Span::ZERO);
+        value on: Span, in above_to(Span::ZERO, Span::from_secs(DAY));
         /// How long it is silent.
         value off: Span;
         /// Whether `on` and `off` are the lengths themselves, or the means of random ones.
@@ -92,12 +97,12 @@ table! {
     /// Requests with a barrier.
     pub struct Barrier {
         /// Application bytes of a request.
-        value request: Bytes = Bytes::new(64), in above(Bytes::ZERO);
+        value request: Bytes = Bytes::new(64), in above_to(Bytes::ZERO, MOST_BYTES);
         /// Application bytes of each server's answer. Either this or `total`.
-        option unit: Bytes, in above(Bytes::ZERO);
+        option unit: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
         /// Application bytes of all answers to one request together, split evenly. Either this or
         /// `unit`.
-        option total: Bytes, in above(Bytes::ZERO);
+        option total: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
         /// The time from the last answer to the next request.
         value think: Span = Span::ZERO;
         /// How many requests each client makes.

@@ -12,7 +12,7 @@ pub mod transport;
 
 use incastle_units::{Amount, Span};
 
-use crate::range::{above, at_least};
+use crate::range::{above_to, at_least, between};
 use crate::table::{table, word_or};
 
 use flows::Group;
@@ -20,6 +20,10 @@ use measure::Measure;
 use network::Network;
 use switch::{Switch, SwitchGroup};
 use transport::Transport;
+
+/// Seconds. Spans within a scenario are bounded so that no instant ever lies beyond the 213 days that
+/// simulated time can count.
+pub(crate) const DAY: u64 = 86_400;
 
 table! {
     /// A whole scenario.
@@ -49,7 +53,7 @@ table! {
     /// `[run]`
     pub struct Run {
         /// How long the network is simulated.
-        value duration: Span, in above(Span::ZERO);
+        value duration: Span, in above_to(Span::ZERO, Span::from_secs(100 * DAY));
         /// The seed of every random substream; the same scenario and seed give the same result.
         value seed: u64 = 1;
     }
@@ -59,12 +63,12 @@ table! {
     /// `[host]`
     pub struct Host {
         /// Each data packet leaves a random time from 0 to this later (a jitter never reorders).
-        value jitter: Span = Span::ZERO;
+        value jitter: Span = Span::ZERO, in between(Span::ZERO, Span::from_secs(1));
         /// Segments that leave together (segmentation offload), at most half a window; as many
         /// contiguous arrivals are handed to the transport at once. 1 turns both off.
         value burst: u32 = 1, in at_least(1);
         /// How long the first arrival of a burst waits for others; without effect at `burst = 1`.
-        value coalescing: Span = Span::from_us(5);
+        value coalescing: Span = Span::from_us(5), in between(Span::ZERO, Span::from_secs(1));
         /// What the adapter's queue holds; a full one drops.
         value queue: Capacity = Capacity::Unlimited;
     }

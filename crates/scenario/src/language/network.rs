@@ -2,12 +2,26 @@
 
 use incastle_units::{Rate, Span};
 
-use crate::range::{above, between};
+use crate::range::{Range, between};
 use crate::select::Selection;
 use crate::table::{choice, table};
 
 /// The most hosts of one role: beyond it a scenario is a slip of the pen.
 pub(crate) const MOST_HOSTS: u32 = 1_000_000;
+
+/// Rates of links: a packet takes seconds at the least, and a picosecond at the greatest.
+pub(crate) fn rates() -> Range<Rate> {
+    let (least, greatest) = (1_000, 100_000_000_000_000);
+    between(
+        Rate::from_bits_per_second(least),
+        Rate::from_bits_per_second(greatest),
+    )
+}
+
+/// Delays of links.
+fn delays() -> Range<Span> {
+    between(Span::ZERO, Span::from_secs(1_000))
+}
 
 table! {
     /// `[network]`
@@ -15,9 +29,9 @@ table! {
         /// The shape.
         flat topology: Topology;
         /// The rate of every link, unless a link group says otherwise.
-        value rate: Rate = Rate::from_bits_per_second(1_000_000_000), in above(Rate::from_bits_per_second(0));
+        value rate: Rate = Rate::from_bits_per_second(1_000_000_000), in rates();
         /// The one-way delay of every link, unless a link group says otherwise.
-        value delay: Span = Span::from_us(25);
+        value delay: Span = Span::from_us(25), in delays();
         /// Links that differ, by the group's name or by `of`; in a graph, all links.
         each links: LinkGroup;
     }
@@ -88,8 +102,8 @@ table! {
         /// of the topology. Without it the label itself is meant.
         option of: Selection;
         /// Their rate.
-        option rate: Rate, in above(Rate::from_bits_per_second(0));
+        option rate: Rate, in rates();
         /// Their one-way delay.
-        option delay: Span;
+        option delay: Span, in delays();
     }
 }

@@ -6,7 +6,8 @@ use incastle_congestion::{NewReno as NewRenoController, NewRenoConfig};
 use incastle_transport::tcp;
 use incastle_units::{Amount, Bytes, Packets, Span};
 
-use crate::range::{above, at_least, between, fraction, proper_fraction};
+use crate::language::DAY;
+use crate::range::{above, above_to, at_least, between, fraction, proper_fraction};
 use crate::table::{choice, table, word_or, words};
 
 /// Payload bytes of a full segment, unless a scenario says otherwise.
@@ -49,13 +50,13 @@ table! {
         /// Three-way handshake; without it connections begin established.
         value handshake: bool = tcp::Config::default().handshake;
         /// The least retransmission timeout.
-        value min_rto: Span = tcp::RtoConfig::default().min, in above(Span::ZERO);
+        value min_rto: Span = tcp::RtoConfig::default().min, in above_to(Span::ZERO, Span::from_secs(DAY));
         /// The granularity of the retransmission timer.
-        value rto_tick: Span = tcp::RtoConfig::default().tick, in above(Span::ZERO);
+        value rto_tick: Span = tcp::RtoConfig::default().tick, in above_to(Span::ZERO, Span::from_secs(DAY));
         /// The retransmission timeout before the first round-trip sample.
-        value initial_rto: Span = tcp::RtoConfig::default().initial, in above(Span::ZERO);
+        value initial_rto: Span = tcp::RtoConfig::default().initial, in above_to(Span::ZERO, Span::from_secs(DAY));
         /// The greatest retransmission timeout.
-        value max_rto: Span = tcp::RtoConfig::default().max, in above(Span::ZERO);
+        value max_rto: Span = tcp::RtoConfig::default().max, in above_to(Span::ZERO, Span::from_secs(DAY));
         /// Draws each timeout from 1 to 1.5 times its value (Vasudevan 2009).
         value desynchronised_rto: bool = tcp::RtoConfig::default().desynchronised;
         /// Round-trip times by timestamps; otherwise by Karn's rule.
@@ -63,7 +64,7 @@ table! {
         /// One ACK for so many segments; 1 turns delayed ACKs off.
         value ack_every: u32 = tcp::Config::default().ack_every, in at_least(1);
         /// The longest that an ACK is delayed.
-        value ack_delay: Span = tcp::Config::default().ack_delay, in above(Span::ZERO);
+        value ack_delay: Span = tcp::Config::default().ack_delay, in above_to(Span::ZERO, Span::from_secs(DAY));
         /// New segments on the first two duplicate ACKs (RFC 3042).
         value limited_transmit: bool = tcp::Config::default().limited_transmit;
         /// Slow start after idleness (RFC 5681, section 4.1).

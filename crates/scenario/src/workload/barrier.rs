@@ -145,7 +145,7 @@ impl Client {
         self.round = None;
         let plan = &self.servers[0].plan;
         plan.journal.completed(transfer, now);
-        let next = now + self.think;
+        let next = now.saturating_add(self.think);
         self.next = (self.rounds_left > 0 && next < plan.stop).then_some(next);
     }
 

@@ -32,7 +32,7 @@ impl Datagrams {
             (None, None) => unreachable!("a checked group has a load or arrivals"),
         };
         let gap = Span::from_secs_lossy(flows as f64 / all).max(Span::from_ps(1));
-        let next = plan.start + exponential_span(gap, &mut rng);
+        let next = plan.start.saturating_add(exponential_span(gap, &mut rng));
         Self {
             plan,
             message,
@@ -54,7 +54,7 @@ impl Application for Datagrams {
         };
         self.flow = Some(flow);
         actions.write(flow.end(Side::Near), self.message);
-        self.next = now + exponential_span(self.gap, &mut self.rng);
+        self.next = now.saturating_add(exponential_span(self.gap, &mut self.rng));
     }
 
     fn poll_timeout(&self) -> Option<Time> {

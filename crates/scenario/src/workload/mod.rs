@@ -163,7 +163,9 @@ impl Crew<'_> {
             index,
             from: HostIndex::from_index(from),
             to: HostIndex::from_index(to),
-            start: Time::ZERO + self.group.start + late,
+            start: Time::ZERO
+                .saturating_add(self.group.start)
+                .saturating_add(late),
             stop: self.stop(),
             watched: self.is_watched(index),
             stack: Arc::clone(&self.stack),

@@ -75,22 +75,20 @@ impl Paced {
         };
         self.flow = Some(flow);
         actions.write(flow.end(Side::Near), self.message);
-        let next = now
-            + self
-                .pace
-                .span(Bytes::new(self.message))
-                .max(Span::from_ps(1));
+        let gap = self.pace.span(Bytes::new(self.message));
+        let next = now.saturating_add(gap.max(Span::from_ps(1)));
         self.next = match &mut self.silence {
             None => next,
             Some(silence) => {
                 if now >= self.period_ends {
-                    self.period_ends = now + silence.length(silence.on);
+                    self.period_ends = now.saturating_add(silence.length(silence.on));
                 }
                 if next < self.period_ends {
                     next
                 } else {
                     let off = silence.length(silence.off);
-                    self.period_ends.max(now + Span::from_ps(1)) + off
+                    let ends = self.period_ends.max(now.saturating_add(Span::from_ps(1)));
+                    ends.saturating_add(off)
                 }
             }
         };

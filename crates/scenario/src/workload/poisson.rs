@@ -45,7 +45,9 @@ impl Poisson {
         let mut arrivals_rng = crew.stream(0, Purpose::Arrivals);
         let gap = Span::from_secs_lossy(1.0 / per_second).max(Span::from_ps(1));
         let plan = crew.plan(0, (from[0], to[0]));
-        let first = Time::ZERO + crew.group.start + exponential_span(gap, &mut arrivals_rng);
+        let first = Time::ZERO
+            .saturating_add(crew.group.start)
+            .saturating_add(exponential_span(gap, &mut arrivals_rng));
         let hosts = |list: &[usize]| {
             list.iter()
                 .map(|&host| HostIndex::from_index(host))
@@ -103,7 +105,7 @@ impl Application for Poisson {
         }
         self.open.insert(flow, self.plan.begun(flow, now, size));
         self.plan.index += 1;
-        self.next = now + exponential_span(self.gap, &mut self.arrivals_rng);
+        self.next = now.saturating_add(exponential_span(self.gap, &mut self.arrivals_rng));
     }
 
     fn poll_timeout(&self) -> Option<Time> {

@@ -1,0 +1,141 @@
+//! The key tables of docs/scenario-language.md, from the declarations of the language.
+
+use std::fmt::Write as _;
+
+use crate::describe::{Choice, Description, Key, Member, Presence};
+use crate::language::Root;
+use crate::table::Table;
+
+/// All tables of the language in Markdown.
+pub fn reference() -> String {
+    let mut out = String::new();
+    let root = Root::description();
+    section("Top level", "", &root, &mut out);
+    for member in &root.members {
+        nested("", member, &mut out);
+    }
+    out
+}
+
+/// A table and the tables within it.
+fn nested(path: &str, member: &Member, out: &mut String) {
+    let (full, about, table) = match member {
+        Member::Section { name, about, table } => (join(path, name), about, table),
+        Member::Each { name, about, table } => (format!("{}.NAME", join(path, name)), about, table),
+        Member::Value(_) | Member::Choice(_) => return,
+    };
+    // These have the keys of [transport] and [switch.queue], which are listed there.
+    if full == "flows.NAME.transport" || full == "switches.NAME.queue" {
+        return;
+    }
+    section(&format!("`[{full}]`"), about, table, out);
+    for inner in &table.members {
+        nested(&full, inner, out);
+    }
+}
+
+fn join(path: &str, name: &str) -> String {
+    if path.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{path}.{name}")
+    }
+}
+
+fn section(title: &str, about: &str, table: &Description, out: &mut String) {
+    line(out, &format!("### {title}\n"));
+    if !about.is_empty() {
+        line(out, &format!("{about}\n"));
+    }
+    keys(table, out);
+    for member in &table.members {
+        if let Member::Choice(choice) = member {
+            alternatives(choice, out);
+        }
+    }
+}
+
+/// One table per alternative that has keys of its own.
+fn alternatives(choice: &Choice, out: &mut String) {
+    for alternative in &choice.alternatives {
+        if alternative.table.members.is_empty() {
+            continue;
+        }
+        let (key, word) = (choice.key, alternative.word);
+        line(out, &format!("With `{key} = \"{word}\"`:\n"));
+        keys(&alternative.table, out);
+        for member in &alternative.table.members {
+            if let Member::Choice(inner) = member {
+                alternatives(inner, out);
+            }
+        }
+    }
+}
+
+fn keys(table: &Description, out: &mut String) {
+    line(out, "| key | value | default | meaning |");
+    line(out, "|---|---|---|---|");
+    for member in &table.members {
+        match member {
+            Member::Value(key) => line(out, &row(key)),
+            Member::Choice(choice) => line(out, &choice_row(choice)),
+            Member::Section { name, about, .. } => {
+                line(out, &format!("| `{name}` | a table | | {} |", cell(about)));
+            }
+            Member::Each { name, about, .. } => {
+                line(
+                    out,
+                    &format!("| `{name}.NAME` | a table | | {} |", cell(about)),
+                );
+            }
+        }
+    }
+    line(out, "");
+}
+
+fn row(key: &Key) -> String {
+    let mut value = key.shape.words.clone();
+    if let Some((range, _)) = &key.range {
+        write!(value, ", {range}").expect("writing to a string cannot fail");
+    }
+    let default = match &key.presence {
+        Presence::Required => "required".to_owned(),
+        Presence::Optional => "absent".to_owned(),
+        Presence::Default(text) => format!("`{text}`"),
+        Presence::Depends(words) => (*words).to_owned(),
+    };
+    format!(
+        "| `{}` | {} | {} | {} |",
+        key.name,
+        cell(&value),
+        cell(&default),
+        cell(&key.about)
+    )
+}
+
+fn choice_row(choice: &Choice) -> String {
+    let words: Vec<String> = choice
+        .alternatives
+        .iter()
+        .map(|one| format!("`\"{}\"`: {}", one.word, one.about))
+        .collect();
+    let default = choice
+        .default
+        .map_or_else(|| "required".to_owned(), |word| format!("`\"{word}\"`"));
+    format!(
+        "| `{}` | {} | {default} | {} |",
+        choice.key,
+        cell(&words.join("; ")),
+        cell(&choice.about)
+    )
+}
+
+/// A bar would end the cell.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|")
+}
+
+fn line(out: &mut String, text: &str) {
+    out.push_str(text);
+    out.push('\n');
+}
