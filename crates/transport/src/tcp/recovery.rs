@@ -235,6 +235,10 @@ impl Sender {
         if self.dup_acks != DUP_THRESH {
             return false;
         }
+        if io.config.recovery == Recovery::Reno {
+            // RFC 5681 lets each loss of a window begin a recovery of its own.
+            return true;
+        }
         // RFC 6582, section 3.2, step 2: duplicates that only answer our own retransmissions lie
         // at or below `recover`. Right at it, section 4.2 decides: a needless retransmission moves
         // the returned timestamp, a gap does not.

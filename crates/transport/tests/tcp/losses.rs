@@ -171,6 +171,22 @@ fn reno_ends_recovery_at_the_first_new_ack() {
 }
 
 #[test]
+fn reno_halves_again_for_a_second_loss_of_the_window() {
+    for timestamps in [false, true] {
+        let config = Config {
+            timestamps,
+            ..window(16, Recovery::Reno)
+        };
+        let mut wire = Wire::symmetric(&config, lose(&[1000, 9000]));
+        wire.ends[0].write(30_000);
+        wire.run(ms(500));
+        assert_eq!(wire.ends[1].delivered(), 30_000);
+        assert_eq!(wire.ends[0].stats().fast_retransmits, 2);
+        assert_eq!(wire.ends[0].stats().timeouts, 0);
+    }
+}
+
+#[test]
 fn sack_recovers_several_holes_in_one_round_trip() {
     let mut wire = Wire::symmetric(&window(10, Recovery::Sack), lose(&[1000, 3000, 5000]));
     wire.ends[0].write(20_000);
