@@ -1,5 +1,5 @@
 //! The window rule that NewReno, DCTCP and CUBIC share: when a window may grow, slow start and
-//! congestion avoidance in counted bytes (RFC 5681, RFC 3465), halving, and the memory of the last
+//! congestion avoidance by acknowledged bytes (RFC 5681, RFC 3465), halving, and the memory of the last
 //! reaction, by which loss and marks of one window of data count once.
 //!
 //! Leaves out: the temporary inflation of the window in fast recovery (transport), congestion window
@@ -64,7 +64,8 @@ pub(crate) struct RenoWindow {
     cwnd: u64,
     /// `u64::MAX` while unset.
     ssthresh: u64,
-    /// Bytes acknowledged since the window last grew in congestion avoidance.
+    /// What congestion avoidance has not turned into growth yet: the remainder of equation 3, in
+    /// bytes times bytes, less than cwnd bytes.
     counted: u64,
     /// What the ACK at hand acknowledged: it was in flight until that ACK came.
     just_acked: u64,
@@ -149,16 +150,18 @@ impl RenoWindow {
             .saturating_add(ack.acked.count().min(limit * self.mss()));
     }
 
-    /// Congestion avoidance, in counted bytes: one segment per window of data acknowledged (RFC
-    /// 5681, section 3.1; RFC 3465, section 2.1).
+    /// Congestion avoidance: RFC 5681, equation 3, with the bytes acknowledged in place of one segment
+    /// per ACK, so that delayed ACKs do not slow the growth: cwnd += SMSS * acked / cwnd, whose
+    /// remainder stays for the next ACK. The RFC's other form, a segment at once when a window of
+    /// data was counted, comes up to a round trip later after each cut.
     #[inline]
     fn avoid_congestion(&mut self, acked: u64) {
-        self.counted += acked;
-        if self.counted >= self.cwnd {
-            // At most one segment per round trip: an ACK of several windows leaves no credit behind.
-            self.counted = (self.counted - self.cwnd).min(self.cwnd);
-            self.cwnd = self.cwnd.saturating_add(self.mss());
-        }
+        // At most one segment per round trip: an ACK of several windows counts as one.
+        let credit = acked.min(self.cwnd).saturating_mul(self.mss());
+        self.counted = self.counted.saturating_add(credit);
+        let growth = self.counted / self.cwnd;
+        self.counted -= growth * self.cwnd;
+        self.cwnd = self.cwnd.saturating_add(growth);
     }
 
     /// Takes the window that another growth rule computed.

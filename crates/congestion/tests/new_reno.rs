@@ -98,29 +98,60 @@ fn a_segment_that_times_out_again_leaves_ssthresh() {
 }
 
 #[test]
-fn congestion_avoidance_adds_one_segment_per_window_of_bytes() {
+fn congestion_avoidance_adds_a_segment_per_window_spread_over_its_acks() {
     let (mut sender, mut control) = avoiding(10);
-    // Ten segments make a window of ten.
-    for _ in 0..9 {
+    // RFC 5681, equation 3: 1000 x 1000 / 10,000 = 100, nothing remains.
+    sender.ack(&mut control, MSS, Echo::Clear);
+    assert_eq!(cwnd(&control), 10_100);
+    // 1,000,000 / 10,100 = 99; 100 of 10,100 remain.
+    sender.ack(&mut control, MSS, Echo::Clear);
+    assert_eq!(cwnd(&control), 10_199);
+    // (1,000,000 + 100) / 10,199 = 98; 598 remain.
+    sender.ack(&mut control, MSS, Echo::Clear);
+    assert_eq!(cwnd(&control), 10_297);
+    // Seven more ACKs add 97, 96, 95, 95, 93, 93 and 92: a little less than a segment in all, since
+    // the window grows under way.
+    for _ in 0..7 {
         sender.ack(&mut control, MSS, Echo::Clear);
     }
-    assert_eq!(cwnd(&control), 10 * MSS);
-    sender.ack(&mut control, MSS, Echo::Clear);
-    assert_eq!(cwnd(&control), 11 * MSS);
+    assert_eq!(cwnd(&control), 10_958);
+}
+
+#[test]
+fn congestion_avoidance_carries_the_remainder() {
+    // A window of 2,000 segments: the ACK of one adds 1000 x 1000 / 2,000,000 = 1/2 byte.
+    let (mut sender, mut control) = avoiding(2_000);
+    let mut grown = |acks: u64| {
+        for _ in 0..acks {
+            sender.ack(&mut control, MSS, Echo::Clear);
+        }
+        cwnd(&control) - 2_000 * MSS
+    };
+    assert_eq!(grown(1), 0);
+    assert_eq!(grown(1), 1);
+    // The other 1998 of the window: 1000 bytes, less the quarter of a byte by which growth under way
+    // lengthens the window.
+    assert_eq!(grown(1_998), 999);
+}
+
+#[test]
+fn a_delayed_ack_grows_the_window_as_its_segments_would() {
+    let (mut sender, mut control) = avoiding(10);
+    // 1000 x 2000 / 10,000.
+    sender.ack(&mut control, 2 * MSS, Echo::Clear);
+    assert_eq!(cwnd(&control), 10_200);
 }
 
 #[test]
 fn an_ack_of_several_windows_still_adds_one_segment() {
     let (mut sender, mut control) = avoiding(10);
     sender.send(&mut control, 40 * MSS);
-    // Forty segments are four windows: one of them adds a segment, one more is kept at most.
+    // Forty segments are four windows and count as one.
     sender.ack(&mut control, 40 * MSS, Echo::Clear);
     assert_eq!(cwnd(&control), 11 * MSS);
+    // Nothing is left of it: 1,000,000 / 11,000 = 90.
     sender.ack(&mut control, MSS, Echo::Clear);
-    // 10 + 1 = 11, a window of eleven; nothing is left after it.
-    assert_eq!(cwnd(&control), 12 * MSS);
-    sender.ack(&mut control, MSS, Echo::Clear);
-    assert_eq!(cwnd(&control), 12 * MSS);
+    assert_eq!(cwnd(&control), 11_090);
 }
 
 #[test]
@@ -207,7 +238,7 @@ fn marks_of_one_window_halve_once_and_the_next_window_halves_again() {
 #[test]
 fn acks_with_ece_grow_the_window_only_where_asked() {
     // 10 segments out; a mark in the first ACK halves; ssthresh = cwnd = 5. In congestion avoidance
-    // five more segments make one more segment, unless their ACKs carry ECE.
+    // the ACK of one more segment adds 1000 x 1000 / 5000 = 200, unless it carries ECE.
     let run = |grow_on_ece| {
         let mut control = NewReno::new(NewRenoConfig {
             grow_on_ece,
@@ -215,13 +246,13 @@ fn acks_with_ece_grow_the_window_only_where_asked() {
         });
         let mut sender = Sender::default();
         sender.send(&mut control, 10 * MSS);
-        for _ in 0..6 {
+        for _ in 0..2 {
             sender.ack(&mut control, MSS, Echo::Congestion);
         }
         cwnd(&control)
     };
     assert_eq!(run(false), 5 * MSS);
-    assert_eq!(run(true), 6 * MSS);
+    assert_eq!(run(true), 5 * MSS + 200);
 }
 
 #[test]
