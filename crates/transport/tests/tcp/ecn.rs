@@ -39,7 +39,8 @@ fn ece_until_cwr() {
     wire.run(ms(100));
     // Window 4: the ACK without ECE grows it to 5 (flight 3 + 1 acknowledged: two new segments);
     // the first ECE halves the 5 in flight: ssthresh and window 2500, so that nothing leaves until
-    // 2 are outstanding or fewer. ECE stays on until the segment with CWR arrives.
+    // 2 are outstanding or fewer. ECE stays on until the segment with CWR arrives. Then two ACKs
+    // grow the window by 1000 x 1000 / 2500 = 400 and by 344, to 3244: three segments.
     assert_trace(
         &wire.trace,
         "0 A 0+1000
@@ -60,11 +61,11 @@ fn ece_until_cwr() {
          50 B ack 8000
          60 A 8000+1000
          60 A 9000+1000
+         60 A 10000+1000
          70 B ack 9000
          70 B ack 10000
-         80 A 10000+1000
+         70 B ack 11000
          80 A 11000+1000
-         90 B ack 11000
          90 B ack 12000",
     );
     assert_eq!(wire.ends[0].stats().ecn_reductions, 1);

@@ -120,6 +120,7 @@ fn go_back_n_retransmits_what_was_outstanding() {
     let mut wire = Wire::symmetric(&config(), outage(0, 1));
     wire.ends[0].write(6000);
     wire.run(ms(1200));
+    // The window after the timeout: 1, 2 = ssthresh, then 2500 and 2900.
     assert_trace(
         &wire.trace,
         "0 A 0+1000 lost
@@ -134,10 +135,10 @@ fn go_back_n_retransmits_what_was_outstanding() {
          1030 B ack 3000
          1040 A 3000+1000 again
          1040 A 4000+1000
-         1040 A 5000+1000
          1050 B ack 4000
          1050 B ack 5000
-         1050 B ack 6000",
+         1060 A 5000+1000
+         1070 B ack 6000",
     );
 }
 
