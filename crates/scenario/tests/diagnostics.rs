@@ -42,7 +42,8 @@ fn messages(name: &str) -> String {
         Ok((_, warnings)) => warnings,
         Err(findings) => findings,
     };
-    found.iter().map(|finding| format!("{finding}\n")).collect()
+    let lines: Vec<String> = found.iter().map(Diagnostic::to_string).collect();
+    lines.join("\n") + "\n"
 }
 
 #[test]

@@ -1,0 +1,232 @@
+//! Runs as a whole: the same on every thread and from the resolved text, stoppable, measured where
+//! the scenario asks.
+
+mod common;
+
+use std::sync::Mutex;
+use std::sync::atomic::Ordering;
+
+use common::{STAR, assert_near, of_port, real, result, scenario, text, whole};
+use incastle_scenario::{Control, Output, Scenario, parse, run, run_many};
+
+const MIXED: &str = r#"
+[switch.queue]
+kind = "red"
+weight = 0.1
+[host]
+jitter = "1 us"
+[flows.bulk]
+workload = "bulk"
+from = "senders"
+to = "receiver"
+count = 6
+transport = { congestion = "dctcp" }
+[flows.short]
+workload = "poisson"
+from = "all"
+to = "all"
+sizes = "hadoop"
+arrivals = 5000
+transport = { congestion = "cubic" }
+[flows.noise]
+workload = "on-off"
+from = "sender:1"
+to = "sender:2"
+rate = "300 Mbit/s"
+on = "200 us"
+off = "300 us"
+periods = "exponential"
+transport = { kind = "datagram" }
+[flows.read]
+workload = "barrier"
+from = "senders"
+to = "receiver"
+unit = "20 KB"
+[measure]
+from = "2 ms"
+to = "8 ms"
+queue = { every = "100 us" }
+window = ["bulk", "read:0"]
+throughput = { flows = "bulk", every = "1 ms" }
+"#;
+
+fn mixed() -> String {
+    // `buffer` belongs before [switch.queue].
+    STAR.replace("[switch]\nbuffer = \"unlimited\"\n", "") + MIXED
+}
+
+fn comparable(mut output: Output) -> String {
+    output.wall_s = 0.0;
+    format!("{output:?}")
+}
+
+#[test]
+fn the_same_scenario_gives_the_same_bits() {
+    let first = scenario(&mixed(), &[]);
+    let once = run(&first, &Control::default()).expect("runs");
+    let again = run(&first, &Control::default()).expect("runs");
+    let (resolved, _) =
+        parse(&first.resolved(), "resolved", &[]).expect("resolved texts are right");
+    let from_text = run(&resolved, &Control::default()).expect("runs");
+    assert!(
+        once.totals.drops + once.totals.marks > 0,
+        "the queue does something"
+    );
+    assert_eq!(once.digest.len(), 16);
+    let expected = comparable(once.clone());
+    assert!(expected == comparable(again), "a second run differs");
+    assert!(
+        expected == comparable(from_text),
+        "the resolved text gives another result"
+    );
+    let other = run(&first.with_seed(2), &Control::default()).expect("runs");
+    assert_ne!(once.digest, other.digest);
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let base = scenario(&mixed(), &[]);
+    let all: Vec<Scenario> = (0..6).map(|seed| base.with_seed(seed)).collect();
+    let with = |threads| {
+        let controls: Vec<Control> = all.iter().map(|_| Control::default()).collect();
+        let results = Mutex::new(vec![String::new(); all.len()]);
+        run_many(&all, threads, &controls, |index, output| {
+            let text = comparable(output.expect("runs"));
+            results.lock().expect("nobody panics")[index] = text;
+        });
+        results.into_inner().expect("nobody panics")
+    };
+    let alone = with(1);
+    assert!(alone.iter().all(|text| !text.is_empty()));
+    assert!(
+        alone == with(3),
+        "three threads give another result than one"
+    );
+}
+
+#[test]
+fn probes_do_not_change_what_happens() {
+    let with = result(&mixed(), &[]);
+    let without = result(
+        &mixed(),
+        &[
+            ("measure.queue", "off"),
+            ("measure.window", "off"),
+            ("measure.throughput", "off"),
+        ],
+    );
+    assert_eq!(with.digest, without.digest);
+    let names = |output: &Output| -> Vec<String> {
+        output
+            .tables
+            .iter()
+            .map(|table| table.name.clone())
+            .collect()
+    };
+    let always = [
+        "summary",
+        "flows",
+        "transfers",
+        "queues",
+        "links",
+        "goodput",
+    ];
+    assert_eq!(names(&without), always);
+    assert_eq!(
+        names(&with)[6..],
+        ["queue_samples", "windows", "throughput"]
+    );
+}
+
+#[test]
+fn a_cancelled_run_ends_early_with_what_it_has() {
+    let control = Control::default();
+    control.cancel.store(true, Ordering::Relaxed);
+    let long = scenario(
+        &mixed(),
+        &[("run.duration", "1000 s"), ("measure.to", "end")],
+    );
+    let output = run(&long, &control).expect("runs");
+    assert!(output.interrupted);
+    assert!(output.totals.simulated_s < 1.0 && output.totals.events > 0);
+    assert!(control.simulated_ps.load(Ordering::Relaxed) > 0);
+}
+
+#[test]
+fn histograms_cover_the_measured_interval() {
+    let output = result(&mixed(), &[]);
+    let ports = text(&output, "queues", "port");
+    let seconds = real(&output, "queues", "seconds");
+    let packets = whole(&output, "queues", "packets");
+    let mut area = 0.0;
+    let mut total = 0.0;
+    for row in 0..ports.len() {
+        if ports[row] == "switch->receiver" {
+            total += seconds[row];
+            area += seconds[row] * packets[row] as f64;
+        }
+    }
+    assert_near(total, 6e-3, 1e-12);
+    assert_near(
+        area / total,
+        of_port(&output, "switch->receiver", "mean_queue_packets"),
+        1e-9,
+    );
+}
+
+#[test]
+fn samples_and_windows_are_those_asked_for() {
+    let output = result(&mixed(), &[("measure.queue.ports", "switch->receiver")]);
+    assert_eq!(real(&output, "queue_samples", "time_s").len(), 100);
+    // bulk:0 to bulk:5 are rows 0 to 5 of `flows`; read:0 is the first of its group.
+    let groups = text(&output, "flows", "group");
+    let read = groups
+        .iter()
+        .position(|group| group == "read")
+        .expect("a group") as u64;
+    let mut watched = whole(&output, "windows", "flow");
+    watched.sort_unstable();
+    watched.dedup();
+    assert_eq!(watched, [0, 1, 2, 3, 4, 5, read]);
+    let flows = whole(&output, "throughput", "flow");
+    assert!(flows.iter().all(|flow| *flow < 6));
+    let delivered: u64 = whole(&output, "throughput", "bytes").iter().sum();
+    let by_flow: u64 = whole(&output, "flows", "delivered_bytes")[..6].iter().sum();
+    assert_eq!(delivered, by_flow);
+}
+
+#[test]
+fn every_topology_carries_flows() {
+    let flows = "[flows.long]\nworkload = \"bulk\"\nfrom = \"senders\"\nto = \"receivers\"\n\
+                 size = \"100 KB\"\n";
+    let shapes = [
+        "topology = \"star\"\nsenders = 4\nreceivers = 2",
+        "topology = \"dumbbell\"\nsenders = 4\nreceivers = 4",
+        "topology = \"tree\"\nfanout = [2, 2, 1]\nreceivers = 2",
+        "topology = \"graph\"\nhosts = [\"sender:0..3\", \"receiver\"]\nswitches = [\"a\", \"b:0..1\"]\n\
+         [network.links.in]\nbetween = [\"senders\", \"a\"]\n\
+         [network.links.core]\nbetween = [\"a\", \"bs\"]\n\
+         [network.links.out]\nbetween = [\"b:0\", \"receiver\"]",
+    ];
+    for shape in shapes {
+        let text = format!("[run]\nduration = \"2 s\"\n[network]\n{shape}\n{flows}");
+        let output = result(&text, &[]);
+        assert_eq!(output.totals.transfers, 4, "{shape}");
+        assert_eq!(output.totals.delivered_bytes, 400_000, "{shape}");
+    }
+}
+
+#[test]
+fn one_switch_can_differ_from_the_others() {
+    let text = "[run]\nduration = \"50 ms\"\n[network]\ntopology = \"tree\"\nfanout = [2, 4]\n\
+                [switch]\nbuffer = \"unlimited\"\n[switches.root]\nof = \"switch:0\"\n\
+                buffer = \"20 packets\"\n[flows.long]\nworkload = \"bulk\"\nfrom = \"senders\"\n\
+                to = \"receiver\"\n";
+    let output = result(text, &[]);
+    let ports = common::text(&output, "links", "port");
+    let drops = whole(&output, "links", "drops");
+    for (port, drops) in ports.iter().zip(drops) {
+        let is_small = port == "switch:0->receiver";
+        assert_eq!(drops > 0, is_small, "{drops} drops at {port}");
+    }
+}
