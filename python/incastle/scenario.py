@@ -111,7 +111,7 @@ class Scenario:
 
         """
         merged = {**(overrides or {}), **more}
-        added = tuple((key, _as_toml(value)) for key, value in merged.items())
+        added = tuple((key, one_line_toml(value)) for key, value in merged.items())
         return Scenario(self._text, self._file, self._overrides + added)
 
     def with_seed(self, seed: int) -> Scenario:
@@ -191,13 +191,15 @@ def checked_form(scenario: Scenario) -> _engine.Scenario:
     return scenario._checked  # noqa: SLF001  private to the package, not to the class
 
 
-def _as_toml(value: Value) -> str:
+def one_line_toml(value: Value) -> str:
     """Write a value as TOML writes it on the right of an equals sign, on one line."""
     if isinstance(value, dict):
-        pairs = (f"{_as_toml(str(key))} = {_as_toml(item)}" for key, item in value.items())
+        pairs = (
+            f"{one_line_toml(str(key))} = {one_line_toml(item)}" for key, item in value.items()
+        )
         return "{ " + ", ".join(pairs) + " }"
     if isinstance(value, list):
-        return "[" + ", ".join(_as_toml(item) for item in value) + "]"
+        return "[" + ", ".join(one_line_toml(item) for item in value) + "]"
     return tomli_w.dumps({"x": value}).removeprefix("x = ").rstrip("\n")
 
 

@@ -7,9 +7,12 @@ import tomllib
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import incastle as ic
 from conftest import SMALL
+from incastle.scenario import one_line_toml
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -122,3 +125,17 @@ def test_not_a_toml_value() -> None:
 def test_pickles_with_its_overrides(scenario: ic.Scenario) -> None:
     changed = scenario.with_({"network.senders": 3})
     assert pickle.loads(pickle.dumps(changed)) == changed
+
+
+VALUES = st.recursive(
+    st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(VALUES)
+def test_every_value_survives_as_one_line_of_toml(value: Any) -> None:
+    line = one_line_toml(value)
+    assert "\n" not in line
+    assert tomllib.loads(f"value = {line}")["value"] == value
