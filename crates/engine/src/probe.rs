@@ -15,8 +15,9 @@ pub trait Probe {
     /// the port next has to know of them.
     fn queue_changed(&mut self, _port: PortIndex, _at: Time, _waiting_packets: u32) {}
 
-    /// A packet of `ip_bytes` (headers included, framing not) reached a host.
-    fn received(&mut self, _host: HostIndex, _at: Time, _ip_bytes: Bytes) {}
+    /// A packet of `ip_bytes` (headers included, framing not), of which `payload` are application
+    /// data, reached a host.
+    fn received(&mut self, _host: HostIndex, _at: Time, _ip_bytes: Bytes, _payload: Bytes) {}
 
     /// An endpoint of a flow at `host` handed `bytes` to its application, in order.
     fn delivered(&mut self, _flow: FlowIndex, _host: HostIndex, _at: Time, _bytes: Bytes) {}

@@ -1,7 +1,7 @@
 //! The probe that keeps what result tables are made of.
 //!
 //! Always: the time-weighted histogram of each observed queue within the measured interval, and the
-//! bytes that reach each host per bin of time. Where asked: queue samples, the control state of
+//! bytes that reach each receiving host per bin of time. Where asked: queue samples, the control state of
 //! watched flows on every change, and bytes delivered per flow and interval.
 
 use incastle_congestion::ControlState;
@@ -242,9 +242,13 @@ impl Probe for Recorder {
     }
 
     #[inline]
-    fn received(&mut self, host: HostIndex, at: Time, ip_bytes: Bytes) {
-        let width = self.measurements.host_bin;
-        self.hosts[host.index()].bin(at, width).ip += ip_bytes.count();
+    fn received(&mut self, host: HostIndex, at: Time, ip_bytes: Bytes, payload: Bytes) {
+        let series = &mut self.hosts[host.index()];
+        // Hosts that get nothing but acknowledgements keep no series.
+        if payload == Bytes::ZERO && series.bins.is_empty() {
+            return;
+        }
+        series.bin(at, self.measurements.host_bin).ip += ip_bytes.count();
     }
 
     #[inline]

@@ -227,8 +227,9 @@ impl<P: Probe> Simulation<P> {
     fn deliver(&mut self, host: HostIndex, packet: &Packet) {
         let payload = packet.payload();
         self.totals.data_packets += u64::from(payload > 0);
-        self.probe
-            .received(host, self.now, Bytes::new(u64::from(ip_bytes(packet))));
+        let ip_bytes = Bytes::new(u64::from(ip_bytes(packet)));
+        let payload = Bytes::new(u64::from(payload));
+        self.probe.received(host, self.now, ip_bytes, payload);
         if self.network.hosts[host.index()].coalescing.is_some() {
             self.coalesce(host, packet);
             return;
