@@ -298,7 +298,6 @@ impl Sender {
         self.inflation = 0;
         self.limited_sent = 0;
         self.retransmit_head = false;
-        self.timed = None;
         if let Some(scoreboard) = &mut self.scoreboard {
             scoreboard.forget_retransmissions();
         }

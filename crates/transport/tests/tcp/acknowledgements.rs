@@ -127,6 +127,11 @@ fn the_echoed_timestamp_is_that_of_the_first_segment_answered_for() {
         wire.ends[0].smoothed_rtt(),
         Some(incastle_units::Span::from_ms(27))
     );
+    // And again, later: 40 ms of delay for a single segment.
+    wire.ends[0].write(1000);
+    wire.run(ms(200));
+    assert_eq!(wire.record[4].at, ms(150));
+    assert_eq!(wire.record[4].sent.segment.echo, ms(100));
 }
 
 #[test]

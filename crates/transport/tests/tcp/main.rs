@@ -4,6 +4,7 @@
 
 mod acknowledgements;
 mod connections;
+mod controller;
 mod ecn;
 mod losses;
 mod properties;

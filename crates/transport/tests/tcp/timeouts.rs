@@ -153,23 +153,16 @@ fn duplicates_after_a_timeout_start_no_recovery() {
             Fate::Pass
         }
     };
+    // Four duplicates, one at 1020 and three at 1040, release 7000 and 8000 (limited transmit), no
+    // more.
     let mut wire = Wire::symmetric(&config(), slow);
-    wire.ends[0].write(8000);
-    wire.run(ms(2000));
+    wire.ends[0].write(14_000);
+    wire.run(ms(1045));
     assert_eq!(wire.ends[0].stats().timeouts, 1);
     assert_eq!(wire.ends[0].stats().fast_retransmits, 0);
-    assert_eq!(wire.ends[1].delivered(), 8000);
     assert_trace(
-        &wire.trace,
-        "0 A 0+1000
-         0 A 1000+1000
-         0 A 2000+1000
-         0 A 3000+1000
-         10 B ack 1000
-         10 B ack 2000
-         10 B ack 3000
-         10 B ack 4000
-         1000 A 0+1000 again
+        &wire.trace[8..],
+        "1000 A 0+1000 again
          1010 B ack 4000
          1020 A 1000+1000 again
          1020 A 2000+1000 again
@@ -184,7 +177,11 @@ fn duplicates_after_a_timeout_start_no_recovery() {
          1030 B ack 5000
          1030 B ack 6000
          1030 B ack 7000
-         1030 B ack 8000",
+         1030 B ack 8000
+         1040 A 8000+1000
+         1040 A 9000+1000
+         1040 A 10000+1000
+         1040 A 11000+1000",
     );
 }
 
@@ -195,7 +192,8 @@ fn sack_goes_back_around_what_was_reported() {
         limited_transmit: false,
         ..config()
     };
-    // Two duplicates only: no recovery; the timeout repeats the lost ones alone.
+    // Two duplicates only: no recovery; the timeout repeats the lost ones alone. What was reported
+    // is not outstanding: at 1020 the window of 2 holds 2000 and new data.
     let mut wire = Wire::symmetric(&config, |packet| {
         if packet.is_first(0) || packet.is_first(2000) {
             Fate::Drop
@@ -203,7 +201,7 @@ fn sack_goes_back_around_what_was_reported() {
             Fate::Pass
         }
     });
-    wire.ends[0].write(4000);
+    wire.ends[0].write(5000);
     wire.run(ms(1200));
     assert_trace(
         &wire.trace,
@@ -216,7 +214,9 @@ fn sack_goes_back_around_what_was_reported() {
          1000 A 0+1000 again
          1010 B ack 2000 sack 3000-4000
          1020 A 2000+1000 again
-         1030 B ack 4000",
+         1020 A 4000+1000
+         1030 B ack 4000
+         1030 B ack 5000",
     );
 }
 
@@ -258,4 +258,75 @@ fn an_early_wake_up_does_no_harm() {
     assert_eq!(sender.poll_timeout(), Some(ms(1000)));
     assert_eq!(sender.stats().timeouts, 0);
     assert!(sender.poll_transmit(ms(999), &mut rng).is_none());
+}
+
+#[test]
+fn new_reno_restarts_the_timer_at_the_first_partial_ack_only() {
+    let config = Config {
+        initial_window: Bytes::new(12_000),
+        limited_transmit: false,
+        rto: RtoConfig {
+            min: Span::from_ms(50),
+            ..RtoConfig::default()
+        },
+        ..config()
+    };
+    let mut wire = Wire::symmetric(&config, |packet| {
+        let lost = [1000, 2000, 3000, 4000, 5000];
+        if lost.iter().any(|seq| packet.is_first(*seq)) {
+            Fate::Drop
+        } else {
+            Fate::Pass
+        }
+    });
+    wire.ends[0].write(12_000);
+    wire.run(ms(41));
+    // The first partial ACK, at 40 ms, gave RTO = 20 + 4 * 7.5 = 50 ms. The later ones, each 20 ms,
+    // come too slowly to save the timer of 90 ms.
+    assert_eq!(wire.ends[0].poll_timeout(), Some(ms(90)));
+    wire.run(ms(500));
+    assert_eq!(wire.ends[1].delivered(), 12_000);
+    assert_eq!(wire.ends[0].stats().fast_retransmits, 1);
+    assert_eq!(wire.ends[0].stats().timeouts, 1);
+}
+
+#[test]
+fn a_loss_among_retransmissions_after_a_timeout_waits_for_the_timer() {
+    let config = Config {
+        initial_window: Bytes::new(12_000),
+        ..config()
+    };
+    let mut wire = Wire::symmetric(&config, |packet| {
+        let first_flight = packet.from == 0 && packet.at < ms(1);
+        let again = packet.from == 0 && packet.seq() == 3000 && packet.at < ms(1050);
+        if first_flight || again {
+            Fate::Drop
+        } else {
+            Fate::Pass
+        }
+    });
+    wire.ends[0].write(12_000);
+    wire.run(ms(3000));
+    assert_eq!(wire.ends[1].delivered(), 12_000);
+    assert!(wire.ends[0].stats().duplicate_acks >= 3);
+    assert_eq!(wire.ends[0].stats().fast_retransmits, 0);
+    assert_eq!(wire.ends[0].stats().timeouts, 2);
+}
+
+#[test]
+fn a_lost_syn_without_timestamps_leaves_three_seconds() {
+    let config = Config {
+        handshake: true,
+        timestamps: false,
+        ..config()
+    };
+    let mut wire = Wire::symmetric(&config, outage(0, 1));
+    wire.ends[0].open(ms(0));
+    wire.run(ms(1050));
+    // The SYN that was sent twice gives no sample, whichever of the two was answered.
+    assert!(wire.ends[0].is_established());
+    assert_eq!(wire.ends[0].smoothed_rtt(), None);
+    wire.ends[0].write(1000);
+    wire.pump();
+    assert_eq!(wire.ends[0].poll_timeout(), Some(ms(4050)));
 }

@@ -154,8 +154,12 @@ fn a_slow_reader_opens_the_window_in_large_steps() {
     assert_eq!(wire.ends[1].read(999), 999);
     wire.run(ms(60));
     assert_eq!(wire.record.len(), sent, "999 B are a silly window");
+    // The answer to a probe does not offer it either.
+    wire.run(ms(300));
+    let answer = wire.record.last().expect("a probe was answered");
+    assert_eq!((answer.from, answer.sent.segment.window), (1, 0));
     assert_eq!(wire.ends[1].read(1), 1);
-    wire.run(ms(100));
+    wire.run(ms(400));
     assert_eq!(wire.ends[1].read(u64::MAX), 2000);
     assert_eq!(wire.ends[1].delivered(), 3000);
 }
@@ -192,15 +196,14 @@ fn a_short_pause_restarts_nothing() {
     assert!(wire.record.len() - before >= 16);
 }
 
-#[test]
-fn bursts_leave_together() {
+/// The departures of 19 segments in a window of 8, when ACKs come one millisecond after the other.
+fn departures(burst: u32) -> Vec<String> {
     let config = Config {
-        burst: 4,
+        burst,
         max_cwnd: Some(Bytes::new(8000)),
         initial_window: Bytes::new(8000),
         ..config()
     };
-    // ACKs come one millisecond after the other.
     let mut wire = Wire::symmetric(&config, |packet| {
         if packet.from == 0 {
             return Fate::Pass;
@@ -210,13 +213,16 @@ fn bursts_leave_together() {
     });
     wire.ends[0].write(19_000);
     wire.run(ms(100));
-    let departures: Vec<String> = wire
-        .lines("A")
+    wire.lines("A")
         .iter()
         .map(|line| (*line).to_string())
-        .collect();
+        .collect()
+}
+
+#[test]
+fn bursts_leave_together() {
     assert_trace(
-        &departures,
+        &departures(4),
         "0 A 0+1000
          0 A 1000+1000
          0 A 2000+1000
@@ -237,6 +243,8 @@ fn bursts_leave_together() {
          45 A 17000+1000
          45 A 18000+1000",
     );
+    // Never more than half a window waits.
+    assert_eq!(departures(64), departures(4));
 }
 
 #[test]
