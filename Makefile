@@ -21,15 +21,18 @@ setup: $(VENV)/.native ## build everything up to .venv/bin/incastle
 # The interpreter's packages, exactly those of the lock file.
 $(VENV)/.packages: requirements.lock
 	@PYTHON="$(PYTHON)" scripts/prerequisites.sh
-	test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	@test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
+	@echo "installing the Python packages of requirements.lock"
+	@$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
 	@touch $@
 
 # The engine, optimised, and the package beside it, editable.
 $(VENV)/.native: $(VENV)/.packages pyproject.toml $(RUST_SOURCES)
 	@PYTHON="$(PYTHON)" scripts/prerequisites.sh
-	$(BIN)/maturin develop --quiet --release --locked
+	@echo "building the engine (a minute or two the first time)"
+	@PIP_QUIET=1 $(BIN)/maturin develop --quiet --release --locked
 	@touch $@
+	@echo "ready: $(BIN)/incastle"
 
 reproduce: setup ## every shipped paper: figures, claims, report/index.html
 	$(BIN)/incastle reproduce
