@@ -10,6 +10,8 @@ use crate::node::Place;
 pub(crate) struct Context<'a> {
     /// Where the scenario may read other files.
     pub(crate) files: &'a dyn Files,
+    /// Whether tables with errors have been cut out of what is read.
+    pub(crate) partial: bool,
     places: BTreeMap<String, Place>,
     findings: Vec<Finding>,
 }
@@ -33,6 +35,7 @@ impl<'a> Context<'a> {
     pub(crate) fn new(files: &'a dyn Files) -> Self {
         Self {
             files,
+            partial: false,
             places: BTreeMap::new(),
             findings: Vec::new(),
         }
@@ -80,6 +83,31 @@ impl<'a> Context<'a> {
     /// A warning at the place where `key` was written.
     pub(crate) fn warn_at(&mut self, key: &str, message: String, help: Option<String>) {
         self.warn(self.place_of(key), key, message, help);
+    }
+
+    /// The keys at which there are errors.
+    pub(crate) fn error_keys(&self) -> Vec<String> {
+        let errors = self
+            .findings
+            .iter()
+            .filter(|finding| finding.severity == Severity::Error);
+        errors.map(|finding| finding.key.clone()).collect()
+    }
+
+    /// Takes over the errors that another context has found in the same file.
+    pub(crate) fn take_errors(&mut self, other: Self) {
+        for finding in other.findings {
+            if finding.severity == Severity::Error {
+                let Finding {
+                    place,
+                    key,
+                    message,
+                    help,
+                    ..
+                } = finding;
+                self.error(place, &key, message, help);
+            }
+        }
     }
 
     /// Whether anything found so far keeps the scenario from running.

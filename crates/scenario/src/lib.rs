@@ -24,6 +24,7 @@ mod paths;
 mod range;
 mod reader;
 mod reference;
+mod repair;
 mod scenario;
 mod schema;
 mod select;

@@ -3,7 +3,7 @@
 use crate::language::flows::{Count, Group, Pairs, Workload};
 
 /// The (from, to) hosts of each flow of a group, in the order of the flows. Flows of a barrier go
-/// client by client; Poisson flows have none of their own, so that all possible pairs stand here.
+/// client by client. Poisson flows draw theirs later: pairs that cover all hosts stand for them.
 pub(crate) fn group_pairs(group: &Group, from: &[usize], to: &[usize]) -> Vec<(usize, usize)> {
     match group.workload {
         Workload::Barrier(_) => to
@@ -17,7 +17,7 @@ pub(crate) fn group_pairs(group: &Group, from: &[usize], to: &[usize]) -> Vec<(u
                 take(group.count, &servers, |server| (server, client))
             })
             .collect(),
-        Workload::Poisson(_) => every(from, to),
+        Workload::Poisson(_) => covering(from, to),
         _ => match group.pairs {
             Pairs::All => take(group.count, &every(from, to), |pair| pair),
             Pairs::RoundRobin => round_robin(group.count, from, to),
@@ -30,6 +30,14 @@ fn every(from: &[usize], to: &[usize]) -> Vec<(usize, usize)> {
     from.iter()
         .flat_map(|&a| to.iter().filter(move |&&b| a != b).map(move |&b| (a, b)))
         .collect()
+}
+
+/// Each host of both sets in some pair, as far as it has another to meet.
+fn covering(from: &[usize], to: &[usize]) -> Vec<(usize, usize)> {
+    let other = |host: usize, set: &[usize]| set.iter().copied().find(|&one| one != host);
+    let senders = from.iter().filter_map(|&a| Some((a, other(a, to)?)));
+    let receivers = to.iter().filter_map(|&b| Some((other(b, from)?, b)));
+    senders.chain(receivers).collect()
 }
 
 /// As many as `count` says, around and around.

@@ -92,17 +92,17 @@ impl<'a> Reader<'a> {
         if self.entries.iter().any(|entry| entry.key == name) {
             return;
         }
+        self.report_missing(cx, name, format!("add `{name} = ...`"));
+    }
+
+    fn report_missing(&self, cx: &mut Context<'_>, name: &str, help: String) {
         let table = if self.path.is_empty() {
             "the scenario".to_owned()
         } else {
             format!("[{}]", self.path)
         };
-        cx.error(
-            self.place,
-            &join(&self.path, name),
-            format!("{table} has no {name}"),
-            Some(format!("add `{name} = ...`")),
-        );
+        let message = format!("{table} has no {name}");
+        cx.error(self.place, &join(&self.path, name), message, Some(help));
     }
 
     /// A table within this one; where it is absent, all its defaults.
@@ -153,17 +153,7 @@ impl<'a> Reader<'a> {
             Some(entry) => read_word(&entry.node, &join(&self.path, name), words, later, cx),
             None if default.is_some() => default,
             None => {
-                let table = if self.path.is_empty() {
-                    "the scenario".to_owned()
-                } else {
-                    format!("[{}]", self.path)
-                };
-                cx.error(
-                    self.place,
-                    &join(&self.path, name),
-                    format!("{table} has no {name}"),
-                    Some(format!("{name} is one of {}", choices(words))),
-                );
+                self.report_missing(cx, name, format!("{name} is one of {}", choices(words)));
                 None
             }
         };

@@ -12,6 +12,7 @@ use crate::layout::Layout;
 use crate::node::{Content, Node, Place, entries_from_toml};
 use crate::overrides;
 use crate::reader::read_table;
+use crate::repair;
 use crate::table::Table;
 use crate::writer::Writer;
 
@@ -62,14 +63,35 @@ fn read(origin: &Origin<'_>, cx: &mut Context<'_>) -> Option<Scenario> {
         content: Content::Table(entries_from_toml(document.get_ref(), &Place::File)),
     };
     overrides::apply(&mut tree, origin.overrides, cx);
-    overrides::inherit(&mut tree);
-    let entries = tree.entries().unwrap_or_default();
-    let mut root: Root = read_table(String::new(), Place::File(0), entries, cx)?;
+    let Some(mut root) = read_root(&tree, cx) else {
+        check_the_rest(&tree, cx);
+        return None;
+    };
     if !cx.is_given("name") {
         root.name = stem(origin.file);
     }
     let layout = check(&root, cx)?;
     Some(Scenario { root, layout })
+}
+
+fn read_root(tree: &Node, cx: &mut Context<'_>) -> Option<Root> {
+    let mut tree = tree.clone();
+    overrides::inherit(&mut tree);
+    let entries = tree.entries().unwrap_or_default();
+    read_table(String::new(), Place::File(0), entries, cx)
+}
+
+/// Checks what is left of a scenario that cannot be read as a whole.
+fn check_the_rest(tree: &Node, cx: &mut Context<'_>) {
+    let Some(rest) = repair::without(tree, &cx.error_keys()) else {
+        return;
+    };
+    let mut inner = Context::new(cx.files);
+    inner.partial = true;
+    if let Some(root) = read_root(&rest, &mut inner) {
+        check(&root, &mut inner);
+        cx.take_errors(inner);
+    }
 }
 
 /// The file's name without folders and `.toml`, as far as it can be a name.

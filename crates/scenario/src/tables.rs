@@ -12,7 +12,7 @@ use crate::output::{Column, Output, Table, Totals};
 use crate::scenario::Scenario;
 use crate::select::Name;
 use crate::simulate::Interval;
-use crate::workload::{FlowNote, Journal, TransferNote};
+use crate::workload::{FlowNote, Journal, TransferKind, TransferNote};
 
 /// All that is known of a run.
 pub(crate) struct Record<'a> {
@@ -29,7 +29,7 @@ pub(crate) struct Record<'a> {
 pub(crate) fn output(record: Record<'_>) -> Output {
     let digest = format!("{:016x}", record.simulation.digest());
     let notes = std::mem::take(&mut *record.journal.notes());
-    let flows = Flows::new(&record, notes.flows);
+    let flows = Flows::new(&record, notes.flows, &notes.transfers);
     let now = record.simulation.now();
     let totals = totals(&record, &flows, &notes.transfers);
     let mut tables = vec![
@@ -116,6 +116,8 @@ struct FlowRow {
     group: String,
     from: String,
     to: String,
+    /// When the last byte of a finite flow arrived.
+    completed: Option<Time>,
 }
 
 impl FlowRow {
@@ -135,7 +137,7 @@ impl FlowRow {
 
     /// Delivered bits over the time from the start to the completion, the stop or the end.
     fn goodput(&self, now: Time) -> f64 {
-        let end = self.note.completed.unwrap_or(self.note.stop.min(now));
+        let end = self.completed.unwrap_or(self.note.stop.min(now));
         let span = end.saturating_since(self.note.started).as_secs_lossy();
         if span > 0.0 {
             self.receiver().delivered as f64 * 8.0 / span
@@ -146,7 +148,7 @@ impl FlowRow {
 }
 
 impl Flows {
-    fn new(record: &Record<'_>, mut notes: Vec<FlowNote>) -> Self {
+    fn new(record: &Record<'_>, mut notes: Vec<FlowNote>, transfers: &[TransferNote]) -> Self {
         notes.sort_by_key(|note| (note.group, note.index));
         let simulation = &record.simulation;
         let groups = &record.scenario.tables().flows;
@@ -167,7 +169,12 @@ impl Flows {
                 group: groups[note.group].0.clone(),
                 from,
                 to,
+                completed: None,
             });
+        }
+        let whole = |transfer: &&TransferNote| transfer.kind == TransferKind::Flow;
+        for transfer in transfers.iter().filter(whole) {
+            rows[numbers[transfer.flow.index()]].completed = transfer.completed;
         }
         Self { rows, numbers }
     }
@@ -190,7 +197,7 @@ impl Flows {
                     "started_s",
                     real(rows, |row| row.note.started.as_secs_lossy()),
                 ),
-                ("completed_s", real(rows, |row| seconds(row.note.completed))),
+                ("completed_s", real(rows, |row| seconds(row.completed))),
                 ("sent_bytes", whole(rows, |row| row.sender().payload_sent)),
                 (
                     "delivered_bytes",

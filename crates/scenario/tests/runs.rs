@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 
 use common::{STAR, assert_near, of_port, real, result, scenario, text, whole};
 use incastle_scenario::{Control, Output, Scenario, parse, run, run_many};
+use proptest::prelude::*;
 
 const MIXED: &str = r#"
 [switch.queue]
@@ -228,5 +229,79 @@ fn one_switch_can_differ_from_the_others() {
     for (port, drops) in ports.iter().zip(drops) {
         let is_small = port == "switch:0->receiver";
         assert_eq!(drops > 0, is_small, "{drops} drops at {port}");
+    }
+}
+
+/// A group of flows of any workload.
+fn any_group() -> impl Strategy<Value = String> {
+    let hosts = || {
+        proptest::sample::select(vec![
+            "senders",
+            "receiver",
+            "all",
+            "sender:1",
+            "sender:0..2",
+        ])
+    };
+    let workload = proptest::sample::select(vec![
+        "workload = \"bulk\"",
+        "workload = \"bulk\"\nsize = \"30 KB\"\nstop = \"3 ms\"",
+        "workload = \"bulk\"\nsize = \"30 KB\"\ntransport = { kind = \"datagram\" }",
+        "workload = \"cbr\"\nrate = \"200 Mbit/s\"",
+        "workload = \"cbr\"\nrate = \"1 Gbit/s\"\ntransport = { kind = \"datagram\" }",
+        "workload = \"on-off\"\nrate = \"900 Mbit/s\"\non = \"100 us\"\noff = \"50 us\"\nperiods = \"exponential\"",
+        "workload = \"barrier\"\nunit = \"5 KB\"",
+        "workload = \"barrier\"\ntotal = \"1 B\"\nthink = \"10 us\"\nrounds = 20",
+        "workload = \"poisson\"\nsizes = \"hadoop\"\nload = 0.5",
+        "workload = \"poisson-datagrams\"\nload = 0.9\ntransport = { kind = \"datagram\" }",
+    ]);
+    (workload, hosts(), hosts(), 1_u32..8).prop_filter_map(
+        "somebody else to send to",
+        |(workload, from, to, count)| {
+            let single = ["receiver", "sender:1"];
+            let alone = from == to && single.contains(&from);
+            let text = format!("{workload}\nfrom = \"{from}\"\nto = \"{to}\"\ncount = {count}\n");
+            (!alone).then_some(text)
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Conservation is asserted by the engine at the end of each run.
+    #[test]
+    fn any_mixture_of_flows_runs_to_its_end(
+        groups in proptest::collection::vec(any_group(), 1..5),
+        congestion in proptest::sample::select(vec!["reno", "new-reno", "cubic", "dctcp"]),
+        queue in proptest::sample::select(vec![
+            "{ kind = 'drop-tail' }", "{ kind = 'red' }", "{ kind = 'threshold', mark_above = '5 packets' }",
+            "{ kind = 'threshold', mark_above = '5 packets', non_ect = 'drop' }",
+        ]),
+        buffer in proptest::sample::select(vec!["10 packets", "30 KB", "{ shared = '60 KB', alpha = 1 }"]),
+        host in proptest::sample::select(vec!["{}", "{ burst = 8 }", "{ jitter = '3 us', queue = '20 packets' }"]),
+        handshake in any::<bool>(),
+        seed in any::<u64>(),
+    ) {
+        let mut text = STAR.to_owned();
+        for (number, group) in groups.iter().enumerate() {
+            text.push_str("[flows.group-");
+            text.push_str(&number.to_string());
+            text.push_str("]\n");
+            text.push_str(group);
+        }
+        let scenario = scenario(&text, &[
+            ("run.duration", "5 ms"),
+            ("transport.congestion", congestion),
+            ("transport.min_rto", "1 ms"),
+            ("transport.handshake", if handshake { "true" } else { "false" }),
+            ("switch.queue", queue),
+            ("switch.buffer", buffer),
+            ("host", host),
+        ]).with_seed(seed);
+        let once = run(&scenario, &Control::default()).expect("runs");
+        let again = run(&scenario, &Control::default()).expect("runs");
+        prop_assert!(!once.interrupted && once.totals.simulated_s >= 5e-3);
+        prop_assert!(comparable(once) == comparable(again), "a second run differs");
     }
 }

@@ -15,7 +15,7 @@ use crate::node::quoted;
 use crate::pairs::group_pairs;
 
 pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
-    if root.flows.is_empty() {
+    if root.flows.is_empty() && !cx.partial {
         cx.error_at(
             "flows",
             "the scenario has no flows".to_owned(),

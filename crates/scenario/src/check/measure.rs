@@ -3,8 +3,9 @@
 use crate::context::Context;
 use crate::files::NoFiles;
 use crate::language::Root;
-use crate::language::flows::{Stop, Workload};
+use crate::language::flows::{Count, Stop, Workload};
 use crate::language::measure::Sampling;
+use crate::language::network::MOST_HOSTS;
 use crate::layout::Layout;
 use crate::node::quoted;
 use crate::pairs::group_pairs;
@@ -57,6 +58,10 @@ pub(crate) fn static_flows(root: &Root, layout: &Layout) -> Vec<Name> {
                 role: name.clone(),
                 index: None,
             });
+            continue;
+        }
+        // Too many to name, and told of already.
+        if matches!(group.count, Count::Number(count) if count > MOST_HOSTS) {
             continue;
         }
         let mut quiet = Context::new(&NoFiles);

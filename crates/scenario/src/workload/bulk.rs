@@ -109,7 +109,6 @@ impl Plan {
             sender,
             started: now,
             stop: self.stop,
-            completed: None,
         });
         flow
     }

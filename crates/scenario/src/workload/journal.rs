@@ -28,7 +28,6 @@ pub(crate) struct FlowNote {
     pub(crate) started: Time,
     /// When it stops sending new data.
     pub(crate) stop: Time,
-    pub(crate) completed: Option<Time>,
 }
 
 /// What is transferred.
@@ -84,17 +83,7 @@ impl Journal {
 
     /// A transfer is complete.
     pub(crate) fn completed(&self, transfer: Transfer, at: Time) {
-        let notes = &mut *self.notes();
-        let note = &mut notes.transfers[transfer.0];
-        note.completed = Some(at);
-        if note.kind == TransferKind::Flow {
-            let flow = note.flow;
-            // Flows complete soon after they were opened: look from the end.
-            let flows = notes.flows.iter_mut().rev();
-            for known in flows.filter(|known| known.flow == flow).take(1) {
-                known.completed = Some(at);
-            }
-        }
+        self.notes().transfers[transfer.0].completed = Some(at);
     }
 
     /// Everything noted so far.

@@ -26,7 +26,7 @@ use crate::layout::Layout;
 use crate::pairs::group_pairs;
 use crate::paths::Paths;
 use crate::scenario::Scenario;
-use crate::select::Name;
+use crate::select::{Name, Selection};
 
 pub(crate) use journal::{FlowNote, Journal, TransferKind, TransferNote};
 pub(crate) use stack::Stack;
@@ -69,6 +69,24 @@ pub(crate) fn applications(scenario: &Scenario, journal: &Journal) -> Vec<Box<dy
         crew.recruit(&mut all);
     }
     all
+}
+
+/// Which flows of a group have their controllers watched.
+struct Watch {
+    group: String,
+    flows: Option<Selection>,
+}
+
+impl Watch {
+    fn includes(&self, index: u64) -> bool {
+        let name = || Name {
+            role: self.group.clone(),
+            index: Some(index as u32),
+        };
+        self.flows
+            .as_ref()
+            .is_some_and(|flows| flows.contains(&name()))
+    }
 }
 
 /// Makes the applications of one group.
@@ -167,7 +185,7 @@ impl Crew<'_> {
                 .saturating_add(self.group.start)
                 .saturating_add(late),
             stop: self.stop(),
-            watched: self.is_watched(index),
+            watched: self.watch().includes(index),
             stack: Arc::clone(&self.stack),
             journal: self.journal.clone(),
         }
@@ -190,14 +208,14 @@ impl Crew<'_> {
             .span(from, to, &[Bytes::new(full), Bytes::new(empty)])
     }
 
-    fn is_watched(&self, index: u64) -> bool {
-        let Sampling::On(window) = &self.scenario.tables().measure.window else {
-            return false;
-        };
-        window.flows.contains(&Name {
-            role: self.name.to_owned(),
-            index: Some(index as u32),
-        })
+    fn watch(&self) -> Watch {
+        Watch {
+            group: self.name.to_owned(),
+            flows: match &self.scenario.tables().measure.window {
+                Sampling::On(window) => Some(window.flows.clone()),
+                Sampling::Off => None,
+            },
+        }
     }
 
     /// The rates of the access links of `hosts` together, in bytes per second.
@@ -221,7 +239,7 @@ impl Crew<'_> {
 /// The hosts of a checked group: from, to.
 pub(crate) fn group_hosts(group: &Group, layout: &Layout) -> (Vec<usize>, Vec<usize>) {
     let mut quiet = Context::new(&NoFiles);
-    let mut hosts = |selection: &crate::select::Selection| {
+    let mut hosts = |selection: &Selection| {
         selection
             .resolve(&layout.hosts, "hosts", "", &mut quiet)
             .expect("the hosts of a checked scenario exist")

@@ -9,7 +9,7 @@ use incastle_units::{Span, Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::journal::Transfer;
-use super::{Crew, Plan, exponential_span};
+use super::{Crew, Plan, Watch, exponential_span};
 use crate::language::flows;
 use crate::sizes::Sizes;
 
@@ -25,6 +25,7 @@ pub(super) struct Poisson {
     sizes_rng: Xoshiro256PlusPlus,
     pairs_rng: Xoshiro256PlusPlus,
     next: Time,
+    watch: Watch,
     /// Flows whose last byte has not arrived.
     open: BTreeMap<FlowIndex, Transfer>,
 }
@@ -63,6 +64,7 @@ impl Poisson {
             sizes_rng: crew.stream(0, Purpose::Sizes),
             pairs_rng: crew.stream(0, Purpose::Pairs),
             next: first,
+            watch: crew.watch(),
             open: BTreeMap::new(),
         }
     }
@@ -97,6 +99,7 @@ impl Application for Poisson {
     fn handle_timeout(&mut self, now: Time, actions: &mut Actions) {
         (self.plan.from, self.plan.to) = self.draw_pair();
         let size = self.sizes.draw(&mut self.sizes_rng).count();
+        self.plan.watched = self.watch.includes(self.plan.index);
         let flow = self.plan.open(now, actions);
         actions.expect(flow.end(Side::Far), size);
         actions.write(flow.end(Side::Near), size);
