@@ -46,7 +46,7 @@ Settings = Annotated[
     typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the scenario. Repeatable."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, only that.")]
-MAX_SEED = 2**63 - 1
+MAX_SEED = 2**64 - 1
 
 
 def examples(*lines: str) -> str:

@@ -115,7 +115,7 @@ class Scenario:
         return Scenario(self._text, self._file, self._overrides + added)
 
     def with_seed(self, seed: int) -> Scenario:
-        """Give this scenario with another seed, 0 to 2^63 - 1."""
+        """Give this scenario with another seed, 0 to 2^64 - 1."""
         return self.with_({"run.seed": seed})
 
     @property

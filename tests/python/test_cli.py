@@ -98,6 +98,7 @@ BROKEN = {
     "a duration of zero": ("run.duration=0 s", "run.duration"),
     "a parameter out of its range": ("transport.g=2", "transport.g"),
     "an unknown key": ("transport.min_rt=1 ms", "min_rto"),
+    "far too many flows": ("flows.long.count=4000000000", "1000000"),
     "a wrong type": ("network.senders=many", "network.senders"),
 }
 
