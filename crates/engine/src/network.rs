@@ -140,7 +140,7 @@ impl Network {
     }
 
     /// Sends a host's packet. A host's adapter has its port to itself.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn send<P: Probe>(
         &mut self,
         from: HostIndex,
@@ -150,8 +150,12 @@ impl Network {
     ) -> Verdict {
         let host = &mut self.hosts[from.index()];
         let ready = host.ready(now, packet.payload() > 0);
-        let port = host.port;
-        self.offer(port, (now, ready), packet, (events, probe))
+        let at = host.port;
+        if let Some(wakes) = self.ports[at.index()].send_unwatched(now, ready, packet) {
+            enter(events, at, wakes);
+            return Verdict::Admit;
+        }
+        self.offer(at, (now, ready), packet, (events, probe))
     }
 
     /// Offers a packet to a port and enters the events that follow.

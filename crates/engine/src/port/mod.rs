@@ -117,6 +117,27 @@ impl Port {
         &self.gate.counters
     }
 
+    /// The short way of a packet that nothing holds up, marks or counts; absent for other queues.
+    #[inline(always)]
+    pub(crate) fn send_unwatched(
+        &mut self,
+        now: Time,
+        ready: Time,
+        packet: &Packet,
+    ) -> Option<Wakes> {
+        let Queue::Unwatched(busy_until) = &mut self.queue else {
+            return None;
+        };
+        self.gate.pass(now, packet);
+        *busy_until = ready.max(*busy_until) + self.line.span(packet.size());
+        let arrives = *busy_until + self.delay;
+        let arrival = self.launch(arrives, packet);
+        Some(Wakes {
+            arrival,
+            departure: None,
+        })
+    }
+
     /// Offers a packet at `now`. Its first bit leaves not before `ready` (a host's jitter; `now`
     /// elsewhere).
     #[inline(always)]
@@ -127,19 +148,6 @@ impl Port {
         memory: Option<&mut SharedBuffer>,
         probe: &mut P,
     ) -> (Verdict, Wakes) {
-        if let Queue::Unwatched(busy_until) = &mut self.queue {
-            self.gate.pass(now, packet);
-            *busy_until = ready.max(*busy_until) + self.line.span(packet.size());
-            let arrives = *busy_until + self.delay;
-            let arrival = self.launch(arrives, packet);
-            return (
-                Verdict::Admit,
-                Wakes {
-                    arrival,
-                    departure: None,
-                },
-            );
-        }
         let backlog = self.advance(now, probe);
         let idle_since = self.idle_since(backlog);
         let verdict = self.gate.judge((now, idle_since), backlog, packet, memory);

@@ -241,7 +241,7 @@ impl Connection {
     }
 
     /// The next segment that leaves now.
-    #[inline]
+    #[inline(always)]
     pub fn poll_transmit(&mut self, now: Time, rng: &mut dyn Rng) -> Option<Transmit> {
         // Half of all calls end here, cheaply: an end that only receives, between its ACKs.
         if self.handshake.is_over() && self.receiver.is_quiet() && self.sender.is_quiet() {
@@ -250,6 +250,7 @@ impl Connection {
         self.poll_segment(now, rng)
     }
 
+    #[inline(always)]
     fn poll_segment(&mut self, now: Time, rng: &mut dyn Rng) -> Option<Transmit> {
         if !self.handshake.is_over() {
             return self.poll_handshake(now, rng);
@@ -372,7 +373,7 @@ impl Connection {
     }
 
     /// A segment with an acknowledgement and nothing else yet.
-    #[inline]
+    #[inline(always)]
     fn header(&mut self, now: Time, seq: u32, ack: Ack) -> Segment {
         let mut flags = Flags::ACK;
         if ack.echo {
@@ -404,7 +405,7 @@ impl Connection {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn pure_ack(&mut self, now: Time, ack: Ack) -> Transmit {
         self.stats.acks_sent += 1;
         // RFC 9293, section 3.10: SEQ = SND.NXT, of what was ever sent.
@@ -428,7 +429,7 @@ impl Connection {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn data(&mut self, now: Time, chunk: &Chunk) -> Transmit {
         let ack = self.receiver.acknowledge();
         let mut segment = self.header(now, wire(chunk.seq), ack);
