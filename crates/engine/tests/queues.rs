@@ -2,9 +2,9 @@
 
 mod common;
 
-use common::{Datagrams, Gap, Star};
+use common::{Datagrams, Gap, Star, mark_above};
 use incastle_engine::{Measurements, PortIndex, PortKind, Recorder, Simulation, Status};
-use incastle_queueing::{Marker, PortBuffer, SharedBuffer, Threshold, ThresholdConfig};
+use incastle_queueing::{PortBuffer, SharedBuffer};
 use incastle_units::{Amount, Bytes, Packets, Rate, Span, Time};
 use proptest::prelude::*;
 
@@ -134,11 +134,7 @@ fn digest_of(
         buffer,
         // An odd rate, so that remainders are carried.
         rate: Rate::from_bits_per_second(333_333_333),
-        marker: || {
-            Marker::Threshold(Threshold::new(ThresholdConfig::new(Amount::Packets(
-                Packets::new(5),
-            ))))
-        },
+        queue: mark_above(5),
         jitter: Span::from_us(2),
         seed,
         ..Star::default()

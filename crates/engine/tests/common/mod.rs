@@ -1,17 +1,22 @@
 //! Small networks and applications that the tests share.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub(crate) mod sawtooth;
+
 use std::sync::Arc;
 
-use incastle_congestion::{Algorithm, Dctcp, DctcpConfig, NewReno, NewRenoConfig};
+use incastle_congestion::{
+    AckSample, Algorithm, CongestionEvent, Context, ControlState, Controller, Cubic, CubicConfig,
+    Dctcp, DctcpConfig, NewReno, NewRenoConfig, Reaction, Window,
+};
 use incastle_engine::{
     Actions, Application, FlowIndex, FlowSpec, Framing, HostConfig, HostIndex, LinkConfig, Network,
     NetworkBuilder, Node, Notice, PortKind, Purpose, Side, Source, SwitchConfig, TransportSpec,
     substream,
 };
-use incastle_queueing::{DropTail, Marker, PortBuffer, SharedBuffer};
+use incastle_queueing::{PortBuffer, QueueConfig, SharedBuffer, ThresholdConfig};
 use incastle_transport::tcp;
-use incastle_units::{Bytes, Rate, Span, Time, random};
+use incastle_units::{Amount, Bytes, Packets, Rate, Span, Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// A star: hosts 0 to n-1 send, host n receives.
@@ -22,7 +27,7 @@ pub(crate) struct Star {
     pub(crate) kind: PortKind,
     pub(crate) buffer: PortBuffer,
     pub(crate) memory: Option<SharedBuffer>,
-    pub(crate) marker: fn() -> Marker,
+    pub(crate) queue: QueueConfig,
     pub(crate) jitter: Span,
     pub(crate) seed: u64,
 }
@@ -36,11 +41,16 @@ impl Default for Star {
             kind: PortKind::Fast,
             buffer: PortBuffer::Unlimited,
             memory: None,
-            marker: || Marker::DropTail(DropTail),
+            queue: QueueConfig::DropTail,
             jitter: Span::ZERO,
             seed: 1,
         }
     }
+}
+
+/// Marks above `packets`.
+pub(crate) fn mark_above(packets: u64) -> QueueConfig {
+    QueueConfig::Threshold(ThresholdConfig::new(Amount::Packets(Packets::new(packets))))
 }
 
 impl Star {
@@ -66,7 +76,7 @@ impl Star {
                 rate: self.rate,
                 delay: self.delay,
                 buffer: self.buffer,
-                marker: (self.marker)(),
+                marker: self.queue.build(self.rate),
                 kind: self.kind,
             };
             builder.link((Node::Host(host), Node::Switch(switch)), up, down);
@@ -140,17 +150,28 @@ impl Application for Datagrams {
 }
 
 /// The algorithm of a bulk flow's sender.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Algo {
     NewReno,
-    Dctcp,
+    Cubic,
+    Dctcp(DctcpConfig),
+    /// DCTCP that answers one crossing of the threshold by one cut.
+    OneCut(DctcpConfig),
+}
+
+/// Payload bytes of a full segment.
+pub(crate) const MSS: Bytes = Bytes::new(1460);
+
+impl Algo {
+    /// DCTCP with its defaults.
+    pub(crate) const DCTCP: Self = Self::Dctcp(DctcpConfig::new(MSS));
 }
 
 /// TCP parameters of the theory's world: established connections, one ACK per packet.
 pub(crate) fn tcp_config(algo: Algo) -> tcp::Config {
     let ecn = match algo {
-        Algo::NewReno => tcp::EcnMode::Off,
-        Algo::Dctcp => tcp::EcnMode::Dctcp(tcp::CeChange::Linux),
+        Algo::NewReno | Algo::Cubic => tcp::EcnMode::Off,
+        Algo::Dctcp(_) | Algo::OneCut(_) => tcp::EcnMode::Dctcp(tcp::CeChange::Linux),
     };
     tcp::Config {
         ecn,
@@ -163,10 +184,46 @@ pub(crate) fn tcp_config(algo: Algo) -> tcp::Config {
 }
 
 fn controller(algo: Algo) -> Algorithm {
-    let mss = Bytes::new(1460);
     match algo {
-        Algo::NewReno => Algorithm::NewReno(NewReno::new(NewRenoConfig::new(mss))),
-        Algo::Dctcp => Algorithm::Dctcp(Dctcp::new(DctcpConfig::new(mss))),
+        Algo::NewReno => Algorithm::NewReno(NewReno::new(NewRenoConfig::new(MSS))),
+        Algo::Cubic => Algorithm::Cubic(Cubic::new(CubicConfig::new(MSS))),
+        Algo::Dctcp(config) => Algorithm::Dctcp(Dctcp::new(config)),
+        Algo::OneCut(config) => Algorithm::Custom(Box::new(OneCut {
+            inner: Dctcp::new(config),
+            deaf_until: Time::ZERO,
+        })),
+    }
+}
+
+/// DCTCP that is deaf to marks for two round trips after each cut: what the fluid theory assumes,
+/// where a cut takes effect at once and the marks that are still under way do not count.
+struct OneCut {
+    inner: Dctcp,
+    deaf_until: Time,
+}
+
+impl Controller for OneCut {
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample) {
+        self.inner.on_ack(cx, ack);
+    }
+
+    fn on_congestion(&mut self, cx: &mut Context<'_>, event: CongestionEvent) -> Reaction {
+        if event == CongestionEvent::Ecn && cx.now < self.deaf_until {
+            return Reaction::Ignored;
+        }
+        let reaction = self.inner.on_congestion(cx, event);
+        if reaction == Reaction::Reduced {
+            self.deaf_until = cx.now + cx.smoothed_rtt.unwrap_or(Span::ZERO) * 2;
+        }
+        reaction
+    }
+
+    fn window(&self) -> Window {
+        self.inner.window()
+    }
+
+    fn state(&self) -> ControlState {
+        self.inner.state()
     }
 }
 
@@ -189,7 +246,17 @@ pub(crate) const ENDLESS: u64 = u64::MAX / 4;
 impl Bulk {
     pub(crate) fn new((from, to): (usize, usize), start: Time, bytes: u64, algo: Algo) -> Self {
         let config = tcp_config(algo);
-        Self { from, to, start, bytes, algo, config, watched: false, close: false, done: false }
+        Self {
+            from,
+            to,
+            start,
+            bytes,
+            algo,
+            config,
+            watched: false,
+            close: false,
+            done: false,
+        }
     }
 }
 
@@ -202,7 +269,10 @@ impl Application for Bulk {
         let flow = actions.open(FlowSpec {
             from: HostIndex::from_index(self.from),
             to: HostIndex::from_index(self.to),
-            transport: TransportSpec::Tcp { config: Arc::new(self.config), controllers },
+            transport: TransportSpec::Tcp {
+                config: Arc::new(self.config),
+                controllers,
+            },
             framing: Framing::IP,
             watched: self.watched,
         });
