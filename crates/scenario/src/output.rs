@@ -1,5 +1,7 @@
 //! What a run gives: totals, and tables in columns.
 
+use std::sync::Arc;
+
 /// The result of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Output {
@@ -31,8 +33,8 @@ pub enum Column {
     U64(Vec<u64>),
     /// Numbers; NaN where there is none.
     F64(Vec<f64>),
-    /// Texts.
-    Text(Vec<String>),
+    /// Texts; rows with the same one share it.
+    Text(Vec<Arc<str>>),
 }
 
 /// What a run counted in all.

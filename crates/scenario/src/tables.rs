@@ -2,6 +2,8 @@
 //!
 //! Flows are numbered by group, in the order of the scenario, then by their index in the group.
 
+use std::sync::Arc;
+
 use incastle_engine::{
     EndCounters, FlowIndex, FlowRecord, HostIndex, Node, PortIndex, Recorder, Side, Simulation,
 };
@@ -99,7 +101,7 @@ fn real<R>(rows: &[R], value: impl Fn(&R) -> f64) -> Column {
     Column::F64(rows.iter().map(value).collect())
 }
 
-fn text<R>(rows: &[R], value: impl Fn(&R) -> String) -> Column {
+fn text<R>(rows: &[R], value: impl Fn(&R) -> Arc<str>) -> Column {
     Column::Text(rows.iter().map(value).collect())
 }
 
@@ -113,9 +115,9 @@ struct Flows {
 struct FlowRow {
     note: FlowNote,
     record: FlowRecord,
-    group: String,
-    from: String,
-    to: String,
+    group: Arc<str>,
+    from: Arc<str>,
+    to: Arc<str>,
     /// When the last byte of a finite flow arrived.
     completed: Option<Time>,
 }
@@ -151,8 +153,16 @@ impl Flows {
     fn new(record: &Record<'_>, mut notes: Vec<FlowNote>, transfers: &[TransferNote]) -> Self {
         notes.sort_by_key(|note| (note.group, note.index));
         let simulation = &record.simulation;
-        let groups = &record.scenario.tables().flows;
-        let name = |host: HostIndex| simulation.network().node_name(Node::Host(host)).to_owned();
+        let groups = group_names(record.scenario);
+        let network = simulation.network();
+        let names: Vec<Arc<str>> = (0..network.host_count())
+            .map(|host| {
+                network
+                    .node_name(Node::Host(HostIndex::from_index(host)))
+                    .into()
+            })
+            .collect();
+        let name = |host: HostIndex| Arc::clone(&names[host.index()]);
         let mut numbers = vec![usize::MAX; simulation.flow_count()];
         let mut rows = Vec::with_capacity(notes.len());
         for note in notes {
@@ -166,7 +176,7 @@ impl Flows {
             rows.push(FlowRow {
                 note,
                 record: books,
-                group: groups[note.group].0.clone(),
+                group: Arc::clone(&groups[note.group]),
                 from,
                 to,
                 completed: None,
@@ -189,10 +199,10 @@ impl Flows {
             "flows",
             vec![
                 ("flow", whole(rows, |row| self.number(row.note.flow))),
-                ("group", text(rows, |row| row.group.clone())),
+                ("group", text(rows, |row| Arc::clone(&row.group))),
                 ("index", whole(rows, |row| row.note.index)),
-                ("from", text(rows, |row| row.from.clone())),
-                ("to", text(rows, |row| row.to.clone())),
+                ("from", text(rows, |row| Arc::clone(&row.from))),
+                ("to", text(rows, |row| Arc::clone(&row.to))),
                 (
                     "started_s",
                     real(rows, |row| row.note.started.as_secs_lossy()),
@@ -233,7 +243,7 @@ impl Flows {
         let (mut times, mut numbers, mut bytes) = (Vec::new(), Vec::new(), Vec::new());
         for row in &self.rows {
             let name = Name {
-                role: row.group.clone(),
+                role: row.group.to_string(),
                 index: Some(row.note.index as u32),
             };
             let Some(series) = recorder.flows.get(row.note.flow.index()) else {
@@ -259,14 +269,24 @@ impl Flows {
     }
 }
 
+/// The names of the groups, to be shared by their rows.
+fn group_names(scenario: &Scenario) -> Vec<Arc<str>> {
+    let groups = scenario.tables().flows.iter();
+    groups.map(|(name, _)| name.as_str().into()).collect()
+}
+
 fn transfers(record: &Record<'_>, flows: &Flows, rows: &[TransferNote]) -> Table {
-    let groups = &record.scenario.tables().flows;
+    let groups = group_names(record.scenario);
+    let kinds = TransferKind::ALL.map(|kind| Arc::<str>::from(kind.word()));
     table(
         "transfers",
         vec![
-            ("group", text(rows, |row| groups[row.group].0.clone())),
+            ("group", text(rows, |row| Arc::clone(&groups[row.group]))),
             ("index", whole(rows, |row| row.index)),
-            ("kind", text(rows, |row| row.kind.word().to_owned())),
+            (
+                "kind",
+                text(rows, |row| Arc::clone(&kinds[row.kind as usize])),
+            ),
             ("flow", whole(rows, |row| flows.number(row.flow))),
             ("started_s", real(rows, |row| row.started.as_secs_lossy())),
             ("completed_s", real(rows, |row| seconds(row.completed))),
@@ -326,9 +346,9 @@ impl Ports<'_> {
     fn histograms(&self) -> Table {
         let (mut ports, mut packets, mut spans) = (Vec::new(), Vec::new(), Vec::new());
         for port in self.of_switches() {
-            let name = self.network.port_name(port);
+            let name: Arc<str> = self.network.port_name(port).into();
             for (length, span) in self.recorder.queues[port.index()].bins() {
-                ports.push(name.clone());
+                ports.push(Arc::clone(&name));
                 packets.push(length);
                 spans.push(span.as_secs_lossy());
             }
@@ -365,7 +385,10 @@ impl Ports<'_> {
         table(
             "links",
             vec![
-                ("port", text(&rows, |port| self.network.port_name(*port))),
+                (
+                    "port",
+                    text(&rows, |port| self.network.port_name(*port).into()),
+                ),
                 (
                     "packets",
                     whole(&rows, |port| {
@@ -400,11 +423,19 @@ impl Ports<'_> {
 
     fn samples(&self) -> Table {
         let rows = &self.recorder.queue_samples;
+        let names: Vec<Arc<str>> = self
+            .network
+            .ports()
+            .map(|port| self.network.port_name(port).into())
+            .collect();
         table(
             "queue_samples",
             vec![
                 ("time_s", real(rows, |row| row.at.as_secs_lossy())),
-                ("port", text(rows, |row| self.network.port_name(row.port))),
+                (
+                    "port",
+                    text(rows, |row| Arc::clone(&names[row.port.index()])),
+                ),
                 ("packets", whole(rows, |row| u64::from(row.packets))),
                 ("bytes", whole(rows, |row| row.bytes.count())),
             ],
@@ -421,12 +452,13 @@ fn goodput(ports: &Ports<'_>) -> Table {
         if series.bins().iter().all(|received| received.delivered == 0) {
             continue;
         }
-        let name = ports
+        let name: Arc<str> = ports
             .network
-            .node_name(Node::Host(HostIndex::from_index(host)));
+            .node_name(Node::Host(HostIndex::from_index(host)))
+            .into();
         for (bin, received) in series.bins().iter().enumerate() {
             times.push(bin as f64 * width);
-            hosts.push(name.to_owned());
+            hosts.push(Arc::clone(&name));
             bytes.push(received.delivered);
             ip_bytes.push(received.ip);
         }

@@ -42,6 +42,9 @@ pub(crate) enum TransferKind {
 }
 
 impl TransferKind {
+    /// All kinds, in the order of their numbers.
+    pub(crate) const ALL: [Self; 3] = [Self::Flow, Self::Answer, Self::Round];
+
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Flow => "flow",

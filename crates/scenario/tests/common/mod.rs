@@ -63,7 +63,7 @@ pub(crate) fn real(output: &Output, table: &str, name: &str) -> Vec<f64> {
 
 pub(crate) fn text(output: &Output, table: &str, name: &str) -> Vec<String> {
     match column(output, table, name) {
-        Column::Text(values) => values.clone(),
+        Column::Text(values) => values.iter().map(ToString::to_string).collect(),
         other => panic!("{name} is {other:?}"),
     }
 }
