@@ -9,7 +9,7 @@ no interval and the value alone decides; the report says so.
 
 Beside it lies `reasons.toml`: what the authors of the reproduction understood of a verdict. A text
 is shown only where the verdict is the one that it explains, so that it cannot contradict what was
-measured.
+measured; numbers in it are names in braces, in whose place the paper's facts are put.
 
 What this leaves out: no correction for many claims at once, and no test of a distribution's shape.
 """
@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 import statistics
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -221,6 +221,11 @@ def judge(
     verdict = _overall(cases)
     explanation = (reasons or {}).get((claim.id, verdict), "")
     return Judged(claim, verdict, cases, deciding, explanation)
+
+
+def with_facts(judged: Judged, facts: Mapping[str, str]) -> Judged:
+    """Put measured numbers in the place of the names in braces of an explanation."""
+    return replace(judged, explanation=judged.explanation.format_map(facts))
 
 
 def interval(values: Sequence[float]) -> tuple[float, float] | None:

@@ -28,7 +28,7 @@ from incastle.figures import Drawing
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from incastle.claims import Judged, JudgedCase
+    from incastle.claims import Claim, Judged, JudgedCase
     from incastle.papers import Experiment, FigureSpec, Length, Observations, Paper
 
 RUNS = "runs"
@@ -265,20 +265,31 @@ def _claim(judged: Judged) -> str:
 <td><strong>{escape(claim.statement)}</strong>
 <div class="small">{escape(claim.id)} · {escape(claim.document)}, {escape(claim.place)} ·
 {escape(claim.metric)}, {escape(claim.unit)}</div></td>
-<td>{escape(claim.paper_value)}</td>
+<td>{escape(_paper_value(claim))}</td>
 <td><span class="nowrap">{escape(str(claim.band))}</span>
 <div class="small" title="{escape(_BASIS[claim.basis])}">{escape(claim.basis)}</div></td>
 <td>{cases}</td>
 <td>{_badge(judged.verdict)}</td>
-</tr>
-<tr class="reason"><td colspan="5">{escape(judged.explanation or judged.reason)}</td></tr>"""
+</tr>{_explanation(judged)}"""
+
+
+def _explanation(judged: Judged) -> str:
+    if not judged.explanation:
+        return ""
+    return f'\n<tr class="reason"><td colspan="5">{escape(judged.explanation)}</td></tr>'
+
+
+def _paper_value(claim: Claim) -> str:
+    """Give the paper's value, with its unit where it is a bare number."""
+    bare = claim.paper_value.replace(".", "", 1).isdigit()
+    return f"{claim.paper_value} {claim.unit}" if bare else claim.paper_value
 
 
 def _case(case: JudgedCase, unit: str) -> str:
     spread = ""
     if case.interval is not None:
         low, high = case.interval
-        spread = f' <span class="small">[{number(low)}, {number(high)}]</span>'
+        spread = f' <span class="small nowrap">[{number(low)}, {number(high)}]</span>'
     return (
         f'<div class="case {_css(case.verdict)}">{escape(case.case)}: '
         f'<span class="nowrap"><strong>{number(case.measured)}</strong> {escape(unit)}</span>'

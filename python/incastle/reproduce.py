@@ -174,11 +174,13 @@ def judge(part: Part, observations: Observations) -> list[claims.Judged]:
     known = claims.load(folder / "claims.toml")
     reasons = claims.load_reasons(folder / "reasons.toml", known)
     asked = {name for figure in part.figures for name in figure.claims}
-    return [
-        claims.judge(claim, part.paper.measures[claim.id](observations), reasons)
-        for claim in known
-        if claim.id in asked
-    ]
+    judged = []
+    for claim in known:
+        if claim.id in asked:
+            one = claims.judge(claim, part.paper.measures[claim.id](observations), reasons)
+            facts = part.paper.facts.get(claim.id)
+            judged.append(claims.with_facts(one, facts(observations)) if facts else one)
+    return judged
 
 
 def _plan(part: Part, length: Length) -> list[_Run]:

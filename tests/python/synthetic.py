@@ -30,7 +30,8 @@ def tables(queue: list[int], utilisation: float, *, begin: float = 0.0) -> dict[
         },
     )
     links = pl.DataFrame({"port": [PORT, "receiver->switch"], "utilisation": [utilisation, 0.03]})
-    return {"queue_samples": samples, "links": links}
+    flows = pl.DataFrame({"delivered_bytes": [900, 100], "timeouts": [0, 3]})
+    return {"queue_samples": samples, "links": links, "flows": flows}
 
 
 def observation(queue: list[int], utilisation: float, *, begin: float = 0.0) -> Observation:

@@ -13,7 +13,7 @@ import pytest
 
 from incastle import claims, papers, reproduce
 from incastle.papers import Length, Observations, dctcp_ns2, selected
-from incastle.papers.dctcp_ns2 import drawings, measures, plan, theory
+from incastle.papers.dctcp_ns2 import measures, plan, theory
 from incastle.scenario import load
 from synthetic import observation, observations
 
@@ -96,6 +96,15 @@ def test_every_paper_has_the_texts_that_the_report_shows(paper: Paper) -> None:
 def test_every_paper_has_reasons_for_its_own_claims_only(paper: Paper) -> None:
     known = claims.load(paper.folder / "claims.toml")
     claims.load_reasons(paper.folder / "reasons.toml", known)
+
+
+@every
+def test_every_paper_has_the_facts_that_its_reasons_name(paper: Paper) -> None:
+    known = claims.load(paper.folder / "claims.toml")
+    made = observations(paper, Length.DEFAULT, made_up)
+    for (name, _), text in claims.load_reasons(paper.folder / "reasons.toml", known).items():
+        facts = paper.facts[name](made) if name in paper.facts else {}
+        assert "{" not in text.format_map(facts)
 
 
 @every
@@ -265,7 +274,7 @@ def test_alpha_solves_its_equation() -> None:
 
 
 def test_the_fluid_model_fills_the_link_above_its_knee() -> None:
-    pipe = drawings.PIPE
+    pipe = theory.PIPE
     for flows in plan.STEADY_FLOWS:
         knee = theory.knee(flows, pipe, exact=True)
         assert theory.throughput(flows, pipe, knee + 0.1) == 1

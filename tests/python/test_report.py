@@ -67,7 +67,7 @@ def fake_result(scenario: Scenario) -> Result:
     return Result(
         *(scenario.name, scenario.seed, "0123456789abcdef", "0", 0.1, False, {}),
         scenario=scenario.resolved,
-        tables=tables(queue, 0.97, begin=begin) | {"flows": tables([], 0.0)["links"]},
+        tables=tables(queue, 0.97, begin=begin) | {"summary": tables([], 0.0)["links"]},
     )
 
 

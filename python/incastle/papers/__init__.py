@@ -106,7 +106,10 @@ class FigureSpec:
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: its plan, its figures, and per claim the measure that yields its values."""
+    """A paper: its plan, its figures, and per claim the measure that yields its values.
+
+    `facts` gives, for some claims, further measured numbers: what stands in braces in reasons.toml.
+    """
 
     name: str
     folder: Path
@@ -114,6 +117,7 @@ class Paper:
     plan: Callable[[Length], list[Experiment]]
     figures: tuple[FigureSpec, ...]
     measures: Mapping[str, Callable[[Observations], dict[str, list[float]]]]
+    facts: Mapping[str, Callable[[Observations], dict[str, str]]]
 
     def about(self) -> dict[str, Any]:
         """Read paper.toml: the texts of the report."""

@@ -10,14 +10,16 @@ from pathlib import Path
 from incastle.papers import Paper
 
 from .drawings import FIGURES
+from .facts import FACTS
 from .measures import MEASURES
 from .plan import experiments
 
 PAPER = Paper(
     name="dctcp-ns2",
     folder=Path(__file__).parent,
-    tables=("queue_samples", "links"),
+    tables=("queue_samples", "links", "flows"),
     plan=experiments,
     figures=FIGURES,
     measures=MEASURES,
+    facts=FACTS,
 )

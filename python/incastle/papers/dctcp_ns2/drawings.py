@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
     from incastle.papers import Observations
 
-# C RTT of figure 4 in packets: 40 ms and the sending times of two packets and of two ACKs (40 B).
-PIPE = (0.040 + 2 * 12_000 / 100e6 + 2 * 320 / 100e6) * 100e6 / plan.PACKET_BITS
-
 
 def _label(algorithm: str) -> str:
     return algorithm.upper()
@@ -194,14 +191,19 @@ def draw_throughput(figure: Figure, data: pl.DataFrame) -> None:
     axes.legend(loc="lower right")
 
 
+_GROWING = "DCTCP, marked ACKs grow the window"
+
+
 def steady_throughput(runs: Observations) -> pl.DataFrame:
     """Give series, k, seed, throughput_percent; the fluid model as a series without seeds."""
     parts = []
     for flows in plan.STEADY_FLOWS:
         parts += _curve(runs, f"DCTCP, n = {flows}", f"steady/dctcp/n={flows}/")
         parts.append(_throughputs(runs, f"TCP, n = {flows}", None, f"steady/tcp/n={flows}"))
+        growing = f"steady/dctcp/n={flows}/{plan.GROWING}"
+        parts += _curve(runs, f"{_GROWING}, n = {flows}", growing)
         grid = list(range(1, 101))
-        model = [100 * theory.throughput(flows, PIPE, k) for k in grid]
+        model = [100 * theory.throughput(flows, theory.PIPE, k) for k in grid]
         parts.append(_rows(f"fluid model, n = {flows}", grid, [None] * len(grid), model))
     return pl.concat(parts)
 
@@ -214,14 +216,17 @@ def draw_steady(figure: Figure, data: pl.DataFrame) -> None:
         y = "throughput_percent"
         part = {
             name: data.filter(pl.col("series") == f"{name}, n = {flows}")
-            for name in ("DCTCP", "TCP", "fluid model")
+            for name in ("DCTCP", _GROWING, "TCP", "fluid model")
         }
         figures.level(axes, part["TCP"][y], color=figures.RED, ls="--", label="TCP")
         model = part["fluid model"]
         axes.plot(model["k"], model[y], color=figures.BLACK, ls=":", label="fluid model (exact)")
         style = figures.STYLES["DCTCP"]
         figures.spread(axes, part["DCTCP"], "k", y, label="DCTCP", **style)
-        short, exact = (theory.knee(flows, PIPE, exact=form) for form in (False, True))
+        if not part[_GROWING].is_empty():
+            style = {"color": figures.GREEN, "marker": "^", "ls": "--", "label": _GROWING}
+            figures.spread(axes, part[_GROWING], "k", y, **style)
+        short, exact = (theory.knee(flows, theory.PIPE, exact=form) for form in (False, True))
         if round(short) == round(exact):
             figures.mark(axes, exact, f"knee {exact:.0f}")
         else:
@@ -230,8 +235,8 @@ def draw_steady(figure: Figure, data: pl.DataFrame) -> None:
         axes.set_title(f"n = {flows}")
         axes.set_xlabel("marking threshold K (packets)")
     panels[0].set_ylabel("throughput (% of the link)")
-    handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper right", ncols=3)
+    handles, labels = panels[-1].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper right", ncols=2)
 
 
 def burst_throughput(runs: Observations) -> pl.DataFrame:

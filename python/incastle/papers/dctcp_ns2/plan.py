@@ -2,6 +2,8 @@
 
 Names say what differs: `queue/SPEED/ALGORITHM/n=FLOWS`, `threshold/...` (figure 4), `steady/...`
 (figure 4 in the steady state) and `burst/...` (K at 10 Gbit/s with host bursts).
+
+`steady/dctcp/n=48/growing/...` shows what it costs that ACKs with marks do not grow the window.
 """
 
 from __future__ import annotations
@@ -78,6 +80,8 @@ _K_BURST_QUICK = (5, 20, 40, 65, 80, 100)
 # Bursts of 1 and of 32 packets; hosts that coalesce wait a few microseconds for more.
 BURSTS = {1: {"host.burst": "1"}, 32: {"host.burst": "32", "host.coalescing": "10 us"}}
 STEADY_FLOWS = (2, 48)
+GROWING = "growing/"
+_GROWTHS = {"": {}, GROWING: {"transport.grow_on_ece": "true"}}
 
 
 def queue_window(speed: str, length: Length) -> Window:
@@ -95,9 +99,9 @@ def threshold_window(length: Length) -> Window:
 
 
 def steady_window(length: Length) -> Window:
-    """Figure 4's steady state: evaluated from 20 to 40 s; quick: too early to be quite steady."""
+    """Figure 4's steady state: evaluated from 20 to 40 s; quick: from 12 to 20 s."""
     if length is Length.QUICK:
-        return Window(10, 0.1, 10, 5, 10)
+        return Window(20, 0.1, 20, 12, 20)
     return Window(40, 0.1, 40, 20, 40)
 
 
@@ -173,9 +177,11 @@ def _steady(length: Length) -> list[Experiment]:
     found = []
     for flows in STEADY_FLOWS:
         base = {"network.delay": "10 ms", "network.senders": str(flows), **window.overrides()}
+        growths = _GROWTHS if flows == max(STEADY_FLOWS) else {"": {}}
         found.append(_experiment(f"steady/tcp/n={flows}", base, seeds, bits))
         found += [
-            _experiment(f"steady/dctcp/n={flows}/k={k}", {**base, **_mark(k)}, seeds, bits)
+            _experiment(f"steady/dctcp/n={flows}/{kind}k={k}", base | _mark(k) | extra, seeds, bits)
+            for kind, extra in growths.items()
             for k in steady_thresholds(flows, length)
         ]
     return found

@@ -12,6 +12,9 @@ from __future__ import annotations
 
 import math
 
+# C RTT of figure 4 in packets: 40 ms and the sending times of two packets and of two ACKs (40 B).
+PIPE = (0.040 + 2 * 12_000 / 100e6 + 2 * 320 / 100e6) * 100e6 / 12_000
+
 
 def alpha_exact(window: float) -> float:
     """Solve alpha^2 (1 - alpha / 4) = (2 W + 1) / (W + 1)^2 (equation 6) for 0 <= alpha <= 1."""
