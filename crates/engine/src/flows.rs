@@ -74,6 +74,11 @@ impl Flows {
         self.living.get_mut(self.places[index.index()] as usize)
     }
 
+    /// As [`Self::get`], only to look at it.
+    pub(crate) fn peek(&self, index: EndpointIndex) -> Option<&Endpoint> {
+        self.living.get(self.places[index.index()] as usize)
+    }
+
     /// The living endpoint of that index, and the books of its flow.
     #[inline]
     pub(crate) fn get_with_record(

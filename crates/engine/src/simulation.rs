@@ -1,5 +1,7 @@
 //! The event loop: takes the first event, lets it happen, enters what follows from it.
 
+mod conservation;
+
 use incastle_queueing::Verdict;
 use incastle_transport::tcp::Batch;
 use incastle_units::{Bytes, Span, Time};
@@ -541,43 +543,6 @@ impl<P: Probe> Simulation<P> {
             digest.mix(near, far);
         }
         digest.value()
-    }
-
-    /// Asserts conservation: per port, per flow and in all, what was sent was received, was dropped,
-    /// or is still inside.
-    pub fn check_conservation(&self) {
-        let mut inside = vec![0_u64; self.flow_count()];
-        let mut with_sacks = 0;
-        for port in &self.network.ports {
-            port.check_conservation();
-            for packet in port.inside() {
-                inside[packet.to.flow().index()] += 1;
-                with_sacks += usize::from(packet.has_extra());
-            }
-        }
-        for (index, inside) in inside.into_iter().enumerate() {
-            let flow = FlowIndex::from_index(index);
-            let record = self.flows.record(flow);
-            let sent = record.near.packets_sent + record.far.packets_sent;
-            let received = record.near.packets_received + record.far.packets_received;
-            let held = self.flows.held(flow).count() as u64;
-            with_sacks += self
-                .flows
-                .held(flow)
-                .filter(|packet| packet.has_extra())
-                .count();
-            assert!(
-                sent == received + record.stray + record.dropped + inside + held,
-                "flow {index}: {sent} packets sent, {received} received, {} stray, {} dropped, \
-                 {inside} inside, {held} held",
-                record.stray,
-                record.dropped,
-            );
-        }
-        assert!(
-            with_sacks == self.network.arena.used(),
-            "every stored SACK list has its packet"
-        );
     }
 
     /// Ends the run: the probe is told what the ports still owe it, and handed back.

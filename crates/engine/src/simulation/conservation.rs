@@ -1,0 +1,100 @@
+//! Conservation: what was sent was received, was dropped, or is still inside.
+//!
+//! Asserted per port, per flow and in all, in packets; and, for each end of a connection that has
+//! lost and repeated nothing, in bytes. What a sender with losses believes to be in flight may differ
+//! from what is (a loss not yet detected), and is not compared.
+
+use incastle_transport::tcp;
+
+use super::Simulation;
+use crate::endpoint::Transport;
+use crate::port::Port;
+use crate::{FlowIndex, FlowRecord, Probe, Side};
+
+/// What ports and hosts hold of a flow.
+#[derive(Debug, Clone, Copy, Default)]
+struct Inside {
+    packets: u64,
+    /// Application bytes on their way to the near end and to the far end.
+    payload: [u64; 2],
+}
+
+impl<P: Probe> Simulation<P> {
+    /// Asserts conservation at this instant.
+    pub fn check_conservation(&self) {
+        let mut inside = vec![Inside::default(); self.flow_count()];
+        let mut with_sacks = 0;
+        for port in &self.network.ports {
+            port.check_conservation();
+        }
+        let in_ports = self.network.ports.iter().flat_map(Port::inside);
+        let flows = (0..self.flow_count()).map(FlowIndex::from_index);
+        let held = flows.flat_map(|flow| self.flows.held(flow));
+        for packet in in_ports.chain(held) {
+            let of = &mut inside[packet.to.flow().index()];
+            of.packets += 1;
+            of.payload[packet.to.side() as usize] += u64::from(packet.payload());
+            with_sacks += usize::from(packet.has_extra());
+        }
+        for (index, inside) in inside.iter().enumerate() {
+            let flow = FlowIndex::from_index(index);
+            let record = self.flows.record(flow);
+            check_packets(flow, &record, inside);
+            self.check_bytes(flow, &record, inside);
+        }
+        assert!(
+            with_sacks == self.network.arena.used(),
+            "every stored SACK list has its packet"
+        );
+    }
+
+    /// SND.NXT - SND.UNA = data inside the network + data received whose ACK is not back, for each
+    /// direction of a connection without losses. SND.UNA stands on both sides and cancels.
+    fn check_bytes(&self, flow: FlowIndex, record: &FlowRecord, inside: &Inside) {
+        if record.dropped > 0 || record.stray > 0 {
+            return;
+        }
+        for (sender, receiver) in [(Side::Near, Side::Far), (Side::Far, Side::Near)] {
+            let (Some(from), Some(to)) = (
+                self.connection(flow, sender),
+                self.connection(flow, receiver),
+            ) else {
+                return;
+            };
+            if from.stats().retransmissions > 0 || from.stats().timeouts > 0 {
+                continue;
+            }
+            // A FIN takes a sequence number but is no data.
+            let sent = from.snd_nxt().min(from.written());
+            let under_way = inside.payload[receiver as usize];
+            assert!(
+                sent == to.delivered() + under_way && from.acknowledged() <= to.delivered(),
+                "flow {}: SND.UNA {}, SND.NXT {sent}, {} bytes received, {under_way} inside",
+                flow.index(),
+                from.acknowledged(),
+                to.delivered(),
+            );
+        }
+    }
+
+    /// The connection at one end of a flow, while it lives.
+    fn connection(&self, flow: FlowIndex, side: Side) -> Option<&tcp::Connection> {
+        match &self.flows.peek(flow.end(side))?.transport {
+            Transport::Tcp(connection) => Some(connection),
+            Transport::Datagram(_) => None,
+        }
+    }
+}
+
+fn check_packets(flow: FlowIndex, record: &FlowRecord, inside: &Inside) {
+    let sent = record.near.packets_sent + record.far.packets_sent;
+    let received = record.near.packets_received + record.far.packets_received;
+    assert!(
+        sent == received + record.stray + record.dropped + inside.packets,
+        "flow {}: {sent} packets sent, {received} received, {} stray, {} dropped, {} inside",
+        flow.index(),
+        record.stray,
+        record.dropped,
+        inside.packets,
+    );
+}
