@@ -40,6 +40,8 @@ pub(crate) struct Endpoint {
     pub(crate) payload_sent: u64,
     pub(crate) digest: Digest,
     rng: Xoshiro256PlusPlus,
+    /// A packet that the host's adapter has not taken yet.
+    pub(crate) staged: Option<Packet>,
     /// Arrivals that a coalescing host holds back.
     pub(crate) held: Vec<Packet>,
     /// When what is held must be handed over.
@@ -73,6 +75,7 @@ impl Endpoint {
             payload_sent: 0,
             digest: Digest::default(),
             rng: origin.rng,
+            staged: None,
             held: Vec::new(),
             held_until: Time::NEVER,
         }
@@ -172,6 +175,15 @@ impl Endpoint {
         self.packets_sent += 1;
         self.payload_sent += u64::from(packet.payload());
         Some(packet)
+    }
+
+    /// Keeps a packet until the adapter takes it.
+    pub(crate) fn stage(&mut self, packet: Packet) {
+        assert!(self.staged.is_none(), "an endpoint waits with one packet");
+        self.staged = Some(packet);
+        if let Transport::Tcp(connection) = &mut self.transport {
+            connection.hold_back();
+        }
     }
 
     /// The instant of `poll_timeout` has come.

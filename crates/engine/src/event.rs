@@ -15,8 +15,10 @@ use incastle_units::Time;
 pub(crate) enum Kind {
     /// A general port has finished sending a packet.
     Departure = 0,
+    /// A host's adapter takes the next packet that waits for it.
+    Pull = 1,
     /// The first packet on a link arrives at its far end.
-    Arrival = 1,
+    Arrival = 2,
     /// An endpoint's deadline has come.
     Timer = 3,
     /// A host hands a batch of coalesced arrivals to its endpoint.

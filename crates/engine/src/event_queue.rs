@@ -295,8 +295,9 @@ mod tests {
     use super::*;
     use crate::event::Kind;
 
-    const KINDS: [Kind; 6] = [
+    const KINDS: [Kind; 7] = [
         Kind::Departure,
+        Kind::Pull,
         Kind::Arrival,
         Kind::Timer,
         Kind::Batch,
@@ -315,11 +316,11 @@ mod tests {
     #[test]
     fn kinds_order_events_of_one_instant() {
         let mut queue = EventQueue::default();
-        for kind in (0..6).rev() {
+        for kind in (0..7).rev() {
             queue.push(event(7, kind, 1));
             queue.push(event(7, kind, 0));
         }
-        for kind in 0..6 {
+        for kind in 0..7 {
             for source in 0..2 {
                 assert_eq!(queue.take(Time::NEVER), Some(event(7, kind, source)));
             }
@@ -345,7 +346,7 @@ mod tests {
             0..1_000_000_000_u64,
             0..1_u64 << 50
         ];
-        prop::collection::vec((any::<bool>(), ahead, 0..6_usize, 0..20_u32), 1..400)
+        prop::collection::vec((any::<bool>(), ahead, 0..7_usize, 0..20_u32), 1..400)
     }
 
     proptest! {

@@ -170,14 +170,14 @@ impl Flows {
         record
     }
 
-    /// Packets of a flow that coalescing hosts hold back.
-    pub(crate) fn held(&self, flow: FlowIndex) -> impl Iterator<Item = &Packet> {
+    /// Packets of a flow that are at its hosts: waiting for the adapter, or held back by coalescing.
+    pub(crate) fn at_hosts(&self, flow: FlowIndex) -> impl Iterator<Item = &Packet> {
         [Side::Near, Side::Far].into_iter().flat_map(move |side| {
             let place = self.places[flow.end(side).index()] as usize;
-            self.living
-                .get(place)
+            let endpoint = self.living.get(place);
+            endpoint
                 .into_iter()
-                .flat_map(|endpoint| &endpoint.held)
+                .flat_map(|end| end.held.iter().chain(&end.staged))
         })
     }
 }

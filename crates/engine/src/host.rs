@@ -1,11 +1,17 @@
 //! A host: one network adapter, a small random delay per send, and coalesced receives.
 //!
-//! Leaves out: processor time, several adapters per host.
+//! An adapter with unlimited room pulls: it takes a packet when its line is about to fall idle, and
+//! from the endpoints that wait in turn. So no queue builds up below the transport that no switch
+//! could mark, as with byte queue limits and "TCP small queues" in Linux. An adapter with a capacity
+//! takes what comes and drops what does not fit. Leaves out: processor time, several adapters per
+//! host.
+
+use std::collections::VecDeque;
 
 use incastle_units::{Span, Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::PortIndex;
+use crate::{EndpointIndex, PortIndex};
 
 /// Receive offload: how many contiguous arrivals of a flow a host hands to its endpoint at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +30,10 @@ pub(crate) struct Host {
     last_ready: Time,
     rng: Xoshiro256PlusPlus,
     pub(crate) coalescing: Option<Coalescing>,
+    /// Endpoints with a packet that the adapter has not taken yet, in turn.
+    pub(crate) waiting: VecDeque<EndpointIndex>,
+    /// Whether the event of the next pull is entered.
+    pub(crate) pulls: bool,
 }
 
 impl Host {
@@ -39,7 +49,16 @@ impl Host {
             last_ready: Time::ZERO,
             rng,
             coalescing,
+            waiting: VecDeque::new(),
+            pulls: false,
         }
+    }
+
+    /// When the adapter takes the next packet, if its line is busy until then. The jitter is allowed
+    /// for, so that it never leaves the line idle.
+    #[inline]
+    pub(crate) fn takes_next(&self, busy_until: Time) -> Time {
+        Time::ZERO + (busy_until.saturating_since(Time::ZERO + self.jitter))
     }
 
     /// When a packet that an endpoint gives away now reaches the adapter. Data are delayed by

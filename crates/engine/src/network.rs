@@ -12,7 +12,7 @@ use crate::host::Host;
 use crate::packet::{Packet, SackArena};
 use crate::port::{Backlog, Port, Wakes};
 use crate::route::Routes;
-use crate::{Digest, HostIndex, Node, PortIndex, Probe, SwitchIndex};
+use crate::{Digest, EndpointIndex, HostIndex, Node, PortIndex, Probe, SwitchIndex};
 
 /// What a port has counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -137,6 +137,53 @@ impl Network {
             .memory
             .as_ref()
             .map(|memory| memory.books.stored())
+    }
+
+    /// When the adapter of a host takes the next packet, if it takes none now.
+    #[inline]
+    pub(crate) fn adapter_busy(&self, host: HostIndex, now: Time) -> Option<Time> {
+        let host = &self.hosts[host.index()];
+        let at = host.takes_next(self.ports[host.port.index()].busy_until()?);
+        (at > now || !host.waiting.is_empty()).then_some(at.max(now))
+    }
+
+    /// An endpoint waits for its turn at its host's adapter, which takes the next packet at `at`.
+    pub(crate) fn wait(
+        &mut self,
+        host: HostIndex,
+        endpoint: EndpointIndex,
+        at: Time,
+        events: &mut EventQueue,
+    ) {
+        self.hosts[host.index()].waiting.push_back(endpoint);
+        self.enter_pull(host, at, events);
+    }
+
+    /// The endpoint whose turn it is at a host's adapter.
+    pub(crate) fn next_turn(&mut self, host: HostIndex) -> Option<EndpointIndex> {
+        let host = &mut self.hosts[host.index()];
+        host.pulls = false;
+        host.waiting.pop_front()
+    }
+
+    /// Enters the next pull of an adapter, if anything waits for it.
+    pub(crate) fn pull_again(&mut self, host: HostIndex, now: Time, events: &mut EventQueue) {
+        if !self.hosts[host.index()].waiting.is_empty() {
+            let at = self.adapter_busy(host, now).unwrap_or(now);
+            self.enter_pull(host, at, events);
+        }
+    }
+
+    fn enter_pull(&mut self, index: HostIndex, at: Time, events: &mut EventQueue) {
+        let host = &mut self.hosts[index.index()];
+        if !host.pulls {
+            host.pulls = true;
+            events.push(Event {
+                at,
+                kind: Kind::Pull,
+                source: index.0,
+            });
+        }
     }
 
     /// Sends a host's packet. A host's adapter has its port to itself.

@@ -185,6 +185,7 @@ impl<P: Probe> Simulation<P> {
                 self.network
                     .depart(PortIndex(event.source), self.now, context);
             }
+            Kind::Pull => self.pull(HostIndex(event.source)),
             Kind::Timer => self.timer(EndpointIndex(event.source)),
             Kind::Batch => self.batch_is_due(EndpointIndex(event.source)),
             Kind::Application => self.application(AppIndex(event.source)),
@@ -280,7 +281,15 @@ impl<P: Probe> Simulation<P> {
         let Some((endpoint, record)) = self.flows.get_with_record(index) else {
             return;
         };
-        while let Some(packet) = endpoint.poll_transmit(now, &mut self.network.arena) {
+        while endpoint.staged.is_none()
+            && let Some(packet) = endpoint.poll_transmit(now, &mut self.network.arena)
+        {
+            if let Some(at) = self.network.adapter_busy(endpoint.host, now) {
+                endpoint.stage(packet);
+                self.network
+                    .wait(endpoint.host, index, at, &mut self.events);
+                break;
+            }
             let context = (&mut self.events, &mut self.probe);
             let verdict = self.network.send(endpoint.host, now, &packet, context);
             account(verdict, record, &mut self.totals);
@@ -305,6 +314,22 @@ impl<P: Probe> Simulation<P> {
             let app = endpoint.app;
             self.notify(app, Notice::Finished(index));
         }
+    }
+
+    /// An adapter takes the packet of the endpoint whose turn it is.
+    fn pull(&mut self, host: HostIndex) {
+        let Some(index) = self.network.next_turn(host) else {
+            return;
+        };
+        if let Some((endpoint, record)) = self.flows.get_with_record(index)
+            && let Some(packet) = endpoint.staged.take()
+        {
+            let context = (&mut self.events, &mut self.probe);
+            let verdict = self.network.send(host, self.now, &packet, context);
+            account(verdict, record, &mut self.totals);
+            self.pump(index);
+        }
+        self.network.pull_again(host, self.now, &mut self.events);
     }
 
     fn timer(&mut self, index: EndpointIndex) {
@@ -451,8 +476,17 @@ impl<P: Probe> Simulation<P> {
                 }
             }
             Action::Watch(index) => self.with(index, |endpoint| endpoint.watched = true),
-            Action::Release(flow) => self.flows.release(flow),
+            Action::Release(flow) => self.release(flow),
         }
+    }
+
+    /// Frees a flow's ends. What still waits at its hosts will not be sent or handed over.
+    fn release(&mut self, flow: FlowIndex) {
+        let left: Vec<Packet> = self.flows.at_hosts(flow).copied().collect();
+        for packet in &left {
+            self.stray(packet);
+        }
+        self.flows.release(flow);
     }
 
     fn with(&mut self, index: EndpointIndex, act: impl FnOnce(&mut crate::endpoint::Endpoint)) {

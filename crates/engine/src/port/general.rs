@@ -23,6 +23,10 @@ pub(super) struct GeneralQueue {
     sending: Option<Packet>,
     /// When the line last fell idle.
     idle_since: Time,
+    /// When everything taken so far will have departed, at the present rate: counted ahead by a
+    /// serializer of its own, which sees the same packets in the same order as the line's.
+    busy_until: Time,
+    forecast: Option<Serializer>,
 }
 
 impl Default for GeneralQueue {
@@ -32,6 +36,8 @@ impl Default for GeneralQueue {
             waiting_bytes: 0,
             sending: None,
             idle_since: Time::ZERO,
+            busy_until: Time::ZERO,
+            forecast: None,
         }
     }
 }
@@ -39,6 +45,11 @@ impl Default for GeneralQueue {
 impl GeneralQueue {
     pub(super) const fn idle_since(&self) -> Time {
         self.idle_since
+    }
+
+    /// When everything taken so far will have departed.
+    pub(super) const fn busy_until(&self) -> Time {
+        self.busy_until
     }
 
     pub(super) fn backlog(&self) -> Backlog {
@@ -59,6 +70,8 @@ impl GeneralQueue {
         packet: Packet,
         line: &mut Serializer,
     ) -> Option<Time> {
+        let forecast = self.forecast.get_or_insert_with(|| line.clone());
+        self.busy_until = self.busy_until.max(ready) + forecast.span(packet.size());
         if self.sending.is_some() {
             self.waiting_bytes += u64::from(packet.size);
             self.waiting.push(Waiting { ready, packet });

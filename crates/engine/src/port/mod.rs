@@ -117,6 +117,17 @@ impl Port {
         &self.gate.counters
     }
 
+    /// Until when the line is busy with what an unlimited, unmarked port has taken; absent for
+    /// other ports.
+    #[inline]
+    pub(crate) fn busy_until(&self) -> Option<Time> {
+        match &self.queue {
+            Queue::Unwatched(busy_until) => Some(*busy_until),
+            Queue::General(queue) if self.gate.is_open() => Some(queue.busy_until()),
+            Queue::General(_) | Queue::Fast(_) => None,
+        }
+    }
+
     /// The short way of a packet that nothing holds up, marks or counts; absent for other queues.
     #[inline(always)]
     pub(crate) fn send_unwatched(

@@ -29,8 +29,8 @@ impl<P: Probe> Simulation<P> {
         }
         let in_ports = self.network.ports.iter().flat_map(Port::inside);
         let flows = (0..self.flow_count()).map(FlowIndex::from_index);
-        let held = flows.flat_map(|flow| self.flows.held(flow));
-        for packet in in_ports.chain(held) {
+        let at_hosts = flows.flat_map(|flow| self.flows.at_hosts(flow));
+        for packet in in_ports.chain(at_hosts) {
             let of = &mut inside[packet.to.flow().index()];
             of.packets += 1;
             of.payload[packet.to.side() as usize] += u64::from(packet.payload());

@@ -7,7 +7,7 @@
 //! [`Connection::poll_transmit`] until it gives `None`, [`Connection::poll_event`] likewise, and
 //! [`Connection::poll_timeout`] last.
 
-use incastle_congestion::{Algorithm, ControlState, Controller, Echo};
+use incastle_congestion::{Algorithm, ControlState, Controller, Echo, LimitedBy};
 use incastle_units::{Ecn, Span, Time};
 use rand_core::Rng;
 
@@ -270,6 +270,13 @@ impl Connection {
             return Some(self.pure_ack(now, ack));
         }
         None
+    }
+
+    /// The host's adapter takes nothing more for now, although the window may be open: until the
+    /// next poll the adapter limits this sender, so that its window does not grow.
+    #[inline]
+    pub fn hold_back(&mut self) {
+        self.sender.limited_by = LimitedBy::Application;
     }
 
     /// The SACK blocks of the segment that [`Self::poll_transmit`] gave last.
