@@ -225,7 +225,7 @@ impl RenoWindow {
         backoff: u32,
         share: impl Fn(u64) -> u64,
     ) {
-        let flight = cx.in_flight.count();
+        let flight = self.flight_at_timeout(cx);
         self.remember(cx, Cause::Loss, flight);
         self.recovering = false;
         if backoff == 0 {
@@ -233,6 +233,17 @@ impl RenoWindow {
         }
         // The loss window: one segment.
         self.cwnd = self.mss();
+    }
+
+    /// FlightSize at a timeout. Where a retransmission was lost in a SACK recovery, new data went on
+    /// leaving behind it for a whole timeout: sent and not cumulatively acknowledged, but far more
+    /// than the network ever held at once. No more counts than was in flight when the recovery began.
+    fn flight_at_timeout(&self, cx: &Context<'_>) -> u64 {
+        let flight = cx.in_flight.count();
+        match self.reacted {
+            Some(last) if cx.snd_una < last.until => flight.min(last.flight),
+            _ => flight,
+        }
     }
 
     /// The restart window after idleness: RFC 5681, section 4.1.

@@ -98,6 +98,20 @@ fn a_segment_that_times_out_again_leaves_ssthresh() {
 }
 
 #[test]
+fn a_timeout_in_a_recovery_counts_the_flight_before_the_recovery() {
+    let (mut sender, mut control) = (Sender::default(), NewReno::new(config()));
+    sender.send(&mut control, 10 * MSS);
+    sender.lose(&mut control);
+    assert_eq!(ssthresh(&control), Some(5 * MSS));
+    // The retransmission is lost too. SACK reports the rest, and ninety new segments follow, a window
+    // per round trip, until the timer fires: 100 are not cumulatively acknowledged.
+    sender.send(&mut control, 90 * MSS);
+    sender.time_out(&mut control, 0);
+    // Half of the ten, not of the hundred.
+    assert_eq!((cwnd(&control), ssthresh(&control)), (MSS, Some(5 * MSS)));
+}
+
+#[test]
 fn congestion_avoidance_adds_a_segment_per_window_spread_over_its_acks() {
     let (mut sender, mut control) = avoiding(10);
     // RFC 5681, equation 3: 1000 x 1000 / 10,000 = 100, nothing remains.
