@@ -30,6 +30,10 @@ pub(crate) struct Star {
     pub(crate) queue: QueueConfig,
     pub(crate) jitter: Span,
     pub(crate) seed: u64,
+    /// The rate of the links from the senders, where it is not `rate`.
+    pub(crate) access: Option<Rate>,
+    /// How much longer than `delay` host 0's link is, each way.
+    pub(crate) detour: Span,
 }
 
 impl Default for Star {
@@ -44,6 +48,8 @@ impl Default for Star {
             queue: QueueConfig::DropTail,
             jitter: Span::ZERO,
             seed: 1,
+            access: None,
+            detour: Span::ZERO,
         }
     }
 }
@@ -68,13 +74,18 @@ impl Star {
         };
         for index in 0..=self.senders {
             let host = builder.host(format!("host:{index}"), config);
+            let delay = if index == 0 {
+                self.delay + self.detour
+            } else {
+                self.delay
+            };
             let up = LinkConfig {
                 kind: self.kind,
-                ..LinkConfig::unlimited(self.rate, self.delay)
+                ..LinkConfig::unlimited(self.access.unwrap_or(self.rate), delay)
             };
             let down = LinkConfig {
                 rate: self.rate,
-                delay: self.delay,
+                delay,
                 buffer: self.buffer,
                 marker: self.queue.build(self.rate),
                 kind: self.kind,
