@@ -7,7 +7,6 @@
 //! (Ctrl-C) reaches the engine within a tenth of a second. A panic of the engine becomes a value
 //! that names it, never an abort and never a line on the standard error stream.
 
-mod guard;
 mod run;
 mod scenario;
 mod tables;
@@ -16,7 +15,7 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _engine {
-    use super::{Bound, PyModule, PyModuleMethods, PyResult, guard};
+    use super::{Bound, PyModule, PyModuleMethods, PyResult};
 
     #[pymodule_export]
     use super::run::{Failure, run_many};
@@ -27,7 +26,6 @@ mod _engine {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        guard::install();
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

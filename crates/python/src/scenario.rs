@@ -4,8 +4,6 @@ use incastle_scenario as core;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-use crate::guard;
-
 /// One mistake or warning in a scenario, with its place.
 #[pyclass(frozen, get_all, module = "incastle._engine")]
 pub(crate) struct Diagnostic {
@@ -74,8 +72,8 @@ pub(crate) fn parse(
     file: &str,
     overrides: Vec<(String, String)>,
 ) -> PyResult<(Option<Scenario>, Vec<Diagnostic>)> {
-    let outcome = guard::catch(move || core::parse(text, file, &overrides))
-        .map_err(PyRuntimeError::new_err)?;
+    let outcome = core::catch(move || core::parse(text, file, &overrides))
+        .map_err(|panic| PyRuntimeError::new_err(panic.to_string()))?;
     Ok(match outcome {
         Ok((inner, warnings)) => (Some(Scenario { inner }), convert(warnings)),
         Err(errors) => (None, convert(errors)),

@@ -41,7 +41,7 @@ pub use catalog::{CatalogEntry, CatalogList, catalog};
 pub use diagnostic::{Diagnostic, Severity};
 pub use files::Files;
 pub use layout::{End, Layout, Link};
-pub use outer::{Control, Folder, parse, run, run_many};
+pub use outer::{Control, Failure, Folder, Panic, Watcher, catch, parse, run, run_many};
 pub use output::{Column, Output, Table, Total, Totals};
 pub use reference::reference;
 pub use scenario::{Scenario, parse_with};

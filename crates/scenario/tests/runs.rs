@@ -3,11 +3,10 @@
 
 mod common;
 
-use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
 use common::{STAR, assert_near, of_port, real, result, scenario, text, whole};
-use incastle_scenario::{Control, Output, Scenario, parse, run, run_many};
+use incastle_scenario::{Control, Failure, Output, Scenario, Watcher, parse, run, run_many};
 use proptest::prelude::*;
 
 const MIXED: &str = r#"
@@ -84,18 +83,30 @@ fn the_same_scenario_gives_the_same_bits() {
     assert_ne!(once.digest, other.digest);
 }
 
+fn controls(count: usize) -> Vec<Control> {
+    (0..count).map(|_| Control::default()).collect()
+}
+
+/// Keeps every result at its place.
+struct Results(Vec<String>);
+
+impl Watcher for Results {
+    fn finished(&mut self, index: usize, outcome: Result<Output, Failure>) {
+        self.0[index] = comparable(outcome.expect("runs"));
+    }
+
+    fn tick(&mut self) {}
+}
+
 #[test]
 fn the_number_of_threads_changes_nothing() {
     let base = scenario(&mixed(), &[]);
     let all: Vec<Scenario> = (0..6).map(|seed| base.with_seed(seed)).collect();
     let with = |threads| {
-        let controls: Vec<Control> = all.iter().map(|_| Control::default()).collect();
-        let results = Mutex::new(vec![String::new(); all.len()]);
-        run_many(&all, threads, &controls, |index, output| {
-            let text = comparable(output.expect("runs"));
-            results.lock().expect("nobody panics")[index] = text;
-        });
-        results.into_inner().expect("nobody panics")
+        let controls = controls(all.len());
+        let mut results = Results(vec![String::new(); all.len()]);
+        run_many(&all, threads, &controls, &mut results);
+        results.0
     };
     let alone = with(1);
     assert!(alone.iter().all(|text| !text.is_empty()));
@@ -103,6 +114,43 @@ fn the_number_of_threads_changes_nothing() {
         alone == with(3),
         "three threads give another result than one"
     );
+}
+
+/// Cancels everything at the first tick.
+struct Impatient<'a> {
+    controls: &'a [Control],
+    interrupted: Vec<usize>,
+}
+
+impl Watcher for Impatient<'_> {
+    fn finished(&mut self, index: usize, outcome: Result<Output, Failure>) {
+        let output = outcome.expect("runs");
+        assert!(output.interrupted && output.totals.simulated_s < 1000.0);
+        self.interrupted.push(index);
+    }
+
+    fn tick(&mut self) {
+        for control in self.controls {
+            control.cancel.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+#[test]
+fn a_cancelled_batch_hands_over_what_was_begun() {
+    let long = scenario(
+        &mixed(),
+        &[("run.duration", "1000 s"), ("measure.to", "end")],
+    );
+    let all: Vec<Scenario> = (0..3).map(|seed| long.with_seed(seed)).collect();
+    let controls = controls(all.len());
+    let mut watcher = Impatient {
+        controls: &controls,
+        interrupted: Vec::new(),
+    };
+    run_many(&all, 2, &controls, &mut watcher);
+    watcher.interrupted.sort_unstable();
+    assert_eq!(watcher.interrupted, [0, 1], "the third never began");
 }
 
 #[test]

@@ -8,10 +8,14 @@
 )]
 
 mod folder;
+mod panics;
+mod pool;
 mod run;
 
 pub use folder::Folder;
-pub use run::{Control, run, run_many};
+pub use panics::{Panic, catch};
+pub use pool::{Failure, Watcher, run_many};
+pub use run::{Control, run};
 
 use crate::diagnostic::Diagnostic;
 use crate::scenario::{Scenario, parse_with};

@@ -1,6 +1,6 @@
-//! Runs of scenarios: with the wall clock, stoppable from outside, several at once.
+//! One run of a scenario: with the wall clock, stoppable from outside.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use incastle_units::Time;
@@ -31,37 +31,4 @@ pub fn run(scenario: &Scenario, control: &Control) -> Result<Output, RunError> {
     let mut output = simulate(scenario, control)?;
     output.wall_s = start.elapsed().as_secs_f64();
     Ok(output)
-}
-
-/// Runs scenarios on so many threads, each with the control of its position, and tells of each when
-/// it is over. A scenario is run by one thread, so that the number of threads changes no result.
-/// Those that are cancelled before they begin are not told of.
-pub fn run_many(
-    scenarios: &[Scenario],
-    threads: usize,
-    controls: &[Control],
-    on_finished: impl Fn(usize, Result<Output, RunError>) + Sync,
-) {
-    assert!(
-        scenarios.len() == controls.len(),
-        "every scenario has a control"
-    );
-    let next = AtomicUsize::new(0);
-    let work = || {
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let (Some(scenario), Some(control)) = (scenarios.get(index), controls.get(index))
-            else {
-                return;
-            };
-            if !control.cancel.load(Ordering::Relaxed) {
-                on_finished(index, run(scenario, control));
-            }
-        }
-    };
-    std::thread::scope(|scope| {
-        for _ in 0..threads.clamp(1, scenarios.len().max(1)) {
-            scope.spawn(work);
-        }
-    });
 }
