@@ -96,6 +96,14 @@ fn one_dctcp_flow_has_the_sawtooth_of_the_theory() {
             measured.period_s / (amplitude * rtt),
             measured.alpha / alpha,
         );
+        println!(
+            "K {k}: Q_max {} / {q_max}, A {:.1} / {amplitude:.1}, period {:.2} / {:.2} ms, alpha {:.3} / {alpha:.3}",
+            measured.q_max,
+            measured.amplitude,
+            measured.period_s * 1e3,
+            amplitude * rtt * 1e3,
+            measured.alpha,
+        );
         assert!(
             measured.q_max.abs_diff(q_max) <= 2,
             "K {k}: {}",

@@ -102,6 +102,7 @@ fn poisson_arrivals_wait_as_m_d_1_says() {
         let queue = &simulation.probe().queues[bottleneck(senders).index()];
         let measured = queue.area() as f64 / (end.as_ps() as f64);
         let theory = load * load / (2.0 * (1.0 - load));
+        println!("load {load}: {measured:.3} packets wait, theory {theory:.3}");
         assert!(
             (measured / theory - 1.0).abs() < 0.05,
             "load {load}: {measured} packets wait, theory {theory}"
