@@ -1,6 +1,6 @@
 //! Prints the digest of the scenario on standard input.
 //!
-//! `make wasm-digest` builds this for two targets and compares. It uses the pure side alone: no
+//! scripts/wasm_digest.py builds this for two targets and compares. It uses the pure side alone: no
 //! clock, no file, no thread, so that the program for WebAssembly imports nothing of the kind.
 
 use std::error::Error;
