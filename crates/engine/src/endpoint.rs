@@ -138,43 +138,50 @@ impl Endpoint {
         self.held_until = Time::NEVER;
     }
 
-    /// The next packet to send.
+    /// Whether certainly nothing is to be sent now.
     #[inline(always)]
-    pub(crate) fn poll_transmit(&mut self, now: Time, arena: &mut SackArena) -> Option<Packet> {
-        let (body, ecn, size, extra) = match &mut self.transport {
+    pub(crate) fn is_quiet(&mut self) -> bool {
+        match &mut self.transport {
+            Transport::Tcp(connection) => connection.is_quiet(),
+            Transport::Datagram(endpoint) => endpoint.is_quiet(),
+        }
+    }
+
+    /// Writes the next packet to send to where it belongs; gives whether there was one.
+    #[inline(always)]
+    pub(crate) fn poll_transmit(
+        &mut self,
+        now: Time,
+        arena: &mut SackArena,
+        out: &mut Packet,
+    ) -> bool {
+        let (payload, headers, ecn) = match &mut self.transport {
             Transport::Tcp(connection) => {
-                let transmit = connection.poll_transmit(now, &mut self.rng)?;
-                let segment = transmit.segment;
-                let extra = if segment.sacks == 0 {
-                    0
-                } else {
-                    arena.store(connection.sacks())
+                let segment = out.body.as_segment();
+                let Some(departure) = connection.poll_transmit_into(now, &mut self.rng, segment)
+                else {
+                    return false;
                 };
-                (
-                    Body::Segment(segment),
-                    transmit.ecn,
-                    segment.payload + TCP_HEADERS,
-                    extra,
-                )
+                if segment.sacks > 0 {
+                    out.extra = arena.store(connection.sacks());
+                }
+                (segment.payload, TCP_HEADERS, departure.ecn)
             }
             Transport::Datagram(endpoint) => {
-                let datagram = endpoint.poll_transmit(now)?;
-                let size = datagram.payload + UDP_HEADERS;
-                (Body::Datagram(datagram), Ecn::NotEct, size, 0)
+                let Some(datagram) = endpoint.poll_transmit(now) else {
+                    return false;
+                };
+                out.body = Body::Datagram(datagram);
+                (datagram.payload as u16, UDP_HEADERS, Ecn::NotEct)
             }
         };
-        let size = (size + self.framing.overhead).max(self.framing.minimum);
-        let packet = Packet {
-            body,
-            to: self.peer,
-            host: self.peer_host,
-            extra,
-            size,
-            ecn,
-        };
+        out.to = self.peer;
+        out.host = self.peer_host;
+        out.size = (payload + headers + self.framing.overhead).max(self.framing.minimum);
+        out.ecn = ecn;
         self.packets_sent += 1;
-        self.payload_sent += u64::from(packet.payload());
-        Some(packet)
+        self.payload_sent += u64::from(payload);
+        true
     }
 
     /// Keeps a packet until the adapter takes it.
@@ -260,6 +267,6 @@ impl Endpoint {
 pub(crate) fn ip_bytes(packet: &Packet) -> u16 {
     match &packet.body {
         Body::Segment(segment) => segment.payload + TCP_HEADERS,
-        Body::Datagram(datagram) => datagram.payload + UDP_HEADERS,
+        Body::Datagram(datagram) => datagram.payload as u16 + UDP_HEADERS,
     }
 }

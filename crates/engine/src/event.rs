@@ -30,9 +30,38 @@ pub(crate) enum Kind {
 }
 
 /// One event. The derived order is the total order of events.
+///
+/// Two whole words: an event then travels in registers. Written to memory field by field and read
+/// back at once as a whole it would stall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Event {
     pub(crate) at: Time,
-    pub(crate) kind: Kind,
-    pub(crate) source: u32,
+    /// The kind above the source.
+    rank: u64,
+}
+
+impl Event {
+    #[inline]
+    pub(crate) const fn new(at: Time, kind: Kind, source: u32) -> Self {
+        let rank = (kind as u64) << 32 | source as u64;
+        Self { at, rank }
+    }
+
+    #[inline]
+    pub(crate) const fn kind(self) -> Kind {
+        match self.rank >> 32 {
+            0 => Kind::Departure,
+            1 => Kind::Pull,
+            2 => Kind::Arrival,
+            3 => Kind::Timer,
+            4 => Kind::Batch,
+            5 => Kind::Application,
+            _ => Kind::Probe,
+        }
+    }
+
+    #[inline]
+    pub(crate) const fn source(self) -> u32 {
+        self.rank as u32
+    }
 }

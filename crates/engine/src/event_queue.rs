@@ -306,11 +306,7 @@ mod tests {
     ];
 
     fn event(at: u64, kind: usize, source: u32) -> Event {
-        Event {
-            at: Time::from_ps(at),
-            kind: KINDS[kind],
-            source,
-        }
+        Event::new(Time::from_ps(at), KINDS[kind], source)
     }
 
     #[test]

@@ -178,16 +178,41 @@ impl Network {
         let host = &mut self.hosts[index.index()];
         if !host.pulls {
             host.pulls = true;
-            events.push(Event {
-                at,
-                kind: Kind::Pull,
-                source: index.0,
-            });
+            events.push(Event::new(at, Kind::Pull, index.0));
         }
     }
 
-    /// Sends a host's packet. A host's adapter has its port to itself.
+    /// The short way from an endpoint onto the wire, where the adapter has one and is free:
+    /// `fill` writes the packet. Gives whether there was a packet; absent where the short way is
+    /// closed.
     #[inline(always)]
+    pub(crate) fn send_in_place(
+        &mut self,
+        from: HostIndex,
+        now: Time,
+        events: &mut EventQueue,
+        fill: impl FnOnce(&mut Packet, &mut SackArena) -> bool,
+    ) -> Option<bool> {
+        let host = &mut self.hosts[from.index()];
+        let (at, arena) = (host.port, &mut self.arena);
+        let port = &mut self.ports[at.index()];
+        let free = port.is_unwatched()
+            && host.waiting.is_empty()
+            && host.takes_next(port.busy_until()?) <= now;
+        if !free {
+            return None;
+        }
+        let wakes = port.send_in_place(now, |packet| {
+            fill(packet, arena).then(|| host.ready(now, packet.payload() > 0))
+        });
+        let Some(wakes) = wakes else {
+            return Some(false);
+        };
+        enter(events, at, wakes);
+        Some(true)
+    }
+
+    /// Sends a host's packet by the long way.
     pub(crate) fn send<P: Probe>(
         &mut self,
         from: HostIndex,
@@ -198,8 +223,13 @@ impl Network {
         let host = &mut self.hosts[from.index()];
         let ready = host.ready(now, packet.payload() > 0);
         let at = host.port;
-        if let Some(wakes) = self.ports[at.index()].send_unwatched(now, ready, packet) {
-            enter(events, at, wakes);
+        let port = &mut self.ports[at.index()];
+        if port.is_unwatched() {
+            let wakes = port.send_in_place(now, |slot| {
+                *slot = *packet;
+                Some(ready)
+            });
+            enter(events, at, wakes.unwrap_or_default());
             return Verdict::Admit;
         }
         self.offer(at, (now, ready), packet, (events, probe))
@@ -273,17 +303,9 @@ impl Network {
 #[inline]
 fn enter(events: &mut EventQueue, port: PortIndex, wakes: Wakes) {
     if let Some(at) = wakes.arrival {
-        events.push(Event {
-            at,
-            kind: Kind::Arrival,
-            source: port.0,
-        });
+        events.push(Event::new(at, Kind::Arrival, port.0));
     }
     if let Some(at) = wakes.departure {
-        events.push(Event {
-            at,
-            kind: Kind::Departure,
-            source: port.0,
-        });
+        events.push(Event::new(at, Kind::Departure, port.0));
     }
 }

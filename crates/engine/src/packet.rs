@@ -33,7 +33,31 @@ pub(crate) struct Packet {
 // Together with its arrival time a packet fills one cache line.
 const _: () = assert!(size_of::<Packet>() <= 56);
 
+impl Body {
+    /// The segment inside, to be written over.
+    #[inline(always)]
+    pub(crate) fn as_segment(&mut self) -> &mut Segment {
+        if !matches!(self, Self::Segment(_)) {
+            *self = Self::Segment(Segment::EMPTY);
+        }
+        match self {
+            Self::Segment(segment) => segment,
+            Self::Datagram(_) => unreachable!("it was just made a segment"),
+        }
+    }
+}
+
 impl Packet {
+    /// A packet that says nothing, to be written over.
+    pub(crate) const EMPTY: Self = Self {
+        body: Body::Segment(Segment::EMPTY),
+        to: EndpointIndex(0),
+        host: HostIndex(0),
+        extra: 0,
+        size: 0,
+        ecn: Ecn::NotEct,
+    };
+
     pub(crate) fn size(&self) -> Bytes {
         Bytes::new(u64::from(self.size))
     }
@@ -42,7 +66,7 @@ impl Packet {
     pub(crate) fn payload(&self) -> u16 {
         match &self.body {
             Body::Segment(segment) => segment.payload,
-            Body::Datagram(datagram) => datagram.payload,
+            Body::Datagram(datagram) => datagram.payload as u16,
         }
     }
 

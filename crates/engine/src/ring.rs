@@ -57,11 +57,24 @@ impl<T: Copy> Ring<T> {
 
     #[inline(always)]
     pub(crate) fn push(&mut self, value: T) {
+        *self.reserve(|| value) = value;
+        self.commit();
+    }
+
+    /// The slot after the last value, to be written and then kept by `commit`. It holds some old
+    /// value, or the filler.
+    #[inline(always)]
+    pub(crate) fn reserve(&mut self, filler: impl FnOnce() -> T) -> &mut T {
         if self.len() as usize == self.slots.len() {
-            self.grow(value);
+            self.grow(filler());
         }
         let slot = self.slot(self.tail);
-        self.slots[slot] = value;
+        &mut self.slots[slot]
+    }
+
+    /// Keeps what was written into the reserved slot.
+    #[inline(always)]
+    pub(crate) fn commit(&mut self) {
         self.tail = self.tail.wrapping_add(1);
     }
 
@@ -100,7 +113,7 @@ impl<T: Copy> Ring<T> {
     /// Doubles the memory; `filler` stands in the slots that hold nothing yet.
     #[cold]
     fn grow(&mut self, filler: T) {
-        let size = (self.slots.len() * 2).max(8);
+        let size = (self.slots.len() * 2).max(2);
         let mut slots = vec![filler; size];
         for offset in 0..self.len() {
             let position = self.head.wrapping_add(offset);

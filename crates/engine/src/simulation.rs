@@ -127,25 +127,13 @@ impl<P: Probe> Simulation<P> {
             "a sampling interval is longer than nothing"
         );
         self.sampling = Sampling { every, ports };
-        self.enter(Event {
-            at: self.now + every,
-            kind: Kind::Probe,
-            source: SAMPLE,
-        });
+        self.enter(Event::new(self.now + every, Kind::Probe, SAMPLE));
     }
 
     /// Tells the probe when the measured interval begins and ends.
     pub fn measure_between(&mut self, from: Time, to: Time) {
-        self.enter(Event {
-            at: from,
-            kind: Kind::Probe,
-            source: MEASURE_FROM,
-        });
-        self.enter(Event {
-            at: to,
-            kind: Kind::Probe,
-            source: MEASURE_TO,
-        });
+        self.enter(Event::new(from, Kind::Probe, MEASURE_FROM));
+        self.enter(Event::new(to, Kind::Probe, MEASURE_TO));
     }
 
     /// Lets everything happen until `until`, at most `budget` events of it.
@@ -178,18 +166,18 @@ impl<P: Probe> Simulation<P> {
 
     #[inline]
     fn happen(&mut self, event: Event) {
-        match event.kind {
-            Kind::Arrival => self.arrive(PortIndex(event.source)),
+        match event.kind() {
+            Kind::Arrival => self.arrive(PortIndex(event.source())),
             Kind::Departure => {
                 let context = (&mut self.events, &mut self.probe);
                 self.network
-                    .depart(PortIndex(event.source), self.now, context);
+                    .depart(PortIndex(event.source()), self.now, context);
             }
-            Kind::Pull => self.pull(HostIndex(event.source)),
-            Kind::Timer => self.timer(EndpointIndex(event.source)),
-            Kind::Batch => self.batch_is_due(EndpointIndex(event.source)),
-            Kind::Application => self.application(AppIndex(event.source)),
-            Kind::Probe => self.look(event.source),
+            Kind::Pull => self.pull(HostIndex(event.source())),
+            Kind::Timer => self.timer(EndpointIndex(event.source())),
+            Kind::Batch => self.batch_is_due(EndpointIndex(event.source())),
+            Kind::Application => self.application(AppIndex(event.source())),
+            Kind::Probe => self.look(event.source()),
         }
     }
 
@@ -204,11 +192,7 @@ impl<P: Probe> Simulation<P> {
         let (packet, next) = port.arrive(self.now, &mut self.probe);
         let to = port.to;
         if let Some(next) = next {
-            self.events.push(Event {
-                at: next,
-                kind: Kind::Arrival,
-                source: at.0,
-            });
+            self.events.push(Event::new(next, Kind::Arrival, at.0));
         }
         self.totals.packet_hops += 1;
         match to {
@@ -281,18 +265,31 @@ impl<P: Probe> Simulation<P> {
         let Some((endpoint, record)) = self.flows.get_with_record(index) else {
             return;
         };
-        while endpoint.staged.is_none()
-            && let Some(packet) = endpoint.poll_transmit(now, &mut self.network.arena)
-        {
-            if let Some(at) = self.network.adapter_busy(endpoint.host, now) {
-                endpoint.stage(packet);
-                self.network
-                    .wait(endpoint.host, index, at, &mut self.events);
-                break;
+        while endpoint.staged.is_none() && !endpoint.is_quiet() {
+            let host = endpoint.host;
+            let sent = self
+                .network
+                .send_in_place(host, now, &mut self.events, |packet, arena| {
+                    endpoint.poll_transmit(now, arena, packet)
+                });
+            match sent {
+                Some(true) => {}
+                Some(false) => break,
+                None => {
+                    let mut packet = Packet::EMPTY;
+                    if !endpoint.poll_transmit(now, &mut self.network.arena, &mut packet) {
+                        break;
+                    }
+                    if let Some(at) = self.network.adapter_busy(host, now) {
+                        endpoint.stage(packet);
+                        self.network.wait(host, index, at, &mut self.events);
+                        break;
+                    }
+                    let context = (&mut self.events, &mut self.probe);
+                    let verdict = self.network.send(host, now, &packet, context);
+                    account(verdict, record, &mut self.totals);
+                }
             }
-            let context = (&mut self.events, &mut self.probe);
-            let verdict = self.network.send(endpoint.host, now, &packet, context);
-            account(verdict, record, &mut self.totals);
         }
         if endpoint.watched
             && let Some((state, rtt)) = control_state(endpoint)
@@ -304,11 +301,7 @@ impl<P: Probe> Simulation<P> {
         {
             endpoint.wake = deadline;
             let at = deadline.max(now);
-            self.events.push(Event {
-                at,
-                kind: Kind::Timer,
-                source: index.0,
-            });
+            self.events.push(Event::new(at, Kind::Timer, index.0));
         }
         if endpoint.poll_finished() {
             let app = endpoint.app;
@@ -371,11 +364,7 @@ impl<P: Probe> Simulation<P> {
         } else if endpoint.held.len() == 1 {
             let at = self.now + coalescing.within;
             endpoint.held_until = at;
-            self.events.push(Event {
-                at,
-                kind: Kind::Batch,
-                source: packet.to.0,
-            });
+            self.events.push(Event::new(at, Kind::Batch, packet.to.0));
         }
     }
 
@@ -412,11 +401,8 @@ impl<P: Probe> Simulation<P> {
         slot.inbox.push(notice);
         if slot.wake > self.now {
             slot.wake = self.now;
-            self.events.push(Event {
-                at: self.now,
-                kind: Kind::Application,
-                source: app.0,
-            });
+            self.events
+                .push(Event::new(self.now, Kind::Application, app.0));
         }
     }
 
@@ -446,11 +432,7 @@ impl<P: Probe> Simulation<P> {
         {
             slot.wake = at;
             let at = at.max(self.now);
-            self.events.push(Event {
-                at,
-                kind: Kind::Application,
-                source: index.0,
-            });
+            self.events.push(Event::new(at, Kind::Application, index.0));
         }
     }
 
@@ -508,11 +490,7 @@ impl<P: Probe> Simulation<P> {
                     .sampled(port, now, backlog.waiting_packets, bytes);
             }
             let at = now + self.sampling.every;
-            self.enter(Event {
-                at,
-                kind: Kind::Probe,
-                source: SAMPLE,
-            });
+            self.enter(Event::new(at, Kind::Probe, SAMPLE));
             return;
         }
         self.settle();

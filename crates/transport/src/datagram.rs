@@ -12,8 +12,9 @@ pub struct Datagram {
     pub seq: u64,
     /// When it was handed to the adapter.
     pub sent_at: Time,
-    /// Bytes of application data.
-    pub payload: u16,
+    /// Bytes of application data. As wide as a segment's sequence number, with which it shares memory
+    /// in a simulated packet: halves would be copied apart and stall the reader.
+    pub payload: u32,
 }
 
 /// Either end of a datagram flow.
@@ -42,6 +43,11 @@ impl Endpoint {
         self.backlog.clear();
     }
 
+    /// Whether nothing waits to be sent.
+    pub fn is_quiet(&self) -> bool {
+        self.backlog.is_empty()
+    }
+
     /// A datagram arrived.
     pub fn handle(&mut self, datagram: &Datagram) {
         self.received += Bytes::new(u64::from(datagram.payload));
@@ -56,7 +62,7 @@ impl Endpoint {
         Some(Datagram {
             seq,
             sent_at: now,
-            payload,
+            payload: u32::from(payload),
         })
     }
 

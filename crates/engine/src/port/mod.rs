@@ -128,25 +128,38 @@ impl Port {
         }
     }
 
-    /// The short way of a packet that nothing holds up, marks or counts; absent for other queues.
+    /// The short way of a packet that nothing holds up, marks or counts: `fill` writes it into its
+    /// place on the wire and says when its first bit may leave, or that there is none.
     #[inline(always)]
-    pub(crate) fn send_unwatched(
+    pub(crate) fn send_in_place(
         &mut self,
         now: Time,
-        ready: Time,
-        packet: &Packet,
+        fill: impl FnOnce(&mut Packet) -> Option<Time>,
     ) -> Option<Wakes> {
         let Queue::Unwatched(busy_until) = &mut self.queue else {
-            return None;
+            unreachable!("only an unwatched queue has a short way")
         };
-        self.gate.pass(now, packet);
-        *busy_until = ready.max(*busy_until) + self.line.span(packet.size());
-        let arrives = *busy_until + self.delay;
-        let arrival = self.launch(arrives, packet);
+        let first = self.wire.is_empty();
+        let flight = self.wire.reserve(|| InFlight {
+            arrives: Time::NEVER,
+            packet: Packet::EMPTY,
+        });
+        let ready = fill(&mut flight.packet)?;
+        self.gate.pass(now, &flight.packet);
+        *busy_until = ready.max(*busy_until) + self.line.span(flight.packet.size());
+        flight.arrives = *busy_until + self.delay;
+        let arrival = first.then_some(flight.arrives);
+        self.wire.commit();
         Some(Wakes {
             arrival,
             departure: None,
         })
+    }
+
+    /// Whether the port has the short way.
+    #[inline(always)]
+    pub(crate) fn is_unwatched(&self) -> bool {
+        matches!(self.queue, Queue::Unwatched(_))
     }
 
     /// Offers a packet at `now`. Its first bit leaves not before `ready` (a host's jitter; `now`

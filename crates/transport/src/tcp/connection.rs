@@ -69,6 +69,15 @@ pub struct Transmit {
     pub retransmission: bool,
 }
 
+/// What its packet needs to know of a segment that leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Departure {
+    /// The ECN field of its packet.
+    pub ecn: Ecn,
+    /// Whether it repeats something that was sent before.
+    pub retransmission: bool,
+}
+
 /// One end of a connection.
 pub struct Connection {
     pub(super) sender: Sender,
@@ -241,35 +250,53 @@ impl Connection {
     }
 
     /// The next segment that leaves now.
-    #[inline(always)]
     pub fn poll_transmit(&mut self, now: Time, rng: &mut dyn Rng) -> Option<Transmit> {
-        // Half of all calls end here, cheaply: an end that only receives, between its ACKs.
-        if self.handshake.is_over() && self.receiver.is_quiet() && self.sender.is_quiet() {
-            return None;
-        }
-        self.poll_segment(now, rng)
+        let mut segment = Segment::EMPTY;
+        let departure = self.poll_transmit_into(now, rng, &mut segment)?;
+        Some(Transmit {
+            segment,
+            ecn: departure.ecn,
+            retransmission: departure.retransmission,
+        })
     }
 
+    /// The same, written to where it belongs: a segment that is moved right after it was written
+    /// field by field stalls the processor.
     #[inline(always)]
-    fn poll_segment(&mut self, now: Time, rng: &mut dyn Rng) -> Option<Transmit> {
+    pub fn poll_transmit_into(
+        &mut self,
+        now: Time,
+        rng: &mut dyn Rng,
+        out: &mut Segment,
+    ) -> Option<Departure> {
+        if self.is_quiet() {
+            return None;
+        }
         if !self.handshake.is_over() {
-            return self.poll_handshake(now, rng);
+            return self.poll_handshake(now, rng, out);
         }
         if let Some(ack) = self.receiver.next_due() {
-            return Some(self.pure_ack(now, ack));
+            return Some(self.pure_ack(now, ack, out));
         }
         if self.sender.take_probe() {
-            return Some(self.probe(now));
+            return Some(self.probe(now, out));
         }
         let (sender, mut io) = self.sending(now, rng);
         if let Some(chunk) = sender.poll(&mut io) {
-            return Some(self.data(now, &chunk));
+            return Some(self.data(now, &chunk, out));
         }
         if self.receiver.wants_ack() {
             let ack = self.receiver.acknowledge();
-            return Some(self.pure_ack(now, ack));
+            return Some(self.pure_ack(now, ack, out));
         }
         None
+    }
+
+    /// Whether certainly nothing leaves now. Half of all polls end here, cheaply: an end that only
+    /// receives, between its ACKs.
+    #[inline(always)]
+    pub fn is_quiet(&mut self) -> bool {
+        self.handshake.is_over() && self.receiver.is_quiet() && self.sender.is_quiet()
     }
 
     /// The host's adapter takes nothing more for now, although the window may be open: until the
@@ -379,15 +406,15 @@ impl Connection {
         }
     }
 
-    /// A segment with an acknowledgement and nothing else yet.
+    /// Writes a segment with an acknowledgement and nothing else yet.
     #[inline(always)]
-    fn header(&mut self, now: Time, seq: u32, ack: Ack) -> Segment {
+    fn header(&mut self, now: Time, seq: u32, ack: Ack, out: &mut Segment) {
         let mut flags = Flags::ACK;
         if ack.echo {
             flags = flags.with(Flags::ECE);
         }
         self.sacks = self.receiver.compose_sacks(&self.config);
-        Segment {
+        *out = Segment {
             timestamp: now,
             echo: if self.config.timestamps {
                 ack.timestamp
@@ -400,7 +427,7 @@ impl Connection {
             payload: 0,
             flags,
             sacks: self.sacks,
-        }
+        };
     }
 
     /// The ECN field of control packets and retransmissions (RFC 3168, section 6.1, forbids ECT).
@@ -413,39 +440,39 @@ impl Connection {
     }
 
     #[inline(always)]
-    fn pure_ack(&mut self, now: Time, ack: Ack) -> Transmit {
+    fn pure_ack(&mut self, now: Time, ack: Ack, out: &mut Segment) -> Departure {
         self.stats.acks_sent += 1;
         // RFC 9293, section 3.10: SEQ = SND.NXT, of what was ever sent.
-        let segment = self.header(now, wire(self.sender.max), ack);
-        Transmit {
-            segment,
-            ecn: self.control_ecn(),
-            retransmission: false,
-        }
+        self.header(now, wire(self.sender.max), ack, out);
+        self.control_departure()
     }
 
     /// An empty segment that lies just before the peer's window, so that it must be answered.
-    fn probe(&mut self, now: Time) -> Transmit {
+    fn probe(&mut self, now: Time, out: &mut Segment) -> Departure {
         self.stats.probes += 1;
         let ack = self.receiver.acknowledge();
         let seq = wire(self.sender.una).wrapping_sub(1);
-        Transmit {
-            segment: self.header(now, seq, ack),
+        self.header(now, seq, ack, out);
+        self.control_departure()
+    }
+
+    fn control_departure(&self) -> Departure {
+        Departure {
             ecn: self.control_ecn(),
             retransmission: false,
         }
     }
 
     #[inline(always)]
-    fn data(&mut self, now: Time, chunk: &Chunk) -> Transmit {
+    fn data(&mut self, now: Time, chunk: &Chunk, out: &mut Segment) -> Departure {
         let ack = self.receiver.acknowledge();
-        let mut segment = self.header(now, wire(chunk.seq), ack);
-        segment.payload = chunk.len;
+        self.header(now, wire(chunk.seq), ack, out);
+        out.payload = chunk.len;
         if chunk.fin {
-            segment.flags = segment.flags.with(Flags::FIN);
+            out.flags = out.flags.with(Flags::FIN);
         }
         if self.ecn && self.sender.take_cwr(chunk) {
-            segment.flags = segment.flags.with(Flags::CWR);
+            out.flags = out.flags.with(Flags::CWR);
         }
         // RFC 3168, section 6.1.5: retransmissions are not ECN-capable, unless the option says so.
         let ecn = match (self.ecn, chunk.retransmission || chunk.len == 0) {
@@ -453,8 +480,7 @@ impl Connection {
             (true, true) => self.control_ecn(),
             (false, _) => Ecn::NotEct,
         };
-        Transmit {
-            segment,
+        Departure {
             ecn,
             retransmission: chunk.retransmission,
         }

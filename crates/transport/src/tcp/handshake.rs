@@ -9,7 +9,7 @@ use incastle_units::Time;
 use rand_core::Rng;
 
 use super::config::{Config, EcnMode};
-use super::connection::{Connection, Event, Role, Transmit};
+use super::connection::{Connection, Departure, Event, Role};
 use super::segment::{Flags, Segment};
 use super::sequence::{SYN, wire};
 
@@ -142,7 +142,12 @@ impl Connection {
     }
 
     /// The SYN or SYN-ACK that leaves now.
-    pub(super) fn poll_handshake(&mut self, now: Time, rng: &mut dyn Rng) -> Option<Transmit> {
+    pub(super) fn poll_handshake(
+        &mut self,
+        now: Time,
+        rng: &mut dyn Rng,
+        out: &mut Segment,
+    ) -> Option<Departure> {
         if !std::mem::take(&mut self.handshake.syn_due) {
             return None;
         }
@@ -155,9 +160,8 @@ impl Connection {
             self.sender.timer_at = now.saturating_add(timeout);
         }
         self.sender.timed = Some((0, now));
-        let segment = self.syn(now, answer);
-        Some(Transmit {
-            segment,
+        *out = self.syn(now, answer);
+        Some(Departure {
             ecn: self.control_ecn(),
             retransmission: again,
         })

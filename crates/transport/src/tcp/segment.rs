@@ -73,3 +73,17 @@ pub struct Segment {
     /// How many SACK blocks travel beside it.
     pub sacks: u8,
 }
+
+impl Segment {
+    /// A segment that says nothing, to be written over.
+    pub const EMPTY: Self = Self {
+        timestamp: Time::ZERO,
+        echo: Time::NEVER,
+        seq: 0,
+        ack: 0,
+        window: 0,
+        payload: 0,
+        flags: Flags::NONE,
+        sacks: 0,
+    };
+}
