@@ -17,6 +17,7 @@ use common::sawtooth::{Case, Measured, Teeth, Theory, alpha_of, measure};
 use common::{Algo, MSS};
 use incastle_congestion::{DctcpConfig, NewRenoConfig};
 use incastle_engine::{PortIndex, QueueSample};
+use incastle_transport::tcp::CeChange;
 use incastle_units::{Bytes, Span, Time};
 
 /// The bands of the comparison: Q_max in packets, A and period as parts of the formula.
@@ -323,8 +324,20 @@ fn the_queue_runs_empty_where_k_plus_n_is_below_the_amplitude() {
 fn each_parameter_moves_the_result_as_the_page_says() {
     let case = Case::new(10, 65, 10);
     let defaults = DctcpConfig::new(MSS);
-    let with = |config: DctcpConfig| Case {
-        algo: Algo::Dctcp(config),
+    let with = |g, initial_alpha| {
+        let config = DctcpConfig {
+            g,
+            initial_alpha,
+            ..defaults
+        };
+        Case {
+            algo: Algo::Dctcp(config),
+            ..case
+        }
+    };
+    let pairs = |ce_change| Case {
+        ack_every: 2,
+        ce_change,
         ..case
     };
     let jitter = |us| Case {
@@ -333,55 +346,31 @@ fn each_parameter_moves_the_result_as_the_page_says() {
     };
     let cases = [
         ("defaults", case),
-        (
-            "g = 1/4",
-            with(DctcpConfig {
-                g: 0.25,
-                ..defaults
-            }),
-        ),
-        (
-            "g = 1/64",
-            with(DctcpConfig {
-                g: 1.0 / 64.0,
-                ..defaults
-            }),
-        ),
-        (
-            "initial_alpha = 0",
-            with(DctcpConfig {
-                initial_alpha: 0.0,
-                ..defaults
-            }),
-        ),
-        (
-            "ack_every = 2",
-            Case {
-                ack_every: 2,
-                ..case
-            },
-        ),
+        ("g = 1/4", with(0.25, 1.0)),
+        ("g = 1/64", with(1.0 / 64.0, 1.0)),
+        ("initial_alpha = 0", with(defaults.g, 0.0)),
+        ("ack_every = 2", pairs(CeChange::Linux)),
+        ("ack_every = 2, figure-10", pairs(CeChange::Figure10)),
         ("jitter 5 us", jitter(5)),
         ("jitter 20 us", jitter(20)),
     ];
-    let cases = cases.map(|(name, case)| (name.to_owned(), case));
-    let rows = table("Parameters", cases);
+    let rows = table(
+        "Parameters",
+        cases.map(|(name, case)| (name.to_owned(), case)),
+    );
     for row in &rows {
         println!(
             "  mean queue of the first 2 ms: {:.1}",
             row.measured.q_start
         );
     }
-    let [plain, large, small, blind, delayed, jittery, shaken] = &rows[..] else {
-        panic!("seven variants");
+    let [plain, large, small, blind, delayed, figure, jittery, shaken] = &rows[..] else {
+        panic!("eight variants");
     };
-    let near = |row: &Row| {
-        within(
-            row.measured.amplitude / plain.measured.amplitude,
-            (0.93, 1.07),
-        )
-    };
-    assert!([large, small, blind].into_iter().all(near));
+    for row in [large, small, blind, delayed, figure] {
+        let ratio = row.measured.amplitude / plain.measured.amplitude;
+        assert!(within(ratio, (0.93, 1.07)), "{:?}", row.measured);
+    }
     assert!(blind.measured.q_start > plain.measured.q_start);
     assert!(delayed.measured.longest > plain.measured.longest);
     assert!(jittery.measured.period < plain.measured.period);

@@ -5,6 +5,7 @@
 
 use incastle_engine::{FlowIndex, Measurements, PortIndex, QueueSample, Recorder, Simulation};
 use incastle_queueing::PortBuffer;
+use incastle_transport::tcp;
 use incastle_units::{Amount, Bytes, Rate, Span, Time};
 
 use super::{Algo, Bulk, ENDLESS, Star, mark_above};
@@ -19,6 +20,7 @@ pub(crate) struct Case {
     pub(crate) rtt: Span,
     pub(crate) algo: Algo,
     pub(crate) ack_every: u32,
+    pub(crate) ce_change: tcp::CeChange,
     /// Absent: the time to send a packet.
     pub(crate) jitter: Option<Span>,
     pub(crate) seed: u64,
@@ -36,6 +38,7 @@ impl Case {
             rtt: Span::from_us(100),
             algo: Algo::DCTCP,
             ack_every: 1,
+            ce_change: tcp::CeChange::Linux,
             jitter: None,
             seed: 1,
             spread: Span::ZERO,
@@ -66,6 +69,7 @@ impl Case {
         let start = Time::from_ps(share * from as u64);
         let mut bulk = Bulk::new((from, self.flows), start, ENDLESS, self.algo);
         bulk.config.ack_every = self.ack_every;
+        bulk.config.ecn = tcp::EcnMode::Dctcp(self.ce_change);
         bulk.watched = true;
         bulk
     }
