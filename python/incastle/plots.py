@@ -1,7 +1,7 @@
 """`incastle plot`: one picture of one result.
 
-Each kind draws one table against time, or its distribution. Colours are Okabe and Ito's, which stay
-apart for colour-blind readers. What this leaves out: comparing results; see `Result` and polars.
+Each kind draws one table against time, or its distribution, in the style of `figures`. What this
+leaves out: comparing results; see `Result` and polars.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from incastle.errors import PlotError
+from incastle.figures import FORMATS, SERIES, canvas, encode
+from incastle.files import scratch_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -17,13 +19,10 @@ if TYPE_CHECKING:
 
     import polars as pl
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from incastle.results import Result
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933")
-FORMATS = ("png", "svg", "pdf")
-MAX_LINES = len(COLOURS)
+MAX_LINES = len(SERIES)
 """More lines than colours cannot be told apart: the rest is left out, and the legend says so."""
 
 
@@ -57,24 +56,19 @@ def plot(result: Result, kind: str, path: Path) -> str:
     suffix = path.suffix.removeprefix(".").lower()
     if suffix not in FORMATS:
         raise PlotError(f"{path} must end in one of {', '.join('.' + name for name in FORMATS)}")
-    figure, axes = _canvas()
-    source = KINDS[kind].draw(axes, result)
-    _name(axes, f"{result.name}, seed {result.seed}")
-    _save(figure, path)
+    with canvas() as figure:
+        figure.set_size_inches(7.2, 4.0)
+        axes = figure.subplots()
+        source = KINDS[kind].draw(axes, result)
+        _name(axes, f"{result.name}, seed {result.seed}")
+        picture = encode(figure, suffix)
+    try:
+        with scratch_file(path) as scratch:
+            scratch.write_bytes(picture)
+    except OSError as error:
+        error.filename = str(path)
+        raise
     return source
-
-
-def _canvas() -> tuple[Figure, Axes]:
-    import matplotlib as mpl  # noqa: PLC0415  slow to import: only where something is drawn
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt  # noqa: PLC0415
-
-    figure, axes = plt.subplots(figsize=(7.2, 4.0), layout="constrained")
-    axes.grid(visible=True, color="0.9", linewidth=0.8)
-    axes.set_axisbelow(True)
-    axes.spines[["top", "right"]].set_visible(False)
-    return figure, axes
 
 
 def _name(axes: Axes, title: str) -> None:
@@ -83,8 +77,8 @@ def _name(axes: Axes, title: str) -> None:
     if len(handles) == 1:
         title = f"{title}: {labels[0]}"
     else:
-        axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    axes.set_title(title, loc="left", fontsize=10)
+        axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    axes.set_title(title)
 
 
 def _from_zero(axes: Axes, label: str) -> None:
@@ -93,26 +87,10 @@ def _from_zero(axes: Axes, label: str) -> None:
     axes.set_ylim(0, axes.get_ylim()[1] * 1.03)
 
 
-def _save(figure: Figure, path: Path) -> None:
-    """Write beside the place, then rename: a full disk leaves no half a picture."""
-    from matplotlib import pyplot as plt  # noqa: PLC0415  see _canvas
-
-    scratch = path.with_name(f".{path.stem}.part{path.suffix}")
-    try:
-        figure.savefig(scratch, dpi=200)
-        scratch.replace(path)
-    except OSError as error:
-        error.filename = str(path)
-        raise
-    finally:
-        scratch.unlink(missing_ok=True)
-        plt.close(figure)
-
-
 def _series(frame: pl.DataFrame, by: str) -> Iterator[tuple[str, pl.DataFrame, str]]:
     """Give (value of `by`, its rows, a colour) for as many as can be told apart."""
     groups = frame.partition_by(by, maintain_order=True)
-    for rows, colour in zip(groups[:MAX_LINES], COLOURS, strict=False):
+    for rows, colour in zip(groups, SERIES, strict=False):
         yield str(rows[by][0]), rows, colour
 
 
@@ -164,7 +142,7 @@ def _histogram(axes: Axes, queues: pl.DataFrame) -> None:
     """Draw the share of time with at most so many packets."""
     for port, rows, colour in _series(queues, "port"):
         share = rows["seconds"].cum_sum() / rows["seconds"].sum()
-        axes.step(rows["packets"], share, where="post", color=colour, linewidth=1.4, label=port)
+        axes.step(rows["packets"], share, where="post", color=colour, label=port)
     _note_left_out(axes, queues, "port")
     axes.set_xlabel("queue (packets that wait)")
     axes.set_ylabel("share of time with at most so many")
@@ -241,7 +219,7 @@ def _completion(axes: Axes, result: Result) -> str:
     for group, rows, colour in _series(frame, "group"):
         times = (rows["took"].sort() * 1e3).to_list()
         share = [rank / len(times) for rank in range(len(times) + 1)]
-        axes.step([times[0], *times], share, where="post", color=colour, linewidth=1.4, label=group)
+        axes.step([times[0], *times], share, where="post", color=colour, label=group)
     _note_left_out(axes, frame, "group")
     axes.set_xlabel("completion time (ms)")
     axes.set_ylabel("share completed within it")

@@ -14,7 +14,6 @@ import json
 import os
 import shlex
 import shutil
-import tempfile
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -24,6 +23,7 @@ from incastle import _engine
 from incastle.claims import Verdict, number
 from incastle.errors import IncastleError
 from incastle.figures import Drawing
+from incastle.files import scratch_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -84,11 +84,7 @@ def write(
     render: Callable[[Drawing], str],
 ) -> None:
     """Write the whole report beside its place, then exchange it with an earlier one."""
-    scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.absolute().parent))
-    try:
-        umask = os.umask(0)
-        os.umask(umask)
-        scratch.chmod(0o777 & ~umask)
+    with scratch_folder(folder) as scratch:
         images = {}
         for content in contents:
             for figure in content.figures:
@@ -102,8 +98,6 @@ def write(
         page = _page(contents, length, images)
         (scratch / _PAGE).write_text(page, encoding="utf-8")
         _exchange(scratch, folder)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
 
 
 def _exchange(scratch: Path, folder: Path) -> None:

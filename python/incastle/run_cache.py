@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import os
 import shutil
 import zipfile
 from functools import cache
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from incastle import _engine
+from incastle.files import scratch_file
 from incastle.papers import Observation
 
 if TYPE_CHECKING:
@@ -61,16 +61,14 @@ class RunCache:
         """Store a run: all of it or nothing."""
         path = self._path(resolved)
         path.parent.mkdir(parents=True, exist_ok=True)
-        scratch = path.with_suffix(f".{os.getpid()}.tmp")
-        try:
-            with zipfile.ZipFile(scratch, "w", zipfile.ZIP_STORED) as archive:
-                archive.writestr(_DIGEST, observation.digest)
-                archive.writestr(_SCENARIO, resolved)
-                for name, table in observation.tables.items():
-                    archive.writestr(f"{name}.arrow", _arrow(table))
-            scratch.replace(path)
-        finally:
-            scratch.unlink(missing_ok=True)
+        with (
+            scratch_file(path) as scratch,
+            zipfile.ZipFile(scratch, "w", zipfile.ZIP_STORED) as archive,
+        ):
+            archive.writestr(_DIGEST, observation.digest)
+            archive.writestr(_SCENARIO, resolved)
+            for name, table in observation.tables.items():
+                archive.writestr(f"{name}.arrow", _arrow(table))
 
     def forget_other_engines(self) -> None:
         """Remove the runs of every other build of the engine."""

@@ -1,8 +1,7 @@
 """Result directories: scenario.toml, summary.json, and one Parquet file per table.
 
-A directory is written under a temporary name beside its place and renamed when it is complete, so
-that a full disk or a Ctrl-C leaves nothing half-written. Nothing is ever replaced that is not
-recognisably an earlier result.
+A directory is there when it is complete, not before (`files`). Nothing is ever replaced that is
+not recognisably an earlier result.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incastle.errors import ResultError
+from incastle.files import scratch_folder
 
 if TYPE_CHECKING:
     from incastle.results import Result
@@ -59,24 +59,18 @@ def _check_replaceable(directory: Path, *, force: bool) -> None:
 def save(result: Result, directory: Path, *, force: bool) -> Path:
     """Write a result; see `Result.save`."""
     claim_place(directory, force=force)
-    scratch = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
     try:
-        _write(result, scratch)
-        _put_in_place(scratch, directory)
+        with scratch_folder(directory) as scratch:
+            _write(result, scratch)
+            _put_in_place(scratch, directory)
     except OSError as error:
         # A failed write (a full disk) does not name its file by itself.
         error.filename = str(directory)
         raise
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
     return directory
 
 
 def _write(result: Result, scratch: Path) -> None:
-    # mkdtemp makes a directory for its owner only; a result is as readable as any other file.
-    umask = os.umask(0)
-    os.umask(umask)
-    scratch.chmod(0o777 & ~umask)
     (scratch / SCENARIO).write_text(result.scenario, encoding="utf-8")
     for name, frame in result.tables.items():
         # By way of memory: of a full disk polars tells in words of its own, not by an OSError.
