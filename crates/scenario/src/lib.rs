@@ -2,50 +2,40 @@
 //!
 //! [`parse`] reads a scenario and reports everything that is wrong with it; [`Scenario::resolved`]
 //! writes every parameter back; [`schema`] describes the language to editors and [`catalog`] lists
-//! what there is to choose from. Tables are declared once, in [`language`].
+//! what there is to choose from.
+//!
+//! A scenario's way through this crate, folder by folder:
+//!
+//! 1. `text`: TOML and overrides become one tree that knows where each key was written.
+//! 2. `grammar`, `language`: the tree becomes typed tables. The tables are declared once, in
+//!    [`language`], in the words of `grammar`; `manual` tells readers and editors about them.
+//! 3. `topology`, `check`: named hosts, switches and links; what the tables mean together.
+//! 4. `scenario`: the checked [`Scenario`], which all these make.
+//! 5. `simulate`, `workload`: the engine's network and applications, the run, the result tables.
+//! 6. `outer`: files, threads and the wall clock, and nothing else.
 //!
 //! Leaves out: reading the scenario's own file, writing results, everything on the terminal (Python).
 
-mod build;
-mod catalog;
 mod check;
-mod context;
-mod describe;
-mod diagnostic;
-mod files;
+mod grammar;
 pub mod language;
-mod layout;
-mod node;
+mod manual;
 mod outer;
-mod output;
-mod overrides;
-mod pairs;
-mod paths;
-mod range;
-mod reader;
-mod reference;
-mod repair;
 mod scenario;
-mod schema;
-mod select;
 mod simulate;
-mod sizes;
-mod suggest;
-mod table;
-mod tables;
-mod value;
+mod text;
+mod topology;
 mod workload;
-mod writer;
 
-pub use catalog::{CatalogEntry, CatalogList, catalog};
-pub use diagnostic::{Diagnostic, Severity};
-pub use files::Files;
-pub use layout::{End, Layout, Link};
+pub use language::selection::{Name, Selection};
+pub use language::sizes::{Points, Sizes};
+pub use manual::catalog::{CatalogEntry, CatalogList, catalog};
+pub use manual::reference::reference;
+pub use manual::schema::schema;
 pub use outer::{Control, Failure, Folder, Panic, Watcher, catch, parse, run, run_many};
-pub use output::{Column, Output, Table, Total, Totals};
-pub use reference::reference;
 pub use scenario::{Scenario, parse_with};
-pub use schema::schema;
-pub use select::{Name, Selection};
+pub use simulate::output::{Column, Output, Table, Total, Totals};
 pub use simulate::{Overseer, RunError, simulate};
-pub use sizes::{Points, Sizes};
+pub use text::diagnostic::{Diagnostic, Severity};
+pub use text::files::Files;
+pub use topology::layout::{End, Layout, Link};

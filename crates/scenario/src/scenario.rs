@@ -3,18 +3,18 @@
 use incastle_units::Span;
 use toml::de::DeTable;
 
-use crate::check::check;
-use crate::context::{Context, Origin};
-use crate::diagnostic::Diagnostic;
-use crate::files::Files;
+use crate::check::{check, is_name, is_name_character};
+use crate::grammar::declare::Table;
+use crate::grammar::reader::read_table;
+use crate::grammar::writer::Writer;
 use crate::language::Root;
-use crate::layout::Layout;
-use crate::node::{Content, Node, Place, entries_from_toml};
-use crate::overrides;
-use crate::reader::read_table;
-use crate::repair;
-use crate::table::Table;
-use crate::writer::Writer;
+use crate::text::context::{Context, Origin};
+use crate::text::diagnostic::Diagnostic;
+use crate::text::files::Files;
+use crate::text::node::{Content, Node, Place, entries_from_toml};
+use crate::text::overrides;
+use crate::text::repair;
+use crate::topology::layout::Layout;
 
 /// A scenario that can run.
 #[derive(Debug, Clone, PartialEq)]
@@ -107,15 +107,6 @@ fn stem(file: &str) -> String {
     } else {
         "scenario".to_owned()
     }
-}
-
-fn is_name_character(c: char) -> bool {
-    c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')
-}
-
-/// Whether a text can name a scenario, and so a folder of results.
-pub(crate) fn is_name(text: &str) -> bool {
-    text.chars().all(is_name_character) && text.starts_with(|c: char| c.is_ascii_alphanumeric())
 }
 
 impl Scenario {

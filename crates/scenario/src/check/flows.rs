@@ -3,16 +3,15 @@
 
 use incastle_units::{Bytes, Span};
 
-use crate::context::Context;
 use crate::language::Root;
-use crate::language::flows::{
-    Barrier, Count, Group, MOST_BYTES, Message, Rounds, Size, Stop, Workload,
-};
+use crate::language::flows::{Barrier, Count, Group, Message, Rounds, Size, Stop, Workload};
 use crate::language::network::MOST_HOSTS;
+use crate::language::sizes::MOST_BYTES;
 use crate::language::transport::Kind;
-use crate::layout::Layout;
-use crate::node::quoted;
-use crate::pairs::group_pairs;
+use crate::text::context::Context;
+use crate::text::node::quoted;
+use crate::topology::layout::Layout;
+use crate::topology::pairs::group_pairs;
 
 pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     if root.flows.is_empty() && !cx.partial {

@@ -1,16 +1,16 @@
 //! Checks of `[measure]`.
 
-use crate::context::Context;
-use crate::files::NoFiles;
 use crate::language::Root;
 use crate::language::flows::{Count, Stop, Workload};
 use crate::language::measure::Sampling;
 use crate::language::network::MOST_HOSTS;
-use crate::layout::Layout;
-use crate::node::quoted;
-use crate::pairs::group_pairs;
-use crate::select::{Name, Selection};
-use crate::suggest::did_you_mean;
+use crate::language::selection::{Name, Selection};
+use crate::text::context::Context;
+use crate::text::files::NoFiles;
+use crate::text::node::quoted;
+use crate::text::suggest::did_you_mean;
+use crate::topology::layout::Layout;
+use crate::topology::pairs::group_pairs;
 
 pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     let measure = &root.measure;

@@ -7,10 +7,9 @@ mod transport;
 
 pub(crate) use switches::switch_members;
 
-use crate::context::Context;
 use crate::language::Root;
-use crate::layout::Layout;
-use crate::scenario::is_name;
+use crate::text::context::Context;
+use crate::topology::layout::Layout;
 
 /// Checks a scenario whose tables are right by themselves, and gives its layout.
 pub(crate) fn check(root: &Root, cx: &mut Context<'_>) -> Option<Layout> {
@@ -19,7 +18,7 @@ pub(crate) fn check(root: &Root, cx: &mut Context<'_>) -> Option<Layout> {
             "name",
             format!(
                 "the name {} cannot name a folder",
-                crate::node::quoted(&root.name)
+                crate::text::node::quoted(&root.name)
             ),
             Some("names have letters, digits, -, _ and . and begin with a letter or digit".into()),
         );
@@ -32,4 +31,13 @@ pub(crate) fn check(root: &Root, cx: &mut Context<'_>) -> Option<Layout> {
     }
     transport::check(root, cx);
     layout
+}
+
+/// Whether a text can name a scenario, and so a folder of results.
+pub(crate) fn is_name(text: &str) -> bool {
+    text.chars().all(is_name_character) && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+}
+
+pub(crate) fn is_name_character(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')
 }

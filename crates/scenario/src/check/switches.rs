@@ -3,12 +3,12 @@
 use incastle_queueing::RedError;
 use incastle_units::Amount;
 
-use crate::context::Context;
 use crate::language::Capacity;
 use crate::language::Root;
+use crate::language::selection::Selection;
 use crate::language::switch::{Buffer, Queue, Switch, SwitchGroup};
-use crate::layout::Layout;
-use crate::select::Selection;
+use crate::text::context::Context;
+use crate::topology::layout::Layout;
 
 pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     check_switch("switch", &root.switch, cx);

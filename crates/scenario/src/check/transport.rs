@@ -3,9 +3,9 @@
 use incastle_transport::tcp::MAX_RECEIVE_WINDOW;
 use incastle_units::Amount;
 
-use crate::context::Context;
 use crate::language::Root;
 use crate::language::tcp::{Congestion, EcnMode, Tcp, WindowLimit};
+use crate::text::context::Context;
 
 pub(crate) fn check(root: &Root, cx: &mut Context<'_>) {
     if let Some(tcp) = root.transport.tcp() {

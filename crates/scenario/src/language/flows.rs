@@ -2,16 +2,13 @@
 
 use incastle_units::{Bytes, Rate, Span};
 
+use crate::grammar::declare::{choice, table, word_or, words};
+use crate::grammar::range::{above, above_to};
 use crate::language::DAY;
 use crate::language::network::rates;
+use crate::language::selection::Selection;
+use crate::language::sizes::{MOST_BYTES, Sizes};
 use crate::language::transport::Transport;
-use crate::range::{above, above_to};
-use crate::select::Selection;
-use crate::sizes::Sizes;
-use crate::table::{choice, table, word_or, words};
-
-/// The most bytes of one transfer, so that sums of many stay countable.
-pub(crate) const MOST_BYTES: Bytes = Bytes::new(1_000_000_000_000_000);
 
 table! {
     /// `[flows.NAME]`

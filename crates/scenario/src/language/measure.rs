@@ -2,15 +2,15 @@
 
 use incastle_units::Span;
 
-use crate::context::Context;
-use crate::describe::Shape;
+use crate::grammar::declare::{Table, table};
+use crate::grammar::describe::Shape;
+use crate::grammar::range::above;
+use crate::grammar::reader::read_table;
+use crate::grammar::value::Value;
 use crate::language::flows::Stop;
-use crate::node::{Content, Entry, Node};
-use crate::range::above;
-use crate::reader::read_table;
-use crate::select::Selection;
-use crate::table::{Table, table};
-use crate::value::Value;
+use crate::language::selection::Selection;
+use crate::text::context::Context;
+use crate::text::node::{Content, Entry, Node};
 
 table! {
     /// `[measure]`
@@ -104,7 +104,7 @@ impl<T: Table + Short> Value for Sampling<T> {
                 read(&[entry], cx)
             }
             _ => {
-                crate::value::wrong(node, key, &Self::shape().words, cx);
+                crate::grammar::value::wrong(node, key, &Self::shape().words, cx);
                 None
             }
         }
@@ -113,14 +113,14 @@ impl<T: Table + Short> Value for Sampling<T> {
     fn write(&self) -> String {
         match self {
             Self::Off => "\"off\"".to_owned(),
-            Self::On(table) => crate::writer::inline(table),
+            Self::On(table) => crate::grammar::writer::inline(table),
         }
     }
 
     fn shape() -> Shape {
         let mut any = vec![
             serde_json::json!({ "const": "off" }),
-            crate::schema::object(&T::description()),
+            crate::grammar::json::object(&T::description()),
         ];
         let mut words = "\"off\" or a table such as { every = \"100 us\" }".to_owned();
         if T::KEY.is_some() {

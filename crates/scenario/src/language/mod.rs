@@ -1,19 +1,21 @@
 //! The tables of the language: every key, its type, default, range and meaning, written once.
 //!
 //! The shape is that of the complete example in docs/scenario-language.md. Leaves out: what the
-//! tables mean together (`check`), and what they become (`build`).
+//! tables mean together (`check`), and what they become (`simulate`).
 
 pub mod flows;
 pub mod measure;
 pub mod network;
+pub(crate) mod selection;
+pub(crate) mod sizes;
 pub mod switch;
 pub mod tcp;
 pub mod transport;
 
 use incastle_units::{Amount, Span};
 
-use crate::range::{above_to, at_least, between};
-use crate::table::{table, word_or};
+use crate::grammar::declare::{table, word_or};
+use crate::grammar::range::{above_to, at_least, between};
 
 use flows::Group;
 use measure::Measure;

@@ -2,9 +2,9 @@
 
 use incastle_units::{Rate, Span};
 
-use crate::range::{Range, between};
-use crate::select::Selection;
-use crate::table::{choice, table};
+use crate::grammar::declare::{choice, table};
+use crate::grammar::range::{Range, between};
+use crate::language::selection::Selection;
 
 /// The most hosts of one role: beyond it a scenario is a slip of the pen.
 pub(crate) const MOST_HOSTS: u32 = 1_000_000;

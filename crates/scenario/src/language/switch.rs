@@ -5,15 +5,15 @@ use incastle_queueing::{
 };
 use incastle_units::{Amount, Bytes};
 
-use crate::context::Context;
-use crate::describe::Shape;
+use crate::grammar::declare::{Table, choice, table, words};
+use crate::grammar::describe::Shape;
+use crate::grammar::range::{above, at_least, fraction};
+use crate::grammar::reader::read_table;
+use crate::grammar::value::{Value, wrong};
 use crate::language::Capacity;
-use crate::node::{Content, Node};
-use crate::range::{above, at_least, fraction};
-use crate::reader::read_table;
-use crate::select::Selection;
-use crate::table::{Table, choice, table, words};
-use crate::value::{Value, wrong};
+use crate::language::selection::Selection;
+use crate::text::context::Context;
+use crate::text::node::{Content, Node};
 
 table! {
     /// `[switch]`
@@ -74,7 +74,7 @@ impl Value for Buffer {
     fn write(&self) -> String {
         match self {
             Self::PerPort(capacity) => capacity.write(),
-            Self::Shared(shared) => crate::writer::inline(shared),
+            Self::Shared(shared) => crate::grammar::writer::inline(shared),
         }
     }
 
@@ -86,7 +86,7 @@ impl Value for Buffer {
                 capacity.words
             ),
             json: serde_json::json!({
-                "anyOf": [capacity.json, crate::schema::object(&Shared::description())]
+                "anyOf": [capacity.json, crate::grammar::json::object(&Shared::description())]
             }),
         }
     }

@@ -6,9 +6,9 @@ use incastle_congestion::{NewReno as NewRenoController, NewRenoConfig};
 use incastle_transport::tcp;
 use incastle_units::{Amount, Bytes, Packets, Span};
 
+use crate::grammar::declare::{choice, table, word_or, words};
+use crate::grammar::range::{above, above_to, at_least, between, fraction, proper_fraction};
 use crate::language::DAY;
-use crate::range::{above, above_to, at_least, between, fraction, proper_fraction};
-use crate::table::{choice, table, word_or, words};
 
 /// Payload bytes of a full segment, unless a scenario says otherwise.
 fn default_mss() -> Bytes {

@@ -2,9 +2,9 @@
 
 use incastle_units::Bytes;
 
+use crate::grammar::declare::{choice, table, words};
+use crate::grammar::range::between;
 use crate::language::tcp::Tcp;
-use crate::range::between;
-use crate::table::{choice, table, words};
 
 table! {
     /// `[transport]`

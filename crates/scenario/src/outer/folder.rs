@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::files::Files;
+use crate::text::files::Files;
 
 /// Files relative to the folder of the scenario.
 #[derive(Debug, Clone)]

@@ -17,8 +17,8 @@ pub use panics::{Panic, catch};
 pub use pool::{Failure, Watcher, run_many};
 pub use run::{Control, run};
 
-use crate::diagnostic::Diagnostic;
 use crate::scenario::{Scenario, parse_with};
+use crate::text::diagnostic::Diagnostic;
 
 /// Reads a scenario. `file` is its name for messages; files that it names are looked for beside it.
 /// Gives the scenario with its warnings, or every error and warning in the order of the file.

@@ -5,9 +5,9 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::output::Output;
 use crate::scenario::Scenario;
 use crate::simulate::RunError;
+use crate::simulate::output::Output;
 
 use super::panics::{Panic, catch};
 use super::run::{Control, run};

@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use incastle_units::Time;
 
-use crate::output::Output;
 use crate::scenario::Scenario;
+use crate::simulate::output::Output;
 use crate::simulate::{Overseer, RunError, simulate};
 
 /// Shared between a run and its caller on another thread.

@@ -18,15 +18,15 @@ use incastle_engine::{Application, Digest, HostIndex, Purpose, Source, substream
 use incastle_units::{Bytes, Span, Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::context::Context;
-use crate::files::NoFiles;
 use crate::language::flows::{Group, Spread, Stop, Workload};
 use crate::language::measure::Sampling;
-use crate::layout::Layout;
-use crate::pairs::group_pairs;
-use crate::paths::Paths;
+use crate::language::selection::{Name, Selection};
 use crate::scenario::Scenario;
-use crate::select::{Name, Selection};
+use crate::text::context::Context;
+use crate::text::files::NoFiles;
+use crate::topology::layout::Layout;
+use crate::topology::pairs::group_pairs;
+use crate::topology::paths::Paths;
 
 pub(crate) use journal::{FlowNote, Journal, TransferKind, TransferNote};
 pub(crate) use stack::Stack;

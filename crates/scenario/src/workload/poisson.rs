@@ -11,7 +11,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::journal::Transfer;
 use super::{Crew, Plan, Watch, exponential_span};
 use crate::language::flows;
-use crate::sizes::Sizes;
+use crate::language::sizes::Sizes;
 
 /// All flows of a group.
 pub(super) struct Poisson {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use incastle_units::{Bytes, Serializer, Span};
 
-use crate::layout::{End, Layout, Link};
+use crate::topology::layout::{End, Layout, Link};
 
 /// The neighbours of every node of a layout.
 pub(crate) struct Paths<'a> {

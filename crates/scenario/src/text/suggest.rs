@@ -1,6 +1,6 @@
 //! "Did you mean": the nearest of the valid words.
 
-use crate::node::quoted;
+use crate::text::node::quoted;
 
 /// The valid word that is most like `found`, if any is like it at all.
 pub(crate) fn did_you_mean<'a>(found: &str, valid: &[&'a str]) -> Option<&'a str> {

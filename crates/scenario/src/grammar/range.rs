@@ -1,7 +1,7 @@
 //! Ranges of parameters: the check, its words for messages, its bounds for the schema.
 
-use crate::describe::Bounds;
-use crate::value::Value;
+use crate::grammar::describe::Bounds;
+use crate::grammar::value::Value;
 
 /// A range of values; either end may be open.
 #[derive(Debug, Clone)]

@@ -9,12 +9,31 @@ use incastle_engine::{
 };
 use incastle_units::{Bytes, Span, Time};
 
-use crate::language::measure::Sampling;
-use crate::output::{Column, Output, Table, Totals};
+use crate::language::flows::Stop;
+use crate::language::measure::{Measure, Sampling};
+use crate::language::selection::Name;
 use crate::scenario::Scenario;
-use crate::select::Name;
-use crate::simulate::Interval;
+use crate::simulate::output::{Column, Output, Table, Totals};
 use crate::workload::{FlowNote, Journal, TransferKind, TransferNote};
+
+/// The measured interval.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Interval {
+    pub(crate) from: Time,
+    pub(crate) to: Time,
+}
+
+impl Interval {
+    pub(crate) fn of(measure: &Measure, end: Time) -> Self {
+        Self {
+            from: Time::ZERO + measure.from,
+            to: match measure.to {
+                Stop::End => end,
+                Stop::At(to) => Time::ZERO + to,
+            },
+        }
+    }
+}
 
 /// All that is known of a run.
 pub(crate) struct Record<'a> {

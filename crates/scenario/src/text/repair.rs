@@ -3,7 +3,7 @@
 //!
 //! Leaves out: a network that is wrong itself. Nothing that names its hosts could be judged.
 
-use crate::node::{Content, Entry, Node, Place};
+use crate::text::node::{Content, Entry, Node, Place};
 
 /// The tree without the tables that have errors at `keys`; `None` where too little would be left.
 pub(crate) fn without(tree: &Node, keys: &[String]) -> Option<Node> {

@@ -7,11 +7,11 @@ use std::fmt;
 
 use serde_json::json;
 
-use crate::context::Context;
-use crate::describe::Shape;
-use crate::node::{Content, Node, quoted};
-use crate::suggest::did_you_mean;
-use crate::value::{Value, wrong};
+use crate::grammar::describe::Shape;
+use crate::grammar::value::{Value, wrong};
+use crate::text::context::Context;
+use crate::text::node::{Content, Node, quoted};
+use crate::text::suggest::did_you_mean;
 
 /// The name of a host, a switch or a flow: a role, and a number where the role has several.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

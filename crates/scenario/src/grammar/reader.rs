@@ -1,13 +1,13 @@
 //! Reads one table of a scenario: takes the keys that the language declares, and tells what is
 //! missing, unknown or without effect.
 
-use crate::context::Context;
-use crate::describe::Description;
-use crate::node::{Entry, Node, Place, is_bare_key, quoted};
-use crate::range::Range;
-use crate::suggest::{choices, did_you_mean};
-use crate::table::Table;
-use crate::value::{Value, read_word};
+use crate::grammar::declare::Table;
+use crate::grammar::describe::Description;
+use crate::grammar::range::Range;
+use crate::grammar::value::{Value, read_word};
+use crate::text::context::Context;
+use crate::text::node::{Entry, Node, Place, is_bare_key, quoted};
+use crate::text::suggest::{choices, did_you_mean};
 
 /// The keys of one table while they are taken.
 pub(crate) struct Reader<'a> {

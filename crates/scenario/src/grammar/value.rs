@@ -5,10 +5,10 @@ use std::str::FromStr;
 use incastle_units::{Amount, Bytes, ParseUnitError, Quantity, Rate, Span};
 use serde_json::json;
 
-use crate::context::Context;
-use crate::describe::Shape;
-use crate::node::{Content, Node, quoted};
-use crate::suggest::{choices, did_you_mean};
+use crate::grammar::describe::Shape;
+use crate::text::context::Context;
+use crate::text::node::{Content, Node, quoted};
+use crate::text::suggest::{choices, did_you_mean};
 
 /// A value of a key.
 pub(crate) trait Value: Sized {

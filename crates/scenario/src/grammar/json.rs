@@ -1,23 +1,11 @@
-//! The JSON Schema of the language (draft 2020-12), for editors that complete and check TOML.
+//! The JSON Schema of one table of the language (draft 2020-12), for editors.
 //!
 //! A choice becomes the union of all its keys, with conditions that ask for the required ones.
 //! Leaves out: units inside texts, and what keys mean together, which only `incastle check` knows.
 
 use serde_json::{Map, Value, json};
 
-use crate::describe::{Choice, Description, Key, Member, Presence};
-use crate::language::Root;
-use crate::table::Table;
-
-/// The schema of a whole scenario as text.
-pub fn schema() -> String {
-    let mut root = object(&Root::description());
-    root["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
-    root["title"] = json!("Incastle scenario");
-    let mut text = serde_json::to_string_pretty(&root).expect("a tree of JSON values is writable");
-    text.push('\n');
-    text
-}
+use crate::grammar::describe::{Choice, Description, Key, Member, Presence};
 
 /// The schema of one table.
 pub(crate) fn object(description: &Description) -> Value {

@@ -4,8 +4,8 @@
 
 use toml::de::DeTable;
 
-use crate::context::Context;
-use crate::node::{Content, Entry, Node, Place, entries_from_toml};
+use crate::text::context::Context;
+use crate::text::node::{Content, Entry, Node, Place, entries_from_toml};
 
 /// Puts the overrides into the tree, in their order.
 pub(crate) fn apply(root: &mut Node, overrides: &[(String, String)], cx: &mut Context<'_>) {

@@ -1,13 +1,13 @@
 //! What there is to choose from, each with one line: `incastle list`.
 
-use crate::describe::{Choice, Description, Member};
+use crate::grammar::declare::Table;
+use crate::grammar::describe::{Choice, Description, Member};
 use crate::language::flows::Group;
 use crate::language::network::Network;
+use crate::language::sizes::named;
 use crate::language::switch::Switch;
 use crate::language::tcp::Tcp;
 use crate::language::transport::Transport;
-use crate::sizes::named;
-use crate::table::Table;
 
 /// One list.
 #[derive(Debug, Clone, PartialEq, Eq)]

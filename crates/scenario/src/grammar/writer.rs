@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::node::quoted_key;
-use crate::table::Table;
+use crate::grammar::declare::Table;
+use crate::text::node::quoted_key;
 
 /// Collects the lines of one table, then its sub-tables.
 #[derive(Debug, Default)]

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::diagnostic::{Diagnostic, Severity};
-use crate::files::Files;
-use crate::node::Place;
+use crate::text::diagnostic::{Diagnostic, Severity};
+use crate::text::files::Files;
+use crate::text::node::Place;
 
 /// Collects findings while a scenario is read and checked; nothing stops at the first.
 pub(crate) struct Context<'a> {

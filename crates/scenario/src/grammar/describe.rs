@@ -1,9 +1,9 @@
 //! The description of the language, gathered from the same declarations that read it: from it come
 //! the JSON Schema, the key tables of the documentation, the catalog and "did you mean".
 
-use crate::range::Range;
-use crate::table::Table;
-use crate::value::Value;
+use crate::grammar::declare::Table;
+use crate::grammar::range::Range;
+use crate::grammar::value::Value;
 
 /// What a value may be.
 #[derive(Debug, Clone, PartialEq)]

@@ -12,10 +12,10 @@
 //! - `section`: a table within the table.  `each`: any number of named ones.
 //! - `flat`: further keys of the same table, declared by another `table!` or `choice!`.
 
-use crate::context::Context;
-use crate::describe::Description;
-use crate::reader::Reader;
-use crate::writer::Writer;
+use crate::grammar::describe::Description;
+use crate::grammar::reader::Reader;
+use crate::grammar::writer::Writer;
+use crate::text::context::Context;
 
 /// A table of the language, or the part of one that a `flat` member declares.
 pub(crate) trait Table: Sized {
@@ -49,35 +49,35 @@ macro_rules! table {
         #[derive(Debug, Clone, PartialEq)]
         #[allow(missing_docs, reason = "members carry the documentation of their keys")]
         pub struct $table {
-            $( $(#[doc = $doc])* pub $name: $crate::table::member_type!($mode $ty), )*
+            $( $(#[doc = $doc])* pub $name: $crate::grammar::declare::member_type!($mode $ty), )*
         }
 
         #[allow(unused_variables, reason = "tables without members use none of them")]
-        impl $crate::table::Table for $table {
-            fn describe(description: &mut $crate::describe::Description) {
+        impl $crate::grammar::declare::Table for $table {
+            fn describe(description: &mut $crate::grammar::describe::Description) {
                 $(
-                    $crate::table::describe_member!(
+                    $crate::grammar::declare::describe_member!(
                         $mode description $name $ty [$($doc)*] [$($default)?] [$($shown)?] [$($range)?]
                     );
                 )*
             }
 
             fn read(
-                reader: &mut $crate::reader::Reader<'_>,
-                cx: &mut $crate::context::Context<'_>,
+                reader: &mut $crate::grammar::reader::Reader<'_>,
+                cx: &mut $crate::text::context::Context<'_>,
             ) -> Option<Self> {
                 $(
-                    let $name = $crate::table::read_member!(
+                    let $name = $crate::grammar::declare::read_member!(
                         $mode reader cx $name $ty [$($default)?] [$($range)?]
                     );
                 )*
                 Some(Self {
-                    $( $name: $crate::table::finish_member!($mode $name [$($default)?]), )*
+                    $( $name: $crate::grammar::declare::finish_member!($mode $name [$($default)?]), )*
                 })
             }
 
-            fn write(&self, writer: &mut $crate::writer::Writer) {
-                $( $crate::table::write_member!($mode self writer $name); )*
+            fn write(&self, writer: &mut $crate::grammar::writer::Writer) {
+                $( $crate::grammar::declare::write_member!($mode self writer $name); )*
             }
         }
     };
@@ -93,29 +93,29 @@ macro_rules! describe_member {
     (value $d:ident $name:ident $ty:ty [$($doc:literal)*] [$($default:expr)?] [$shown:literal] [$($range:expr)?]) => {
         $d.value::<$ty>(
             stringify!($name), &[$($doc),*],
-            $crate::describe::Presence::Depends($shown),
-            $crate::table::range_of!($ty, $($range)?),
+            $crate::grammar::describe::Presence::Depends($shown),
+            $crate::grammar::declare::range_of!($ty, $($range)?),
         );
     };
     (value $d:ident $name:ident $ty:ty [$($doc:literal)*] [$default:expr] [] [$($range:expr)?]) => {
         $d.value::<$ty>(
             stringify!($name), &[$($doc),*],
-            $crate::describe::Presence::Default(<$ty as $crate::value::Value>::write(&$default)),
-            $crate::table::range_of!($ty, $($range)?),
+            $crate::grammar::describe::Presence::Default(<$ty as $crate::grammar::value::Value>::write(&$default)),
+            $crate::grammar::declare::range_of!($ty, $($range)?),
         );
     };
     (value $d:ident $name:ident $ty:ty [$($doc:literal)*] [] [] [$($range:expr)?]) => {
         $d.value::<$ty>(
             stringify!($name), &[$($doc),*],
-            $crate::describe::Presence::Required,
-            $crate::table::range_of!($ty, $($range)?),
+            $crate::grammar::describe::Presence::Required,
+            $crate::grammar::declare::range_of!($ty, $($range)?),
         );
     };
     (option $d:ident $name:ident $ty:ty [$($doc:literal)*] [] [] [$($range:expr)?]) => {
         $d.value::<$ty>(
             stringify!($name), &[$($doc),*],
-            $crate::describe::Presence::Optional,
-            $crate::table::range_of!($ty, $($range)?),
+            $crate::grammar::describe::Presence::Optional,
+            $crate::grammar::declare::range_of!($ty, $($range)?),
         );
     };
     (section $d:ident $name:ident $ty:ty [$($doc:literal)*] [] [] []) => {
@@ -125,16 +125,16 @@ macro_rules! describe_member {
         $d.each::<$ty>(stringify!($name), &[$($doc),*]);
     };
     (flat $d:ident $name:ident $ty:ty [$($doc:literal)*] [] [] []) => {
-        <$ty as $crate::table::Table>::describe($d);
+        <$ty as $crate::grammar::declare::Table>::describe($d);
     };
 }
 
 macro_rules! range_of {
     ($ty:ty,) => {
-        None::<$crate::range::Range<$ty>>
+        None::<$crate::grammar::range::Range<$ty>>
     };
     ($ty:ty, $range:expr) => {
-        Some::<$crate::range::Range<$ty>>($range)
+        Some::<$crate::grammar::range::Range<$ty>>($range)
     };
 }
 
@@ -147,7 +147,7 @@ macro_rules! read_member {
     };
     (value $r:ident $cx:ident $name:ident $ty:ty [] [$($range:expr)?]) => {{
         $r.require($cx, stringify!($name));
-        $crate::table::read_member!(option $r $cx $name $ty [] [$($range)?])
+        $crate::grammar::declare::read_member!(option $r $cx $name $ty [] [$($range)?])
     }};
     (option $r:ident $cx:ident $name:ident $ty:ty [] []) => {
         $r.value::<$ty>($cx, stringify!($name))
@@ -162,7 +162,7 @@ macro_rules! read_member {
         $r.each::<$ty>($cx, stringify!($name))
     };
     (flat $r:ident $cx:ident $name:ident $ty:ty [] []) => {
-        <$ty as $crate::table::Table>::read($r, $cx)
+        <$ty as $crate::grammar::declare::Table>::read($r, $cx)
     };
 }
 
@@ -182,30 +182,35 @@ macro_rules! write_member {
     (value $self:ident $w:ident $name:ident) => {
         $w.value(
             stringify!($name),
-            &$crate::value::Value::write(&$self.$name),
+            &$crate::grammar::value::Value::write(&$self.$name),
         );
     };
     (option $self:ident $w:ident $name:ident) => {
         if let Some(value) = &$self.$name {
-            $w.value(stringify!($name), &$crate::value::Value::write(value));
+            $w.value(
+                stringify!($name),
+                &$crate::grammar::value::Value::write(value),
+            );
         }
     };
     (section $self:ident $w:ident $name:ident) => {
         $w.section(stringify!($name), |inner| {
-            $crate::table::Table::write(&$self.$name, inner)
+            $crate::grammar::declare::Table::write(&$self.$name, inner)
         });
     };
     (each $self:ident $w:ident $name:ident) => {
         if !$self.$name.is_empty() {
             $w.section(stringify!($name), |all| {
                 for (name, table) in &$self.$name {
-                    all.section(name, |inner| $crate::table::Table::write(table, inner));
+                    all.section(name, |inner| {
+                        $crate::grammar::declare::Table::write(table, inner)
+                    });
                 }
             });
         }
     };
     (flat $self:ident $w:ident $name:ident) => {
-        $crate::table::Table::write(&$self.$name, $w);
+        $crate::grammar::declare::Table::write(&$self.$name, $w);
     };
 }
 
@@ -230,23 +235,23 @@ macro_rules! choice {
             }
         }
 
-        impl $crate::table::Table for $choice {
-            fn describe(description: &mut $crate::describe::Description) {
-                description.members.push($crate::describe::Member::Choice($crate::describe::Choice {
+        impl $crate::grammar::declare::Table for $choice {
+            fn describe(description: &mut $crate::grammar::describe::Description) {
+                description.members.push($crate::grammar::describe::Member::Choice($crate::grammar::describe::Choice {
                     key: stringify!($key),
-                    about: $crate::describe::join_doc(&[$($about),*]),
+                    about: $crate::grammar::describe::join_doc(&[$($about),*]),
                     default: [$($default)?].first().copied(),
-                    alternatives: vec![$( $crate::describe::Alternative {
+                    alternatives: vec![$( $crate::grammar::describe::Alternative {
                         word: $word,
-                        about: $crate::describe::join_doc(&[$($doc),*]),
-                        table: <$ty as $crate::table::Table>::description(),
+                        about: $crate::grammar::describe::join_doc(&[$($doc),*]),
+                        table: <$ty as $crate::grammar::declare::Table>::description(),
                     }, )*],
                 }));
             }
 
             fn read(
-                reader: &mut $crate::reader::Reader<'_>,
-                cx: &mut $crate::context::Context<'_>,
+                reader: &mut $crate::grammar::reader::Reader<'_>,
+                cx: &mut $crate::text::context::Context<'_>,
             ) -> Option<Self> {
                 let word = reader.word(
                     cx,
@@ -256,14 +261,14 @@ macro_rules! choice {
                     [$($default)?].first().copied(),
                 )?;
                 match word {
-                    $( $word => <$ty as $crate::table::Table>::read(reader, cx).map(Self::$variant), )*
+                    $( $word => <$ty as $crate::grammar::declare::Table>::read(reader, cx).map(Self::$variant), )*
                     _ => unreachable!("the reader gives one of the words it was given"),
                 }
             }
 
-            fn write(&self, writer: &mut $crate::writer::Writer) {
-                writer.value(stringify!($key), &$crate::node::quoted(self.word()));
-                match self { $( Self::$variant(table) => $crate::table::Table::write(table, writer), )* }
+            fn write(&self, writer: &mut $crate::grammar::writer::Writer) {
+                writer.value(stringify!($key), &$crate::text::node::quoted(self.word()));
+                match self { $( Self::$variant(table) => $crate::grammar::declare::Table::write(table, writer), )* }
             }
         }
     };
@@ -283,24 +288,24 @@ macro_rules! words {
             $( $(#[doc = $doc])* $variant, )*
         }
 
-        impl $crate::value::Value for $name {
+        impl $crate::grammar::value::Value for $name {
             fn read(
-                node: &$crate::node::Node,
+                node: &$crate::text::node::Node,
                 key: &str,
-                cx: &mut $crate::context::Context<'_>,
+                cx: &mut $crate::text::context::Context<'_>,
             ) -> Option<Self> {
-                match $crate::value::read_word(node, key, &[$($word),*], &[], cx)? {
+                match $crate::grammar::value::read_word(node, key, &[$($word),*], &[], cx)? {
                     $( $word => Some(Self::$variant), )*
                     _ => unreachable!("one of the words"),
                 }
             }
 
             fn write(&self) -> String {
-                $crate::node::quoted(match self { $( Self::$variant => $word, )* })
+                $crate::text::node::quoted(match self { $( Self::$variant => $word, )* })
             }
 
-            fn shape() -> $crate::describe::Shape {
-                $crate::value::words_shape(&[$($word),*])
+            fn shape() -> $crate::grammar::describe::Shape {
+                $crate::grammar::value::words_shape(&[$($word),*])
             }
         }
     };
@@ -322,29 +327,29 @@ macro_rules! word_or {
             $(#[doc = $doc])* $other($ty),
         }
 
-        impl $crate::value::Value for $name {
+        impl $crate::grammar::value::Value for $name {
             fn read(
-                node: &$crate::node::Node,
+                node: &$crate::text::node::Node,
                 key: &str,
-                cx: &mut $crate::context::Context<'_>,
+                cx: &mut $crate::text::context::Context<'_>,
             ) -> Option<Self> {
-                if matches!(&node.content, $crate::node::Content::Text(text) if text == $word) {
+                if matches!(&node.content, $crate::text::node::Content::Text(text) if text == $word) {
                     return Some(Self::$variant);
                 }
-                $crate::value::read_or_word::<$ty>(node, key, $word, cx).map(Self::$other)
+                $crate::grammar::value::read_or_word::<$ty>(node, key, $word, cx).map(Self::$other)
             }
 
             fn write(&self) -> String {
                 match self {
-                    Self::$variant => $crate::node::quoted($word),
-                    Self::$other(value) => $crate::value::Value::write(value),
+                    Self::$variant => $crate::text::node::quoted($word),
+                    Self::$other(value) => $crate::grammar::value::Value::write(value),
                 }
             }
 
-            fn shape() -> $crate::describe::Shape {
-                $crate::value::word_or_shape(
+            fn shape() -> $crate::grammar::describe::Shape {
+                $crate::grammar::value::word_or_shape(
                     $word,
-                    &<$ty as $crate::value::Value>::shape(),
+                    &<$ty as $crate::grammar::value::Value>::shape(),
                 )
             }
         }

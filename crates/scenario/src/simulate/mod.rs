@@ -2,19 +2,23 @@
 //!
 //! Pure: what happens between slices (stopping, progress) is the caller's, through [`Overseer`].
 
+mod network;
+pub(crate) mod output;
+mod tables;
+
 use incastle_engine::{
     BuildError, Measurements, Network, PortIndex, Recorder, RunError as EngineError, Simulation,
     Status,
 };
 use incastle_units::{Bytes, Span, Time};
 
-use crate::build::network;
-use crate::language::flows::Stop;
 use crate::language::measure::{Measure, Sampling};
-use crate::output::Output;
 use crate::scenario::Scenario;
-use crate::tables::{Record, output};
 use crate::workload::{Journal, applications};
+
+use network::network;
+use output::Output;
+use tables::{Interval, Record, output};
 
 /// Events between two looks at the overseer: some milliseconds.
 const SLICE: u64 = 100_000;
@@ -34,25 +38,6 @@ pub enum RunError {
 pub trait Overseer {
     /// The run has come to `now`; gives whether it goes on.
     fn goes_on(&self, now: Time) -> bool;
-}
-
-/// The measured interval.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Interval {
-    pub(crate) from: Time,
-    pub(crate) to: Time,
-}
-
-impl Interval {
-    fn of(measure: &Measure, end: Time) -> Self {
-        Self {
-            from: Time::ZERO + measure.from,
-            to: match measure.to {
-                Stop::End => end,
-                Stop::At(to) => Time::ZERO + to,
-            },
-        }
-    }
 }
 
 /// Runs a scenario to its end, or until the overseer ends it.

@@ -1,17 +1,17 @@
 //! From a topology to named hosts, switches and links.
 //!
-//! Leaves out: what ports are made of (`build`) and routes (engine).
+//! Leaves out: what ports are made of (`simulate`) and routes (engine).
 
 use incastle_units::{Rate, Span};
 
-use crate::context::Context;
-use crate::files::NoFiles;
 use crate::language::network::{
     Dumbbell, Graph, LinkGroup, MOST_HOSTS, Network, Star, Topology, Tree,
 };
-use crate::node::quoted;
-use crate::select::{Name, Selection};
-use crate::suggest::{choices, did_you_mean};
+use crate::language::selection::{Name, Selection};
+use crate::text::context::Context;
+use crate::text::files::NoFiles;
+use crate::text::node::quoted;
+use crate::text::suggest::{choices, did_you_mean};
 
 /// Hosts, switches and the links between them.
 #[derive(Debug, Clone, PartialEq)]

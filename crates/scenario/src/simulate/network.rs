@@ -8,12 +8,12 @@ use incastle_queueing::{BufferConfig, DropTail, Marker, PortBuffer, SharedBuffer
 use incastle_units::Span;
 
 use crate::check::switch_members;
-use crate::context::Context;
-use crate::files::NoFiles;
 use crate::language::Root;
 use crate::language::switch::Switch;
-use crate::layout::{End, Layout, Link};
 use crate::scenario::Scenario;
+use crate::text::context::Context;
+use crate::text::files::NoFiles;
+use crate::topology::layout::{End, Layout, Link};
 
 /// The network of a scenario. Hosts and switches have the positions of the layout.
 pub(crate) fn network(scenario: &Scenario) -> Result<Network, BuildError> {

@@ -11,29 +11,31 @@ use incastle_units::{Bytes, random};
 use rand_core::Rng;
 use serde_json::json;
 
-use crate::context::Context;
-use crate::describe::Shape;
-use crate::language::flows::MOST_BYTES;
-use crate::node::{Content, Entry, Node, quoted};
-use crate::suggest::{choices, did_you_mean};
-use crate::value::{Value, wrong};
+use crate::grammar::describe::Shape;
+use crate::grammar::value::{Value, wrong};
+use crate::text::context::Context;
+use crate::text::node::{Content, Entry, Node, quoted};
+use crate::text::suggest::{choices, did_you_mean};
+
+/// The most bytes of one transfer, so that sums of many stay countable.
+pub(crate) const MOST_BYTES: Bytes = Bytes::new(1_000_000_000_000_000);
 
 /// The distributions that come with Incastle: name, one line, text.
 const NAMED: [(&str, &str, &str); 3] = [
     (
         "websearch",
         "flows of a web-search cluster (DCTCP, SIGCOMM 2010), mean 1.711 MB",
-        include_str!("../data/websearch.cdf"),
+        include_str!("../../data/websearch.cdf"),
     ),
     (
         "datamining",
         "flows of a data-mining cluster (VL2, SIGCOMM 2009)",
-        include_str!("../data/datamining.cdf"),
+        include_str!("../../data/datamining.cdf"),
     ),
     (
         "hadoop",
         "flows of a Hadoop cluster (Facebook)",
-        include_str!("../data/hadoop.cdf"),
+        include_str!("../../data/hadoop.cdf"),
     ),
 ];
 

@@ -1,0 +1,10 @@
+//! What was written: TOML text and overrides as one tree that knows its places, and what is said
+//! about it.
+
+pub(crate) mod context;
+pub(crate) mod diagnostic;
+pub(crate) mod files;
+pub(crate) mod node;
+pub(crate) mod overrides;
+pub(crate) mod repair;
+pub(crate) mod suggest;
