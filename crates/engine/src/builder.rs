@@ -164,7 +164,8 @@ impl NetworkBuilder {
         let hosts = self.hosts.iter().zip(host_ports).enumerate();
         let hosts = hosts.map(|(index, ((_, config), port))| {
             let rng = substream(seed, Source::Host, index as u64, Purpose::Jitter);
-            Host::new(port, config.jitter, config.coalescing, rng)
+            let rate = self.ports[port.index()].rate();
+            Host::new((port, rate), config.jitter, config.coalescing, rng)
         });
         let port_count = self.ports.len();
         let network = Network {

@@ -1,6 +1,6 @@
 //! A host: one network adapter, a small random delay per send, and coalesced receives.
 //!
-//! An adapter with unlimited room pulls: it takes a packet when its line is about to fall idle, and
+//! An adapter with unlimited room pulls: it holds two full frames, takes the next when there is room, and
 //! from the endpoints that wait in turn. So no queue builds up below the transport that no switch
 //! could mark, as with byte queue limits and "TCP small queues" in Linux. An adapter with a capacity
 //! takes what comes and drops what does not fit. Leaves out: processor time, several adapters per
@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use incastle_units::{Span, Time, random};
+use incastle_units::{Bytes, Rate, Span, Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::{EndpointIndex, PortIndex};
@@ -22,10 +22,17 @@ pub struct Coalescing {
     pub within: Span,
 }
 
+/// What an unlimited adapter holds at the most before it pulls: two full frames. Less would cost an
+/// event for every packet that follows another at the line's rate.
+const ADAPTER_QUEUE: Bytes = Bytes::new(3000);
+
 /// The host's state.
 pub(crate) struct Host {
     pub(crate) port: PortIndex,
     jitter: Span,
+    /// How much of the line's time the adapter takes ahead: its own small queue, and the jitter, which
+    /// must never leave the line idle.
+    ahead: Span,
     /// What was sent before leaves not before this: a jitter never reorders within a host.
     last_ready: Time,
     rng: Xoshiro256PlusPlus,
@@ -38,7 +45,7 @@ pub(crate) struct Host {
 
 impl Host {
     pub(crate) fn new(
-        port: PortIndex,
+        (port, rate): (PortIndex, Rate),
         jitter: Span,
         coalescing: Option<Coalescing>,
         rng: Xoshiro256PlusPlus,
@@ -46,6 +53,7 @@ impl Host {
         Self {
             port,
             jitter,
+            ahead: jitter + rate.span_of(ADAPTER_QUEUE),
             last_ready: Time::ZERO,
             rng,
             coalescing,
@@ -54,11 +62,10 @@ impl Host {
         }
     }
 
-    /// When the adapter takes the next packet, if its line is busy until then. The jitter is allowed
-    /// for, so that it never leaves the line idle.
+    /// When the adapter takes the next packet, if its line is busy until then.
     #[inline]
     pub(crate) fn takes_next(&self, busy_until: Time) -> Time {
-        Time::ZERO + (busy_until.saturating_since(Time::ZERO + self.jitter))
+        Time::ZERO + busy_until.saturating_since(Time::ZERO + self.ahead)
     }
 
     /// When a packet that an endpoint gives away now reaches the adapter. Data are delayed by
