@@ -21,7 +21,7 @@ from incastle.errors import IncastleError, InternalError, Interrupted, ScenarioE
 from incastle.results import Result
 from incastle.runner import cores, run_many
 from incastle.scenario import Scenario, load
-from incastle.store import claim_place
+from incastle.store import prepare_place
 
 INTERRUPTED = 130
 RESULTS = Path("results")
@@ -147,10 +147,10 @@ class _Keeper:
     def check(self, runs: list[Scenario]) -> None:
         """Refuse, before anything is run, places that are taken or cannot be written."""
         if self.out is None:
-            claim_place(RESULTS / ".probe", force=False)
+            prepare_place(RESULTS / ".probe", force=False)
             return
         for one in runs:
-            claim_place(self._place(self.out, one.seed), force=self.force)
+            prepare_place(self._place(self.out, one.seed), force=self.force)
 
     def _place(self, out: Path, seed: int) -> Path:
         return out / f"seed-{seed}" if self.several else out

@@ -57,7 +57,7 @@ class PaperReport:
     judged: list[Judged]
 
 
-def claim_folder(folder: Path) -> Path:
+def prepare_folder(folder: Path) -> Path:
     """Check, before long work, that a report can be put there; make the folder.
 
     Raises:

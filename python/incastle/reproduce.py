@@ -99,7 +99,7 @@ def main(
     """
     chosen = Length(length)
     parts = choose(discover(), names, None if figure is None else str(figure))
-    folder = report.claim_folder(Path(out))
+    folder = report.prepare_folder(Path(out))
     cache = RunCache(folder / report.RUNS)
     observed = run_all(parts, chosen, cache, threads)
     judged = {part.paper.name: judge(part, observed[part.paper.name]) for part in parts}

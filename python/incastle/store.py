@@ -30,7 +30,7 @@ def file_name(name: str) -> str:
     return re.sub(r"[^\w.-]+", "-", name).strip("-.") or "unnamed"
 
 
-def claim_place(directory: Path, *, force: bool) -> None:
+def prepare_place(directory: Path, *, force: bool) -> None:
     """Check, before a long run, that a result can be put there; create its parent.
 
     Raises:
@@ -58,7 +58,7 @@ def _check_replaceable(directory: Path, *, force: bool) -> None:
 
 def save(result: Result, directory: Path, *, force: bool) -> Path:
     """Write a result; see `Result.save`."""
-    claim_place(directory, force=force)
+    prepare_place(directory, force=force)
     try:
         with scratch_folder(directory) as scratch:
             _write(result, scratch)

@@ -48,25 +48,14 @@ fn warn_of_no_marks(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
 }
 
 fn check_tcp(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
-    if tcp.min_rto > tcp.max_rto {
-        cx.error_at(
-            &written(path, &["min_rto", "max_rto"], cx),
-            format!(
-                "min_rto of {} is above max_rto of {}",
-                tcp.min_rto, tcp.max_rto
-            ),
-            None,
-        );
-    }
-    if tcp.initial_rto > tcp.max_rto {
-        cx.error_at(
-            &written(path, &["initial_rto", "max_rto"], cx),
-            format!(
-                "initial_rto of {} is above max_rto of {}",
-                tcp.initial_rto, tcp.max_rto
-            ),
-            None,
-        );
+    for (key, span) in [("min_rto", tcp.min_rto), ("initial_rto", tcp.initial_rto)] {
+        if span > tcp.max_rto {
+            cx.error_at(
+                &written(path, &[key, "max_rto"], cx),
+                format!("{key} of {span} is above max_rto of {}", tcp.max_rto),
+                None,
+            );
+        }
     }
     for (key, amount) in [
         ("initial_window", WindowLimit::Limited(tcp.initial_window)),

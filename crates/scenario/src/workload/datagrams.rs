@@ -48,11 +48,9 @@ impl Application for Datagrams {
     fn handle(&mut self, _: Time, _: Notice, _: &mut Actions) {}
 
     fn handle_timeout(&mut self, now: Time, actions: &mut Actions) {
-        let flow = match self.flow {
-            Some(flow) => flow,
-            None => self.plan.open(now, actions),
-        };
-        self.flow = Some(flow);
+        let flow = *self
+            .flow
+            .get_or_insert_with(|| self.plan.open(now, actions));
         actions.write(flow.end(Side::Near), self.message);
         self.next = now.saturating_add(exponential_span(self.gap, &mut self.rng));
     }

@@ -69,11 +69,9 @@ impl Paced {
     }
 
     fn send(&mut self, now: Time, actions: &mut Actions) {
-        let flow = match self.flow {
-            Some(flow) => flow,
-            None => self.plan.open(now, actions),
-        };
-        self.flow = Some(flow);
+        let flow = *self
+            .flow
+            .get_or_insert_with(|| self.plan.open(now, actions));
         actions.write(flow.end(Side::Near), self.message);
         let gap = self.pace.span(Bytes::new(self.message));
         let next = now.saturating_add(gap.max(Span::from_ps(1)));
