@@ -13,7 +13,7 @@ use rand_core::Rng;
 
 use super::config::{Config, EcnMode};
 use super::handshake::Handshake;
-use super::receiver::{Ack, Arrival, Receiver};
+use super::receiver::{Ack, Arrival, Batch, Receiver};
 use super::recovery::AckInfo;
 use super::segment::{Flags, SackBlock, Segment};
 use super::sender::{Chunk, Io, Sender};
@@ -27,15 +27,6 @@ pub enum Role {
     Active,
     /// Waits for it.
     Passive,
-}
-
-/// Whether further segments follow at the same instant (receive offload).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Batch {
-    /// Yes: the decision to acknowledge in-order data waits for the last one.
-    More,
-    /// No.
-    Last,
 }
 
 /// What the application may want to know.

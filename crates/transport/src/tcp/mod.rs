@@ -20,6 +20,7 @@ mod sequence;
 mod stats;
 
 pub use config::{CeChange, Config, ConfigError, EcnMode, MAX_RECEIVE_WINDOW, Recovery, RtoConfig};
-pub use connection::{Batch, Connection, Departure, Event, Role, Transmit};
+pub use connection::{Connection, Departure, Event, Role, Transmit};
+pub use receiver::Batch;
 pub use segment::{Flags, MAX_SACK_BLOCKS, SackBlock, Segment};
 pub use stats::Stats;

@@ -6,7 +6,6 @@
 use incastle_units::{Ecn, Time};
 
 use super::config::{CeChange, Config, Recovery};
-use super::connection::Batch;
 use super::echo::EchoState;
 use super::reassembly::Reassembly;
 use super::segment::{Flags, SackBlock, Segment};
@@ -22,6 +21,15 @@ pub(super) struct Ack {
     pub(super) echo: bool,
     /// The timestamp to return.
     pub(super) timestamp: Time,
+}
+
+/// Whether further segments follow at the same instant (receive offload).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Batch {
+    /// Yes: the decision to acknowledge in-order data waits for the last one.
+    More,
+    /// No.
+    Last,
 }
 
 /// A segment that arrives at an established connection.
