@@ -164,7 +164,7 @@ impl<P: Probe> Simulation<P> {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     fn happen(&mut self, event: Event) {
         match event.kind() {
             Kind::Arrival => self.arrive(PortIndex(event.source())),
@@ -258,14 +258,16 @@ impl<P: Probe> Simulation<P> {
         self.pump(index);
     }
 
-    /// Lets an endpoint send what it may, and enters its next deadline.
+    /// Lets an endpoint send what it may, straight onto the wire where the adapter lets it, and enters
+    /// its next deadline.
     #[inline]
     fn pump(&mut self, index: EndpointIndex) {
         let now = self.now;
-        let Some((endpoint, record)) = self.flows.get_with_record(index) else {
+        let Some(endpoint) = self.flows.get(index) else {
             return;
         };
-        while endpoint.staged.is_none() && !endpoint.is_quiet() {
+        let mut open = true;
+        while open && endpoint.staged.is_none() && !endpoint.is_quiet() {
             let host = endpoint.host;
             let sent = self
                 .network
@@ -275,32 +277,52 @@ impl<P: Probe> Simulation<P> {
             match sent {
                 Some(true) => {}
                 Some(false) => break,
-                None => {
-                    let mut packet = Packet::EMPTY;
-                    if !endpoint.poll_transmit(now, &mut self.network.arena, &mut packet) {
-                        break;
-                    }
-                    if let Some(at) = self.network.adapter_busy(host, now) {
-                        endpoint.stage(packet);
-                        self.network.wait(host, index, at, &mut self.events);
-                        break;
-                    }
-                    let context = (&mut self.events, &mut self.probe);
-                    let verdict = self.network.send(host, now, &packet, context);
-                    account(verdict, record, &mut self.totals);
-                }
+                None => open = false,
             }
         }
+        if !open {
+            self.send_by_turns(index);
+        }
+        self.look_after(index);
+    }
+
+    /// Offers an endpoint's packets to the adapter until there are none, or one has to wait.
+    #[cold]
+    fn send_by_turns(&mut self, index: EndpointIndex) {
+        let now = self.now;
+        let Some((endpoint, record)) = self.flows.get_with_record(index) else {
+            return;
+        };
+        let host = endpoint.host;
+        let mut packet = Packet::EMPTY;
+        while endpoint.poll_transmit(now, &mut self.network.arena, &mut packet) {
+            if let Some(at) = self.network.adapter_busy(host, now) {
+                endpoint.stage(packet);
+                self.network.wait(host, index, at, &mut self.events);
+                return;
+            }
+            let context = (&mut self.events, &mut self.probe);
+            let verdict = self.network.send(host, now, &packet, context);
+            account(verdict, record, &mut self.totals);
+        }
+    }
+
+    /// What follows when an endpoint has sent: the probe's look, its deadline, its news.
+    #[inline(always)]
+    fn look_after(&mut self, index: EndpointIndex) {
+        let Some(endpoint) = self.flows.get(index) else {
+            return;
+        };
         if endpoint.watched
             && let Some((state, rtt)) = control_state(endpoint)
         {
-            self.probe.control(index.flow(), now, &state, rtt);
+            self.probe.control(index.flow(), self.now, &state, rtt);
         }
         if let Some(deadline) = endpoint.poll_timeout()
             && deadline < endpoint.wake
         {
             endpoint.wake = deadline;
-            let at = deadline.max(now);
+            let at = deadline.max(self.now);
             self.events.push(Event::new(at, Kind::Timer, index.0));
         }
         if endpoint.poll_finished() {
