@@ -126,6 +126,7 @@ impl EventQueue {
     }
 
     /// Events held, outdated ones included.
+    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.near + self.far.len()
     }

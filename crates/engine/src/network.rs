@@ -10,22 +10,9 @@ use crate::event::{Event, Kind};
 use crate::event_queue::EventQueue;
 use crate::host::Host;
 use crate::packet::{Packet, SackArena};
-use crate::port::{Backlog, Port, Wakes};
+use crate::port::{Backlog, Port, PortCounters, Wakes};
 use crate::route::Routes;
 use crate::{Digest, EndpointIndex, HostIndex, Node, PortIndex, Probe, SwitchIndex};
-
-/// What a port has counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct PortCounters {
-    /// Packets that were to be sent here.
-    pub offered: u64,
-    /// Packets dropped.
-    pub dropped: u64,
-    /// Packets marked.
-    pub marked: u64,
-    /// Bytes on the wire of the packets that were not dropped.
-    pub accepted_bytes: u64,
-}
 
 /// A switch.
 pub(crate) struct Switch {

@@ -1,20 +1,22 @@
 //! The event loop: takes the first event, lets it happen, enters what follows from it.
 
+mod applications;
+mod coalescing;
 mod conservation;
 
+use applications::AppSlot;
 use incastle_queueing::Verdict;
 use incastle_transport::tcp::Batch;
 use incastle_units::{Bytes, Span, Time};
 
-use crate::application::Action;
 use crate::endpoint::ip_bytes;
 use crate::event::{Event, Kind};
 use crate::event_queue::EventQueue;
 use crate::flows::{FlowRecord, Flows, control_state};
 use crate::packet::Packet;
 use crate::{
-    Actions, AppIndex, Application, Digest, EndpointIndex, FlowIndex, HostIndex, Network, Node,
-    Notice, PortIndex, Probe,
+    AppIndex, Application, Digest, EndpointIndex, FlowIndex, HostIndex, Network, Node, Notice,
+    PortIndex, Probe,
 };
 
 /// More events than this at one instant are a loop without delay.
@@ -64,14 +66,6 @@ pub struct Totals {
 pub(crate) struct Sampling {
     every: Span,
     ports: Vec<PortIndex>,
-}
-
-/// An application with what it has not been told yet.
-struct AppSlot {
-    app: Box<dyn Application>,
-    inbox: Vec<Notice>,
-    /// The earliest event of this application in the event queue.
-    wake: Time,
 }
 
 /// What a probe event is for.
@@ -366,140 +360,6 @@ impl<P: Probe> Simulation<P> {
         self.pump(index);
     }
 
-    // Coalesced receives.
-
-    fn coalesce(&mut self, host: HostIndex, packet: &Packet) {
-        let coalescing = self.network.hosts[host.index()].coalescing;
-        let coalescing = coalescing.expect("only a coalescing host holds packets");
-        let Some(endpoint) = self.flows.get(packet.to) else {
-            self.stray(packet);
-            return;
-        };
-        let joins = packet.payload() > 0 && endpoint.continues(packet);
-        if !joins {
-            self.flush(packet.to);
-        }
-        let endpoint = self.flows.get(packet.to).expect("flushing releases nobody");
-        endpoint.held.push(*packet);
-        if packet.payload() == 0 || endpoint.held.len() >= coalescing.packets as usize {
-            self.flush(packet.to);
-        } else if endpoint.held.len() == 1 {
-            let at = self.now + coalescing.within;
-            endpoint.held_until = at;
-            self.events.push(Event::new(at, Kind::Batch, packet.to.0));
-        }
-    }
-
-    /// The first packet held has waited long enough; an event of an earlier batch finds a later
-    /// deadline and is ignored.
-    fn batch_is_due(&mut self, index: EndpointIndex) {
-        let now = self.now;
-        if self
-            .flows
-            .get(index)
-            .is_some_and(|endpoint| endpoint.held_until <= now)
-        {
-            self.flush(index);
-        }
-    }
-
-    /// Hands over what is held.
-    fn flush(&mut self, index: EndpointIndex) {
-        let Some(endpoint) = self.flows.get(index) else {
-            return;
-        };
-        if endpoint.held.is_empty() {
-            return;
-        }
-        let before = endpoint.delivered();
-        endpoint.receive_batch(self.now, &mut self.network.arena);
-        self.after_receive(index, before);
-    }
-
-    // Applications.
-
-    fn notify(&mut self, app: AppIndex, notice: Notice) {
-        let slot = &mut self.apps[app.index()];
-        slot.inbox.push(notice);
-        if slot.wake > self.now {
-            slot.wake = self.now;
-            self.events
-                .push(Event::new(self.now, Kind::Application, app.0));
-        }
-    }
-
-    fn application(&mut self, index: AppIndex) {
-        let slot = &mut self.apps[index.index()];
-        if slot.wake > self.now {
-            return;
-        }
-        slot.wake = Time::NEVER;
-        let mut actions = Actions::new(self.flows.next());
-        for notice in std::mem::take(&mut slot.inbox) {
-            slot.app.handle(self.now, notice, &mut actions);
-        }
-        if slot.app.poll_timeout().is_some_and(|at| at <= self.now) {
-            slot.app.handle_timeout(self.now, &mut actions);
-        }
-        for action in actions.list {
-            self.perform(index, action);
-        }
-        self.arm_application(index);
-    }
-
-    fn arm_application(&mut self, index: AppIndex) {
-        let slot = &mut self.apps[index.index()];
-        if let Some(at) = slot.app.poll_timeout()
-            && at < slot.wake
-        {
-            slot.wake = at;
-            let at = at.max(self.now);
-            self.events.push(Event::new(at, Kind::Application, index.0));
-        }
-    }
-
-    fn perform(&mut self, app: AppIndex, action: Action) {
-        let now = self.now;
-        match action {
-            Action::Open(spec) => {
-                let flow = FlowIndex(self.flows.next());
-                self.flows.open(*spec, now, app, self.network.seed);
-                self.pump(flow.end(crate::Side::Near));
-            }
-            Action::Write(index, bytes) => self.with(index, |endpoint| endpoint.write(bytes)),
-            Action::Stop(index) => self.with(index, crate::endpoint::Endpoint::stop),
-            Action::Close(index) => self.with(index, crate::endpoint::Endpoint::close),
-            Action::Expect(index, total) => {
-                let Some(endpoint) = self.flows.get(index) else {
-                    return;
-                };
-                if endpoint.delivered() >= total {
-                    self.notify(app, Notice::Delivered(index));
-                } else {
-                    endpoint.expect = total;
-                }
-            }
-            Action::Watch(index) => self.with(index, |endpoint| endpoint.watched = true),
-            Action::Release(flow) => self.release(flow),
-        }
-    }
-
-    /// Frees a flow's ends. What still waits at its hosts will not be sent or handed over.
-    fn release(&mut self, flow: FlowIndex) {
-        let left: Vec<Packet> = self.flows.at_hosts(flow).copied().collect();
-        for packet in &left {
-            self.stray(packet);
-        }
-        self.flows.release(flow);
-    }
-
-    fn with(&mut self, index: EndpointIndex, act: impl FnOnce(&mut crate::endpoint::Endpoint)) {
-        if let Some(endpoint) = self.flows.get(index) {
-            act(endpoint);
-            self.pump(index);
-        }
-    }
-
     // Probes.
 
     fn look(&mut self, what: u32) {
@@ -548,11 +408,6 @@ impl<P: Probe> Simulation<P> {
         &self.probe
     }
 
-    /// An application, as it stands.
-    pub fn application_at(&self, index: AppIndex) -> &dyn Application {
-        self.apps[index.index()].app.as_ref()
-    }
-
     /// The number of flows opened so far.
     pub fn flow_count(&self) -> usize {
         self.flows.records.len()
@@ -561,11 +416,6 @@ impl<P: Probe> Simulation<P> {
     /// The books of a flow as they stand.
     pub fn flow(&self, flow: FlowIndex) -> FlowRecord {
         self.flows.record(flow)
-    }
-
-    /// Events that wait, outdated ones included.
-    pub fn pending_events(&self) -> usize {
-        self.events.len()
     }
 
     /// The hash of everything that happened at ports and endpoints, in the order of their indices.

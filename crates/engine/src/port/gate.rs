@@ -8,8 +8,20 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::Backlog;
 use crate::Digest;
-use crate::network::PortCounters;
 use crate::packet::Packet;
+
+/// What a port has counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PortCounters {
+    /// Packets that were to be sent here.
+    pub offered: u64,
+    /// Packets dropped.
+    pub dropped: u64,
+    /// Packets marked.
+    pub marked: u64,
+    /// Bytes on the wire of the packets that were not dropped.
+    pub accepted_bytes: u64,
+}
 
 /// The gate.
 pub(crate) struct Gate {

@@ -13,12 +13,12 @@ mod general;
 use incastle_queueing::{SharedBuffer, Verdict};
 use incastle_units::{Bytes, Ecn, Rate, Serializer, Span, Time};
 
-use crate::network::PortCounters;
 use crate::packet::Packet;
 use crate::ring::Ring;
 use crate::{Node, PortIndex, Probe};
 
 pub(crate) use gate::Gate;
+pub use gate::PortCounters;
 
 use fast::FastQueue;
 use general::GeneralQueue;

@@ -1,0 +1,103 @@
+//! Applications inside a simulation: what they are told, when they are called, and how what they want
+//! is carried out.
+
+use incastle_units::Time;
+
+use super::Simulation;
+use crate::application::Action;
+use crate::endpoint::Endpoint;
+use crate::event::{Event, Kind};
+use crate::packet::Packet;
+use crate::{Actions, AppIndex, Application, EndpointIndex, FlowIndex, Notice, Probe, Side};
+
+/// An application with what it has not been told yet.
+pub(super) struct AppSlot {
+    pub(super) app: Box<dyn Application>,
+    pub(super) inbox: Vec<Notice>,
+    /// The earliest event of this application in the event queue.
+    pub(super) wake: Time,
+}
+
+impl<P: Probe> Simulation<P> {
+    pub(super) fn notify(&mut self, app: AppIndex, notice: Notice) {
+        let slot = &mut self.apps[app.index()];
+        slot.inbox.push(notice);
+        if slot.wake > self.now {
+            slot.wake = self.now;
+            self.events
+                .push(Event::new(self.now, Kind::Application, app.0));
+        }
+    }
+
+    pub(super) fn application(&mut self, index: AppIndex) {
+        let slot = &mut self.apps[index.index()];
+        if slot.wake > self.now {
+            return;
+        }
+        slot.wake = Time::NEVER;
+        let mut actions = Actions::new(self.flows.next());
+        for notice in std::mem::take(&mut slot.inbox) {
+            slot.app.handle(self.now, notice, &mut actions);
+        }
+        if slot.app.poll_timeout().is_some_and(|at| at <= self.now) {
+            slot.app.handle_timeout(self.now, &mut actions);
+        }
+        for action in actions.list {
+            self.perform(index, action);
+        }
+        self.arm_application(index);
+    }
+
+    pub(super) fn arm_application(&mut self, index: AppIndex) {
+        let slot = &mut self.apps[index.index()];
+        if let Some(at) = slot.app.poll_timeout()
+            && at < slot.wake
+        {
+            slot.wake = at;
+            let at = at.max(self.now);
+            self.events.push(Event::new(at, Kind::Application, index.0));
+        }
+    }
+
+    fn perform(&mut self, app: AppIndex, action: Action) {
+        let now = self.now;
+        match action {
+            Action::Open(spec) => {
+                let flow = FlowIndex(self.flows.next());
+                self.flows.open(*spec, now, app, self.network.seed);
+                self.pump(flow.end(Side::Near));
+            }
+            Action::Write(index, bytes) => self.with(index, |endpoint| endpoint.write(bytes)),
+            Action::Stop(index) => self.with(index, Endpoint::stop),
+            Action::Close(index) => self.with(index, Endpoint::close),
+            Action::Expect(index, total) => {
+                let Some(endpoint) = self.flows.get(index) else {
+                    return;
+                };
+                if endpoint.delivered() >= total {
+                    self.notify(app, Notice::Delivered(index));
+                } else {
+                    endpoint.expect = total;
+                }
+            }
+            Action::Watch(index) => self.with(index, |endpoint| endpoint.watched = true),
+            Action::Release(flow) => self.release(flow),
+        }
+    }
+
+    /// Frees a flow's ends. What still waits at its hosts will not be sent or handed over.
+    fn release(&mut self, flow: FlowIndex) {
+        let left: Vec<Packet> = self.flows.at_hosts(flow).copied().collect();
+        for packet in &left {
+            self.stray(packet);
+        }
+        self.flows.release(flow);
+    }
+
+    fn with(&mut self, index: EndpointIndex, act: impl FnOnce(&mut Endpoint)) {
+        if let Some(endpoint) = self.flows.get(index) {
+            act(endpoint);
+            self.pump(index);
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Coalesced receives: a host holds contiguous arrivals of a flow and hands them over at once.
+
+use super::Simulation;
+use crate::event::{Event, Kind};
+use crate::packet::Packet;
+use crate::{EndpointIndex, HostIndex, Probe};
+
+impl<P: Probe> Simulation<P> {
+    pub(super) fn coalesce(&mut self, host: HostIndex, packet: &Packet) {
+        let coalescing = self.network.hosts[host.index()].coalescing;
+        let coalescing = coalescing.expect("only a coalescing host holds packets");
+        let Some(endpoint) = self.flows.get(packet.to) else {
+            self.stray(packet);
+            return;
+        };
+        let joins = packet.payload() > 0 && endpoint.continues(packet);
+        if !joins {
+            self.flush(packet.to);
+        }
+        let endpoint = self.flows.get(packet.to).expect("flushing releases nobody");
+        endpoint.held.push(*packet);
+        if packet.payload() == 0 || endpoint.held.len() >= coalescing.packets as usize {
+            self.flush(packet.to);
+        } else if endpoint.held.len() == 1 {
+            let at = self.now + coalescing.within;
+            endpoint.held_until = at;
+            self.events.push(Event::new(at, Kind::Batch, packet.to.0));
+        }
+    }
+
+    /// The first packet held has waited long enough; an event of an earlier batch finds a later
+    /// deadline and is ignored.
+    pub(super) fn batch_is_due(&mut self, index: EndpointIndex) {
+        let now = self.now;
+        if self
+            .flows
+            .get(index)
+            .is_some_and(|endpoint| endpoint.held_until <= now)
+        {
+            self.flush(index);
+        }
+    }
+
+    /// Hands over what is held.
+    fn flush(&mut self, index: EndpointIndex) {
+        let Some(endpoint) = self.flows.get(index) else {
+            return;
+        };
+        if endpoint.held.is_empty() {
+            return;
+        }
+        let before = endpoint.delivered();
+        endpoint.receive_batch(self.now, &mut self.network.arena);
+        self.after_receive(index, before);
+    }
+}
