@@ -51,6 +51,21 @@ def test_student_t_gives_the_table(freedom: int, quantile: float) -> None:
     assert claims.student_t(freedom) == pytest.approx(quantile, abs=5e-5)
 
 
+def _density_within(t: float, freedom: int, steps: int = 20_000) -> float:
+    """P(|T| <= t) by Simpson's rule over Student's density itself."""
+    factor = math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2))
+    factor /= math.sqrt(freedom * math.pi)
+    width = t / steps
+    weights = (1, *((4, 2) * (steps // 2 - 1)), 4, 1)
+    heights = ((1 + (i * width) ** 2 / freedom) ** (-(freedom + 1) / 2) for i in range(steps + 1))
+    return 2 * factor * width / 3 * math.fsum(w * h for w, h in zip(weights, heights, strict=True))
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 3, 4, 5, 8, 19, 50])
+def test_student_t_leaves_a_twentieth_outside(freedom: int) -> None:
+    assert _density_within(claims.student_t(freedom), freedom) == pytest.approx(0.95, abs=1e-9)
+
+
 def test_the_interval_of_a_worked_example() -> None:
     # Mean 12, s = sqrt((4 + 0 + 4) / 2) = 2, t(2) = 4.3027: half of it is 4.3027 * 2 / sqrt(3).
     low, high = claims.interval([10, 12, 14]) or (0, 0)
