@@ -183,7 +183,7 @@ def _paper(content: PaperReport, length: Length, images: dict[tuple[str, str], s
             name,
             figure,
             images[name, figure.number],
-            _paragraphs(about, figure.number),
+            _paragraphs(content, about, figure.number),
             [by_id[claim] for claim in figure.claims],
             length,
         )
@@ -324,10 +324,12 @@ def _experiments(content: PaperReport) -> str:
     return f"<dl>{items}</dl>{scenarios}"
 
 
-def _paragraphs(about: dict[str, Any], figure: str) -> str:
-    """Give the paper's own text on a figure, where it has one."""
+def _paragraphs(content: PaperReport, about: dict[str, Any], figure: str) -> str:
+    """Give the paper's own text on a figure, where it has one, with the measured facts in it."""
     notes: dict[str, str] = about.get("notes", {})
-    return _texts(notes.get(figure, ""))
+    facts = content.paper.facts.get(figure)
+    text = notes.get(figure, "")
+    return _texts(text.format_map(facts(content.observations)) if facts else text)
 
 
 def _texts(text: str) -> str:

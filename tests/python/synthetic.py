@@ -30,7 +30,7 @@ def tables(queue: list[int], utilisation: float, *, begin: float = 0.0) -> dict[
         },
     )
     links = pl.DataFrame({"port": [PORT, "receiver->switch"], "utilisation": [utilisation, 0.03]})
-    flows = pl.DataFrame({"delivered_bytes": [900, 100], "timeouts": [0, 3]})
+    flows = pl.DataFrame({"delivered_bytes": [900, 100], "timeouts": [0, 3], "drops": [5, 20]})
     return {"queue_samples": samples, "links": links, "flows": flows}
 
 

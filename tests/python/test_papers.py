@@ -12,13 +12,15 @@ import polars as pl
 import pytest
 
 from incastle import claims, papers, reproduce
-from incastle.papers import Length, Observations, dctcp_ns2, selected
+from incastle.papers import Length, Observation, Observations, dctcp_ns2, selected
 from incastle.papers.dctcp_ns2 import measures, plan, theory
+from incastle.papers.dctcp_ns2.cycles import cycles
+from incastle.papers.dctcp_ns2.facts import cycle
 from incastle.scenario import load
 from synthetic import observation, observations
 
 if TYPE_CHECKING:
-    from incastle.papers import Observation, Paper
+    from incastle.papers import Paper
 
 EXPECTED = Path(__file__).parent / "expected"
 SHIPPED = list(papers.discover().values())
@@ -105,6 +107,15 @@ def test_every_paper_has_the_facts_that_its_reasons_name(paper: Paper) -> None:
     for (name, _), text in claims.load_reasons(paper.folder / "reasons.toml", known).items():
         facts = paper.facts[name](made) if name in paper.facts else {}
         assert "{" not in text.format_map(facts)
+    for number, text in paper.about().get("notes", {}).items():
+        facts = paper.facts[number](made) if number in paper.facts else {}
+        assert "{" not in text.format_map(facts)
+
+
+@every
+def test_every_paper_has_facts_for_its_claims_and_figures_only(paper: Paper) -> None:
+    shown = {figure.number for figure in paper.figures} | set(paper.measures)
+    assert paper.facts.keys() <= shown
 
 
 @every
@@ -248,6 +259,103 @@ def test_division_by_an_empty_queue() -> None:
     cases = PAPER.measures["fig3-tcp-median"](empty)
     assert cases["n = 2"] == [float("inf")]
     assert math.isnan(cases["n = 20"][0])
+
+
+# ---- dctcp-ns2: from runs to an interval, every step by hand
+
+
+def test_a_comparison_is_paired_by_seed_before_its_interval() -> None:
+    # Five seeds; the links differ much between seeds and little between TCP and DCTCP.
+    tcp = [0.97, 1.00, 0.98, 0.99, 0.96]
+    low = [0.98, 1.00, 0.985, 0.995, 0.97]  # DCTCP at K = 50, its least above 45
+    runs = Observations(
+        Length.DEFAULT,
+        {
+            "threshold/tcp": [observation([], share) for share in tcp],
+            "threshold/dctcp/k=1": [observation([], 0.5) for _ in low],
+            "threshold/dctcp/k=50": [observation([], share) for share in low],
+            "threshold/dctcp/k=100": [observation([], 1.0) for _ in low],
+        },
+    )
+    # Differences in % of the link: 1, 0, 0.5, 0.5, 1. Mean 0.6; squared deviations 0.16, 0.36,
+    # 0.01, 0.01, 0.16, sum 0.70; s = sqrt(0.70 / 4) = 0.41833; t(4) = 2.77645 of the tables;
+    # half the interval 2.77645 * 0.41833 / sqrt(5) = 0.51943. Unpaired it would be above 1.8.
+    differences = measured(runs, "fig4-tcp")["n = 2"]
+    assert differences == pytest.approx([1, 0, 0.5, 0.5, 1])
+    low_edge, high_edge = claims.interval(differences) or (0, 0)
+    assert low_edge == pytest.approx(0.6 - 0.51943, abs=2e-5)
+    assert high_edge == pytest.approx(0.6 + 0.51943, abs=2e-5)
+    (claim,) = (one for one in claims.load(PAPER.folder / "claims.toml") if one.id == "fig4-tcp")
+    assert claims.judge(claim, {"n = 2": differences}).verdict is claims.Verdict.HOLDS
+
+
+def test_two_seeds_that_both_lie_in_the_band_can_be_unclear() -> None:
+    # The loss at K = 1: early 16 and 6 %, late 1.6 and 1.8 %, so 0.1 and 0.3 times. Mean 0.2,
+    # s = 0.2 / sqrt(2) = 0.141421, t(1) = 12.7062: half is 12.7062 * 0.1 = 1.27062, over 1.
+    runs = Observations(
+        Length.DEFAULT,
+        {
+            "steady/dctcp/n=2/k=1": [observation([], share) for share in (0.984, 0.982)],
+            "threshold/dctcp/k=1": [observation([], share) for share in (0.84, 0.94, 0.7)],
+        },
+    )
+    values = measured(runs, "steady-start")["n = 2"]
+    assert values == pytest.approx([0.1, 0.3])
+    assert claims.interval(values) == pytest.approx((0.2 - 1.27062, 0.2 + 1.27062), abs=1e-5)
+    (claim,) = (
+        one for one in claims.load(PAPER.folder / "claims.toml") if one.id == "steady-start"
+    )
+    assert claims.judge(claim, {"n = 2": values}).verdict is claims.Verdict.UNCLEAR
+
+
+# ---- dctcp-ns2: cycles and further facts
+
+
+def test_cycles_of_a_saw() -> None:
+    # Peaks of 10 and troughs of 2, eight samples apart; a ripple of 1 is no cycle.
+    saw = [2, 4, 6, 8, 10, 8, 6, 4] * 5 + [2]
+    rippled = [value + (1 if at % 2 else 0) for at, value in enumerate(saw)]
+    found = cycles(saw, 3)
+    assert found is not None
+    assert (found.swing, found.period) == (8, 8)
+    again = cycles(rippled, 3)
+    assert again is not None
+    assert again.period == 8
+    assert cycles([5] * 100, 3) is None
+    assert cycles([], 3) is None
+    assert cycles(list(range(100)), 3) is None
+
+
+def test_the_facts_of_a_swing() -> None:
+    # 48 flows at K = 100: a saw of 120 packets, 100 samples of 2 ms = 200 ms, mean 90 packets:
+    # a round trip is (335.4 + 90) * 0.12 ms = 51.05 ms, so a period is 3.9 of them.
+    saw = [30 + abs(120 - round(2.4 * (at % 100))) for at in range(10_000)]
+    samples = observation(saw, 1.0).tables["queue_samples"]
+    samples = samples.with_columns(time_s=20 + 0.002 * pl.int_range(pl.len()))
+    run = Observation({"queue_samples": samples}, "", "")
+    swing, period = cycle(run, plan.steady_window(Length.DEFAULT), 112)
+    assert swing == 120
+    assert period == pytest.approx(3.92, rel=0.005)
+
+
+def test_the_facts_of_lockouts() -> None:
+    def run(*delivered: int) -> Observation:
+        timeouts = [1] + [4] * (len(delivered) - 1)
+        flows = {"delivered_bytes": delivered, "timeouts": timeouts, "drops": timeouts}
+        made = observation([7] * 1000, 1.0)
+        return Observation({**made.tables, "flows": pl.DataFrame(flows)}, made.digest, "")
+
+    pairs = {"queue/100M/tcp/n=2": [run(95, 5), run(60, 40)]}
+    facts = PAPER.facts["2"](Observations(Length.DEFAULT, pairs))
+    assert facts == {"locked": "1", "seeds": "2", "shared_mean": "7", "drops": "5"}
+    many = {
+        "queue/100M/tcp/n=20": [run(30, 30, 40)],
+        "queue/100M/tcp/n=20/jitter=0": [run(80, 10, 10)],
+    }
+    facts = PAPER.facts["3"](Observations(Length.DEFAULT, many))
+    # The largest flow's timeouts are left out: of 1, 4, 4 the mean of 1, 4 and of 4, 4.
+    assert (facts["largest_jitter"], facts["timeouts_jitter"]) == ("40", "2.5")
+    assert (facts["largest_none"], facts["timeouts_none"]) == ("80", "4.0")
 
 
 # ---- dctcp-ns2: the fluid model

@@ -108,7 +108,8 @@ class FigureSpec:
 class Paper:
     """A paper: its plan, its figures, and per claim the measure that yields its values.
 
-    `facts` gives, for some claims, further measured numbers: what stands in braces in reasons.toml.
+    `facts` gives further measured numbers: what stands in braces in a claim's texts in reasons.toml
+    (by the claim's id) and in a figure's note in paper.toml (by the figure's number).
     """
 
     name: str

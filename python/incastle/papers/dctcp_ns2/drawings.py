@@ -87,8 +87,11 @@ def _draw_whiskers(axes: Axes, data: pl.DataFrame, name: str, place: int) -> Non
     count = len(seeds)
     x = [place + (i - (count - 1) / 2) * 0.7 / max(count, 4) for i in range(count)]
     style = figures.STYLES[name]
-    axes.vlines(x, seeds["low"], seeds["high"], color=style["color"], lw=1)
-    axes.plot(x, seeds["median"], ls="", color=style["color"], marker=style["marker"], ms=3)
+    axes.vlines(
+        x, seeds["low"], seeds["high"], color=style["color"], lw=min(1.0, 12 / max(count, 1))
+    )
+    size = min(3.0, 24 / max(count, 1))  # 20 markers beside each other still stay apart
+    axes.plot(x, seeds["median"], ls="", color=style["color"], marker=style["marker"], ms=size)
 
 
 # ---- figure 3: the distribution of the queue

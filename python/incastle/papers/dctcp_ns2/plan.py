@@ -81,6 +81,8 @@ _K_BURST_QUICK = (5, 20, 40, 65, 80, 100)
 BURSTS = {1: {"host.burst": "1"}, 32: {"host.burst": "32", "host.coalescing": "10 us"}}
 STEADY_FLOWS = (2, 48)
 GROWING = "growing/"
+SWINGS = {2: 20, 48: 100}
+"""For each number of flows a K of every length at which the queue never runs empty."""
 _GROWTHS = {"": {}, GROWING: {"transport.grow_on_ece": "true"}}
 
 
@@ -177,6 +179,7 @@ def _steady(length: Length) -> list[Experiment]:
     found = []
     for flows in STEADY_FLOWS:
         base = {"network.delay": "10 ms", "network.senders": str(flows), **window.overrides()}
+        base["measure.queue.every"] = "2 ms"  # for the queue's turns; a round trip is 40 ms
         growths = _GROWTHS if flows == max(STEADY_FLOWS) else {"": {}}
         found.append(_experiment(f"steady/tcp/n={flows}", base, seeds, bits))
         found += [

@@ -4,8 +4,8 @@ N flows in step, each with the window W* = (C RTT + K) / N packets when the queu
 queue then overshoots by N packets, and the windows fall by alpha / 2. "No underflow" says that the
 queue does not run empty between two such cuts.
 
-It leaves out what decides for small windows: whole packets, flows that are not in step, and the
-round trip in which a window does not grow because its ACKs carried marks.
+It leaves out what decides for small windows: whole packets, flows that are not in step, the round
+trip after the peak whose ACKs still carry marks, and that such ACKs do not grow a window.
 """
 
 from __future__ import annotations
@@ -36,6 +36,11 @@ def amplitude(flows: int, window: float, *, exact: bool) -> float:
     return flows * window * math.sqrt(2 / window) / 2
 
 
+def period(window: float) -> float:
+    """Give the time between two cuts in round trips: (W + 1) alpha / 2, the windows' growth."""
+    return (window + 1) * alpha_exact(window) / 2
+
+
 def knee(flows: int, pipe: float, *, exact: bool) -> float:
     """Give the least K without underflow: K + N = A, for a pipe of C RTT packets (section 3.4)."""
     low, high = 0.0, pipe
@@ -57,5 +62,4 @@ def throughput(flows: int, pipe: float, threshold: float) -> float:
     """
     window = (pipe + threshold) / flows
     shortfall = max(0.0, amplitude(flows, window, exact=True) - threshold - flows)
-    period = (window + 1) * alpha_exact(window) / 2
-    return 1 - shortfall / 2 / pipe * min(1.0, shortfall / flows / period)
+    return 1 - shortfall / 2 / pipe * min(1.0, shortfall / flows / period(window))
