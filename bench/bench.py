@@ -10,17 +10,22 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
 INCASTLE = Path(sys.executable).parent / "incastle"
 # Senders and simulated seconds of the ns-2 runs. The first is the one that the ratio is taken from.
 NS2_RUNS = [(20, 10), (2, 10)]
+# Simulated seconds in which the star of 20 delivers one and ten million data packets.
+LONG_RUNS = (1.2, 12)
 HEADER = (
     f"{'':34}{'simulated':>10}{'wall':>9}{'packet-hops/s':>15}{'data packets/s':>16}{'memory':>9}"
 )
@@ -85,11 +90,27 @@ def ns2(program: str, senders: int, seconds: int) -> Row:
     )
 
 
+def growth() -> str:
+    """Tell how much memory the star of 20 takes more for ten million data packets than for one."""
+    text = files("incastle.benchmarks").joinpath("star-20.toml").read_text()
+    peaks = []
+    with TemporaryDirectory() as folder:
+        for seconds in LONG_RUNS:
+            scenario = Path(folder, f"star-20-{seconds}.toml")
+            scenario.write_text(re.sub(r'duration = ".*?"', f'duration = "{seconds} s"', text))
+            command: list[str | Path] = [INCASTLE, "bench", "--json", "--scenario", scenario]
+            done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
+            peaks.append(json.loads(done.stdout)[0]["peak_memory_bytes"])
+    grown = (peaks[1] - peaks[0]) / 1e6
+    return f"From 1 to 10 million data packets the star of 20 grows by {grown:.2f} MB."
+
+
 def main() -> None:
     """Measure and print."""
     print(f"{platform.machine()}, {os.cpu_count()} processors, {platform.system()}\n\n{HEADER}")
     ours = incastle()
     print(*ours, sep="\n", flush=True)
+    print(growth(), flush=True)
     program = shutil.which("ns")
     if program is None:
         print("\nns-2 is not installed (Debian: apt-get install ns2), so there is no comparison.")
