@@ -41,6 +41,12 @@ pub(crate) struct Event {
 }
 
 impl Event {
+    /// Later than every event.
+    pub(crate) const NEVER: Self = Self {
+        at: Time::NEVER,
+        rank: u64::MAX,
+    };
+
     #[inline]
     pub(crate) const fn new(at: Time, kind: Kind, source: u32) -> Self {
         let rank = (kind as u64) << 32 | source as u64;

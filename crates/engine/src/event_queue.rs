@@ -2,9 +2,10 @@
 //!
 //! Source: Brown, "Calendar queues: a fast O(1) priority queue implementation for the simulation
 //! event set problem", Communications of the ACM 31(10), 1988. Unlike Brown's, a bucket holds one
-//! "day" only: events beyond the calendar's year wait in a heap until the year reaches them, and a
-//! bit map finds the next day that is not empty. The width of a day follows the density of events;
-//! it decides about speed alone, never about order.
+//! "day" only, and a bit map finds the next day that is not empty. Events beyond the calendar's
+//! year, and those for which a day is too crowded, wait in a heap; the first event is the earlier of
+//! both firsts. The width of a day follows the density of events; it and the heap decide about
+//! speed alone, never about order.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -23,6 +24,11 @@ const NONE: u32 = u32::MAX;
 const FIRST_SHIFT: u32 = 17;
 /// Exceptions between two looks at whether the width suits.
 const REVIEW: u64 = 4096;
+/// The narrowest day is 2^10 ps = 1 ns wide, the widest 2^40 ps = 1 s.
+const SHIFTS: std::ops::RangeInclusive<u32> = 10..=40;
+/// The most nodes that are passed to find an event's place in its day; many events at one instant
+/// would make longer lists whatever the width of a day.
+const CROWD: u32 = 16;
 
 /// An event of this year, in its day's list.
 #[derive(Debug, Clone, Copy)]
@@ -42,12 +48,12 @@ pub(crate) struct EventQueue {
     nodes: Vec<Node>,
     /// The first of a list of unused nodes.
     free: u32,
-    /// Events of this year.
+    /// Events in the calendar.
     near: usize,
-    /// Events beyond it.
+    /// The others.
     far: BinaryHeap<Reverse<Event>>,
-    /// The day of the earliest event in `far`.
-    far_day: u64,
+    /// The first of them, or [`Event::NEVER`].
+    far_first: Event,
     /// A day is 2^shift picoseconds wide.
     shift: u32,
     /// Today, counted from time zero: the day of the event taken last. The year is the `DAYS` days
@@ -76,7 +82,7 @@ impl Default for EventQueue {
             free: NONE,
             near: 0,
             far: BinaryHeap::new(),
-            far_day: u64::MAX,
+            far_first: Event::NEVER,
             shift: FIRST_SHIFT,
             today: 0,
             review: Review::default(),
@@ -88,16 +94,23 @@ impl EventQueue {
     /// Adds an event, which must not lie before the one taken last.
     #[inline]
     pub(crate) fn push(&mut self, event: Event) {
+        self.enter(event);
+        self.review.pushes += 1;
+        if self.review.exceptions >= REVIEW {
+            self.review();
+        }
+    }
+
+    #[inline]
+    fn enter(&mut self, event: Event) {
         let day = event.at.as_ps() >> self.shift;
         if day.wrapping_sub(self.today) < DAYS {
             self.insert(day, event);
         } else {
             assert!(day > self.today, "an event is not entered into the past");
-            self.push_far(day, event);
-        }
-        self.review.pushes += 1;
-        if self.review.exceptions >= REVIEW {
-            self.review();
+            self.review.exceptions += 1;
+            self.review.far += 1;
+            self.push_far(event);
         }
     }
 
@@ -111,6 +124,9 @@ impl EventQueue {
         let slot = (day % DAYS) as usize;
         let place = self.heads[slot];
         let Node { event, next } = self.nodes[place as usize];
+        if self.far_first < event {
+            return self.take_far(until);
+        }
         if event.at > until {
             return None;
         }
@@ -121,7 +137,7 @@ impl EventQueue {
         if next == NONE {
             self.clear(slot);
         }
-        self.begin(day);
+        self.today = day;
         Some(event)
     }
 
@@ -147,50 +163,30 @@ impl EventQueue {
         self.today - slot + ahead * WORD + u64::from(bit)
     }
 
-    /// Makes `day` today.
-    #[inline]
-    fn begin(&mut self, day: u64) {
-        self.today = day;
-        if self.far_day < day + DAYS {
-            self.bring_in();
-        }
-    }
-
-    /// Brings in what the year now reaches.
-    #[cold]
-    fn bring_in(&mut self) {
-        while self.far_day < self.today + DAYS
-            && let Some(Reverse(event)) = self.far.pop()
-        {
-            self.insert(event.at.as_ps() >> self.shift, event);
-            self.look_far();
-        }
-    }
-
-    /// Takes the first event when the whole year is empty.
+    /// Takes the first event when it is in the heap.
     #[cold]
     fn take_far(&mut self, until: Time) -> Option<Event> {
-        let &Reverse(event) = self.far.peek()?;
-        if event.at > until {
+        let event = self.far_first;
+        if event.at > until || event == Event::NEVER {
             return None;
         }
         self.far.pop();
         self.look_far();
-        self.begin(event.at.as_ps() >> self.shift);
+        self.today = event.at.as_ps() >> self.shift;
         Some(event)
     }
 
     #[cold]
-    fn push_far(&mut self, day: u64, event: Event) {
-        self.review.exceptions += 1;
-        self.review.far += 1;
+    fn push_far(&mut self, event: Event) {
         self.far.push(Reverse(event));
-        self.far_day = self.far_day.min(day);
+        self.far_first = self.far_first.min(event);
     }
 
     fn look_far(&mut self) {
-        let day = |&Reverse(event): &Reverse<Event>| event.at.as_ps() >> self.shift;
-        self.far_day = self.far.peek().map_or(u64::MAX, day);
+        self.far_first = self
+            .far
+            .peek()
+            .map_or(Event::NEVER, |&Reverse(event)| event);
     }
 
     /// Adds an event of this year to its day.
@@ -198,7 +194,6 @@ impl EventQueue {
     fn insert(&mut self, day: u64, event: Event) {
         let slot = (day % DAYS) as usize;
         let first = self.heads[slot];
-        self.near += 1;
         if first == NONE {
             self.heads[slot] = self.node(event, NONE);
             self.map[slot / WORD as usize] |= 1 << (slot as u64 % WORD);
@@ -212,19 +207,21 @@ impl EventQueue {
 
     fn insert_after(&mut self, first: u32, event: Event) {
         let mut before = first;
-        loop {
+        for _ in 0..CROWD {
             self.review.exceptions += 1;
             let next = self.nodes[before as usize].next;
             if next == NONE || event <= self.nodes[next as usize].event {
                 self.nodes[before as usize].next = self.node(event, next);
-                break;
+                return;
             }
             before = next;
         }
+        self.push_far(event);
     }
 
     #[inline]
     fn node(&mut self, event: Event, next: u32) -> u32 {
+        self.near += 1;
         let node = Node { event, next };
         if self.free == NONE {
             self.nodes.push(node);
@@ -256,10 +253,13 @@ impl EventQueue {
         let passed = exceptions - far;
         let crowded = passed > pushes / 4;
         let short = far > pushes / 16 && passed < pushes / 16;
-        if crowded && self.shift > 0 {
-            self.set_shift(self.shift - 1);
-        } else if short && self.shift < 40 {
-            self.set_shift(self.shift + 1);
+        let shift = if crowded {
+            self.shift - 1
+        } else {
+            self.shift + u32::from(short)
+        };
+        if shift != self.shift && SHIFTS.contains(&shift) {
+            self.set_shift(shift);
         }
     }
 
@@ -282,9 +282,8 @@ impl EventQueue {
         };
         self.look_far();
         for event in events {
-            self.push(event);
+            self.enter(event);
         }
-        self.begin(self.today);
         self.review = Review::default();
     }
 }
@@ -344,6 +343,20 @@ mod tests {
             0..1_u64 << 50
         ];
         prop::collection::vec((any::<bool>(), ahead, 0..7_usize, 0..20_u32), 1..400)
+    }
+
+    #[test]
+    fn a_crowd_at_one_instant_is_no_trouble() {
+        // Every sender of a large incast starts at the same instant, in any order.
+        let mut queue = EventQueue::default();
+        let crowd = 200_000_u32;
+        for step in 0..crowd {
+            queue.push(event(5, 3, step.wrapping_mul(7_919) % crowd));
+        }
+        for source in 0..crowd {
+            assert_eq!(queue.take(Time::NEVER), Some(event(5, 3, source)));
+        }
+        assert_eq!(queue.take(Time::NEVER), None);
     }
 
     proptest! {
