@@ -124,7 +124,7 @@ impl EventQueue {
         let slot = (day % DAYS) as usize;
         let place = self.heads[slot];
         let Node { event, next } = self.nodes[place as usize];
-        if self.far_first < event {
+        if self.far_first.at <= event.at && self.far_first < event {
             return self.take_far(until);
         }
         if event.at > until {

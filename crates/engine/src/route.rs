@@ -31,7 +31,8 @@ pub(crate) struct Edge {
 }
 
 impl Routes {
-    /// Shortest paths over `edges`; hosts do not forward.
+    /// Shortest paths over `edges`; hosts do not forward. All hosts at one switch share the paths to
+    /// it, so that the search runs once per switch that has hosts.
     pub(crate) fn new(hosts: usize, switches: usize, edges: &[Edge], seed: u64) -> Self {
         let mut routes = Self {
             hosts,
@@ -39,15 +40,28 @@ impl Routes {
             table: vec![NONE; hosts * switches],
             groups: Vec::new(),
         };
-        let graph = Graph::new(switches, hosts, edges);
-        for host in 0..hosts {
-            let distance = graph.distances_to(host);
-            for switch in 0..switches {
-                let ports = graph.next_ports(switch, host, &distance);
-                routes.table[switch * hosts + host] = routes.entry(ports);
+        let graph = Graph::new(switches, edges);
+        let mut paths: Vec<Option<Vec<u32>>> = vec![None; switches];
+        for edge in edges {
+            let (Node::Switch(last), Node::Host(host)) = (edge.from, edge.to) else {
+                continue;
+            };
+            let to_last =
+                paths[last.index()].get_or_insert_with(|| routes.paths_to(&graph, last.index()));
+            for (switch, &entry) in to_last.iter().enumerate() {
+                routes.table[switch * hosts + host.index()] = entry;
             }
+            routes.table[last.index() * hosts + host.index()] = edge.port.0;
         }
         routes
+    }
+
+    /// The entries of all switches for what is behind one of them.
+    fn paths_to(&mut self, graph: &Graph, last: usize) -> Vec<u32> {
+        let distance = graph.distances_to(last);
+        (0..distance.len())
+            .map(|switch| self.entry(graph.next_ports(switch, &distance)))
+            .collect()
     }
 
     fn entry(&mut self, ports: Vec<PortIndex>) -> u32 {
@@ -89,49 +103,36 @@ impl Routes {
     }
 }
 
-/// The network as adjacency lists by node: switches first, then hosts.
+/// The switches as adjacency lists.
 struct Graph {
-    switches: usize,
     forth: Vec<Vec<(usize, PortIndex)>>,
     back: Vec<Vec<usize>>,
 }
 
 impl Graph {
-    fn new(switches: usize, hosts: usize, edges: &[Edge]) -> Self {
+    fn new(switches: usize, edges: &[Edge]) -> Self {
         let mut graph = Self {
-            switches,
-            forth: vec![Vec::new(); switches + hosts],
-            back: vec![Vec::new(); switches + hosts],
+            forth: vec![Vec::new(); switches],
+            back: vec![Vec::new(); switches],
         };
         for edge in edges {
-            let (from, to) = (graph.place(edge.from), graph.place(edge.to));
-            graph.forth[from].push((to, edge.port));
-            graph.back[to].push(from);
+            if let (Node::Switch(from), Node::Switch(to)) = (edge.from, edge.to) {
+                graph.forth[from.index()].push((to.index(), edge.port));
+                graph.back[to.index()].push(from.index());
+            }
         }
         graph
     }
 
-    fn place(&self, node: Node) -> usize {
-        match node {
-            Node::Switch(switch) => switch.index(),
-            Node::Host(host) => self.switches + host.index(),
-        }
-    }
-
-    /// Hops from every node to a host, by breadth-first search backwards.
-    fn distances_to(&self, host: usize) -> Vec<u32> {
+    /// Hops from every switch to one, by breadth-first search backwards.
+    fn distances_to(&self, last: usize) -> Vec<u32> {
         let mut distance = vec![u32::MAX; self.forth.len()];
-        let target = self.switches + host;
-        distance[target] = 0;
-        let mut reached = VecDeque::from([target]);
-        while let Some(node) = reached.pop_front() {
-            // Hosts send and receive, they do not forward.
-            if node >= self.switches && node != target {
-                continue;
-            }
-            for &before in &self.back[node] {
+        distance[last] = 0;
+        let mut reached = VecDeque::from([last]);
+        while let Some(switch) = reached.pop_front() {
+            for &before in &self.back[switch] {
                 if distance[before] == u32::MAX {
-                    distance[before] = distance[node] + 1;
+                    distance[before] = distance[switch] + 1;
                     reached.push_back(before);
                 }
             }
@@ -139,13 +140,13 @@ impl Graph {
         distance
     }
 
-    fn next_ports(&self, switch: usize, host: usize, distance: &[u32]) -> Vec<PortIndex> {
+    /// The ports of a switch that lead one hop closer.
+    fn next_ports(&self, switch: usize, distance: &[u32]) -> Vec<PortIndex> {
         if distance[switch] == u32::MAX {
             return Vec::new();
         }
         let closer = |&&(to, _): &&(usize, PortIndex)| {
-            let forwards = to < self.switches || to == self.switches + host;
-            forwards && distance[to] != u32::MAX && distance[to] + 1 == distance[switch]
+            distance[to] != u32::MAX && distance[to] + 1 == distance[switch]
         };
         self.forth[switch]
             .iter()
