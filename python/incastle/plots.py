@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 MAX_LINES = len(SERIES)
 """More lines than colours cannot be told apart: the rest is left out, and the legend says so."""
 
+RATES = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"))
+"""Units of rates, the largest first."""
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -94,10 +97,23 @@ def _series(frame: pl.DataFrame, by: str) -> Iterator[tuple[str, pl.DataFrame, s
         yield str(rows[by][0]), rows, colour
 
 
+def _largest_first(frame: pl.DataFrame, by: str, column: str) -> pl.DataFrame:
+    """Put the series with the greatest total first, among equals the one with the highest peak."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    total, peak = (pl.col(column).sum().over(by), pl.col(column).max().over(by))
+    return frame.sort(total, peak, descending=True, maintain_order=True)
+
+
 def _note_left_out(axes: Axes, frame: pl.DataFrame, by: str) -> None:
     left_out = frame[by].n_unique() - MAX_LINES
     if left_out > 0:
-        axes.plot([], [], " ", label=f"and {left_out} more")
+        _remark(axes, f"and {left_out} more")
+
+
+def _remark(axes: Axes, text: str) -> None:
+    """Add a line of words to the legend."""
+    axes.plot([], [], " ", label=text)
 
 
 def _filled(frame: pl.DataFrame, what: str) -> pl.DataFrame:
@@ -114,13 +130,22 @@ def _lines(axes: Axes, frame: pl.DataFrame, by: str, column: str, unit: float) -
 
 
 def _queue(axes: Axes, result: Result) -> str:
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
     samples = result.tables.get("queue_samples")
-    if samples is not None and not samples.is_empty():
-        _lines(axes, samples, "port", "packets", 1)
-        _from_zero(axes, "queue (packets that wait)")
-        return "samples (queue_samples.parquet)"
-    _histogram(axes, _busy(result))
-    return "the time-weighted histogram (queues.parquet), as the scenario asks for no samples"
+    if samples is None or samples.is_empty():
+        _histogram(axes, _busy(result))
+        return "the time-weighted histogram (queues.parquet), as the scenario asks for no samples"
+    busy = samples.filter(pl.col("packets").max().over("port") > 0)
+    if busy.is_empty():
+        _histogram(axes, _busy(result))
+        return "the time-weighted histogram (queues.parquet), as every sample met an empty queue"
+    _lines(axes, _largest_first(busy, "port", "packets"), "port", "packets", 1)
+    idle = samples["port"].n_unique() - busy["port"].n_unique()
+    if idle:
+        _remark(axes, f"and {idle} idle port{'s' if idle > 1 else ''}")
+    _from_zero(axes, "queue (packets that wait)")
+    return "samples (queue_samples.parquet)"
 
 
 def _busy(result: Result) -> pl.DataFrame:
@@ -151,11 +176,14 @@ def _histogram(axes: Axes, queues: pl.DataFrame) -> None:
 
 
 def _flow_names(result: Result, frame: pl.DataFrame) -> pl.DataFrame:
-    """Add `name`, GROUP:INDEX, for each row's flow."""
+    """Add `name`, GROUP:INDEX, for each row's flow; the flows in their order."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
     name = pl.concat_str(pl.col("group"), pl.lit(":"), pl.col("index"))
-    return frame.join(result.flows.select("flow", name.alias("name")), on="flow", how="left")
+    names = result.flows.select("flow", name.alias("name"))
+    return frame.sort("flow", maintain_order=True).join(
+        names, on="flow", how="left", maintain_order="left"
+    )
 
 
 def _window(axes: Axes, result: Result) -> str:
@@ -182,6 +210,16 @@ def _rtt(axes: Axes, result: Result) -> str:
     return "windows.parquet"
 
 
+def _rates(axes: Axes, frame: pl.DataFrame, by: str, label: str) -> None:
+    """Draw the column `bit_s`, the largest series first, in the unit that fits its peak."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    peak = frame.select(pl.col("bit_s").max()).item()
+    size, unit = next((one for one in RATES if peak >= one[0]), RATES[-1])
+    _lines(axes, _largest_first(frame, by, "bit_s"), by, "bit_s", size)
+    _from_zero(axes, f"{label} ({unit})")
+
+
 def _goodput(axes: Axes, result: Result) -> str:
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
@@ -190,8 +228,7 @@ def _goodput(axes: Axes, result: Result) -> str:
     )
     _filled(frame, "every receiver's goodput")
     frame = frame.with_columns((pl.col("bytes") * 8 / 1e-3).alias("bit_s"))
-    _lines(axes, frame, "host", "bit_s", 1e9)
-    _from_zero(axes, "goodput per millisecond (Gbit/s)")
+    _rates(axes, frame, "host", "goodput per millisecond")
     return "goodput.parquet"
 
 
@@ -203,8 +240,7 @@ def _throughput(axes: Axes, result: Result) -> str:
     if not isinstance(interval, float):
         raise PlotError("there is nothing to draw: throughput has a single interval")
     frame = frame.with_columns((pl.col("bytes") * 8 / interval).alias("bit_s"))
-    _lines(axes, frame, "name", "bit_s", 1e9)
-    _from_zero(axes, "delivered (Gbit/s)")
+    _rates(axes, frame, "name", "delivered")
     return "throughput.parquet"
 
 

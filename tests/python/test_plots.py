@@ -12,6 +12,8 @@ from incastle import plots
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from matplotlib.axes import Axes
+
 MAGIC = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 
 
@@ -57,3 +59,55 @@ def test_more_lines_than_colours(scenario: ic.Scenario, tmp_path: Path) -> None:
     many = scenario.with_({"network.senders": 20, "measure.window": "long"})
     plots.plot(ic.run(many), "window", tmp_path / "a.svg")
     assert "and 12 more" in (tmp_path / "a.svg").read_text()
+
+
+def _legend(
+    result: ic.Result, kind: str, monkeypatch: pytest.MonkeyPatch, path: Path
+) -> tuple[list[str], str]:
+    """Draw, and give the names of the lines in their order and the vertical axis's label."""
+    seen: list[tuple[list[str], str]] = []
+    name_it = plots._name
+
+    def look(axes: Axes, title: str) -> None:
+        seen.append((axes.get_legend_handles_labels()[1], axes.get_ylabel()))
+        name_it(axes, title)
+
+    monkeypatch.setattr(plots, "_name", look)
+    plots.plot(result, kind, path)
+    return seen[0]
+
+
+def test_busiest_ports_are_drawn_and_idle_ones_counted(
+    scenario: ic.Scenario, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    many = scenario.with_({"network.senders": 12, "measure.queue": {"every": "100 us"}})
+    result = ic.run(many)
+    assert result.queue_samples["port"].n_unique() > plots.MAX_LINES
+    drawn, _ = _legend(result, "queue", monkeypatch, tmp_path / "a.png")
+    assert drawn[0] == "switch->receiver"
+    idle = result.queue_samples["port"].n_unique() - len(drawn) + 1
+    assert drawn[-1] == f"and {idle} idle ports"
+
+
+def test_samples_that_met_only_empty_queues(scenario: ic.Scenario, tmp_path: Path) -> None:
+    once = scenario.with_({"measure.queue": {"every": "15 ms"}, "flows.long.stop": "5 ms"})
+    assert "every sample met an empty queue" in plots.plot(
+        ic.run(once), "queue", tmp_path / "a.png"
+    )
+
+
+def test_flows_in_their_order_and_rates_in_a_unit_that_fits(
+    scenario: ic.Scenario, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    result = ic.run(
+        scenario.with_(
+            {"measure.window": "long", "measure.throughput": {"every": "1 ms"}, "run.seed": 3}
+        )
+    )
+    drawn, _ = _legend(result, "window", monkeypatch, tmp_path / "a.png")
+    assert drawn == [f"long:{index}" for index in range(4)]
+    _, label = _legend(result, "goodput", monkeypatch, tmp_path / "b.png")
+    assert label == "goodput per millisecond (Mbit/s)"
+    drawn, _ = _legend(result, "throughput", monkeypatch, tmp_path / "c.png")
+    delivered = result.flows.sort("delivered_bytes", descending=True)
+    assert drawn == [f"{one['group']}:{one['index']}" for one in delivered.iter_rows(named=True)]
