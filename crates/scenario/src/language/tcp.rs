@@ -42,7 +42,7 @@ table! {
         /// The window at the start.
         value initial_window: Amount = segments(tcp::Config::default().initial_window);
         /// The least window after a reaction to marks.
-        value min_cwnd: Amount = segments(Congestion::default_floor(congestion.as_ref())), shown "`\"1 packet\"` under cubic, else `\"2 packets\"`";
+        value min_cwnd: Amount = segments(NewRenoConfig::new(default_mss()).min_cwnd);
         /// The greatest congestion window.
         value max_cwnd: WindowLimit = WindowLimit::Unlimited;
         /// The window that the receiver offers; unlimited is 1 GiB, the most that TCP can say.
@@ -189,15 +189,6 @@ impl EcnMode {
             (Self::Classic, _) => tcp::EcnMode::Classic,
             (Self::Dctcp, CeChange::Linux) => tcp::EcnMode::Dctcp(tcp::CeChange::Linux),
             (Self::Dctcp, CeChange::Figure10) => tcp::EcnMode::Dctcp(tcp::CeChange::Figure10),
-        }
-    }
-}
-
-impl Congestion {
-    fn default_floor(congestion: Option<&Self>) -> Bytes {
-        match congestion {
-            Some(Self::Cubic(_)) => CubicConfig::new(default_mss()).window.min_cwnd,
-            _ => NewRenoConfig::new(default_mss()).min_cwnd,
         }
     }
 }
