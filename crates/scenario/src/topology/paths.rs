@@ -6,23 +6,34 @@ use incastle_units::{Bytes, Serializer, Span};
 
 use crate::topology::layout::{End, Layout, Link};
 
-/// The neighbours of every node of a layout.
+/// The links of a layout by their ends. Hosts are the ends of paths only: a search visits switches.
 pub(crate) struct Paths<'a> {
-    layout: &'a Layout,
-    /// By node: (link, node at its other end).
-    neighbours: Vec<Vec<(&'a Link, usize)>>,
+    /// By host: its link and what is at the other end.
+    hosts: Vec<Option<(&'a Link, End)>>,
+    /// By switch: (link, switch at its other end).
+    switches: Vec<Vec<(&'a Link, usize)>>,
 }
 
 impl<'a> Paths<'a> {
     pub(crate) fn new(layout: &'a Layout) -> Self {
-        let nodes = layout.hosts.len() + layout.switches.len();
-        let mut neighbours = vec![Vec::new(); nodes];
+        let mut paths = Self {
+            hosts: vec![None; layout.hosts.len()],
+            switches: vec![Vec::new(); layout.switches.len()],
+        };
         for link in &layout.links {
-            let (a, b) = (layout.position(link.ends.0), layout.position(link.ends.1));
-            neighbours[a].push((link, b));
-            neighbours[b].push((link, a));
+            let (a, b) = link.ends;
+            paths.enter(link, a, b);
+            paths.enter(link, b, a);
         }
-        Self { layout, neighbours }
+        paths
+    }
+
+    fn enter(&mut self, link: &'a Link, from: End, to: End) {
+        match (from, to) {
+            (End::Host(host), _) => self.hosts[host] = Some((link, to)),
+            (End::Switch(from), End::Switch(to)) => self.switches[from].push((link, to)),
+            (End::Switch(_), End::Host(_)) => {}
+        }
     }
 
     /// How long packets of these sizes take between two hosts of an empty network, one after the
@@ -37,28 +48,42 @@ impl<'a> Paths<'a> {
         span
     }
 
-    /// The links of a path of the fewest links, from its end; none where there is no path.
+    /// The links of a path of the fewest links; none where there is no path.
     fn path(&self, from: usize, to: usize) -> Vec<&'a Link> {
-        let from = self.layout.position(End::Host(from));
-        let to = self.layout.position(End::Host(to));
-        let mut came: Vec<Option<(&Link, usize)>> = vec![None; self.neighbours.len()];
-        let mut edge = VecDeque::from([from]);
-        while let Some(node) = edge.pop_front() {
-            if node == to {
+        let (Some((up, first)), Some((down, last))) = (self.hosts[from], self.hosts[to]) else {
+            return Vec::new();
+        };
+        match (first, last) {
+            (End::Switch(first), End::Switch(last)) => {
+                let mut path = vec![down];
+                path.extend(self.between(first, last));
+                path.push(up);
+                path
+            }
+            _ => vec![up],
+        }
+    }
+
+    /// The links between two switches, from the last to the first.
+    fn between(&self, first: usize, last: usize) -> Vec<&'a Link> {
+        let mut came: Vec<Option<(&Link, usize)>> = vec![None; self.switches.len()];
+        let mut edge = VecDeque::from([first]);
+        while let Some(switch) = edge.pop_front() {
+            if switch == last {
                 break;
             }
-            for &(link, next) in &self.neighbours[node] {
-                if next != from && came[next].is_none() {
-                    came[next] = Some((link, node));
+            for &(link, next) in &self.switches[switch] {
+                if next != first && came[next].is_none() {
+                    came[next] = Some((link, switch));
                     edge.push_back(next);
                 }
             }
         }
         let mut path = Vec::new();
-        let mut node = to;
-        while let Some((link, before)) = came[node] {
+        let mut switch = last;
+        while let Some((link, before)) = came[switch] {
             path.push(link);
-            node = before;
+            switch = before;
         }
         path
     }
