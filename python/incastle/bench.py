@@ -28,6 +28,21 @@ def shipped(name: str) -> Path:
     return Path(str(resources.files("incastle") / "benchmarks" / f"{name}.toml"))
 
 
+def find(name: str) -> Path:
+    """Give the path of a shipped benchmark scenario by its name, or of a file.
+
+    Raises:
+        IncastleError: there is neither.
+
+    """
+    if name in SHIPPED:
+        return shipped(name)
+    if not Path(name).is_file():
+        known = ", ".join(SHIPPED)
+        raise IncastleError(f"--scenario {name}: neither a file nor a benchmark; there are {known}")
+    return Path(name)
+
+
 def measure(scenario: Path) -> dict[str, Any]:
     """Run a scenario in a process of its own.
 

@@ -21,7 +21,7 @@ from incastle.errors import IncastleError, InternalError, Interrupted, ScenarioE
 from incastle.results import Result
 from incastle.runner import cores, run_many
 from incastle.scenario import Scenario, load
-from incastle.store import prepare_place
+from incastle.store import holds, prepare_place
 
 INTERRUPTED = 130
 RESULTS = Path("results")
@@ -115,8 +115,9 @@ def run(
     """Simulate a scenario and write what was measured.
 
     The result is a directory with scenario.toml (complete, every default written out), summary.json
-    and one Parquet file per table. An existing directory is an error unless --force is given. With
-    --json, standard output has the summary: an object, or with --seeds a list of them.
+    and one Parquet file per table. An existing directory is an error unless --force is given, or
+    it holds this very result already. With --json, standard output has the summary: an object, or
+    with --seeds a list of them.
     """
     first = _load(scenario, settings, seed)
     runs = [first.with_seed(first.seed + index) for index in range(seeds)] if seeds else [first]
@@ -130,6 +131,7 @@ def run(
         _stopped(stop, keeper)
     finally:
         keeper.show(as_json=as_json)
+        keeper.tidy()
 
 
 class _Keeper:
@@ -143,14 +145,24 @@ class _Keeper:
         self.several = several
         self.force = force
         self.kept: list[tuple[Result, Path | None]] = []
+        self.there_already = 0
+        self.made: list[Path] = []
 
     def check(self, runs: list[Scenario]) -> None:
         """Refuse, before anything is run, places that are taken or cannot be written."""
         if self.out is None:
-            prepare_place(RESULTS / ".probe", force=False)
-            return
-        for one in runs:
-            prepare_place(self._place(self.out, one.seed), force=self.force)
+            places = [RESULTS / "NAME-DIGEST"]
+        else:
+            places = [self._place(self.out, one.seed) for one in runs]
+        self.made = [folder for folder in places[0].parents if not folder.exists()]
+        for place in places:
+            prepare_place(place, force=self.force)
+
+    def tidy(self) -> None:
+        """Remove the folders that were made for results if none came."""
+        for folder in self.made:
+            if folder.is_dir() and not any(folder.iterdir()):
+                folder.rmdir()
 
     def _place(self, out: Path, seed: int) -> Path:
         return out / f"seed-{seed}" if self.several else out
@@ -165,6 +177,10 @@ class _Keeper:
         place = self._place(self.out, result.seed) if self.out else self._default_place(result)
         place = place.with_name(place.name + suffix)
         self.kept.append((result, None))
+        if self.out is None and not self.force and holds(place, result):
+            self.there_already += 1
+            self.kept[-1] = (result, place)
+            return
         self.kept[-1] = (result, result.save(place, force=self.force))
 
     def show(self, *, as_json: bool) -> None:
@@ -183,10 +199,16 @@ class _Keeper:
 
     def _say_where(self) -> None:
         places = [place for _, place in self.kept if place is not None]
-        if places:
-            number = f"{len(places)} results " if self.several else ""
-            where = places[0].parent if self.several else places[0]
+        if not places:
+            return
+        where = places[0].parent if self.several else places[0]
+        written = len(places) - self.there_already
+        if written:
+            number = f"{written} result{'s' if written > 1 else ''} " if self.several else ""
             terminal.note(f"{number}written to {where}")
+        if self.there_already:
+            number = f"{self.there_already} of them: " if self.several else ""
+            terminal.note(f"{number}the same result is already in {where}, nothing is replaced")
 
 
 def _summary(result: Result, place: Path | None) -> dict[str, Any]:
@@ -336,7 +358,12 @@ def reproduce(
     figure: Annotated[str | None, typer.Option(metavar="N", help="Only this figure.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Seconds: for a first look.")] = False,
     full: Annotated[bool, typer.Option("--full", help="More seeds, the longest runs.")] = False,
-    out: Annotated[Path, typer.Option(help="Directory of the report.")] = Path("report"),
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Directory of the report.", show_default="report, report-quick, report-full"
+        ),
+    ] = None,
     threads: Threads = None,
 ) -> None:
     """Reproduce papers: their figures, and claim by claim whether it holds here.
@@ -377,10 +404,8 @@ def bench(
     """
     from incastle import bench as module  # noqa: PLC0415  only here
 
-    rows = []
-    for name in scenarios or module.SHIPPED:
-        path = module.shipped(name) if name in module.SHIPPED else Path(name)
-        rows.append(module.measure(path))
+    paths = [module.find(name) for name in scenarios or module.SHIPPED]
+    rows = [module.measure(path) for path in paths]
     if as_json:
         terminal.print_json(rows)
     else:

@@ -7,6 +7,7 @@ All of them pickle. `exit_status` is what the command line returns for them.
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -47,8 +48,11 @@ class Diagnostic:
 
     @property
     def place(self) -> str:
-        """`file:line:column`, or the override alone."""
-        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+        """`file:line:column`; or the override alone, quoted as a shell wants it."""
+        if self.line:
+            return f"{self.file}:{self.line}:{self.column}"
+        option, space, setting = self.file.partition(" ")
+        return f"{option} {shlex.quote(setting)}" if space and option == "--set" else self.file
 
     def __str__(self) -> str:
         """`place: message`, and the help on a line of its own."""

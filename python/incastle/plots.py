@@ -175,26 +175,24 @@ def _histogram(axes: Axes, queues: pl.DataFrame) -> None:
     axes.set_xlim(left=0)
 
 
-def _flow_names(result: Result, frame: pl.DataFrame) -> pl.DataFrame:
-    """Add `name`, GROUP:INDEX, for each row's flow; the flows in their order."""
+def _by_flow(result: Result, table: str) -> pl.DataFrame:
+    """Give a table with `name`, GROUP:INDEX, for each row's flow; the flows in their order."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
     name = pl.concat_str(pl.col("group"), pl.lit(":"), pl.col("index"))
-    names = result.flows.select("flow", name.alias("name"))
-    return frame.sort("flow", maintain_order=True).join(
-        names, on="flow", how="left", maintain_order="left"
-    )
+    frame = _filled(result.with_groups(table), f"the table of {table}")
+    return frame.with_columns(name.alias("name")).sort("flow", maintain_order=True)
 
 
 def _window(axes: Axes, result: Result) -> str:
-    frame = _flow_names(result, _filled(result.windows, "the table of windows"))
+    frame = _by_flow(result, "windows")
     _lines(axes, frame, "name", "cwnd_bytes", 1000)
     _from_zero(axes, "congestion window (KB)")
     return "windows.parquet"
 
 
 def _alpha(axes: Axes, result: Result) -> str:
-    frame = _flow_names(result, _filled(result.windows, "the table of windows"))
+    frame = _by_flow(result, "windows")
     if frame["alpha"].drop_nulls().is_empty():
         raise PlotError("there is nothing to draw: no recorded flow has an alpha (DCTCP has one)")
     _lines(axes, frame, "name", "alpha", 1)
@@ -204,7 +202,7 @@ def _alpha(axes: Axes, result: Result) -> str:
 
 
 def _rtt(axes: Axes, result: Result) -> str:
-    frame = _flow_names(result, _filled(result.windows, "the table of windows"))
+    frame = _by_flow(result, "windows")
     _lines(axes, frame, "name", "rtt_s", 1e-6)
     _from_zero(axes, "smoothed round-trip time (us)")
     return "windows.parquet"
@@ -235,7 +233,7 @@ def _goodput(axes: Axes, result: Result) -> str:
 def _throughput(axes: Axes, result: Result) -> str:
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
-    frame = _flow_names(result, _filled(result.throughput, "the table of throughput"))
+    frame = _by_flow(result, "throughput")
     interval = frame["time_s"].unique().sort().diff().drop_nulls().min()
     if not isinstance(interval, float):
         raise PlotError("there is nothing to draw: throughput has a single interval")

@@ -32,6 +32,15 @@ if TYPE_CHECKING:
 CHUNK = 96
 """Runs that are handed to the engine at once; bounds the results that lie in memory."""
 
+FOLDERS = {
+    Length.QUICK: "report-quick",
+    Length.DEFAULT: "report",
+    Length.FULL: "report-full",
+}
+"""Where reports go unless told: a quick look must not replace what took an hour."""
+
+QUICK = "quick: one seed and short runs; verdicts may differ from the default length"
+
 _COLOURS = {
     claims.Verdict.HOLDS: "green",
     claims.Verdict.PARTLY: "yellow",
@@ -76,7 +85,7 @@ def main(
     names: Sequence[str] = (),
     figure: str | int | None = None,
     length: str = "default",
-    out: str | Path = "report",
+    out: str | Path | None = None,
     threads: int | None = None,
 ) -> int:
     """Reproduce papers and write their report.
@@ -85,7 +94,7 @@ def main(
         names: which papers; all if empty.
         figure: only this figure of theirs, by its number in the paper or in the original.
         length: "quick", "default" or "full".
-        out: the report's folder; an earlier report there is replaced.
+        out: the report's folder, where an earlier report is replaced; `FOLDERS` if None.
         threads: runs at the same time; all cores if None.
 
     Returns:
@@ -99,7 +108,7 @@ def main(
     """
     chosen = Length(length)
     parts = choose(discover(), names, None if figure is None else str(figure))
-    folder = report.prepare_folder(Path(out))
+    folder = report.prepare_folder(Path(FOLDERS[chosen] if out is None else out))
     cache = RunCache(folder / report.RUNS)
     observed = run_all(parts, chosen, cache, threads)
     judged = {part.paper.name: judge(part, observed[part.paper.name]) for part in parts}
@@ -116,6 +125,8 @@ def main(
     report.write(folder, contents, chosen, render=figures.render)
     cache.forget_other_engines()
     _tell([one for content in contents for one in content.judged], folder / "index.html")
+    if chosen is Length.QUICK:
+        terminal.output().print(QUICK)
     return 0
 
 

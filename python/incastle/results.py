@@ -117,7 +117,8 @@ class Result:
     def windows(self) -> pl.DataFrame:
         """The sender's state over time, where [measure] window asks.
 
-        time_s, flow, cwnd_bytes, ssthresh_bytes, alpha (0 to 1), rtt_s (smoothed).
+        time_s, flow, cwnd_bytes, ssthresh_bytes, alpha (0 to 1), rtt_s (smoothed). `flow` is the
+        number in `flows`; `with_groups("windows")` adds its group and index.
         """
         return self.table("windows")
 
@@ -125,9 +126,20 @@ class Result:
     def throughput(self) -> pl.DataFrame:
         """Bytes delivered per interval and flow, where [measure] throughput asks.
 
-        time_s (start of the interval), flow, bytes.
+        time_s (start of the interval), flow, bytes. `flow` is the number in `flows`;
+        `with_groups("throughput")` adds its group and index.
         """
         return self.table("throughput")
+
+    def with_groups(self, name: str) -> pl.DataFrame:
+        """Give a table that has a column `flow`, with `group` and `index` added from `flows`.
+
+        Raises:
+            TableMissing: this result has no such table.
+
+        """
+        names = self.flows.select("flow", "group", "index")
+        return self.table(name).join(names, on="flow", how="left", maintain_order="left")
 
     def table(self, name: str) -> pl.DataFrame:
         """Give a table by its name.

@@ -49,6 +49,7 @@ def run(
     scenario: Scenario,
     seed: int | None = None,
     *,
+    overrides: Mapping[str, Value] | None = None,
     progress: Callable[[Progress], object] | None = None,
 ) -> Result:
     """Simulate a scenario.
@@ -56,14 +57,16 @@ def run(
     Args:
         scenario: what to simulate.
         seed: instead of the scenario's own.
+        overrides: keys to change, as for `Scenario.with_`.
         progress: called about twenty times a second, in this thread.
 
     Raises:
+        ScenarioError: an override does not exist, or its value does not fit.
         Interrupted: Ctrl-C; the run up to then is `.partial[0]`.
         RunError: the engine stopped the run.
 
     """
-    return run_many([(scenario, None, seed)], threads=1, progress=progress)[0]
+    return run_many([(scenario, overrides, seed)], threads=1, progress=progress)[0]
 
 
 def run_many(

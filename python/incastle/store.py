@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import re
 import shutil
 import tempfile
@@ -44,8 +43,12 @@ def prepare_place(directory: Path, *, force: bool) -> None:
         directory.parent.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
         raise ResultError(f"{directory}: {error.filename} is not a directory") from None
-    if not os.access(directory.parent, os.W_OK | os.X_OK):
-        raise PermissionError(13, "no permission to write there", str(directory.parent))
+    try:
+        # Tried, not asked: permission bits do not tell of read-only or special file systems.
+        Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent)).rmdir()
+    except OSError as error:
+        reason = f"nothing can be written in {directory.parent} ({error.strerror})"
+        raise OSError(error.errno, reason, str(directory)) from None
 
 
 def _check_replaceable(directory: Path, *, force: bool) -> None:
@@ -54,6 +57,26 @@ def _check_replaceable(directory: Path, *, force: bool) -> None:
     empty = directory.is_dir() and not any(directory.iterdir())
     if not empty and not (directory / SUMMARY).is_file():
         raise ResultError(f"{directory} exists and is not a result, so --force leaves it alone")
+
+
+def holds(directory: Path, result: Result) -> bool:
+    """Tell whether a directory has this very result: same course, same scenario, every table.
+
+    The digest alone does not tell: it is the same whatever is measured.
+    """
+    try:
+        summary = json.loads((directory / SUMMARY).read_text(encoding="utf-8"))
+        scenario = (directory / SCENARIO).read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return False
+    # The time that it took is another one at each run.
+    ours = {key: value for key, value in result.to_summary().items() if key != "wall_s"}
+    return (
+        isinstance(summary, dict)
+        and ours == {key: value for key, value in summary.items() if key != "wall_s"}
+        and scenario == result.scenario
+        and all((directory / f"{name}.parquet").is_file() for name in result.tables)
+    )
 
 
 def save(result: Result, directory: Path, *, force: bool) -> Path:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import contextmanager
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
@@ -114,6 +115,13 @@ def si(value: float | None, unit: str, *, step: int = 1000) -> str:
     return f"{_three_digits(size)} {prefix}{unit}"
 
 
+def _range(least: float | None, greatest: float | None, unit: str) -> str:
+    """Write a range; the unit once if both ends have the same."""
+    low, high = si(least, unit), si(greatest, unit)
+    number, _, low_unit = low.partition(" ")
+    return f"{number if low_unit == high.partition(' ')[2] else low} to {high}"
+
+
 def _three_digits(size: float) -> str:
     digits = 0 if size >= 100 else 1 if size >= 10 else 2  # noqa: PLR2004  the digits themselves
     text = f"{size:.{digits}f}"
@@ -165,9 +173,12 @@ def _flows(outcome: Result) -> Table | None:
         pl.len().alias("flows"),
         pl.col("delivered_bytes").sum(),
         pl.col("goodput_bit_s").mean().alias("mean"),
+        pl.col("goodput_bit_s").min().alias("least"),
+        pl.col("goodput_bit_s").max().alias("greatest"),
         *(pl.col(name).sum() for name in counters),
     )
-    shown = ("group", "flows", "delivered", "goodput each", "resent", "timeouts", "marks", "drops")
+    goodput = ("goodput\nmean", "goodput\nleast to greatest")
+    shown = ("group", "flows", "delivered", *goodput, "resent", "timeouts", "marks", "drops")
     table = _table("Flows", *shown)
     for row in groups.iter_rows(named=True):
         numbers = (f"{row[name]:,}" for name in counters)
@@ -176,26 +187,33 @@ def _flows(outcome: Result) -> Table | None:
             f"{row['flows']:,}",
             si(row["delivered_bytes"], "B"),
             si(row["mean"], "bit/s"),
+            _range(row["least"], row["greatest"], "bit/s") if row["flows"] > 1 else "",
             *numbers,
         )
     return table
 
 
-def _transfers(outcome: Result) -> Table | None:
+def _transfers(*outcomes: Result) -> Table | None:
+    """Show the completion times of all transfers of one run, or of several together."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
-    if "transfers" not in outcome.tables or outcome.transfers.is_empty():
+    frames = [one.transfers for one in outcomes if "transfers" in one.tables]
+    if not frames or all(frame.is_empty() for frame in frames):
         return None
     took = pl.col("completed_s") - pl.col("started_s")
-    groups = outcome.transfers.group_by("group", "kind", maintain_order=True).agg(
-        pl.len().alias("begun"),
-        pl.col("completed_s").is_not_null().sum().alias("completed"),
-        took.mean().alias("mean"),
-        took.median().alias("median"),
-        took.quantile(0.99).alias("p99"),
+    groups = (
+        pl.concat(frames)
+        .group_by("group", "kind", maintain_order=True)
+        .agg(
+            pl.len().alias("begun"),
+            pl.col("completed_s").is_not_null().sum().alias("completed"),
+            took.mean().alias("mean"),
+            took.median().alias("median"),
+            took.quantile(0.99).alias("p99"),
+        )
     )
     table = _table(
-        "Completion times",
+        "Completion times" + (f", {len(outcomes)} runs together" if len(outcomes) > 1 else ""),
         "group",
         "kind",
         "begun",
@@ -243,7 +261,10 @@ def _switch_ports(outcome: Result) -> pl.DataFrame | None:
 
 
 def seeds(results: Sequence[Result]) -> None:
-    """Show runs of one scenario that differ by their seeds, and the median of each column."""
+    """Show runs of one scenario that differ by their seeds.
+
+    Below them the median and the range of each column, and the completion times of all together.
+    """
     counters = ("retransmissions", "timeouts", "marks", "drops")
     shown = ("seed", "delivered", "resent", "timeouts", "marks", "drops", "digest")
     table = _table(f"{results[0].name}, by seed", *shown)
@@ -253,16 +274,50 @@ def seeds(results: Sequence[Result]) -> None:
         table.add_row(str(one.seed), delivered, *numbers, one.digest)
     if len(results) > 1:
         table.add_section()
-        middle = (f"{_median(results, name):,g}" for name in counters)
-        delivered = si(_median(results, "delivered_bytes"), "B")
-        table.add_row("median", delivered, *middle, "", style="bold")
-    output().print(table)
+        for word, of in (("least", min), ("median", median), ("greatest", max)):
+            totals = {
+                name: of([one.totals.get(name, 0) for one in results])
+                for name in ("delivered_bytes", *counters)
+            }
+            delivered = si(totals["delivered_bytes"], "B")
+            counts = (f"{totals[name]:,.10g}" for name in counters)
+            table.add_row(word, delivered, *counts, "", style="bold" if word == "median" else "")
+    console = output()
+    console.print(table)
+    for more in (_fairness(results), _transfers(*results)):
+        if more is not None:
+            console.print(more)
 
 
-def _median(results: Sequence[Result], name: str) -> float:
-    import statistics  # noqa: PLC0415  only here
+def _fairness(results: Sequence[Result]) -> Table | None:
+    """Show, by group, the goodput of its flows in all runs: their mean, the least, the greatest.
 
-    return statistics.median(one.totals.get(name, 0) for one in results)
+    Flows that complete have completion times instead.
+    """
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    flows = pl.concat(one.flows for one in results if "flows" in one.tables)
+    goodput = pl.col("goodput_bit_s")
+    groups = (
+        flows.filter(pl.col("completed_s").is_null().any().over("group"))
+        .group_by("group", maintain_order=True)
+        .agg(
+            pl.len().alias("flows"),
+            goodput.mean().alias("mean"),
+            goodput.median().alias("median"),
+            goodput.min().alias("least"),
+            goodput.max().alias("greatest"),
+        )
+    )
+    if groups.is_empty():
+        return None
+    title = f"Goodput of flows, {len(results)} run{'s' if len(results) > 1 else ''} together"
+    table = _table(title, "group", "flows", "mean", "median", "least to greatest")
+    for row in groups.iter_rows(named=True):
+        middle = (si(row[name], "bit/s") for name in ("mean", "median"))
+        spread = _range(row["least"], row["greatest"], "bit/s")
+        table.add_row(escape(row["group"]), f"{row['flows']:,}", *middle, spread)
+    return table
 
 
 def benchmarks(rows: Sequence[dict[str, Any]]) -> None:

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 def test_run_shows_tables_and_writes_a_result(say: Say, folder: Path) -> None:
     said = say("run", "small.toml")
     assert said.status == 0, said.err
-    for word in ("small", "long", "short", "switch->receiver", "packet-hops/s"):
+    words = ("small", "long", "short", "least to greatest", "switch->receiver", "packet-hops/s")
+    for word in words:
         assert word in said.out
     (place,) = (folder / "results").iterdir()
     assert place.name.startswith("small-")
@@ -63,7 +64,9 @@ def test_seeds_run_in_a_row_each_in_a_directory(say: Say, folder: Path) -> None:
         "seed-6",
         "seed-7",
     ]
-    assert "median" in said.out
+    for word in ("least", "median", "greatest", "Completion times, 3 runs together", "99th"):
+        assert word in said.out
+    assert "Goodput of flows, 3 runs together" in said.out
     as_list = json.loads(say("run", "small.toml", "--seeds", "2", "--json").out)
     assert [one["seed"] for one in as_list] == [1, 2]
     alone = json.loads(say("run", "small.toml", "--seed", "2", "--json", "--out", "x").out)
@@ -78,13 +81,36 @@ def test_existing_directory(say: Say) -> None:
     assert say("run", "small.toml", "--out", "one", "--force").status == 0
 
 
-def test_existing_default_directory_still_shows_the_result(say: Say) -> None:
+def test_same_run_again_finds_its_result(say: Say, folder: Path) -> None:
     first = json.loads(say("run", "small.toml", "--json").out)
+    mark = folder / first["directory"] / "mark"
+    mark.touch()
     again = say("run", "small.toml", "--json")
+    assert again.status == 0
+    assert again.err == f"the same result is already in {first['directory']}, nothing is replaced\n"
+    assert json.loads(again.out)["directory"] == first["directory"]
+    assert mark.exists()
+    assert say("run", "small.toml", "--force").status == 0
+    assert not mark.exists()
+
+
+def test_same_digest_with_other_measurements_is_not_the_same_result(say: Say, folder: Path) -> None:
+    first = json.loads(say("run", "small.toml", "--json").out)
+    again = say("run", "small.toml", "--json", "--set", "measure.window=long")
     assert again.status == 2
-    assert "already exists" in again.err
+    assert f"{first['directory']} already exists" in again.err
     assert json.loads(again.out)["digest"] == first["digest"]
     assert json.loads(again.out)["directory"] is None
+    (folder / first["directory"] / "summary.json").write_text("[]")
+    assert say("run", "small.toml").status == 2
+
+
+def test_same_seeds_again_find_their_results(say: Say) -> None:
+    assert "2 results written to results" in say("run", "small.toml", "--seeds", "2").err
+    again = say("run", "small.toml", "--seeds", "3")
+    assert again.status == 0
+    assert "1 result written" in again.err
+    assert "2 of them: the same result is already in results" in again.err
 
 
 BROKEN = {
@@ -161,7 +187,9 @@ def test_check_prints_the_complete_scenario(say: Say, scenario: ic.Scenario) -> 
         (("fly",), "fly"),
         (("reproduce", "--quick", "--full"), "exclude"),
         (("reproduce", "no-such-paper"), "no-such-paper"),
-        (("bench", "--scenario", "nothing.toml"), "nothing.toml"),
+        (("bench", "--scenario", "foo"), "--scenario foo: neither a file nor a benchmark"),
+        (("bench", "--scenario", "."), "there are star-20, star-2"),
+        (("run", "small.toml", "--set", "network.rate=1 Gbits"), "'network.rate=1 Gbits': error"),
     ],
 )
 def test_bad_input_is_one_message_and_status_2(
@@ -176,9 +204,25 @@ def test_bad_input_is_one_message_and_status_2(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="/proc is Linux's")
 def test_directory_that_cannot_be_written(say: Say) -> None:
-    said = say("run", "small.toml", "--out", "/proc/incastle/result")
-    assert said.status == 2
-    assert "/proc/incastle" in said.err
+    for place in ("/proc/incastle/result", "/proc/incastle"):
+        said = say("run", "small.toml", "--out", place)
+        assert (said.status, said.out) == (2, ""), "told before the run"
+        assert said.err.startswith("error: /proc/incastle: ")
+
+
+def test_run_that_fails_leaves_no_empty_directory(
+    say: Say, monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
+    def stop(*_: Any) -> None:
+        raise ic.Interrupted([None, None])
+
+    monkeypatch.setattr(cli, "run_many", stop)
+    (folder / "old").mkdir()
+    for out in ("many", "deep/many", "old/many"):
+        assert say("run", "small.toml", "--seeds", "2", "--out", out).status == 130
+    assert say("run", "small.toml").status == 130
+    assert {path.name for path in folder.iterdir() if path.is_dir()} == {"old"}
+    assert list((folder / "old").iterdir()) == []
 
 
 def test_full_disk(say: Say, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:

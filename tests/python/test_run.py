@@ -134,6 +134,24 @@ def test_run_many_takes_overrides_and_keeps_the_order(scenario: ic.Scenario) -> 
     assert [result.seed for result in results] == [5, 1, 1]
 
 
+def test_run_takes_overrides(scenario: ic.Scenario) -> None:
+    changed = ic.run(scenario, 5, overrides={"run.duration": "9 ms"})
+    assert changed.seed == 5
+    assert changed.totals["simulated_s"] == pytest.approx(0.009)
+    with pytest.raises(ic.ScenarioError, match="duration"):
+        ic.run(scenario, overrides={"run.durration": "9 ms"})
+
+
+@pytest.mark.parametrize("name", ["windows", "throughput"])
+def test_groups_beside_the_numbers_of_flows(result: ic.Result, name: str) -> None:
+    named = result.with_groups(name)
+    assert named.columns == [*result.table(name).columns, "group", "index"]
+    assert named.select(result.table(name).columns).equals(result.table(name))
+    flow = named.row(0, named=True)
+    there = result.flows.filter(pl.col("flow") == flow["flow"])
+    assert (flow["group"], flow["index"]) == (there["group"][0], there["index"][0])
+
+
 def test_progress_and_results_as_they_come(scenario: ic.Scenario) -> None:
     seen: list[ic.Progress] = []
     finished: dict[int, str] = {}
