@@ -58,4 +58,4 @@ deny: ## licences, sources and advisories of all dependencies (needs cargo-deny 
 	cargo deny --locked check
 
 clean: ## remove what was built
-	rm -rf $(VENV) target site report .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) target site report report-quick report-full .mypy_cache .ruff_cache .pytest_cache .hypothesis
