@@ -13,7 +13,7 @@ import pytest
 from incastle import claims, figures, report, reproduce, runner
 from incastle.errors import IncastleError
 from incastle.figures import FORMATS, Drawing
-from incastle.papers import dctcp_ns2
+from incastle.papers import Length, dctcp_ns2
 from incastle.results import Result
 from incastle.run_cache import RunCache, engine_build, observe
 from synthetic import tables
@@ -121,6 +121,23 @@ def test_the_report_has_every_figure_claim_and_run(
     assert len(rows) >= len(drawing_engine.ran)
     assert rows[0]["digest"] == "0123456789abcdef"
     assert rows[0]["command"].startswith("incastle run python/incastle/papers/dctcp_ns2/scenarios")
+
+
+@pytest.mark.parametrize("length", list(Length))
+def test_each_length_has_a_folder_of_its_own(
+    engine: FakeEngine,
+    length: Length,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert not engine.ran
+    monkeypatch.chdir(tmp_path)
+    assert reproduce.main(figure="2", length=length) == 0
+    folder = {"quick": "report-quick", "default": "report", "full": "report-full"}[length]
+    assert [path.name for path in tmp_path.iterdir()] == [folder]
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith("quick: one seed and short runs") == (length is Length.QUICK)
 
 
 def test_the_page_needs_nothing_from_outside(engine: FakeEngine, tmp_path: Path) -> None:
