@@ -4,8 +4,7 @@
 use incastle_units::{Bytes, Span};
 
 use crate::language::Root;
-use crate::language::flows::{Barrier, Count, Group, Message, Rounds, Size, Stop, Workload};
-use crate::language::network::MOST_HOSTS;
+use crate::language::flows::{Barrier, Group, Message, Size, Stop, Workload};
 use crate::language::sizes::MOST_BYTES;
 use crate::language::transport::Kind;
 use crate::text::context::Context;
@@ -31,16 +30,6 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
 }
 
 fn check_hosts(path: &str, group: &Group, layout: &Layout, parts: &[usize], cx: &mut Context<'_>) {
-    if let Count::Number(count) = group.count
-        && !(1..=MOST_HOSTS).contains(&count)
-    {
-        cx.error_at(
-            &format!("{path}.count"),
-            format!("count must be from 1 to {MOST_HOSTS}, found {count}"),
-            None,
-        );
-        return;
-    }
     let from = group
         .from
         .resolve(&layout.hosts, "hosts", &format!("{path}.from"), cx);
@@ -150,9 +139,6 @@ fn check_workload(path: &str, group: &Group, cx: &mut Context<'_>) {
 
 fn check_barrier(path: &str, barrier: &Barrier, cx: &mut Context<'_>) {
     one_of(path, ["unit", "total"], &(barrier.unit, barrier.total), cx);
-    if barrier.rounds == Rounds::Number(0) {
-        above_zero(path, "rounds", cx);
-    }
 }
 
 fn check_message(path: &str, group: &Group, message: Message, cx: &mut Context<'_>) {

@@ -1,9 +1,8 @@
 //! Checks of `[measure]`.
 
 use crate::language::Root;
-use crate::language::flows::{Count, Stop, Workload};
+use crate::language::flows::{Stop, Workload};
 use crate::language::measure::Sampling;
-use crate::language::network::MOST_HOSTS;
 use crate::language::selection::{Name, Selection};
 use crate::text::context::Context;
 use crate::text::files::NoFiles;
@@ -40,12 +39,40 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     if let Sampling::On(queue) = &measure.queue {
         check_ports(&queue.ports, layout, cx);
     }
-    let names = static_flows(root, layout);
+    let flows = Flows::of(root, layout);
     if let Sampling::On(window) = &measure.window {
-        check_flows(&window.flows, &names, "measure.window", cx);
+        flows.check(&window.flows, "measure.window", cx);
     }
     if let Sampling::On(throughput) = &measure.throughput {
-        check_flows(&throughput.flows, &names, "measure.throughput", cx);
+        flows.check(&throughput.flows, "measure.throughput", cx);
+    }
+}
+
+/// What `[measure]` can name.
+struct Flows<'a> {
+    names: Vec<Name>,
+    /// Groups that have no flows because of an error of their own, which has been told.
+    broken: Vec<&'a str>,
+}
+
+impl<'a> Flows<'a> {
+    fn of(root: &'a Root, layout: &Layout) -> Self {
+        let mut names = static_flows(root, layout);
+        let groups = root.flows.iter().map(|(name, _)| name.as_str());
+        let broken: Vec<&str> = groups
+            .filter(|group| !names.iter().any(|name| name.role == *group))
+            .collect();
+        names.extend(broken.iter().map(|group| Name {
+            role: (*group).to_owned(),
+            index: None,
+        }));
+        Self { names, broken }
+    }
+
+    /// Reports flows that do not exist, unless that only follows from another error.
+    fn check(&self, flows: &Selection, key: &str, cx: &mut Context<'_>) {
+        let judged = flows.without(&self.broken);
+        judged.resolve(&self.names, "flows", &format!("{key}.flows"), cx);
     }
 }
 
@@ -58,10 +85,6 @@ pub(crate) fn static_flows(root: &Root, layout: &Layout) -> Vec<Name> {
                 role: name.clone(),
                 index: None,
             });
-            continue;
-        }
-        // Too many to name, and told of already.
-        if matches!(group.count, Count::Number(count) if count > MOST_HOSTS) {
             continue;
         }
         let mut quiet = Context::new(&NoFiles);
@@ -94,8 +117,4 @@ fn check_ports(ports: &[String], layout: &Layout, cx: &mut Context<'_>) {
             );
         }
     }
-}
-
-fn check_flows(flows: &Selection, names: &[Name], key: &str, cx: &mut Context<'_>) {
-    flows.resolve(names, "flows", &format!("{key}.flows"), cx);
 }

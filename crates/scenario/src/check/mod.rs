@@ -1,6 +1,7 @@
 //! What the tables of a scenario mean together: names that exist, values that fit each other.
 
 mod flows;
+mod lockstep;
 mod measure;
 mod switches;
 mod transport;
@@ -28,6 +29,7 @@ pub(crate) fn check(root: &Root, cx: &mut Context<'_>) -> Option<Layout> {
         switches::check(root, layout, cx);
         flows::check(root, layout, cx);
         measure::check(root, layout, cx);
+        lockstep::check(root, layout, cx);
     }
     transport::check(root, cx);
     layout

@@ -9,11 +9,13 @@ use crate::language::selection::Selection;
 use crate::language::switch::{Buffer, Queue, Switch, SwitchGroup};
 use crate::text::context::Context;
 use crate::topology::layout::Layout;
+use crate::workload::Stack;
 
 pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
-    check_switch("switch", &root.switch, cx);
+    let sizes = PacketSizes::of(root);
+    check_switch("switch", &root.switch, sizes, cx);
     for (label, group) in &root.switches {
-        check_switch(&format!("switches.{label}"), &group.switch, cx);
+        check_switch(&format!("switches.{label}"), &group.switch, sizes, cx);
         switch_members(label, group, layout, cx);
     }
 }
@@ -32,7 +34,25 @@ pub(crate) fn switch_members(
     }
 }
 
-fn check_switch(path: &str, switch: &Switch, cx: &mut Context<'_>) {
+/// The full packets of all flows, in bytes on the wire: the smallest and the largest.
+#[derive(Clone, Copy)]
+struct PacketSizes {
+    least: u64,
+    greatest: u64,
+}
+
+impl PacketSizes {
+    fn of(root: &Root) -> Option<Self> {
+        let full = root.flows.iter().map(|(_, group)| {
+            let stack = Stack::new(&group.transport, root.host.burst);
+            stack.wire_size(group.transport.payload().count())
+        });
+        let (least, greatest) = (full.clone().min()?, full.max()?);
+        Some(Self { least, greatest })
+    }
+}
+
+fn check_switch(path: &str, switch: &Switch, sizes: Option<PacketSizes>, cx: &mut Context<'_>) {
     if let Err(error) = switch.queue.to_config().check() {
         let key = match error {
             RedError::MixedUnits | RedError::MaxIsZero => "max",
@@ -54,7 +74,19 @@ fn check_switch(path: &str, switch: &Switch, cx: &mut Context<'_>) {
                 Some("the packet being sent is stored too: at least one packet".to_owned()),
             );
         }
-        warn_of_late_mark(path, &switch.queue, amount, cx);
+        if let (Amount::Bytes(bytes), Some(sizes)) = (amount, sizes)
+            && (1..sizes.greatest).contains(&bytes.count())
+        {
+            cx.warn_at(
+                &format!("{path}.buffer"),
+                format!(
+                    "full packets of {} B do not fit the buffer of {bytes}: all are dropped",
+                    sizes.greatest
+                ),
+                Some("the packet being sent is stored too: at least one packet".to_owned()),
+            );
+        }
+        warn_of_late_mark(path, &switch.queue, amount, sizes, cx);
     }
 }
 
@@ -66,15 +98,25 @@ fn is_zero(amount: Amount) -> bool {
 }
 
 /// A threshold that the buffer never reaches.
-fn warn_of_late_mark(path: &str, queue: &Queue, buffer: Amount, cx: &mut Context<'_>) {
+fn warn_of_late_mark(
+    path: &str,
+    queue: &Queue,
+    buffer: Amount,
+    sizes: Option<PacketSizes>,
+    cx: &mut Context<'_>,
+) {
     let Queue::Threshold(threshold) = queue else {
         return;
     };
-    let never = match (threshold.mark_above, buffer) {
-        (Amount::Packets(mark), Amount::Packets(buffer)) => mark >= buffer,
-        (Amount::Bytes(mark), Amount::Bytes(buffer)) => mark >= buffer,
-        _ => false,
-    };
+    let never =
+        match (threshold.mark_above, buffer) {
+            (Amount::Packets(mark), Amount::Packets(buffer)) => mark >= buffer,
+            (Amount::Bytes(mark), Amount::Bytes(buffer)) => mark >= buffer,
+            (Amount::Packets(mark), Amount::Bytes(buffer)) => sizes
+                .is_some_and(|sizes| mark.count().saturating_mul(sizes.least) >= buffer.count()),
+            (Amount::Bytes(mark), Amount::Packets(buffer)) => sizes
+                .is_some_and(|sizes| mark.count() >= buffer.count().saturating_mul(sizes.greatest)),
+        };
     if never {
         cx.warn_at(
             &format!("{path}.queue.mark_above"),

@@ -312,12 +312,22 @@ macro_rules! words {
 }
 
 /// Declares a value that is either a fixed word or something else.
+/// Reads the value of a `word_or!`: any, or one within a range.
+macro_rules! read_other {
+    ($ty:ty, $node:ident $key:ident $cx:ident) => {
+        <$ty as $crate::grammar::value::Value>::read($node, $key, $cx)
+    };
+    ($ty:ty, $node:ident $key:ident $cx:ident $range:expr) => {
+        $crate::grammar::value::read_within::<$ty>($node, $key, &$range, $cx)
+    };
+}
+
 macro_rules! word_or {
     (
         $(#[doc = $about:literal])*
         pub enum $name:ident {
             $(#[doc = $doc_word:literal])* $word:literal => $variant:ident,
-            $(#[doc = $doc:literal])* $other:ident($ty:ty),
+            $(#[doc = $doc:literal])* $other:ident($ty:ty) $(in $range:expr)?,
         }
     ) => {
         $(#[doc = $about])*
@@ -336,7 +346,10 @@ macro_rules! word_or {
                 if matches!(&node.content, $crate::text::node::Content::Text(text) if text == $word) {
                     return Some(Self::$variant);
                 }
-                $crate::grammar::value::read_or_word::<$ty>(node, key, $word, cx).map(Self::$other)
+                if $crate::grammar::value::is_misspelt(node, key, $word, cx) {
+                    return None;
+                }
+                $crate::grammar::declare::read_other!($ty, node key cx $($range)?).map(Self::$other)
             }
 
             fn write(&self) -> String {
@@ -347,16 +360,19 @@ macro_rules! word_or {
             }
 
             fn shape() -> $crate::grammar::describe::Shape {
-                $crate::grammar::value::word_or_shape(
-                    $word,
-                    &<$ty as $crate::grammar::value::Value>::shape(),
-                )
+                #[allow(unused_mut, reason = "most have no range")]
+                let mut other = <$ty as $crate::grammar::value::Value>::shape();
+                $(
+                    let range: $crate::grammar::range::Range<$ty> = $range;
+                    other.words = format!("{}, {}", other.words, range.words());
+                )?
+                $crate::grammar::value::word_or_shape($word, &other)
             }
         }
     };
 }
 
 pub(crate) use {
-    choice, describe_member, finish_member, member_type, range_of, read_member, table, word_or,
-    words, write_member,
+    choice, describe_member, finish_member, member_type, range_of, read_member, read_other, table,
+    word_or, words, write_member,
 };

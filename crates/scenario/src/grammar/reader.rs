@@ -4,7 +4,7 @@
 use crate::grammar::declare::Table;
 use crate::grammar::describe::Description;
 use crate::grammar::range::Range;
-use crate::grammar::value::{Value, read_word};
+use crate::grammar::value::{Value, read_within, read_word};
 use crate::text::context::Context;
 use crate::text::node::{Entry, Node, Place, is_bare_key, quoted};
 use crate::text::suggest::{choices, did_you_mean};
@@ -72,19 +72,8 @@ impl<'a> Reader<'a> {
         name: &'static str,
         range: &Range<T>,
     ) -> Option<T> {
-        let value: T = self.value(cx, name)?;
-        if range.contains(&value) {
-            return Some(value);
-        }
-        let key = join(&self.path, name);
-        let place = cx.place_of(&key);
-        cx.error(
-            place,
-            &key,
-            format!("{name} must be {}, found {}", range.words(), value.write()),
-            None,
-        );
-        None
+        let entry = self.take(cx, name)?;
+        read_within(&entry.node, &join(&self.path, name), range, cx)
     }
 
     /// Reports a required key that is not given.

@@ -6,6 +6,7 @@ use incastle_units::{Amount, Bytes, ParseUnitError, Quantity, Rate, Span};
 use serde_json::json;
 
 use crate::grammar::describe::Shape;
+use crate::grammar::range::Range;
 use crate::text::context::Context;
 use crate::text::node::{Content, Node, quoted};
 use crate::text::suggest::{choices, did_you_mean};
@@ -22,6 +23,36 @@ pub(crate) trait Value: Sized {
     fn number(&self) -> Option<f64> {
         None
     }
+    /// What messages call a value before they name its range.
+    const KIND: &'static str = "";
+}
+
+/// Reads a value that must lie within a range. A number that is no such value at all (-1 or 2.5
+/// where one counts) is told of the same range.
+pub(crate) fn read_within<T: Value + PartialOrd>(
+    node: &Node,
+    key: &str,
+    range: &Range<T>,
+    cx: &mut Context<'_>,
+) -> Option<T> {
+    let expected = format!("{}{}", T::KIND, range.words());
+    if !T::KIND.is_empty() && !is_readable::<T>(node, cx) {
+        wrong(node, key, &expected, cx);
+        return None;
+    }
+    let value = T::read(node, key, cx)?;
+    if range.contains(&value) {
+        return Some(value);
+    }
+    let name = name_of(key);
+    let message = format!("{name} must be {expected}, found {}", value.write());
+    cx.error(node.place, key, message, None);
+    None
+}
+
+/// Whether a value can be read, whatever its range.
+fn is_readable<T: Value>(node: &Node, cx: &Context<'_>) -> bool {
+    T::read(node, "", &mut Context::new(cx.files)).is_some()
 }
 
 /// The last part of a key, by which messages call it.
@@ -82,25 +113,21 @@ pub(crate) fn words_shape(words: &[&str]) -> Shape {
     }
 }
 
-/// Reads the other side of a `word_or!`; its errors name the word too.
-pub(crate) fn read_or_word<T: Value>(
-    node: &Node,
-    key: &str,
-    word: &str,
-    cx: &mut Context<'_>,
-) -> Option<T> {
-    if let Content::Text(text) = &node.content
-        && did_you_mean(text, &[word]).is_some()
-    {
+/// Whether a text was meant to be `word`, the only one of its key; then it is reported.
+pub(crate) fn is_misspelt(node: &Node, key: &str, word: &str, cx: &mut Context<'_>) -> bool {
+    let Content::Text(text) = &node.content else {
+        return false;
+    };
+    let misspelt = did_you_mean(text, &[word]).is_some();
+    if misspelt {
         cx.error(
             node.place,
             key,
             format!("{} cannot be {}", name_of(key), quoted(text)),
             Some(format!("did you mean {}?", quoted(word))),
         );
-        return None;
     }
-    T::read(node, key, cx)
+    misspelt
 }
 
 pub(crate) fn word_or_shape(word: &str, other: &Shape) -> Shape {
@@ -192,6 +219,8 @@ macro_rules! integer_value {
                     json: json!({ "type": "integer", "minimum": 0 }),
                 }
             }
+
+            const KIND: &'static str = "a whole number, ";
 
             #[allow(clippy::cast_lossless, reason = "the macro serves 64 bits too")]
             fn number(&self) -> Option<f64> {

@@ -3,9 +3,9 @@
 use incastle_units::{Bytes, Rate, Span};
 
 use crate::grammar::declare::{choice, table, word_or, words};
-use crate::grammar::range::{above, above_to};
+use crate::grammar::range::{above, above_to, at_least, between};
 use crate::language::DAY;
-use crate::language::network::rates;
+use crate::language::network::{MOST_HOSTS, rates};
 use crate::language::selection::Selection;
 use crate::language::sizes::{MOST_BYTES, Sizes};
 use crate::language::transport::Transport;
@@ -140,7 +140,7 @@ word_or! {
         /// One for each pair.
         "each" => Each,
         /// This many.
-        Number(u32),
+        Number(u32) in between(1, MOST_HOSTS),
     }
 }
 
@@ -200,7 +200,7 @@ word_or! {
         /// As many as there is time for.
         "unlimited" => Unlimited,
         /// This many.
-        Number(u64),
+        Number(u64) in at_least(1),
     }
 }
 

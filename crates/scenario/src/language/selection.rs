@@ -68,7 +68,8 @@ impl Term {
         };
         let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
         let named = !role.is_empty() && role.chars().all(plain);
-        let ordered = indices.is_none_or(|(first, last)| first <= last && last - first < MOST);
+        let ordered =
+            indices.is_none_or(|(first, last): (u32, u32)| last.saturating_sub(first) < MOST);
         (named && ordered).then(|| Self {
             role: role.to_owned(),
             indices,
@@ -107,6 +108,12 @@ impl Selection {
     /// The texts of the set.
     pub fn terms(&self) -> Vec<String> {
         self.0.iter().map(Term::to_string).collect()
+    }
+
+    /// The set without the texts that name one of these roles.
+    pub(crate) fn without(&self, roles: &[&str]) -> Self {
+        let kept = |term: &&Term| !roles.contains(&term.role.as_str());
+        Self(self.0.iter().filter(kept).cloned().collect())
     }
 
     /// Whether a name is in the set.
@@ -237,6 +244,20 @@ impl Value for Selection {
                 Content::Text(text) => Term::parse(text),
                 _ => None,
             };
+            if let Some(Term {
+                role,
+                indices: Some((first, last)),
+            }) = &term
+                && first > last
+            {
+                cx.error(
+                    item.place,
+                    key,
+                    format!("the range of \"{role}:{first}..{last}\" descends"),
+                    Some(format!("ranges ascend: \"{role}:{last}..{first}\"")),
+                );
+                return None;
+            }
             if term.is_none() {
                 wrong(
                     item,

@@ -1,0 +1,98 @@
+//! Warns of long flows that a deterministic network would keep in step.
+//!
+//! Two senders whose links are exactly as fast as the port they share: each packet of the one
+//! arrives at the instant at which another leaves, and finds room; the other's find the buffer
+//! full, every time. A little jitter ends that (Floyd and Jacobson, "On Traffic Phase Effects in
+//! Packet-Switched Gateways", 1992). Leaves out: shared ports that are not a receiver's.
+
+use std::collections::BTreeMap;
+
+use incastle_units::Span;
+
+use crate::language::flows::{Bulk, Group, Size, Workload};
+use crate::language::switch::{Buffer, Queue, Switch};
+use crate::language::{Capacity, Root};
+use crate::text::context::Context;
+use crate::text::files::NoFiles;
+use crate::text::node::quoted;
+use crate::topology::layout::{End, Layout};
+use crate::topology::pairs::group_pairs;
+
+pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
+    if root.host.jitter > Span::ZERO {
+        return;
+    }
+    // Of each receiver, the first sender.
+    let mut first = BTreeMap::new();
+    for (name, group) in root.flows.iter().filter(|(_, group)| is_long(group)) {
+        for (from, to) in pairs(group, layout) {
+            let other = *first.entry(to).or_insert(from);
+            if other != from
+                && [from, other]
+                    .iter()
+                    .all(|from| fits(root, layout, *from, to))
+            {
+                let receiver = quoted(&layout.hosts[to].to_string());
+                cx.warn_at(
+                    &format!("flows.{name}"),
+                    format!(
+                        "long flows to {receiver} share a drop-tail port exactly as fast as their \
+                         senders' links, without any jitter: one may lock the others out"
+                    ),
+                    Some(
+                        "an artefact of exact instants, which a little jitter ends: \
+                         jitter = \"2 us\" in [host]"
+                            .to_owned(),
+                    ),
+                );
+                return;
+            }
+        }
+    }
+}
+
+fn is_long(group: &Group) -> bool {
+    let unlimited = Bulk {
+        size: Size::Unlimited,
+    };
+    group.transport.tcp().is_some() && group.workload == Workload::Bulk(unlimited)
+}
+
+/// The hosts of each flow; none where they do not exist, which is told elsewhere.
+fn pairs(group: &Group, layout: &Layout) -> Vec<(usize, usize)> {
+    let mut quiet = Context::new(&NoFiles);
+    let from = group.from.resolve(&layout.hosts, "hosts", "", &mut quiet);
+    let to = group.to.resolve(&layout.hosts, "hosts", "", &mut quiet);
+    match (from, to) {
+        (Some(from), Some(to)) => group_pairs(group, &from, &to),
+        _ => Vec::new(),
+    }
+}
+
+/// Whether the sender's link is as fast as the receiver's, behind a port that drops the last.
+fn fits(root: &Root, layout: &Layout, from: usize, to: usize) -> bool {
+    let (Some(near), Some(far)) = (layout.access(from), layout.access(to)) else {
+        return false;
+    };
+    let ((End::Switch(switch), _) | (_, End::Switch(switch))) = far.ends else {
+        return false;
+    };
+    near.rate == far.rate && drops_the_last(switch_at(root, layout, switch))
+}
+
+fn drops_the_last(switch: &Switch) -> bool {
+    let endless = switch.buffer == Buffer::PerPort(Capacity::Unlimited);
+    matches!(switch.queue, Queue::DropTail(_)) && !endless
+}
+
+fn switch_at<'a>(root: &'a Root, layout: &Layout, switch: usize) -> &'a Switch {
+    let name = &layout.switches[switch];
+    let group = root
+        .switches
+        .iter()
+        .rfind(|(label, group)| match &group.of {
+            Some(of) => of.contains(name),
+            None => *label == name.to_string(),
+        });
+    group.map_or(&root.switch, |(_, group)| &group.switch)
+}
