@@ -83,7 +83,9 @@ def test_every_paper_runs_only_scenarios_that_are_right(paper: Paper, length: Le
     for experiment in paper.plan(length):
         settings = tuple(experiment.overrides.items())
         scenario = load(paper.scenario(experiment), settings)
-        assert not scenario.warnings
+        # An experiment that turns jitter off on purpose is told what that may do.
+        told = "lock the others out" if "host.jitter" in experiment.overrides else None
+        assert not [one for one in scenario.warnings if told is None or told not in one.message]
 
 
 @every
