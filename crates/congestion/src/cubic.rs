@@ -239,7 +239,7 @@ impl Controller for Cubic {
 
     #[inline]
     fn window(&self) -> Window {
-        Window::Limited(Bytes::new(self.window.cwnd()))
+        self.window.limit()
     }
 
     fn state(&self) -> ControlState {

@@ -7,7 +7,7 @@
 
 use incastle_units::Bytes;
 
-use crate::reno_window::{NewRenoConfig, RenoWindow, half};
+use crate::reno_window::{NewRenoConfig, RenoWindow};
 use crate::{
     AckSample, CongestionEvent, Context, ControlState, Controller, Echo, Reaction, Window,
 };
@@ -81,16 +81,6 @@ impl Dctcp {
         self.acked = 0;
         self.marked = 0;
     }
-
-    /// RFC 8257, section 3.3: cwnd <- cwnd (1 - alpha / 2), once per window of data.
-    fn on_ecn(&mut self, cx: &Context<'_>) -> Reaction {
-        if self.window.reacted(cx) {
-            return Reaction::Ignored;
-        }
-        let kept = self.window.cwnd() as f64 * (1.0 - self.alpha / 2.0);
-        self.window.on_ecn(cx, kept as u64);
-        Reaction::Reduced
-    }
 }
 
 impl Controller for Dctcp {
@@ -108,25 +98,16 @@ impl Controller for Dctcp {
     }
 
     fn on_congestion(&mut self, cx: &mut Context<'_>, event: CongestionEvent) -> Reaction {
-        match event {
-            CongestionEvent::Ecn => self.on_ecn(cx),
-            // RFC 8257, section 3.5: loss is answered as in conventional TCP; alpha stays.
-            CongestionEvent::Loss { .. } => self.window.on_loss(cx, half),
-            CongestionEvent::Timeout { backoff } => {
-                self.window.on_timeout(cx, backoff, half);
-                Reaction::Reduced
-            }
-            CongestionEvent::IdleRestart => {
-                self.window.on_idle_restart();
-                Reaction::Ignored
-            }
-            CongestionEvent::Over => Reaction::Ignored,
-        }
+        // RFC 8257, section 3.3: cwnd <- cwnd (1 - alpha / 2), once per window of data. Section 3.5:
+        // loss is answered as in conventional TCP; alpha stays.
+        let kept = 1.0 - self.alpha / 2.0;
+        self.window
+            .on_congestion(cx, event, |window| (window.cwnd() as f64 * kept) as u64)
     }
 
     #[inline]
     fn window(&self) -> Window {
-        Window::Limited(Bytes::new(self.window.cwnd()))
+        self.window.limit()
     }
 
     fn state(&self) -> ControlState {

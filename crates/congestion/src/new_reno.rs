@@ -4,8 +4,6 @@
 //! Leaves out: recovery itself (fast retransmit, partial ACKs, SACK) and the inflation of the window
 //! during it, which the transport owns: whether this is Reno, NewReno or SACK is decided there.
 
-use incastle_units::Bytes;
-
 use crate::reno_window::{NewRenoConfig, RenoWindow, half};
 use crate::{AckSample, CongestionEvent, Context, ControlState, Controller, Reaction, Window};
 
@@ -22,15 +20,6 @@ impl NewReno {
             window: RenoWindow::new(config),
         }
     }
-
-    /// RFC 3168, section 6.1.2: as for a loss, but nothing is to be retransmitted.
-    fn on_ecn(&mut self, cx: &Context<'_>) -> Reaction {
-        if self.window.reacted(cx) {
-            return Reaction::Ignored;
-        }
-        self.window.on_ecn(cx, half(self.window.flight(cx)));
-        Reaction::Reduced
-    }
 }
 
 impl Controller for NewReno {
@@ -40,24 +29,14 @@ impl Controller for NewReno {
     }
 
     fn on_congestion(&mut self, cx: &mut Context<'_>, event: CongestionEvent) -> Reaction {
-        match event {
-            CongestionEvent::Ecn => self.on_ecn(cx),
-            CongestionEvent::Loss { .. } => self.window.on_loss(cx, half),
-            CongestionEvent::Timeout { backoff } => {
-                self.window.on_timeout(cx, backoff, half);
-                Reaction::Reduced
-            }
-            CongestionEvent::IdleRestart => {
-                self.window.on_idle_restart();
-                Reaction::Ignored
-            }
-            CongestionEvent::Over => Reaction::Ignored,
-        }
+        // RFC 3168, section 6.1.2: a mark is answered as a loss is, but nothing is retransmitted.
+        self.window
+            .on_congestion(cx, event, |window| half(window.flight(cx)))
     }
 
     #[inline]
     fn window(&self) -> Window {
-        Window::Limited(Bytes::new(self.window.cwnd()))
+        self.window.limit()
     }
 
     fn state(&self) -> ControlState {

@@ -7,7 +7,9 @@
 
 use incastle_units::Bytes;
 
-use crate::{AckSample, Context, ControlState, Echo, LimitedBy, Phase, Reaction};
+use crate::{
+    AckSample, CongestionEvent, Context, ControlState, Echo, LimitedBy, Phase, Reaction, Window,
+};
 
 /// Sizes and switches of the window rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,6 +97,12 @@ impl RenoWindow {
         self.cwnd
     }
 
+    /// The window as the transport wants it.
+    #[inline]
+    pub(crate) fn limit(&self) -> Window {
+        Window::Limited(Bytes::new(self.cwnd))
+    }
+
     pub(crate) fn mss(&self) -> u64 {
         self.config.mss.count()
     }
@@ -162,6 +170,34 @@ impl RenoWindow {
         let growth = self.counted / self.cwnd;
         self.counted -= growth * self.cwnd;
         self.cwnd = self.cwnd.saturating_add(growth);
+    }
+
+    /// NewReno's answer to every event; to marks a window of what `on_mark` gives, once per window of
+    /// data.
+    pub(crate) fn on_congestion(
+        &mut self,
+        cx: &Context<'_>,
+        event: CongestionEvent,
+        on_mark: impl FnOnce(&Self) -> u64,
+    ) -> Reaction {
+        match event {
+            CongestionEvent::Ecn if self.reacted(cx) => Reaction::Ignored,
+            CongestionEvent::Ecn => {
+                let target = on_mark(self);
+                self.on_ecn(cx, target);
+                Reaction::Reduced
+            }
+            CongestionEvent::Loss { .. } => self.on_loss(cx, half),
+            CongestionEvent::Timeout { backoff } => {
+                self.on_timeout(cx, backoff, half);
+                Reaction::Reduced
+            }
+            CongestionEvent::IdleRestart => {
+                self.on_idle_restart();
+                Reaction::Ignored
+            }
+            CongestionEvent::Over => Reaction::Ignored,
+        }
     }
 
     /// Takes the window that another growth rule computed.

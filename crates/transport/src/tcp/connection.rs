@@ -7,7 +7,7 @@
 //! [`Connection::poll_transmit`] until it gives `None`, [`Connection::poll_event`] likewise, and
 //! [`Connection::poll_timeout`] last.
 
-use incastle_congestion::{Algorithm, ControlState, Controller, Echo, LimitedBy};
+use incastle_congestion::{Algorithm, ControlState, Controller, Echo};
 use incastle_units::{Ecn, Span, Time};
 use rand_core::Rng;
 
@@ -159,6 +159,7 @@ impl Connection {
         batch: Batch,
         rng: &mut dyn Rng,
     ) {
+        self.sender.stir();
         if !self.handshake.is_over() && !self.handle_handshake(now, segment) {
             return;
         }
@@ -210,6 +211,7 @@ impl Connection {
 
     /// The instant of [`Self::poll_timeout`] has come; an early call does no harm.
     pub fn handle_timeout(&mut self, now: Time, rng: &mut dyn Rng) {
+        self.sender.stir();
         self.receiver.on_timer(now);
         self.sender.pacer_timer(now);
         if self.sender.timer_at <= now {
@@ -260,9 +262,6 @@ impl Connection {
         rng: &mut dyn Rng,
         out: &mut Segment,
     ) -> Option<Departure> {
-        if self.is_quiet() {
-            return None;
-        }
         if !self.handshake.is_over() {
             return self.poll_handshake(now, rng, out);
         }
@@ -272,9 +271,11 @@ impl Connection {
         if self.sender.take_probe() {
             return Some(self.probe(now, out));
         }
-        let (sender, mut io) = self.sending(now, rng);
-        if let Some(chunk) = sender.poll(&mut io) {
-            return Some(self.data(now, &chunk, out));
+        if !self.sender.is_quiet() {
+            let (sender, mut io) = self.sending(now, rng);
+            if let Some(chunk) = sender.poll(&mut io) {
+                return Some(self.data(now, &chunk, out));
+            }
         }
         if self.receiver.wants_ack() {
             let ack = self.receiver.acknowledge();
@@ -294,7 +295,7 @@ impl Connection {
     /// next poll the adapter limits this sender, so that its window does not grow.
     #[inline]
     pub fn hold_back(&mut self) {
-        self.sender.limited_by = LimitedBy::Application;
+        self.sender.hold_back();
     }
 
     /// The SACK blocks of the segment that [`Self::poll_transmit`] gave last.

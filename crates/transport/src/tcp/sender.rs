@@ -87,6 +87,8 @@ pub(super) struct Sender {
     pub(super) timeouts: u32,
     pub(super) phase: Phase,
     pub(super) limited_by: LimitedBy,
+    /// The window has no room for the next segment, and nothing has happened since that was found.
+    full: bool,
     /// The segment at SND.UNA must be sent again, whatever the window says.
     pub(super) retransmit_head: bool,
     /// A partial acknowledgement came in this recovery.
@@ -129,6 +131,7 @@ impl Sender {
             timeouts: 0,
             phase: Phase::Open,
             limited_by: LimitedBy::Application,
+            full: false,
             retransmit_head: false,
             partial: false,
             cwr_due: false,
@@ -146,10 +149,12 @@ impl Sender {
 
     pub(super) fn write(&mut self, bytes: u64) {
         assert!(!self.closed, "an application writes before it closes");
+        self.full = false;
         self.written = self.written.saturating_add(bytes).min(u64::MAX / 2);
     }
 
     pub(super) fn close(&mut self) {
+        self.full = false;
         self.closed = true;
     }
 
@@ -207,9 +212,25 @@ impl Sender {
         reaction
     }
 
-    /// Whether nothing is left to be sent.
-    #[inline]
+    /// Something has happened: what the last poll found about the window may no longer be so.
+    #[inline(always)]
+    pub(super) fn stir(&mut self) {
+        self.full = false;
+    }
+
+    /// The host's adapter takes nothing more for now: until the next poll it limits this sender, not
+    /// the window.
+    pub(super) fn hold_back(&mut self) {
+        self.full = false;
+        self.limited_by = LimitedBy::Application;
+    }
+
+    /// Whether certainly nothing is to be sent: there is nothing, or the window was found full.
+    #[inline(always)]
     pub(super) fn is_quiet(&mut self) -> bool {
+        if self.full {
+            return true;
+        }
         if self.nxt != self.end() || self.phase == Phase::Recovery || self.probe_due {
             return false;
         }
@@ -220,9 +241,6 @@ impl Sender {
     /// The next segment that may leave now.
     #[inline]
     pub(super) fn poll(&mut self, io: &mut Io<'_>) -> Option<Chunk> {
-        if self.is_quiet() {
-            return None;
-        }
         let rate = io.algorithm.pacing();
         if rate.is_some() && io.now < self.paced_at {
             self.pacer_wake = self.paced_at;
@@ -277,6 +295,13 @@ impl Sender {
         }
         self.limited_sent += (outstanding + len).saturating_sub(cwnd.max(outstanding))
             * u64::from(self.phase == Phase::Open);
+        let next = (unsent - len).min(u64::from(io.config.mss));
+        if self.phase == Phase::Open && outstanding + len + next > window {
+            // What the next poll would find, found here for a comparison.
+            self.limited_by = limited_by;
+            self.burst_left = 0;
+            self.full = true;
+        }
         Some(self.chunk(self.nxt, self.nxt + len))
     }
 
