@@ -1,7 +1,7 @@
 //! Builds a [`Network`] from hosts, switches and links.
 
 use incastle_queueing::{DropTail, Marker, PortBuffer, SharedBuffer};
-use incastle_units::{Rate, Span};
+use incastle_units::{Rate, Span, Time};
 
 use crate::host::Host;
 use crate::network::{SharedMemory, Switch};
@@ -9,7 +9,8 @@ use crate::packet::SackArena;
 use crate::port::{Gate, Port};
 use crate::route::{Edge, Routes};
 use crate::{
-    Coalescing, HostIndex, Network, Node, PortIndex, Purpose, Source, SwitchIndex, substream,
+    Coalescing, FairConfig, HostIndex, Network, Node, PortIndex, Purpose, Source, SwitchIndex,
+    substream,
 };
 
 /// A host's own parameters.
@@ -31,11 +32,14 @@ pub struct SwitchConfig {
 /// Which queue a port has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PortKind {
-    /// Without departure events.
+    /// FIFO without departure events.
     #[default]
     Fast,
-    /// With them.
+    /// FIFO with them.
     General,
+    /// One queue per flow, served by deficit round robin: at switches with memory per port, without
+    /// a marker.
+    Fair(FairConfig),
 }
 
 /// One direction of a link, and the port that feeds it.
@@ -50,6 +54,10 @@ pub struct LinkConfig {
     pub marker: Marker,
     /// Which queue the port has.
     pub kind: PortKind,
+    /// Changes of the rate: each instant, later than the one before, and the rate from then on. The
+    /// packet being sent at that instant, or beginning to be, ends at the old rate. A port with a
+    /// schedule has explicit departures, also where its kind is fast.
+    pub schedule: Vec<(Time, Rate)>,
 }
 
 impl LinkConfig {
@@ -61,6 +69,7 @@ impl LinkConfig {
             buffer: PortBuffer::Unlimited,
             marker: Marker::DropTail(DropTail),
             kind: PortKind::Fast,
+            schedule: Vec::new(),
         }
     }
 }
@@ -137,7 +146,7 @@ impl NetworkBuilder {
         );
         let gate = Gate::new(config.buffer, config.marker, rng);
         let mut port = Port::new(index, to, config.rate, config.delay, gate);
-        if config.kind == PortKind::General {
+        if config.kind != PortKind::Fast {
             port = port.general();
         }
         port.observed = matches!(from, Node::Switch(_));

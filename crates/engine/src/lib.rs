@@ -31,7 +31,7 @@ pub use flows::{EndCounters, FlowRecord};
 pub use host::Coalescing;
 pub use ids::{AppIndex, EndpointIndex, FlowIndex, HostIndex, Node, PortIndex, Side, SwitchIndex};
 pub use network::Network;
-pub use port::PortCounters;
+pub use port::{FairConfig, FairDrop, PortCounters};
 pub use probe::{NoProbe, Probe};
 pub use random::{Purpose, Source, substream};
 pub use recorder::{

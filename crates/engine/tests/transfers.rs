@@ -87,6 +87,7 @@ impl Net {
             },
             marker: self.queue.build(rate),
             kind,
+            ..LinkConfig::unlimited(rate, Span::from_us(20))
         }
     }
 }

@@ -6,6 +6,7 @@
 //! the general one has an event for each departure and can therefore reorder or pause.
 //! Leaves out: bit errors, preemption.
 
+mod fair;
 mod fast;
 mod gate;
 mod general;
@@ -17,6 +18,7 @@ use crate::packet::Packet;
 use crate::ring::Ring;
 use crate::{Node, PortIndex, Probe};
 
+pub use fair::{FairConfig, FairDrop};
 pub(crate) use gate::Gate;
 pub use gate::PortCounters;
 

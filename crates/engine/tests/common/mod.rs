@@ -89,6 +89,7 @@ impl Star {
                 buffer: self.buffer,
                 marker: self.queue.build(self.rate),
                 kind: self.kind,
+                ..LinkConfig::unlimited(self.rate, delay)
             };
             builder.link((Node::Host(host), Node::Switch(switch)), up, down);
         }

@@ -93,5 +93,6 @@ fn port(end: End, link: &Link, root: &Root, switches: &[&Switch]) -> LinkConfig 
         buffer,
         marker,
         kind: PortKind::Fast,
+        ..LinkConfig::unlimited(link.rate, link.delay)
     }
 }
