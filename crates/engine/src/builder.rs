@@ -1,5 +1,7 @@
 //! Builds a [`Network`] from hosts, switches and links.
 
+use std::collections::BTreeMap;
+
 use incastle_queueing::{DropTail, Marker, PortBuffer, SharedBuffer};
 use incastle_units::{Rate, Span, Time};
 
@@ -7,6 +9,7 @@ use crate::host::Host;
 use crate::network::{SharedMemory, Switch};
 use crate::packet::SackArena;
 use crate::port::{Gate, Port};
+use crate::rate_schedule::RateSchedule;
 use crate::route::{Edge, Routes};
 use crate::{
     Coalescing, FairConfig, HostIndex, Network, Node, PortIndex, Purpose, Source, SwitchIndex,
@@ -100,6 +103,7 @@ pub struct NetworkBuilder {
     switches: Vec<(String, SwitchConfig)>,
     ports: Vec<Port>,
     owners: Vec<Node>,
+    schedules: BTreeMap<PortIndex, RateSchedule>,
 }
 
 impl NetworkBuilder {
@@ -111,6 +115,7 @@ impl NetworkBuilder {
             switches: Vec::new(),
             ports: Vec::new(),
             owners: Vec::new(),
+            schedules: BTreeMap::new(),
         }
     }
 
@@ -146,13 +151,33 @@ impl NetworkBuilder {
         );
         let gate = Gate::new(config.buffer, config.marker, rng);
         let mut port = Port::new(index, to, config.rate, config.delay, gate);
-        if config.kind != PortKind::Fast {
-            port = port.general();
+        port = match config.kind {
+            PortKind::Fair(config) => {
+                self.check_fair(from, &port.gate);
+                port.fair(config)
+            }
+            PortKind::Fast if config.schedule.is_empty() => port,
+            PortKind::Fast | PortKind::General => port.general(),
+        };
+        if !config.schedule.is_empty() {
+            let schedule = RateSchedule::new(config.rate, config.schedule);
+            self.schedules.insert(index, schedule);
         }
         port.observed = matches!(from, Node::Switch(_));
         self.ports.push(port.unwatched_if_open());
         self.owners.push(from);
         index
+    }
+
+    /// A fair queue neither marks nor asks a shared memory, and does not suit an adapter, which takes
+    /// its packets in turn anyway.
+    fn check_fair(&self, from: Node, gate: &Gate) {
+        let Node::Switch(switch) = from else {
+            panic!("fair queues lie at switches");
+        };
+        let memory = &self.switches[switch.index()].1.memory;
+        assert!(memory.is_none(), "fair queues have a memory per port");
+        assert!(gate.is_unmarked(), "fair queues have no marker");
     }
 
     /// Finds the routes.
@@ -193,6 +218,7 @@ impl NetworkBuilder {
                 .collect(),
             ports: self.ports,
             owners: self.owners,
+            schedules: self.schedules,
             routes,
             arena: SackArena::default(),
         };

@@ -3,7 +3,7 @@
 //! An event is (time, kind, source). At one instant the kinds come in the order of [`Kind`], then
 //! the sources by their index; a source's own events come in the order in which it made them,
 //! because each source keeps at most its earliest event in the queue (a link the arrival of its first
-//! packet, an endpoint its earliest deadline). The order therefore never depends on addresses,
+//! packet, an endpoint its earliest deadline, a schedule its next change). The order therefore never depends on addresses,
 //! hashes or the shape of the queue. A source may leave an outdated event behind; it then finds
 //! nothing due and ignores it.
 
@@ -19,14 +19,16 @@ pub(crate) enum Kind {
     Pull = 1,
     /// The first packet on a link arrives at its far end.
     Arrival = 2,
+    /// A link changes its rate.
+    Control = 3,
     /// An endpoint's deadline has come.
-    Timer = 3,
+    Timer = 4,
     /// A host hands a batch of coalesced arrivals to its endpoint.
-    Batch = 4,
+    Batch = 5,
     /// An application has something to do.
-    Application = 5,
+    Application = 6,
     /// A probe looks.
-    Probe = 6,
+    Probe = 7,
 }
 
 /// One event. The derived order is the total order of events.
@@ -59,9 +61,10 @@ impl Event {
             0 => Kind::Departure,
             1 => Kind::Pull,
             2 => Kind::Arrival,
-            3 => Kind::Timer,
-            4 => Kind::Batch,
-            5 => Kind::Application,
+            3 => Kind::Control,
+            4 => Kind::Timer,
+            5 => Kind::Batch,
+            6 => Kind::Application,
             _ => Kind::Probe,
         }
     }

@@ -39,8 +39,8 @@ pub(crate) struct Host {
     pub(crate) coalescing: Option<Coalescing>,
     /// Endpoints with a packet that the adapter has not taken yet, in turn.
     pub(crate) waiting: VecDeque<EndpointIndex>,
-    /// Whether the event of the next pull is entered.
-    pub(crate) pulls: bool,
+    /// When the adapter pulls next, if an event of that is entered; else never.
+    pub(crate) pulls_at: Time,
 }
 
 impl Host {
@@ -58,8 +58,13 @@ impl Host {
             rng,
             coalescing,
             waiting: VecDeque::new(),
-            pulls: false,
+            pulls_at: Time::NEVER,
         }
+    }
+
+    /// The line has another rate: the adapter holds two full frames at that.
+    pub(crate) fn set_rate(&mut self, rate: Rate) {
+        self.ahead = self.jitter + rate.span_of(ADAPTER_QUEUE);
     }
 
     /// When the adapter takes the next packet, if its line is busy until then.

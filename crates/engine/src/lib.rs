@@ -19,6 +19,7 @@ mod packet;
 mod port;
 mod probe;
 mod random;
+mod rate_schedule;
 mod recorder;
 mod ring;
 mod route;

@@ -1,7 +1,7 @@
 //! The network: hosts, switches and ports in arrays, and a packet's step from one to the next.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 
 use incastle_queueing::{SharedBuffer, Verdict};
 use incastle_units::{Bytes, Rate, Span, Time};
@@ -11,6 +11,7 @@ use crate::event_queue::EventQueue;
 use crate::host::Host;
 use crate::packet::{Packet, SackArena};
 use crate::port::{Backlog, Port, PortCounters, Wakes};
+use crate::rate_schedule::RateSchedule;
 use crate::route::Routes;
 use crate::{Digest, EndpointIndex, HostIndex, Node, PortIndex, Probe, SwitchIndex};
 
@@ -71,6 +72,8 @@ pub struct Network {
     pub(crate) ports: Vec<Port>,
     /// The node at the near end of each port's link.
     pub(crate) owners: Vec<Node>,
+    /// Of links whose rate changes.
+    pub(crate) schedules: BTreeMap<PortIndex, RateSchedule>,
     pub(crate) routes: Routes,
     pub(crate) host_names: Vec<String>,
     pub(crate) switch_names: Vec<String>,
@@ -107,7 +110,7 @@ impl Network {
         format!("{}->{}", self.node_name(from), self.node_name(to))
     }
 
-    /// The line rate of a port and the one-way delay of its link.
+    /// The line rate of a port, at present where it changes, and the one-way delay of its link.
     pub fn link(&self, port: PortIndex) -> (Rate, Span) {
         let port = &self.ports[port.index()];
         (port.rate(), port.delay())
@@ -146,10 +149,13 @@ impl Network {
         self.enter_pull(host, at, events);
     }
 
-    /// The endpoint whose turn it is at a host's adapter.
-    pub(crate) fn next_turn(&mut self, host: HostIndex) -> Option<EndpointIndex> {
+    /// The endpoint whose turn it is at a host's adapter; none if the pull has been moved.
+    pub(crate) fn next_turn(&mut self, host: HostIndex, now: Time) -> Option<EndpointIndex> {
         let host = &mut self.hosts[host.index()];
-        host.pulls = false;
+        if host.pulls_at != now {
+            return None;
+        }
+        host.pulls_at = Time::NEVER;
         host.waiting.pop_front()
     }
 
@@ -163,9 +169,22 @@ impl Network {
 
     fn enter_pull(&mut self, index: HostIndex, at: Time, events: &mut EventQueue) {
         let host = &mut self.hosts[index.index()];
-        if !host.pulls {
-            host.pulls = true;
+        if host.pulls_at == Time::NEVER {
+            host.pulls_at = at;
             events.push(Event::new(at, Kind::Pull, index.0));
+        }
+    }
+
+    /// The adapter's line has another rate: a pull that is entered moves with the room.
+    pub(crate) fn move_pull(&mut self, index: HostIndex, now: Time, events: &mut EventQueue) {
+        let at = self.adapter_busy(index, now);
+        let host = &mut self.hosts[index.index()];
+        if let Some(at) = at
+            && host.pulls_at != Time::NEVER
+            && host.pulls_at != at
+        {
+            host.pulls_at = Time::NEVER;
+            self.enter_pull(index, at, events);
         }
     }
 
@@ -252,7 +271,17 @@ impl Network {
         verdict
     }
 
-    /// A general port has sent a packet.
+    /// A packet that the last offer to a port has pushed out, until there are none.
+    #[inline]
+    pub(crate) fn take_pushed_out(&mut self, at: PortIndex) -> Option<Packet> {
+        let packet = self.ports[at.index()].take_pushed_out()?;
+        if packet.has_extra() {
+            self.arena.take(packet.extra);
+        }
+        Some(packet)
+    }
+
+    /// A port with departure events has sent a packet.
     pub(crate) fn depart<P: Probe>(
         &mut self,
         at: PortIndex,
@@ -288,7 +317,7 @@ impl Network {
 
 /// Enters what a port now waits for.
 #[inline]
-fn enter(events: &mut EventQueue, port: PortIndex, wakes: Wakes) {
+pub(crate) fn enter(events: &mut EventQueue, port: PortIndex, wakes: Wakes) {
     if let Some(at) = wakes.arrival {
         events.push(Event::new(at, Kind::Arrival, port.0));
     }

@@ -5,7 +5,7 @@ mod coalescing;
 mod conservation;
 
 use applications::AppSlot;
-use incastle_queueing::Verdict;
+use incastle_queueing::{DropCause, Verdict};
 use incastle_transport::tcp::Batch;
 use incastle_units::{Bytes, Span, Time};
 
@@ -68,6 +68,9 @@ pub(crate) struct Sampling {
     ports: Vec<PortIndex>,
 }
 
+/// What becomes of a packet that a fair queue pushes out.
+const PUSHED_OUT: Verdict = Verdict::Drop(DropCause::BufferFull);
+
 /// What a probe event is for.
 const SAMPLE: u32 = 0;
 const MEASURE_FROM: u32 = 1;
@@ -89,11 +92,13 @@ pub struct Simulation<P: Probe> {
 impl<P: Probe> Simulation<P> {
     /// A network at rest at time zero, with a probe looking on.
     pub fn new(network: Network, probe: P) -> Self {
+        let mut events = EventQueue::default();
+        network.enter_changes(&mut events);
         Self {
             network,
             flows: Flows::default(),
             apps: Vec::new(),
-            events: EventQueue::default(),
+            events,
             probe,
             sampling: Sampling::default(),
             now: Time::ZERO,
@@ -167,6 +172,10 @@ impl<P: Probe> Simulation<P> {
                 self.network
                     .depart(PortIndex(event.source()), self.now, context);
             }
+            Kind::Control => {
+                let at = PortIndex(event.source());
+                self.network.change_rate(at, self.now, &mut self.events);
+            }
             Kind::Pull => self.pull(HostIndex(event.source())),
             Kind::Timer => self.timer(EndpointIndex(event.source())),
             Kind::Batch => self.batch_is_due(EndpointIndex(event.source())),
@@ -200,8 +209,18 @@ impl<P: Probe> Simulation<P> {
                     let record = &mut self.flows.records[packet.to.flow().index()];
                     account(verdict, record, &mut self.totals);
                 }
+                self.enter_pushed_out(out);
             }
             Node::Host(host) => self.deliver(host, &packet),
+        }
+    }
+
+    /// Enters what a fair queue has pushed out for the packet just offered.
+    #[inline]
+    fn enter_pushed_out(&mut self, at: PortIndex) {
+        while let Some(packet) = self.network.take_pushed_out(at) {
+            let record = &mut self.flows.records[packet.to.flow().index()];
+            account(PUSHED_OUT, record, &mut self.totals);
         }
     }
 
@@ -327,7 +346,7 @@ impl<P: Probe> Simulation<P> {
 
     /// An adapter takes the packet of the endpoint whose turn it is.
     fn pull(&mut self, host: HostIndex) {
-        let Some(index) = self.network.next_turn(host) else {
+        let Some(index) = self.network.next_turn(host, self.now) else {
             return;
         };
         if let Some((endpoint, record)) = self.flows.get_with_record(index)

@@ -10,6 +10,9 @@ use super::Backlog;
 use crate::Digest;
 use crate::packet::Packet;
 
+/// The code of a push-out in the digest, beside those of the verdicts.
+const PUSHED_OUT: u64 = 6;
+
 /// What a port has counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PortCounters {
@@ -45,8 +48,12 @@ impl Gate {
 
     /// Whether every packet passes unmarked.
     pub(crate) fn is_open(&self) -> bool {
-        let unmarked = matches!(self.marker, Marker::DropTail(_));
-        unmarked && self.buffer == PortBuffer::Unlimited
+        self.is_unmarked() && self.buffer == PortBuffer::Unlimited
+    }
+
+    /// Whether the buffer alone drops.
+    pub(crate) fn is_unmarked(&self) -> bool {
+        matches!(self.marker, Marker::DropTail(_))
     }
 
     /// Enters a packet that passes an open gate into the books.
@@ -69,6 +76,19 @@ impl Gate {
         verdict
     }
 
+    /// Whether the buffer alone has room for a packet.
+    pub(crate) fn admits(&self, backlog: &Backlog, packet: &Packet) -> bool {
+        let (packets, bytes) = backlog.stored();
+        self.buffer.admits(packets, bytes, packet.size())
+    }
+
+    /// Enters a packet that was admitted and must leave its queue for another.
+    pub(crate) fn push_out(&mut self, now: Time, packet: &Packet) {
+        self.counters.dropped += 1;
+        self.counters.accepted_bytes -= u64::from(packet.size);
+        self.mix(now, PUSHED_OUT, packet);
+    }
+
     #[inline(always)]
     fn enter(&mut self, now: Time, verdict: Verdict, packet: &Packet) {
         self.counters.offered += 1;
@@ -86,6 +106,11 @@ impl Gate {
         if code < 2 {
             self.counters.accepted_bytes += u64::from(packet.size);
         }
+        self.mix(now, code, packet);
+    }
+
+    #[inline(always)]
+    fn mix(&mut self, now: Time, code: u64, packet: &Packet) {
         let (head, body) = packet.identity();
         self.digest
             .mix(now.as_ps() ^ body.rotate_left(29), head ^ code << 60);
@@ -109,10 +134,7 @@ impl Gate {
             waiting_bytes: Bytes::new(backlog.waiting_bytes),
             idle_since,
         };
-        let (packets, bytes) = (
-            Packets::new(u64::from(backlog.stored_packets)),
-            Bytes::new(backlog.stored_bytes),
-        );
+        let (packets, bytes) = backlog.stored();
         if !self.buffer.admits(packets, bytes, arrival.size) {
             self.marker.on_refused(&queue, &arrival);
             return Verdict::Drop(DropCause::BufferFull);

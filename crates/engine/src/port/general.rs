@@ -1,11 +1,12 @@
 //! The general queue: FIFO with an explicit event for each departure.
 //!
-//! The plain form, and the reference for the fast queue; disciplines that decide at a departure
-//! (priorities, pauses, rates that change) build on it.
+//! The plain form, and the reference for the fast queue; it bears a rate that changes. Disciplines
+//! that decide at a departure have the same sending end (see `fair`).
 
 use incastle_units::{Serializer, Time};
 
 use super::Backlog;
+use super::transmitter::Transmitter;
 use crate::packet::Packet;
 use crate::ring::Ring;
 
@@ -20,9 +21,7 @@ struct Waiting {
 pub(super) struct GeneralQueue {
     waiting: Ring<Waiting>,
     waiting_bytes: u64,
-    sending: Option<Packet>,
-    /// When the line last fell idle.
-    idle_since: Time,
+    transmitter: Transmitter,
     /// When everything taken so far will have departed, at the present rate: counted ahead by a
     /// serializer of its own, which sees the same packets in the same order as the line's.
     busy_until: Time,
@@ -34,8 +33,7 @@ impl Default for GeneralQueue {
         Self {
             waiting: Ring::new(),
             waiting_bytes: 0,
-            sending: None,
-            idle_since: Time::ZERO,
+            transmitter: Transmitter::default(),
             busy_until: Time::ZERO,
             forecast: None,
         }
@@ -44,7 +42,7 @@ impl Default for GeneralQueue {
 
 impl GeneralQueue {
     pub(super) const fn idle_since(&self) -> Time {
-        self.idle_since
+        self.transmitter.idle_since()
     }
 
     /// When everything taken so far will have departed.
@@ -53,14 +51,8 @@ impl GeneralQueue {
     }
 
     pub(super) fn backlog(&self) -> Backlog {
-        let sending = self.sending.map_or(0, |packet| u64::from(packet.size));
-        let waiting_packets = self.waiting.len();
-        Backlog {
-            stored_packets: waiting_packets + u32::from(self.sending.is_some()),
-            stored_bytes: self.waiting_bytes + sending,
-            waiting_packets,
-            waiting_bytes: self.waiting_bytes,
-        }
+        let waiting = (self.waiting.len(), self.waiting_bytes);
+        Backlog::of(waiting, self.transmitter.packet())
     }
 
     /// Appends an admitted packet; returns its departure if it is sent at once.
@@ -72,30 +64,40 @@ impl GeneralQueue {
     ) -> Option<Time> {
         let forecast = self.forecast.get_or_insert_with(|| line.clone());
         self.busy_until = self.busy_until.max(ready) + forecast.span(packet.size());
-        if self.sending.is_some() {
+        if self.transmitter.packet().is_some() {
             self.waiting_bytes += u64::from(packet.size);
             self.waiting.push(Waiting { ready, packet });
             return None;
         }
-        self.sending = Some(packet);
-        Some(ready + line.span(packet.size()))
+        Some(self.transmitter.begin(ready, packet, line))
     }
 
-    /// The packet being sent has left; returns it, and the departure of the next.
-    pub(super) fn depart(&mut self, now: Time, line: &mut Serializer) -> (Packet, Option<Time>) {
-        let next = self.waiting.pop();
-        let sent = std::mem::replace(&mut self.sending, next.map(|next| next.packet));
-        let departure = next.map(|Waiting { ready, packet }| {
+    /// The packet being sent has left; returns it, and the departure of the next. Nothing where the
+    /// event is outdated.
+    pub(super) fn depart(
+        &mut self,
+        now: Time,
+        line: &mut Serializer,
+    ) -> Option<(Packet, Option<Time>)> {
+        let sent = self.transmitter.finish(now)?;
+        let departure = self.waiting.pop().map(|Waiting { ready, packet }| {
             self.waiting_bytes -= u64::from(packet.size);
-            now.max(ready) + line.span(packet.size())
+            self.transmitter.begin(now.max(ready), packet, line)
         });
-        if departure.is_none() {
-            self.idle_since = now;
-        }
-        (
-            sent.expect("a departure event has a packet being sent"),
-            departure,
-        )
+        Some((sent, departure))
+    }
+
+    /// `line` has another rate from now on: what waits is counted ahead anew. Returns the departure
+    /// of the packet being sent, if that has moved.
+    pub(super) fn change_rate(&mut self, now: Time, line: &mut Serializer) -> Option<Time> {
+        let moved = self.transmitter.change_rate(now, line);
+        let mut forecast = line.clone();
+        let begins = self.transmitter.departs().unwrap_or(self.busy_until);
+        self.busy_until = self.waiting.iter().fold(begins, |busy_until, waiting| {
+            busy_until.max(waiting.ready) + forecast.span(waiting.packet.size())
+        });
+        self.forecast = Some(forecast);
+        moved
     }
 
     /// Packets waiting or being sent.
@@ -103,6 +105,6 @@ impl GeneralQueue {
         self.waiting
             .iter()
             .map(|waiting| &waiting.packet)
-            .chain(self.sending.iter())
+            .chain(self.transmitter.packet())
     }
 }

@@ -1,18 +1,20 @@
 //! An egress port and the link behind it.
 //!
 //! A packet that is offered passes the *gate* (buffer, then queue discipline), waits in the queue,
-//! is sent at the line's rate and then travels for the link's delay. Two kinds of queue give the same
-//! answers where both apply: the fast one knows each departure beforehand and needs no event for it,
-//! the general one has an event for each departure and can therefore reorder or pause.
+//! is sent at the line's rate and then travels for the link's delay. Two kinds of FIFO queue give the
+//! same answers where both apply: the fast one knows each departure beforehand and needs no event for
+//! it, the general one has an event for each departure and bears a rate that changes. The fair queue
+//! has departure events too, and chooses at each among its flows.
 //! Leaves out: bit errors, preemption.
 
 mod fair;
 mod fast;
 mod gate;
 mod general;
+mod transmitter;
 
 use incastle_queueing::{SharedBuffer, Verdict};
-use incastle_units::{Bytes, Ecn, Rate, Serializer, Span, Time};
+use incastle_units::{Bytes, Ecn, Packets, Rate, Serializer, Span, Time};
 
 use crate::packet::Packet;
 use crate::ring::Ring;
@@ -22,6 +24,7 @@ pub use fair::{FairConfig, FairDrop};
 pub(crate) use gate::Gate;
 pub use gate::PortCounters;
 
+use fair::FairQueue;
 use fast::FastQueue;
 use general::GeneralQueue;
 
@@ -45,12 +48,40 @@ pub(crate) struct Backlog {
     pub(crate) waiting_bytes: u64,
 }
 
+impl Backlog {
+    /// What waits (packets, bytes) and what is being sent, together.
+    fn of((waiting_packets, waiting_bytes): (u32, u64), sending: Option<&Packet>) -> Self {
+        let size = sending.map_or(0, |packet| u64::from(packet.size));
+        Self {
+            stored_packets: waiting_packets + u32::from(sending.is_some()),
+            stored_bytes: waiting_bytes + size,
+            waiting_packets,
+            waiting_bytes,
+        }
+    }
+
+    /// Everything in memory.
+    #[inline(always)]
+    fn stored(&self) -> (Packets, Bytes) {
+        let packets = Packets::new(u64::from(self.stored_packets));
+        (packets, Bytes::new(self.stored_bytes))
+    }
+
+    /// One packet that waits is gone.
+    fn remove_waiting(&mut self, size: u64) {
+        self.stored_packets -= 1;
+        self.stored_bytes -= size;
+        self.waiting_packets -= 1;
+        self.waiting_bytes -= size;
+    }
+}
+
 /// Events that the port now needs.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Wakes {
     /// The link was empty; its first packet arrives then.
     pub(crate) arrival: Option<Time>,
-    /// The general queue began to send; the packet departs then.
+    /// A queue with departure events began to send; the packet departs then.
     pub(crate) departure: Option<Time>,
 }
 
@@ -61,6 +92,7 @@ enum Queue {
     Unwatched(Time),
     Fast(FastQueue),
     General(Box<GeneralQueue>),
+    Fair(Box<FairQueue>),
 }
 
 /// A port.
@@ -99,6 +131,12 @@ impl Port {
         self
     }
 
+    /// The same port with a queue for each flow.
+    pub(crate) fn fair(mut self, config: FairConfig) -> Self {
+        self.queue = Queue::Fair(Box::new(FairQueue::new(config)));
+        self
+    }
+
     /// The same port without books on its backlog, if nothing reads them.
     pub(crate) fn unwatched_if_open(mut self) -> Self {
         if self.gate.is_open() && !self.observed && matches!(self.queue, Queue::Fast(_)) {
@@ -107,6 +145,7 @@ impl Port {
         self
     }
 
+    /// The present rate.
     pub(crate) fn rate(&self) -> Rate {
         self.line.rate()
     }
@@ -126,7 +165,27 @@ impl Port {
         match &self.queue {
             Queue::Unwatched(busy_until) => Some(*busy_until),
             Queue::General(queue) if self.gate.is_open() => Some(queue.busy_until()),
-            Queue::General(_) | Queue::Fast(_) => None,
+            Queue::General(_) | Queue::Fast(_) | Queue::Fair(_) => None,
+        }
+    }
+
+    /// Changes the rate; the packet being sent ends at the old one. Less than a picosecond that the
+    /// packets before have left over is forgotten.
+    pub(crate) fn change_rate(&mut self, now: Time, rate: Rate) -> Wakes {
+        if rate == self.line.rate() {
+            return Wakes::default();
+        }
+        self.line = Serializer::new(rate);
+        let departure = match &mut self.queue {
+            Queue::General(queue) => queue.change_rate(now, &mut self.line),
+            Queue::Fair(queue) => queue.change_rate(now, &mut self.line),
+            Queue::Fast(_) | Queue::Unwatched(_) => {
+                unreachable!("a port with a schedule has departure events")
+            }
+        };
+        Wakes {
+            arrival: None,
+            departure,
         }
     }
 
@@ -174,7 +233,10 @@ impl Port {
         memory: Option<&mut SharedBuffer>,
         probe: &mut P,
     ) -> (Verdict, Wakes) {
-        let backlog = self.advance(now, probe);
+        let backlog = match &self.queue {
+            Queue::Fair(_) => self.make_room(now, packet),
+            _ => self.advance(now, probe),
+        };
         let idle_since = self.idle_since(backlog);
         let verdict = self.gate.judge((now, idle_since), backlog, packet, memory);
         if matches!(verdict, Verdict::Drop(_)) {
@@ -184,6 +246,29 @@ impl Port {
             probe.queue_changed(self.index, now, backlog.waiting_packets + 1);
         }
         (verdict, self.store(ready, packet, verdict == Verdict::Mark))
+    }
+
+    /// Lets a fair queue push out what the arriving packet may displace; the backlog after that.
+    #[cold]
+    fn make_room(&mut self, now: Time, packet: &Packet) -> Backlog {
+        let Queue::Fair(queue) = &mut self.queue else {
+            unreachable!("only fair queues push packets out")
+        };
+        let gate = &self.gate;
+        let pushed_out = queue.make_room(packet, |backlog| gate.admits(backlog, packet));
+        for packet in pushed_out {
+            self.gate.push_out(now, packet);
+        }
+        queue.backlog()
+    }
+
+    /// A packet that the last offer has pushed out, until there are none.
+    #[inline]
+    pub(crate) fn take_pushed_out(&mut self) -> Option<Packet> {
+        match &mut self.queue {
+            Queue::Fair(queue) => queue.take_pushed_out(),
+            _ => None,
+        }
     }
 
     /// Takes an admitted packet into the queue, with CE set where it is marked.
@@ -210,6 +295,10 @@ impl Port {
                     departure: queue.push(ready, packet, &mut self.line),
                 }
             }
+            Queue::Fair(queue) => Wakes {
+                arrival: None,
+                departure: queue.push(ready, *packet, &mut self.line),
+            },
             Queue::Unwatched(_) => unreachable!("an unwatched queue stores nothing"),
         }
     }
@@ -242,14 +331,21 @@ impl Port {
         (first.packet, self.wire.front().map(|next| next.arrives))
     }
 
-    /// A general queue has sent its packet: the size that left memory, and what comes next.
+    /// A queue with departure events has sent its packet: the size that left memory, and what comes
+    /// next; nothing of both where the event is outdated.
     pub(crate) fn depart<P: Probe>(&mut self, now: Time, probe: &mut P) -> (Bytes, Wakes) {
-        let Queue::General(queue) = &mut self.queue else {
-            unreachable!("only general queues ask for departures")
+        let (sent, backlog) = match &mut self.queue {
+            Queue::General(queue) => (queue.depart(now, &mut self.line), queue.backlog()),
+            Queue::Fair(queue) => (queue.depart(now, &mut self.line), queue.backlog()),
+            Queue::Fast(_) | Queue::Unwatched(_) => {
+                unreachable!("only queues that ask for departures have them")
+            }
         };
-        let (packet, departure) = queue.depart(now, &mut self.line);
+        let Some((packet, departure)) = sent else {
+            return (Bytes::ZERO, Wakes::default());
+        };
         if self.observed && departure.is_some() {
-            probe.queue_changed(self.index, now, queue.backlog().waiting_packets);
+            probe.queue_changed(self.index, now, backlog.waiting_packets);
         }
         let arrival = self.launch(now + self.delay, &packet);
         (packet.size(), Wakes { arrival, departure })
@@ -261,7 +357,7 @@ impl Port {
         self.advance(now, probe);
         match &mut self.queue {
             Queue::Fast(queue) => (Bytes::new(queue.take_freed()), queue.next_departure()),
-            Queue::General(_) | Queue::Unwatched(_) => (Bytes::ZERO, None),
+            Queue::General(_) | Queue::Fair(_) | Queue::Unwatched(_) => (Bytes::ZERO, None),
         }
     }
 
@@ -279,6 +375,7 @@ impl Port {
                 queue.backlog()
             }
             Queue::General(queue) => queue.backlog(),
+            Queue::Fair(queue) => queue.backlog(),
             Queue::Unwatched(_) => Backlog::default(),
         }
     }
@@ -290,19 +387,21 @@ impl Port {
         Some(match &self.queue {
             Queue::Fast(queue) => queue.busy_until(),
             Queue::General(queue) => queue.idle_since(),
+            Queue::Fair(queue) => queue.idle_since(),
             Queue::Unwatched(busy_until) => *busy_until,
         })
     }
 
     /// All packets inside: waiting, being sent, on the wire.
     pub(crate) fn inside(&self) -> impl Iterator<Item = &Packet> {
-        let stored = match &self.queue {
-            Queue::Fast(_) | Queue::Unwatched(_) => None,
-            Queue::General(queue) => Some(queue.stored()),
+        let (general, fair) = match &self.queue {
+            Queue::Fast(_) | Queue::Unwatched(_) => (None, None),
+            Queue::General(queue) => (Some(queue.stored()), None),
+            Queue::Fair(queue) => (None, Some(queue.stored())),
         };
+        let stored = general.into_iter().flatten();
         stored
-            .into_iter()
-            .flatten()
+            .chain(fair.into_iter().flatten())
             .chain(self.wire.iter().map(|flight| &flight.packet))
     }
 
