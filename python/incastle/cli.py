@@ -277,6 +277,7 @@ class Listing(StrEnum):
 
     ALGORITHMS = "algorithms"
     QUEUES = "queues"
+    SAMPLING = "sampling"
     TOPOLOGIES = "topologies"
     TRANSPORTS = "transports"
     WORKLOADS = "workloads"

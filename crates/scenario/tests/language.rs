@@ -166,6 +166,66 @@ fn a_group_inherits_and_its_defaults_follow_its_own_choices() {
     assert!(tcp(0).ect_on_control && !tcp(1).ect_on_control);
 }
 
+/// SMALL with QCN at its switch.
+fn with_qcn(sets: &[(&str, &str)]) -> Scenario {
+    let small = SMALL.replace("[switch.queue]", "[switch.qcn]\n[switch.queue]");
+    read(&small, sets)
+}
+
+#[test]
+fn a_variant_is_a_set_of_modifications() {
+    let line = |sets: &[(&str, &str)]| {
+        let text = with_qcn(sets).resolved();
+        let line = text
+            .lines()
+            .find(|line| line.starts_with("variant = ") || line.starts_with("modifications = "));
+        line.unwrap().to_owned()
+    };
+    assert_eq!(line(&[]), "variant = \"I\"");
+    let listed = [
+        ("[]", "variant = \"I\""),
+        ("\"II\"", "variant = \"II\""),
+        ("['IV', 'II']", "variant = \"V\""),
+        ("['III', 'IV']", "variant = \"VI\""),
+        ("['III', 'II']", "modifications = [\"II\", \"III\"]"),
+        (
+            "['IV', 'III', 'II']",
+            "modifications = [\"II\", \"III\", \"IV\"]",
+        ),
+    ];
+    for (given, expected) in listed {
+        assert_eq!(line(&[("switch.qcn.modifications", given)]), expected);
+    }
+    for variant in ["I", "II", "III", "IV", "V", "VI"] {
+        let expected = format!("variant = \"{variant}\"");
+        assert_eq!(line(&[("switch.qcn.variant", variant)]), expected);
+    }
+}
+
+#[test]
+fn a_switch_has_qcn_if_it_says_so_or_inherits_it() {
+    let points = |scenario: &Scenario| {
+        let root = scenario.tables();
+        let group = root.switches.first().map(|(_, group)| &group.switch.qcn);
+        (root.switch.qcn.clone(), group.cloned().unwrap_or_default())
+    };
+    assert_eq!(points(&read(SMALL, &[])), (None, None));
+    assert_eq!(points(&with_qcn(&[("switch.qcn", "off")])), (None, None));
+    let group = ("switches.switch.buffer", "64 KiB");
+    let (first, second) = points(&with_qcn(&[group]));
+    assert!(first.is_some() && first == second);
+    let (first, second) = points(&with_qcn(&[group, ("switches.switch.qcn", "off")]));
+    assert!(first.is_some() && second.is_none());
+    // The one way to say it takes the place of the other.
+    let sets = [
+        ("switch.qcn.variant", "V"),
+        ("switches.switch.qcn.modifications", "['III', 'IV']"),
+    ];
+    let (_, second) = points(&with_qcn(&sets));
+    let modifications = second.unwrap().modifications;
+    assert!(modifications.detail && !modifications.memory);
+}
+
 #[test]
 fn keys_of_another_choice_are_warned_of_unless_inherited() {
     let sets = [("transport.congestion".to_owned(), "new-reno".to_owned())];
@@ -191,7 +251,22 @@ fn the_schema_is_json_and_knows_every_choice() {
     let congestion = transport["congestion"]["enum"].as_array().unwrap();
     let algorithms = &catalog()[0];
     assert_eq!(algorithms.name, "algorithms");
-    assert_eq!(congestion.len(), algorithms.entries.len());
+    // QCN works below any of them, and is listed beside them.
+    let (qcn, tcp): (Vec<&str>, Vec<&str>) = algorithms
+        .entries
+        .iter()
+        .map(|entry| entry.name)
+        .partition(|name| name.starts_with("qcn-"));
+    assert_eq!(congestion.len(), tcp.len());
+    let variants = &schema["properties"]["switch"]["properties"]["qcn"]["anyOf"][1];
+    let variants = variants["properties"]["variant"]["enum"]
+        .as_array()
+        .unwrap();
+    let names: Vec<String> = variants
+        .iter()
+        .map(|word| format!("qcn-{}", word.as_str().unwrap()))
+        .collect();
+    assert_eq!(names, qcn);
     for list in catalog() {
         for entry in &list.entries {
             assert!(!entry.description.is_empty() && !entry.description.contains('\n'));
@@ -199,18 +274,20 @@ fn the_schema_is_json_and_knows_every_choice() {
     }
 }
 
-const HEADERS: [&str; 8] = [
+const HEADERS: [&str; 10] = [
     "run",
     "network",
     "network.links.x",
     "switch",
     "switch.queue",
+    "switch.qcn",
+    "host.qcn",
     "flows.a",
     "transport",
     "measure",
 ];
 
-const KEYS: [&str; 25] = [
+const KEYS: [&str; 31] = [
     "topology",
     "senders",
     "duration",
@@ -236,9 +313,15 @@ const KEYS: [&str; 25] = [
     "load",
     "stop",
     "start",
+    "schedule",
+    "qcn",
+    "variant",
+    "modifications",
+    "q_eq",
+    "timeouts",
 ];
 
-const VALUES: [&str; 25] = [
+const VALUES: [&str; 30] = [
     "\"star\"",
     "\"tree\"",
     "\"graph\"",
@@ -264,6 +347,11 @@ const VALUES: [&str; 25] = [
     "\"end\"",
     "18446744073709551616",
     "1979-05-27",
+    "[{ at = \"1 ms\", rate = \"1 Mbit/s\" }]",
+    "\"off\"",
+    "[\"II\", \"II\"]",
+    "\"V\"",
+    "\"20 %\"",
 ];
 
 /// Pieces of scenarios, right and wrong, in any order.
@@ -307,6 +395,7 @@ proptest! {
     ) {
         let scenario = read(SMALL, &[
             ("network.senders", &senders.to_string()),
+            ("host.qcn.minimum_rate", "1 kbit/s"),
             ("network.rate", &format!("{rate} bit/s")),
             ("network.delay", &format!("{delay} ps")),
             ("transport.congestion", congestion),
@@ -318,6 +407,12 @@ proptest! {
             ("flows.third.to", "all"),
             ("flows.third.load", "0.1"),
             ("flows.third.sizes", sizes),
+            ("switch.qcn.q_eq", if shared { "26 KB" } else { "0.02 MB" }),
+            ("switch.qcn.jitter", &format!("{:?}", g / 2.0)),
+            ("switch.qcn.modifications", if shared { "['III']" } else { "['III', 'IV']" }),
+            ("host.qcn.increase", &format!("{rate} bit/s")),
+            ("network.links.senders.schedule", &format!("[{{ at = '1 ps', rate = '{rate} bit/s' }}]")),
+            ("measure.qcn", "{ flows = 'first', ports = 'switch->receiver' }"),
         ]).with_seed(seed);
         assert_resolved_is_fixed(&scenario);
     }

@@ -299,6 +299,7 @@ fn any_group() -> impl Strategy<Value = String> {
         "workload = \"cbr\"\nrate = \"1 Gbit/s\"\ntransport = { kind = \"datagram\" }",
         "workload = \"on-off\"\nrate = \"900 Mbit/s\"\non = \"100 us\"\noff = \"50 us\"\nperiods = \"exponential\"",
         "workload = \"barrier\"\nunit = \"5 KB\"",
+        "workload = \"barrier\"\nunit = \"3 KB\"\nstagger = \"30 us\"",
         "workload = \"barrier\"\ntotal = \"1 B\"\nthink = \"10 us\"\nrounds = 20",
         "workload = \"poisson\"\nsizes = \"hadoop\"\nload = 0.5",
         "workload = \"poisson-datagrams\"\nload = 0.9\ntransport = { kind = \"datagram\" }",
@@ -308,7 +309,11 @@ fn any_group() -> impl Strategy<Value = String> {
         |(workload, from, to, count)| {
             let single = ["receiver", "sender:1"];
             let alone = from == to && single.contains(&from);
-            let text = format!("{workload}\nfrom = \"{from}\"\nto = \"{to}\"\ncount = {count}\n");
+            let mut text = format!("{workload}\nfrom = \"{from}\"\nto = \"{to}\"\n");
+            // A barrier asks each host once: all there are.
+            if !workload.contains("barrier") {
+                text.push_str(&format!("count = {count}\n"));
+            }
             (!alone).then_some(text)
         },
     )

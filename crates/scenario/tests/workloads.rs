@@ -177,6 +177,34 @@ fn a_barrier_waits_for_the_last_answer() {
 }
 
 #[test]
+fn staggered_servers_are_asked_at_random_within_the_round() {
+    let sets = [
+        ("flows.read.stagger", "200 us"),
+        ("flows.read.rounds", "30"),
+        ("run.duration", "100 ms"),
+    ];
+    let output = result(&star(BARRIER), &sets);
+    let kinds = text(&output, "transfers", "kind");
+    let started = real(&output, "transfers", "started_s");
+    let completed = real(&output, "transfers", "completed_s");
+    let of =
+        |kind: &str| -> Vec<usize> { (0..kinds.len()).filter(|&row| kinds[row] == kind).collect() };
+    let (rounds, answers) = (of("round"), of("answer"));
+    assert_eq!((rounds.len(), answers.len()), (30, 90));
+    let mut late = Vec::new();
+    for (number, &round) in rounds.iter().enumerate() {
+        let asked = &answers[3 * number..3 * number + 3];
+        late.extend(asked.iter().map(|&row| started[row] - started[round]));
+        let last = asked.iter().map(|&row| completed[row]).fold(0.0, f64::max);
+        assert_near(completed[round], last, 0.0);
+    }
+    assert!(late.iter().all(|late| (0.0..200e-6).contains(late)));
+    // The mean of 90 uniform draws: 4 standard deviations of 200 us / sqrt(12 x 90).
+    let mean = late.iter().sum::<f64>() / 90.0;
+    assert_near(mean, 100e-6, 4.0 * 200e-6 / 1080.0_f64.sqrt());
+}
+
+#[test]
 fn every_client_of_a_barrier_asks_all_others() {
     let output = result(
         &star(BARRIER),

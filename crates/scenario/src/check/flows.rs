@@ -4,7 +4,7 @@
 use incastle_units::{Bytes, Span};
 
 use crate::language::Root;
-use crate::language::flows::{Barrier, Group, Message, Size, Stop, Workload};
+use crate::language::flows::{Barrier, Count, Group, Message, Size, Stop, Workload};
 use crate::language::sizes::MOST_BYTES;
 use crate::language::transport::Kind;
 use crate::text::context::Context;
@@ -39,6 +39,7 @@ fn check_hosts(path: &str, group: &Group, layout: &Layout, parts: &[usize], cx: 
     let (Some(from), Some(to)) = (from, to) else {
         return;
     };
+    check_servers(path, group, (&from, &to), cx);
     let pairs = group_pairs(group, &from, &to);
     if pairs.is_empty() {
         cx.error_at(
@@ -59,6 +60,34 @@ fn check_hosts(path: &str, group: &Group, layout: &Layout, parts: &[usize], cx: 
                 quoted(&layout.hosts[*from].to_string())
             ),
             Some("no links lead from one to the other".to_owned()),
+        );
+    }
+}
+
+/// Each client asks so many different servers.
+fn check_servers(
+    path: &str,
+    group: &Group,
+    (from, to): (&[usize], &[usize]),
+    cx: &mut Context<'_>,
+) {
+    let (Workload::Barrier(_), Count::Number(wanted)) = (&group.workload, group.count) else {
+        return;
+    };
+    let servers = |client: &usize| from.iter().filter(|&server| server != client).count();
+    let Some(hosts) = to.iter().map(servers).min() else {
+        return;
+    };
+    // No server at all is reported otherwise.
+    if hosts > 0 && wanted as usize > hosts {
+        cx.error_at(
+            &format!("{path}.count"),
+            format!("{wanted} servers, but `from` has only {hosts} hosts for a client to ask"),
+            Some(
+                "each server is a host of its own: more hosts (as senders of a star), or without \
+                 `count` as many servers as there are"
+                    .to_owned(),
+            ),
         );
     }
 }

@@ -37,7 +37,10 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
         );
     }
     if let Sampling::On(queue) = &measure.queue {
-        check_ports(&queue.ports, layout, cx);
+        check_ports(&queue.ports, "measure.queue.ports", layout, cx);
+    }
+    if let Sampling::On(qcn) = &measure.qcn {
+        check_ports(&qcn.ports, "measure.qcn.ports", layout, cx);
     }
     let flows = Flows::of(root, layout);
     if let Sampling::On(window) = &measure.window {
@@ -45,6 +48,9 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     }
     if let Sampling::On(throughput) = &measure.throughput {
         flows.check(&throughput.flows, "measure.throughput", cx);
+    }
+    if let Sampling::On(qcn) = &measure.qcn {
+        flows.check(&qcn.flows, "measure.qcn", cx);
     }
 }
 
@@ -102,7 +108,8 @@ pub(crate) fn static_flows(root: &Root, layout: &Layout) -> Vec<Name> {
     names
 }
 
-fn check_ports(ports: &[String], layout: &Layout, cx: &mut Context<'_>) {
+/// Reports names of ports that no switch has.
+pub(crate) fn check_ports(ports: &[String], key: &str, layout: &Layout, cx: &mut Context<'_>) {
     let valid = layout.switch_ports();
     for port in ports.iter().filter(|port| *port != "all") {
         if !valid.contains(port) {
@@ -111,7 +118,7 @@ fn check_ports(ports: &[String], layout: &Layout, cx: &mut Context<'_>) {
                 .map(|near| format!("did you mean {}? ", quoted(near)))
                 .unwrap_or_default();
             cx.error_at(
-                "measure.queue.ports",
+                key,
                 format!("no switch port {}", quoted(port)),
                 Some(format!("{near}ports are named like {}", quoted(names[0]))),
             );

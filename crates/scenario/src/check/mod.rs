@@ -1,8 +1,10 @@
 //! What the tables of a scenario mean together: names that exist, values that fit each other.
 
 mod flows;
+mod links;
 mod lockstep;
 mod measure;
+mod qcn;
 mod switches;
 mod transport;
 
@@ -26,7 +28,9 @@ pub(crate) fn check(root: &Root, cx: &mut Context<'_>) -> Option<Layout> {
     }
     let layout = Layout::new(&root.network, cx);
     if let Some(layout) = &layout {
+        links::check(root, cx);
         switches::check(root, layout, cx);
+        qcn::check(root, layout, cx);
         flows::check(root, layout, cx);
         measure::check(root, layout, cx);
         lockstep::check(root, layout, cx);

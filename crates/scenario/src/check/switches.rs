@@ -63,6 +63,13 @@ fn check_switch(path: &str, switch: &Switch, sizes: Option<PacketSizes>, cx: &mu
         };
         cx.error_at(&format!("{path}.queue.{key}"), error.to_string(), None);
     }
+    if let (Queue::Drr(_), Buffer::Shared(_)) = (&switch.queue, switch.buffer) {
+        cx.error_at(
+            &format!("{path}.queue.kind"),
+            "fair queueing (drr) needs a buffer for each port, not a shared memory".to_owned(),
+            Some("buffer = \"128 KiB\", for example".to_owned()),
+        );
+    }
     if let Err(error) = switch.buffer.to_config().check() {
         cx.error_at(&format!("{path}.buffer"), error.to_string(), None);
     }

@@ -10,6 +10,7 @@
 //!   `shown` says in words what it depends on.
 //! - `option`: a key that may be absent.
 //! - `section`: a table within the table.  `each`: any number of named ones.
+//! - `maybe`: a table within the table that may be absent; `"off"` in its place says so too.
 //! - `flat`: further keys of the same table, declared by another `table!` or `choice!`.
 
 use crate::grammar::describe::Description;
@@ -85,6 +86,7 @@ macro_rules! table {
 
 macro_rules! member_type {
     (option $ty:ty) => { Option<$ty> };
+    (maybe $ty:ty) => { Option<$ty> };
     (each $ty:ty) => { Vec<(String, $ty)> };
     ($mode:ident $ty:ty) => { $ty };
 }
@@ -120,6 +122,9 @@ macro_rules! describe_member {
     };
     (section $d:ident $name:ident $ty:ty [$($doc:literal)*] [] [] []) => {
         $d.section::<$ty>(stringify!($name), &[$($doc),*]);
+    };
+    (maybe $d:ident $name:ident $ty:ty [$($doc:literal)*] [] [] []) => {
+        $d.maybe::<$ty>(stringify!($name), &[$($doc),*]);
     };
     (each $d:ident $name:ident $ty:ty [$($doc:literal)*] [] [] []) => {
         $d.each::<$ty>(stringify!($name), &[$($doc),*]);
@@ -157,6 +162,9 @@ macro_rules! read_member {
     };
     (section $r:ident $cx:ident $name:ident $ty:ty [] []) => {
         $r.section::<$ty>($cx, stringify!($name))
+    };
+    (maybe $r:ident $cx:ident $name:ident $ty:ty [] []) => {
+        $r.maybe::<$ty>($cx, stringify!($name))
     };
     (each $r:ident $cx:ident $name:ident $ty:ty [] []) => {
         $r.each::<$ty>($cx, stringify!($name))
@@ -197,6 +205,14 @@ macro_rules! write_member {
         $w.section(stringify!($name), |inner| {
             $crate::grammar::declare::Table::write(&$self.$name, inner)
         });
+    };
+    (maybe $self:ident $w:ident $name:ident) => {
+        match &$self.$name {
+            None => $w.value(stringify!($name), "\"off\""),
+            Some(table) => $w.section(stringify!($name), |inner| {
+                $crate::grammar::declare::Table::write(table, inner)
+            }),
+        }
     };
     (each $self:ident $w:ident $name:ident) => {
         if !$self.$name.is_empty() {
@@ -274,6 +290,12 @@ macro_rules! choice {
     };
 }
 
+/// The words of a key, each with what it means.
+pub(crate) trait Words {
+    /// (word, meaning), in the order of their declaration.
+    fn entries() -> Vec<(&'static str, String)>;
+}
+
 /// Declares a key with a fixed set of words.
 macro_rules! words {
     (
@@ -286,6 +308,12 @@ macro_rules! words {
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum $name {
             $( $(#[doc = $doc])* $variant, )*
+        }
+
+        impl $crate::grammar::declare::Words for $name {
+            fn entries() -> Vec<(&'static str, String)> {
+                vec![$( ($word, $crate::grammar::describe::join_doc(&[$($doc),*])), )*]
+            }
         }
 
         impl $crate::grammar::value::Value for $name {

@@ -30,6 +30,8 @@ pub(crate) enum Member {
         name: &'static str,
         about: String,
         table: Description,
+        /// Whether it may be absent, or `"off"`.
+        optional: bool,
     },
     /// Any number of named tables within the table.
     Each {
@@ -152,6 +154,16 @@ impl Description {
             name,
             about: join_doc(doc),
             table: T::description(),
+            optional: false,
+        });
+    }
+
+    pub(crate) fn maybe<T: Table>(&mut self, name: &'static str, doc: &[&str]) {
+        self.members.push(Member::Section {
+            name,
+            about: join_doc(doc),
+            table: T::description(),
+            optional: true,
         });
     }
 

@@ -42,8 +42,16 @@ impl Parts {
                         self.required.push(key.name);
                     }
                 }
-                Member::Section { name, about, table } => {
+                Member::Section {
+                    name,
+                    about,
+                    table,
+                    optional,
+                } => {
                     let mut section = object(table);
+                    if *optional {
+                        section = json!({ "anyOf": [{ "const": "off" }, section] });
+                    }
                     section["description"] = json!(about);
                     if section.get("required").is_some() {
                         self.required.push(name);

@@ -48,6 +48,14 @@ pub(crate) fn fraction() -> Range<f64> {
     above_to(0.0, 1.0)
 }
 
+/// From 0 to less than 1.
+pub(crate) fn below_one() -> Range<f64> {
+    Range {
+        low: Some((0.0, true)),
+        high: Some((1.0, false)),
+    }
+}
+
 /// More than 0, less than 1.
 pub(crate) fn proper_fraction() -> Range<f64> {
     Range {

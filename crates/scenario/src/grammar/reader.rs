@@ -4,9 +4,9 @@
 use crate::grammar::declare::Table;
 use crate::grammar::describe::Description;
 use crate::grammar::range::Range;
-use crate::grammar::value::{Value, read_within, read_word};
+use crate::grammar::value::{Value, is_misspelt, read_within, read_word};
 use crate::text::context::Context;
-use crate::text::node::{Entry, Node, Place, is_bare_key, quoted};
+use crate::text::node::{Content, Entry, Node, Place, is_bare_key, quoted};
 use crate::text::suggest::{choices, did_you_mean};
 
 /// The keys of one table while they are taken.
@@ -106,6 +106,35 @@ impl<'a> Reader<'a> {
         };
         let entries = table_entries(&entry.node, &path, cx)?;
         read_table(path, entry.place, entries, cx)
+    }
+
+    /// A table within this one that may be absent. Outer `None`: it is wrong.
+    #[allow(
+        clippy::option_option,
+        reason = "absent and wrong are different things"
+    )]
+    pub(crate) fn maybe<T: Table>(
+        &mut self,
+        cx: &mut Context<'_>,
+        name: &'static str,
+    ) -> Option<Option<T>> {
+        let path = self.key(name);
+        let Some(entry) = self.take(cx, name) else {
+            return Some(None);
+        };
+        if matches!(&entry.node.content, Content::Text(text) if text == "off") {
+            return Some(None);
+        }
+        if is_misspelt(&entry.node, &path, "off", cx) {
+            return None;
+        }
+        let entries = table_entries(&entry.node, &path, cx)?;
+        read_table(path, entry.place, entries, cx).map(Some)
+    }
+
+    /// The full name of a key of this table.
+    pub(crate) fn key(&self, name: &str) -> String {
+        join(&self.path, name)
     }
 
     /// The named tables within a table of this one.

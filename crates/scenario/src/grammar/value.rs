@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use incastle_units::{Amount, Bytes, ParseUnitError, Quantity, Rate, Span};
+use incastle_units::{Amount, Bytes, Packets, ParseUnitError, Quantity, Rate, Span};
 use serde_json::json;
 
 use crate::grammar::describe::Shape;
@@ -193,7 +193,7 @@ macro_rules! quantity_value {
     )* };
 }
 
-quantity_value!(Span: Duration, Rate: Rate, Bytes: Size, Amount: Amount);
+quantity_value!(Span: Duration, Rate: Rate, Bytes: Size, Packets: Count, Amount: Amount);
 
 macro_rules! integer_value {
     ($($ty:ty),*) => { $(

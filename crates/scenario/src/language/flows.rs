@@ -20,7 +20,7 @@ table! {
         /// The hosts that receive them (of requests: the clients, who ask).
         value to: Selection;
         /// How many flows: a number, or one for each pair of hosts that `pairs` gives. Of
-        /// requests: how many servers each client asks. Without effect on Poisson flows.
+        /// requests: how many servers each client asks, each one host. Without effect on Poisson flows.
         value count: Count = Count::Each;
         /// Which hosts the flows connect: the first flow the first `from` and the first `to`, the
         /// next flow the next ones and so on around, or each `from` with every `to`. Nobody sends
@@ -102,6 +102,8 @@ table! {
         option total: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
         /// The time from the last answer to the next request.
         value think: Span = Span::ZERO;
+        /// Each server is asked a random time from 0 to this after the beginning of the round.
+        value stagger: Span = Span::ZERO;
         /// How many requests each client makes.
         value rounds: Rounds = Rounds::Unlimited;
     }

@@ -26,6 +26,11 @@ table! {
         value window: Sampling<WindowSampling> = Sampling::Off;
         /// Bytes delivered by flows per interval: `{ flows = "storage", every = "10 ms" }`.
         value throughput: Sampling<ThroughputSampling> = Sampling::Off;
+        /// Congestion notification over time: the rates of limited flows, and the notifications of
+        /// congestion points: `{ flows = "storage", ports = "switch->receiver" }`.
+        value qcn: Sampling<QcnEvents> = Sampling::Off;
+        /// Every retransmission timeout with its kind and cause.
+        value timeouts: bool = false;
     }
 }
 
@@ -59,6 +64,16 @@ table! {
     }
 }
 
+table! {
+    /// What congestion notification does.
+    pub struct QcnEvents {
+        /// The flows whose rates are kept, as for `window`.
+        value flows: Selection = Selection::everything();
+        /// The ports whose notifications are kept; `"all"` are those of all switches.
+        value ports: Vec<String> = vec!["all".to_owned()];
+    }
+}
+
 /// Something that is sampled, or not.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Sampling<T> {
@@ -72,6 +87,8 @@ pub enum Sampling<T> {
 pub(crate) trait Short {
     /// The key of the table that takes it.
     const KEY: Option<&'static str>;
+    /// A table, for messages.
+    const EXAMPLE: &'static str = "{ every = \"100 us\" }";
 }
 
 impl Short for QueueSampling {
@@ -84,6 +101,11 @@ impl Short for WindowSampling {
 
 impl Short for ThroughputSampling {
     const KEY: Option<&'static str> = Some("flows");
+}
+
+impl Short for QcnEvents {
+    const KEY: Option<&'static str> = Some("flows");
+    const EXAMPLE: &'static str = "{ flows = \"all\" }";
 }
 
 impl<T: Table + Short> Value for Sampling<T> {
@@ -122,7 +144,7 @@ impl<T: Table + Short> Value for Sampling<T> {
             serde_json::json!({ "const": "off" }),
             crate::grammar::json::object(&T::description()),
         ];
-        let mut words = "\"off\" or a table such as { every = \"100 us\" }".to_owned();
+        let mut words = format!("\"off\" or a table such as {}", T::EXAMPLE);
         if T::KEY.is_some() {
             any.push(Selection::shape().json);
             words.push_str(", or flows such as [\"storage:0\"]");

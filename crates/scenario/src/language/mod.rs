@@ -6,6 +6,7 @@
 pub mod flows;
 pub mod measure;
 pub mod network;
+pub mod qcn;
 pub(crate) mod selection;
 pub(crate) mod sizes;
 pub mod switch;
@@ -20,6 +21,7 @@ use crate::grammar::range::{above_to, at_least, between};
 use flows::Group;
 use measure::Measure;
 use network::Network;
+use qcn::ReactionPoints;
 use switch::{Switch, SwitchGroup};
 use transport::Transport;
 
@@ -73,6 +75,8 @@ table! {
         value coalescing: Span = Span::from_us(5), in between(Span::ZERO, Span::from_secs(1));
         /// What the adapter's queue holds; a full one drops.
         value queue: Capacity = Capacity::Unlimited;
+        /// What the adapters do about congestion notifications (QCN).
+        section qcn: ReactionPoints;
     }
 }
 

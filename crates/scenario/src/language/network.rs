@@ -2,9 +2,14 @@
 
 use incastle_units::{Rate, Span};
 
-use crate::grammar::declare::{choice, table};
+use crate::grammar::declare::{Table, choice, table};
+use crate::grammar::describe::Shape;
 use crate::grammar::range::{Range, between};
+use crate::grammar::reader::read_table;
+use crate::grammar::value::{Value, wrong};
 use crate::language::selection::Selection;
+use crate::text::context::Context;
+use crate::text::node::{Content, Node};
 
 /// The most hosts of one role: beyond it a scenario is a slip of the pen.
 pub(crate) const MOST_HOSTS: u32 = 1_000_000;
@@ -105,5 +110,61 @@ table! {
         option rate: Rate, in rates();
         /// Their one-way delay.
         option delay: Span, in delays();
+        /// Rates that they take later, both directions alike: `[{ at = "2 s", rate = "1 Gbit/s" }]`,
+        /// in order of time. What is being sent at such an instant ends at the old rate.
+        option schedule: Schedule;
+    }
+}
+
+table! {
+    /// A change of the rate.
+    pub struct Change {
+        /// When.
+        value at: Span;
+        /// The rate from then on.
+        value rate: Rate, in rates();
+    }
+}
+
+/// The changes of a link's rate, in the order in which they were written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Schedule(pub Vec<Change>);
+
+impl Value for Schedule {
+    fn read(node: &Node, key: &str, cx: &mut Context<'_>) -> Option<Self> {
+        let Content::List(items) = &node.content else {
+            wrong(node, key, &Self::shape().words, cx);
+            return None;
+        };
+        let mut changes = Some(Vec::new());
+        for item in items {
+            let change = if let Some(entries) = item.entries() {
+                read_table(key.to_owned(), item.place, entries, cx)
+            } else {
+                wrong(item, key, "{ at = \"2 s\", rate = \"1 Gbit/s\" }", cx);
+                None
+            };
+            match (&mut changes, change) {
+                (Some(changes), Some(change)) => changes.push(change),
+                _ => changes = None,
+            }
+        }
+        changes.map(Self)
+    }
+
+    fn write(&self) -> String {
+        let changes: Vec<String> = self.0.iter().map(crate::grammar::writer::inline).collect();
+        format!("[{}]", changes.join(", "))
+    }
+
+    fn shape() -> Shape {
+        Shape {
+            words: "a list such as [{ at = \"2 s\", rate = \"1 Gbit/s\" }]".to_owned(),
+            json: serde_json::json!({
+                "type": "array",
+                "items": crate::grammar::json::object(&Change::description()),
+                "minItems": 1,
+            }),
+        }
     }
 }

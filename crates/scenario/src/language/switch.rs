@@ -1,4 +1,4 @@
-//! `[switch]`: buffers and queue disciplines.
+//! `[switch]`: buffers, queue disciplines, congestion points.
 
 use incastle_queueing::{
     BufferConfig, PortBuffer, QueueConfig, RedConfig, SharedBufferConfig, ThresholdConfig,
@@ -7,10 +7,11 @@ use incastle_units::{Amount, Bytes};
 
 use crate::grammar::declare::{Table, choice, table, words};
 use crate::grammar::describe::Shape;
-use crate::grammar::range::{above, at_least, fraction};
+use crate::grammar::range::{above, at_least, between, fraction};
 use crate::grammar::reader::read_table;
 use crate::grammar::value::{Value, wrong};
 use crate::language::Capacity;
+use crate::language::qcn::CongestionPoints;
 use crate::language::selection::Selection;
 use crate::text::context::Context;
 use crate::text::node::{Content, Node};
@@ -23,6 +24,8 @@ table! {
         value buffer: Buffer = Buffer::PerPort(Capacity::Limited(Amount::Bytes(Bytes::new(128 << 10))));
         /// The queue discipline of every port.
         section queue: Queue;
+        /// Congestion notification (QCN), besides the discipline.
+        maybe qcn: CongestionPoints;
     }
 }
 
@@ -94,13 +97,15 @@ impl Value for Buffer {
 
 choice! {
     /// The queue discipline.
-    pub enum Queue by kind = "drop-tail", later ["double-threshold", "drr"] {
+    pub enum Queue by kind = "drop-tail", later ["double-threshold"] {
         /// no marking; the buffer alone drops
         "drop-tail" => DropTail(DropTail),
         /// random early detection by the average queue (Floyd and Jacobson 1993)
         "red" => Red(Red),
         /// marks when the instantaneous queue is above K (DCTCP)
         "threshold" => Threshold(Threshold),
+        /// fair queueing: the flows of a port take turns, quantum by quantum (deficit round robin, Shreedhar and Varghese 1995)
+        "drr" => Drr(Drr),
     }
 }
 
@@ -150,6 +155,26 @@ table! {
     }
 }
 
+table! {
+    /// Deficit round robin: a queue for each flow, within the port's one buffer.
+    pub struct Drr {
+        /// Bytes that a flow may send in its turn, besides what it could not use in the turn before.
+        value quantum: Bytes = Bytes::new(1_500), in between(Bytes::new(1), Bytes::new(1 << 30));
+        /// Which packet goes when the buffer is full.
+        value drop: FairDrop = FairDrop::Longest;
+    }
+}
+
+words! {
+    /// Which packet a full fair queue gives up.
+    pub enum FairDrop {
+        /// The last one of the flow with the most bytes.
+        "longest" => Longest,
+        /// The arriving one.
+        "arriving" => Arriving,
+    }
+}
+
 words! {
     /// What happens above K to packets that are not ECN-capable.
     pub enum NonEct {
@@ -187,7 +212,8 @@ impl Queue {
     /// As the queueing crate has it.
     pub fn to_config(&self) -> QueueConfig {
         match self {
-            Self::DropTail(_) => QueueConfig::DropTail,
+            // Fair queueing is the port's order, not a mark or drop of its own.
+            Self::DropTail(_) | Self::Drr(_) => QueueConfig::DropTail,
             Self::Threshold(threshold) => QueueConfig::Threshold(ThresholdConfig {
                 mark_above: threshold.mark_above,
                 drop_non_ect: threshold.non_ect == NonEct::Drop,
@@ -207,7 +233,7 @@ impl Queue {
     /// Whether the discipline ever marks a packet.
     pub fn marks(&self) -> bool {
         match self {
-            Self::DropTail(_) => false,
+            Self::DropTail(_) | Self::Drr(_) => false,
             Self::Threshold(_) => true,
             Self::Red(red) => red.action == Action::Mark,
         }

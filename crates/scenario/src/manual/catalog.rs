@@ -1,9 +1,10 @@
 //! What there is to choose from, each with one line: `incastle list`.
 
-use crate::grammar::declare::Table;
+use crate::grammar::declare::{Table, Words};
 use crate::grammar::describe::{Choice, Description, Member};
 use crate::language::flows::Group;
 use crate::language::network::Network;
+use crate::language::qcn::{SamplingRule, Variant};
 use crate::language::sizes::named;
 use crate::language::switch::Switch;
 use crate::language::tcp::Tcp;
@@ -12,7 +13,8 @@ use crate::language::transport::Transport;
 /// One list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CatalogList {
-    /// What it lists: "algorithms", "queues", "topologies", "transports", "workloads", "sizes".
+    /// What it lists: "algorithms", "queues", "sampling", "topologies", "transports",
+    /// "workloads", "sizes".
     pub name: &'static str,
     /// What there is.
     pub entries: Vec<CatalogEntry>,
@@ -29,9 +31,12 @@ pub struct CatalogEntry {
 
 /// What there is to choose from.
 pub fn catalog() -> Vec<CatalogList> {
+    let mut algorithms = choice_of(&Tcp::description(), "congestion");
+    algorithms.extend(qcn_variants());
     let lists = [
-        ("algorithms", choice_of(&Tcp::description(), "congestion")),
+        ("algorithms", algorithms),
         ("queues", choice_of(&Switch::description(), "kind")),
+        ("sampling", sampling_rules()),
         ("topologies", choice_of(&Network::description(), "topology")),
         ("transports", choice_of(&Transport::description(), "kind")),
         ("workloads", choice_of(&Group::description(), "workload")),
@@ -40,6 +45,29 @@ pub fn catalog() -> Vec<CatalogList> {
     lists
         .into_iter()
         .map(|(name, entries)| CatalogList { name, entries })
+        .collect()
+}
+
+/// QCN below any transport, by its variants.
+fn qcn_variants() -> impl Iterator<Item = CatalogEntry> {
+    let names = ["qcn-I", "qcn-II", "qcn-III", "qcn-IV", "qcn-V", "qcn-VI"];
+    let variants = Variant::entries();
+    assert_eq!(names.len(), variants.len(), "each variant has its name");
+    let entries = names.into_iter().zip(variants);
+    entries.map(|(name, (word, about))| CatalogEntry {
+        name,
+        description: format!("{about}; [switch.qcn] variant = \"{word}\""),
+    })
+}
+
+/// When QCN's congestion points compute feedback.
+fn sampling_rules() -> Vec<CatalogEntry> {
+    let rules = SamplingRule::entries().into_iter();
+    rules
+        .map(|(name, about)| CatalogEntry {
+            name,
+            description: format!("QCN: {about}; [switch.qcn] sampling = \"{name}\""),
+        })
         .collect()
 }
 

@@ -20,12 +20,19 @@ pub fn reference() -> String {
 /// A table and the tables within it.
 fn nested(path: &str, member: &Member, out: &mut String) {
     let (full, about, table) = match member {
-        Member::Section { name, about, table } => (join(path, name), about, table),
+        Member::Section {
+            name, about, table, ..
+        } => (join(path, name), about, table),
         Member::Each { name, about, table } => (format!("{}.NAME", join(path, name)), about, table),
         Member::Value(_) | Member::Choice(_) => return,
     };
-    // These have the keys of [transport] and [switch.queue], which are listed there.
-    if full == "flows.NAME.transport" || full == "switches.NAME.queue" {
+    // These have the keys of [transport], [switch.queue] and [switch.qcn], listed there.
+    let elsewhere = [
+        "flows.NAME.transport",
+        "switches.NAME.queue",
+        "switches.NAME.qcn",
+    ];
+    if elsewhere.contains(&full.as_str()) {
         return;
     }
     section(&format!("`[{full}]`"), about, table, out);
@@ -79,8 +86,22 @@ fn keys(table: &Description, out: &mut String) {
         match member {
             Member::Value(key) => line(out, &row(key)),
             Member::Choice(choice) => line(out, &choice_row(choice)),
-            Member::Section { name, about, .. } => {
-                line(out, &format!("| `{name}` | a table | | {} |", cell(about)));
+            Member::Section {
+                name,
+                about,
+                optional,
+                ..
+            } => {
+                let (value, default) = if *optional {
+                    ("a table, or \"off\"", "`\"off\"`")
+                } else {
+                    ("a table", "")
+                };
+                let about = cell(about);
+                line(
+                    out,
+                    &format!("| `{name}` | {value} | {default} | {about} |"),
+                );
             }
             Member::Each { name, about, .. } => {
                 line(

@@ -1,15 +1,15 @@
 //! From a checked scenario to the engine's network.
 
 use incastle_engine::{
-    BuildError, Coalescing, HostConfig, HostIndex, LinkConfig, Network, NetworkBuilder, Node,
-    PortKind, SwitchConfig, SwitchIndex,
+    BuildError, Coalescing, FairConfig, FairDrop, HostConfig, HostIndex, LinkConfig, Network,
+    NetworkBuilder, Node, PortKind, SwitchConfig, SwitchIndex,
 };
 use incastle_queueing::{BufferConfig, DropTail, Marker, PortBuffer, SharedBuffer};
-use incastle_units::Span;
+use incastle_units::{Rate, Span, Time};
 
 use crate::check::switch_members;
 use crate::language::Root;
-use crate::language::switch::Switch;
+use crate::language::switch::{self as language, Queue, Switch};
 use crate::scenario::Scenario;
 use crate::text::context::Context;
 use crate::text::files::NoFiles;
@@ -75,8 +75,12 @@ fn node(end: End) -> Node {
 
 /// The port of one end of a link.
 fn port(end: End, link: &Link, root: &Root, switches: &[&Switch]) -> LinkConfig {
-    let (buffer, marker) = match end {
-        End::Host(_) => (root.host.queue.to_port_buffer(), Marker::DropTail(DropTail)),
+    let (buffer, marker, kind) = match end {
+        End::Host(_) => (
+            root.host.queue.to_port_buffer(),
+            Marker::DropTail(DropTail),
+            PortKind::Fast,
+        ),
         End::Switch(switch) => {
             let switch = switches[switch];
             let buffer = match switch.buffer.to_config() {
@@ -84,7 +88,8 @@ fn port(end: End, link: &Link, root: &Root, switches: &[&Switch]) -> LinkConfig 
                 // The shared memory alone limits the port.
                 BufferConfig::Shared(_) => PortBuffer::Unlimited,
             };
-            (buffer, switch.queue.to_config().build(link.rate))
+            let marker = switch.queue.to_config().build(link.rate);
+            (buffer, marker, switch.queue.port_kind())
         }
     };
     LinkConfig {
@@ -92,7 +97,30 @@ fn port(end: End, link: &Link, root: &Root, switches: &[&Switch]) -> LinkConfig 
         delay: link.delay,
         buffer,
         marker,
-        kind: PortKind::Fast,
+        kind,
+        schedule: schedule(link),
         ..LinkConfig::unlimited(link.rate, link.delay)
+    }
+}
+
+/// The rates that a link takes later.
+fn schedule(link: &Link) -> Vec<(Time, Rate)> {
+    let changes = link.schedule.iter();
+    changes.map(|&(at, rate)| (Time::ZERO + at, rate)).collect()
+}
+
+impl Queue {
+    /// The order in which a port sends.
+    fn port_kind(&self) -> PortKind {
+        match self {
+            Self::Drr(drr) => PortKind::Fair(FairConfig {
+                quantum: drr.quantum,
+                drop: match drr.drop {
+                    language::FairDrop::Longest => FairDrop::Longest,
+                    language::FairDrop::Arriving => FairDrop::Arriving,
+                },
+            }),
+            Self::DropTail(_) | Self::Red(_) | Self::Threshold(_) => PortKind::Fast,
+        }
     }
 }

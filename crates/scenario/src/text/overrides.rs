@@ -124,9 +124,20 @@ pub(crate) fn inherit(root: &mut Node) {
     }
 }
 
+/// Keys of one table that say the same: whoever gives the one does not inherit the other.
+const ALTERNATIVES: [[&str; 2]; 2] = [["variant", "modifications"], ["modifications", "variant"]];
+
 /// Adds the entries of `base` that `own` lacks, table by table.
 fn merge(own: &mut Vec<Entry>, base: &[Entry]) {
-    for entry in base {
+    let given = |name: &str| own.iter().any(|entry| entry.key == name);
+    let replaced: Vec<&str> = ALTERNATIVES
+        .iter()
+        .filter_map(|[key, other]| given(key).then_some(*other))
+        .collect();
+    for entry in base
+        .iter()
+        .filter(|base| !replaced.contains(&base.key.as_str()))
+    {
         let Some(mine) = own.iter_mut().find(|mine| mine.key == entry.key) else {
             let mut entry = entry.clone();
             mark_inherited(&mut entry);

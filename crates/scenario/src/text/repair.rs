@@ -17,7 +17,7 @@ pub(crate) fn without(tree: &Node, keys: &[String]) -> Option<Node> {
             (table @ ("flows" | "switches"), Some(name)) => {
                 remove_within(entries, table, &[name]);
                 // These name flows, which may be the ones cut out.
-                remove_within(entries, "measure", &["window", "throughput"]);
+                remove_within(entries, "measure", &["window", "throughput", "qcn"]);
             }
             (table, _) => entries.retain(|entry| entry.key != table),
         }

@@ -44,6 +44,8 @@ pub struct Link {
     pub rate: Rate,
     /// The delay of either direction.
     pub delay: Span,
+    /// The rates that both directions take later, in order of time.
+    pub schedule: Vec<(Span, Rate)>,
 }
 
 impl Layout {
@@ -123,6 +125,12 @@ fn root(part: &mut [usize], mut node: usize) -> usize {
     node
 }
 
+/// The changes of rate of a link group.
+fn changes(group: &LinkGroup) -> Vec<(Span, Rate)> {
+    let changes = group.schedule.iter().flat_map(|schedule| &schedule.0);
+    changes.map(|change| (change.at, change.rate)).collect()
+}
+
 /// A layout while it grows.
 struct Plan {
     layout: Layout,
@@ -165,6 +173,7 @@ impl Plan {
             group,
             rate: self.rate,
             delay: self.delay,
+            schedule: Vec::new(),
         });
     }
 
@@ -255,6 +264,9 @@ impl Plan {
             let link = &mut self.layout.links[position];
             link.rate = group.rate.unwrap_or(link.rate);
             link.delay = group.delay.unwrap_or(link.delay);
+            if group.schedule.is_some() {
+                link.schedule = changes(group);
+            }
         }
     }
 
@@ -401,6 +413,7 @@ impl Plan {
                     group: "",
                     rate: group.rate.unwrap_or(self.rate),
                     delay: group.delay.unwrap_or(self.delay),
+                    schedule: changes(group),
                 });
             }
         }

@@ -2,10 +2,13 @@
 //! asks again.
 //!
 //! Request and answer travel on one connection, which the client opens. The answer leaves the server
-//! the moment the request is complete there: servers have no disks.
+//! the moment the request is complete there: servers have no disks. With a stagger each server is
+//! asked a random time later than the first could be, independently in each round: the start jitter
+//! that operators of storage clusters try.
 
 use incastle_engine::{Actions, Application, EndpointIndex, FlowIndex, Notice, Side};
-use incastle_units::{Span, Time};
+use incastle_units::{Span, Time, random};
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::journal::{Transfer, TransferNote};
 use super::{Plan, TransferKind};
@@ -18,6 +21,10 @@ pub(super) struct Client {
     servers: Vec<Server>,
     request: u64,
     think: Span,
+    /// Over which time the servers of a round are asked; absent to ask all at once.
+    stagger: Option<(Span, Xoshiro256PlusPlus)>,
+    /// Servers that are yet to be asked in this round, the next one last.
+    to_ask: Vec<(Time, usize)>,
     /// Rounds left to begin.
     rounds_left: u64,
     round: Option<Round>,
@@ -47,7 +54,13 @@ struct Round {
 }
 
 impl Client {
-    pub(super) fn new(number: u64, plans: Vec<Plan>, barrier: &flows::Barrier) -> Self {
+    /// `rng` draws when servers are asked.
+    pub(super) fn new(
+        number: u64,
+        plans: Vec<Plan>,
+        barrier: &flows::Barrier,
+        rng: Xoshiro256PlusPlus,
+    ) -> Self {
         let count = plans.len() as u64;
         let answer = |index: u64| match (barrier.unit, barrier.total) {
             (Some(unit), _) => unit.count(),
@@ -71,6 +84,8 @@ impl Client {
             servers: servers.collect(),
             request: barrier.request.count(),
             think: barrier.think,
+            stagger: (barrier.stagger > Span::ZERO).then_some((barrier.stagger, rng)),
+            to_ask: Vec::new(),
             rounds_left: match barrier.rounds {
                 Rounds::Unlimited => u64::MAX,
                 Rounds::Number(rounds) => rounds,
@@ -82,27 +97,14 @@ impl Client {
     }
 
     fn begin_round(&mut self, now: Time, actions: &mut Actions) {
-        let mut bytes = 0;
-        for server in &mut self.servers {
-            let flow = match server.flow {
-                Some(flow) => flow,
-                None => server.plan.open_from(Side::Far, now, actions),
-            };
-            server.flow = Some(flow);
-            self.first_flow.get_or_insert(flow);
-            server.asked += self.request;
-            actions.expect(flow.end(Side::Far), server.asked);
-            actions.write(flow.end(Side::Near), self.request);
-            server.transfer = Some(server.plan.journal.begun(TransferNote {
-                group: server.plan.group,
-                index: server.plan.index,
-                kind: TransferKind::Answer,
-                flow,
-                started: now,
-                completed: None,
-                bytes: server.answer,
-            }));
-            bytes += server.answer;
+        self.rounds_left -= 1;
+        if self.stagger.is_some() {
+            self.ask_later(now, actions);
+        } else {
+            for server in 0..self.servers.len() {
+                self.open(server, now, actions);
+                self.ask(server, now, actions);
+            }
         }
         let first = &self.servers[0].plan;
         let transfer = first.journal.begun(TransferNote {
@@ -112,13 +114,64 @@ impl Client {
             flow: self.first_flow.expect("a client has servers"),
             started: now,
             completed: None,
-            bytes,
+            bytes: self.servers.iter().map(|server| server.answer).sum(),
         });
         self.round = Some(Round {
             transfer,
             missing: self.servers.len(),
         });
-        self.rounds_left -= 1;
+    }
+
+    /// Draws when each server is asked. All connections are open from the first round on.
+    fn ask_later(&mut self, now: Time, actions: &mut Actions) {
+        for server in 0..self.servers.len() {
+            self.open(server, now, actions);
+        }
+        let Some((stagger, rng)) = &mut self.stagger else {
+            return;
+        };
+        let servers = 0..self.servers.len();
+        self.to_ask = servers
+            .map(|server| {
+                let late = stagger.scale_lossy(random::uniform(rng));
+                (now.saturating_add(late), server)
+            })
+            .collect();
+        self.to_ask.sort_unstable_by(|a, b| b.cmp(a));
+    }
+
+    /// Opens a connection, before the first round.
+    fn open(&mut self, server: usize, now: Time, actions: &mut Actions) {
+        let server = &mut self.servers[server];
+        if server.flow.is_none() {
+            let flow = server.plan.open_from(Side::Far, now, actions);
+            server.flow = Some(flow);
+            self.first_flow.get_or_insert(flow);
+        }
+    }
+
+    fn ask(&mut self, server: usize, now: Time, actions: &mut Actions) {
+        let server = &mut self.servers[server];
+        let flow = server.flow.expect("the connections of a round are open");
+        server.asked += self.request;
+        actions.expect(flow.end(Side::Far), server.asked);
+        actions.write(flow.end(Side::Near), self.request);
+        server.transfer = Some(server.plan.journal.begun(TransferNote {
+            group: server.plan.group,
+            index: server.plan.index,
+            kind: TransferKind::Answer,
+            flow,
+            started: now,
+            completed: None,
+            bytes: server.answer,
+        }));
+    }
+
+    /// Asks the servers whose time has come.
+    fn ask_next(&mut self, now: Time, actions: &mut Actions) {
+        while let Some((_, server)) = self.to_ask.pop_if(|(at, _)| *at <= now) {
+            self.ask(server, now, actions);
+        }
     }
 
     /// The request is complete at a server: it answers.
@@ -168,12 +221,15 @@ impl Application for Client {
     }
 
     fn handle_timeout(&mut self, now: Time, actions: &mut Actions) {
-        if self.next.take().is_some() {
+        if self.next.take_if(|at| *at <= now).is_some() {
             self.begin_round(now, actions);
         }
+        self.ask_next(now, actions);
     }
 
+    /// A round begins when nobody is left to be asked in the one before.
     fn poll_timeout(&self) -> Option<Time> {
-        self.next
+        let ask = self.to_ask.last().map(|(at, _)| *at);
+        ask.or(self.next)
     }
 }

@@ -161,11 +161,9 @@ impl Crew<'_> {
                 .map(|(index, &pair)| self.plan(first + index as u64, pair))
                 .collect();
             first += servers.len() as u64;
-            all.push(Box::new(barrier::Client::new(
-                number as u64,
-                plans,
-                barrier,
-            )));
+            let number = number as u64;
+            let rng = self.stream(number, Purpose::Arrivals);
+            all.push(Box::new(barrier::Client::new(number, plans, barrier, rng)));
         }
     }
 

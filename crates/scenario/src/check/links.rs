@@ -1,0 +1,51 @@
+//! Checks of `[network.links.LABEL]`: rates that change in time.
+
+use incastle_units::Span;
+
+use crate::language::Root;
+use crate::language::network::Schedule;
+use crate::text::context::Context;
+
+pub(crate) fn check(root: &Root, cx: &mut Context<'_>) {
+    for (label, group) in &root.network.links {
+        if let Some(schedule) = &group.schedule {
+            let key = format!("network.links.{label}.schedule");
+            check_schedule(&key, schedule, root.run.duration, cx);
+        }
+    }
+}
+
+fn check_schedule(key: &str, Schedule(changes): &Schedule, end: Span, cx: &mut Context<'_>) {
+    let Some(first) = changes.first() else {
+        cx.error_at(
+            key,
+            "the schedule is empty".to_owned(),
+            Some("without `schedule` the rate stays as it is".to_owned()),
+        );
+        return;
+    };
+    if first.at == Span::ZERO {
+        cx.error_at(
+            key,
+            "the schedule begins at 0 s, where `rate` already says the rate".to_owned(),
+            Some("the first change comes after the beginning".to_owned()),
+        );
+    }
+    if let Some(pair) = changes.windows(2).find(|pair| pair[0].at >= pair[1].at) {
+        cx.error_at(
+            key,
+            format!(
+                "the schedule does not ascend: {} follows {}",
+                pair[1].at, pair[0].at
+            ),
+            Some("the changes of a schedule are in order of time".to_owned()),
+        );
+    }
+    if let Some(late) = changes.iter().find(|change| change.at >= end) {
+        cx.warn_at(
+            key,
+            format!("the run ends after {end}, before the change at {}", late.at),
+            None,
+        );
+    }
+}

@@ -1,0 +1,143 @@
+//! Checks of `[switch.qcn]`, `[switches.LABEL.qcn]` and `[host.qcn]`.
+//!
+//! That a notification could not reach its source is no case to check: every link has both directions,
+//! and a network is only built where each switch has a route to each host.
+
+use incastle_units::{Amount, Bytes};
+
+use crate::check::measure::check_ports;
+use crate::language::qcn::{CongestionPoints, SetPoint};
+use crate::language::switch::{Buffer, Switch};
+use crate::language::{Capacity, Root};
+use crate::text::context::Context;
+use crate::text::node::quoted;
+use crate::topology::layout::{End, Layout, Link};
+
+pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
+    let groups = root.switches.iter();
+    let groups = groups.map(|(label, group)| (format!("switches.{label}"), &group.switch));
+    let switches: Vec<(String, &Switch)> = std::iter::once(("switch".to_owned(), &root.switch))
+        .chain(groups)
+        .collect();
+    for (path, switch) in &switches {
+        if let Some(points) = &switch.qcn {
+            check_points(path, switch, points, cx);
+            check_ports(&points.ports, &format!("{path}.qcn.ports"), layout, cx);
+        }
+    }
+    check_agreement(&switches, cx);
+    if switches.iter().any(|(_, switch)| switch.qcn.is_some()) {
+        check_rates(root, layout, cx);
+    }
+}
+
+fn check_points(path: &str, switch: &Switch, points: &CongestionPoints, cx: &mut Context<'_>) {
+    let key = format!("{path}.qcn.q_eq");
+    let (known, why_not) = buffer_bytes(switch.buffer);
+    if points.modifications.memory && known.is_none() {
+        cx.error_at(
+            &modifications_key(path, cx),
+            format!("modification II counts how often a port's buffer fills up, but {why_not}"),
+            Some("give the switch a buffer per port in bytes, such as \"128 KiB\"".to_owned()),
+        );
+    }
+    if cx.error_keys().contains(&key) {
+        // What stands for the wrong value would only give errors that follow from it.
+        return;
+    }
+    let Some(q_eq) = points.q_eq.bytes(known) else {
+        if let SetPoint::Percent(percent) = points.q_eq {
+            cx.error_at(
+                &key,
+                format!("q_eq is {percent} % of the port's buffer, but {why_not}"),
+                Some("give q_eq as a size, such as q_eq = \"26 KB\"".to_owned()),
+            );
+        }
+        return;
+    };
+    let most = match switch.buffer {
+        Buffer::Shared(shared) => Some(shared.shared),
+        Buffer::PerPort(_) => known,
+    };
+    if q_eq == Bytes::ZERO {
+        cx.error_at(
+            &key,
+            "q_eq must be above 0 B: feedback is measured in parts of it".to_owned(),
+            Some("20 % of the buffer is usual".to_owned()),
+        );
+    }
+    if let Some(most) = most.filter(|most| q_eq > *most) {
+        cx.error_at(
+            &key,
+            format!("q_eq of {q_eq} is above the buffer of {most}: the queue never gets there"),
+            Some("20 % of the buffer is usual".to_owned()),
+        );
+    }
+}
+
+/// The bytes of a port's buffer, or why there is no such number.
+fn buffer_bytes(buffer: Buffer) -> (Option<Bytes>, &'static str) {
+    match buffer {
+        Buffer::PerPort(Capacity::Limited(Amount::Bytes(bytes))) => (Some(bytes), ""),
+        Buffer::PerPort(Capacity::Limited(Amount::Packets(_))) => {
+            (None, "the buffer is counted in packets")
+        }
+        Buffer::PerPort(Capacity::Unlimited) => (None, "the buffer is unlimited"),
+        Buffer::Shared(_) => (None, "the buffer is shared by all ports"),
+    }
+}
+
+fn modifications_key(path: &str, cx: &Context<'_>) -> String {
+    let listed = format!("{path}.qcn.modifications");
+    if cx.is_given(&listed) {
+        listed
+    } else {
+        format!("{path}.qcn.variant")
+    }
+}
+
+/// Modification IV acts in the hosts, which are the same for all switches.
+fn check_agreement(switches: &[(String, &Switch)], cx: &mut Context<'_>) {
+    let with_points: Vec<(&str, bool)> = switches
+        .iter()
+        .filter_map(|(path, switch)| {
+            let points = switch.qcn.as_ref()?;
+            Some((path.as_str(), points.modifications.adaptive))
+        })
+        .collect();
+    let Some(((first, adaptive), others)) = with_points.split_first() else {
+        return;
+    };
+    if let Some((path, _)) = others.iter().find(|(_, other)| other != adaptive) {
+        cx.error_at(
+            &modifications_key(path, cx),
+            format!("[{first}.qcn] and [{path}.qcn] do not agree on modification IV"),
+            Some("IV acts in the hosts: all switches have it, or none".to_owned()),
+        );
+    }
+}
+
+/// No limiter is faster than its adapter.
+fn check_rates(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
+    let least = root.host.qcn.minimum_rate;
+    let slowest = |link: &Link| {
+        let later = link.schedule.iter().map(|(_, rate)| *rate);
+        later.chain([link.rate]).min().unwrap_or(link.rate)
+    };
+    let slower = layout.links.iter().find_map(|link| match link.ends {
+        (End::Host(host), _) | (_, End::Host(host)) if slowest(link) < least => {
+            Some((host, slowest(link)))
+        }
+        _ => None,
+    });
+    if let Some((host, rate)) = slower {
+        cx.error_at(
+            "host.qcn.minimum_rate",
+            format!(
+                "minimum_rate of {least} is above the rate of {}: {rate}",
+                quoted(&layout.hosts[host].to_string())
+            ),
+            None,
+        );
+    }
+}
