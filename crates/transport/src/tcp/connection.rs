@@ -19,6 +19,7 @@ use super::segment::{Flags, SackBlock, Segment};
 use super::sender::{Chunk, Io, Sender};
 use super::sequence::{offset, wire};
 use super::stats::Stats;
+use super::timeout::TimeoutReport;
 
 /// Which end opens the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -226,6 +227,12 @@ impl Connection {
             let mut cx = self.sender.context(now, rng);
             self.algorithm.on_timer(&mut cx);
         }
+    }
+
+    /// What [`Self::handle_timeout`] found, if that was a retransmission timeout; taken once. One that
+    /// nobody takes gives way to the next.
+    pub fn poll_timeout_report(&mut self) -> Option<TimeoutReport> {
+        self.sender.take_report()
     }
 
     /// When to call [`Self::handle_timeout`]: the earliest of retransmission, delayed ACK, probe,

@@ -134,6 +134,10 @@ impl Connection {
     }
 
     pub(super) fn handshake_timeout(&mut self, now: Time, rng: &mut dyn Rng) {
+        let repeated = self.handshake.sent > 1;
+        let backoff = u32::try_from(self.stats.timeouts).unwrap_or(u32::MAX);
+        self.sender
+            .report_syn_timeout(repeated, backoff, (now, &self.config));
         self.stats.timeouts += 1;
         self.handshake.syn_due = true;
         self.sender.rto.back_off();

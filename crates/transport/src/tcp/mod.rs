@@ -18,9 +18,11 @@ mod segment;
 mod sender;
 mod sequence;
 mod stats;
+mod timeout;
 
 pub use config::{CeChange, Config, ConfigError, EcnMode, MAX_RECEIVE_WINDOW, Recovery, RtoConfig};
 pub use connection::{Connection, Departure, Event, Role, Transmit};
 pub use receiver::Batch;
 pub use segment::{Flags, MAX_SACK_BLOCKS, SackBlock, Segment};
 pub use stats::Stats;
+pub use timeout::{TimeoutKind, TimeoutReport};

@@ -5,7 +5,7 @@
 //! small vector beat every tree. An empty set owns no memory.
 
 /// `start` to `end`, exclusive; never empty.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Interval {
     pub(super) start: u64,
     pub(super) end: u64,

@@ -201,7 +201,7 @@ impl Sender {
             self.inflation += mss;
         }
         // The timer restarts at the first partial acknowledgement only ("impatient").
-        !std::mem::replace(&mut self.partial, true)
+        std::mem::replace(&mut self.partial_at, io.now) == Time::NEVER
     }
 
     fn on_duplicate(&mut self, io: &mut Io<'_>, info: &AckInfo<'_>) {
@@ -254,7 +254,7 @@ impl Sender {
         self.phase = Phase::Recovery;
         self.recover = Some(self.max);
         self.retransmit_head = true;
-        self.partial = false;
+        self.partial_at = Time::NEVER;
         self.inflation = i64::from(DUP_THRESH) * i64::from(io.config.mss);
         let event = self.loss(io.config.mss);
         self.tell(io, info.echo, 0, None, limited_by);
@@ -287,6 +287,7 @@ impl Sender {
             self.timer_at = Time::NEVER;
             return;
         }
+        self.report_timeout(io.now, io.config);
         io.stats.timeouts += 1;
         let backoff = self.timeouts;
         self.report(io, CongestionEvent::Timeout { backoff });

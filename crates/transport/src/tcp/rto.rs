@@ -21,6 +21,8 @@ pub(super) struct Rto {
     floor: Span,
     /// How many times the timeout is doubled.
     backoff: u8,
+    /// The span that was drawn last, where timeouts are lengthened at random.
+    drawn: Span,
 }
 
 impl Rto {
@@ -31,6 +33,7 @@ impl Rto {
             base: config.initial,
             floor: round_up(config.min, config.tick),
             backoff: 0,
+            drawn: Span::ZERO,
         }
     }
 
@@ -83,16 +86,32 @@ impl Rto {
 
     /// The span to arm the timer with.
     #[inline]
-    pub(super) fn timeout(&self, config: &RtoConfig, rng: &mut dyn Rng) -> Span {
-        if self.backoff == 0 && !config.desynchronised {
+    pub(super) fn timeout(&mut self, config: &RtoConfig, rng: &mut dyn Rng) -> Span {
+        if !config.desynchronised {
+            return self.backed_off(config);
+        }
+        // (RTO + U(0, 0.5) RTO) 2^backoff.
+        let lengthened = self.base + self.base.scale_lossy(0.5 * random::uniform(rng));
+        self.drawn = doubled(lengthened, self.backoff, config.max);
+        self.drawn
+    }
+
+    /// The timeout with back-off, without draw.
+    #[inline]
+    pub(super) fn backed_off(&self, config: &RtoConfig) -> Span {
+        if self.backoff == 0 {
             return self.base;
         }
-        let mut timeout = self.base;
+        doubled(self.base, self.backoff, config.max)
+    }
+
+    /// The span that the timer was armed with last, if there was no sample since.
+    pub(super) fn armed(&self, config: &RtoConfig) -> Span {
         if config.desynchronised {
-            // (RTO + U(0, 0.5) RTO) 2^backoff.
-            timeout += timeout.scale_lossy(0.5 * random::uniform(rng));
+            self.drawn
+        } else {
+            self.backed_off(config)
         }
-        doubled(timeout, self.backoff, config.max)
     }
 }
 

@@ -20,6 +20,8 @@ pub(super) struct Scoreboard {
     high_rxt: u64,
     /// RescueRxt; absent while undefined.
     rescue_rxt: Option<u64>,
+    /// The segment of the last rescue.
+    rescued: Interval,
     /// Octets estimated to be in the network.
     pipe: u64,
 }
@@ -116,6 +118,13 @@ impl Scoreboard {
         self.rescue_rxt = Some(end);
     }
 
+    /// Whether a recovery, since the last timeout, has repeated the hole at `una`. It may repeat
+    /// segments beyond its recovery point: the answer outlasts it.
+    pub(super) fn was_repeated(&self, una: u64) -> bool {
+        let Interval { start, end } = self.rescued;
+        una < self.high_rxt || (start..end).contains(&una)
+    }
+
     /// Rules 1 and, with `any` set, 3 of NextSeg.
     pub(super) fn next_hole(&self, una: u64, mss: u16, any: bool) -> Option<NextSeg> {
         let highest = self.sacked.highest()?;
@@ -153,7 +162,10 @@ impl Scoreboard {
     pub(super) fn retransmitted(&mut self, segment: NextSeg, recovery_point: u64) {
         match segment {
             NextSeg::Lost(_, end) | NextSeg::Unknown(_, end) => self.high_rxt = end,
-            NextSeg::Rescue(..) => self.rescue_rxt = Some(recovery_point),
+            NextSeg::Rescue(start, end) => {
+                self.rescue_rxt = Some(recovery_point);
+                self.rescued = Interval { start, end };
+            }
         }
     }
 

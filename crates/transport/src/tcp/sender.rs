@@ -14,6 +14,7 @@ use super::config::{Config, Recovery};
 use super::rto::{Rto, doubled};
 use super::sack::{NextSeg, Scoreboard};
 use super::stats::Stats;
+use super::timeout::TimeoutReport;
 
 /// Written bytes from which on the rest counts as unlimited.
 const UNLIMITED: u64 = u64::MAX / 4;
@@ -78,10 +79,14 @@ pub(super) struct Sender {
     pub(super) timed: Option<(u64, Time)>,
     /// The end of the sequence numbers that the last recovery or timeout covers.
     pub(super) recover: Option<u64>,
+    /// When the last partial acknowledgement of this recovery came, or NEVER.
+    pub(super) partial_at: Time,
     /// The timestamp that the last new acknowledgement returned.
     pub(super) last_echo: Time,
     /// Allocated at the first selective acknowledgement.
     pub(super) scoreboard: Option<Box<Scoreboard>>,
+    /// The last timeout, until somebody takes it.
+    pub(super) report: Option<Box<TimeoutReport>>,
     pub(super) dup_acks: u32,
     /// Timeouts since the last new acknowledgement.
     pub(super) timeouts: u32,
@@ -91,8 +96,6 @@ pub(super) struct Sender {
     full: bool,
     /// The segment at SND.UNA must be sent again, whatever the window says.
     pub(super) retransmit_head: bool,
-    /// A partial acknowledgement came in this recovery.
-    pub(super) partial: bool,
     /// The next new data carry CWR.
     pub(super) cwr_due: bool,
     closed: bool,
@@ -127,13 +130,14 @@ impl Sender {
             recover: None,
             last_echo: Time::NEVER,
             scoreboard: None,
+            report: None,
             dup_acks: 0,
             timeouts: 0,
             phase: Phase::Open,
             limited_by: LimitedBy::Application,
             full: false,
             retransmit_head: false,
-            partial: false,
+            partial_at: Time::NEVER,
             cwr_due: false,
             closed: false,
             persisting: false,

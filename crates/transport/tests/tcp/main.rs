@@ -8,6 +8,7 @@ mod controller;
 mod ecn;
 mod losses;
 mod properties;
+mod timeout_kinds;
 mod timeouts;
 mod windows;
 mod wire;

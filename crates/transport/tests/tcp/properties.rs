@@ -2,11 +2,13 @@
 //! arrives once and in order in both directions, the transfer ends, and the connection closes.
 
 use incastle_congestion::{Algorithm, Dctcp, DctcpConfig};
-use incastle_transport::tcp::{CeChange, Config, Connection, EcnMode, Event, Recovery, Role};
-use incastle_units::{Bytes, Span, random};
+use incastle_transport::tcp::{
+    CeChange, Config, Connection, EcnMode, Event, Flags, Recovery, Role, TimeoutKind,
+};
+use incastle_units::{Bytes, Span, Time, random};
 use proptest::prelude::*;
 
-use crate::wire::{Fate, SplitMix, Wire, config, ms, new_reno};
+use crate::wire::{Fate, Packet, SplitMix, Timeout, Wire, config, ms, new_reno};
 
 /// How the wire misbehaves, in percent of all packets.
 #[derive(Debug, Clone)]
@@ -31,7 +33,7 @@ fn weather() -> impl Strategy<Value = Weather> {
 }
 
 impl Weather {
-    fn judge(&self) -> impl FnMut(&crate::wire::Packet) -> Fate + 'static {
+    fn judge(&self) -> impl FnMut(&Packet) -> Fate + 'static {
         let mut rng = SplitMix(self.seed);
         let weather = self.clone();
         move |_| {
@@ -128,6 +130,46 @@ fn assert_complete(wire: &mut Wire, sizes: [u64; 2]) {
     }
 }
 
+/// How often an end had sent the octet at SND.UNA (or the SYN) when its timer fired.
+fn times_sent(wire: &Wire, timeout: &Timeout) -> usize {
+    let una = timeout.report.una;
+    let covers = |packet: &&Packet| {
+        let is_syn = packet.has(Flags::SYN);
+        if packet.from != timeout.from || timeout.report.max == 0 || is_syn {
+            return packet.from == timeout.from && timeout.report.max == 0 && is_syn;
+        }
+        let octets = u64::from(packet.sent.segment.payload) + u64::from(packet.has(Flags::FIN));
+        (packet.seq()..packet.seq() + octets).contains(&una)
+    };
+    wire.record[..timeout.before].iter().filter(covers).count()
+}
+
+/// Every timeout has its report, of the kind that the packets on the wire show; the waits of one
+/// end do not overlap.
+fn assert_timeouts(wire: &Wire, sizes: [u64; 2], mss: u16) {
+    let mut waited_until = [Time::ZERO; 2];
+    let mut told = [0, 0];
+    for timeout in &wire.timeouts {
+        let (at, end, report) = (timeout.at, timeout.from, &timeout.report);
+        let all_sent = report.max == sizes[end] + 1;
+        let expected = if times_sent(wire, timeout) > 1 {
+            TimeoutKind::LostRetransmission
+        } else if all_sent && report.max - report.una <= 3 * u64::from(mss) {
+            TimeoutKind::LastPacket
+        } else if report.dup_acks == 0 {
+            TimeoutKind::FullWindow
+        } else {
+            TimeoutKind::FewDuplicates
+        };
+        assert_eq!(report.kind, expected, "{timeout:?}");
+        assert!(at - report.waited >= waited_until[end], "{timeout:?}");
+        waited_until[end] = at;
+        told[end] += 1;
+    }
+    let counted = [0, 1].map(|end: usize| wire.ends[end].stats().timeouts);
+    assert_eq!(told, counted);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
@@ -171,6 +213,7 @@ proptest! {
             }
         }
         assert_complete(&mut wire, sizes);
+        assert_timeouts(&wire, sizes, config.mss);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use incastle_congestion::{Algorithm, NewReno, NewRenoConfig};
 use incastle_transport::tcp::{
-    Batch, Config, Connection, Event, Flags, Role, SackBlock, Segment, Transmit,
+    Batch, Config, Connection, Event, Flags, Role, SackBlock, Segment, TimeoutReport, Transmit,
 };
 use incastle_units::{Bytes, Ecn, Span, Time};
 use rand_core::TryRng;
@@ -140,6 +140,16 @@ impl Packet {
     }
 }
 
+/// A timeout at one end.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Timeout {
+    pub(crate) at: Time,
+    pub(crate) from: usize,
+    pub(crate) report: TimeoutReport,
+    /// How many packets both ends had sent by then.
+    pub(crate) before: usize,
+}
+
 type Judge = Box<dyn FnMut(&Packet) -> Fate>;
 
 /// Two ends and the wire between them.
@@ -149,6 +159,7 @@ pub(crate) struct Wire {
     pub(crate) record: Vec<Packet>,
     pub(crate) trace: Vec<String>,
     pub(crate) events: Vec<(Time, usize, Event)>,
+    pub(crate) timeouts: Vec<Timeout>,
     /// Whether arrivals of one instant are handed over together.
     pub(crate) batching: bool,
     judge: Judge,
@@ -165,6 +176,7 @@ impl Wire {
             record: Vec::new(),
             trace: Vec::new(),
             events: Vec::new(),
+            timeouts: Vec::new(),
             batching: false,
             judge: Box::new(judge),
             flying: BTreeMap::new(),
@@ -259,10 +271,17 @@ impl Wire {
             let (packet, ecn) = entry.remove();
             self.hand_over(&packet, ecn);
         }
-        for end in &mut self.ends {
+        for (name, end) in self.ends.iter_mut().enumerate() {
             if end.poll_timeout().is_some_and(|timer| timer <= at) {
                 end.handle_timeout(at, &mut self.rng);
             }
+            let timeout = end.poll_timeout_report().map(|report| Timeout {
+                at,
+                from: name,
+                report,
+                before: self.record.len(),
+            });
+            self.timeouts.extend(timeout);
         }
         self.pump();
         true

@@ -1,0 +1,166 @@
+//! What a sender knows when its retransmission timer fires: which kind of timeout this is.
+//!
+//! The kinds are those by which the studies of incast count: full window losses, lost retransmits
+//! and last packet drops (Phanishayee et al. 2008, section 4), and timeouts for want of duplicate
+//! ACKs. Here each has a definition in the sender's own variables, and every timeout is of exactly
+//! one kind. The sender cannot tell lost data from lost or late ACKs, nor a loss from data that
+//! its own adapter still holds. Leaves out: zero-window probes, which time nothing out.
+
+use incastle_congestion::Phase;
+use incastle_units::{Span, Time};
+
+use super::config::Config;
+use super::sack::DUP_THRESH;
+use super::sender::Sender;
+use super::sequence::{offset, wire};
+
+/// Why nothing but the timer could help. The first that applies:
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TimeoutKind {
+    /// The segment at SND.UNA was sent more than once: after an earlier timeout, or by the recovery
+    /// under way. Its retransmission was lost, or is not answered yet (NewReno's timer is not
+    /// restarted by later partial ACKs: a recovery from many losses can outlast it).
+    LostRetransmission,
+    /// Everything that there was to send was sent, and fewer than three segments lay beyond the
+    /// one at SND.UNA: three duplicate ACKs were impossible. The tail of a block.
+    LastPacket,
+    /// No duplicate ACK has come since SND.UNA last moved: of all that was outstanding nothing
+    /// arrived.
+    FullWindow,
+    /// Duplicate ACKs came, but none of them had the segment sent again: too few; or not believed
+    /// (NewReno without timestamps exactly at *recover*); or the adapter has held the
+    /// retransmission back.
+    FewDuplicates,
+}
+
+impl TimeoutKind {
+    /// All kinds, in the order in which they are decided.
+    pub const ALL: [Self; 4] = [
+        Self::LostRetransmission,
+        Self::LastPacket,
+        Self::FullWindow,
+        Self::FewDuplicates,
+    ];
+
+    /// Its name in result tables.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::LostRetransmission => "lost-retransmission",
+            Self::LastPacket => "last-packet",
+            Self::FullWindow => "full-window",
+            Self::FewDuplicates => "few-duplicates",
+        }
+    }
+}
+
+/// One retransmission timeout, as the sender saw it just before it reacted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimeoutReport {
+    /// Which kind it is.
+    pub kind: TimeoutKind,
+    /// SND.UNA, as an offset from the first data byte; 0 for a SYN.
+    pub una: u64,
+    /// SND.MAX, the first sequence number never sent, likewise; 0 for a SYN.
+    pub max: u64,
+    /// Duplicate ACKs since SND.UNA last moved or the timer last fired.
+    pub dup_acks: u32,
+    /// Timeouts since SND.UNA last moved, without this one.
+    pub backoff: u32,
+    /// How long nothing had helped: the time since the last new ACK, the first transmission after
+    /// everything was acknowledged, or the last timeout, whichever came last. So the waits of one
+    /// sender never overlap.
+    pub waited: Span,
+    /// The timeout in force, with back-off, without the random lengthening. Shorter than `waited` if
+    /// that is in use; longer if NewReno's timer was not restarted by the last new ACK.
+    pub rto: Span,
+}
+
+impl TimeoutReport {
+    /// The sequence number on the wire of the first byte that is missing.
+    pub const fn seq(&self) -> u32 {
+        wire(self.una)
+    }
+
+    /// The offset of a wire's sequence number, if that lay in what was outstanding.
+    pub fn outstanding(&self, seq: u32) -> Option<u64> {
+        let place = offset(seq, self.una);
+        (place >= self.una && place < self.max).then_some(place)
+    }
+}
+
+impl Sender {
+    /// Takes the report of the last timeout.
+    pub(super) fn take_report(&mut self) -> Option<TimeoutReport> {
+        self.report.take().map(|report| *report)
+    }
+
+    /// The timer has fired; nothing has reacted to it yet.
+    pub(super) fn report_timeout(&mut self, now: Time, config: &Config) {
+        let kind = self.timeout_kind(config.mss);
+        self.keep_report(kind, self.timeouts, (now, config));
+    }
+
+    /// The timer of a SYN has fired, which was `repeated` or not, after `backoff` timeouts. A SYN is a
+    /// window of its own.
+    pub(super) fn report_syn_timeout(
+        &mut self,
+        repeated: bool,
+        backoff: u32,
+        (now, config): (Time, &Config),
+    ) {
+        let kind = if repeated {
+            TimeoutKind::LostRetransmission
+        } else {
+            TimeoutKind::FullWindow
+        };
+        self.keep_report(kind, backoff, (now, config));
+    }
+
+    fn keep_report(&mut self, kind: TimeoutKind, backoff: u32, (now, config): (Time, &Config)) {
+        self.report = Some(Box::new(TimeoutReport {
+            kind,
+            una: self.una,
+            max: self.max,
+            dup_acks: self.dup_acks,
+            backoff,
+            waited: self.waited(now, config),
+            rto: self.rto.backed_off(&config.rto),
+        }));
+    }
+
+    fn timeout_kind(&self, mss: u16) -> TimeoutKind {
+        // Segments are counted in octets, as RFC 5681 and 6675 count what is outstanding.
+        let tail = u64::from(DUP_THRESH) * u64::from(mss);
+        let all_sent = self.max == self.end();
+        if self.head_was_repeated() {
+            TimeoutKind::LostRetransmission
+        } else if all_sent && self.max - self.una <= tail {
+            TimeoutKind::LastPacket
+        } else if self.dup_acks == 0 {
+            TimeoutKind::FullWindow
+        } else {
+            TimeoutKind::FewDuplicates
+        }
+    }
+
+    /// Whether the segment at SND.UNA was sent more than once.
+    fn head_was_repeated(&self) -> bool {
+        match self.phase {
+            // Go-back-N repeats everything below SND.NXT that was not reported.
+            Phase::AfterTimeout => self.timeouts > 0 || self.nxt > self.una,
+            Phase::Open | Phase::Recovery => match &self.scoreboard {
+                Some(scoreboard) => scoreboard.was_repeated(self.una),
+                // Each hole that moves to SND.UNA is repeated as soon as a segment may leave.
+                None => self.phase == Phase::Recovery && !self.retransmit_head,
+            },
+        }
+    }
+
+    /// The time since the timer was started, or since a later partial ACK, which did not restart it.
+    fn waited(&self, now: Time, config: &Config) -> Span {
+        if self.phase == Phase::Recovery && self.partial_at != Time::NEVER {
+            return now.saturating_since(self.partial_at);
+        }
+        now.saturating_since(self.timer_at) + self.rto.armed(&config.rto)
+    }
+}
