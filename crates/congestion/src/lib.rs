@@ -12,6 +12,7 @@ mod controller;
 mod cubic;
 mod dctcp;
 mod new_reno;
+mod qcn_reaction_point;
 mod rate_limiter;
 mod reno_window;
 
@@ -23,5 +24,6 @@ pub use controller::{
 pub use cubic::{Cubic, CubicConfig};
 pub use dctcp::{Dctcp, DctcpConfig};
 pub use new_reno::NewReno;
+pub use qcn_reaction_point::{AdaptiveIncrease, RateState, ReactionPoint, ReactionPointConfig};
 pub use rate_limiter::{Feedback, RateLimiter};
 pub use reno_window::NewRenoConfig;

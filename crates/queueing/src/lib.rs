@@ -11,6 +11,7 @@ mod config;
 mod discipline;
 mod drop_tail;
 mod port_buffer;
+mod qcn_congestion_point;
 mod red;
 mod shared_buffer;
 mod threshold;
@@ -19,6 +20,9 @@ pub use config::{BufferConfig, QueueConfig};
 pub use discipline::{Arrival, Discipline, DropCause, Marker, QueueState, Verdict};
 pub use drop_tail::DropTail;
 pub use port_buffer::PortBuffer;
+pub use qcn_congestion_point::{
+    CongestionMemory, CongestionPoint, CongestionPointConfig, Detail, QcnSampling, Sample,
+};
 pub use red::{Red, RedConfig, RedError};
 pub use shared_buffer::{SharedBuffer, SharedBufferConfig, SharedBufferError};
 pub use threshold::{Threshold, ThresholdConfig};
