@@ -88,7 +88,7 @@ def write(
         images = {}
         for content in contents:
             for figure in content.figures:
-                stem = scratch / content.paper.name / f"figure-{figure.number}"
+                stem = scratch / content.paper.name / figure.stem
                 drawing = Drawing(stem, figure.data(content.observations), figure.draw)
                 images[content.paper.name, figure.number] = render(drawing)
             _write_runs(scratch / content.paper.name / "runs.csv", content)
@@ -222,15 +222,16 @@ def _figure(
     judged: Sequence[Judged],
     length: Length,
 ) -> str:
-    stem = f"{paper}/figure-{figure.number}"
+    stem = f"{paper}/{figure.stem}"
     files = " · ".join(
         f'<a href="{escape(stem)}.{form}">{form.upper()}</a>'
         for form in ("svg", "png", "pdf", "csv")
     )
     image = base64.b64encode(svg.encode()).decode()
     original = f" (figure {figure.original} of the original)" if figure.original else ""
-    return f"""<section class="figure" id="{escape(paper)}-figure-{escape(figure.number)}">
-<h3>Figure {escape(figure.number)}{escape(original)}: {escape(figure.title)}</h3>
+    return f"""<section class="figure" id="{escape(paper)}-{escape(figure.stem)}">
+<h3>{escape(figure.kind.capitalize())} {escape(figure.number)}{escape(original)}: \
+{escape(figure.title)}</h3>
 <figure>
 <img alt="{escape(figure.title)}" src="data:image/svg+xml;base64,{image}">
 <figcaption>{escape(figure.caption)} <span class="small">{files} · again:

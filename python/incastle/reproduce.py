@@ -8,7 +8,7 @@ stopped goes on where it was. The report appears as a whole, when everything is 
 from __future__ import annotations
 
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,6 +74,10 @@ class _Run:
     seed: int
     scenario: Scenario
     tables: tuple[str, ...]
+
+    def with_tables(self, tables: Sequence[str]) -> _Run:
+        """Keep these tables of it, too: another experiment is the same run."""
+        return replace(self, tables=tuple(dict.fromkeys((*self.tables, *tables))))
 
 
 def papers() -> list[tuple[str, str]]:
@@ -153,15 +157,16 @@ def run_all(
 ) -> dict[str, Observations]:
     """Give the runs of all parts, by paper: from the cache, or from the engine."""
     plan = [run for part in parts for run in _plan(part, length)]
-    found: dict[str, Observation] = {}
-    missing: dict[str, _Run] = {}
+    wanted: dict[str, _Run] = {}
     for run in plan:
         resolved = run.scenario.resolved
-        if resolved in found or resolved in missing:
-            continue
+        wanted[resolved] = wanted[resolved].with_tables(run.tables) if resolved in wanted else run
+    found: dict[str, Observation] = {}
+    missing: list[_Run] = []
+    for resolved, run in wanted.items():
         kept = cache.load(resolved)
         if kept is None or not set(run.tables) <= kept.tables.keys():
-            missing[resolved] = run
+            missing.append(run)
         else:
             found[resolved] = kept
 
@@ -171,7 +176,7 @@ def run_all(
         cache.keep(resolved, found[resolved])
 
     with terminal.progress_bar("reproduce") as show:
-        _run_missing(list(missing.values()), threads, keep, show)
+        _run_missing(missing, threads, keep, show)
     observed: dict[str, dict[str, list[Observation]]] = {part.paper.name: {} for part in parts}
     for run in plan:
         of_paper = observed[run.paper].setdefault(run.experiment.name, [])
@@ -202,7 +207,7 @@ def _plan(part: Part, length: Length) -> list[_Run]:
         for seed in range(1, experiment.seeds + 1):
             settings = {**experiment.overrides, "run.seed": str(seed)}
             scenario = load(path, tuple(settings.items()))
-            tables = part.paper.tables
+            tables = (*part.paper.tables, *experiment.tables)
             runs.append(_Run(part.paper.name, experiment, seed, scenario, tables))
     return runs
 

@@ -42,6 +42,7 @@ class Experiment:
 
     Overrides are keys and texts as `--set` takes them.
     `cost` is its expected work in packet-hops. It orders the runs and feeds the time left.
+    `tables` are kept of its runs besides those that the paper keeps of all.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Experiment:
     overrides: Mapping[str, str]
     seeds: int
     cost: float = 1.0
+    tables: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -86,8 +88,8 @@ class FigureSpec:
 
     `uses` holds names of experiments, and beginnings of names where it ends in a slash.
     `number` is the figure's in the paper, with a suffix where it is an addition of ours; `original`
-    is its number in the document that the paper itself reproduces, if it does. The drawing sees
-    only the table, which is also what the figure's CSV holds.
+    is its number in the document that the paper itself reproduces, if it does. A table of the paper
+    is drawn, too: its `kind` says so. The drawing sees only the data, which is also the CSV.
     """
 
     number: str
@@ -98,6 +100,12 @@ class FigureSpec:
     data: Callable[[Observations], pl.DataFrame]
     draw: Callable[[Figure, pl.DataFrame], None]
     original: str = ""
+    kind: str = "figure"
+
+    @property
+    def stem(self) -> str:
+        """Name its files, and its place in the page."""
+        return f"{self.kind}-{self.number}"
 
     def answers_to(self, asked: str) -> bool:
         """Tell whether `--figure` means this one: its number (with additions) or the original's."""
