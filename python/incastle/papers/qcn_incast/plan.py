@@ -1,0 +1,221 @@
+"""What qcn-incast runs: every experiment as a scenario file with its overrides.
+
+`SYSTEM/rto=RTO/b=BUFFER/n=SERVERS` is one point of the paper's figures (buffers in KiB), `udp/...`
+the same beside 400 Mbit/s of UDP, `drr/...` with fair queueing at the switch,
+`baseline/SCENARIO/SYSTEM` is section IX.
+
+`open/ASPECT/VALUE/...` takes another value for what the paper leaves open. Beyond the paper go the
+points of other systems and timeouts (`map`), `barrier/...` (completion and kinds of timeouts),
+`desync/...` (Vasudevan 2009) and `remedy/NAME/...`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from incastle.papers import Experiment, Length
+
+from .points import (
+    BUFFERS,
+    HOPS,
+    MAIN,
+    PACKET_BITS,
+    RTOS,
+    SIDE,
+    VARIANTS,
+    Extent,
+    Point,
+    servers,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+TRACED = 128
+"""KiB: the buffer of figures 6 to 8 and of the tables, whose rates are recorded."""
+TRACED_SERVERS = 8
+
+# ---- section IX
+
+BASELINES = {
+    "capacity": "capacity",
+    "output": "output hotspot",
+    "input": "input hotspot",
+    "stages": "multi-stage",
+}
+BASELINE_SYSTEMS = (*VARIANTS, "older")
+_BASELINE = {
+    Length.QUICK: Extent(0.09, 1),
+    Length.DEFAULT: Extent(1.5, 2),
+    Length.FULL: Extent(6, 2),
+}
+_SLOW = {"capacity": "0.5 Gbit/s", "output": "2 Gbit/s", "stages": "2 Gbit/s"}
+_SLOW_LINK = {"capacity": "receivers", "output": "receivers", "stages": "hot"}
+
+# ---- what 002 leaves open
+
+SET_POINTS = {"26000B": 26_000, "33000B": 33_000}
+SET_POINT_SYSTEMS = ("I", "V", "VI")
+MEMORIES: dict[str, dict[str, str]] = {
+    "cap=1": {"switch.qcn.memory_cap": "1"},
+    "cap=3": {"switch.qcn.memory_cap": "3"},
+    "cap=12": {"switch.qcn.memory_cap": "12"},
+    "crossing=50": {"switch.qcn.crossing": "0.5"},
+}
+ADAPTIVE_SYSTEMS = ("IV", "V", "VI")
+ENDS: dict[str, dict[str, str]] = {
+    "delayed": {"transport.ack_every": "2", "transport.ack_delay": "40 ms"},
+    "no-restart": {"transport.idle_restart": "false"},
+    "window=20": {"transport.max_cwnd": "20 packets"},
+    "first-rto=3s": {"transport.initial_rto": "3 s"},
+    "kilobytes": {"flows.storage.unit": "256 KB"},
+}
+END_SYSTEMS = (("tcp", "200ms"), ("tcp", "10ms"), ("I", "200ms"))
+OPEN_BUFFERS = (32, 128)
+
+# ---- beyond the paper
+
+MAPS = ("tcp", "sack", "dctcp", "I", "V", "VI")
+BARRIER_RTOS = ("200ms", "10ms")
+DESYNC = {"equal": "false", "drawn": "true"}
+DESYNC_SERVERS = (8, 16, 32, 64, 128, 256, 512)
+_DESYNC_SERVERS_QUICK = (8, 64, 256)
+DESYNC_BUFFER = 64
+REMEDY_BUFFER = 64
+REMEDY_SERVERS = (8, 16, 32, 64)
+_REMEDY_SERVERS_QUICK = (8, 64)
+ANSWER_S = 256 * 1024 / 1460 * PACKET_BITS / 1e9
+"""How long one server's answer takes on the link."""
+_DRR = {"switch.queue.kind": "drr"}
+
+
+def experiments(length: Length) -> list[Experiment]:
+    """List every experiment of the paper at this length."""
+    found = [one.experiment(MAIN[length]) for one in _figures(length)]
+    planned = {one.name for one in found}
+    side = [*_open(length), *_maps(length), *_barriers(length), *_desync(length)]
+    side += _remedies(length)
+    found += [one.experiment(SIDE[length]) for one in side if one.name not in planned]
+    return [*found, *_baselines(length)]
+
+
+def grid(
+    length: Length, systems: Iterable[tuple[str, str]], buffers: Iterable[int], prefix: str = ""
+) -> Iterator[Point]:
+    """Give each of these systems and timeouts at each buffer and number of servers."""
+    for system, rto in systems:
+        for buffer in buffers:
+            for n in servers(length):
+                yield Point(system, rto, buffer, n, prefix)
+
+
+def _figures(length: Length) -> Iterator[Point]:
+    """Give the points of the paper's figures and tables."""
+    yield from grid(length, (("tcp", rto) for rto in ("200ms", "10ms", "1ms")), BUFFERS)
+    for point in grid(length, ((one, "200ms") for one in VARIANTS), BUFFERS):
+        traced = point.system == "I" and point.buffer == TRACED
+        yield _traced(point) if traced else point
+    yield from grid(length, ((one, "10ms") for one in VARIANTS), BUFFERS)
+    yield from grid(length, ((one, "200ms") for one in ("every", "older")), BUFFERS)
+    geometric = (("III-geometric", "200ms"), ("VI-geometric", "200ms"))
+    yield from grid(length, geometric, (TRACED,))
+    udp = (("tcp", "200ms"), ("tcp", "10ms"), *((one, "200ms") for one in ("I", "III", "V", "VI")))
+    yield from grid(length, udp, BUFFERS, "udp/")
+    for point in grid(length, (("I", "200ms"),), BUFFERS, "drr/"):
+        yield Point("I", "200ms", point.buffer, point.servers, "drr/", _DRR)
+
+
+def _traced(point: Point) -> Point:
+    """Record the rates, and of the point of figures 6 to 8 each answer."""
+    answers = ("transfers",) if point.servers == TRACED_SERVERS else ()
+    extra = {"measure.qcn": '{ flows = "storage", ports = "switch->receiver" }'}
+    tables = ("rates", *answers)
+    return Point(point.system, point.rto, point.buffer, point.servers, extra=extra, tables=tables)
+
+
+def _open(length: Length) -> Iterator[Point]:
+    """Give the points with other values of what 002 leaves open."""
+    for value, size in SET_POINTS.items():
+        for one in grid(length, ((system, "200ms") for system in SET_POINT_SYSTEMS), BUFFERS):
+            q_eq = min(size, one.buffer * 1024 // 2)
+            yield _with(one, f"open/qeq/{value}/", {"switch.qcn.q_eq": f"{q_eq} B"})
+    for value, keys in MEMORIES.items():
+        for one in grid(length, (("II", "200ms"),), OPEN_BUFFERS):
+            yield _with(one, f"open/memory/{value}/", keys)
+    for one in grid(length, ((system, "200ms") for system in ADAPTIVE_SYSTEMS), OPEN_BUFFERS):
+        yield _with(one, "open/adaptive/raw/", {"host.qcn.adaptive": "raw"})
+    for value, keys in ENDS.items():
+        for one in grid(length, END_SYSTEMS, OPEN_BUFFERS):
+            thousand = {"switch.buffer": f"{one.buffer} KB"} if value == "kilobytes" else {}
+            yield _with(one, f"open/ends/{value}/", {**keys, **thousand})
+
+
+def _maps(length: Length) -> Iterator[Point]:
+    yield from grid(length, ((system, rto) for system in MAPS for rto in RTOS), BUFFERS)
+
+
+def _barriers(length: Length) -> Iterator[Point]:
+    """Give the points whose rounds and timeouts are recorded one by one."""
+    for one in grid(length, ((system, rto) for system in MAPS for rto in BARRIER_RTOS), (TRACED,)):
+        extra, tables = {"measure.timeouts": "true"}, ("rounds", "timeouts")
+        yield Point(one.system, one.rto, TRACED, one.servers, "barrier/", extra, tables)
+
+
+def _desync(length: Length) -> Iterator[Point]:
+    for name, drawn in DESYNC.items():
+        extra = {"transport.desynchronised_rto": drawn}
+        for n in _DESYNC_SERVERS_QUICK if length is Length.QUICK else DESYNC_SERVERS:
+            yield Point("tcp", "200us", DESYNC_BUFFER, n, f"desync/{name}/", extra, ("rounds",))
+
+
+def remedies(count: int) -> dict[str, tuple[str, str, dict[str, str]]]:
+    """Give what an operator can do against collapse: system, RTO_min and what is set otherwise."""
+    drawn = {"transport.desynchronised_rto": "true"}
+    spread = {"flows.storage.stagger": f"{round(1e6 * ANSWER_S * count)} us"}
+    return {
+        "none": ("tcp", "200ms", {}),
+        "RTO_min 10 ms": ("tcp", "10ms", {}),
+        "RTO_min 1 ms": ("tcp", "1ms", {}),
+        "RTO_min 200 µs": ("tcp", "200us", {}),
+        "RTO_min 200 µs, desynchronised": ("tcp", "200us", drawn),
+        "requests staggered": ("tcp", "200ms", spread),
+        "buffer x 4": ("tcp", "200ms", {"switch.buffer": f"{4 * REMEDY_BUFFER} KiB"}),
+        "buffer x 16": ("tcp", "200ms", {"switch.buffer": f"{16 * REMEDY_BUFFER} KiB"}),
+        "SACK": ("sack", "200ms", {}),
+        "DCTCP, K = 20": ("dctcp", "200ms", {}),
+        "DCTCP and RTO_min 10 ms": ("dctcp", "10ms", {}),
+        "QCN I": ("I", "200ms", {}),
+        "QCN V": ("V", "200ms", {}),
+        "QCN VI": ("VI", "200ms", {}),
+        "fair queueing": ("tcp", "200ms", _DRR),
+    }
+
+
+def _remedies(length: Length) -> Iterator[Point]:
+    for n in _REMEDY_SERVERS_QUICK if length is Length.QUICK else REMEDY_SERVERS:
+        for name, (system, rto, extra) in remedies(n).items():
+            yield Point(system, rto, REMEDY_BUFFER, n, f"remedy/{name}/", extra, ("rounds",))
+
+
+def _with(point: Point, prefix: str, extra: Mapping[str, str]) -> Point:
+    return Point(point.system, point.rto, point.buffer, point.servers, prefix, extra)
+
+
+def _baselines(length: Length) -> Iterator[Experiment]:
+    """Section IX; the slow third of a run is scaled with its length."""
+    extent = _BASELINE[length]
+    for scenario in BASELINES:
+        overrides = {"run.duration": f"{extent.seconds:g} s"}
+        if scenario in _SLOW:
+            third = extent.seconds / 3
+            changes = ((third, _SLOW[scenario]), (2 * third, "10 Gbit/s"))
+            listed = ", ".join(f'{{ at = "{at:g} s", rate = "{rate}" }}' for at, rate in changes)
+            overrides[f"network.links.{_SLOW_LINK[scenario]}.schedule"] = f"[{listed}]"
+        for system in BASELINE_SYSTEMS:
+            keys = {"switch.qcn.variant": "I", "switch.qcn.sampling": "2007-11"}
+            if system != "older":
+                keys = {"switch.qcn.variant": system}
+            name, file = f"baseline/{scenario}/{system}", f"baseline-{scenario}.toml"
+            # UDP over two links at 10 Gbit/s, a third of the time at less; ports with a schedule.
+            cost = 10e9 * extent.seconds / PACKET_BITS * HOPS
+            yield Experiment(name, file, {**overrides, **keys}, extent.seeds, cost)
