@@ -33,9 +33,10 @@ pub use host::Coalescing;
 pub use ids::{AppIndex, EndpointIndex, FlowIndex, HostIndex, Node, PortIndex, Side, SwitchIndex};
 pub use network::Network;
 pub use port::{FairConfig, FairDrop, PortCounters};
-pub use probe::{NoProbe, Probe};
+pub use probe::{Lost, NoProbe, Probe};
 pub use random::{Purpose, Source, substream};
 pub use recorder::{
-    BinBytes, Measurements, QueueHistogram, QueueSample, Recorder, Series, WindowSample,
+    BinBytes, CongestionSample, Loss, Measurements, QueueHistogram, QueueSample, RateSample,
+    Recorder, Series, Silence, Timeout, WindowSample,
 };
 pub use simulation::{RunError, Simulation, Status, Totals};

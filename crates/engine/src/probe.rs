@@ -3,10 +3,27 @@
 //! The simulation is generic over its probe: calls to [`NoProbe`] compile to nothing. Probes never
 //! change what happens; controllers and disciplines never know of them.
 
-use incastle_congestion::ControlState;
+use incastle_congestion::{ControlState, RateState};
+use incastle_queueing::Sample;
+use incastle_transport::tcp::TimeoutReport;
 use incastle_units::{Bytes, Span, Time};
 
-use crate::{FlowIndex, HostIndex, PortIndex};
+use crate::{FlowIndex, HostIndex, PortIndex, Side};
+
+/// A packet of a flow that a port has dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lost {
+    /// Whose it was.
+    pub flow: FlowIndex,
+    /// The end that had sent it.
+    pub from: Side,
+    /// The sequence number on the wire: of TCP, 32 bits that wrap; of datagrams, their count.
+    pub seq: u64,
+    /// Application bytes.
+    pub payload: u16,
+    /// Octets of the sequence space: payload, SYN and FIN; 1 for a datagram. 0: a pure ACK.
+    pub octets: u16,
+}
 
 /// Something that looks on.
 pub trait Probe {
@@ -27,6 +44,27 @@ pub trait Probe {
 
     /// The queue of a port at a sampling instant.
     fn sampled(&mut self, _port: PortIndex, _at: Time, _packets: u32, _bytes: Bytes) {}
+
+    /// The reaction point of a flow's end, after each change.
+    fn rate_changed(&mut self, _flow: FlowIndex, _side: Side, _at: Time, _state: &RateState) {}
+
+    /// The congestion point of a port sampled an arriving frame of a flow, `queue` bytes waiting before
+    /// it.
+    fn congestion_sampled(
+        &mut self,
+        _port: PortIndex,
+        _at: Time,
+        _flow: FlowIndex,
+        _sample: &Sample,
+        _queue: Bytes,
+    ) {
+    }
+
+    /// The retransmission timer of an end has fired; the report is of the moment before it reacted.
+    fn timed_out(&mut self, _flow: FlowIndex, _side: Side, _at: Time, _report: &TimeoutReport) {}
+
+    /// A port has dropped a packet.
+    fn dropped(&mut self, _port: PortIndex, _at: Time, _lost: &Lost) {}
 
     /// The measured interval begins (`true`) or ends: every port has told its changes until `at`.
     fn measuring(&mut self, _at: Time, _begins: bool) {}

@@ -1,0 +1,240 @@
+//! The probe that keeps what result tables are made of.
+//!
+//! Always: the time-weighted histogram of each observed queue within the measured interval, and the
+//! bytes that reach each receiving host per bin of time. Where asked: queue samples, the control state of
+//! watched flows on every change, bytes delivered per flow and interval, the rates of reaction points,
+//! what congestion points find, and every timeout with the losses and silences that could explain it.
+
+mod events;
+mod histogram;
+mod series;
+
+use incastle_congestion::{ControlState, RateState};
+use incastle_queueing::Sample;
+use incastle_transport::tcp::TimeoutReport;
+use incastle_units::{Bytes, Span, Time};
+
+pub use events::{CongestionSample, Loss, QueueSample, RateSample, Silence, Timeout, WindowSample};
+pub use histogram::QueueHistogram;
+pub use series::{BinBytes, Series};
+
+use crate::{FlowIndex, HostIndex, Lost, PortIndex, Probe, Side};
+
+/// What to keep.
+#[derive(Debug, Clone, Copy)]
+pub struct Measurements {
+    /// The width of the bins of bytes per host.
+    pub host_bin: Span,
+    /// The width of the bins of bytes per flow; absent to keep none.
+    pub flow_bin: Option<Span>,
+    /// The least time between two samples of a watched flow's control state; zero keeps every
+    /// change.
+    pub window_every: Span,
+    /// Whether to keep the rates of reaction points.
+    pub rates: bool,
+    /// Whether to keep what congestion points find.
+    pub samples: bool,
+    /// Whether to keep timeouts, and what could explain them: losses and silences.
+    pub timeouts: bool,
+    /// With `timeouts`: the shortest time without a packet that counts as a silence.
+    pub silence: Span,
+}
+
+impl Default for Measurements {
+    fn default() -> Self {
+        Self {
+            host_bin: Span::from_ms(1),
+            flow_bin: None,
+            window_every: Span::ZERO,
+            rates: false,
+            samples: false,
+            timeouts: false,
+            silence: Span::from_us(100),
+        }
+    }
+}
+
+/// The probe.
+#[derive(Debug, Default)]
+pub struct Recorder {
+    measurements: Measurements,
+    /// By port; empty for ports that are not observed.
+    pub queues: Vec<QueueHistogram>,
+    /// By host.
+    pub hosts: Vec<Series>,
+    /// By flow, where asked.
+    pub flows: Vec<Series>,
+    /// In order of time.
+    pub queue_samples: Vec<QueueSample>,
+    /// In order of time.
+    pub windows: Vec<WindowSample>,
+    /// In order of time, where asked.
+    pub rates: Vec<RateSample>,
+    /// In order of time, where asked.
+    pub samples: Vec<CongestionSample>,
+    /// In order of time, where asked.
+    pub timeouts: Vec<Timeout>,
+    /// In order of time, with `timeouts`: of packets that a receiver misses, not of pure ACKs.
+    pub losses: Vec<Loss>,
+    /// In order of their ends, with `timeouts`.
+    pub silences: Vec<Silence>,
+    /// By host, with `timeouts`: when the last packet arrived.
+    last_arrival: Vec<Time>,
+    /// Per flow the place of its last sample in `windows`.
+    last_window: Vec<Option<usize>>,
+    /// Histograms stand still after the end of the measured interval.
+    closed: bool,
+}
+
+impl Recorder {
+    /// A recorder for a network of so many ports and hosts.
+    pub fn new(measurements: Measurements, ports: usize, hosts: usize) -> Self {
+        Self {
+            measurements,
+            queues: vec![QueueHistogram::default(); ports],
+            hosts: vec![Series::default(); hosts],
+            last_arrival: vec![Time::ZERO; if measurements.timeouts { hosts } else { 0 }],
+            ..Self::default()
+        }
+    }
+
+    /// The width of the bins of bytes per host.
+    pub fn host_bin(&self) -> Span {
+        self.measurements.host_bin
+    }
+
+    /// A packet reached a host: what came before it may have been a silence.
+    fn end_silence(&mut self, host: HostIndex, at: Time) {
+        let from = std::mem::replace(&mut self.last_arrival[host.index()], at);
+        if at - from >= self.measurements.silence {
+            self.silences.push(Silence { host, from, to: at });
+        }
+    }
+}
+
+fn grown<T: Clone + Default>(list: &mut Vec<T>, index: usize) -> &mut T {
+    if index >= list.len() {
+        list.resize(index + 1, T::default());
+    }
+    &mut list[index]
+}
+
+impl Probe for Recorder {
+    #[inline]
+    fn queue_changed(&mut self, port: PortIndex, at: Time, waiting_packets: u32) {
+        if !self.closed {
+            self.queues[port.index()].change(at, waiting_packets);
+        }
+    }
+
+    #[inline]
+    fn received(&mut self, host: HostIndex, at: Time, ip_bytes: Bytes, payload: Bytes) {
+        if self.measurements.timeouts {
+            self.end_silence(host, at);
+        }
+        let series = &mut self.hosts[host.index()];
+        // Hosts that get nothing but acknowledgements keep no series.
+        if payload == Bytes::ZERO && series.bins().is_empty() {
+            return;
+        }
+        series.bin(at, self.measurements.host_bin).ip += ip_bytes.count();
+    }
+
+    #[inline]
+    fn delivered(&mut self, flow: FlowIndex, host: HostIndex, at: Time, bytes: Bytes) {
+        let width = self.measurements.host_bin;
+        self.hosts[host.index()].bin(at, width).delivered += bytes.count();
+        if let Some(width) = self.measurements.flow_bin {
+            grown(&mut self.flows, flow.index())
+                .bin(at, width)
+                .delivered += bytes.count();
+        }
+    }
+
+    fn control(&mut self, flow: FlowIndex, at: Time, state: &ControlState, rtt: Option<Span>) {
+        let every = self.measurements.window_every;
+        let last = grown(&mut self.last_window, flow.index());
+        if let Some(place) = *last {
+            let before = &self.windows[place];
+            let soon = at - before.at < every;
+            if soon || (before.state == *state && before.rtt == rtt) {
+                return;
+            }
+        }
+        *last = Some(self.windows.len());
+        self.windows.push(WindowSample {
+            at,
+            flow,
+            state: *state,
+            rtt,
+        });
+    }
+
+    fn sampled(&mut self, port: PortIndex, at: Time, packets: u32, bytes: Bytes) {
+        self.queue_samples.push(QueueSample {
+            at,
+            port,
+            packets,
+            bytes,
+        });
+    }
+
+    fn rate_changed(&mut self, flow: FlowIndex, side: Side, at: Time, state: &RateState) {
+        if self.measurements.rates {
+            self.rates.push(RateSample {
+                at,
+                flow,
+                side,
+                state: *state,
+            });
+        }
+    }
+
+    fn congestion_sampled(
+        &mut self,
+        port: PortIndex,
+        at: Time,
+        flow: FlowIndex,
+        sample: &Sample,
+        queue: Bytes,
+    ) {
+        if self.measurements.samples {
+            self.samples.push(CongestionSample {
+                at,
+                port,
+                flow,
+                sample: *sample,
+                queue,
+            });
+        }
+    }
+
+    fn timed_out(&mut self, flow: FlowIndex, side: Side, at: Time, report: &TimeoutReport) {
+        if self.measurements.timeouts {
+            self.timeouts.push(Timeout {
+                at,
+                flow,
+                side,
+                report: *report,
+            });
+        }
+    }
+
+    fn dropped(&mut self, port: PortIndex, at: Time, lost: &Lost) {
+        if self.measurements.timeouts && lost.octets > 0 {
+            let lost = *lost;
+            self.losses.push(Loss { at, port, lost });
+        }
+    }
+
+    fn measuring(&mut self, at: Time, begins: bool) {
+        for queue in &mut self.queues {
+            if begins {
+                queue.restart(at);
+            } else {
+                queue.settle(at);
+            }
+        }
+        self.closed = !begins;
+    }
+}
