@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use incastle_queueing::{DropTail, Marker, PortBuffer, SharedBuffer};
+use incastle_queueing::{CongestionPointConfig, DropTail, Marker, PortBuffer, SharedBuffer};
 use incastle_units::{Rate, Span, Time};
 
 use crate::host::Host;
 use crate::network::{SharedMemory, Switch};
 use crate::packet::SackArena;
-use crate::port::{Gate, Port};
+use crate::port::{Gate, Port, Sampler};
 use crate::rate_schedule::RateSchedule;
 use crate::route::{Edge, Routes};
 use crate::{
-    Coalescing, FairConfig, HostIndex, Network, Node, PortIndex, Purpose, Source, SwitchIndex,
-    substream,
+    Coalescing, FairConfig, HostIndex, Network, Node, PortIndex, Purpose, ReactionPointSettings,
+    Source, SwitchIndex, substream,
 };
 
 /// A host's own parameters.
@@ -23,6 +23,8 @@ pub struct HostConfig {
     pub jitter: Span,
     /// Receive offload.
     pub coalescing: Option<Coalescing>,
+    /// What obeys congestion notifications; absent where they are ignored.
+    pub reaction_point: Option<ReactionPointSettings>,
 }
 
 /// A switch's own parameters.
@@ -57,6 +59,8 @@ pub struct LinkConfig {
     pub marker: Marker,
     /// Which queue the port has.
     pub kind: PortKind,
+    /// A congestion point at the port, which must be a switch's.
+    pub congestion_point: Option<CongestionPointConfig>,
     /// Changes of the rate: each instant, later than the one before, and the rate from then on. The
     /// packet being sent at that instant, or beginning to be, ends at the old rate. A port with a
     /// schedule has explicit departures, also where its kind is fast.
@@ -72,6 +76,7 @@ impl LinkConfig {
             buffer: PortBuffer::Unlimited,
             marker: Marker::DropTail(DropTail),
             kind: PortKind::Fast,
+            congestion_point: None,
             schedule: Vec::new(),
         }
     }
@@ -164,6 +169,12 @@ impl NetworkBuilder {
             self.schedules.insert(index, schedule);
         }
         port.observed = matches!(from, Node::Switch(_));
+        if let Some(point) = config.congestion_point {
+            assert!(port.observed, "congestion points lie at switches");
+            let index = u64::from(index.0);
+            let rng = substream(self.seed, Source::Port, index, Purpose::Sampling);
+            port.sampler = Some(Box::new(Sampler::new(point, rng)));
+        }
         self.ports.push(port.unwatched_if_open());
         self.owners.push(from);
         index
@@ -199,7 +210,7 @@ impl NetworkBuilder {
         let hosts = hosts.map(|(index, ((_, config), port))| {
             let rng = substream(seed, Source::Host, index as u64, Purpose::Jitter);
             let rate = self.ports[port.index()].rate();
-            Host::new((port, rate), config.jitter, config.coalescing, rng)
+            Host::new((port, rate), *config, rng)
         });
         let port_count = self.ports.len();
         let network = Network {

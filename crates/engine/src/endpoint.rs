@@ -4,6 +4,7 @@ use incastle_transport::{datagram, tcp};
 use incastle_units::{Ecn, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use crate::limiter::Limiter;
 use crate::packet::{Body, Packet, SackArena};
 use crate::{AppIndex, Digest, EndpointIndex, Framing, HostIndex};
 
@@ -42,6 +43,8 @@ pub(crate) struct Endpoint {
     rng: Xoshiro256PlusPlus,
     /// A packet that the host's adapter has not taken yet.
     pub(crate) staged: Option<Packet>,
+    /// What holds its frames back in the adapter, since the first notification.
+    pub(crate) limiter: Option<Box<Limiter>>,
     /// Arrivals that a coalescing host holds back.
     pub(crate) held: Vec<Packet>,
     /// When what is held must be handed over.
@@ -76,6 +79,7 @@ impl Endpoint {
             digest: Digest::default(),
             rng: origin.rng,
             staged: None,
+            limiter: None,
             held: Vec::new(),
             held_until: Time::NEVER,
         }
@@ -184,13 +188,51 @@ impl Endpoint {
         true
     }
 
+    /// Whether its frames have to pass a limiter.
+    #[inline(always)]
+    pub(crate) fn is_limited(&self) -> bool {
+        self.limiter
+            .as_ref()
+            .is_some_and(|limiter| limiter.is_active())
+    }
+
+    /// Moves packets into the limiter, as many as it takes.
+    pub(crate) fn fill_limiter(&mut self, now: Time, arena: &mut SackArena) {
+        let mut packet = Packet::EMPTY;
+        while self.limiter_has_room() && self.poll_transmit(now, arena, &mut packet) {
+            if let Some(limiter) = &mut self.limiter {
+                limiter.push(packet);
+            }
+        }
+        if !self.limiter_has_room() {
+            self.hold_back();
+        }
+    }
+
+    fn limiter_has_room(&self) -> bool {
+        self.limiter
+            .as_ref()
+            .is_some_and(|limiter| limiter.has_room())
+    }
+
     /// Keeps a packet until the adapter takes it.
     pub(crate) fn stage(&mut self, packet: Packet) {
         assert!(self.staged.is_none(), "an endpoint waits with one packet");
         self.staged = Some(packet);
+        self.hold_back();
+    }
+
+    /// The adapter takes nothing more for now: it limits the sender, not the window.
+    fn hold_back(&mut self) {
         if let Transport::Tcp(connection) = &mut self.transport {
             connection.hold_back();
         }
+    }
+
+    /// Packets of this end that are at its host.
+    pub(crate) fn at_host(&self) -> impl Iterator<Item = &Packet> {
+        let limited = self.limiter.iter().flat_map(|limiter| limiter.held());
+        self.held.iter().chain(&self.staged).chain(limited)
     }
 
     /// The instant of `poll_timeout` has come.
@@ -200,14 +242,31 @@ impl Endpoint {
             Transport::Tcp(connection) => connection.handle_timeout(now, &mut self.rng),
             Transport::Datagram(_) => {}
         }
+        if let Some(limiter) = &mut self.limiter {
+            limiter.handle_timeout(now);
+        }
+    }
+
+    /// What `handle_timeout` found, if that was a retransmission timeout; taken once.
+    pub(crate) fn poll_timeout_report(&mut self) -> Option<tcp::TimeoutReport> {
+        match &mut self.transport {
+            Transport::Tcp(connection) => connection.poll_timeout_report(),
+            Transport::Datagram(_) => None,
+        }
     }
 
     #[inline]
     pub(crate) fn poll_timeout(&self) -> Option<Time> {
-        match &self.transport {
+        let transport = match &self.transport {
             Transport::Tcp(connection) => connection.poll_timeout(),
             Transport::Datagram(_) => None,
-        }
+        };
+        let Some(limiter) = &self.limiter else {
+            return transport;
+        };
+        // What is staged already waits for the adapter, not for the limiter.
+        let limiter = limiter.poll_timeout(self.staged.is_none());
+        transport.into_iter().chain(limiter).min()
     }
 
     /// In-order bytes that the application here has received.
@@ -268,5 +327,6 @@ pub(crate) fn ip_bytes(packet: &Packet) -> u16 {
     match &packet.body {
         Body::Segment(segment) => segment.payload + TCP_HEADERS,
         Body::Datagram(datagram) => datagram.payload as u16 + UDP_HEADERS,
+        Body::Cnm { .. } => 0,
     }
 }

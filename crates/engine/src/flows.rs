@@ -44,6 +44,8 @@ pub struct FlowRecord {
     pub marked: u64,
     /// Packets that arrived after the flow was released.
     pub stray: u64,
+    /// Congestion notifications that reached its ends.
+    pub cnms: u64,
     /// The near end.
     pub near: EndCounters,
     /// The far end.
@@ -121,6 +123,7 @@ impl Flows {
             dropped: 0,
             marked: 0,
             stray: 0,
+            cnms: 0,
             near: EndCounters::default(),
             far: EndCounters::default(),
             digest: [0; 2],
@@ -170,14 +173,13 @@ impl Flows {
         record
     }
 
-    /// Packets of a flow that are at its hosts: waiting for the adapter, or held back by coalescing.
+    /// Packets of a flow that are at its hosts: waiting for the adapter, in a limiter, or held back by
+    /// coalescing.
     pub(crate) fn at_hosts(&self, flow: FlowIndex) -> impl Iterator<Item = &Packet> {
         [Side::Near, Side::Far].into_iter().flat_map(move |side| {
             let place = self.places[flow.end(side).index()] as usize;
             let endpoint = self.living.get(place);
-            endpoint
-                .into_iter()
-                .flat_map(|end| end.held.iter().chain(&end.staged))
+            endpoint.into_iter().flat_map(Endpoint::at_host)
         })
     }
 }

@@ -11,7 +11,8 @@ use std::collections::VecDeque;
 use incastle_units::{Bytes, Rate, Span, Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::{EndpointIndex, PortIndex};
+use crate::limiter::ReactionPointSettings;
+use crate::{EndpointIndex, HostConfig, PortIndex};
 
 /// Receive offload: how many contiguous arrivals of a flow a host hands to its endpoint at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +38,7 @@ pub(crate) struct Host {
     last_ready: Time,
     rng: Xoshiro256PlusPlus,
     pub(crate) coalescing: Option<Coalescing>,
+    pub(crate) reaction_point: Option<ReactionPointSettings>,
     /// Endpoints with a packet that the adapter has not taken yet, in turn.
     pub(crate) waiting: VecDeque<EndpointIndex>,
     /// When the adapter pulls next, if an event of that is entered; else never.
@@ -46,17 +48,18 @@ pub(crate) struct Host {
 impl Host {
     pub(crate) fn new(
         (port, rate): (PortIndex, Rate),
-        jitter: Span,
-        coalescing: Option<Coalescing>,
+        config: HostConfig,
         rng: Xoshiro256PlusPlus,
     ) -> Self {
+        let jitter = config.jitter;
         Self {
             port,
             jitter,
             ahead: jitter + rate.span_of(ADAPTER_QUEUE),
             last_ready: Time::ZERO,
             rng,
-            coalescing,
+            coalescing: config.coalescing,
+            reaction_point: config.reaction_point,
             waiting: VecDeque::new(),
             pulls_at: Time::NEVER,
         }

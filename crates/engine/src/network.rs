@@ -121,6 +121,12 @@ impl Network {
         *self.ports[port.index()].counters()
     }
 
+    /// Congestion notifications that a port has sent so far.
+    pub fn cnms(&self, port: PortIndex) -> u64 {
+        let sampler = &self.ports[port.index()].sampler;
+        sampler.as_ref().map_or(0, |sampler| sampler.cnms)
+    }
+
     /// Bytes that a switch with a shared memory stored when it was last asked for room.
     pub fn stored(&self, switch: SwitchIndex) -> Option<Bytes> {
         self.switches[switch.index()]

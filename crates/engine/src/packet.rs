@@ -12,6 +12,10 @@ use crate::{EndpointIndex, HostIndex};
 pub(crate) enum Body {
     Segment(Segment),
     Datagram(Datagram),
+    /// A congestion notification message (QCN) with its quantised feedback.
+    Cnm {
+        psi: u8,
+    },
 }
 
 /// A packet.
@@ -42,7 +46,7 @@ impl Body {
         }
         match self {
             Self::Segment(segment) => segment,
-            Self::Datagram(_) => unreachable!("it was just made a segment"),
+            Self::Datagram(_) | Self::Cnm { .. } => unreachable!("it was just made a segment"),
         }
     }
 }
@@ -67,7 +71,13 @@ impl Packet {
         match &self.body {
             Body::Segment(segment) => segment.payload,
             Body::Datagram(datagram) => datagram.payload as u16,
+            Body::Cnm { .. } => 0,
         }
+    }
+
+    /// Whether it belongs to no transport.
+    pub(crate) fn is_cnm(&self) -> bool {
+        matches!(&self.body, Body::Cnm { .. })
     }
 
     /// Whether SACK blocks of it lie in the arena.
@@ -87,6 +97,7 @@ impl Packet {
                 )
             }
             Body::Datagram(datagram) => (head, datagram.seq),
+            Body::Cnm { psi } => (head ^ 1 << 59, u64::from(*psi)),
         }
     }
 }

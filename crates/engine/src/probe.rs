@@ -5,9 +5,10 @@
 
 use incastle_congestion::{ControlState, RateState};
 use incastle_queueing::Sample;
-use incastle_transport::tcp::TimeoutReport;
+use incastle_transport::tcp::{Flags, TimeoutReport};
 use incastle_units::{Bytes, Span, Time};
 
+use crate::packet::{Body, Packet};
 use crate::{FlowIndex, HostIndex, PortIndex, Side};
 
 /// A packet of a flow that a port has dropped.
@@ -23,6 +24,29 @@ pub struct Lost {
     pub payload: u16,
     /// Octets of the sequence space: payload, SYN and FIN; 1 for a datagram. 0: a pure ACK.
     pub octets: u16,
+}
+
+impl Lost {
+    /// What a packet says of itself; notifications belong to no transport.
+    pub(crate) fn of(packet: &Packet) -> Option<Self> {
+        let (seq, octets) = match &packet.body {
+            Body::Segment(segment) => {
+                let flag = |flag| u16::from(segment.flags.contains(flag));
+                let octets = segment.payload + flag(Flags::SYN) + flag(Flags::FIN);
+                (u64::from(segment.seq), octets)
+            }
+            Body::Datagram(datagram) => (datagram.seq, 1),
+            Body::Cnm { .. } => return None,
+        };
+        let from = packet.to.peer();
+        Some(Self {
+            flow: from.flow(),
+            from: from.side(),
+            seq,
+            payload: packet.payload(),
+            octets,
+        })
+    }
 }
 
 /// Something that looks on.

@@ -44,6 +44,10 @@ pub enum Purpose {
     Pairs = 7,
     /// Which of several equal paths a flow takes.
     Paths = 8,
+    /// How far apart a congestion point samples.
+    Sampling = 9,
+    /// A reaction point's periods.
+    RateLimiter = 10,
 }
 
 /// The generator of one substream.

@@ -3,6 +3,7 @@
 mod applications;
 mod coalescing;
 mod conservation;
+mod notification;
 
 use applications::AppSlot;
 use incastle_queueing::{DropCause, Verdict};
@@ -13,10 +14,10 @@ use crate::endpoint::ip_bytes;
 use crate::event::{Event, Kind};
 use crate::event_queue::EventQueue;
 use crate::flows::{FlowRecord, Flows, control_state};
-use crate::packet::Packet;
+use crate::packet::{Body, Packet};
 use crate::{
-    AppIndex, Application, Digest, EndpointIndex, FlowIndex, HostIndex, Network, Node, Notice,
-    PortIndex, Probe,
+    AppIndex, Application, Digest, EndpointIndex, FlowIndex, HostIndex, Lost, Network, Node,
+    Notice, PortIndex, Probe,
 };
 
 /// More events than this at one instant are a loop without delay.
@@ -59,6 +60,12 @@ pub struct Totals {
     pub drops: u64,
     /// Packets marked.
     pub marks: u64,
+    /// Congestion notifications sent by switches.
+    pub cnms_sent: u64,
+    /// Those of them that reached a host.
+    pub cnms_received: u64,
+    /// Those of them that were dropped.
+    pub cnms_dropped: u64,
 }
 
 /// Queue samples at an interval.
@@ -202,12 +209,14 @@ impl<P: Probe> Simulation<P> {
             Node::Switch(switch) => {
                 let route = self.network.routes.port(switch, packet.host, packet.to);
                 let out = route.expect("a built network has a route to every host");
+                if self.network.ports[out.index()].sampler.is_some() {
+                    self.sample(out, &packet);
+                }
                 let context = (&mut self.events, &mut self.probe);
                 let times = (self.now, self.now);
                 let verdict = self.network.offer(out, times, &packet, context);
                 if verdict != Verdict::Admit {
-                    let record = &mut self.flows.records[packet.to.flow().index()];
-                    account(verdict, record, &mut self.totals);
+                    self.judged(verdict, out, &packet);
                 }
                 self.enter_pushed_out(out);
             }
@@ -219,12 +228,15 @@ impl<P: Probe> Simulation<P> {
     #[inline]
     fn enter_pushed_out(&mut self, at: PortIndex) {
         while let Some(packet) = self.network.take_pushed_out(at) {
-            let record = &mut self.flows.records[packet.to.flow().index()];
-            account(PUSHED_OUT, record, &mut self.totals);
+            self.judged(PUSHED_OUT, at, &packet);
         }
     }
 
     fn deliver(&mut self, host: HostIndex, packet: &Packet) {
+        if let Body::Cnm { psi } = packet.body {
+            self.notified(host, packet, psi);
+            return;
+        }
         let payload = packet.payload();
         self.totals.data_packets += u64::from(payload > 0);
         let ip_bytes = Bytes::new(u64::from(ip_bytes(packet)));
@@ -279,6 +291,10 @@ impl<P: Probe> Simulation<P> {
         let Some(endpoint) = self.flows.get(index) else {
             return;
         };
+        if endpoint.is_limited() {
+            self.pump_limited(index);
+            return;
+        }
         let mut open = true;
         while open && endpoint.staged.is_none() && !endpoint.is_quiet() {
             let host = endpoint.host;
@@ -316,7 +332,11 @@ impl<P: Probe> Simulation<P> {
             }
             let context = (&mut self.events, &mut self.probe);
             let verdict = self.network.send(host, now, &packet, context);
-            account(verdict, record, &mut self.totals);
+            if verdict != Verdict::Admit {
+                let place = (self.network.hosts[host.index()].port, now);
+                let books = (record, &mut self.totals, &mut self.probe);
+                account(verdict, &packet, place, books);
+            }
         }
     }
 
@@ -354,7 +374,11 @@ impl<P: Probe> Simulation<P> {
         {
             let context = (&mut self.events, &mut self.probe);
             let verdict = self.network.send(host, self.now, &packet, context);
-            account(verdict, record, &mut self.totals);
+            if verdict != Verdict::Admit {
+                let place = (self.network.hosts[host.index()].port, self.now);
+                let books = (record, &mut self.totals, &mut self.probe);
+                account(verdict, &packet, place, books);
+            }
             self.pump(index);
         }
         self.network.pull_again(host, self.now, &mut self.events);
@@ -375,6 +399,10 @@ impl<P: Probe> Simulation<P> {
             .is_some_and(|deadline| deadline <= now)
         {
             endpoint.handle_timeout(now);
+            if let Some(report) = endpoint.poll_timeout_report() {
+                self.probe
+                    .timed_out(index.flow(), index.side(), now, &report);
+            }
         }
         self.pump(index);
     }
@@ -456,9 +484,14 @@ impl<P: Probe> Simulation<P> {
     }
 }
 
-/// Enters drops and marks into the books.
+/// Enters a drop or a mark at a port into the books, and tells the probe of a drop.
 #[inline]
-fn account(verdict: Verdict, record: &mut FlowRecord, totals: &mut Totals) {
+fn account<P: Probe>(
+    verdict: Verdict,
+    packet: &Packet,
+    (port, at): (PortIndex, Time),
+    (record, totals, probe): (&mut FlowRecord, &mut Totals, &mut P),
+) {
     match verdict {
         Verdict::Admit => {}
         Verdict::Mark => {
@@ -468,6 +501,9 @@ fn account(verdict: Verdict, record: &mut FlowRecord, totals: &mut Totals) {
         Verdict::Drop(_) => {
             totals.drops += 1;
             record.dropped += 1;
+            if let Some(lost) = Lost::of(packet) {
+                probe.dropped(port, at, &lost);
+            }
         }
     }
 }

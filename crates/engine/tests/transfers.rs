@@ -41,6 +41,7 @@ impl Net {
         let host = HostConfig {
             jitter: self.jitter,
             coalescing: self.coalescing,
+            ..HostConfig::default()
         };
         let left = self.switch(&mut builder, "left");
         let right = if self.dumbbell {

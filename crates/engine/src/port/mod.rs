@@ -11,6 +11,7 @@ mod fair;
 mod fast;
 mod gate;
 mod general;
+mod sampler;
 mod transmitter;
 
 use incastle_queueing::{SharedBuffer, Verdict};
@@ -23,6 +24,7 @@ use crate::{Node, PortIndex, Probe};
 pub use fair::{FairConfig, FairDrop};
 pub(crate) use gate::Gate;
 pub use gate::PortCounters;
+pub(crate) use sampler::Sampler;
 
 use fair::FairQueue;
 use fast::FastQueue;
@@ -107,6 +109,8 @@ pub(crate) struct Port {
     /// Whether probes look at this queue.
     pub(crate) observed: bool,
     pub(crate) gate: Gate,
+    /// QCN's congestion point.
+    pub(crate) sampler: Option<Box<Sampler>>,
     delivered: u64,
 }
 
@@ -121,6 +125,7 @@ impl Port {
             to,
             observed: false,
             gate,
+            sampler: None,
             delivered: 0,
         }
     }

@@ -30,7 +30,12 @@ impl<P: Probe> Simulation<P> {
         let in_ports = self.network.ports.iter().flat_map(Port::inside);
         let flows = (0..self.flow_count()).map(FlowIndex::from_index);
         let at_hosts = flows.flat_map(|flow| self.flows.at_hosts(flow));
+        let mut cnms = 0;
         for packet in in_ports.chain(at_hosts) {
+            if packet.is_cnm() {
+                cnms += 1;
+                continue;
+            }
             let of = &mut inside[packet.to.flow().index()];
             of.packets += 1;
             of.payload[packet.to.side() as usize] += u64::from(packet.payload());
@@ -42,6 +47,14 @@ impl<P: Probe> Simulation<P> {
             check_packets(flow, &record, inside);
             self.check_bytes(flow, &record, inside);
         }
+        let totals = &self.totals;
+        assert!(
+            totals.cnms_sent == totals.cnms_received + totals.cnms_dropped + cnms,
+            "{} notifications sent, {} received, {} dropped, {cnms} inside",
+            totals.cnms_sent,
+            totals.cnms_received,
+            totals.cnms_dropped,
+        );
         assert!(
             with_sacks == self.network.arena.used(),
             "every stored SACK list has its packet"

@@ -11,10 +11,12 @@ use incastle_congestion::{
 };
 use incastle_engine::{
     Actions, Application, FlowIndex, FlowSpec, Framing, HostConfig, HostIndex, LinkConfig, Network,
-    NetworkBuilder, Node, Notice, PortKind, Purpose, Side, Source, SwitchConfig, TransportSpec,
-    substream,
+    NetworkBuilder, Node, Notice, PortKind, Purpose, ReactionPointSettings, Side, Source,
+    SwitchConfig, TransportSpec, substream,
 };
-use incastle_queueing::{PortBuffer, QueueConfig, SharedBuffer, ThresholdConfig};
+use incastle_queueing::{
+    CongestionPointConfig, PortBuffer, QueueConfig, SharedBuffer, ThresholdConfig,
+};
 use incastle_transport::tcp;
 use incastle_units::{Amount, Bytes, Packets, Rate, Span, Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -34,6 +36,10 @@ pub(crate) struct Star {
     pub(crate) access: Option<Rate>,
     /// How much longer than `delay` host 0's link is, each way.
     pub(crate) detour: Span,
+    /// Congestion points at all ports of the switch.
+    pub(crate) congestion_point: Option<CongestionPointConfig>,
+    /// Reaction points in all hosts.
+    pub(crate) reaction_point: Option<ReactionPointSettings>,
 }
 
 impl Default for Star {
@@ -50,6 +56,8 @@ impl Default for Star {
             seed: 1,
             access: None,
             detour: Span::ZERO,
+            congestion_point: None,
+            reaction_point: None,
         }
     }
 }
@@ -70,7 +78,8 @@ impl Star {
         );
         let config = HostConfig {
             jitter: self.jitter,
-            coalescing: None,
+            reaction_point: self.reaction_point,
+            ..HostConfig::default()
         };
         for index in 0..=self.senders {
             let host = builder.host(format!("host:{index}"), config);
@@ -89,6 +98,7 @@ impl Star {
                 buffer: self.buffer,
                 marker: self.queue.build(self.rate),
                 kind: self.kind,
+                congestion_point: self.congestion_point,
                 ..LinkConfig::unlimited(self.rate, delay)
             };
             builder.link((Node::Host(host), Node::Switch(switch)), up, down);

@@ -63,6 +63,7 @@ fn host(root: &Root) -> HostConfig {
             packets: host.burst,
             within: host.coalescing,
         }),
+        reaction_point: None,
     }
 }
 

@@ -1,0 +1,30 @@
+//! A congestion point at a port, with its random numbers and its count.
+
+use incastle_queueing::{CongestionPoint, CongestionPointConfig, Sample};
+use incastle_units::Bytes;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// The congestion point.
+pub(crate) struct Sampler {
+    point: CongestionPoint,
+    rng: Xoshiro256PlusPlus,
+    /// CNMs sent so far.
+    pub(crate) cnms: u64,
+}
+
+impl Sampler {
+    pub(crate) fn new(config: CongestionPointConfig, rng: Xoshiro256PlusPlus) -> Self {
+        Self {
+            point: CongestionPoint::new(config),
+            rng,
+            cnms: 0,
+        }
+    }
+
+    /// Shows it an arriving frame.
+    pub(crate) fn sample(&mut self, queue: Bytes, size: Bytes) -> Option<Sample> {
+        let sample = self.point.on_arrival(queue, size, &mut self.rng)?;
+        self.cnms += u64::from(sample.psi > 0);
+        Some(sample)
+    }
+}

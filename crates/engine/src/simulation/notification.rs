@@ -1,0 +1,172 @@
+//! Congestion notifications: a switch samples an arriving frame, a CNM travels back to its source,
+//! the source's reaction point obeys.
+//!
+//! A CNM is a frame of 64 bytes on the real way from the switch to the source's host; it waits in
+//! queues and may be dropped there like any other. None is sent for a CNM. Source: IEEE 802.1Qau as
+//! Devkota and Reddy (2010) describe it. Leaves out: the CNM's other fields (congestion point id,
+//! Q_off, Q_delta), VLAN tags, and notifications for flows that are over.
+
+use incastle_congestion::Feedback;
+use incastle_queueing::Verdict;
+use incastle_units::{Bytes, Ecn};
+
+use super::{Simulation, account};
+use crate::limiter::Limiter;
+use crate::packet::{Body, Packet};
+use crate::{
+    EndpointIndex, HostIndex, Node, PortIndex, Probe, Purpose, Side, Source, SwitchIndex, substream,
+};
+
+/// A CNM on the wire.
+const CNM_SIZE: u16 = 64;
+
+impl<P: Probe> Simulation<P> {
+    /// Shows a frame to the congestion point of the port that it is about to enter.
+    #[cold]
+    pub(super) fn sample(&mut self, at: PortIndex, packet: &Packet) {
+        if packet.is_cnm() {
+            return;
+        }
+        let waiting = self.network.backlog(at, self.now, &mut self.probe);
+        let queue = Bytes::new(waiting.waiting_bytes);
+        let port = &mut self.network.ports[at.index()];
+        let Some(sampler) = &mut port.sampler else {
+            return;
+        };
+        let Some(sample) = sampler.sample(queue, packet.size()) else {
+            return;
+        };
+        self.probe
+            .congestion_sampled(at, self.now, packet.to.flow(), &sample, queue);
+        if sample.psi > 0 {
+            self.notify_source(at, packet.to.peer(), sample.psi);
+        }
+    }
+
+    /// Sends a CNM from the switch of a port to the end of a flow.
+    fn notify_source(&mut self, from: PortIndex, to: EndpointIndex, psi: u8) {
+        let host = self.host_of(to);
+        let Node::Switch(switch) = self.network.owners[from.index()] else {
+            unreachable!("congestion points lie at switches")
+        };
+        self.totals.cnms_sent += 1;
+        let cnm = Packet {
+            body: Body::Cnm { psi },
+            to,
+            host,
+            extra: 0,
+            size: CNM_SIZE,
+            ecn: Ecn::NotEct,
+        };
+        self.forward(switch, &cnm);
+    }
+
+    /// The host of an end, also of a flow that is over.
+    fn host_of(&self, end: EndpointIndex) -> HostIndex {
+        let record = &self.flows.records[end.flow().index()];
+        match end.side() {
+            Side::Near => record.from,
+            Side::Far => record.to,
+        }
+    }
+
+    fn forward(&mut self, switch: SwitchIndex, packet: &Packet) {
+        let route = self.network.routes.port(switch, packet.host, packet.to);
+        let out = route.expect("a built network has a route to every host");
+        let context = (&mut self.events, &mut self.probe);
+        let verdict = self
+            .network
+            .offer(out, (self.now, self.now), packet, context);
+        self.judged(verdict, out, packet);
+        self.enter_pushed_out(out);
+    }
+
+    /// Enters what became of a packet at a port of a switch.
+    pub(super) fn judged(&mut self, verdict: Verdict, at: PortIndex, packet: &Packet) {
+        if packet.is_cnm() {
+            self.totals.cnms_dropped += u64::from(matches!(verdict, Verdict::Drop(_)));
+            return;
+        }
+        let record = &mut self.flows.records[packet.to.flow().index()];
+        let books = (record, &mut self.totals, &mut self.probe);
+        account(verdict, packet, (at, self.now), books);
+    }
+
+    /// A CNM has reached the host of the flow's end that it is for.
+    #[cold]
+    pub(super) fn notified(&mut self, host: HostIndex, packet: &Packet, psi: u8) {
+        let now = self.now;
+        self.totals.cnms_received += 1;
+        self.flows.records[packet.to.flow().index()].cnms += 1;
+        let host = &self.network.hosts[host.index()];
+        let (settings, port) = (host.reaction_point, host.port);
+        let (Some(endpoint), Some(settings)) = (self.flows.get(packet.to), settings) else {
+            return;
+        };
+        endpoint.digest.mix(now.as_ps(), u64::from(psi));
+        let line = self.network.ports[port.index()].rate();
+        let seed = self.network.seed;
+        let limiter = endpoint.limiter.get_or_insert_with(|| {
+            let index = u64::from(packet.to.0);
+            let rng = substream(seed, Source::Endpoint, index, Purpose::RateLimiter);
+            Box::new(Limiter::new(settings, line, rng))
+        });
+        limiter.notified(now, Feedback { psi });
+        self.pump(packet.to);
+    }
+
+    /// As `pump`, for an endpoint whose frames have to pass its limiter.
+    #[cold]
+    pub(super) fn pump_limited(&mut self, index: EndpointIndex) {
+        while self.release_one(index) {}
+        let Some(endpoint) = self.flows.get(index) else {
+            return;
+        };
+        let Some(limiter) = &mut endpoint.limiter else {
+            return;
+        };
+        limiter.rest(self.now);
+        let active = limiter.is_active();
+        if let Some(state) = limiter.news() {
+            self.probe
+                .rate_changed(index.flow(), index.side(), self.now, &state);
+        }
+        if active {
+            self.look_after(index);
+        } else {
+            // Released: from here on at line rate.
+            self.pump(index);
+        }
+    }
+
+    /// Fills a limiter and lets its first frame go to the adapter, if it may leave now; gives
+    /// whether to try again.
+    fn release_one(&mut self, index: EndpointIndex) -> bool {
+        let now = self.now;
+        let Some((endpoint, record)) = self.flows.get_with_record(index) else {
+            return false;
+        };
+        endpoint.fill_limiter(now, &mut self.network.arena);
+        if endpoint.staged.is_some() {
+            return false;
+        }
+        let limiter = endpoint.limiter.as_mut().expect("the endpoint is limited");
+        let Some(packet) = limiter.release(now) else {
+            return false;
+        };
+        let host = endpoint.host;
+        if let Some(at) = self.network.adapter_busy(host, now) {
+            endpoint.stage(packet);
+            self.network.wait(host, index, at, &mut self.events);
+            return false;
+        }
+        let context = (&mut self.events, &mut self.probe);
+        let verdict = self.network.send(host, now, &packet, context);
+        if verdict != Verdict::Admit {
+            let place = (self.network.hosts[host.index()].port, now);
+            let books = (record, &mut self.totals, &mut self.probe);
+            account(verdict, &packet, place, books);
+        }
+        true
+    }
+}
