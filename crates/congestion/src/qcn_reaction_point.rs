@@ -268,6 +268,7 @@ impl Active {
     /// current rate moves half-way to the target *before* both are capped: so it does reach the
     /// line rate, and is not merely near it for ever.
     fn raise(&mut self, config: &ReactionPointConfig, stage: u32, divisor: f64) {
+        // A later stage never finds such a target: each has halved the distance before.
         if stage == 1 && self.target > STALE_TARGET * self.current {
             self.target /= STALE_DIVISOR;
         } else {
