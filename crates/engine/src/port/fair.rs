@@ -243,3 +243,150 @@ impl FairQueue {
         waiting.chain(self.transmitter.packet())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use incastle_units::Rate;
+
+    use super::*;
+
+    const SIZE: u16 = 1_000;
+
+    fn packet(flow: u32, size: u16) -> Packet {
+        Packet {
+            to: EndpointIndex(flow),
+            size,
+            ..Packet::EMPTY
+        }
+    }
+
+    /// A queue that sends one packet and has these (flow, size) waiting behind it.
+    fn queue_of(quantum: u64, waiting: &[(u32, u16)]) -> (FairQueue, Serializer) {
+        let mut queue = FairQueue::new(FairConfig {
+            quantum: Bytes::new(quantum),
+            drop: FairDrop::Longest,
+        });
+        let mut line = Serializer::new(Rate::from_bits_per_second(8_000_000_000));
+        assert!(
+            queue
+                .push(Time::ZERO, packet(99, SIZE), &mut line)
+                .is_some()
+        );
+        for &(flow, size) in waiting {
+            let departure = queue.push(Time::ZERO, packet(flow, size), &mut line);
+            assert_eq!(departure, None);
+        }
+        (queue, line)
+    }
+
+    /// Everything that is sent, in order, but for the first packet.
+    fn served((mut queue, mut line): (FairQueue, Serializer)) -> Vec<(u32, u16)> {
+        let mut sent = vec![];
+        while let Some(at) = queue.transmitter.departs() {
+            let (packet, _) = queue.depart(at, &mut line).expect("the event is due");
+            sent.push((packet.to.0, packet.size));
+        }
+        assert_eq!(queue.backlog(), Backlog::default());
+        assert!(queue.flows.is_empty() && queue.active.is_empty());
+        assert!(
+            queue
+                .spare
+                .iter()
+                .all(|flow| flow.deficit == 0 && flow.bytes == 0)
+        );
+        sent.split_off(1)
+    }
+
+    fn pushed_out(queue: &mut FairQueue, flow: u32, limit: u64, size: u16) -> Vec<(u32, u16)> {
+        let arriving = packet(flow, size);
+        let fits = |backlog: &Backlog| backlog.stored_bytes + u64::from(size) <= limit;
+        let gone = queue.make_room(&arriving, fits).to_vec();
+        while queue.take_pushed_out().is_some() {}
+        gone.iter()
+            .map(|packet| (packet.to.0, packet.size))
+            .collect()
+    }
+
+    #[test]
+    fn the_deficit_is_carried_from_turn_to_turn() {
+        // Quantum 500. Turn 1: flow 1 may 500, sends 200, keeps 300 (750 is too much); flow 2 may
+        // 500, sends 500; flow 3 may 500, sends nothing, keeps 500. Turn 2: flow 1 may 800, sends
+        // 750, keeps 50 (60 is too much); flow 2 sends 500 and is done; flow 3 may 1000, sends 600,
+        // keeps 400. Turn 3: flow 1 may 550, sends 60 and is done; flow 3 may 900, sends 900.
+        let waiting = [
+            (1, 200),
+            (1, 750),
+            (1, 60),
+            (2, 500),
+            (2, 500),
+            (3, 600),
+            (3, 900),
+        ];
+        let order = served(queue_of(500, &waiting));
+        let expected = [
+            (1, 200),
+            (2, 500),
+            (1, 750),
+            (2, 500),
+            (3, 600),
+            (1, 60),
+            (3, 900),
+        ];
+        assert_eq!(order, expected);
+    }
+
+    #[test]
+    fn who_falls_silent_loses_its_deficit() {
+        // Flow 1 sends 100 of 1000 and is silent: the 900 left are gone. When it comes again it is
+        // behind flow 2, and has 1000, not 1900, for its three packets of 600: one in the first turn,
+        // two in the next, with the 400 that were left.
+        let (mut queue, mut line) =
+            queue_of(1_000, &[(1, 100), (2, 1_000), (2, 1_000), (2, 1_000)]);
+        for _ in 0..2 {
+            let at = queue.transmitter.departs().expect("it sends");
+            queue.depart(at, &mut line);
+        }
+        // Flow 2's first is being sent.
+        for _ in 0..3 {
+            queue.push(Time::ZERO, packet(1, 600), &mut line);
+        }
+        let rest = served((queue, line));
+        assert_eq!(rest, [(1, 600), (2, 1_000), (1, 600), (1, 600), (2, 1_000)]);
+    }
+
+    #[test]
+    fn the_longest_queue_in_bytes_loses_its_tail() {
+        // Flow 2 has more packets, flow 1 more bytes: 3000 against 1200.
+        let (mut queue, line) = queue_of(
+            1_500,
+            &[(1, 1_400), (1, 1_600), (2, 400), (2, 400), (2, 400)],
+        );
+        // 1000 are being sent, 4200 wait; of 5200 bytes room nothing is left.
+        assert_eq!(pushed_out(&mut queue, 3, 5_200, 500), [(1, 1_600)]);
+        // Flow 1 has 1400 now and is the longest still; then flow 2 would be.
+        assert_eq!(
+            pushed_out(&mut queue, 3, 3_600, 1_500),
+            [(1, 1_400), (2, 400)]
+        );
+        assert_eq!(served((queue, line)), [(2, 400), (2, 400)]);
+    }
+
+    #[test]
+    fn of_equal_queues_the_first_flows_is_the_longest() {
+        let (mut queue, _) = queue_of(1_500, &[(7, 500), (4, 500), (5, 500)]);
+        assert_eq!(pushed_out(&mut queue, 9, 2_500, 400), [(4, 500)]);
+        // For flow 5 the next one would be its own.
+        assert_eq!(pushed_out(&mut queue, 5, 2_000, 400), []);
+    }
+
+    #[test]
+    fn a_packet_that_is_refused_in_the_end_displaces_nothing() {
+        // For 900 bytes flow 1's 600 would go, and then flow 2's own 500 be the longest.
+        let (mut queue, _) = queue_of(1_500, &[(1, 600), (2, 500)]);
+        assert_eq!(pushed_out(&mut queue, 2, 2_100, 900), []);
+        // Nor does one that fits into no buffer, or one that finds nothing waiting.
+        assert_eq!(pushed_out(&mut queue, 3, 2_100, 3_000), []);
+        let (mut queue, _) = queue_of(1_500, &[]);
+        assert_eq!(pushed_out(&mut queue, 3, 1_000, 500), []);
+    }
+}

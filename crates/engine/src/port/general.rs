@@ -108,3 +108,83 @@ impl GeneralQueue {
             .chain(self.transmitter.packet())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use incastle_units::Rate;
+
+    use super::*;
+
+    /// 8 Gbit/s: a byte per nanosecond.
+    const FAST: Rate = Rate::from_bits_per_second(8_000_000_000);
+    const SLOW: Rate = Rate::from_bits_per_second(2_000_000_000);
+
+    fn ns(count: u64) -> Time {
+        Time::from_ps(count * 1_000)
+    }
+
+    fn packet(size: u16) -> Packet {
+        Packet {
+            size,
+            ..Packet::EMPTY
+        }
+    }
+
+    #[test]
+    fn what_waits_is_counted_ahead_anew() {
+        let mut line = Serializer::new(FAST);
+        let mut queue = GeneralQueue::default();
+        // Sent from 0 to 1000 ns; the next is ready then, the third not before 1900 ns.
+        assert_eq!(queue.push(ns(0), packet(1_000), &mut line), Some(ns(1_000)));
+        assert_eq!(queue.push(ns(10), packet(500), &mut line), None);
+        assert_eq!(queue.push(ns(1_900), packet(100), &mut line), None);
+        assert_eq!(queue.busy_until(), ns(2_000));
+        // From 400 ns on four times slower: 1000, then 2000 ns to 3000, then 400 ns to 3400.
+        line = Serializer::new(SLOW);
+        assert_eq!(queue.change_rate(ns(400), &mut line), None);
+        assert_eq!(queue.busy_until(), ns(3_400));
+        for departs in [1_000, 3_000, 3_400] {
+            let (_, next) = queue.depart(ns(departs), &mut line).expect("it is due");
+            assert_eq!(next.is_none(), departs == 3_400);
+        }
+        // And back on the idle line.
+        line = Serializer::new(FAST);
+        assert_eq!(queue.change_rate(ns(5_000), &mut line), None);
+        assert_eq!(queue.busy_until(), ns(3_400));
+        assert_eq!(
+            queue.push(ns(6_000), packet(100), &mut line),
+            Some(ns(6_100))
+        );
+        assert_eq!(queue.busy_until(), ns(6_100));
+    }
+
+    #[test]
+    fn a_packet_that_is_not_ready_goes_at_the_new_rate() {
+        let mut line = Serializer::new(SLOW);
+        let mut queue = GeneralQueue::default();
+        // Ready at 100 ns, 250 B: 1000 ns.
+        assert_eq!(queue.push(ns(100), packet(250), &mut line), Some(ns(1_100)));
+        assert_eq!(queue.push(ns(200), packet(850), &mut line), None);
+        line = Serializer::new(FAST);
+        assert_eq!(queue.change_rate(ns(99), &mut line), Some(ns(350)));
+        assert_eq!(queue.busy_until(), ns(1_200));
+        let (_, next) = queue.depart(ns(350), &mut line).expect("it is due");
+        assert_eq!(next, Some(ns(1_200)));
+        // The event of the old departure finds another packet being sent.
+        assert!(queue.depart(ns(1_100), &mut line).is_none());
+        assert!(queue.depart(ns(1_200), &mut line).is_some());
+        // At the instant at which it is ready it has begun.
+        assert_eq!(
+            queue.push(ns(2_000), packet(100), &mut line),
+            Some(ns(2_100))
+        );
+        line = Serializer::new(SLOW);
+        assert_eq!(queue.change_rate(ns(2_000), &mut line), None);
+    }
+
+    #[test]
+    #[should_panic(expected = "a departure event has a packet being sent")]
+    fn a_departure_that_nobody_asked_for_is_a_defect() {
+        let _ = GeneralQueue::default().depart(ns(1), &mut Serializer::new(FAST));
+    }
+}
