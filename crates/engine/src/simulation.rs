@@ -334,7 +334,7 @@ impl<P: Probe> Simulation<P> {
             let verdict = self.network.send(host, now, &packet, context);
             if verdict != Verdict::Admit {
                 let place = (self.network.hosts[host.index()].port, now);
-                let books = (record, &mut self.totals, &mut self.probe);
+                let books = (&mut *record, &mut self.totals, &mut self.probe);
                 account(verdict, &packet, place, books);
             }
         }
