@@ -179,10 +179,11 @@ fn probes_do_not_change_what_happens() {
         "queues",
         "links",
         "goodput",
+        "rounds",
     ];
     assert_eq!(names(&without), always);
     assert_eq!(
-        names(&with)[6..],
+        names(&with)[7..],
         ["queue_samples", "windows", "throughput"]
     );
 }
@@ -319,6 +320,10 @@ fn any_group() -> impl Strategy<Value = String> {
     )
 }
 
+/// Rates that change while packets are being sent, and never within the run.
+const CHANGES: &str = "[{ at = '1 ms', rate = '10 Mbit/s' }, { at = '2 ms', rate = '3 Gbit/s' }]";
+const LATER: &str = "[{ at = '10 ms', rate = '10 Mbit/s' }]";
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
@@ -330,6 +335,7 @@ proptest! {
         queue in proptest::sample::select(vec![
             "{ kind = 'drop-tail' }", "{ kind = 'red' }", "{ kind = 'threshold', mark_above = '5 packets' }",
             "{ kind = 'threshold', mark_above = '5 packets', non_ect = 'drop' }",
+            "{ kind = 'drr' }", "{ kind = 'drr', quantum = '100 B', drop = 'arriving' }",
         ]),
         buffer in proptest::sample::select(vec!["10 packets", "30 KB", "{ shared = '60 KB', alpha = 1 }"]),
         host in proptest::sample::select(vec!["{}", "{ burst = 8 }", "{ jitter = '3 us', queue = '20 packets' }"]),
@@ -343,13 +349,15 @@ proptest! {
             text.push_str("]\n");
             text.push_str(group);
         }
+        let shared = buffer.contains("shared");
         let scenario = scenario(&text, &[
             ("run.duration", "5 ms"),
             ("transport.congestion", congestion),
             ("transport.min_rto", "1 ms"),
             ("transport.handshake", if handshake { "true" } else { "false" }),
             ("switch.queue", queue),
-            ("switch.buffer", buffer),
+            ("switch.buffer", if queue.contains("drr") && shared { "30 KB" } else { buffer }),
+            ("network.links.senders.schedule", if seed % 2 == 0 { CHANGES } else { LATER }),
             ("host", host),
         ]).with_seed(seed);
         let once = run(&scenario, &Control::default()).expect("runs");

@@ -174,6 +174,24 @@ fn a_barrier_waits_for_the_last_answer() {
     }
     assert_eq!(text(&output, "flows", "from")[0], "sender:0");
     assert_eq!(text(&output, "flows", "to")[0], "receiver");
+    assert_eq!(whole(&output, "rounds", "round"), [0, 1, 2]);
+    assert_eq!(whole(&output, "rounds", "bytes"), [10_000; 3]);
+    let goodput = real(&output, "rounds", "goodput_bit_s");
+    for round in 0..3 {
+        let row = 4 * round + 3;
+        assert_near(
+            real(&output, "rounds", "started_s")[round],
+            started[row],
+            0.0,
+        );
+        assert_near(
+            real(&output, "rounds", "completed_s")[round],
+            completed[row],
+            0.0,
+        );
+        let expected = 80_000.0 / (completed[row] - started[row]);
+        assert_near(goodput[round], expected, 1e-3);
+    }
 }
 
 #[test]
@@ -270,4 +288,63 @@ fn poisson_datagrams_queue_as_theory_says() {
         rho,
         0.005,
     );
+}
+
+/// 1 Gbit/s until 2 ms, then 100 Mbit/s, then 500 Mbit/s.
+#[test]
+fn a_link_changes_its_rate_when_it_should() {
+    let flows = "[flows.steady]\nworkload = \"cbr\"\nfrom = \"sender:0\"\nto = \"receiver\"\n\
+                 rate = \"900 Mbit/s\"\nmessage = \"1222 B\"\nstart_spread = \"0 s\"\n\
+                 transport = { kind = \"datagram\" }\n";
+    let schedule = "[{ at = '2 ms', rate = '100 Mbit/s' }, { at = '6 ms', rate = '500 Mbit/s' }]";
+    let sets = [("network.links.receivers.schedule", schedule)];
+    let output = result(&star(flows), &sets);
+    let hosts = text(&output, "goodput", "host");
+    let times = real(&output, "goodput", "time_s");
+    let bytes = whole(&output, "goodput", "ip_bytes");
+    let of_bin = |bin: usize| -> f64 {
+        let row = (0..hosts.len())
+            .find(|&row| hosts[row] == "receiver" && (times[row] * 1e3).round() as usize == bin);
+        row.map_or(0.0, |row| bytes[row] as f64 * 8.0 / 1e-3)
+    };
+    // In each bin of 1 ms, to within two packets of 1250 B.
+    let two_packets = 2.0 * 1250.0 * 8.0 / 1e-3;
+    for bin in [3, 4, 5] {
+        assert_near(of_bin(bin), 100e6, two_packets);
+    }
+    for bin in [7, 8, 9] {
+        assert_near(of_bin(bin), 500e6, two_packets);
+    }
+    // 900 Mbit/s of payload are 920.6 Mbit/s of IP.
+    assert_near(of_bin(1), 920.6e6, two_packets);
+}
+
+/// Three flows of 2:1 offered rates at one port: fair queueing gives each its share, FIFO does not.
+#[test]
+fn fair_queueing_gives_each_flow_its_share() {
+    let flow = |index: u32, rate: &str| {
+        format!(
+            "[flows.f{index}]\nworkload = \"cbr\"\nfrom = \"sender:{index}\"\n\
+             to = \"receiver\"\nrate = \"{rate}\"\nmessage = \"1222 B\"\n\
+             transport = {{ kind = \"datagram\" }}\n"
+        )
+    };
+    let flows = flow(0, "800 Mbit/s") + &flow(1, "800 Mbit/s") + &flow(2, "100 Mbit/s");
+    let delivered = |kind: &str| {
+        let sets = [
+            ("run.duration", "100 ms"),
+            ("switch.buffer", "64 KB"),
+            ("switch.queue.kind", kind),
+        ];
+        whole(&result(&star(&flows), &sets), "flows", "delivered_bytes")
+    };
+    let mbit = |bytes: u64| bytes as f64 * 8.0 / 0.1 / 1e6;
+    // Of 1 Gbit/s 977.6 Mbit/s are payload (1222 of 1250 B): 100 for the modest flow, half of the
+    // rest for each of the others.
+    let fair = delivered("drr");
+    assert_near(mbit(fair[2]), 100.0, 1.0);
+    assert_near(mbit(fair[0]), 438.8, 5.0);
+    assert_near(mbit(fair[1]), 438.8, 5.0);
+    let first_come = delivered("drop-tail");
+    assert!(mbit(first_come[2]) < 90.0, "{first_come:?}");
 }

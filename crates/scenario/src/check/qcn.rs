@@ -117,7 +117,7 @@ fn check_agreement(switches: &[(String, &Switch)], cx: &mut Context<'_>) {
     }
 }
 
-/// No limiter is faster than its adapter.
+/// A limiter that may never be slower than its adapter limits nothing.
 fn check_rates(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     let least = root.host.qcn.minimum_rate;
     let slowest = |link: &Link| {
@@ -131,10 +131,10 @@ fn check_rates(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
         _ => None,
     });
     if let Some((host, rate)) = slower {
-        cx.error_at(
+        cx.warn_at(
             "host.qcn.minimum_rate",
             format!(
-                "minimum_rate of {least} is above the rate of {}: {rate}",
+                "minimum_rate of {least} is above the rate of {}, {rate}: its flows are never limited",
                 quoted(&layout.hosts[host].to_string())
             ),
             None,

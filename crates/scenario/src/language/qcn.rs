@@ -5,6 +5,8 @@
 //! modifications II, III and IV are those that were proposed for incast. Leaves out: how the two ends
 //! compute (queueing, congestion), and what fits a switch's memory (`check`).
 
+use incastle_congestion::{AdaptiveIncrease, ReactionPointConfig};
+use incastle_queueing::{CongestionMemory, CongestionPointConfig, Detail, QcnSampling};
 use incastle_units::{Bytes, Packets, Rate, Span};
 use serde_json::json;
 
@@ -19,6 +21,16 @@ use crate::language::network::rates;
 use crate::text::context::Context;
 use crate::text::node::{Content, Node, quoted};
 
+/// The defaults of a congestion point.
+const fn point() -> CongestionPointConfig {
+    CongestionPointConfig::new(Bytes::new(128 << 10))
+}
+
+/// The defaults of a reaction point.
+const fn limiter() -> ReactionPointConfig {
+    ReactionPointConfig::new(Rate::from_bits_per_second(1_000_000_000))
+}
+
 table! {
     /// `[switch.qcn]`: the congestion points.
     pub struct CongestionPoints {
@@ -30,18 +42,18 @@ table! {
         /// size.
         value q_eq: SetPoint = SetPoint::Percent(20.0);
         /// The weight of the queue's growth beside its length, in the feedback.
-        value w: f64 = 2.0, in at_least(0.0);
+        value w: f64 = point().w, in at_least(0.0);
         /// Bytes that arrive from one sample to the next as long as there is no congestion.
-        value base: Bytes = Bytes::new(150_000), in above(Bytes::ZERO);
+        value base: Bytes = point().base, in above(Bytes::ZERO);
         /// Each sampling interval is multiplied by a random number from 1 - this to 1 + this.
-        value jitter: f64 = 0.15, in below_one();
+        value jitter: f64 = point().jitter, in below_one();
         /// The sampling intervals of the heaviest congestion under modification III.
         value detail: DetailTable = DetailTable::Harmonic;
         /// The share of the buffer whose upward crossing is a congestion event of modification II.
-        value crossing: f64 = 0.9, in fraction();
+        value crossing: f64 = CongestionMemory::default().crossing, in fraction();
         /// The most congestion events that modification II remembers: each halves the sampling
         /// interval.
-        value memory_cap: u32 = 7, in between(1, 20);
+        value memory_cap: u32 = CongestionMemory::default().cap, in between(1, 20);
         /// The ports with a congestion point, such as `"switch->receiver"`; `"all"` are those of all
         /// switches meant.
         value ports: Vec<String> = vec!["all".to_owned()];
@@ -54,23 +66,23 @@ table! {
         /// Whether notifications limit the flows; otherwise they are received and counted only.
         value obey: bool = true;
         /// The least rate of a limited flow.
-        value minimum_rate: Rate = Rate::from_bits_per_second(5_000_000), in rates();
+        value minimum_rate: Rate = limiter().minimum_rate, in rates();
         /// R_AI: how much the target rate grows in each step of active increase.
-        value increase: Rate = Rate::from_bits_per_second(5_000_000), in rates();
+        value increase: Rate = limiter().increase, in rates();
         /// R_HAI: the same in hyper-active increase, times the steps in it.
-        value hyper_increase: Rate = Rate::from_bits_per_second(50_000_000), in rates();
+        value hyper_increase: Rate = limiter().hyper_increase, in rates();
         /// Bytes sent in one stage of the byte counter.
-        value byte_counter: Bytes = Bytes::new(150_000), in above(Bytes::ZERO);
+        value byte_counter: Bytes = limiter().byte_counter, in above(Bytes::ZERO);
         /// The length of one stage of the timer.
-        value timer: Span = Span::from_ms(15), in above_to(Span::ZERO, Span::from_secs(DAY));
+        value timer: Span = limiter().timer, in above_to(Span::ZERO, Span::from_secs(DAY));
         /// Each stage is multiplied by a random number from 1 - this to 1 + this.
-        value jitter: f64 = 0.15, in below_one();
+        value jitter: f64 = limiter().jitter, in below_one();
         /// Stages of fast recovery, before the rate is increased beyond the target.
-        value fast_recovery_cycles: u32 = 5, in between(1, 1_000);
+        value fast_recovery_cycles: u32 = limiter().fast_recovery_cycles, in between(1, 1_000);
         /// The least factor by which one notification multiplies the rate.
-        value minimum_decrease: f64 = 0.5, in fraction();
+        value minimum_decrease: f64 = limiter().minimum_decrease, in fraction();
         /// G_d: the share of the rate that one unit of feedback takes.
-        value gain: f64 = 1.0 / 128.0, in fraction();
+        value gain: f64 = limiter().gain, in fraction();
         /// What modification IV remembers of the feedback: scaled to at most 1 per notification, or
         /// raw.
         value adaptive: Adaptive = Adaptive::Scaled;
@@ -335,6 +347,57 @@ impl SetPoint {
             Self::Percent(percent) => {
                 buffer.map(|buffer| Bytes::new((buffer.count() as f64 * percent / 100.0) as u64))
             }
+        }
+    }
+}
+
+impl CongestionPoints {
+    /// As the queueing crate has it, at a port that may store `buffer` bytes.
+    pub fn to_config(&self, buffer: Option<Bytes>) -> CongestionPointConfig {
+        let set_point = self.q_eq.bytes(buffer);
+        CongestionPointConfig {
+            buffer: buffer.unwrap_or(Bytes::MAX),
+            set_point: set_point.expect("a checked set point is a size"),
+            w: self.w,
+            base: self.base,
+            jitter: self.jitter,
+            sampling: match self.sampling {
+                SamplingRule::V22 => QcnSampling::V22,
+                SamplingRule::Older => QcnSampling::Older,
+                SamplingRule::EveryPacket => QcnSampling::EveryPacket,
+            },
+            memory: self.modifications.memory.then_some(CongestionMemory {
+                crossing: self.crossing,
+                cap: self.memory_cap,
+            }),
+            detail: self.modifications.detail.then_some(match self.detail {
+                DetailTable::Harmonic => Detail::Harmonic,
+                DetailTable::Geometric => Detail::Geometric,
+            }),
+        }
+    }
+}
+
+impl ReactionPoints {
+    /// As the congestion crate has it, with or without modification IV. The line rate is a
+    /// placeholder: it is the adapter's.
+    pub fn to_config(&self, adaptive: bool) -> ReactionPointConfig {
+        ReactionPointConfig {
+            line_rate: self.minimum_rate,
+            minimum_rate: self.minimum_rate,
+            increase: self.increase,
+            hyper_increase: self.hyper_increase,
+            byte_counter: self.byte_counter,
+            timer: self.timer,
+            jitter: self.jitter,
+            fast_recovery_cycles: self.fast_recovery_cycles,
+            minimum_decrease: self.minimum_decrease,
+            gain: self.gain,
+            adaptive: match (adaptive, self.adaptive) {
+                (false, _) => AdaptiveIncrease::Off,
+                (true, Adaptive::Scaled) => AdaptiveIncrease::Scaled,
+                (true, Adaptive::Raw) => AdaptiveIncrease::Raw,
+            },
         }
     }
 }

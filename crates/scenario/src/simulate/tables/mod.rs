@@ -1,0 +1,171 @@
+//! Result tables from a finished simulation: names and columns as docs/scenario-language.md has them.
+//!
+//! Flows are numbered by group, in the order of the scenario, then by their index in the group.
+
+mod flows;
+mod ports;
+mod rounds;
+
+use std::sync::Arc;
+
+use incastle_engine::{Recorder, Simulation};
+use incastle_units::{Bytes, Time};
+
+use crate::language::flows::Stop;
+use crate::language::measure::{Measure, Sampling};
+use crate::language::selection::Name;
+use crate::scenario::Scenario;
+use crate::simulate::output::{Column, Output, Table, Totals};
+use crate::workload::{Journal, TransferNote};
+
+use flows::{Flows, transfers, windows};
+use ports::{Ports, goodput};
+use rounds::Rounds;
+
+/// The measured interval.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Interval {
+    pub(crate) from: Time,
+    pub(crate) to: Time,
+}
+
+impl Interval {
+    pub(crate) fn of(measure: &Measure, end: Time) -> Self {
+        Self {
+            from: Time::ZERO + measure.from,
+            to: match measure.to {
+                Stop::End => end,
+                Stop::At(to) => Time::ZERO + to,
+            },
+        }
+    }
+}
+
+/// All that is known of a run.
+pub(crate) struct Record<'a> {
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) simulation: Simulation<Recorder>,
+    pub(crate) journal: Journal,
+    pub(crate) interval: Interval,
+    /// Bytes that each port had accepted at the beginning and the end of the interval.
+    pub(crate) accepted: [Vec<Bytes>; 2],
+    pub(crate) interrupted: bool,
+}
+
+/// Makes totals and tables.
+pub(crate) fn output(record: Record<'_>) -> Output {
+    let digest = format!("{:016x}", record.simulation.digest());
+    let notes = std::mem::take(&mut *record.journal.notes());
+    let flows = Flows::new(&record, notes.flows, &notes.transfers);
+    let now = record.simulation.now();
+    let totals = totals(&record, &flows, &notes.transfers);
+    let mut tables = vec![
+        totals.table(),
+        flows.table(now),
+        transfers(&record, &flows, &notes.transfers),
+    ];
+    let Record {
+        scenario,
+        simulation,
+        interval,
+        accepted,
+        interrupted,
+        ..
+    } = record;
+    let (network, recorder) = simulation.finish();
+    let ports = Ports {
+        network: &network,
+        layout: scenario.layout(),
+        recorder: &recorder,
+        interval: Interval {
+            from: interval.from.min(now),
+            to: interval.to.min(now),
+        },
+    };
+    tables.extend([ports.histograms(), ports.links(&accepted)]);
+    tables.push(goodput(&ports));
+    if let Some(rounds) = Rounds::new(scenario, &notes.transfers) {
+        tables.push(rounds.table(scenario));
+    }
+    let measure = &scenario.tables().measure;
+    if matches!(measure.queue, Sampling::On(_)) {
+        tables.push(ports.samples());
+    }
+    if matches!(measure.window, Sampling::On(_)) {
+        tables.push(windows(&recorder, &flows));
+    }
+    if let Sampling::On(throughput) = &measure.throughput {
+        let chosen = |name: &Name| throughput.flows.contains(name);
+        tables.push(flows.throughput(&recorder, throughput.every.as_secs_lossy(), chosen));
+    }
+    Output {
+        digest,
+        interrupted,
+        totals,
+        wall_s: 0.0,
+        tables,
+    }
+}
+
+fn seconds(at: Option<Time>) -> f64 {
+    at.map_or(f64::NAN, Time::as_secs_lossy)
+}
+
+fn table(name: &str, columns: Vec<(&str, Column)>) -> Table {
+    Table {
+        name: name.to_owned(),
+        columns: columns
+            .into_iter()
+            .map(|(name, column)| (name.to_owned(), column))
+            .collect(),
+    }
+}
+
+/// A column of whole numbers, of numbers, of texts, from rows.
+fn whole<R>(rows: &[R], value: impl Fn(&R) -> u64) -> Column {
+    Column::U64(rows.iter().map(value).collect())
+}
+
+fn real<R>(rows: &[R], value: impl Fn(&R) -> f64) -> Column {
+    Column::F64(rows.iter().map(value).collect())
+}
+
+fn text<R>(rows: &[R], value: impl Fn(&R) -> Arc<str>) -> Column {
+    Column::Text(rows.iter().map(value).collect())
+}
+
+fn totals(record: &Record<'_>, flows: &Flows, transfers: &[TransferNote]) -> Totals {
+    let counted = record.simulation.totals();
+    let mut totals = Totals {
+        simulated_s: record.simulation.now().as_secs_lossy(),
+        packet_hops: counted.packet_hops,
+        data_packets: counted.data_packets,
+        events: counted.events,
+        drops: counted.drops,
+        marks: counted.marks,
+        flows: flows.rows.len() as u64,
+        transfers: transfers
+            .iter()
+            .filter(|one| one.completed.is_some())
+            .count() as u64,
+        ..Totals::default()
+    };
+    for end in flows
+        .rows
+        .iter()
+        .flat_map(|row| [&row.record.near, &row.record.far])
+    {
+        totals.delivered_bytes += end.delivered;
+        totals.retransmissions += end.tcp.retransmissions;
+        totals.timeouts += end.tcp.timeouts;
+        totals.fast_retransmits += end.tcp.fast_retransmits;
+        totals.ecn_reductions += end.tcp.ecn_reductions;
+    }
+    totals
+}
+
+/// The names of the groups, to be shared by their rows.
+fn group_names(scenario: &Scenario) -> Vec<Arc<str>> {
+    let groups = scenario.tables().flows.iter();
+    groups.map(|(name, _)| name.as_str().into()).collect()
+}

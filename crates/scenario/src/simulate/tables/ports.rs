@@ -1,0 +1,181 @@
+//! The tables by port and host: `queues`, `links`, `queue_samples`, `goodput`.
+
+use std::sync::Arc;
+
+use incastle_engine::{HostIndex, Network, Node, PortIndex, Recorder};
+use incastle_units::{Bytes, Rate, Time};
+
+use super::{Interval, real, table, text, whole};
+use crate::simulate::output::{Column, Table};
+use crate::topology::layout::Layout;
+
+/// What ports and hosts have seen.
+pub(super) struct Ports<'a> {
+    pub(super) network: &'a Network,
+    pub(super) layout: &'a Layout,
+    pub(super) recorder: &'a Recorder,
+    pub(super) interval: Interval,
+}
+
+impl Ports<'_> {
+    fn of_switches(&self) -> impl Iterator<Item = PortIndex> + '_ {
+        let from_switch = |port: &PortIndex| matches!(self.network.ends(*port).0, Node::Switch(_));
+        self.network.ports().filter(from_switch)
+    }
+
+    fn span(&self) -> f64 {
+        let Interval { from, to } = self.interval;
+        to.saturating_since(from).as_ps() as f64
+    }
+
+    pub(super) fn histograms(&self) -> Table {
+        let (mut ports, mut packets, mut spans) = (Vec::new(), Vec::new(), Vec::new());
+        for port in self.of_switches() {
+            let name: Arc<str> = self.network.port_name(port).into();
+            for (length, span) in self.recorder.queues[port.index()].bins() {
+                ports.push(Arc::clone(&name));
+                packets.push(length);
+                spans.push(span.as_secs_lossy());
+            }
+        }
+        table(
+            "queues",
+            vec![
+                ("port", Column::Text(ports)),
+                ("packets", Column::U64(packets)),
+                ("seconds", Column::F64(spans)),
+            ],
+        )
+    }
+
+    pub(super) fn links(&self, accepted: &[Vec<Bytes>; 2]) -> Table {
+        let rows: Vec<PortIndex> = self.network.ports().collect();
+        let counters = |port: &PortIndex| self.network.counters(*port);
+        let queue = |port: &PortIndex| &self.recorder.queues[port.index()];
+        let is_switch = |port: &PortIndex| matches!(self.network.ends(*port).0, Node::Switch(_));
+        let mean = |port: &PortIndex| {
+            if is_switch(port) {
+                queue(port).area() as f64 / self.span()
+            } else {
+                f64::NAN
+            }
+        };
+        let longest = |port: &PortIndex| {
+            if is_switch(port) {
+                f64::from(queue(port).longest())
+            } else {
+                f64::NAN
+            }
+        };
+        table(
+            "links",
+            vec![
+                (
+                    "port",
+                    text(&rows, |port| self.network.port_name(*port).into()),
+                ),
+                (
+                    "packets",
+                    whole(&rows, |port| {
+                        counters(port).offered - counters(port).dropped
+                    }),
+                ),
+                ("bytes", whole(&rows, |port| counters(port).accepted_bytes)),
+                ("drops", whole(&rows, |port| counters(port).dropped)),
+                ("marks", whole(&rows, |port| counters(port).marked)),
+                (
+                    "utilisation",
+                    real(&rows, |port| self.utilisation(*port, accepted)),
+                ),
+                ("mean_queue_packets", real(&rows, mean)),
+                ("max_queue_packets", real(&rows, longest)),
+            ],
+        )
+    }
+
+    /// The share of the interval in which the port sent, counted where packets enter its memory: a
+    /// queue that has grown meanwhile is not yet sent, hence the limit.
+    fn utilisation(&self, port: PortIndex, accepted: &[Vec<Bytes>; 2]) -> f64 {
+        let [before, after] = accepted;
+        let (Some(before), Some(after)) = (before.get(port.index()), after.get(port.index()))
+        else {
+            return f64::NAN;
+        };
+        let bytes = (*after - *before).count() as f64;
+        (bytes / self.capacity(port)).min(1.0)
+    }
+
+    /// The bytes that the port could have sent within the interval, at all rates that it had.
+    fn capacity(&self, port: PortIndex) -> f64 {
+        // Each link of the layout has given two ports, in order.
+        let link = &self.layout.links[port.index() / 2];
+        let Interval { from, to } = self.interval;
+        let mut rates: Vec<(Time, Rate)> = vec![(Time::ZERO, link.rate)];
+        rates.extend(
+            link.schedule
+                .iter()
+                .map(|&(at, rate)| (Time::ZERO + at, rate)),
+        );
+        let ends = rates.iter().skip(1).map(|(at, _)| *at).chain([to]);
+        let periods = rates.iter().zip(ends);
+        periods
+            .map(|(&(begins, rate), ends)| {
+                let span = ends.min(to).saturating_since(begins.max(from));
+                rate.bytes_per_second_lossy() * span.as_secs_lossy()
+            })
+            .sum()
+    }
+
+    pub(super) fn samples(&self) -> Table {
+        let rows = &self.recorder.queue_samples;
+        let names: Vec<Arc<str>> = self
+            .network
+            .ports()
+            .map(|port| self.network.port_name(port).into())
+            .collect();
+        table(
+            "queue_samples",
+            vec![
+                ("time_s", real(rows, |row| row.at.as_secs_lossy())),
+                (
+                    "port",
+                    text(rows, |row| Arc::clone(&names[row.port.index()])),
+                ),
+                ("packets", whole(rows, |row| u64::from(row.packets))),
+                ("bytes", whole(rows, |row| row.bytes.count())),
+            ],
+        )
+    }
+}
+
+/// What receiving hosts got.
+pub(super) fn goodput(ports: &Ports<'_>) -> Table {
+    let width = ports.recorder.host_bin().as_secs_lossy();
+    let (mut times, mut hosts) = (Vec::new(), Vec::new());
+    let (mut bytes, mut ip_bytes) = (Vec::new(), Vec::new());
+    for (host, series) in ports.recorder.hosts.iter().enumerate() {
+        // Receivers only: on a fabric of senders the rest is most of the table, and ACKs alone.
+        if series.bins().iter().all(|received| received.delivered == 0) {
+            continue;
+        }
+        let name: Arc<str> = ports
+            .network
+            .node_name(Node::Host(HostIndex::from_index(host)))
+            .into();
+        for (bin, received) in series.bins().iter().enumerate() {
+            times.push(bin as f64 * width);
+            hosts.push(Arc::clone(&name));
+            bytes.push(received.delivered);
+            ip_bytes.push(received.ip);
+        }
+    }
+    table(
+        "goodput",
+        vec![
+            ("time_s", Column::F64(times)),
+            ("host", Column::Text(hosts)),
+            ("bytes", Column::U64(bytes)),
+            ("ip_bytes", Column::U64(ip_bytes)),
+        ],
+    )
+}
