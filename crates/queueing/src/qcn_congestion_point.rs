@@ -67,8 +67,8 @@ impl Default for CongestionMemory {
 /// Modification III: the eight intervals of psi = 56 to 63, which the paper does not give.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Detail {
-    /// Base / k for k = 8 to 15, which goes on where the standard's table (base / 1, / 2, ... / 7
-    /// and nearly / 8) ends, without a free number.
+    /// Base / k for k = 8 to 15. The standard's table is nearly base / k for k = 1 to 8, so that this
+    /// goes on where it ends, without a free number.
     #[default]
     Harmonic,
     /// From 18.5 to 1.5 KB by a constant factor: every frame at the worst.
