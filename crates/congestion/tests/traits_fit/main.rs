@@ -1,4 +1,4 @@
-//! The two control traits carry every algorithm that is planned: compact implementations of their
+//! The control traits carry every algorithm that is planned: compact implementations of their
 //! laws against the traits, held against numbers that are worked out in comments.
 //!
 //! These are proofs of the interface, not the models: variants, safeguards and parameters are left
@@ -10,5 +10,4 @@ mod support;
 mod d2tcp;
 mod dcudp;
 mod dt_cwa;
-mod qcn_reaction_point;
 mod udt;
