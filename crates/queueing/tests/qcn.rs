@@ -392,12 +392,12 @@ struct Model {
 
 impl Model {
     fn pressure(&self, queue: i64) -> i64 {
-        let set_point = self.config.set_point.count() as i64;
+        let set_point = self.config.set_point.count().cast_signed();
         (queue - set_point + self.w * (queue - self.old)).clamp(0, self.greatest())
     }
 
     fn greatest(&self) -> i64 {
-        self.config.set_point.count() as i64 * (2 * self.w + 1)
+        self.config.set_point.count().cast_signed() * (2 * self.w + 1)
     }
 
     fn psi(&self, queue: i64) -> i64 {
@@ -508,17 +508,20 @@ fn check(
         model.count_events(queue);
         // With jitter the stretch of a cut is not known from outside: only v2.2 counts exactly.
         if config.jitter == 0.0 || config.sampling != QcnSampling::Older {
-            prop_assert_eq!(answer.is_some(), model.is_due(queue as i64, size, 1.0));
+            prop_assert_eq!(
+                answer.is_some(),
+                model.is_due(queue.cast_signed(), size, 1.0)
+            );
         }
         let Some(sample) = answer else {
             continue;
         };
-        let psi = model.psi(queue as i64);
+        let psi = model.psi(queue.cast_signed());
         prop_assert_eq!(i64::from(sample.psi), psi);
         prop_assert!(psi <= 63);
-        let pressure = model.pressure(queue as i64) as f64;
+        let pressure = model.pressure(queue.cast_signed()) as f64;
         prop_assert!((sample.feedback + pressure).abs() < 1e-9);
-        model.old = queue as i64;
+        model.old = queue.cast_signed();
         model.events -= u32::from(psi == 0 && model.events > 0);
         let interval = sample.interval.count();
         if config.sampling == QcnSampling::EveryPacket {
