@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use incastle_congestion::Algorithm;
 use incastle_transport::tcp;
-use incastle_units::Time;
+use incastle_units::{Bytes, Time};
 
 use crate::{EndpointIndex, FlowIndex, HostIndex};
 
@@ -21,7 +21,10 @@ pub enum TransportSpec {
         controllers: Box<[Algorithm; 2]>,
     },
     /// Datagrams.
-    Datagram,
+    Datagram {
+        /// Bytes that may wait at each end; what does not fit is refused. Absent for no limit.
+        send_buffer: Option<Bytes>,
+    },
 }
 
 /// A new flow.
@@ -102,7 +105,8 @@ impl Actions {
         flow
     }
 
-    /// Sends `bytes` more from an endpoint; on a datagram flow, one datagram of that size.
+    /// Sends `bytes` more from an endpoint; on a datagram flow, one datagram of that size, which a full
+    /// send buffer refuses.
     pub fn write(&mut self, endpoint: EndpointIndex, bytes: u64) {
         self.list.push(Action::Write(endpoint, bytes));
     }

@@ -299,11 +299,20 @@ impl Endpoint {
         }
     }
 
+    /// What the send buffer refused; zero for connections, which take everything.
+    pub(crate) fn refused(&self) -> datagram::Refused {
+        match &self.transport {
+            Transport::Tcp(_) => datagram::Refused::default(),
+            Transport::Datagram(endpoint) => endpoint.refused(),
+        }
+    }
+
     pub(crate) fn write(&mut self, bytes: u64) {
         match &mut self.transport {
             Transport::Tcp(connection) => connection.write(bytes),
             Transport::Datagram(endpoint) => {
-                endpoint.write(u16::try_from(bytes).expect("a datagram's size is checked"));
+                // What is refused is counted there.
+                let _ = endpoint.write(u16::try_from(bytes).expect("a datagram's size is checked"));
             }
         }
     }

@@ -25,6 +25,8 @@ pub struct EndCounters {
     pub payload_sent: u64,
     /// In-order bytes handed to the application.
     pub delivered: u64,
+    /// What a full send buffer refused; zero for connections.
+    pub refused: datagram::Refused,
     /// The connection's own statistics; zero for datagrams.
     pub tcp: tcp::Stats,
 }
@@ -197,9 +199,9 @@ fn transports(spec: TransportSpec, now: Time) -> (Transport, Transport) {
             let passive = tcp::Connection::new(&config, far, tcp::Role::Passive);
             (Transport::Tcp(active), Transport::Tcp(passive))
         }
-        TransportSpec::Datagram => (
-            Transport::Datagram(datagram::Endpoint::default()),
-            Transport::Datagram(datagram::Endpoint::default()),
+        TransportSpec::Datagram { send_buffer } => (
+            Transport::Datagram(datagram::Endpoint::new(send_buffer)),
+            Transport::Datagram(datagram::Endpoint::new(send_buffer)),
         ),
     }
 }
@@ -210,6 +212,7 @@ fn counters(endpoint: &Endpoint) -> EndCounters {
         packets_received: endpoint.packets_received,
         payload_sent: endpoint.payload_sent,
         delivered: endpoint.delivered(),
+        refused: endpoint.refused(),
         tcp: endpoint.tcp_stats(),
     }
 }

@@ -1,5 +1,7 @@
 //! Datagrams: a sender that cuts what the application writes into packets, and a receiver that
-//! counts. Models UDP (RFC 768) as far as a network sees it. Leaves out: ports, checksums, content.
+//! counts. Models UDP (RFC 768) as far as a network sees it, and the socket's send buffer: what the
+//! application writes while the buffer is full is refused, as by a socket that does not block.
+//! Leaves out: ports, checksums, content, and the memory that a socket spends beside the payload.
 
 use std::collections::VecDeque;
 
@@ -17,30 +19,64 @@ pub struct Datagram {
     pub payload: u32,
 }
 
+/// The send buffer of a socket unless somebody says otherwise: Linux's net.core.wmem_default.
+pub const DEFAULT_SEND_BUFFER: Bytes = Bytes::new(208 * 1024);
+
+/// What a full send buffer refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Refused {
+    /// Datagrams.
+    pub messages: u64,
+    /// Their payload.
+    pub bytes: Bytes,
+}
+
 /// Either end of a datagram flow.
 #[derive(Debug, Clone, Default)]
 pub struct Endpoint {
+    /// Bytes that may wait; absent for no limit.
+    send_buffer: Option<Bytes>,
     /// Payload sizes that the application wrote and that have not left.
     backlog: VecDeque<u16>,
+    /// Their sum.
+    waiting: Bytes,
+    refused: Refused,
     next_seq: u64,
     sent: Bytes,
     received: Bytes,
 }
 
 impl Endpoint {
-    /// An endpoint that has sent and received nothing.
-    pub fn new() -> Self {
-        Self::default()
+    /// An endpoint that has sent and received nothing, with a send buffer of that many bytes or none
+    /// that ends.
+    pub fn new(send_buffer: Option<Bytes>) -> Self {
+        Self {
+            send_buffer,
+            ..Self::default()
+        }
     }
 
-    /// Writes one datagram of `payload` bytes.
-    pub fn write(&mut self, payload: u16) {
+    /// Writes one datagram of `payload` bytes; gives whether it was taken. One that does not fit
+    /// beside what waits is refused; an empty buffer takes any.
+    pub fn write(&mut self, payload: u16) -> bool {
+        let bytes = Bytes::new(u64::from(payload));
+        let fits = self
+            .send_buffer
+            .is_none_or(|size| self.waiting + bytes <= size);
+        if !fits && !self.backlog.is_empty() {
+            self.refused.messages += 1;
+            self.refused.bytes += bytes;
+            return false;
+        }
         self.backlog.push_back(payload);
+        self.waiting += bytes;
+        true
     }
 
     /// Forgets what was written and has not left.
     pub fn stop(&mut self) {
         self.backlog.clear();
+        self.waiting = Bytes::ZERO;
     }
 
     /// Whether nothing waits to be sent.
@@ -58,7 +94,9 @@ impl Endpoint {
         let payload = self.backlog.pop_front()?;
         let seq = self.next_seq;
         self.next_seq += 1;
-        self.sent += Bytes::new(u64::from(payload));
+        let bytes = Bytes::new(u64::from(payload));
+        self.waiting -= bytes;
+        self.sent += bytes;
         Some(Datagram {
             seq,
             sent_at: now,
@@ -74,6 +112,16 @@ impl Endpoint {
     /// Application bytes received so far.
     pub const fn delivered(&self) -> Bytes {
         self.received
+    }
+
+    /// Application bytes that wait to be sent.
+    pub const fn waiting(&self) -> Bytes {
+        self.waiting
+    }
+
+    /// What the full buffer has refused so far.
+    pub const fn refused(&self) -> Refused {
+        self.refused
     }
 
     /// Datagrams sent so far.

@@ -156,7 +156,7 @@ impl Application for Datagrams {
             actions.open(FlowSpec {
                 from,
                 to,
-                transport: TransportSpec::Datagram,
+                transport: TransportSpec::Datagram { send_buffer: None },
                 framing: Framing::IP,
                 watched: false,
             })

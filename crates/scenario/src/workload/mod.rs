@@ -57,12 +57,16 @@ pub(crate) fn applications(scenario: &Scenario, journal: &Journal) -> Vec<Box<dy
     let paths = Paths::new(scenario.layout());
     let mut all = Vec::new();
     for (position, (name, group)) in root.flows.iter().enumerate() {
+        let mut stack = Stack::new(&group.transport, root.host.burst);
+        if matches!(group.workload, Workload::Bulk(_)) {
+            stack = stack.waiting_for_room();
+        }
         let crew = Crew {
             scenario,
             position,
             name,
             group,
-            stack: Arc::new(Stack::new(&group.transport, root.host.burst)),
+            stack: Arc::new(stack),
             paths: &paths,
             journal: journal.clone(),
         };

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use incastle_engine::{Actions, FlowIndex, FlowSpec, Framing, HostIndex, TransportSpec};
+use incastle_transport::datagram::DEFAULT_SEND_BUFFER;
 use incastle_transport::tcp;
+use incastle_units::Bytes;
 
 use crate::language::transport::{self, Kind, Transport};
 
@@ -18,6 +20,8 @@ pub(crate) struct Stack {
     /// TCP's parameters, shared by all flows.
     config: Option<Arc<tcp::Config>>,
     framing: Framing,
+    /// Of datagrams: bytes that may wait to be sent.
+    send_buffer: Option<Bytes>,
 }
 
 impl Stack {
@@ -30,6 +34,15 @@ impl Stack {
                 transport::Framing::Ip => Framing::IP,
                 transport::Framing::Ethernet => Framing::ETHERNET,
             },
+            send_buffer: Some(DEFAULT_SEND_BUFFER),
+        }
+    }
+
+    /// The same for an application that waits for room instead of losing what it writes.
+    pub(crate) fn waiting_for_room(self) -> Self {
+        Self {
+            send_buffer: None,
+            ..self
         }
     }
 
@@ -40,7 +53,9 @@ impl Stack {
                 config: Arc::clone(config),
                 controllers: Box::new([tcp.controller(), tcp.controller()]),
             },
-            _ => TransportSpec::Datagram,
+            _ => TransportSpec::Datagram {
+                send_buffer: self.send_buffer,
+            },
         };
         actions.open(FlowSpec {
             from: near,
