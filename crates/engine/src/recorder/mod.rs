@@ -103,6 +103,13 @@ impl Recorder {
         self.measurements.host_bin
     }
 
+    /// Enters the silences that still last at the end of the run.
+    pub fn end_silences(&mut self, at: Time) {
+        for host in (0..self.last_arrival.len()).map(HostIndex::from_index) {
+            self.end_silence(host, at);
+        }
+    }
+
     /// A packet reached a host: what came before it may have been a silence.
     fn end_silence(&mut self, host: HostIndex, at: Time) {
         let from = std::mem::replace(&mut self.last_arrival[host.index()], at);
