@@ -1,0 +1,235 @@
+"""Figures of qcn-incast that show how much hangs on what 002 leaves open, and section IX."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from incastle import figures
+from incastle.papers import FigureSpec
+
+from .curves import GOODPUT, PAPER, STYLES, Curve, Curves, Draw, Panel
+from .drawings import TABLE_2
+from .plan import (
+    ADAPTIVE_SYSTEMS,
+    BASELINE_SYSTEMS,
+    BASELINES,
+    END_SYSTEMS,
+    ENDS,
+    MEMORIES,
+    OPEN_BUFFERS,
+    SET_POINT_SYSTEMS,
+    SET_POINTS,
+    TRACED,
+)
+from .points import BUFFERS, RTOS, SYSTEMS
+from .runs import (
+    baseline_drops,
+    baseline_queue,
+    baseline_throughput,
+    goodput,
+    notifications,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from matplotlib.figure import Figure
+
+    from incastle.papers import Observations
+
+_NARROW = Panel("goodput (Mbit/s)", GOODPUT.line, 1000)
+_AS_TAKEN = "as taken"
+
+
+def _panel(system: str, buffer: int, rto: str = "200ms") -> str:
+    what = SYSTEMS[system].label.partition(":")[0]
+    plain = f", {RTOS[rto]}" if not SYSTEMS[system].notifies else ""
+    return f"{what}{plain}, {buffer} KiB"
+
+
+def _aspect(
+    number: str,
+    title: str,
+    caption: str,
+    systems: tuple[tuple[str, str], ...],
+    buffers: tuple[int, ...],
+    values: Mapping[str, str],
+    columns: int,
+    taken: str = _AS_TAKEN,
+) -> FigureSpec:
+    """Give a figure with a panel for each system and buffer, and a curve for each value."""
+    curves, panels = [], {}
+    for system, rto in systems:
+        for buffer in buffers:
+            panel = _panel(system, buffer, rto)
+            panels[panel] = _NARROW
+            curves.append(Curve(panel, taken, system, rto, buffer))
+            curves += [
+                Curve(panel, label, system, rto, buffer, f"open/{value}/")
+                for value, label in values.items()
+            ]
+    uses = tuple(f"{system}/rto={rto}/" for system, rto in systems)
+    aspects = {f"open/{value.split('/')[0]}/" for value in values}
+    return FigureSpec(
+        number=number,
+        title=title,
+        caption=f"{caption} Goodput; median over the seeds and their range.",
+        uses=(*uses, *sorted(aspects)),
+        claims=(),
+        data=Curves(tuple(curves)),
+        draw=Draw(panels, columns=columns, height=2.0),
+    )
+
+
+_SET_POINT = _aspect(
+    "open-qeq",
+    "Another Q_eq",
+    "Q_eq at 20 % of the buffer, at the standard's 26,000 bytes and at 33,000, but at most half "
+    "of the buffer; RTO_min 200 ms.",
+    tuple((system, "200ms") for system in SET_POINT_SYSTEMS),
+    BUFFERS,
+    {f"qeq/{value}": f"{size:,} B" for value, size in SET_POINTS.items()},
+    4,
+    "20 %",
+)
+_MEMORY_LABELS = {
+    "cap=1": "cap 1",
+    "cap=3": "cap 3",
+    "cap=12": "cap 12",
+    "crossing=50": "events at 50 % of the buffer",
+}
+_MEMORY = _aspect(
+    "open-memory",
+    "Another memory of congestion in II",
+    "As taken: events at 90 % of the buffer, cap 7; RTO_min 200 ms.",
+    (("II", "200ms"),),
+    OPEN_BUFFERS,
+    {f"memory/{value}": _MEMORY_LABELS[value] for value in MEMORIES},
+    2,
+)
+_ADAPTIVE = _aspect(
+    "open-adaptive",
+    "The two readings of the memory in IV",
+    "Reading A adds psi / 64 for each notification, reading B psi; RTO_min 200 ms.",
+    tuple((system, "200ms") for system in ADAPTIVE_SYSTEMS),
+    OPEN_BUFFERS,
+    {"adaptive/raw": "reading B"},
+    2,
+    "reading A",
+)
+_END_LABELS = {
+    "delayed": "delayed ACKs (2, 40 ms)",
+    "no-restart": "no slow start after idleness",
+    "window=20": "window at most 20 packets",
+    "first-rto=3s": "first RTO 3 s",
+    "kilobytes": "KB instead of KiB",
+}
+_ENDS = _aspect(
+    "open-ends",
+    "Other ends: acknowledgements, windows, connections, units",
+    "One thing at a time is not as taken.",
+    END_SYSTEMS,
+    OPEN_BUFFERS,
+    {f"ends/{value}": _END_LABELS[value] for value in ENDS},
+    2,
+)
+
+# ---- the table of III
+
+_COUNT, _GOODPUT = "notifications in 20 s", "goodput"
+_TABLES = (
+    ("III, harmonic", "III"),
+    ("III, geometric", "III-geometric"),
+    ("VI, harmonic", "VI"),
+    ("VI, geometric", "VI-geometric"),
+)
+_DETAIL = FigureSpec(
+    number="10-table",
+    title="The two readings of detailed sampling's table",
+    caption="Notifications in 20 s and goodput at 128 KiB, RTO_min 200 ms; circles are table II's "
+    "values for III.",
+    uses=tuple(
+        f"{system}/rto=200ms/b={TRACED}/" for system in ("I", *(system for _, system in _TABLES))
+    ),
+    claims=("table2-detail",),
+    data=Curves(
+        tuple(
+            Curve(panel, series, system, "200ms", TRACED, "", what)
+            for panel, what in ((_COUNT, notifications), (_GOODPUT, goodput))
+            for series, system in _TABLES
+        ),
+        ((_COUNT, PAPER, TABLE_2["III"]),),
+    ),
+    draw=Draw({_COUNT: Panel("notifications", scale="log"), _GOODPUT: _NARROW}),
+)
+
+# ---- section IX
+
+_NUMBERS = {
+    "throughput of all (Gbit/s)": baseline_throughput,
+    "mean queue at the hotspot (packets)": baseline_queue,
+    "dropped (% of the packets)": baseline_drops,
+}
+_BAR = 0.8
+
+
+def baseline(runs: Observations) -> pl.DataFrame:
+    """Give panel (the number), scenario, system, seed, value."""
+    rows = [
+        (panel, label, system, seed, what(run))
+        for panel, what in _NUMBERS.items()
+        for scenario, label in BASELINES.items()
+        for system in BASELINE_SYSTEMS
+        for seed, run in enumerate(runs[f"baseline/{scenario}/{system}"], 1)
+    ]
+    return pl.DataFrame(rows, schema=["panel", "scenario", "system", "seed", "value"], orient="row")
+
+
+def draw_baseline(figure: Figure, data: pl.DataFrame) -> None:
+    """Draw bars of the median by scenario and system, with the range over the seeds."""
+    figure.set_size_inches(7.2, 6.0)
+    panels = data["panel"].unique(maintain_order=True).to_list()
+    systems = data["system"].unique(maintain_order=True).to_list()
+    scenarios = data["scenario"].unique(maintain_order=True).to_list()
+    width = _BAR / len(systems)
+    for axes, panel in zip(figure.subplots(len(panels), 1, sharex=True), panels, strict=True):
+        for place, system in enumerate(systems):
+            part = data.filter((pl.col("panel") == panel) & (pl.col("system") == system))
+            seeds = part.group_by("scenario", maintain_order=True).agg(
+                pl.col("value").median().alias("median"),
+                pl.col("value").min().alias("least"),
+                pl.col("value").max().alias("largest"),
+            )
+            x = [i + (place - (len(systems) - 1) / 2) * width for i in range(len(scenarios))]
+            style = STYLES[SYSTEMS[system].label]
+            axes.bar(x, seeds["median"], width, color=style["color"], label=SYSTEMS[system].label)
+            axes.vlines(x, seeds["least"], seeds["largest"], color="white", lw=2)
+            axes.vlines(x, seeds["least"], seeds["largest"], color=figures.BLACK, lw=0.8)
+        axes.set_title(panel)
+        axes.grid(visible=False, axis="x")
+    axes.set_xticks(range(len(scenarios)), scenarios)
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=4)
+
+
+_BASELINE = FigureSpec(
+    number="baseline",
+    title="Four baseline scenarios, QCN-style",
+    caption="Section IX: UDP sources at 10 Gbit/s. Capacity: ten share 10 Gbit/s, of which 0.5 are "
+    "left in the middle third. Output hotspot: ten of 0.85 Gbit/s into a port that is served at 2 "
+    "Gbit/s then. Input hotspot: four offer 4 Gbit/s each to one port. Multi-stage: four "
+    "culprits into such a port behind a second switch, two victims beside them on the first link.",
+    uses=("baseline/",),
+    claims=(
+        *("baseline-throughput", "baseline-queue", "baseline-detailed-throughput"),
+        *("baseline-detailed-queue", "baseline-combined-throughput", "baseline-combined-queue"),
+    ),
+    data=baseline,
+    draw=draw_baseline,
+)
+
+TABLE = (_DETAIL,)
+SECTION_9 = (_BASELINE,)
+OPEN = (_SET_POINT, _MEMORY, _ADAPTIVE, _ENDS)

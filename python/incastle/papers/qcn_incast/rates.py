@@ -1,0 +1,100 @@
+"""The rates of QCN's reaction points over time, and what the slowest flow does to a round.
+
+A flow's rate is a step function: the line rate until its limiter first acts, then as the table
+`rates` has it. Means over time are weighted by the steps.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from .runs import LINK, seconds
+
+if TYPE_CHECKING:
+    from incastle.papers import Observation
+
+LOW = 80.0
+"""Mbit/s: figure 6 says that the least rate is always below."""
+
+
+def steps(run: Observation) -> pl.DataFrame:
+    """Give the rates in Mbit/s after each change: time_s, until_s, and a column for each flow."""
+    flows = run["flows"].filter(pl.col("group") == "storage")["flow"].to_list()
+    changes = run["rates"].filter(pl.col("flow").is_in(flows))
+    start = pl.DataFrame({"time_s": [0.0] * len(flows), "flow": flows, "rate": [LINK] * len(flows)})
+    start = start.with_columns(pl.col("flow").cast(changes["flow"].dtype))
+    rate = (pl.col("current_bit_s") / 1e6).alias("rate")
+    table = pl.concat([start, changes.select("time_s", "flow", rate)])
+    wide = table.pivot(on="flow", index="time_s", values="rate", aggregate_function="last")
+    names = [str(flow) for flow in flows]
+    end = pl.col("time_s").shift(-1).fill_null(seconds(run)).alias("until_s")
+    return (
+        wide.sort("time_s").with_columns(pl.col(names).forward_fill()).select("time_s", end, *names)
+    )
+
+
+def _weighted(run: Observation, value: pl.Expr) -> float:
+    """Give the time-weighted mean of a number of the flows' rates."""
+    table = steps(run)
+    width = pl.col("until_s") - pl.col("time_s")
+    total = table.select((value * width).sum() / width.sum())
+    return float(total.item())
+
+
+def _least() -> pl.Expr:
+    return pl.min_horizontal(pl.exclude("time_s", "until_s"))
+
+
+def mean_least(run: Observation) -> float:
+    """Give the time-weighted mean of the least rate in Mbit/s."""
+    return _weighted(run, _least())
+
+
+def share_below(run: Observation) -> float:
+    """Give the share of the time in which the least rate is below 80 Mbit/s, in per cent."""
+    return 100 * _weighted(run, (_least() < LOW).cast(pl.Float64))
+
+
+def longest_slowest(run: Observation) -> float:
+    """Give the largest share of the time in which one flow has the least rate, in per cent."""
+    table = steps(run)
+    names = table.columns[2:]
+    width = pl.col("until_s") - pl.col("time_s")
+    least = pl.min_horizontal(names)
+    shares = table.select(
+        (pl.when(pl.col(name) == least).then(width).otherwise(0).sum() / width.sum()).alias(name)
+        for name in names
+    )
+    return 100 * max(float(share) for share in shares.row(0))
+
+
+def answers(run: Observation) -> pl.DataFrame:
+    """Give each answer with its round: round, flow, asked_s, answered_s, over_s, in seconds.
+
+    The answers to one request follow each other in `transfers`; the round ends with the last.
+    """
+    finished = run["transfers"].filter(
+        (pl.col("group") == "storage")
+        & (pl.col("kind") == "answer")
+        & pl.col("completed_s").is_not_null()
+    )
+    counted = finished.sort("flow", "started_s").with_columns(
+        pl.int_range(pl.len()).over("flow").alias("round")
+    )
+    return counted.select(
+        "round",
+        "flow",
+        pl.col("started_s").alias("asked_s"),
+        pl.col("completed_s").alias("answered_s"),
+        pl.col("completed_s").max().over("round").alias("over_s"),
+    ).sort("round", "flow")
+
+
+def waiting(run: Observation) -> float:
+    """Give the mean share of a round in which a server has finished and waits, in per cent."""
+    table = answers(run)
+    waited = (pl.col("over_s") - pl.col("answered_s")).sum()
+    lasted = (pl.col("over_s") - pl.col("asked_s")).sum()
+    return 100 * float(table.select(waited / lasted).item())
