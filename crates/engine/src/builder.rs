@@ -173,7 +173,7 @@ impl NetworkBuilder {
             assert!(port.observed, "congestion points lie at switches");
             let index = u64::from(index.0);
             let rng = substream(self.seed, Source::Port, index, Purpose::Sampling);
-            port.sampler = Some(Box::new(Sampler::new(point, rng)));
+            port = port.sampled(Sampler::new(point, rng));
         }
         self.ports.push(port.unwatched_if_open());
         self.owners.push(from);

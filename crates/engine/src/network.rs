@@ -277,8 +277,7 @@ impl Network {
         verdict
     }
 
-    /// A packet that the last offer to a port has pushed out, until there are none.
-    #[inline]
+    /// A packet that a port has pushed out, until there are none.
     pub(crate) fn take_pushed_out(&mut self, at: PortIndex) -> Option<Packet> {
         let packet = self.ports[at.index()].take_pushed_out()?;
         if packet.has_extra() {

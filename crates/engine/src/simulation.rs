@@ -209,8 +209,9 @@ impl<P: Probe> Simulation<P> {
             Node::Switch(switch) => {
                 let route = self.network.routes.port(switch, packet.host, packet.to);
                 let out = route.expect("a built network has a route to every host");
-                if self.network.ports[out.index()].sampler.is_some() {
-                    self.sample(out, &packet);
+                if self.network.ports[out.index()].is_special() {
+                    self.enter_special(out, &packet);
+                    return;
                 }
                 let context = (&mut self.events, &mut self.probe);
                 let times = (self.now, self.now);
@@ -218,18 +219,23 @@ impl<P: Probe> Simulation<P> {
                 if verdict != Verdict::Admit {
                     self.judged(verdict, out, &packet);
                 }
-                self.enter_pushed_out(out);
             }
             Node::Host(host) => self.deliver(host, &packet),
         }
     }
 
-    /// Enters what a fair queue has pushed out for the packet just offered.
-    #[inline]
-    fn enter_pushed_out(&mut self, at: PortIndex) {
+    /// A packet enters a port that a congestion point watches, or where a fair queue makes room.
+    #[inline(never)]
+    fn enter_special(&mut self, at: PortIndex, packet: &Packet) {
+        let now = self.now;
+        self.sample(at, packet);
+        self.network.ports[at.index()].make_room(now, packet);
         while let Some(packet) = self.network.take_pushed_out(at) {
             self.judged(PUSHED_OUT, at, &packet);
         }
+        let context = (&mut self.events, &mut self.probe);
+        let verdict = self.network.offer(at, (now, now), packet, context);
+        self.judged(verdict, at, packet);
     }
 
     fn deliver(&mut self, host: HostIndex, packet: &Packet) {

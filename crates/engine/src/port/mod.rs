@@ -111,6 +111,7 @@ pub(crate) struct Port {
     pub(crate) gate: Gate,
     /// QCN's congestion point.
     pub(crate) sampler: Option<Box<Sampler>>,
+    special: bool,
     delivered: u64,
 }
 
@@ -126,6 +127,7 @@ impl Port {
             observed: false,
             gate,
             sampler: None,
+            special: false,
             delivered: 0,
         }
     }
@@ -139,6 +141,7 @@ impl Port {
     /// The same port with a queue for each flow.
     pub(crate) fn fair(mut self, config: FairConfig) -> Self {
         self.queue = Queue::Fair(Box::new(FairQueue::new(config)));
+        self.special = true;
         self
     }
 
@@ -238,10 +241,7 @@ impl Port {
         memory: Option<&mut SharedBuffer>,
         probe: &mut P,
     ) -> (Verdict, Wakes) {
-        let backlog = match &self.queue {
-            Queue::Fair(_) => self.make_room(now, packet),
-            _ => self.advance(now, probe),
-        };
+        let backlog = self.advance(now, probe);
         let idle_since = self.idle_since(backlog);
         let verdict = self.gate.judge((now, idle_since), backlog, packet, memory);
         if matches!(verdict, Verdict::Drop(_)) {
@@ -253,22 +253,34 @@ impl Port {
         (verdict, self.store(ready, packet, verdict == Verdict::Mark))
     }
 
-    /// Lets a fair queue push out what the arriving packet may displace; the backlog after that.
-    #[cold]
-    fn make_room(&mut self, now: Time, packet: &Packet) -> Backlog {
+    /// Whether an arriving packet concerns more than the gate: a congestion point that looks at it,
+    /// or a fair queue that makes room for it.
+    #[inline(always)]
+    pub(crate) fn is_special(&self) -> bool {
+        self.special
+    }
+
+    /// Adds QCN's congestion point.
+    pub(crate) fn sampled(mut self, sampler: Sampler) -> Self {
+        self.sampler = Some(Box::new(sampler));
+        self.special = true;
+        self
+    }
+
+    /// Lets a fair queue push out what stands in the way of a packet that is to be offered next. What
+    /// that is has to be taken before.
+    pub(crate) fn make_room(&mut self, now: Time, arriving: &Packet) {
         let Queue::Fair(queue) = &mut self.queue else {
-            unreachable!("only fair queues push packets out")
+            return;
         };
         let gate = &self.gate;
-        let pushed_out = queue.make_room(packet, |backlog| gate.admits(backlog, packet));
+        let pushed_out = queue.make_room(arriving, |backlog| gate.admits(backlog, arriving));
         for packet in pushed_out {
             self.gate.push_out(now, packet);
         }
-        queue.backlog()
     }
 
-    /// A packet that the last offer has pushed out, until there are none.
-    #[inline]
+    /// A packet that was pushed out, until there are none.
     pub(crate) fn take_pushed_out(&mut self) -> Option<Packet> {
         match &mut self.queue {
             Queue::Fair(queue) => queue.take_pushed_out(),

@@ -73,12 +73,7 @@ impl<P: Probe> Simulation<P> {
     fn forward(&mut self, switch: SwitchIndex, packet: &Packet) {
         let route = self.network.routes.port(switch, packet.host, packet.to);
         let out = route.expect("a built network has a route to every host");
-        let context = (&mut self.events, &mut self.probe);
-        let verdict = self
-            .network
-            .offer(out, (self.now, self.now), packet, context);
-        self.judged(verdict, out, packet);
-        self.enter_pushed_out(out);
+        self.enter_special(out, packet);
     }
 
     /// Enters what became of a packet at a port of a switch.
