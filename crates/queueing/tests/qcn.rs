@@ -345,6 +345,9 @@ fn intervals_are_jittered_and_a_cut_keeps_its_draw() {
     let mut bench = Bench::new(config);
     let draws: Vec<u64> = (0..10_000).map(|_| bench.interval(0)).collect();
     assert!(draws.iter().all(|draw| (127_500..172_500).contains(draw)));
+    // The outer hundredths, 900 bytes of the 45,000 together, are met 200 times: 5 x 14 around it.
+    let outer = |draw: &&u64| !(127_950..172_050).contains(*draw);
+    assert!((130..270).contains(&draws.iter().filter(outer).count()));
     let mean = draws.iter().sum::<u64>() as f64 / 10_000.0;
     // Five standard errors: 5 x 45,000 / sqrt(12 x 10,000) = 650.
     assert!((mean - 150_000.0).abs() < 650.0, "{mean}");
