@@ -189,7 +189,7 @@ fn pushing_out_from_the_longest_queue_protects_a_small_flow() {
     // The small flow brings 40 Mbit/s of its 500, so its queue is never the longest.
     let [hog, small] = dropped(FairDrop::Longest);
     assert!(hog > 10_000 && small == 0, "{hog} and {small} drops");
-    // Without it two arrivals of three find the port full, whosoever they are.
+    // Without it the hog takes each place soon after it is free.
     let [hog, small] = dropped(FairDrop::Arriving);
     assert!(hog > 10_000 && small > 250, "{hog} and {small} drops");
 }
