@@ -37,7 +37,7 @@ pub enum Node {
 }
 
 /// One of the two ends of a flow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
     /// The host that opened the flow (`from`).
     Near,

@@ -24,12 +24,13 @@ pub enum TimeoutKind {
     /// Everything that there was to send was sent, and fewer than three segments lay beyond the
     /// one at SND.UNA: three duplicate ACKs were impossible. The tail of a block.
     LastPacket,
-    /// No duplicate ACK has come since SND.UNA last moved: of all that was outstanding nothing
-    /// arrived.
+    /// Of all that was outstanding nothing is known to have arrived: no duplicate ACK has come since
+    /// SND.UNA last moved, and with SACK nothing above it is reported. (Without SACK, what arrived
+    /// before SND.UNA moved is not known: the end of a recovery can look like this too.)
     FullWindow,
-    /// Duplicate ACKs came, but none of them had the segment sent again: too few; or not believed
-    /// (NewReno without timestamps exactly at *recover*); or the adapter has held the
-    /// retransmission back.
+    /// Something above SND.UNA has arrived, but did not have the segment sent again: too few
+    /// duplicate ACKs; or ones not believed (NewReno without timestamps exactly at *recover*); or
+    /// the adapter has held the retransmission back.
     FewDuplicates,
 }
 
@@ -136,7 +137,7 @@ impl Sender {
             TimeoutKind::LostRetransmission
         } else if all_sent && self.max - self.una <= tail {
             TimeoutKind::LastPacket
-        } else if self.dup_acks == 0 {
+        } else if self.dup_acks == 0 && !self.is_reported() {
             TimeoutKind::FullWindow
         } else {
             TimeoutKind::FewDuplicates
@@ -154,6 +155,12 @@ impl Sender {
                 None => self.phase == Phase::Recovery && !self.retransmit_head,
             },
         }
+    }
+
+    /// Whether SACK has reported anything above SND.UNA.
+    fn is_reported(&self) -> bool {
+        let scoreboard = self.scoreboard.as_ref();
+        scoreboard.is_some_and(|scoreboard| scoreboard.covered(self.una, self.max) > 0)
     }
 
     /// The time since the timer was started, or since a later partial ACK, which did not restart it.

@@ -8,7 +8,7 @@ use incastle_transport::tcp::{
 use incastle_units::{Bytes, Span, Time, random};
 use proptest::prelude::*;
 
-use crate::wire::{Fate, Packet, SplitMix, Timeout, Wire, config, ms, new_reno};
+use crate::wire::{FIRST, Fate, Packet, SplitMix, Timeout, Wire, config, ms, new_reno};
 
 /// How the wire misbehaves, in percent of all packets.
 #[derive(Debug, Clone)]
@@ -144,6 +144,17 @@ fn times_sent(wire: &Wire, timeout: &Timeout) -> usize {
     wire.record[..timeout.before].iter().filter(covers).count()
 }
 
+/// Whether an ACK that had come by then reported something above SND.UNA.
+fn is_reported(wire: &Wire, timeout: &Timeout) -> bool {
+    let report = &timeout.report;
+    let acks = wire.heard.iter().filter(|heard| {
+        let (at, packet) = heard;
+        *at <= timeout.at && packet.from != timeout.from
+    });
+    let mut blocks = acks.flat_map(|(_, packet)| &packet.sacks);
+    blocks.any(|block| block.end.wrapping_sub(FIRST) > report.una as u32)
+}
+
 /// Every timeout has its report, of the kind that the packets on the wire show; the waits of one
 /// end do not overlap.
 fn assert_timeouts(wire: &Wire, sizes: [u64; 2], mss: u16) {
@@ -156,7 +167,7 @@ fn assert_timeouts(wire: &Wire, sizes: [u64; 2], mss: u16) {
             TimeoutKind::LostRetransmission
         } else if all_sent && report.max - report.una <= 3 * u64::from(mss) {
             TimeoutKind::LastPacket
-        } else if report.dup_acks == 0 {
+        } else if report.dup_acks == 0 && !is_reported(wire, timeout) {
             TimeoutKind::FullWindow
         } else {
             TimeoutKind::FewDuplicates

@@ -160,6 +160,8 @@ pub(crate) struct Wire {
     pub(crate) trace: Vec<String>,
     pub(crate) events: Vec<(Time, usize, Event)>,
     pub(crate) timeouts: Vec<Timeout>,
+    /// Every packet that arrived, and when.
+    pub(crate) heard: Vec<(Time, Packet)>,
     /// Whether arrivals of one instant are handed over together.
     pub(crate) batching: bool,
     judge: Judge,
@@ -177,6 +179,7 @@ impl Wire {
             trace: Vec::new(),
             events: Vec::new(),
             timeouts: Vec::new(),
+            heard: Vec::new(),
             batching: false,
             judge: Box::new(judge),
             flying: BTreeMap::new(),
@@ -298,6 +301,7 @@ impl Wire {
         } else {
             Batch::Last
         };
+        self.heard.push((self.now, packet.clone()));
         let segment: &Segment = &packet.sent.segment;
         self.ends[to].handle(self.now, segment, ecn, &packet.sacks, batch, &mut self.rng);
         if batch == Batch::Last {
