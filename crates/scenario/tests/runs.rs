@@ -3,6 +3,7 @@
 
 mod common;
 
+use std::fmt::Write as _;
 use std::sync::atomic::Ordering;
 
 use common::{STAR, assert_near, of_port, real, result, scenario, text, whole};
@@ -313,7 +314,7 @@ fn any_group() -> impl Strategy<Value = String> {
             let mut text = format!("{workload}\nfrom = \"{from}\"\nto = \"{to}\"\n");
             // A barrier asks each host once: all there are.
             if !workload.contains("barrier") {
-                text.push_str(&format!("count = {count}\n"));
+                writeln!(text, "count = {count}").expect("texts grow");
             }
             (!alone).then_some(text)
         },

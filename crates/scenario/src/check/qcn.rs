@@ -3,7 +3,7 @@
 //! That a notification could not reach its source is no case to check: every link has both directions,
 //! and a network is only built where each switch has a route to each host.
 
-use incastle_units::{Amount, Bytes};
+use incastle_units::Bytes;
 
 use crate::check::measure::check_ports;
 use crate::language::qcn::{CongestionPoints, SetPoint};
@@ -33,7 +33,8 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
 
 fn check_points(path: &str, switch: &Switch, points: &CongestionPoints, cx: &mut Context<'_>) {
     let key = format!("{path}.qcn.q_eq");
-    let (known, why_not) = buffer_bytes(switch.buffer);
+    let known = switch.buffer.bytes_per_port();
+    let why_not = why_no_bytes(switch.buffer);
     if points.modifications.memory && known.is_none() {
         cx.error_at(
             &modifications_key(path, cx),
@@ -75,15 +76,12 @@ fn check_points(path: &str, switch: &Switch, points: &CongestionPoints, cx: &mut
     }
 }
 
-/// The bytes of a port's buffer, or why there is no such number.
-fn buffer_bytes(buffer: Buffer) -> (Option<Bytes>, &'static str) {
+/// Why a port's buffer has no number of bytes, unless it has.
+fn why_no_bytes(buffer: Buffer) -> &'static str {
     match buffer {
-        Buffer::PerPort(Capacity::Limited(Amount::Bytes(bytes))) => (Some(bytes), ""),
-        Buffer::PerPort(Capacity::Limited(Amount::Packets(_))) => {
-            (None, "the buffer is counted in packets")
-        }
-        Buffer::PerPort(Capacity::Unlimited) => (None, "the buffer is unlimited"),
-        Buffer::Shared(_) => (None, "the buffer is shared by all ports"),
+        Buffer::PerPort(Capacity::Limited(_)) => "the buffer is counted in packets",
+        Buffer::PerPort(Capacity::Unlimited) => "the buffer is unlimited",
+        Buffer::Shared(_) => "the buffer is shared by all ports",
     }
 }
 

@@ -196,6 +196,14 @@ impl Capacity {
 }
 
 impl Buffer {
+    /// The bytes of each port, where there is such a number.
+    pub fn bytes_per_port(self) -> Option<Bytes> {
+        match self {
+            Self::PerPort(Capacity::Limited(Amount::Bytes(bytes))) => Some(bytes),
+            _ => None,
+        }
+    }
+
     /// As the queueing crate has it.
     pub fn to_config(self) -> BufferConfig {
         match self {

@@ -1,8 +1,9 @@
 //! `[transport]`, and `[flows.NAME.transport]`: how data travel.
 
+use incastle_transport::datagram::DEFAULT_SEND_BUFFER;
 use incastle_units::Bytes;
 
-use crate::grammar::declare::{choice, table, words};
+use crate::grammar::declare::{choice, table, word_or, words};
 use crate::grammar::range::between;
 use crate::language::tcp::Tcp;
 
@@ -31,6 +32,19 @@ table! {
     pub struct Datagram {
         /// Application bytes of a full datagram; 28 bytes of headers come on top.
         value payload: Bytes = Bytes::new(1_472), in between(Bytes::new(1), Bytes::new(65_000));
+        /// Application bytes that may wait for the adapter; what does not fit any more is refused and
+        /// counted. A bulk transfer waits for room instead.
+        value send_buffer: SendBuffer = SendBuffer::Limited(DEFAULT_SEND_BUFFER);
+    }
+}
+
+word_or! {
+    /// What may wait in a socket.
+    pub enum SendBuffer {
+        /// Everything.
+        "unlimited" => Unlimited,
+        /// At most this.
+        Limited(Bytes),
     }
 }
 
@@ -58,6 +72,16 @@ impl Transport {
         match &self.kind {
             Kind::Tcp(tcp) => Some(tcp),
             Kind::Datagram(_) => None,
+        }
+    }
+}
+
+impl Datagram {
+    /// The bytes that may wait, unless there is no limit.
+    pub fn limit(&self) -> Option<Bytes> {
+        match self.send_buffer {
+            SendBuffer::Unlimited => None,
+            SendBuffer::Limited(bytes) => Some(bytes),
         }
     }
 }

@@ -4,6 +4,7 @@
 
 mod network;
 pub(crate) mod output;
+mod silence;
 mod tables;
 
 use incastle_engine::{
@@ -47,7 +48,7 @@ pub fn simulate(scenario: &Scenario, overseer: &impl Overseer) -> Result<Output,
     let end = Time::ZERO + scenario.duration();
     let interval = Interval::of(measure, end);
     let recorder = Recorder::new(
-        measurements(measure),
+        measurements(scenario),
         network.ports().count(),
         network.host_count(),
     );
@@ -104,7 +105,9 @@ fn accepted_bytes(network: &Network) -> Vec<Bytes> {
         .collect()
 }
 
-fn measurements(measure: &Measure) -> Measurements {
+fn measurements(scenario: &Scenario) -> Measurements {
+    let measure = &scenario.tables().measure;
+    let qcn = matches!(measure.qcn, Sampling::On(_));
     Measurements {
         flow_bin: match &measure.throughput {
             Sampling::On(throughput) => Some(throughput.every),
@@ -114,6 +117,10 @@ fn measurements(measure: &Measure) -> Measurements {
             Sampling::On(window) => window.every,
             Sampling::Off => Span::ZERO,
         },
+        rates: qcn,
+        samples: qcn,
+        timeouts: measure.timeouts,
+        silence: silence::shortest(scenario),
         ..Measurements::default()
     }
 }

@@ -2,9 +2,9 @@
 
 use incastle_engine::{
     BuildError, Coalescing, FairConfig, FairDrop, HostConfig, HostIndex, LinkConfig, Network,
-    NetworkBuilder, Node, PortKind, SwitchConfig, SwitchIndex,
+    NetworkBuilder, Node, PortKind, ReactionPointSettings, SwitchConfig, SwitchIndex,
 };
-use incastle_queueing::{BufferConfig, DropTail, Marker, PortBuffer, SharedBuffer};
+use incastle_queueing::{BufferConfig, CongestionPointConfig, PortBuffer, SharedBuffer};
 use incastle_units::{Rate, Span, Time};
 
 use crate::check::switch_members;
@@ -21,7 +21,7 @@ pub(crate) fn network(scenario: &Scenario) -> Result<Network, BuildError> {
     let switches = switches(root, layout);
     let mut builder = NetworkBuilder::new(scenario.seed());
     for name in &layout.hosts {
-        builder.host(name.to_string(), host(root));
+        builder.host(name.to_string(), host(root, &switches));
     }
     for (name, switch) in layout.switches.iter().zip(&switches) {
         let memory = match switch.buffer.to_config() {
@@ -30,12 +30,17 @@ pub(crate) fn network(scenario: &Scenario) -> Result<Network, BuildError> {
         };
         builder.switch(name.to_string(), SwitchConfig { memory });
     }
+    let parts = Parts {
+        root,
+        layout,
+        switches: &switches,
+    };
     for link in &layout.links {
         let (a, b) = link.ends;
         builder.link(
             (node(a), node(b)),
-            port(a, link, root, &switches),
-            port(b, link, root, &switches),
+            port((a, b), link, &parts),
+            port((b, a), link, &parts),
         );
     }
     builder.build()
@@ -54,7 +59,7 @@ fn switches<'a>(root: &'a Root, layout: &Layout) -> Vec<&'a Switch> {
     switches
 }
 
-fn host(root: &Root) -> HostConfig {
+fn host(root: &Root, switches: &[&Switch]) -> HostConfig {
     let host = &root.host;
     let coalesces = host.burst > 1 && host.coalescing > Span::ZERO;
     HostConfig {
@@ -63,8 +68,20 @@ fn host(root: &Root) -> HostConfig {
             packets: host.burst,
             within: host.coalescing,
         }),
-        reaction_point: None,
+        reaction_point: reaction_point(root, switches),
     }
+}
+
+/// What obeys the notifications of the switches, if there are any and they are obeyed.
+fn reaction_point(root: &Root, switches: &[&Switch]) -> Option<ReactionPointSettings> {
+    let qcn = &root.host.qcn;
+    // A checked scenario has modification IV at all switches or at none.
+    let points = switches.iter().find_map(|switch| switch.qcn.as_ref())?;
+    let queue = u32::try_from(qcn.queue.count()).unwrap_or(u32::MAX);
+    qcn.obey.then(|| ReactionPointSettings {
+        template: qcn.to_config(points.modifications.adaptive),
+        queue,
+    })
 }
 
 fn node(end: End) -> Node {
@@ -74,34 +91,48 @@ fn node(end: End) -> Node {
     }
 }
 
-/// The port of one end of a link.
-fn port(end: End, link: &Link, root: &Root, switches: &[&Switch]) -> LinkConfig {
-    let (buffer, marker, kind) = match end {
-        End::Host(_) => (
-            root.host.queue.to_port_buffer(),
-            Marker::DropTail(DropTail),
-            PortKind::Fast,
-        ),
+/// What ports are made of.
+struct Parts<'a> {
+    root: &'a Root,
+    layout: &'a Layout,
+    switches: &'a [&'a Switch],
+}
+
+/// The port of the first of a link's ends.
+fn port((from, to): (End, End), link: &Link, parts: &Parts<'_>) -> LinkConfig {
+    let unlimited = LinkConfig::unlimited(link.rate, link.delay);
+    let config = match from {
+        End::Host(_) => LinkConfig {
+            buffer: parts.root.host.queue.to_port_buffer(),
+            ..unlimited
+        },
         End::Switch(switch) => {
-            let switch = switches[switch];
-            let buffer = match switch.buffer.to_config() {
-                BufferConfig::PerPort(buffer) => buffer,
-                // The shared memory alone limits the port.
-                BufferConfig::Shared(_) => PortBuffer::Unlimited,
-            };
-            let marker = switch.queue.to_config().build(link.rate);
-            (buffer, marker, switch.queue.port_kind())
+            let switch = parts.switches[switch];
+            LinkConfig {
+                buffer: match switch.buffer.to_config() {
+                    BufferConfig::PerPort(buffer) => buffer,
+                    // The shared memory alone limits the port.
+                    BufferConfig::Shared(_) => PortBuffer::Unlimited,
+                },
+                marker: switch.queue.to_config().build(link.rate),
+                kind: switch.queue.port_kind(),
+                congestion_point: congestion_point(switch, || parts.layout.port_name(from, to)),
+                ..unlimited
+            }
         }
     };
     LinkConfig {
-        rate: link.rate,
-        delay: link.delay,
-        buffer,
-        marker,
-        kind,
         schedule: schedule(link),
-        ..LinkConfig::unlimited(link.rate, link.delay)
+        ..config
     }
+}
+
+/// The congestion point of a switch's port, if that port has one.
+fn congestion_point(switch: &Switch, port: impl Fn() -> String) -> Option<CongestionPointConfig> {
+    let points = switch.qcn.as_ref()?;
+    let chosen = |name: &String| name == "all" || *name == port();
+    let any = points.ports.iter().any(chosen);
+    any.then(|| points.to_config(switch.buffer.bytes_per_port()))
 }
 
 /// The rates that a link takes later.

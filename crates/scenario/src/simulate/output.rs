@@ -56,6 +56,10 @@ pub struct Totals {
     pub drops: u64,
     /// Packets marked.
     pub marks: u64,
+    /// Congestion notifications sent by switches.
+    pub cnms: u64,
+    /// Datagrams refused by full send buffers.
+    pub refused: u64,
     /// Segments sent again.
     pub retransmissions: u64,
     /// Retransmission timeouts.
@@ -89,6 +93,8 @@ impl Totals {
             ("delivered_bytes", Total::Count(self.delivered_bytes)),
             ("drops", Total::Count(self.drops)),
             ("marks", Total::Count(self.marks)),
+            ("cnms", Total::Count(self.cnms)),
+            ("refused", Total::Count(self.refused)),
             ("retransmissions", Total::Count(self.retransmissions)),
             ("timeouts", Total::Count(self.timeouts)),
             ("fast_retransmits", Total::Count(self.fast_retransmits)),

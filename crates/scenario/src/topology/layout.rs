@@ -102,13 +102,18 @@ impl Layout {
             .collect()
     }
 
-    /// The names of all ports of switches, as result tables have them.
+    /// The name of the port at the first end of a link, as result tables have it.
+    pub(crate) fn port_name(&self, from: End, to: End) -> String {
+        format!("{}->{}", self.name(from), self.name(to))
+    }
+
+    /// The names of all ports of switches.
     pub(crate) fn switch_ports(&self) -> Vec<String> {
         let mut ports = Vec::new();
         for link in &self.links {
             for (from, to) in [(link.ends.0, link.ends.1), (link.ends.1, link.ends.0)] {
                 if matches!(from, End::Switch(_)) {
-                    ports.push(format!("{}->{}", self.name(from), self.name(to)));
+                    ports.push(self.port_name(from, to));
                 }
             }
         }

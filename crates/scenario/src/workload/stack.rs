@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use incastle_engine::{Actions, FlowIndex, FlowSpec, Framing, HostIndex, TransportSpec};
-use incastle_transport::datagram::DEFAULT_SEND_BUFFER;
 use incastle_transport::tcp;
 use incastle_units::Bytes;
 
@@ -34,7 +33,10 @@ impl Stack {
                 transport::Framing::Ip => Framing::IP,
                 transport::Framing::Ethernet => Framing::ETHERNET,
             },
-            send_buffer: Some(DEFAULT_SEND_BUFFER),
+            send_buffer: match &transport.kind {
+                Kind::Datagram(datagram) => datagram.limit(),
+                Kind::Tcp(_) => None,
+            },
         }
     }
 

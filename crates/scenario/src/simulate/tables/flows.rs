@@ -42,6 +42,28 @@ impl FlowRow {
         }
     }
 
+    /// The flow as `[measure]` names it.
+    pub(super) fn name(&self) -> Name {
+        Name {
+            role: self.group.to_string(),
+            index: Some(self.note.index as u32),
+        }
+    }
+
+    /// The host at one end.
+    pub(super) fn host(&self, side: Side) -> Arc<str> {
+        let is_sender = side == self.note.sender;
+        Arc::clone(if is_sender { &self.from } else { &self.to })
+    }
+
+    /// The host that receives the data.
+    pub(super) fn receiver_host(&self) -> HostIndex {
+        match self.note.sender {
+            Side::Near => self.record.to,
+            Side::Far => self.record.from,
+        }
+    }
+
     /// Delivered bits over the time from the start to the completion, the stop or the end.
     fn goodput(&self, now: Time) -> f64 {
         let end = self.completed.unwrap_or(self.note.stop.min(now));
@@ -98,6 +120,11 @@ impl Flows {
         Self { rows, numbers }
     }
 
+    /// The row of a flow.
+    pub(super) fn row(&self, flow: FlowIndex) -> &FlowRow {
+        &self.rows[self.numbers[flow.index()]]
+    }
+
     pub(super) fn number(&self, flow: FlowIndex) -> u64 {
         self.numbers[flow.index()] as u64
     }
@@ -139,6 +166,8 @@ impl Flows {
                     "ecn_reductions",
                     whole(rows, |row| row.sender().tcp.ecn_reductions),
                 ),
+                ("cnms", whole(rows, |row| row.record.cnms)),
+                ("refused", whole(rows, |row| row.sender().refused.messages)),
             ],
         )
     }
@@ -151,14 +180,10 @@ impl Flows {
     ) -> Table {
         let (mut times, mut numbers, mut bytes) = (Vec::new(), Vec::new(), Vec::new());
         for row in &self.rows {
-            let name = Name {
-                role: row.group.to_string(),
-                index: Some(row.note.index as u32),
-            };
             let Some(series) = recorder.flows.get(row.note.flow.index()) else {
                 continue;
             };
-            if !chosen(&name) {
+            if !chosen(&row.name()) {
                 continue;
             }
             for (bin, delivered) in series.bins().iter().enumerate() {

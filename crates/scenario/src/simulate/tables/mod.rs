@@ -3,8 +3,11 @@
 //! Flows are numbered by group, in the order of the scenario, then by their index in the group.
 
 mod flows;
+mod idle;
 mod ports;
+mod qcn;
 mod rounds;
+mod timeouts;
 
 use std::sync::Arc;
 
@@ -16,11 +19,14 @@ use crate::language::measure::{Measure, Sampling};
 use crate::language::selection::Name;
 use crate::scenario::Scenario;
 use crate::simulate::output::{Column, Output, Table, Totals};
+use crate::simulate::silence::full_packets;
 use crate::workload::{Journal, TransferNote};
 
 use flows::{Flows, transfers, windows};
+use idle::Idle;
 use ports::{Ports, goodput};
 use rounds::Rounds;
+use timeouts::Timeouts;
 
 /// The measured interval.
 #[derive(Debug, Clone, Copy)]
@@ -72,7 +78,8 @@ pub(crate) fn output(record: Record<'_>) -> Output {
         interrupted,
         ..
     } = record;
-    let (network, recorder) = simulation.finish();
+    let (network, mut recorder) = simulation.finish();
+    recorder.end_silences(now);
     let ports = Ports {
         network: &network,
         layout: scenario.layout(),
@@ -81,23 +88,18 @@ pub(crate) fn output(record: Record<'_>) -> Output {
             from: interval.from.min(now),
             to: interval.to.min(now),
         },
+        now,
     };
     tables.extend([ports.histograms(), ports.links(&accepted)]);
     tables.push(goodput(&ports));
-    if let Some(rounds) = Rounds::new(scenario, &notes.transfers) {
-        tables.push(rounds.table(scenario));
-    }
-    let measure = &scenario.tables().measure;
-    if matches!(measure.queue, Sampling::On(_)) {
-        tables.push(ports.samples());
-    }
-    if matches!(measure.window, Sampling::On(_)) {
-        tables.push(windows(&recorder, &flows));
-    }
-    if let Sampling::On(throughput) = &measure.throughput {
-        let chosen = |name: &Name| throughput.flows.contains(name);
-        tables.push(flows.throughput(&recorder, throughput.every.as_secs_lossy(), chosen));
-    }
+    let rounds = Rounds::new(scenario, &flows, &notes.transfers);
+    let mut of_rounds = rounds.as_ref().map(|rounds| rounds.table(scenario));
+    let of_timeouts = scenario.tables().measure.timeouts.then(|| {
+        let rounds = (rounds.as_ref(), of_rounds.as_mut());
+        timeouts(scenario, &flows, &ports, rounds)
+    });
+    tables.extend(of_rounds.into_iter().chain(of_timeouts));
+    tables.extend(asked(scenario, &flows, &ports));
     Output {
         digest,
         interrupted,
@@ -105,6 +107,43 @@ pub(crate) fn output(record: Record<'_>) -> Output {
         wall_s: 0.0,
         tables,
     }
+}
+
+/// The tables that `[measure]` asks for.
+fn asked(scenario: &Scenario, flows: &Flows, ports: &Ports<'_>) -> Vec<Table> {
+    let (measure, recorder) = (&scenario.tables().measure, ports.recorder);
+    let mut tables = Vec::new();
+    if matches!(measure.queue, Sampling::On(_)) {
+        tables.push(ports.samples());
+    }
+    if matches!(measure.window, Sampling::On(_)) {
+        tables.push(windows(recorder, flows));
+    }
+    if let Sampling::On(throughput) = &measure.throughput {
+        let chosen = |name: &Name| throughput.flows.contains(name);
+        tables.push(flows.throughput(recorder, throughput.every.as_secs_lossy(), chosen));
+    }
+    if let Sampling::On(events) = &measure.qcn {
+        tables.push(qcn::rates(recorder, flows, events));
+        tables.push(qcn::cnms(ports, flows, events));
+    }
+    tables
+}
+
+/// The table of timeouts; `rounds` gets what they did to each.
+fn timeouts(
+    scenario: &Scenario,
+    flows: &Flows,
+    ports: &Ports<'_>,
+    (rounds, table_of_rounds): (Option<&Rounds>, Option<&mut Table>),
+) -> Table {
+    let recorder = ports.recorder;
+    let idle = Idle::of_hosts(&full_packets(scenario), &recorder.silences);
+    let timeouts = Timeouts::new(recorder, flows, rounds, &idle);
+    if let (Some(rounds), Some(table)) = (rounds, table_of_rounds) {
+        rounds.add_timeouts(table, (&timeouts, flows, &idle), ports.now);
+    }
+    timeouts.table(flows, rounds, ports)
 }
 
 fn seconds(at: Option<Time>) -> f64 {
@@ -143,6 +182,7 @@ fn totals(record: &Record<'_>, flows: &Flows, transfers: &[TransferNote]) -> Tot
         events: counted.events,
         drops: counted.drops,
         marks: counted.marks,
+        cnms: counted.cnms_sent,
         flows: flows.rows.len() as u64,
         transfers: transfers
             .iter()
@@ -156,6 +196,7 @@ fn totals(record: &Record<'_>, flows: &Flows, transfers: &[TransferNote]) -> Tot
         .flat_map(|row| [&row.record.near, &row.record.far])
     {
         totals.delivered_bytes += end.delivered;
+        totals.refused += end.refused.messages;
         totals.retransmissions += end.tcp.retransmissions;
         totals.timeouts += end.tcp.timeouts;
         totals.fast_retransmits += end.tcp.fast_retransmits;

@@ -15,6 +15,8 @@ pub(super) struct Ports<'a> {
     pub(super) layout: &'a Layout,
     pub(super) recorder: &'a Recorder,
     pub(super) interval: Interval,
+    /// When the run ended.
+    pub(super) now: Time,
 }
 
 impl Ports<'_> {
@@ -83,6 +85,7 @@ impl Ports<'_> {
                 ("bytes", whole(&rows, |port| counters(port).accepted_bytes)),
                 ("drops", whole(&rows, |port| counters(port).dropped)),
                 ("marks", whole(&rows, |port| counters(port).marked)),
+                ("cnms", whole(&rows, |port| self.network.cnms(*port))),
                 (
                     "utilisation",
                     real(&rows, |port| self.utilisation(*port, accepted)),
@@ -126,13 +129,17 @@ impl Ports<'_> {
             .sum()
     }
 
+    /// The names of all ports, to be shared by their rows.
+    pub(super) fn names(&self) -> Vec<Arc<str>> {
+        let ports = self.network.ports();
+        ports
+            .map(|port| self.network.port_name(port).into())
+            .collect()
+    }
+
     pub(super) fn samples(&self) -> Table {
         let rows = &self.recorder.queue_samples;
-        let names: Vec<Arc<str>> = self
-            .network
-            .ports()
-            .map(|port| self.network.port_name(port).into())
-            .collect();
+        let names = self.names();
         table(
             "queue_samples",
             vec![

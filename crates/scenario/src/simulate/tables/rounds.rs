@@ -1,36 +1,50 @@
 //! The table `rounds`: what each request with a barrier came to.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use incastle_engine::{FlowIndex, HostIndex};
 use incastle_units::Time;
 
+use super::flows::{FlowRow, Flows};
+use super::idle::Idle;
+use super::timeouts::Timeouts;
 use super::{group_names, real, seconds, table, text, whole};
 use crate::language::flows::Workload;
 use crate::scenario::Scenario;
-use crate::simulate::output::Table;
+use crate::simulate::output::{Column, Table};
 use crate::workload::{TransferKind, TransferNote};
 
 /// The rounds of a run, by group, then by client, then in order of time.
-pub(super) struct Rounds(Vec<Round>);
+pub(super) struct Rounds {
+    rows: Vec<Round>,
+    /// By group and the client's host: the places of the client's rows.
+    clients: BTreeMap<(usize, HostIndex), (usize, usize)>,
+}
 
 /// One round of one client.
-pub(super) struct Round {
-    pub(super) group: usize,
+struct Round {
+    group: usize,
     /// The client's number in its group.
-    pub(super) client: u64,
+    client: u64,
     /// From 0.
-    pub(super) number: u64,
-    pub(super) started: Time,
-    pub(super) completed: Option<Time>,
+    number: u64,
+    /// The first flow of the client.
+    flow: FlowIndex,
+    started: Time,
+    completed: Option<Time>,
     bytes: u64,
 }
 
 impl Rounds {
     /// The rounds among all transfers; absent where no group has any.
-    pub(super) fn new(scenario: &Scenario, transfers: &[TransferNote]) -> Option<Self> {
-        let groups = &scenario.tables().flows;
-        let barrier = |(_, group): &&(String, _)| is_barrier(group);
-        groups.iter().find(barrier)?;
+    pub(super) fn new(
+        scenario: &Scenario,
+        flows: &Flows,
+        transfers: &[TransferNote],
+    ) -> Option<Self> {
+        let mut groups = scenario.tables().flows.iter();
+        groups.find(|(_, group)| matches!(group.workload, Workload::Barrier(_)))?;
         let mut notes: Vec<&TransferNote> = transfers
             .iter()
             .filter(|note| note.kind == TransferKind::Round)
@@ -46,16 +60,39 @@ impl Rounds {
                 group: note.group,
                 client: note.index,
                 number: before.map_or(0, |last| last.number + 1),
+                flow: note.flow,
                 started: note.started,
                 completed: note.completed,
                 bytes: note.bytes,
             });
         }
-        Some(Self(rounds))
+        let mut clients = BTreeMap::new();
+        for (place, round) in rounds.iter().enumerate() {
+            let host = flows.row(round.flow).receiver_host();
+            let (_, end) = clients.entry((round.group, host)).or_insert((place, place));
+            *end = place + 1;
+        }
+        Some(Self {
+            rows: rounds,
+            clients,
+        })
+    }
+
+    /// The place of the round under way on a flow at an instant, or the last one before.
+    pub(super) fn at(&self, flow: &FlowRow, at: Time) -> Option<usize> {
+        let client = (flow.note.group, flow.receiver_host());
+        let &(first, end) = self.clients.get(&client)?;
+        let begun = self.rows[first..end].partition_point(|round| round.started <= at);
+        Some(first + begun.checked_sub(1)?)
+    }
+
+    /// The number of the round at a place.
+    pub(super) fn number(&self, place: usize) -> u64 {
+        self.rows[place].number
     }
 
     pub(super) fn table(&self, scenario: &Scenario) -> Table {
-        let (rows, groups) = (&self.0, group_names(scenario));
+        let (rows, groups) = (&self.rows, group_names(scenario));
         table(
             "rounds",
             vec![
@@ -69,10 +106,28 @@ impl Rounds {
             ],
         )
     }
-}
 
-fn is_barrier(group: &crate::language::flows::Group) -> bool {
-    matches!(group.workload, Workload::Barrier(_))
+    /// Adds what timeouts did to each round: how many there were, and how long the client's link was
+    /// idle until the round was over, or the run at `now`.
+    pub(super) fn add_timeouts(
+        &self,
+        table: &mut Table,
+        (timeouts, flows, idle): (&Timeouts<'_>, &Flows, &[Idle]),
+        now: Time,
+    ) {
+        let counts = timeouts.by_round(self.rows.len());
+        let idle_s = real(&self.rows, |round| {
+            let host = flows.row(round.flow).receiver_host();
+            let end = round.completed.unwrap_or(now);
+            idle[host.index()]
+                .between(round.started, end)
+                .as_secs_lossy()
+        });
+        table.columns.extend([
+            ("timeouts".to_owned(), Column::U64(counts)),
+            ("idle_s".to_owned(), idle_s),
+        ]);
+    }
 }
 
 impl Round {
