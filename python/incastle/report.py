@@ -81,16 +81,20 @@ def write(
     folder: Path,
     contents: Sequence[PaperReport],
     length: Length,
-    render: Callable[[Drawing], str],
+    render: Callable[[Sequence[Drawing]], list[str]],
 ) -> None:
     """Write the whole report beside its place, then exchange it with an earlier one."""
     with scratch_folder(folder) as scratch:
-        images = {}
+        drawings = {}
         for content in contents:
+            place = scratch / content.paper.name
+            place.mkdir()
             for figure in content.figures:
-                stem = scratch / content.paper.name / figure.stem
-                drawing = Drawing(stem, figure.data(content.observations), figure.draw)
-                images[content.paper.name, figure.number] = render(drawing)
+                data = figure.data(content.observations)
+                drawing = Drawing(place / figure.stem, data, figure.draw)
+                drawings[content.paper.name, figure.number] = drawing
+        images = dict(zip(drawings, render(list(drawings.values())), strict=True))
+        for content in contents:
             _write_runs(scratch / content.paper.name / "runs.csv", content)
         entries = [judged.as_json() for content in contents for judged in content.judged]
         text = json.dumps(entries, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
@@ -196,6 +200,7 @@ def _paper(content: PaperReport, length: Length, images: dict[tuple[str, str], s
 <p>This report shows: {escape(about["lengths"][length])}</p>
 {_overview(content.judged)}
 {sections}
+{_open(content, about.get("open", []))}
 <h3>Parameters</h3>
 {_parameters(about["parameter"])}
 <h3>Where this departs from the document</h3>
@@ -309,6 +314,26 @@ def _parameters(parameters: Sequence[dict[str, str]]) -> str:
     )
     head = "<thead><tr><th>parameter</th><th>value</th><th>source</th></tr></thead>"
     return f'<div class="wide"><table>{head}<tbody>{rows}</tbody></table></div>'
+
+
+def _open(content: PaperReport, questions: Sequence[dict[str, str]]) -> str:
+    """Tell what the document leaves open, what was taken, why, and which figure shows another."""
+    if not questions:
+        return ""
+    links = {
+        figure.stem: f' (<a href="#{escape(content.paper.name)}-{escape(figure.stem)}">'
+        f"{escape(figure.kind)} {escape(figure.number)}</a>)"
+        for figure in content.figures
+    }
+    rows = "".join(
+        f"<tr><td>{escape(one['what'])}</td><td>{escape(one['taken'])}</td>"
+        f"<td>{escape(one['why'])}{links.get(one['shown'], '')}</td></tr>"
+        for one in questions
+    )
+    head = "<thead><tr><th>open</th><th>taken</th><th>why</th></tr></thead>"
+    return f"""<h3>What the document leaves open</h3>
+<p>Chosen before any result was seen.</p>
+<div class="wide"><table>{head}<tbody>{rows}</tbody></table></div>"""
 
 
 def _experiments(content: PaperReport) -> str:

@@ -16,7 +16,7 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
-from incastle import claims, figures, report, runner, terminal
+from incastle import claims, render_pool, report, runner, terminal
 from incastle.errors import IncastleError
 from incastle.papers import Length, Observations, discover, selected
 from incastle.run_cache import RunCache, observe
@@ -126,7 +126,7 @@ def main(
         )
         for part in parts
     ]
-    report.write(folder, contents, chosen, render=figures.render)
+    report.write(folder, contents, chosen, render=render_pool.render)
     cache.forget_other_engines()
     _tell([one for content in contents for one in content.judged], folder / "index.html")
     if chosen is Length.QUICK:

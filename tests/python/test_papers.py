@@ -18,6 +18,7 @@ from incastle.papers.dctcp_ns2.cycles import cycles
 from incastle.papers.dctcp_ns2.facts import cycle
 from incastle.scenario import load
 from synthetic import observation, observations
+from synthetic_qcn import made_up as qcn_made_up
 
 if TYPE_CHECKING:
     from incastle.papers import Paper
@@ -37,6 +38,7 @@ def made_up(name: str, seed: int) -> Observation:
     return observation([100 + (i + seed) % 100 for i in range(1000)], 0.96, begin=begin)
 
 
+MADE_UP = {"dctcp-ns2": made_up, "qcn-incast": qcn_made_up}
 every = pytest.mark.parametrize("paper", SHIPPED, ids=lambda paper: paper.name)
 
 
@@ -79,13 +81,42 @@ def test_every_paper_uses_each_experiment_in_a_figure(paper: Paper, length: Leng
 
 @pytest.mark.parametrize("length", Length)
 @every
+def test_every_paper_judges_a_figure_by_its_own_experiments(paper: Paper, length: Length) -> None:
+    made = observations(paper, length, MADE_UP[paper.name])
+    for figure in paper.figures:
+        names = {one.name for one in selected(paper, length, [figure])}
+        alone = Observations(length, {name: made[name] for name in made.runs if name in names})
+        for claim in figure.claims:
+            cases, of_all = (paper.measures[claim](runs) for runs in (alone, made))
+            assert cases.keys() == of_all.keys(), claim
+            for case, values in cases.items():
+                assert values == pytest.approx(of_all[case], nan_ok=True), claim
+
+
+@every
+def test_every_paper_answers_what_it_finds_open(paper: Paper) -> None:
+    stems = {figure.stem for figure in paper.figures}
+    for one in paper.about().get("open", []):
+        assert one.keys() == {"what", "taken", "why", "shown"}
+        assert one["shown"] in stems | {""}
+
+
+# An experiment that does one of these on purpose is told what it may lead to.
+ON_PURPOSE = {
+    "host.jitter": "lock the others out",
+    "transport.ack_delay": "sent again for nothing",
+}
+
+
+@pytest.mark.parametrize("length", Length)
+@every
 def test_every_paper_runs_only_scenarios_that_are_right(paper: Paper, length: Length) -> None:
     for experiment in paper.plan(length):
         settings = tuple(experiment.overrides.items())
         scenario = load(paper.scenario(experiment), settings)
-        # An experiment that turns jitter off on purpose is told what that may do.
-        told = "lock the others out" if "host.jitter" in experiment.overrides else None
-        assert not [one for one in scenario.warnings if told is None or told not in one.message]
+        told = [words for key, words in ON_PURPOSE.items() if key in experiment.overrides]
+        unasked = [one for one in scenario.warnings if not any(w in one.message for w in told)]
+        assert not unasked, experiment.name
 
 
 @every
@@ -105,7 +136,7 @@ def test_every_paper_has_reasons_for_its_own_claims_only(paper: Paper) -> None:
 @every
 def test_every_paper_has_the_facts_that_its_reasons_name(paper: Paper) -> None:
     known = claims.load(paper.folder / "claims.toml")
-    made = observations(paper, Length.DEFAULT, made_up)
+    made = observations(paper, Length.DEFAULT, MADE_UP[paper.name])
     for (name, _), text in claims.load_reasons(paper.folder / "reasons.toml", known).items():
         facts = paper.facts[name](made) if name in paper.facts else {}
         assert "{" not in text.format_map(facts)

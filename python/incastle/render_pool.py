@@ -1,0 +1,60 @@
+"""Renders many figures on all cores: other interpreters take their shares over pipes.
+
+`multiprocessing` would not do. Forking is unsafe beside the threads of the engine and of polars,
+and spawning imports the user's own program again. Here each helper is `python -m
+incastle.render_pool`, which reads its drawings from its standard input and answers with the SVGs.
+Files and texts are the same as from one process.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from incastle import figures
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from incastle.figures import Drawing
+
+SHARE = 8
+"""A helper takes half a second to start: it must have this many figures to draw."""
+
+
+def render(drawings: Sequence[Drawing]) -> list[str]:
+    """Write each figure's files; give the texts of the SVGs in the order of the drawings."""
+    hands = max(1, min(os.cpu_count() or 1, len(drawings) // SHARE))
+    shares = [drawings[hand::hands] for hand in range(hands)]
+    texts = [""] * len(drawings)
+    with ThreadPoolExecutor(hands) as pool:
+        helped = [pool.submit(_help, share) for share in shares[1:]]
+        texts[0::hands] = [figures.render(drawing) for drawing in shares[0]]
+        for hand, answer in enumerate(helped, 1):
+            texts[hand::hands] = answer.result()
+    return texts
+
+
+def _help(drawings: Sequence[Drawing]) -> list[str]:
+    command = [sys.executable, "-m", "incastle.render_pool"]
+    work = pickle.dumps(list(drawings))
+    helper = subprocess.run(command, input=work, capture_output=True, check=False)
+    if helper.returncode != 0:
+        raise RuntimeError(f"a figure could not be drawn:\n{helper.stderr.decode()}")
+    answer: list[str] = pickle.loads(helper.stdout)  # noqa: S301  from our own helper
+    return answer
+
+
+def main() -> None:
+    """Draw what the standard input holds, as a helper."""
+    drawings: list[Drawing] = pickle.load(sys.stdin.buffer)  # noqa: S301  from our own process
+    answer = [figures.render(drawing) for drawing in drawings]
+    sys.stdout.buffer.write(pickle.dumps(answer))
+
+
+if __name__ == "__main__":
+    main()
