@@ -122,9 +122,12 @@ def _filled(frame: pl.DataFrame, what: str) -> pl.DataFrame:
     return frame
 
 
-def _lines(axes: Axes, frame: pl.DataFrame, by: str, column: str, unit: float) -> None:
+def _lines(
+    axes: Axes, frame: pl.DataFrame, by: str, column: str, unit: float, *, style: str = "default"
+) -> None:
     for name, rows, colour in _series(frame, by):
-        axes.plot(rows["time_s"], rows[column] / unit, color=colour, linewidth=1.0, label=name)
+        values = rows[column] / unit
+        axes.plot(rows["time_s"], values, color=colour, linewidth=1.0, label=name, drawstyle=style)
     _note_left_out(axes, frame, by)
     axes.set_xlabel("time (s)")
 
@@ -208,14 +211,18 @@ def _rtt(axes: Axes, result: Result) -> str:
     return "windows.parquet"
 
 
-def _rates(axes: Axes, frame: pl.DataFrame, by: str, label: str) -> None:
+def _bit_rates(axes: Axes, frame: pl.DataFrame, by: str, label: str) -> None:
     """Draw the column `bit_s`, the largest series first, in the unit that fits its peak."""
+    size, unit = _unit(frame)
+    _lines(axes, _largest_first(frame, by, "bit_s"), by, "bit_s", size)
+    _from_zero(axes, f"{label} ({unit})")
+
+
+def _unit(frame: pl.DataFrame) -> tuple[float, str]:
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
     peak = frame.select(pl.col("bit_s").max()).item()
-    size, unit = next((one for one in RATES if peak >= one[0]), RATES[-1])
-    _lines(axes, _largest_first(frame, by, "bit_s"), by, "bit_s", size)
-    _from_zero(axes, f"{label} ({unit})")
+    return next((one for one in RATES if peak >= one[0]), RATES[-1])
 
 
 def _goodput(axes: Axes, result: Result) -> str:
@@ -226,7 +233,7 @@ def _goodput(axes: Axes, result: Result) -> str:
     )
     _filled(frame, "every receiver's goodput")
     frame = frame.with_columns((pl.col("bytes") * 8 / 1e-3).alias("bit_s"))
-    _rates(axes, frame, "host", "goodput per millisecond")
+    _bit_rates(axes, frame, "host", "goodput per millisecond")
     return "goodput.parquet"
 
 
@@ -238,8 +245,36 @@ def _throughput(axes: Axes, result: Result) -> str:
     if not isinstance(interval, float):
         raise PlotError("there is nothing to draw: throughput has a single interval")
     frame = frame.with_columns((pl.col("bytes") * 8 / interval).alias("bit_s"))
-    _rates(axes, frame, "name", "delivered")
+    _bit_rates(axes, frame, "name", "delivered")
     return "throughput.parquet"
+
+
+def _limits(axes: Axes, result: Result) -> str:
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    frame = _by_flow(result, "rates").with_columns(pl.col("current_bit_s").alias("bit_s"))
+    size, unit = _unit(frame)
+    _lines(axes, frame, "name", "bit_s", size, style="steps-post")
+    _from_zero(axes, f"rate of the reaction point ({unit})")
+    return "rates.parquet"
+
+
+def _feedback(axes: Axes, result: Result) -> str:
+    frame = _filled(result.cnms, "the table of samplings (cnms)")
+    _lines(axes, frame, "port", "feedback_bytes", 1000)
+    axes.set_ylabel("feedback F_b (KB)")
+    return "cnms.parquet"
+
+
+def _rounds(axes: Axes, result: Result) -> str:
+    frame = _filled(result.rounds, "the table of rounds").drop_nulls("completed_s")
+    for group, rows, colour in _series(_filled(frame, "every finished round"), "group"):
+        took = (rows["completed_s"] - rows["started_s"]) * 1e3
+        axes.plot(rows["started_s"], took, ".", color=colour, markersize=3, label=group)
+    _note_left_out(axes, frame, "group")
+    axes.set_xlabel("begin of the round (s)")
+    _from_zero(axes, "completion time of the round (ms)")
+    return "rounds.parquet"
 
 
 def _completion(axes: Axes, result: Result) -> str:
@@ -271,6 +306,9 @@ KINDS = {
     "rtt": Kind("smoothed round-trip times ([measure] window)", _rtt),
     "goodput": Kind("goodput of each receiving host, per millisecond", _goodput),
     "throughput": Kind("bytes delivered per flow and interval ([measure] throughput)", _throughput),
+    "rates": Kind("rates of QCN's reaction points over time ([measure] qcn)", _limits),
+    "feedback": Kind("feedback of QCN's congestion points over time ([measure] qcn)", _feedback),
+    "rounds": Kind("completion time of each round of a barrier", _rounds),
     "completion": Kind("distribution of completion times of transfers", _completion),
 }
 

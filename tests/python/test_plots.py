@@ -17,9 +17,35 @@ if TYPE_CHECKING:
 MAGIC = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 
 
+BARRIER = """\
+name = "barrier"
+network = { topology = "star", senders = 8 }
+transport = { handshake = false, ack_every = 1 }
+run = { duration = "40 ms" }
+
+[switch.qcn]
+
+[flows.storage]
+workload = "barrier"
+from = "senders"
+to = "receiver"
+unit = "64 KiB"
+
+[measure]
+qcn = { flows = "all", ports = "all" }
+"""
+OF_BARRIERS = {"rates", "feedback", "rounds"}
+"""Kinds that need requests with a barrier, or QCN."""
+
+
 @pytest.mark.parametrize("kind", plots.KINDS)
 def test_every_kind(result: ic.Result, kind: str, tmp_path: Path) -> None:
     path = tmp_path / f"{kind}.png"
+    if kind in OF_BARRIERS:
+        file = tmp_path / "barrier.toml"
+        file.write_text(BARRIER)
+        result = ic.run(ic.load(file))
+        file.unlink()
     assert "parquet" in plots.plot(result, kind, path)
     assert path.stat().st_size > 5000
     assert list(tmp_path.iterdir()) == [path]
