@@ -1,9 +1,8 @@
 //! What a sender knows when its retransmission timer fires: which kind of timeout this is.
 //!
-//! The kinds are those by which the studies of incast count: full window losses, lost retransmits
-//! and last packet drops (Phanishayee et al. 2008, section 4), and timeouts for want of duplicate
-//! ACKs. Here each has a definition in the sender's own variables, and every timeout is of exactly
-//! one kind. The sender cannot tell lost data from lost or late ACKs, nor a loss from data that
+//! The kinds are those of which the studies of incast speak (Phanishayee et al. 2008; block head and
+//! block tail timeouts: Zhang et al. 2011). Here each has a definition in the sender's own variables,
+//! and every timeout is of exactly one kind; docs/models/barrier.md has them in full. The sender cannot tell lost data from lost or late ACKs, nor a loss from data that
 //! its own adapter still holds. Leaves out: zero-window probes, which time nothing out.
 
 use incastle_congestion::Phase;
@@ -72,7 +71,7 @@ pub struct TimeoutReport {
     /// sender never overlap.
     pub waited: Span,
     /// The timeout in force, with back-off, without the random lengthening. Shorter than `waited` if
-    /// that is in use; longer if NewReno's timer was not restarted by the last new ACK.
+    /// that is in use; longer if the last new ACK did not restart NewReno's timer.
     pub rto: Span,
 }
 
