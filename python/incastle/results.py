@@ -23,6 +23,9 @@ HOW_TO_ASK = {
     "queue_samples": 'queue = { every = "100 us" }',
     "windows": 'window = ["GROUP:INDEX"]',
     "throughput": 'throughput = { every = "10 ms" }',
+    "timeouts": "timeouts = true",
+    "rates": 'qcn = { flows = "all" }',
+    "cnms": 'qcn = { ports = "all" }',
 }
 """What to write under [measure] for the tables that a run does not give by itself."""
 
@@ -66,7 +69,8 @@ class Result:
 
         flow, group, index, from, to, started_s, completed_s (null if not completed), sent_bytes,
         delivered_bytes (application, in order), goodput_bit_s, packets, retransmissions, timeouts,
-        fast_retransmits, marks, drops, ecn_reductions.
+        fast_retransmits, marks, drops, ecn_reductions, cnms (notifications received), refused
+        (datagrams that found the send buffer full).
         """
         return self.table("flows")
 
@@ -77,6 +81,43 @@ class Result:
         group, index, kind, flow, started_s, completed_s (null if not completed), bytes.
         """
         return self.table("transfers")
+
+    @property
+    def rounds(self) -> pl.DataFrame:
+        """One row per request with a barrier, where the scenario has any.
+
+        group, index (the client), round, started_s, completed_s (null if not completed), bytes,
+        goodput_bit_s; with [measure] timeouts also timeouts, and idle_s of the client's link.
+        """
+        return self.table("rounds")
+
+    @property
+    def timeouts(self) -> pl.DataFrame:
+        """One row per retransmission timeout, where [measure] timeouts asks.
+
+        time_s, flow, group, index, host (whose timer), round (of a barrier, else null), kind
+        (lost-retransmission, last-packet, full-window, few-duplicates), port (where the first
+        missing segment was dropped last, empty if it was not), lost_segments, waited_s, rto_s,
+        idle_s (this timeout's share of the time in which the receiver's link was idle).
+        """
+        return self.table("timeouts")
+
+    @property
+    def rates(self) -> pl.DataFrame:
+        """The reaction points of QCN at each change, where [measure] qcn asks.
+
+        time_s, flow, current_bit_s, target_bit_s, byte_stage, time_stage, memory. `flow` is the
+        number in `flows`; `with_groups("rates")` adds its group and index.
+        """
+        return self.table("rates")
+
+    @property
+    def cnms(self) -> pl.DataFrame:
+        """The samples of QCN's congestion points, where [measure] qcn asks.
+
+        time_s, port, flow, psi (0: no notification), feedback_bytes, queue_bytes, interval_bytes.
+        """
+        return self.table("cnms")
 
     @property
     def queues(self) -> pl.DataFrame:
@@ -108,8 +149,8 @@ class Result:
     def links(self) -> pl.DataFrame:
         """One row per port and its link.
 
-        port, packets, bytes, drops, marks, utilisation (0 to 1), mean_queue_packets,
-        max_queue_packets. Bounded by [measure] from/to.
+        port, packets, bytes, drops, marks, cnms (notifications sent), utilisation (0 to 1),
+        mean_queue_packets, max_queue_packets. Bounded by [measure] from/to.
         """
         return self.table("links")
 

@@ -20,14 +20,14 @@ COLUMNS = {
     "flows": [
         *("flow", "group", "index", "from", "to", "started_s", "completed_s", "sent_bytes"),
         *("delivered_bytes", "goodput_bit_s", "packets", "retransmissions", "timeouts"),
-        *("fast_retransmits", "marks", "drops", "ecn_reductions"),
+        *("fast_retransmits", "marks", "drops", "ecn_reductions", "cnms", "refused"),
     ],
     "transfers": ["group", "index", "kind", "flow", "started_s", "completed_s", "bytes"],
     "queues": ["port", "packets", "seconds"],
     "queue_samples": ["time_s", "port", "packets", "bytes"],
     "goodput": ["time_s", "host", "bytes", "ip_bytes"],
     "links": [
-        *("port", "packets", "bytes", "drops", "marks", "utilisation"),
+        *("port", "packets", "bytes", "drops", "marks", "cnms", "utilisation"),
         *("mean_queue_packets", "max_queue_packets"),
     ],
     "windows": ["time_s", "flow", "cwnd_bytes", "ssthresh_bytes", "alpha", "rtt_s"],
