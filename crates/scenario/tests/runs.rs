@@ -340,6 +340,10 @@ proptest! {
         ]),
         buffer in proptest::sample::select(vec!["10 packets", "30 KB", "{ shared = '60 KB', alpha = 1 }"]),
         host in proptest::sample::select(vec!["{}", "{ burst = 8 }", "{ jitter = '3 us', queue = '20 packets' }"]),
+        qcn in proptest::sample::select(vec![
+            "off", "{ q_eq = '8 KB' }", "{ variant = 'VI', q_eq = '5 KB', sampling = 'every-packet' }",
+            "{ variant = 'III', q_eq = '5 KB', sampling = '2007-11', ports = 'switch->receiver' }",
+        ]),
         handshake in any::<bool>(),
         seed in any::<u64>(),
     ) {
@@ -357,6 +361,9 @@ proptest! {
             ("transport.min_rto", "1 ms"),
             ("transport.handshake", if handshake { "true" } else { "false" }),
             ("switch.queue", queue),
+            ("switch.qcn", qcn),
+            ("measure.qcn", "all"),
+            ("measure.timeouts", "true"),
             ("switch.buffer", if queue.contains("drr") && shared { "30 KB" } else { buffer }),
             ("network.links.senders.schedule", if seed % 2 == 0 { CHANGES } else { LATER }),
             ("host", host),

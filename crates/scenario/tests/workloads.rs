@@ -319,6 +319,14 @@ fn a_link_changes_its_rate_when_it_should() {
     }
     // 900 Mbit/s of payload are 920.6 Mbit/s of IP.
     assert_near(of_bin(1), 920.6e6, two_packets);
+    // 2 ms at 1000, 4 ms at 100 and 4 ms at 500 Mbit/s are 440 in the mean, of which 51.1 are used.
+    let slow = [sets[0], ("flows.steady.rate", "50 Mbit/s")];
+    let used = of_port(
+        &result(&star(flows), &slow),
+        "switch->receiver",
+        "utilisation",
+    );
+    assert_near(used, 51.1 / 440.0, 0.003);
 }
 
 /// Three flows of 2:1 offered rates at one port: fair queueing gives each its share, FIFO does not.
