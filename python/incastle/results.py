@@ -24,6 +24,7 @@ HOW_TO_ASK = {
     "windows": 'window = ["GROUP:INDEX"]',
     "throughput": 'throughput = { every = "10 ms" }',
     "timeouts": "timeouts = true",
+    "goodput": "goodput = true",
     "rates": 'qcn = { flows = "all" }',
     "cnms": 'qcn = { ports = "all" }',
 }

@@ -45,14 +45,16 @@ pub enum QcnSampling {
 }
 
 /// Modification II: the interval is divided by 2^c, where c counts congestion events, which are
-/// upward crossings of a part of the buffer. The paper does not say how c falls; here by 1 at each
-/// sampling that finds psi = 0.
+/// upward crossings of a part of the buffer. The paper does not say how c falls, or whether it does;
+/// by default by 1 at each sampling that finds psi = 0.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CongestionMemory {
     /// The part of the buffer whose crossing is an event, 0 to 1.
     pub crossing: f64,
     /// The greatest c, at most 63. From 7 on the default interval is below one frame.
     pub cap: u32,
+    /// Whether c ever falls.
+    pub decays: bool,
 }
 
 impl Default for CongestionMemory {
@@ -60,6 +62,7 @@ impl Default for CongestionMemory {
         Self {
             crossing: 0.9,
             cap: 7,
+            decays: true,
         }
     }
 }
@@ -217,7 +220,7 @@ impl CongestionPoint {
         let pressure = self.config.pressure(queue, self.old);
         let psi = self.config.quantise(pressure);
         self.old = queue;
-        if psi == 0 {
+        if psi == 0 && self.config.memory.is_some_and(|memory| memory.decays) {
             self.events = self.events.saturating_sub(1);
         }
         self.left = self.next_interval(psi, rng);

@@ -309,6 +309,21 @@ fn the_count_of_events_saturates_and_falls_without_congestion() {
 }
 
 #[test]
+fn a_count_of_events_that_does_not_decay_stays() {
+    let kept = CongestionMemory {
+        decays: false,
+        ..CongestionMemory::default()
+    };
+    let mut bench = Bench::new(CongestionPointConfig {
+        memory: Some(kept),
+        ..with_memory()
+    });
+    assert_eq!(bench.interval(135_001), 9_250);
+    assert_eq!(bench.interval(0), 75_000);
+    assert_eq!(bench.interval(0), 75_000);
+}
+
+#[test]
 fn seven_events_make_the_default_interval_shorter_than_a_frame() {
     let mut bench = Bench::new(with_memory());
     for _ in 0..8 {
@@ -470,7 +485,10 @@ fn configs(jitter: f64) -> impl Strategy<Value = CongestionPointConfig> {
                 base: Bytes::new(base),
                 jitter,
                 sampling,
-                memory: cap.map(|cap| CongestionMemory { crossing: 0.9, cap }),
+                memory: cap.map(|cap| CongestionMemory {
+                    cap,
+                    ..CongestionMemory::default()
+                }),
                 detail,
             }
         })

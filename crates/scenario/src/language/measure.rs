@@ -31,6 +31,9 @@ table! {
         value qcn: Sampling<QcnEvents> = Sampling::Off;
         /// Every retransmission timeout with its kind and cause.
         value timeouts: bool = false;
+        /// The table `goodput`, a row for each host and millisecond; many short runs are faster
+        /// without.
+        value goodput: bool = true;
     }
 }
 

@@ -54,6 +54,8 @@ table! {
         /// The most congestion events that modification II remembers: each halves the sampling
         /// interval.
         value memory_cap: u32 = CongestionMemory::default().cap, in between(1, 20);
+        /// Whether modification II forgets one event at each sampling without congestion.
+        value memory_decays: bool = CongestionMemory::default().decays;
         /// The ports with a congestion point, such as `"switch->receiver"`; `"all"` are those of all
         /// switches meant.
         value ports: Vec<String> = vec!["all".to_owned()];
@@ -369,6 +371,7 @@ impl CongestionPoints {
             memory: self.modifications.memory.then_some(CongestionMemory {
                 crossing: self.crossing,
                 cap: self.memory_cap,
+                decays: self.memory_decays,
             }),
             detail: self.modifications.detail.then_some(match self.detail {
                 DetailTable::Harmonic => Detail::Harmonic,

@@ -91,7 +91,9 @@ pub(crate) fn output(record: Record<'_>) -> Output {
         now,
     };
     tables.extend([ports.histograms(), ports.links(&accepted)]);
-    tables.push(goodput(&ports));
+    if scenario.tables().measure.goodput {
+        tables.push(goodput(&ports));
+    }
     let rounds = Rounds::new(scenario, &flows, &notes.transfers);
     let mut of_rounds = rounds.as_ref().map(|rounds| rounds.table(scenario));
     let of_timeouts = scenario.tables().measure.timeouts.then(|| {
