@@ -3,8 +3,8 @@
 use incastle_units::{Bytes, Rate, Time};
 
 use crate::{
-    AckSample, CongestionEvent, Context, ControlState, Controller, Cubic, Dctcp, NewReno, Reaction,
-    Window,
+    AckSample, CongestionEvent, Context, ControlState, Controller, Cubic, D2tcp, Dctcp, DtCwa,
+    NewReno, Reaction, Window,
 };
 
 /// Any controller. Calls are dispatched by a match, without a virtual call for ours.
@@ -15,6 +15,10 @@ pub enum Algorithm {
     Dctcp(Dctcp),
     /// CUBIC.
     Cubic(Cubic),
+    /// D2TCP: DCTCP with deadlines.
+    D2tcp(D2tcp),
+    /// DT-CWA: steps down while marks come back, one step up afterwards.
+    DtCwa(DtCwa),
     /// A controller from outside this crate.
     Custom(Box<dyn Controller>),
 }
@@ -25,6 +29,8 @@ macro_rules! dispatch {
             Self::NewReno($controller) => $call,
             Self::Dctcp($controller) => $call,
             Self::Cubic($controller) => $call,
+            Self::D2tcp($controller) => $call,
+            Self::DtCwa($controller) => $call,
             Self::Custom($controller) => $call,
         }
     };

@@ -2,15 +2,13 @@
 //! proportion to the fraction of data that was marked.
 //!
 //! Leaves out: the receiver's echo (transport) and the switch's marking (queueing). Loss is
-//! NewReno's. As RFC 8257 has it, SACKed bytes enter the estimate when they are cumulatively
-//! acknowledged.
+//! NewReno's. The estimate of the fraction is in `marked_fraction`.
 
 use incastle_units::Bytes;
 
+use crate::marked_fraction::MarkedFraction;
 use crate::reno_window::{NewRenoConfig, RenoWindow};
-use crate::{
-    AckSample, CongestionEvent, Context, ControlState, Controller, Echo, Reaction, Window,
-};
+use crate::{AckSample, CongestionEvent, Context, ControlState, Controller, Reaction, Window};
 
 /// Parameters of DCTCP's sender.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,47 +37,31 @@ impl DctcpConfig {
 #[derive(Debug, Clone)]
 pub struct Dctcp {
     window: RenoWindow,
-    g: f64,
-    alpha: f64,
-    /// The observation window ends when an ACK passes this.
-    window_end: u64,
-    /// Bytes acknowledged in this observation window.
-    acked: u64,
-    /// Those of them that ACKs with ECE acknowledged.
-    marked: u64,
+    estimate: MarkedFraction,
 }
 
 impl Dctcp {
     /// A controller at the beginning of a connection.
     pub fn new(config: DctcpConfig) -> Self {
-        assert!(config.g > 0.0 && config.g <= 1.0, "0 < g <= 1");
-        assert!(
-            (0.0..=1.0).contains(&config.initial_alpha),
-            "0 <= initial_alpha <= 1"
-        );
         Self {
             window: RenoWindow::new(config.window),
-            g: config.g,
-            alpha: config.initial_alpha,
-            window_end: 0,
-            acked: 0,
-            marked: 0,
+            estimate: MarkedFraction::new(config.g, config.initial_alpha),
         }
     }
 
-    /// RFC 8257, section 3.3, steps 5 to 8: alpha <- (1 - g) alpha + g F.
-    fn end_window(&mut self, snd_nxt: u64) {
-        if self.acked > 0 {
-            let fraction = self.marked as f64 / self.acked as f64;
-            self.alpha = (1.0 - self.g) * self.alpha + self.g * fraction;
-        }
-        assert!(
-            (0.0..=1.0).contains(&self.alpha),
-            "alpha is a mean of fractions"
-        );
-        self.window_end = snd_nxt;
-        self.acked = 0;
-        self.marked = 0;
+    /// cwnd <- cwnd (1 - p / 2) once per window of data, where `penalty` makes p of alpha and cwnd.
+    /// RFC 8257, section 3.5: loss is answered as in conventional TCP; alpha stays.
+    pub(crate) fn answer(
+        &mut self,
+        cx: &Context<'_>,
+        event: CongestionEvent,
+        penalty: impl FnOnce(f64, u64) -> f64,
+    ) -> Reaction {
+        let alpha = self.estimate.alpha();
+        self.window.on_congestion(cx, event, |window| {
+            let kept = 1.0 - penalty(alpha, window.cwnd()) / 2.0;
+            (window.cwnd() as f64 * kept) as u64
+        })
     }
 }
 
@@ -87,22 +69,12 @@ impl Controller for Dctcp {
     #[inline]
     fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample) {
         self.window.on_ack(ack);
-        // RFC 8257, section 3.3, steps 1 to 4.
-        self.acked += ack.acked.count();
-        if ack.echo == Echo::Congestion {
-            self.marked += ack.acked.count();
-        }
-        if cx.snd_una > self.window_end {
-            self.end_window(cx.snd_nxt);
-        }
+        self.estimate.on_ack(cx, ack);
     }
 
     fn on_congestion(&mut self, cx: &mut Context<'_>, event: CongestionEvent) -> Reaction {
-        // RFC 8257, section 3.3: cwnd <- cwnd (1 - alpha / 2), once per window of data. Section 3.5:
-        // loss is answered as in conventional TCP; alpha stays.
-        let kept = 1.0 - self.alpha / 2.0;
-        self.window
-            .on_congestion(cx, event, |window| (window.cwnd() as f64 * kept) as u64)
+        // RFC 8257, section 3.3: p = alpha.
+        self.answer(cx, event, |alpha, _| alpha)
     }
 
     #[inline]
@@ -112,7 +84,7 @@ impl Controller for Dctcp {
 
     fn state(&self) -> ControlState {
         ControlState {
-            alpha: Some(self.alpha),
+            alpha: Some(self.estimate.alpha()),
             ..self.window.state()
         }
     }

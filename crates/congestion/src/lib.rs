@@ -10,7 +10,10 @@
 mod algorithm;
 mod controller;
 mod cubic;
+mod d2tcp;
 mod dctcp;
+mod dt_cwa;
+mod marked_fraction;
 mod new_reno;
 mod qcn_reaction_point;
 mod rate_limiter;
@@ -22,7 +25,9 @@ pub use controller::{
     Reaction, Window,
 };
 pub use cubic::{Cubic, CubicConfig};
+pub use d2tcp::{D2tcp, D2tcpConfig};
 pub use dctcp::{Dctcp, DctcpConfig};
+pub use dt_cwa::{CwaReaction, DtCwa, DtCwaConfig};
 pub use new_reno::NewReno;
 pub use qcn_reaction_point::{AdaptiveIncrease, RateState, ReactionPoint, ReactionPointConfig};
 pub use rate_limiter::{Feedback, RateLimiter};

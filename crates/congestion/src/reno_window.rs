@@ -107,6 +107,11 @@ impl RenoWindow {
         self.config.mss.count()
     }
 
+    /// Bytes that the ACK at hand acknowledged.
+    pub(crate) fn just_acked(&self) -> u64 {
+        self.just_acked
+    }
+
     pub(crate) fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
@@ -222,10 +227,22 @@ impl RenoWindow {
 
     /// Answers marks by a window of `target` bytes, never less than the floor.
     pub(crate) fn on_ecn(&mut self, cx: &Context<'_>, target: u64) {
+        self.answers_mark(cx);
+        self.move_to(target.min(self.cwnd));
+    }
+
+    /// The window of data that has been sent so far is answered for a mark.
+    pub(crate) fn answers_mark(&mut self, cx: &Context<'_>) {
         let flight = self.flight(cx);
         self.remember(cx, Cause::Ecn, flight);
+    }
+
+    /// Moves the window to `target` bytes, not below the floor (and not up to it, where it is below
+    /// since a timeout), and slow start ends there.
+    pub(crate) fn move_to(&mut self, target: u64) {
         self.ssthresh = target.max(2 * self.mss());
-        self.cwnd = self.cwnd.min(target.max(self.config.min_cwnd.count()));
+        self.cwnd = target.max(self.cwnd.min(self.config.min_cwnd.count()));
+        self.counted = 0;
     }
 
     /// The flight before the cut, if the data that was lost (at SND.UNA) was sent before a cut on a

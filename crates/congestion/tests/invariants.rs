@@ -3,10 +3,11 @@
 mod support;
 
 use incastle_congestion::{
-    AckSample, Algorithm, CongestionEvent, Controller, Cubic, CubicConfig, Dctcp, DctcpConfig,
-    Echo, LimitedBy, NewReno, NewRenoConfig, Phase, Reaction,
+    AckSample, Algorithm, CongestionEvent, Controller, Cubic, CubicConfig, CwaReaction, D2tcp,
+    D2tcpConfig, Dctcp, DctcpConfig, DtCwa, DtCwaConfig, Echo, LimitedBy, NewReno, NewRenoConfig,
+    Phase, Reaction,
 };
-use incastle_units::{Bytes, Span};
+use incastle_units::{Bytes, Span, Time};
 use proptest::prelude::*;
 
 use support::{Sender, cwnd, ssthresh};
@@ -54,27 +55,108 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-fn controllers(min_cwnd: u64, grow_on_ece: bool, initial_alpha: f64) -> [Algorithm; 3] {
-    let mss = Bytes::new(MSS);
-    let window = NewRenoConfig {
-        min_cwnd: Bytes::new(min_cwnd * MSS),
-        grow_on_ece,
-        ..NewRenoConfig::new(mss)
-    };
-    let dctcp = DctcpConfig {
-        window,
-        initial_alpha,
-        ..DctcpConfig::new(mss)
-    };
-    let cubic = CubicConfig {
-        window,
-        ..CubicConfig::new(mss)
-    };
-    [
-        Algorithm::NewReno(NewReno::new(window)),
-        Algorithm::Dctcp(Dctcp::new(dctcp)),
-        Algorithm::Cubic(Cubic::new(cubic)),
-    ]
+/// What the algorithms of one case have in common.
+#[derive(Debug, Clone, Copy)]
+struct Settings {
+    window: NewRenoConfig,
+    initial_alpha: f64,
+    b: f64,
+}
+
+fn settings() -> impl Strategy<Value = Settings> {
+    (1_u64..4, any::<bool>(), 0.0..=1.0, 0.0..=1.0).prop_map(
+        |(min_cwnd, grow_on_ece, initial_alpha, b)| Settings {
+            window: NewRenoConfig {
+                min_cwnd: Bytes::new(min_cwnd * MSS),
+                grow_on_ece,
+                ..NewRenoConfig::new(Bytes::new(MSS))
+            },
+            initial_alpha,
+            b,
+        },
+    )
+}
+
+impl Settings {
+    /// The controllers that answer marks once per window of data.
+    fn controllers(&self) -> [Algorithm; 4] {
+        let (window, dctcp) = (self.window, self.dctcp());
+        let mss = Bytes::new(MSS);
+        let d2tcp = D2tcpConfig {
+            dctcp,
+            ..D2tcpConfig::new(mss)
+        };
+        let cubic = CubicConfig {
+            window,
+            ..CubicConfig::new(mss)
+        };
+        [
+            Algorithm::NewReno(NewReno::new(window)),
+            Algorithm::Dctcp(Dctcp::new(dctcp)),
+            Algorithm::D2tcp(D2tcp::new(d2tcp)),
+            Algorithm::Cubic(Cubic::new(cubic)),
+        ]
+    }
+
+    fn dctcp(&self) -> DctcpConfig {
+        DctcpConfig {
+            window: self.window,
+            initial_alpha: self.initial_alpha,
+            ..DctcpConfig::new(Bytes::new(MSS))
+        }
+    }
+
+    fn dt_cwa(&self, reaction: CwaReaction) -> Algorithm {
+        Algorithm::DtCwa(DtCwa::new(DtCwaConfig {
+            dctcp: self.dctcp(),
+            reaction,
+            b: self.b,
+        }))
+    }
+}
+
+/// DT-CWA's episodes, followed from outside: it answers every echo, and gives back once.
+#[derive(Debug)]
+struct Episodes {
+    reaction: CwaReaction,
+    floor: u64,
+    b: f64,
+    /// CW_min.
+    least: u64,
+    /// The end of the data of the episode, and CW_max - CW_min.
+    open: Option<(u64, u64)>,
+}
+
+impl Episodes {
+    /// What the end of an episode gives to the window, if this SND.UNA ends it.
+    fn end(&mut self, snd_una: u64, window: u64) -> u64 {
+        let Some((_, spread)) = self.open.take_if(|(until, _)| snd_una >= *until) else {
+            return 0;
+        };
+        let back = (self.b * spread as f64) as u64;
+        self.least = window + back;
+        back
+    }
+
+    /// An ACK with ECE was answered.
+    fn check_mark(&mut self, sender: &Sender, (before, after): (u64, u64), reaction: Reaction) {
+        if reaction == Reaction::Reduced {
+            assert!(self.open.is_none(), "CWR once per episode");
+            self.open = Some((sender.snd_nxt, before - self.least));
+        }
+        assert!(after >= before.min(self.floor), "never below the floor");
+        if self.open.is_none() {
+            assert_eq!(before, after, "marks count in an episode only");
+            return;
+        }
+        let back = self.end(sender.snd_una, before);
+        if self.reaction == CwaReaction::Subtract {
+            assert!(after <= before + back);
+        }
+        if self.open.is_none() {
+            self.least = after;
+        }
+    }
 }
 
 /// A connection under test, and what the test remembers of it.
@@ -85,9 +167,25 @@ struct Run {
     reacted: Option<u64>,
     /// The end of DCTCP's observation window.
     window_end: u64,
+    /// DT-CWA's.
+    episodes: Option<Episodes>,
 }
 
 impl Run {
+    fn new(control: Algorithm) -> Self {
+        Self {
+            sender: Sender {
+                remaining: Some(Bytes::new(1 << 20)),
+                deadline: Some(Time::ZERO + Span::from_secs(20)),
+                ..Sender::default()
+            },
+            control,
+            reacted: None,
+            window_end: 0,
+            episodes: None,
+        }
+    }
+
     fn apply(&mut self, operation: &Operation) {
         match *operation {
             Operation::Send { segments } => self.sender.send(&mut self.control, segments * MSS),
@@ -140,7 +238,11 @@ impl Run {
         self.sender.smoothed_rtt = Some(Span::from_us(100));
         let (before, alpha) = (cwnd(&self.control), self.alpha());
         self.control.on_ack(&mut self.sender.cx(), &ack);
-        self.check_growth(before, &ack);
+        let back = match &mut self.episodes {
+            Some(episodes) if !echo => episodes.end(self.sender.snd_una, before),
+            _ => 0,
+        };
+        self.check_growth(before + back, &ack);
         self.check_estimate(alpha);
         if echo {
             self.congest(CongestionEvent::Ecn);
@@ -170,25 +272,27 @@ impl Run {
     fn congest(&mut self, event: CongestionEvent) {
         let (before, alpha) = (cwnd(&self.control), self.alpha());
         let reaction = self.control.on_congestion(&mut self.sender.cx(), event);
-        assert!(
-            cwnd(&self.control) <= before,
-            "congestion never widens the window"
-        );
+        let after = cwnd(&self.control);
         assert_eq!(self.alpha(), alpha, "congestion leaves alpha alone");
         if event == CongestionEvent::Ecn && reaction == Reaction::Reduced {
             let window_is_over = self.reacted.is_none_or(|until| self.sender.snd_una > until);
             assert!(window_is_over, "marks count once per window");
         }
-        let idle = matches!(event, CongestionEvent::IdleRestart | CongestionEvent::Over);
-        if reaction == Reaction::Ignored && !idle {
-            assert_eq!(
-                cwnd(&self.control),
-                before,
-                "what is ignored changes nothing"
-            );
-        }
         if reaction == Reaction::Reduced {
             self.reacted = Some(self.sender.snd_nxt);
+        }
+        match (&mut self.episodes, event) {
+            (Some(episodes), CongestionEvent::Ecn) => {
+                episodes.check_mark(&self.sender, (before, after), reaction);
+                return;
+            }
+            (Some(_), CongestionEvent::Over) | (None, _) => {}
+            (Some(episodes), _) => (episodes.open, episodes.least) = (None, after),
+        }
+        assert!(after <= before, "congestion never widens the window");
+        let idle = matches!(event, CongestionEvent::IdleRestart | CongestionEvent::Over);
+        if reaction == Reaction::Ignored && !idle {
+            assert_eq!(after, before, "what is ignored changes nothing");
         }
     }
 }
@@ -199,17 +303,30 @@ proptest! {
     #[test]
     fn any_sequence_of_operations_keeps_the_invariants(
         operations in prop::collection::vec(operation(), 1..200),
-        min_cwnd in 1_u64..4,
-        grow_on_ece in any::<bool>(),
-        initial_alpha in 0.0..=1.0,
+        settings in settings(),
     ) {
-        for control in controllers(min_cwnd, grow_on_ece, initial_alpha) {
-            let mut run = Run {
-                sender: Sender::default(),
-                control,
-                reacted: None,
-                window_end: 0,
-            };
+        for control in settings.controllers() {
+            let mut run = Run::new(control);
+            for operation in &operations {
+                run.apply(operation);
+            }
+        }
+    }
+
+    #[test]
+    fn any_sequence_of_operations_keeps_the_episodes_of_dt_cwa(
+        operations in prop::collection::vec(operation(), 1..200),
+        settings in settings(),
+    ) {
+        for reaction in [CwaReaction::Subtract, CwaReaction::Absolute, CwaReaction::Printed] {
+            let mut run = Run::new(settings.dt_cwa(reaction));
+            run.episodes = Some(Episodes {
+                reaction,
+                floor: settings.window.min_cwnd.count(),
+                b: settings.b,
+                least: settings.window.initial_window.count(),
+                open: None,
+            });
             for operation in &operations {
                 run.apply(operation);
             }

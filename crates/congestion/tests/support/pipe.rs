@@ -59,6 +59,8 @@ pub(crate) struct Pipe {
     busy_until: Time,
     /// SND.NXT at the loss that is being repaired.
     recover: Option<u64>,
+    /// What there is to send, where that has an end. The pipe itself never runs dry.
+    size: Option<u64>,
 }
 
 impl Pipe {
@@ -70,7 +72,15 @@ impl Pipe {
             packets: VecDeque::new(),
             busy_until: Time::ZERO,
             recover: None,
+            size: None,
         }
+    }
+
+    /// The controller is told that so many bytes are to arrive by `deadline`.
+    pub(crate) fn with_deadline(mut self, bytes: u64, deadline: Time) -> Self {
+        self.size = Some(bytes);
+        self.sender.deadline = Some(deadline);
+        self
     }
 
     /// Runs to `end` and gives one row per packet sent.
@@ -123,6 +133,9 @@ impl Pipe {
             .expect("a window is at least one packet");
         self.sender.now = packet.acked;
         let rtt = packet.acked - packet.sent;
+        self.sender.remaining = self
+            .size
+            .map(|size| Bytes::new(size.saturating_sub(self.sender.snd_una)));
         self.sender.smoothed_rtt = Some(rtt);
         if packet.fate == Fate::Lost && self.recover.is_none() {
             self.recover = Some(self.sender.snd_nxt);

@@ -4,7 +4,8 @@
 use std::fmt::Write;
 
 use incastle_congestion::{
-    Algorithm, Cubic, CubicConfig, Dctcp, DctcpConfig, NewReno, NewRenoConfig,
+    Algorithm, Cubic, CubicConfig, D2tcp, D2tcpConfig, Dctcp, DctcpConfig, DtCwa, DtCwaConfig,
+    NewReno, NewRenoConfig,
 };
 use incastle_units::{Bytes, Span, Time};
 
@@ -52,7 +53,31 @@ pub(crate) fn csv() -> String {
         let end = Time::ZERO + every * rows;
         append(&mut text, name, &Pipe::new(link, algorithm).run(end), every);
     }
+    let every = Span::from_us(100);
+    let end = Time::ZERO + every * 120;
+    for (name, pipe) in with_deadlines(mss) {
+        append(&mut text, name, &pipe.run(end), every);
+    }
+    let dt_cwa = Algorithm::DtCwa(DtCwa::new(DtCwaConfig::new(mss)));
+    append(
+        &mut text,
+        "dt-cwa",
+        &Pipe::new(LINK, dt_cwa).run(end),
+        every,
+    );
     text
+}
+
+/// D2TCP with 3 MB to send, which take 25 ms: before a deadline that is too near, and one far off.
+fn with_deadlines(mss: Bytes) -> [(&'static str, Pipe); 2] {
+    let pipe = |deadline| {
+        let d2tcp = Algorithm::D2tcp(D2tcp::new(D2tcpConfig::new(mss)));
+        Pipe::new(LINK, d2tcp).with_deadline(3_000_000, Time::ZERO + deadline)
+    };
+    [
+        ("d2tcp-near", pipe(Span::from_ms(15))),
+        ("d2tcp-far", pipe(Span::from_ms(120))),
+    ]
 }
 
 /// The first row of every interval.

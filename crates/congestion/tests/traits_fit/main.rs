@@ -7,7 +7,5 @@
 #[path = "../support/mod.rs"]
 mod support;
 
-mod d2tcp;
 mod dcudp;
-mod dt_cwa;
 mod udt;

@@ -1,0 +1,192 @@
+//! DT-CWA's sender (Sreekumari, "Multiple Congestion Points and Congestion Reaction Mechanisms for
+//! Improving DCTCP Performance in Data Center Networks", Future Internet 2018, section 2.2): the
+//! window falls in steps while marks come back, and is lifted once when they have all been answered.
+//!
+//! What the paper prints is negative for every ordinary window; [`CwaReaction`] has the readings. An
+//! *episode* begins with the first ACK with ECE and ends when the data that was outstanding then is
+//! acknowledged. Growth, loss and timeout are NewReno's; a loss ends an episode without equation 2.
+//! DCTCP's estimate alpha is kept for probes: nothing here reads it. Leaves out: the switch with its
+//! two thresholds (queueing).
+
+use incastle_units::Bytes;
+
+use crate::dctcp::DctcpConfig;
+use crate::marked_fraction::MarkedFraction;
+use crate::reno_window::RenoWindow;
+use crate::{
+    AckSample, CongestionEvent, Context, ControlState, Controller, Echo, Reaction, Window,
+};
+
+/// How equation 1 is read: CW_start = (1/a) (CW_max - CW_min) - CW_current.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CwaReaction {
+    /// CW <- CW_current - (CW_max - CW_min) / a for each segment that was echoed: over one window
+    /// of data the marked fraction of CW_max - CW_min.
+    Subtract,
+    /// CW <- |(CW_max - CW_min) / a - CW_current|, likewise.
+    Absolute,
+    /// The equation as it stands, on each ACK; what is negative falls to the floor.
+    Printed,
+}
+
+/// Parameters of DT-CWA's sender.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DtCwaConfig {
+    /// What remains of DCTCP: the window rule with its floor, and the estimate.
+    pub dctcp: DctcpConfig,
+    /// How equation 1 is read.
+    pub reaction: CwaReaction,
+    /// b of equation 2, from 0 to 1: the share of CW_max - CW_min that the end of an episode gives
+    /// back.
+    pub b: f64,
+}
+
+impl DtCwaConfig {
+    /// The defaults for a segment size: b = 0.2 (section 2.2 and figure 4), DCTCP's own, among them
+    /// a floor of two segments (the paper finds fault with windows of one).
+    pub const fn new(mss: Bytes) -> Self {
+        Self {
+            dctcp: DctcpConfig::new(mss),
+            reaction: CwaReaction::Subtract,
+            b: 0.2,
+        }
+    }
+}
+
+/// What the first notification found.
+#[derive(Debug, Clone, Copy)]
+struct Episode {
+    /// SND.NXT then: the data outstanding ended here.
+    until: u64,
+    /// Bytes outstanding when that ACK came: a, in bytes.
+    outstanding: u64,
+    /// CW_max - CW_min before it.
+    spread: u64,
+}
+
+/// The controller.
+#[derive(Debug, Clone)]
+pub struct DtCwa {
+    window: RenoWindow,
+    estimate: MarkedFraction,
+    reaction: CwaReaction,
+    b: f64,
+    /// CW_min: the window where the extremes are collected from. Until the next notification it only
+    /// grows, so that CW_max is the window then.
+    least: u64,
+    /// Segments of the ACK at hand.
+    segments: u32,
+    episode: Option<Episode>,
+}
+
+impl DtCwa {
+    /// A controller at the beginning of a connection. Before the first episode CW_min is the initial
+    /// window.
+    pub fn new(config: DtCwaConfig) -> Self {
+        assert!((0.0..=1.0).contains(&config.b), "0 <= b <= 1");
+        let window = RenoWindow::new(config.dctcp.window);
+        Self {
+            least: window.cwnd(),
+            window,
+            estimate: MarkedFraction::new(config.dctcp.g, config.dctcp.initial_alpha),
+            reaction: config.reaction,
+            b: config.b,
+            segments: 1,
+            episode: None,
+        }
+    }
+
+    /// Answers an ACK with ECE; `Reduced` for the first of an episode.
+    fn on_mark(&mut self, cx: &Context<'_>) -> Reaction {
+        let (episode, reaction) = match self.episode {
+            Some(episode) => (episode, Reaction::Ignored),
+            // The window of data in which a loss was answered.
+            None if self.window.reacted(cx) => return Reaction::Ignored,
+            None => (self.begin(cx), Reaction::Reduced),
+        };
+        self.window.move_to(self.target(&episode));
+        if cx.snd_una >= episode.until {
+            self.end(&episode);
+        }
+        reaction
+    }
+
+    fn begin(&mut self, cx: &Context<'_>) -> Episode {
+        self.window.answers_mark(cx);
+        let outstanding = cx.in_flight.count() + self.window.just_acked();
+        let episode = Episode {
+            until: cx.snd_nxt,
+            outstanding: outstanding.max(self.window.mss()),
+            spread: self.window.cwnd().saturating_sub(self.least),
+        };
+        self.episode = Some(episode);
+        episode
+    }
+
+    /// Equation 1, in bytes: CW_start. What would be negative is 0 here; the floor lies above it.
+    fn target(&self, episode: &Episode) -> u64 {
+        let cwnd = self.window.cwnd();
+        let step = |segments: u64| {
+            let share = u128::from(episode.spread) * u128::from(segments * self.window.mss());
+            (share / u128::from(episode.outstanding)) as u64
+        };
+        let covered = u64::from(self.segments);
+        match self.reaction {
+            CwaReaction::Subtract => cwnd.saturating_sub(step(covered)),
+            CwaReaction::Absolute => cwnd.abs_diff(step(covered)),
+            CwaReaction::Printed => step(1).saturating_sub(cwnd),
+        }
+    }
+
+    /// Equation 2: CW_end = CW_current + b (CW_max - CW_min). The extremes begin anew.
+    fn end(&mut self, episode: &Episode) {
+        let back = (self.b * episode.spread as f64) as u64;
+        self.window.grow_to(self.window.cwnd().saturating_add(back));
+        self.restart();
+    }
+
+    fn restart(&mut self) {
+        self.episode = None;
+        self.least = self.window.cwnd();
+    }
+}
+
+impl Controller for DtCwa {
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample) {
+        self.segments = ack.segments;
+        // Where the last ACK of an episode has ECE, it is answered first: see `on_mark`.
+        if let Some(episode) = self.episode
+            && ack.echo == Echo::Clear
+            && cx.snd_una >= episode.until
+        {
+            self.end(&episode);
+        }
+        self.window.on_ack(ack);
+        self.estimate.on_ack(cx, ack);
+    }
+
+    fn on_congestion(&mut self, cx: &mut Context<'_>, event: CongestionEvent) -> Reaction {
+        if event == CongestionEvent::Ecn {
+            return self.on_mark(cx);
+        }
+        let reaction = self
+            .window
+            .on_congestion(cx, event, |_| unreachable!("marks are answered above"));
+        if event != CongestionEvent::Over {
+            self.restart();
+        }
+        reaction
+    }
+
+    #[inline]
+    fn window(&self) -> Window {
+        self.window.limit()
+    }
+
+    fn state(&self) -> ControlState {
+        ControlState {
+            alpha: Some(self.estimate.alpha()),
+            ..self.window.state()
+        }
+    }
+}
