@@ -171,10 +171,10 @@ class Draw:
         over_servers(axes, data["n"].unique().sort().to_list())
         if how.line is not None:
             axes.axhline(how.line, color=figures.GREY, lw=0.9, ls=(0, (4, 3)))
-        if how.scale == "symlog":
-            axes.set_yscale("symlog", linthresh=1)
-        elif how.scale == "log":
-            axes.set_yscale("log")
+        if how.scale != "linear":
+            axes.set_yscale(how.scale, **({"linthresh": 1} if how.scale == "symlog" else {}))
+            axes.yaxis.set_major_formatter("{x:g}")
+            axes.minorticks_off()
         if how.scale != "log":
             axes.set_ylim(bottom=0, top=how.top)
         return shown

@@ -11,6 +11,7 @@ points of other systems and timeouts (`map`), `barrier/...` (completion and kind
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from incastle.papers import Experiment, Length
@@ -54,12 +55,13 @@ _SLOW_LINK = {"capacity": "receivers", "output": "receivers", "stages": "hot"}
 
 # ---- what 002 leaves open
 
-SET_POINTS = {"26000B": 26_000, "33000B": 33_000}
-SET_POINT_SYSTEMS = ("I", "V", "VI")
+SET_POINTS = {"10pc": "10 %", "26000B": "26,000 B", "33000B": "33,000 B"}
+_SIZES = {"26000B": 26_000, "33000B": 33_000}
+SET_POINT_SYSTEMS = ("I", "III", "V")
 MEMORIES: dict[str, dict[str, str]] = {
+    "kept": {"switch.qcn.memory_decays": "false"},
     "cap=1": {"switch.qcn.memory_cap": "1"},
     "cap=3": {"switch.qcn.memory_cap": "3"},
-    "cap=12": {"switch.qcn.memory_cap": "12"},
     "crossing=50": {"switch.qcn.crossing": "0.5"},
 }
 ADAPTIVE_SYSTEMS = ("IV", "V", "VI")
@@ -72,6 +74,8 @@ ENDS: dict[str, dict[str, str]] = {
 }
 END_SYSTEMS = (("tcp", "200ms"), ("tcp", "10ms"), ("I", "200ms"))
 OPEN_BUFFERS = (32, 128)
+NEAREST = "open/nearest/"
+"""The readings under which the variants come nearest to 002, found after the results."""
 
 # ---- beyond the paper
 
@@ -93,20 +97,28 @@ def experiments(length: Length) -> list[Experiment]:
     """List every experiment of the paper at this length."""
     found = [one.experiment(MAIN[length]) for one in _figures(length)]
     planned = {one.name for one in found}
-    side = [*_open(length), *_maps(length), *_barriers(length), *_desync(length)]
-    side += _remedies(length)
+    side = [*_open(length), *_nearest(length), *_maps(length), *_barriers(length)]
+    side += [*_desync(length), *_remedies(length)]
     found += [one.experiment(SIDE[length]) for one in side if one.name not in planned]
     return [*found, *_baselines(length)]
 
 
 def grid(
-    length: Length, systems: Iterable[tuple[str, str]], buffers: Iterable[int], prefix: str = ""
+    length: Length,
+    systems: Iterable[tuple[str, str]],
+    buffers: Iterable[int],
+    prefix: str = "",
+    *,
+    side: bool = False,
 ) -> Iterator[Point]:
     """Give each of these systems and timeouts at each buffer and number of servers."""
     for system, rto in systems:
         for buffer in buffers:
-            for n in servers(length):
+            for n in servers(length, side=side):
                 yield Point(system, rto, buffer, n, prefix)
+
+
+_beside = partial(grid, side=True)
 
 
 def _figures(length: Length) -> Iterator[Point]:
@@ -135,28 +147,48 @@ def _traced(point: Point) -> Point:
 
 def _open(length: Length) -> Iterator[Point]:
     """Give the points with other values of what 002 leaves open."""
-    for value, size in SET_POINTS.items():
-        for one in grid(length, ((system, "200ms") for system in SET_POINT_SYSTEMS), BUFFERS):
-            q_eq = min(size, one.buffer * 1024 // 2)
-            yield _with(one, f"open/qeq/{value}/", {"switch.qcn.q_eq": f"{q_eq} B"})
+    for value, words in SET_POINTS.items():
+        for one in _beside(
+            length, ((system, "200ms") for system in SET_POINT_SYSTEMS), OPEN_BUFFERS
+        ):
+            most = one.buffer * 1024 // 2
+            q_eq = f"{min(_SIZES[value], most)} B" if value in _SIZES else words
+            yield _with(one, f"open/qeq/{value}/", {"switch.qcn.q_eq": q_eq})
     for value, keys in MEMORIES.items():
-        for one in grid(length, (("II", "200ms"),), OPEN_BUFFERS):
+        for one in _beside(length, (("II", "200ms"),), OPEN_BUFFERS):
             yield _with(one, f"open/memory/{value}/", keys)
-    for one in grid(length, ((system, "200ms") for system in ADAPTIVE_SYSTEMS), OPEN_BUFFERS):
+    for one in _beside(length, ((system, "200ms") for system in ADAPTIVE_SYSTEMS), OPEN_BUFFERS):
         yield _with(one, "open/adaptive/raw/", {"host.qcn.adaptive": "raw"})
     for value, keys in ENDS.items():
-        for one in grid(length, END_SYSTEMS, OPEN_BUFFERS):
+        for one in _beside(length, END_SYSTEMS, OPEN_BUFFERS):
             thousand = {"switch.buffer": f"{one.buffer} KB"} if value == "kilobytes" else {}
             yield _with(one, f"open/ends/{value}/", {**keys, **thousand})
 
 
+def _nearest(length: Length) -> Iterator[Point]:
+    """Give the variants with a lower Q_eq, a memory that stays, a steeper table, reading B."""
+    systems = ((one, "200ms") for one in (*VARIANTS, "every"))
+    short = ((one, "10ms") for one in VARIANTS)
+    for one in (*_beside(length, systems, BUFFERS), *_beside(length, short, (TRACED,))):
+        keys = {"switch.qcn.q_eq": "10 %"}
+        if one.system in {"II", "V"}:
+            keys |= MEMORIES["kept"]
+        if one.system in {"III", "VI"}:
+            keys["switch.qcn.detail"] = "geometric"
+        if one.system in {"IV", "V", "VI"}:
+            keys["host.qcn.adaptive"] = "raw"
+        yield _with(one, NEAREST, keys)
+
+
 def _maps(length: Length) -> Iterator[Point]:
-    yield from grid(length, ((system, rto) for system in MAPS for rto in RTOS), BUFFERS)
+    yield from _beside(length, ((system, rto) for system in MAPS for rto in RTOS), BUFFERS)
 
 
 def _barriers(length: Length) -> Iterator[Point]:
     """Give the points whose rounds and timeouts are recorded one by one."""
-    for one in grid(length, ((system, rto) for system in MAPS for rto in BARRIER_RTOS), (TRACED,)):
+    for one in _beside(
+        length, ((system, rto) for system in MAPS for rto in BARRIER_RTOS), (TRACED,)
+    ):
         extra, tables = {"measure.timeouts": "true"}, ("rounds", "timeouts")
         yield Point(one.system, one.rto, TRACED, one.servers, "barrier/", extra, tables)
 

@@ -21,7 +21,8 @@ HOPS = 4  # a packet and its ACK, over two links each
 BUFFERS = (32, 64, 128, 256)
 """KiB per port."""
 SERVERS = (2, 4, 8, 16, 32, 64)
-_SERVERS_QUICK = (2, 8, 32, 64)
+_QUICK = (2, 8, 32, 64)
+_QUICK_SIDE = (8, 64)
 
 
 @dataclass(frozen=True)
@@ -143,6 +144,7 @@ def timeout(rto: str) -> dict[str, str]:
     }
 
 
-def servers(length: Length) -> tuple[int, ...]:
-    """Give the numbers of servers at this length."""
-    return _SERVERS_QUICK if length is Length.QUICK else SERVERS
+def servers(length: Length, *, side: bool = False) -> tuple[int, ...]:
+    """Give the numbers of servers at this length, in the paper's figures or beside them."""
+    quick = _QUICK_SIDE if side else _QUICK
+    return quick if length is Length.QUICK else SERVERS
