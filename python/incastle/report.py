@@ -170,6 +170,7 @@ measuring; it <em>fails</em> when the interval lies outside, and is <em>unclear<
 an edge. With one seed there is no interval and the value alone decides. A claim over several cases
 of which some hold, <em>holds in part</em>. A failing claim is a finding, not a defect: its reason
 stands beside it.</p>
+{_contents(contents)}
 </header>
 <main>
 {papers}
@@ -177,6 +178,18 @@ stands beside it.</p>
 </body>
 </html>
 """
+
+
+def _contents(contents: Sequence[PaperReport]) -> str:
+    """List the papers with their verdicts, where there are several."""
+    if len(contents) == 1:
+        return ""
+    items = "".join(
+        f'<li><a href="#{escape(content.paper.name)}">{escape(content.paper.name)}</a>: '
+        f"{escape(content.paper.about()['title'])}. {_counts(content.judged)}</li>"
+        for content in contents
+    )
+    return f"<ul>{items}</ul>"
 
 
 def _paper(content: PaperReport, length: Length, images: dict[tuple[str, str], str]) -> str:

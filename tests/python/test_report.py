@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from incastle import claims, figures, report, reproduce, runner
+from incastle import claims, figures, render_pool, report, reproduce, runner
 from incastle.errors import IncastleError
 from incastle.figures import FORMATS, Drawing
-from incastle.papers import Length, dctcp_ns2
+from incastle.papers import Length, dctcp_ns2, discover
 from incastle.results import Result
 from incastle.run_cache import RunCache, engine_build, observe
-from synthetic import tables
+from synthetic import observations, tables
+from synthetic_qcn import made_up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,6 +62,14 @@ class FakeEngine:
 
 
 def fake_result(scenario: Scenario) -> Result:
+    if scenario.name.startswith("qcn-incast"):
+        buffer, n = scenario["switch.buffer"].removesuffix(" KiB"), scenario["network.senders"]
+        made = made_up(f"tcp/rto=200ms/b={buffer}/n={n}", scenario.seed)
+        return Result(
+            *(scenario.name, scenario.seed, made.digest, "0", 0.1, False, {}),
+            scenario=scenario.resolved,
+            tables=dict(made.tables),
+        )
     dctcp = scenario["transport.congestion"] == "dctcp"
     queue = [(20 if dctcp else 150) + (i + scenario.seed) % 7 for i in range(1000)]
     begin = 0.0 if scenario["network.rate"] == "100 Mbit/s" else 0.1
@@ -92,7 +101,7 @@ def engine(drawing_engine: FakeEngine, monkeypatch: pytest.MonkeyPatch) -> FakeE
 
 
 def quick(out: Path, **options: Any) -> None:
-    settings: dict[str, Any] = {"length": "quick", "out": out} | options
+    settings: dict[str, Any] = {"names": [NAME], "length": "quick", "out": out} | options
     assert reproduce.main(**settings) == 0
 
 
@@ -123,6 +132,38 @@ def test_the_report_has_every_figure_claim_and_run(
     assert rows[0]["command"].startswith("incastle run python/incastle/papers/dctcp_ns2/scenarios")
 
 
+@pytest.mark.usefixtures("drawing_engine")
+def test_one_report_holds_every_paper(tmp_path: Path) -> None:
+    quick(tmp_path / "report", names=(), figure="2")
+    page = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
+    for paper in discover().values():
+        assert f'<section id="{paper.name}">' in page
+        assert f'id="{paper.name}-figure-2"' in page
+        assert f'href="#{paper.name}"' in page
+        assert (tmp_path / "report" / paper.name / "runs.csv").is_file()
+    entries = json.loads((tmp_path / "report" / "claims.json").read_text(encoding="utf-8"))
+    assert {entry["paper"] for entry in entries} == set(discover())
+    assert "What the document leaves open" in page
+
+
+def test_many_figures_are_drawn_by_helpers_alike(tmp_path: Path) -> None:
+    paper = discover()["qcn-incast"]
+    runs = observations(paper, Length.QUICK, made_up)
+    specs = paper.figures[: 2 * render_pool.SHARE]
+
+    def drawings(place: str) -> list[Drawing]:
+        stems = [tmp_path / place / figure.stem for figure in specs]
+        return [
+            Drawing(stem, figure.data(runs), figure.draw)
+            for stem, figure in zip(stems, specs, strict=True)
+        ]
+
+    together = render_pool.render(drawings("together"))
+    alone = [figures.render(one) for one in drawings("alone")[:3]]
+    assert together[:3] == alone
+    assert len(list((tmp_path / "together").glob("*.pdf"))) == len(specs)
+
+
 @pytest.mark.parametrize("length", list(Length))
 def test_each_length_has_a_folder_of_its_own(
     engine: FakeEngine,
@@ -133,7 +174,7 @@ def test_each_length_has_a_folder_of_its_own(
 ) -> None:
     assert not engine.ran
     monkeypatch.chdir(tmp_path)
-    assert reproduce.main(figure="2", length=length) == 0
+    assert reproduce.main([NAME], figure="2", length=length) == 0
     folder = {"quick": "report-quick", "default": "report", "full": "report-full"}[length]
     assert [path.name for path in tmp_path.iterdir()] == [folder]
     last = capsys.readouterr().out.splitlines()[-1]

@@ -133,7 +133,7 @@ def draw_completion(figure: Figure, data: pl.DataFrame) -> None:
             part = data.filter(pl.col("rto_min") == rto)
             for system in part["system"].unique(maintain_order=True):
                 one = part.filter(pl.col("system") == system)
-                figures.spread(axes, one, "n", column, label=system, **STYLES[system])
+                figures.spread(axes, one, "n", column, label=system, **_style(system))
             counts = part["n"].unique().sort().to_list()
             ideal = [1e3 * ANSWER_S * n for n in counts]
             axes.plot(counts, ideal, color=figures.GREY, ls=":", label="link never idle")
@@ -146,6 +146,12 @@ def draw_completion(figure: Figure, data: pl.DataFrame) -> None:
         axes.set_xlabel("servers")
     handles, labels = grid[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4)
+
+
+def _style(system: str) -> dict[str, Any]:
+    """Give a system's style, dashed where QCN is below it."""
+    notifies = any(one.label == system and one.notifies for one in SYSTEMS.values())
+    return STYLES[system] | ({"ls": "--"} if notifies else {})
 
 
 _KINDS = {
@@ -235,8 +241,8 @@ def draw_desynchronised(figure: Figure, data: pl.DataFrame) -> None:
     figure.set_size_inches(7.2, 3.2)
     panels = (
         ("goodput_mbit_s", "goodput (Mbit/s)"),
-        ("slowdown_p99", "99th percentile / link's time"),
-        ("timeouts_per_flow", "timeouts per flow in 20 s"),
+        ("slowdown_p99", "99th percentile\n/ link's time"),
+        ("timeouts_per_flow", "timeouts per flow\nin 20 s"),
     )
     styles: tuple[dict[str, Any], ...] = (
         {"color": figures.RED, "marker": "s"},
@@ -279,8 +285,8 @@ def draw_side_by_side(figure: Figure, data: pl.DataFrame) -> None:
     figure.set_size_inches(7.2, 0.9 + 0.3 * len(names))
     panels = (
         ("goodput_mbit_s", "goodput (Mbit/s)", "linear"),
-        ("slowdown_p99", "99th percentile / link's time", "log"),
-        ("timeouts_per_flow", "timeouts per flow in 20 s", "symlog"),
+        ("slowdown_p99", "99th percentile\n/ link's time", "log"),
+        ("timeouts_per_flow", "timeouts per flow\nin 20 s", "symlog"),
     )
     grid = figure.subplots(1, len(panels), sharey=True)
     colours = (figures.SKY, figures.BLUE, figures.PURPLE, figures.RED)
@@ -293,6 +299,8 @@ def draw_side_by_side(figure: Figure, data: pl.DataFrame) -> None:
             axes.plot(part[column], y, ls="", marker=marker, color=colour, label=f"{n} servers")
         axes.set_title(label, fontsize=9)
         axes.set_xscale(scale, **({"linthresh": 1} if scale == "symlog" else {}))
+        if scale != "linear":
+            axes.xaxis.set_major_formatter("{x:g}")
         if scale != "log":
             axes.set_xlim(left=0)
     grid[0].set_yticks(range(len(names)), names)
