@@ -1,9 +1,11 @@
 # ruff: noqa: INP001
-"""Runs what the README and the tutorial tell a new user to type, in their order.
+"""Runs what the README and the tutorials tell a new user to type, in their order.
 
-A ```sh block is run line by line where a line begins with `incastle` (installation, and
-`reproduce`, which tests of its own cover, are left out); a ```python block as a program; a ```toml
-block is saved under the name that the line above it gives. Each document has a folder of its own.
+A ```sh block is run line by line where a line begins with `incastle` or `python examples/`
+(installation, and `reproduce`, which tests of its own cover, are left out); a ```python block as a
+program; a ```toml block is saved under the name that the line above it gives. A ```text block shows
+lines that the command before it prints, in their order; what it leaves out does not matter. Each
+document has a folder of its own.
 """
 
 from __future__ import annotations
@@ -13,32 +15,52 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCUMENTS = ["README.md", "docs/tutorial.md"]
-FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+DOCUMENTS = ["README.md", "docs/tutorial.md", "docs/storage-cluster.md"]
+PROGRAMS = ("incastle ", "python examples/")
+FENCE = re.compile(r"^ *```(\w+)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 
 
-def commands(document: str, folder: Path) -> list[tuple[str, list[str]]]:
-    """Return the commands of a document with their names, and save its files in `folder`."""
+@dataclass
+class Step:
+    """A command of a document: its name, how it is run, and the lines that it is said to print."""
+
+    title: str
+    command: list[str]
+    shown: str = ""
+
+    def missing(self, printed: str) -> list[str]:
+        """Return the first line shown that was not printed, or not in this order."""
+        lines = (line.rstrip() for line in printed.splitlines())
+        wanted = [line.rstrip() for line in self.shown.splitlines() if line.strip()]
+        return [line for line in wanted if line not in lines][:1]
+
+
+def commands(document: str, folder: Path) -> list[Step]:
+    """Return the commands of a document, and save its files in `folder`."""
     text = (ROOT / document).read_text(encoding="utf-8")
-    found = []
+    found: list[Step] = []
     for block in FENCE.finditer(text):
-        language, body = block.groups()
+        language, body = block[1], textwrap.dedent(block[2])
         place = f"{document}:{text.count(chr(10), 0, block.start()) + 1}"
         if language == "toml":
             names = re.findall(r"`([\w.-]+\.toml)`", text[: block.start()])
             (folder / names[-1]).write_text(body, encoding="utf-8")
         elif language == "python":
-            found.append((f"{place} python", [sys.executable, "-c", body]))
+            found.append(Step(f"{place} python", [sys.executable, "-c", body]))
+        elif language == "text":
+            found[-1].shown += body
         elif language == "sh":
             lines = [line.partition("  #")[0].strip() for line in body.splitlines()]
             # A shell, because the documents use its quotes and redirections.
             found += [
-                (f"{place} {line}", ["sh", "-c", line])
+                Step(f"{place} {line}", ["sh", "-c", line])
                 for line in lines
-                if line.startswith("incastle ") and " reproduce" not in line
+                if line.startswith(PROGRAMS) and " reproduce" not in line
             ]
     return found
 
@@ -51,20 +73,23 @@ def try_document(document: str) -> list[str]:
     with tempfile.TemporaryDirectory(prefix="incastle-docs-") as name:
         folder = Path(name)
         (folder / "examples").symlink_to(ROOT / "examples")
-        for title, command in commands(document, folder):
+        for step in commands(document, folder):
             done = subprocess.run(
-                command,
+                step.command,
                 cwd=folder,
                 env=os.environ | {"PATH": path, "MPLBACKEND": "Agg"},
                 capture_output=True,
                 text=True,
                 check=False,
             )
-            if done.returncode == 0:
+            missing = step.missing(done.stdout)
+            if done.returncode == 0 and not missing:
                 passed += 1
                 continue
-            failed.append(title)
-            print(f"{title}\n{done.stdout}{done.stderr}")
+            failed.append(step.title)
+            print(f"{step.title}\n{done.stdout}{done.stderr}")
+            for line in missing:
+                print(f"the document shows a line that is not printed:\n{line}")
     word = "FAILED" if failed else "ok"
     # The words of cargo's runner, so that one counter reads both.
     print(f"test result: {word}. {passed} passed; {len(failed)} failed; 0 ignored; {document}")
