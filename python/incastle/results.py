@@ -79,7 +79,8 @@ class Result:
     def transfers(self) -> pl.DataFrame:
         """One row per finite transfer, request or response.
 
-        group, index, kind, flow, started_s, completed_s (null if not completed), bytes.
+        group, index, kind, flow, started_s, completed_s (null if not completed), bytes, deadline_s
+        (the instant at which it was wanted, null without one).
         """
         return self.table("transfers")
 

@@ -201,6 +201,7 @@ def _transfers(*outcomes: Result) -> Table | None:
     if not frames or all(frame.is_empty() for frame in frames):
         return None
     took = pl.col("completed_s") - pl.col("started_s")
+    in_time = pl.col("completed_s") <= pl.col("deadline_s")
     groups = (
         pl.concat(frames)
         .group_by("group", "kind", maintain_order=True)
@@ -210,8 +211,11 @@ def _transfers(*outcomes: Result) -> Table | None:
             took.mean().alias("mean"),
             took.median().alias("median"),
             took.quantile(0.99).alias("p99"),
+            pl.col("deadline_s").is_not_null().sum().alias("wanted"),
+            in_time.sum().alias("in_time"),
         )
     )
+    has_deadlines = groups["wanted"].sum() > 0
     table = _table(
         "Completion times" + (f", {len(outcomes)} runs together" if len(outcomes) > 1 else ""),
         "group",
@@ -221,11 +225,15 @@ def _transfers(*outcomes: Result) -> Table | None:
         "mean",
         "median",
         "99th",
+        *(["in time"] if has_deadlines else []),
     )
     for row in groups.iter_rows(named=True):
         times = (si(row[name], "s") for name in ("mean", "median", "p99"))
         counts = (f"{row[name]:,}" for name in ("begun", "completed"))
-        table.add_row(escape(row["group"]), escape(row["kind"]), *counts, *times)
+        cells = [escape(row["group"]), escape(row["kind"]), *counts, *times]
+        if has_deadlines:
+            cells.append(f"{row['in_time']:,} of {row['wanted']:,}" if row["wanted"] else "")
+        table.add_row(*cells)
     return table
 
 

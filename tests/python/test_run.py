@@ -22,7 +22,9 @@ COLUMNS = {
         *("delivered_bytes", "goodput_bit_s", "packets", "retransmissions", "timeouts"),
         *("fast_retransmits", "marks", "drops", "ecn_reductions", "cnms", "refused"),
     ],
-    "transfers": ["group", "index", "kind", "flow", "started_s", "completed_s", "bytes"],
+    "transfers": [
+        *("group", "index", "kind", "flow", "started_s", "completed_s", "bytes", "deadline_s"),
+    ],
     "queues": ["port", "packets", "seconds"],
     "queue_samples": ["time_s", "port", "packets", "bytes"],
     "goodput": ["time_s", "host", "bytes", "ip_bytes"],

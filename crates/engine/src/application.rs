@@ -79,6 +79,7 @@ pub(crate) enum Action {
     Expect(EndpointIndex, u64),
     Stop(EndpointIndex),
     Close(EndpointIndex),
+    Deadline(EndpointIndex, Time),
     Watch(EndpointIndex),
     Release(FlowIndex),
 }
@@ -124,6 +125,12 @@ impl Actions {
     /// Ends an endpoint's data after what it wrote (FIN).
     pub fn close(&mut self, endpoint: EndpointIndex) {
         self.list.push(Action::Close(endpoint));
+    }
+
+    /// Tells the controller of an endpoint when its data are wanted at the other end; datagrams
+    /// have none.
+    pub fn deadline(&mut self, endpoint: EndpointIndex, at: Time) {
+        self.list.push(Action::Deadline(endpoint, at));
     }
 
     /// Lets a probe watch the controller of an endpoint (of a response, the far end's).

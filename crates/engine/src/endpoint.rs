@@ -324,6 +324,12 @@ impl Endpoint {
         }
     }
 
+    pub(crate) fn set_deadline(&mut self, at: Time) {
+        if let Transport::Tcp(connection) = &mut self.transport {
+            connection.set_deadline(Some(at));
+        }
+    }
+
     pub(crate) fn close(&mut self) {
         if let Transport::Tcp(connection) = &mut self.transport {
             connection.close();

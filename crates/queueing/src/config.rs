@@ -6,8 +6,8 @@
 use incastle_units::Rate;
 
 use crate::{
-    DropTail, Marker, PortBuffer, Red, RedConfig, RedError, SharedBufferConfig, SharedBufferError,
-    Threshold, ThresholdConfig,
+    DoubleThreshold, DoubleThresholdConfig, DoubleThresholdError, DropTail, Marker, PortBuffer,
+    Red, RedConfig, RedError, SharedBufferConfig, SharedBufferError, Threshold, ThresholdConfig,
 };
 
 /// The discipline of a port's queue.
@@ -17,17 +17,32 @@ pub enum QueueConfig {
     DropTail,
     /// Marking above a threshold.
     Threshold(ThresholdConfig),
+    /// Marking from one threshold to another.
+    DoubleThreshold(DoubleThresholdConfig),
     /// Random early detection.
     Red(RedConfig),
 }
 
+/// What is wrong with a [`QueueConfig`].
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum QueueError {
+    /// Of the two thresholds.
+    #[error(transparent)]
+    DoubleThreshold(#[from] DoubleThresholdError),
+    /// Of RED.
+    #[error(transparent)]
+    Red(#[from] RedError),
+}
+
 impl QueueConfig {
     /// Whether the parameters make sense.
-    pub fn check(&self) -> Result<(), RedError> {
+    pub fn check(&self) -> Result<(), QueueError> {
         match self {
-            Self::DropTail | Self::Threshold(_) => Ok(()),
-            Self::Red(config) => config.check(),
+            Self::DropTail | Self::Threshold(_) => {}
+            Self::DoubleThreshold(config) => config.check()?,
+            Self::Red(config) => config.check()?,
         }
+        Ok(())
     }
 
     /// The discipline of a port that sends at `rate`. The parameters must pass `check`.
@@ -35,6 +50,7 @@ impl QueueConfig {
         match self {
             Self::DropTail => Marker::DropTail(DropTail),
             Self::Threshold(config) => Marker::Threshold(Threshold::new(*config)),
+            Self::DoubleThreshold(config) => Marker::DoubleThreshold(DoubleThreshold::new(*config)),
             Self::Red(config) => Marker::Red(Red::new(config, rate)),
         }
     }

@@ -3,7 +3,7 @@
 use incastle_units::{Amount, Bytes, Ecn, Packets, Time};
 use rand_core::Rng;
 
-use crate::{DropTail, Red, Threshold};
+use crate::{DoubleThreshold, DropTail, Red, Threshold};
 
 /// The queue in front of an arriving packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,6 +79,8 @@ pub enum Marker {
     DropTail(DropTail),
     /// Marking above an instantaneous threshold.
     Threshold(Threshold),
+    /// Marking from one threshold to another.
+    DoubleThreshold(DoubleThreshold),
     /// Random early detection.
     Red(Red),
     /// A discipline from outside this crate.
@@ -91,6 +93,7 @@ impl Discipline for Marker {
         match self {
             Self::DropTail(discipline) => discipline.on_arrival(queue, packet, rng),
             Self::Threshold(discipline) => discipline.on_arrival(queue, packet, rng),
+            Self::DoubleThreshold(discipline) => discipline.on_arrival(queue, packet, rng),
             Self::Red(discipline) => discipline.on_arrival(queue, packet, rng),
             Self::Custom(discipline) => discipline.on_arrival(queue, packet, rng),
         }
@@ -100,6 +103,7 @@ impl Discipline for Marker {
         match self {
             Self::DropTail(discipline) => discipline.on_refused(queue, packet),
             Self::Threshold(discipline) => discipline.on_refused(queue, packet),
+            Self::DoubleThreshold(discipline) => discipline.on_refused(queue, packet),
             Self::Red(discipline) => discipline.on_refused(queue, packet),
             Self::Custom(discipline) => discipline.on_refused(queue, packet),
         }

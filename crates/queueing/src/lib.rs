@@ -9,6 +9,7 @@
 
 mod config;
 mod discipline;
+mod double_threshold;
 mod drop_tail;
 mod port_buffer;
 mod qcn_congestion_point;
@@ -16,8 +17,9 @@ mod red;
 mod shared_buffer;
 mod threshold;
 
-pub use config::{BufferConfig, QueueConfig};
+pub use config::{BufferConfig, QueueConfig, QueueError};
 pub use discipline::{Arrival, Discipline, DropCause, Marker, QueueState, Verdict};
+pub use double_threshold::{DoubleThreshold, DoubleThresholdConfig, DoubleThresholdError};
 pub use drop_tail::DropTail;
 pub use port_buffer::PortBuffer;
 pub use qcn_congestion_point::{

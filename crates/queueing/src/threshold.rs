@@ -1,7 +1,7 @@
 //! Threshold marking: an arriving packet is marked iff the instantaneous queue is longer than K.
 //!
 //! Source: DCTCP's switch, Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010, section 3.1, and
-//! RFC 8257, section 3.1. Leaves out: averages, hysteresis (see `double-threshold`), marking on
+//! RFC 8257, section 3.1. Leaves out: averages, hysteresis (see `double_threshold`), marking on
 //! departure.
 
 use incastle_units::{Amount, Bytes, Packets};

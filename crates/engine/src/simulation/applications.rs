@@ -80,6 +80,11 @@ impl<P: Probe> Simulation<P> {
                     endpoint.expect = total;
                 }
             }
+            Action::Deadline(index, at) => {
+                if let Some(endpoint) = self.flows.get(index) {
+                    endpoint.set_deadline(at);
+                }
+            }
             Action::Watch(index) => self.with(index, |endpoint| endpoint.watched = true),
             Action::Release(flow) => self.release(flow),
         }

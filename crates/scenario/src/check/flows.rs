@@ -135,6 +135,13 @@ fn check_workload(path: &str, group: &Group, cx: &mut Context<'_>) {
             if let Size::Of(size) = bulk.size {
                 within(path, "size", size, MOST_BYTES, cx);
             }
+            if bulk.deadline.is_some() && bulk.size == Size::Unlimited {
+                cx.error_at(
+                    &format!("{path}.deadline"),
+                    "a deadline for flows without end".to_owned(),
+                    Some("give the flows a size".to_owned()),
+                );
+            }
             if matches!(group.transport.kind, Kind::Datagram(_)) && bulk.size == Size::Unlimited {
                 cx.error_at(
                     &format!("{path}.workload"),

@@ -52,10 +52,9 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
 }
 
 fn is_long(group: &Group) -> bool {
-    let unlimited = Bulk {
-        size: Size::Unlimited,
-    };
-    group.transport.tcp().is_some() && group.workload == Workload::Bulk(unlimited)
+    let unlimited = |bulk: &Bulk| bulk.size == Size::Unlimited;
+    let long = matches!(&group.workload, Workload::Bulk(bulk) if unlimited(bulk));
+    long && group.transport.tcp().is_some()
 }
 
 /// The hosts of each flow; none where they do not exist, which is told elsewhere.

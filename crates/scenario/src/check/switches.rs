@@ -1,12 +1,15 @@
 //! Checks of `[switch]` and `[switches.LABEL]`.
 
-use incastle_queueing::RedError;
+use incastle_queueing::{DoubleThresholdError, QueueError, RedError};
 use incastle_units::Amount;
 
+use crate::grammar::value::Value;
 use crate::language::Capacity;
 use crate::language::Root;
 use crate::language::selection::Selection;
-use crate::language::switch::{Buffer, Queue, Switch, SwitchGroup};
+use crate::language::switch::{
+    Buffer, DoubleThreshold, Queue, Switch, SwitchGroup, ThresholdReading,
+};
 use crate::text::context::Context;
 use crate::topology::layout::Layout;
 use crate::workload::Stack;
@@ -55,13 +58,17 @@ impl PacketSizes {
 fn check_switch(path: &str, switch: &Switch, sizes: Option<PacketSizes>, cx: &mut Context<'_>) {
     if let Err(error) = switch.queue.to_config().check() {
         let key = match error {
-            RedError::MixedUnits | RedError::MaxIsZero => "max",
-            RedError::MinAboveMax => "min",
-            RedError::MaxP(_) => "max_p",
-            RedError::Weight(_) => "weight",
-            RedError::MeanPacketIsZero => "mean_packet",
+            QueueError::DoubleThreshold(DoubleThresholdError::MixedUnits) => "stop",
+            QueueError::Red(RedError::MixedUnits | RedError::MaxIsZero) => "max",
+            QueueError::Red(RedError::MinAboveMax) => "min",
+            QueueError::Red(RedError::MaxP(_)) => "max_p",
+            QueueError::Red(RedError::Weight(_)) => "weight",
+            QueueError::Red(RedError::MeanPacketIsZero) => "mean_packet",
         };
         cx.error_at(&format!("{path}.queue.{key}"), error.to_string(), None);
+    }
+    if let Queue::DoubleThreshold(double) = &switch.queue {
+        check_thresholds(path, double, cx);
     }
     if let (Queue::Drr(_), Buffer::Shared(_)) = (&switch.queue, switch.buffer) {
         cx.error_at(
@@ -97,6 +104,50 @@ fn check_switch(path: &str, switch: &Switch, sizes: Option<PacketSizes>, cx: &mu
     }
 }
 
+/// Two thresholds are given by name, or both by number.
+fn check_thresholds(path: &str, double: &DoubleThreshold, cx: &mut Context<'_>) {
+    let key = |name: &str| format!("{path}.queue.{name}");
+    let given = ["start", "stop"].map(|name| cx.is_given(&key(name)));
+    let Some(reading) = double.reading else {
+        if let [true, false] | [false, true] = given {
+            let (known, missing) = if given[0] {
+                ("start", "stop")
+            } else {
+                ("stop", "start")
+            };
+            cx.error_at(
+                &key(known),
+                format!("[{path}.queue] has {known} without {missing}"),
+                Some(format!(
+                    "give {missing} too, or a reading such as \"dt-dctcp\""
+                )),
+            );
+        }
+        return;
+    };
+    let numbers = ThresholdReading::numbers(Some(reading));
+    if (double.start, double.stop) == (numbers.start, numbers.stop) {
+        return;
+    }
+    let odd = if double.start == numbers.start {
+        "stop"
+    } else {
+        "start"
+    };
+    cx.error_at(
+        &key(odd),
+        format!(
+            "reading = {} is from {} to {}, here it is from {} to {}",
+            reading.write(),
+            numbers.start,
+            numbers.stop,
+            double.start,
+            double.stop
+        ),
+        Some("give a reading, or start and stop".to_owned()),
+    );
+}
+
 fn is_zero(amount: Amount) -> bool {
     match amount {
         Amount::Packets(packets) => packets.count() == 0,
@@ -112,11 +163,13 @@ fn warn_of_late_mark(
     sizes: Option<PacketSizes>,
     cx: &mut Context<'_>,
 ) {
-    let Queue::Threshold(threshold) = queue else {
-        return;
+    let (key, mark_above) = match queue {
+        Queue::Threshold(threshold) => ("mark_above", threshold.mark_above),
+        Queue::DoubleThreshold(double) => ("start", double.start),
+        Queue::DropTail(_) | Queue::Red(_) | Queue::Drr(_) => return,
     };
     let never =
-        match (threshold.mark_above, buffer) {
+        match (mark_above, buffer) {
             (Amount::Packets(mark), Amount::Packets(buffer)) => mark >= buffer,
             (Amount::Bytes(mark), Amount::Bytes(buffer)) => mark >= buffer,
             (Amount::Packets(mark), Amount::Bytes(buffer)) => sizes
@@ -126,10 +179,10 @@ fn warn_of_late_mark(
         };
     if never {
         cx.warn_at(
-            &format!("{path}.queue.mark_above"),
+            &format!("{path}.queue.{key}"),
             format!(
-                "the buffer of {buffer} is full before the queue exceeds {}: nothing is marked",
-                threshold.mark_above
+                "the buffer of {buffer} is full before the queue exceeds {mark_above}: nothing is \
+                 marked"
             ),
             None,
         );

@@ -4,6 +4,7 @@ use incastle_transport::tcp::MAX_RECEIVE_WINDOW;
 use incastle_units::Amount;
 
 use crate::language::Root;
+use crate::language::flows::Group;
 use crate::language::tcp::{Congestion, EcnMode, Tcp, WindowLimit};
 use crate::text::context::Context;
 
@@ -24,6 +25,29 @@ pub(crate) fn check(root: &Root, cx: &mut Context<'_>) {
                 warn_of_no_marks(&path, tcp, cx);
             }
         }
+    }
+    warn_of_no_deadlines(root, cx);
+}
+
+/// D2TCP where nobody has a deadline.
+fn warn_of_no_deadlines(root: &Root, cx: &mut Context<'_>) {
+    if root
+        .flows
+        .iter()
+        .any(|(_, group)| group.workload.has_deadlines())
+    {
+        return;
+    }
+    let heeds = |group: &Group| {
+        let congestion = group.transport.tcp().map(|tcp| &tcp.congestion);
+        matches!(congestion, Some(Congestion::D2tcp(_)))
+    };
+    if let Some((name, _)) = root.flows.iter().find(|(_, group)| heeds(group)) {
+        cx.warn_at(
+            &format!("flows.{name}.transport.congestion"),
+            "d2tcp without any deadline is dctcp".to_owned(),
+            Some("give finite flows or answers a deadline: deadline = \"20 ms\"".to_owned()),
+        );
     }
 }
 
@@ -78,12 +102,14 @@ fn check_tcp(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
             Some("shorten ack_delay, or turn delayed ACKs off with ack_every = 1".to_owned()),
         );
     }
-    let dctcp = matches!(tcp.congestion, Congestion::Dctcp(_));
-    if dctcp && tcp.ecn != EcnMode::Dctcp {
+    if tcp.congestion.needs_fractions() && tcp.ecn != EcnMode::Dctcp {
+        let word = tcp.congestion.word();
         cx.warn_at(
             &format!("{path}.ecn"),
-            "DCTCP's sender without DCTCP's echo".to_owned(),
-            Some("congestion = \"dctcp\" is meant for ecn = \"dctcp\"".to_owned()),
+            format!("the sender of {word} without DCTCP's echo"),
+            Some(format!(
+                "congestion = \"{word}\" is meant for ecn = \"dctcp\""
+            )),
         );
     }
 }

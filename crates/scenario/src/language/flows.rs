@@ -56,11 +56,26 @@ choice! {
     }
 }
 
+impl Workload {
+    /// Whether its transfers are to be complete by a time.
+    pub fn has_deadlines(&self) -> bool {
+        match self {
+            Self::Bulk(bulk) => bulk.deadline.is_some(),
+            Self::Barrier(barrier) => barrier.deadline.is_some(),
+            Self::Poisson(poisson) => poisson.deadline.is_some(),
+            Self::Cbr(_) | Self::OnOff(_) | Self::PoissonDatagrams(_) => false,
+        }
+    }
+}
+
 table! {
     /// Bulk transfer.
     pub struct Bulk {
         /// Application bytes of each flow.
         value size: Size = Size::Unlimited;
+        /// The time from a flow's start in which its bytes are to arrive. Senders with
+        /// `congestion = "d2tcp"` heed it; it is only counted elsewhere.
+        option deadline: Span, in above(Span::ZERO);
     }
 }
 
@@ -104,6 +119,9 @@ table! {
         value think: Span = Span::ZERO;
         /// Each server is asked a random time from 0 to this after the beginning of the round.
         value stagger: Span = Span::ZERO;
+        /// The time from its request in which each answer is to arrive. Servers with
+        /// `congestion = "d2tcp"` heed it; it is only counted elsewhere.
+        option deadline: Span, in above(Span::ZERO);
         /// How many requests each client makes.
         value rounds: Rounds = Rounds::Unlimited;
     }
@@ -115,6 +133,9 @@ table! {
         /// Their sizes: `"websearch"`, `"datamining"`, `"hadoop"`, one size such as `"64 KB"`, a
         /// file of bytes and cumulative per cent (`"my.cdf"`), or the points of such a file.
         value sizes: Sizes;
+        /// The time from a flow's start in which its bytes are to arrive. Senders with
+        /// `congestion = "d2tcp"` heed it; it is only counted elsewhere.
+        option deadline: Span, in above(Span::ZERO);
         /// The mean of the application bytes offered, as a fraction of the rate of the access
         /// links of all `to` hosts. Either this or `arrivals`.
         option load: f64, in above(0.0);

@@ -1,7 +1,8 @@
 //! `[switch]`: buffers, queue disciplines, congestion points.
 
 use incastle_queueing::{
-    BufferConfig, PortBuffer, QueueConfig, RedConfig, SharedBufferConfig, ThresholdConfig,
+    BufferConfig, DoubleThresholdConfig, PortBuffer, QueueConfig, RedConfig, SharedBufferConfig,
+    ThresholdConfig,
 };
 use incastle_units::{Amount, Bytes};
 
@@ -97,13 +98,15 @@ impl Value for Buffer {
 
 choice! {
     /// The queue discipline.
-    pub enum Queue by kind = "drop-tail", later ["double-threshold"] {
+    pub enum Queue by kind = "drop-tail" {
         /// no marking; the buffer alone drops
         "drop-tail" => DropTail(DropTail),
         /// random early detection by the average queue (Floyd and Jacobson 1993)
         "red" => Red(Red),
         /// marks when the instantaneous queue is above K (DCTCP)
         "threshold" => Threshold(Threshold),
+        /// marks from one crossing to another: K1 begins, K2 ends (DT-DCTCP, DT-CWA)
+        "double-threshold" => DoubleThreshold(DoubleThreshold),
         /// fair queueing: the flows of a port take turns, quantum by quantum (deficit round robin, Shreedhar and Varghese 1995)
         "drr" => Drr(Drr),
     }
@@ -156,6 +159,33 @@ table! {
 }
 
 table! {
+    /// The relay of two thresholds. Without any key as printed in 2018.
+    pub struct DoubleThreshold {
+        /// A pair of thresholds from the literature, instead of `start` and `stop`.
+        option reading: ThresholdReading;
+        /// Marking begins when the queue rises above this.
+        value start: Amount = ThresholdReading::numbers(reading).start, shown "of `reading`, else 35 packets";
+        /// Marking ends when the queue falls to this or below; where it is above `start`, also when
+        /// the queue falls to `start`. In the unit of `start`.
+        value stop: Amount = ThresholdReading::numbers(reading).stop, shown "of `reading`, else 30 packets";
+        /// What happens to packets that would be marked and are not ECN-capable.
+        value non_ect: NonEct = NonEct::Admit;
+    }
+}
+
+words! {
+    /// A pair of thresholds from the literature.
+    pub enum ThresholdReading {
+        /// From 35 to 30 packets, as Sreekumari 2018 prints it: hysteresis.
+        "as-printed" => AsPrinted,
+        /// From 30 to 35 packets, the order of Chen et al. 2013: early on the way up, early on the way down.
+        "dt-dctcp" => DtDctcp,
+        /// From 15 to 25 packets, around DCTCP's K = 20.
+        "around-k" => AroundK,
+    }
+}
+
+table! {
     /// Deficit round robin: a queue for each flow, within the port's one buffer.
     pub struct Drr {
         /// Bytes that a flow may send in its turn, besides what it could not use in the turn before.
@@ -176,7 +206,7 @@ words! {
 }
 
 words! {
-    /// What happens above K to packets that are not ECN-capable.
+    /// What happens to packets that would be marked and are not ECN-capable.
     pub enum NonEct {
         /// They are stored, as long as there is memory.
         "admit" => Admit,
@@ -216,6 +246,17 @@ impl Buffer {
     }
 }
 
+impl ThresholdReading {
+    /// The thresholds of a reading; without one those of 2018.
+    pub fn numbers(reading: Option<Self>) -> DoubleThresholdConfig {
+        match reading {
+            None | Some(Self::AsPrinted) => DoubleThresholdConfig::AS_PRINTED,
+            Some(Self::DtDctcp) => DoubleThresholdConfig::DT_DCTCP,
+            Some(Self::AroundK) => DoubleThresholdConfig::AROUND_K,
+        }
+    }
+}
+
 impl Queue {
     /// As the queueing crate has it.
     pub fn to_config(&self) -> QueueConfig {
@@ -225,6 +266,11 @@ impl Queue {
             Self::Threshold(threshold) => QueueConfig::Threshold(ThresholdConfig {
                 mark_above: threshold.mark_above,
                 drop_non_ect: threshold.non_ect == NonEct::Drop,
+            }),
+            Self::DoubleThreshold(double) => QueueConfig::DoubleThreshold(DoubleThresholdConfig {
+                start: double.start,
+                stop: double.stop,
+                drop_non_ect: double.non_ect == NonEct::Drop,
             }),
             Self::Red(red) => QueueConfig::Red(RedConfig {
                 min: red.min,
@@ -242,7 +288,7 @@ impl Queue {
     pub fn marks(&self) -> bool {
         match self {
             Self::DropTail(_) | Self::Drr(_) => false,
-            Self::Threshold(_) => true,
+            Self::Threshold(_) | Self::DoubleThreshold(_) => true,
             Self::Red(red) => red.action == Action::Mark,
         }
     }

@@ -1,6 +1,8 @@
 //! TCP's part of `[transport]`: connections, recovery, timers, ECN, and the congestion control.
 
 use incastle_congestion::{Algorithm, Cubic as CubicController, CubicConfig};
+use incastle_congestion::{CwaReaction, DtCwa as DtCwaController, DtCwaConfig};
+use incastle_congestion::{D2tcp as D2tcpController, D2tcpConfig};
 use incastle_congestion::{Dctcp as DctcpController, DctcpConfig};
 use incastle_congestion::{NewReno as NewRenoController, NewRenoConfig};
 use incastle_transport::tcp;
@@ -30,7 +32,7 @@ table! {
         /// How lost segments are found and repaired.
         value recovery: Recovery = Recovery::default_for(congestion.as_ref()), shown "`\"reno\"` under reno, `\"new-reno\"` under new-reno, else `\"sack\"`";
         /// The use of ECN.
-        value ecn: EcnMode = EcnMode::default_for(congestion.as_ref()), shown "`\"dctcp\"` under dctcp, else `\"off\"`";
+        value ecn: EcnMode = EcnMode::default_for(congestion.as_ref()), shown "`\"dctcp\"` under dctcp, d2tcp and dt-cwa, else `\"off\"`";
         /// When the receiver's CE state changes under `ecn = "dctcp"`.
         value ce_change: CeChange = CeChange::Linux;
         /// Whether SYN, SYN-ACK, pure ACKs and retransmissions are ECN-capable too.
@@ -74,7 +76,7 @@ table! {
 
 choice! {
     /// What the sender does about congestion.
-    pub enum Congestion by congestion = "new-reno", later ["dt-cwa", "d2tcp"] {
+    pub enum Congestion by congestion = "new-reno" {
         /// NewReno: slow start, congestion avoidance, halving (RFC 5681, 6582)
         "new-reno" => NewReno(NewReno),
         /// Reno: as NewReno, but recovery ends with the first new ACK (RFC 2581)
@@ -83,6 +85,10 @@ choice! {
         "cubic" => Cubic(Cubic),
         /// DCTCP: the window shrinks in proportion to the fraction of marked data (RFC 8257)
         "dctcp" => Dctcp(Dctcp),
+        /// D2TCP: DCTCP that gives way less before a near deadline, and more before a far one (Vamanan 2012)
+        "d2tcp" => D2tcp(D2tcp),
+        /// DT-CWA: the window steps down while marks come back, and is lifted once after them (Sreekumari 2018)
+        "dt-cwa" => DtCwa(DtCwa),
     }
 }
 
@@ -115,6 +121,42 @@ table! {
         value g: f64 = DctcpConfig::new(default_mss()).g, in fraction();
         /// alpha at the start.
         value initial_alpha: f64 = DctcpConfig::new(default_mss()).initial_alpha, in between(0.0, 1.0);
+    }
+}
+
+table! {
+    /// D2TCP.
+    pub struct D2tcp {
+        /// DCTCP's.
+        flat estimate: Dctcp;
+        /// The least urgency d, that of a deadline far away.
+        value d_min: f64 = D2tcpConfig::new(default_mss()).least_urgency, in fraction();
+        /// The greatest urgency d, that of a deadline that cannot be met.
+        value d_max: f64 = D2tcpConfig::new(default_mss()).greatest_urgency, in between(1.0, 1000.0);
+    }
+}
+
+table! {
+    /// DT-CWA. alpha is computed for `windows` alone.
+    pub struct DtCwa {
+        /// DCTCP's.
+        flat estimate: Dctcp;
+        /// How the reaction to marks is read.
+        value reaction: WindowReaction = WindowReaction::default_reading();
+        /// The share of CW_max - CW_min that is given back when the marks have been answered.
+        value b: f64 = DtCwaConfig::new(default_mss()).b, in between(0.0, 1.0);
+    }
+}
+
+words! {
+    /// How the reaction to marks is read: (CW_max - CW_min) / a - CW, a the packets outstanding.
+    pub enum WindowReaction {
+        /// CW - (CW_max - CW_min) / a.
+        "subtract" => Subtract,
+        /// |(CW_max - CW_min) / a - CW|.
+        "absolute" => Absolute,
+        /// As it stands: negative, so that the window falls to its floor.
+        "printed" => Printed,
     }
 }
 
@@ -162,21 +204,62 @@ word_or! {
     }
 }
 
+impl Congestion {
+    /// Whether the sender is made for DCTCP's echo, by which it can tell which data was marked.
+    pub fn needs_fractions(&self) -> bool {
+        matches!(self, Self::Dctcp(_) | Self::D2tcp(_) | Self::DtCwa(_))
+    }
+}
+
+impl WindowReaction {
+    fn default_reading() -> Self {
+        match DtCwaConfig::new(default_mss()).reaction {
+            CwaReaction::Subtract => Self::Subtract,
+            CwaReaction::Absolute => Self::Absolute,
+            CwaReaction::Printed => Self::Printed,
+        }
+    }
+
+    fn to_config(self) -> CwaReaction {
+        match self {
+            Self::Subtract => CwaReaction::Subtract,
+            Self::Absolute => CwaReaction::Absolute,
+            Self::Printed => CwaReaction::Printed,
+        }
+    }
+}
+
+impl Dctcp {
+    fn to_config(&self, window: NewRenoConfig) -> DctcpConfig {
+        DctcpConfig {
+            window,
+            g: self.g,
+            initial_alpha: self.initial_alpha,
+        }
+    }
+}
+
 impl Recovery {
     fn default_for(congestion: Option<&Congestion>) -> Self {
         match congestion {
             Some(Congestion::Reno(_)) => Self::Reno,
             None | Some(Congestion::NewReno(_)) => Self::NewReno,
-            Some(Congestion::Cubic(_) | Congestion::Dctcp(_)) => Self::Sack,
+            Some(
+                Congestion::Cubic(_)
+                | Congestion::Dctcp(_)
+                | Congestion::D2tcp(_)
+                | Congestion::DtCwa(_),
+            ) => Self::Sack,
         }
     }
 }
 
 impl EcnMode {
     fn default_for(congestion: Option<&Congestion>) -> Self {
-        match congestion {
-            Some(Congestion::Dctcp(_)) => Self::Dctcp,
-            _ => Self::Off,
+        if congestion.is_some_and(Congestion::needs_fractions) {
+            Self::Dctcp
+        } else {
+            Self::Off
         }
     }
 }
@@ -263,10 +346,18 @@ impl Tcp {
                 c: cubic.cubic_c,
                 fast_convergence: cubic.fast_convergence,
             })),
-            Congestion::Dctcp(dctcp) => Algorithm::Dctcp(DctcpController::new(DctcpConfig {
-                window,
-                g: dctcp.g,
-                initial_alpha: dctcp.initial_alpha,
+            Congestion::Dctcp(dctcp) => {
+                Algorithm::Dctcp(DctcpController::new(dctcp.to_config(window)))
+            }
+            Congestion::D2tcp(d2tcp) => Algorithm::D2tcp(D2tcpController::new(D2tcpConfig {
+                dctcp: d2tcp.estimate.to_config(window),
+                least_urgency: d2tcp.d_min,
+                greatest_urgency: d2tcp.d_max,
+            })),
+            Congestion::DtCwa(dt_cwa) => Algorithm::DtCwa(DtCwaController::new(DtCwaConfig {
+                dctcp: dt_cwa.estimate.to_config(window),
+                reaction: dt_cwa.reaction.to_config(),
+                b: dt_cwa.b,
             })),
         }
     }

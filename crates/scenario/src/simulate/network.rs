@@ -152,7 +152,9 @@ impl Queue {
                     language::FairDrop::Arriving => FairDrop::Arriving,
                 },
             }),
-            Self::DropTail(_) | Self::Red(_) | Self::Threshold(_) => PortKind::Fast,
+            Self::DropTail(_) | Self::Red(_) | Self::Threshold(_) | Self::DoubleThreshold(_) => {
+                PortKind::Fast
+            }
         }
     }
 }

@@ -70,6 +70,10 @@ pub struct Totals {
     pub ecn_reductions: u64,
     /// Transfers completed.
     pub transfers: u64,
+    /// Transfers completed within their deadline.
+    pub met_deadlines: u64,
+    /// Transfers whose deadline passed first.
+    pub missed_deadlines: u64,
 }
 
 /// One of the totals.
@@ -100,6 +104,8 @@ impl Totals {
             ("fast_retransmits", Total::Count(self.fast_retransmits)),
             ("ecn_reductions", Total::Count(self.ecn_reductions)),
             ("transfers", Total::Count(self.transfers)),
+            ("met_deadlines", Total::Count(self.met_deadlines)),
+            ("missed_deadlines", Total::Count(self.missed_deadlines)),
         ]
     }
 

@@ -125,7 +125,14 @@ pub(crate) fn inherit(root: &mut Node) {
 }
 
 /// Keys of one table that say the same: whoever gives the one does not inherit the other.
-const ALTERNATIVES: [[&str; 2]; 2] = [["variant", "modifications"], ["modifications", "variant"]];
+const ALTERNATIVES: [[&str; 2]; 6] = [
+    ["variant", "modifications"],
+    ["modifications", "variant"],
+    ["reading", "start"],
+    ["reading", "stop"],
+    ["start", "reading"],
+    ["stop", "reading"],
+];
 
 /// Adds the entries of `base` that `own` lacks, table by table.
 fn merge(own: &mut Vec<Entry>, base: &[Entry]) {

@@ -11,7 +11,7 @@ use incastle_units::{Span, Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::journal::{Transfer, TransferNote};
-use super::{Plan, TransferKind};
+use super::{Plan, TransferKind, wanted};
 use crate::language::flows::{self, Rounds};
 
 /// One client with its connections.
@@ -21,6 +21,7 @@ pub(super) struct Client {
     servers: Vec<Server>,
     request: u64,
     think: Span,
+    deadline: Option<Span>,
     /// Over which time the servers of a round are asked; absent to ask all at once.
     stagger: Option<(Span, Xoshiro256PlusPlus)>,
     /// Servers that are yet to be asked in this round, the next one last.
@@ -84,6 +85,7 @@ impl Client {
             servers: servers.collect(),
             request: barrier.request.count(),
             think: barrier.think,
+            deadline: barrier.deadline,
             stagger: (barrier.stagger > Span::ZERO).then_some((barrier.stagger, rng)),
             to_ask: Vec::new(),
             rounds_left: match barrier.rounds {
@@ -113,6 +115,7 @@ impl Client {
             kind: TransferKind::Round,
             flow: self.first_flow.expect("a client has servers"),
             started: now,
+            deadline: None,
             completed: None,
             bytes: self.servers.iter().map(|server| server.answer).sum(),
         });
@@ -154,6 +157,7 @@ impl Client {
         let server = &mut self.servers[server];
         let flow = server.flow.expect("the connections of a round are open");
         server.asked += self.request;
+        let deadline = wanted(now, self.deadline, flow.end(Side::Far), actions);
         actions.expect(flow.end(Side::Far), server.asked);
         actions.write(flow.end(Side::Near), self.request);
         server.transfer = Some(server.plan.journal.begun(TransferNote {
@@ -162,6 +166,7 @@ impl Client {
             kind: TransferKind::Answer,
             flow,
             started: now,
+            deadline,
             completed: None,
             bytes: server.answer,
         }));

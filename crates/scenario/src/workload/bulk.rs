@@ -1,10 +1,10 @@
 //! Bulk transfer: as much as the transport can send from start to stop, or a number of bytes.
 
-use incastle_engine::{Actions, Application, FlowIndex, Notice, Side};
-use incastle_units::Time;
+use incastle_engine::{Actions, Application, EndpointIndex, FlowIndex, Notice, Side};
+use incastle_units::{Span, Time};
 
 use super::journal::{FlowNote, Transfer, TransferNote};
-use super::{Plan, TransferKind};
+use super::{Plan, TransferKind, wanted};
 use crate::language::flows::{self, Size};
 
 /// More bytes than any run can send.
@@ -14,6 +14,7 @@ const UNLIMITED: u64 = 1 << 62;
 pub(super) struct Bulk {
     plan: Plan,
     size: Option<u64>,
+    deadline: Option<Span>,
     state: State,
 }
 
@@ -34,6 +35,7 @@ impl Bulk {
                 Size::Unlimited => None,
                 Size::Of(size) => Some(size.count()),
             },
+            deadline: bulk.deadline,
             state: State::Waiting,
         }
     }
@@ -41,6 +43,7 @@ impl Bulk {
     fn begin(&mut self, now: Time, actions: &mut Actions) {
         let flow = self.plan.open(now, actions);
         let near = flow.end(Side::Near);
+        let deadline = wanted(now, self.deadline, near, actions);
         self.plan
             .write(near, self.size.unwrap_or(UNLIMITED), actions);
         let transfer = self.size.map(|bytes| {
@@ -48,7 +51,7 @@ impl Bulk {
             if self.plan.stack.has_handshake() {
                 actions.close(near);
             }
-            self.plan.begun(flow, now, bytes)
+            self.plan.begun(flow, (now, deadline), bytes)
         });
         self.state = State::Sending { flow, transfer };
     }
@@ -114,20 +117,26 @@ impl Plan {
     }
 
     /// Notes the beginning of the flow's one transfer.
-    pub(super) fn begun(&self, flow: FlowIndex, now: Time, bytes: u64) -> Transfer {
+    pub(super) fn begun(
+        &self,
+        flow: FlowIndex,
+        (now, deadline): (Time, Option<Time>),
+        bytes: u64,
+    ) -> Transfer {
         self.journal.begun(TransferNote {
             group: self.group,
             index: self.index,
             kind: TransferKind::Flow,
             flow,
             started: now,
+            deadline,
             completed: None,
             bytes,
         })
     }
 
     /// Writes `bytes`, as full datagrams where there is no stream.
-    fn write(&self, end: incastle_engine::EndpointIndex, bytes: u64, actions: &mut Actions) {
+    fn write(&self, end: EndpointIndex, bytes: u64, actions: &mut Actions) {
         if !self.stack.is_datagram() {
             actions.write(end, bytes);
             return;

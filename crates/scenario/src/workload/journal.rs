@@ -63,8 +63,21 @@ pub(crate) struct TransferNote {
     /// The flow; of a round, its first one.
     pub(crate) flow: FlowIndex,
     pub(crate) started: Time,
+    /// When it is wanted.
+    pub(crate) deadline: Option<Time>,
     pub(crate) completed: Option<Time>,
     pub(crate) bytes: u64,
+}
+
+impl TransferNote {
+    /// Whether its deadline was met; absent without one, and while nobody can tell at `now`.
+    pub(crate) fn met(&self, now: Time) -> Option<bool> {
+        let deadline = self.deadline?;
+        match self.completed {
+            Some(at) => Some(at <= deadline),
+            None => (now > deadline).then_some(false),
+        }
+    }
 }
 
 /// The place of a transfer in the journal.

@@ -14,7 +14,9 @@ mod stack;
 
 use std::sync::Arc;
 
-use incastle_engine::{Application, Digest, HostIndex, Purpose, Source, substream};
+use incastle_engine::{
+    Actions, Application, Digest, EndpointIndex, HostIndex, Purpose, Source, substream,
+};
 use incastle_units::{Bytes, Span, Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -253,4 +255,16 @@ pub(crate) fn group_hosts(group: &Group, layout: &Layout) -> (Vec<usize>, Vec<us
 fn exponential_span(mean: Span, rng: &mut Xoshiro256PlusPlus) -> Span {
     mean.scale_lossy(random::exponential(rng))
         .max(Span::from_ps(1))
+}
+
+/// The instant of a deadline, which the controller at `end` is told.
+fn wanted(
+    now: Time,
+    deadline: Option<Span>,
+    end: EndpointIndex,
+    actions: &mut Actions,
+) -> Option<Time> {
+    let at = now.saturating_add(deadline?);
+    actions.deadline(end, at);
+    Some(at)
 }

@@ -9,7 +9,7 @@ use incastle_units::{Span, Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::journal::Transfer;
-use super::{Crew, Plan, Watch, exponential_span};
+use super::{Crew, Plan, Watch, exponential_span, wanted};
 use crate::language::flows;
 use crate::language::sizes::Sizes;
 
@@ -20,6 +20,7 @@ pub(super) struct Poisson {
     from: Vec<HostIndex>,
     to: Vec<HostIndex>,
     sizes: Sizes,
+    deadline: Option<Span>,
     gap: Span,
     arrivals_rng: Xoshiro256PlusPlus,
     sizes_rng: Xoshiro256PlusPlus,
@@ -59,6 +60,7 @@ impl Poisson {
             from: hosts(from),
             to: hosts(to),
             sizes,
+            deadline: poisson.deadline,
             gap,
             arrivals_rng,
             sizes_rng: crew.stream(0, Purpose::Sizes),
@@ -101,12 +103,14 @@ impl Application for Poisson {
         let size = self.sizes.draw(&mut self.sizes_rng).count();
         self.plan.watched = self.watch.includes(self.plan.index);
         let flow = self.plan.open(now, actions);
+        let deadline = wanted(now, self.deadline, flow.end(Side::Near), actions);
         actions.expect(flow.end(Side::Far), size);
         actions.write(flow.end(Side::Near), size);
         if self.plan.stack.has_handshake() {
             actions.close(flow.end(Side::Near));
         }
-        self.open.insert(flow, self.plan.begun(flow, now, size));
+        let transfer = self.plan.begun(flow, (now, deadline), size);
+        self.open.insert(flow, transfer);
         self.plan.index += 1;
         self.next = now.saturating_add(exponential_span(self.gap, &mut self.arrivals_rng));
     }

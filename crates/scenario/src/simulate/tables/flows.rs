@@ -220,6 +220,7 @@ pub(super) fn transfers(record: &Record<'_>, flows: &Flows, rows: &[TransferNote
             ("started_s", real(rows, |row| row.started.as_secs_lossy())),
             ("completed_s", real(rows, |row| seconds(row.completed))),
             ("bytes", whole(rows, |row| row.bytes)),
+            ("deadline_s", real(rows, |row| seconds(row.deadline))),
         ],
     )
 }

@@ -177,8 +177,13 @@ fn text<R>(rows: &[R], value: impl Fn(&R) -> Arc<str>) -> Column {
 
 fn totals(record: &Record<'_>, flows: &Flows, transfers: &[TransferNote]) -> Totals {
     let counted = record.simulation.totals();
+    let now = record.simulation.now();
+    let met = |is: bool| {
+        let outcomes = transfers.iter().filter_map(|one| one.met(now));
+        outcomes.filter(|met| *met == is).count() as u64
+    };
     let mut totals = Totals {
-        simulated_s: record.simulation.now().as_secs_lossy(),
+        simulated_s: now.as_secs_lossy(),
         packet_hops: counted.packet_hops,
         data_packets: counted.data_packets,
         events: counted.events,
@@ -190,6 +195,8 @@ fn totals(record: &Record<'_>, flows: &Flows, transfers: &[TransferNote]) -> Tot
             .iter()
             .filter(|one| one.completed.is_some())
             .count() as u64,
+        met_deadlines: met(true),
+        missed_deadlines: met(false),
         ..Totals::default()
     };
     for end in flows
