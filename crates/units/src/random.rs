@@ -22,6 +22,20 @@ pub fn exponential(rng: &mut dyn Rng) -> f64 {
     -libm::log(1.0 - uniform(rng))
 }
 
+/// A draw from the normal distribution with mean 0 and variance 1 (Box and Muller, "A note on the
+/// generation of random normal deviates", 1958; the second of each pair is not used).
+pub fn normal(rng: &mut dyn Rng) -> f64 {
+    let radius = (2.0 * exponential(rng)).sqrt();
+    radius * libm::cos(2.0 * std::f64::consts::PI * uniform(rng))
+}
+
+/// A draw from the log-normal distribution with mean 1 whose logarithm has the standard deviation
+/// `sigma`.
+pub fn log_normal(sigma: f64, rng: &mut dyn Rng) -> f64 {
+    // The mean of exp(sigma Z) is exp(sigma^2 / 2).
+    libm::exp(sigma * normal(rng) - sigma * sigma / 2.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,6 +93,26 @@ mod tests {
         assert!((mean(square) - 2.0).abs() < 0.071);
         let mut rng = source();
         assert!((0..DRAWS).all(|_| exponential(&mut rng) >= 0.0));
+    }
+
+    #[test]
+    fn normal_draws_have_the_moments_of_their_distribution() {
+        let power = |n| move |rng: &mut dyn Rng| libm::pow(normal(rng), n);
+        // Five standard errors, of variances 1, 2 and 96: the moments of order 2n less the squares.
+        assert!((mean(power(1.0))).abs() < 0.016);
+        assert!((mean(power(2.0)) - 1.0).abs() < 0.023);
+        assert!((mean(power(4.0)) - 3.0).abs() < 0.16);
+    }
+
+    #[test]
+    fn log_normal_draws_have_mean_one() {
+        // Variance e^0.25 - 1 = 0.284; five standard errors: 5 sqrt(0.284 / 1e5) = 0.0084.
+        assert!((mean(|rng| log_normal(0.5, rng)) - 1.0).abs() < 0.0084);
+        // The median lies below by the factor exp(-sigma^2 / 2).
+        let mut rng = source();
+        let below = (0..DRAWS).filter(|_| log_normal(2.0, &mut rng) < 0.135_335_283);
+        // Five standard deviations: 5 sqrt(1e5) / 2 = 791.
+        assert!(below.count().abs_diff(50_000) < 791);
     }
 
     /// Recorded once: a change here changes every result of every scenario.

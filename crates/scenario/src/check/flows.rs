@@ -4,7 +4,7 @@
 use incastle_units::{Bytes, Span};
 
 use crate::language::Root;
-use crate::language::flows::{Barrier, Count, Group, Message, Size, Stop, Workload};
+use crate::language::flows::{Count, Gaps, Group, Message, Query, Size, Stop, Workload};
 use crate::language::sizes::MOST_BYTES;
 use crate::language::transport::Kind;
 use crate::text::context::Context;
@@ -40,6 +40,9 @@ fn check_hosts(path: &str, group: &Group, layout: &Layout, parts: &[usize], cx: 
         return;
     };
     check_servers(path, group, (&from, &to), cx);
+    if check_permutation(path, group, (&from, &to), cx).is_none() {
+        return;
+    }
     let pairs = group_pairs(group, &from, &to);
     if pairs.is_empty() {
         cx.error_at(
@@ -71,7 +74,7 @@ fn check_servers(
     (from, to): (&[usize], &[usize]),
     cx: &mut Context<'_>,
 ) {
-    let (Workload::Barrier(_), Count::Number(wanted)) = (&group.workload, group.count) else {
+    let (true, Count::Number(wanted)) = (group.workload.is_requests(), group.count) else {
         return;
     };
     let servers = |client: &usize| from.iter().filter(|&server| server != client).count();
@@ -90,6 +93,28 @@ fn check_servers(
             ),
         );
     }
+}
+
+/// A permutation pairs as many senders with as many receivers.
+fn check_permutation(
+    path: &str,
+    group: &Group,
+    (from, to): (&[usize], &[usize]),
+    cx: &mut Context<'_>,
+) -> Option<()> {
+    if !matches!(group.workload, Workload::Permutation(_)) || from.len() == to.len() {
+        return Some(());
+    }
+    cx.error_at(
+        &format!("{path}.to"),
+        format!(
+            "a permutation of {} senders and {} receivers",
+            from.len(),
+            to.len()
+        ),
+        Some("each sends to one and receives from one: as many in `from` as in `to`".to_owned()),
+    );
+    None
 }
 
 fn check_times(path: &str, group: &Group, duration: Span, cx: &mut Context<'_>) {
@@ -116,7 +141,8 @@ fn check_times(path: &str, group: &Group, duration: Span, cx: &mut Context<'_>) 
 
 fn check_workload(path: &str, group: &Group, cx: &mut Context<'_>) {
     let needs = match (&group.workload, &group.transport.kind) {
-        (Workload::Barrier(_) | Workload::Poisson(_), Kind::Datagram(_)) => Some("tcp"),
+        (Workload::Poisson(_), Kind::Datagram(_)) => Some("tcp"),
+        (workload, Kind::Datagram(_)) if workload.is_requests() => Some("tcp"),
         (Workload::PoissonDatagrams(_), Kind::Tcp(_)) => Some("datagram"),
         _ => None,
     };
@@ -131,28 +157,15 @@ fn check_workload(path: &str, group: &Group, cx: &mut Context<'_>) {
         );
     }
     match &group.workload {
-        Workload::Bulk(bulk) => {
-            if let Size::Of(size) = bulk.size {
-                within(path, "size", size, MOST_BYTES, cx);
-            }
-            if bulk.deadline.is_some() && bulk.size == Size::Unlimited {
-                cx.error_at(
-                    &format!("{path}.deadline"),
-                    "a deadline for flows without end".to_owned(),
-                    Some("give the flows a size".to_owned()),
-                );
-            }
-            if matches!(group.transport.kind, Kind::Datagram(_)) && bulk.size == Size::Unlimited {
-                cx.error_at(
-                    &format!("{path}.workload"),
-                    "datagrams without control would send without limit".to_owned(),
-                    Some("give a size, or a rate with workload = \"cbr\"".to_owned()),
-                );
-            }
-        }
+        Workload::Bulk(bulk) => check_size(path, group, bulk.size, cx),
+        Workload::Permutation(one) => check_size(path, group, one.size, cx),
         Workload::Cbr(cbr) => check_message(path, group, cbr.message, cx),
         Workload::OnOff(on_off) => check_message(path, group, on_off.message, cx),
-        Workload::Barrier(barrier) => check_barrier(path, barrier, cx),
+        Workload::Barrier(barrier) => {
+            one_of(path, ["unit", "total"], &(barrier.unit, barrier.total), cx);
+        }
+        Workload::AllToAll(all) => one_of(path, ["unit", "total"], &(all.unit, all.total), cx),
+        Workload::Query(query) => check_query(path, query, cx),
         Workload::Poisson(poisson) => {
             one_of(
                 path,
@@ -173,8 +186,44 @@ fn check_workload(path: &str, group: &Group, cx: &mut Context<'_>) {
     }
 }
 
-fn check_barrier(path: &str, barrier: &Barrier, cx: &mut Context<'_>) {
-    one_of(path, ["unit", "total"], &(barrier.unit, barrier.total), cx);
+fn check_size(path: &str, group: &Group, size: Size, cx: &mut Context<'_>) {
+    if let Size::Of(size) = size {
+        within(path, "size", size, MOST_BYTES, cx);
+    }
+    if group.workload.deadline().is_some() && size == Size::Unlimited {
+        cx.error_at(
+            &format!("{path}.deadline"),
+            "a deadline for flows without end".to_owned(),
+            Some("give the flows a size".to_owned()),
+        );
+    }
+    if matches!(group.transport.kind, Kind::Datagram(_)) && size == Size::Unlimited {
+        cx.error_at(
+            &format!("{path}.workload"),
+            "datagrams without control would send without limit".to_owned(),
+            Some("give a size, or a rate with workload = \"cbr\"".to_owned()),
+        );
+    }
+}
+
+fn check_query(path: &str, query: &Query, cx: &mut Context<'_>) {
+    if let (Some(_), Some(_)) = (query.unit, query.total) {
+        one_of(path, ["unit", "total"], &(query.unit, query.total), cx);
+    }
+    if query.rate.is_some() && query.think > Span::ZERO {
+        cx.error_at(
+            &format!("{path}.think"),
+            "`think` waits for the last answer, and `rate` does not".to_owned(),
+            Some("give one of the two".to_owned()),
+        );
+    }
+    if query.rate.is_none() && !matches!(query.gaps, Gaps::Exponential(_)) {
+        cx.error_at(
+            &format!("{path}.gaps"),
+            "`gaps` without `rate`: a client asks again when all have answered".to_owned(),
+            Some("give the queries per second of each client, such as rate = 7".to_owned()),
+        );
+    }
 }
 
 fn check_message(path: &str, group: &Group, message: Message, cx: &mut Context<'_>) {

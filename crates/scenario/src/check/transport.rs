@@ -34,7 +34,7 @@ fn warn_of_no_deadlines(root: &Root, cx: &mut Context<'_>) {
     if root
         .flows
         .iter()
-        .any(|(_, group)| group.workload.has_deadlines())
+        .any(|(_, group)| group.workload.deadline().is_some())
     {
         return;
     }

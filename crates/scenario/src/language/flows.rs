@@ -3,7 +3,7 @@
 use incastle_units::{Bytes, Rate, Span};
 
 use crate::grammar::declare::{choice, table, word_or, words};
-use crate::grammar::range::{above, above_to, at_least, between};
+use crate::grammar::range::{above, above_to, at_least, between, fraction};
 use crate::language::DAY;
 use crate::language::network::{MOST_HOSTS, rates};
 use crate::language::selection::Selection;
@@ -20,7 +20,8 @@ table! {
         /// The hosts that receive them (of requests: the clients, who ask).
         value to: Selection;
         /// How many flows: a number, or one for each pair of hosts that `pairs` gives. Of
-        /// requests: how many servers each client asks, each one host. Without effect on Poisson flows.
+        /// requests: how many servers each client asks, each one host. Without effect on Poisson flows
+        /// and permutations.
         value count: Count = Count::Each;
         /// Which hosts the flows connect: the first flow the first `from` and the first `to`, the
         /// next flow the next ones and so on around, or each `from` with every `to`. Nobody sends
@@ -40,7 +41,7 @@ table! {
 
 choice! {
     /// What the flows carry.
-    pub enum Workload by workload, later ["query", "all-to-all", "permutation"] {
+    pub enum Workload by workload {
         /// as much as the transport can send, or `size`
         "bulk" => Bulk(Bulk),
         /// messages at a constant rate
@@ -49,7 +50,13 @@ choice! {
         "on-off" => OnOff(OnOff),
         /// a client asks all servers at once, waits for the last answer, and asks again
         "barrier" => Barrier(Barrier),
-        /// finite flows at random instants (Poisson), sizes from a distribution
+        /// a client asks all servers at once, at random instants or again and again (partition/aggregate)
+        "query" => Query(Query),
+        /// every client asks all servers at once, in rounds that all clients begin together
+        "all-to-all" => AllToAll(AllToAll),
+        /// each host sends to one other, nobody to itself, as the seed shuffles them
+        "permutation" => Permutation(Permutation),
+        /// finite flows at random instants (Poisson unless `gaps` says otherwise), sizes from a distribution
         "poisson" => Poisson(Poisson),
         /// datagrams at random instants (Poisson)
         "poisson-datagrams" => PoissonDatagrams(PoissonDatagrams),
@@ -57,14 +64,22 @@ choice! {
 }
 
 impl Workload {
-    /// Whether its transfers are to be complete by a time.
-    pub fn has_deadlines(&self) -> bool {
+    /// The time in which its transfers are to be complete.
+    pub fn deadline(&self) -> Option<Span> {
         match self {
-            Self::Bulk(bulk) => bulk.deadline.is_some(),
-            Self::Barrier(barrier) => barrier.deadline.is_some(),
-            Self::Poisson(poisson) => poisson.deadline.is_some(),
-            Self::Cbr(_) | Self::OnOff(_) | Self::PoissonDatagrams(_) => false,
+            Self::Bulk(bulk) => bulk.deadline,
+            Self::Permutation(permutation) => permutation.deadline,
+            Self::Barrier(barrier) => barrier.deadline,
+            Self::Query(query) => query.deadline,
+            Self::AllToAll(all) => all.deadline,
+            Self::Poisson(poisson) => poisson.deadline,
+            Self::Cbr(_) | Self::OnOff(_) | Self::PoissonDatagrams(_) => None,
         }
+    }
+
+    /// Whether clients ask servers, and wait for all answers.
+    pub fn is_requests(&self) -> bool {
+        matches!(self, Self::Barrier(_) | Self::Query(_) | Self::AllToAll(_))
     }
 }
 
@@ -128,6 +143,88 @@ table! {
 }
 
 table! {
+    /// Queries.
+    pub struct Query {
+        /// Application bytes of a query.
+        value request: Bytes = Bytes::new(1_600), in above_to(Bytes::ZERO, MOST_BYTES);
+        /// Application bytes of each server's answer: 2 KB unless this or `total` is given.
+        option unit: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
+        /// Application bytes of all answers to one query together, split evenly. Instead of `unit`.
+        option total: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
+        /// Queries per second of each client, whether or not the ones before have been answered.
+        /// Without it a client asks again when all have answered.
+        option rate: f64, in above(0.0);
+        /// With `rate`: how the gaps between two queries of a client are drawn.
+        flat gaps: Gaps;
+        /// Without `rate`: the time from the last answer to the next query.
+        value think: Span = Span::ZERO;
+        /// Each server is asked a random time from 0 to this after the beginning of the query.
+        value stagger: Span = Span::ZERO;
+        /// The time from its query in which each answer is to arrive. Servers with
+        /// `congestion = "d2tcp"` heed it; it is only counted elsewhere.
+        option deadline: Span, in above(Span::ZERO);
+        /// How many queries each client makes.
+        value rounds: Rounds = Rounds::Unlimited;
+    }
+}
+
+table! {
+    /// Requests of all clients together.
+    pub struct AllToAll {
+        /// Application bytes of a request.
+        value request: Bytes = Bytes::new(64), in above_to(Bytes::ZERO, MOST_BYTES);
+        /// Application bytes of each server's answer. Either this or `total`.
+        option unit: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
+        /// Application bytes of all answers to one request together, split evenly. Either this or
+        /// `unit`.
+        option total: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
+        /// The time from the last answer to any client to the next round.
+        value think: Span = Span::ZERO;
+        /// Each server is asked a random time from 0 to this after the beginning of the round.
+        value stagger: Span = Span::ZERO;
+        /// The time from its request in which each answer is to arrive. Servers with
+        /// `congestion = "d2tcp"` heed it; it is only counted elsewhere.
+        option deadline: Span, in above(Span::ZERO);
+        /// How many requests each client makes.
+        value rounds: Rounds = Rounds::Unlimited;
+    }
+}
+
+table! {
+    /// A permutation.
+    pub struct Permutation {
+        /// Application bytes of each flow.
+        value size: Size = Size::Unlimited;
+        /// The time from a flow's start in which its bytes are to arrive. Senders with
+        /// `congestion = "d2tcp"` heed it; it is only counted elsewhere.
+        option deadline: Span, in above(Span::ZERO);
+    }
+}
+
+choice! {
+    /// How the gaps between arrivals are drawn; their mean is the same.
+    pub enum Gaps by gaps = "exponential" {
+        /// independent of each other: a Poisson process
+        "exponential" => Exponential(Exponential),
+        /// heavy-tailed: bursts, and long pauses between them
+        "log-normal" => LogNormal(LogNormal),
+    }
+}
+
+table! {
+    /// Exponential gaps have no parameters.
+    pub struct Exponential {}
+}
+
+table! {
+    /// Log-normal gaps.
+    pub struct LogNormal {
+        /// The standard deviation of a gap's logarithm.
+        value sigma: f64 = 2.0, in above_to(0.0, 4.0);
+    }
+}
+
+table! {
     /// Poisson flows: each has a connection of its own, between a random `from` and a random `to`.
     pub struct Poisson {
         /// Their sizes: `"websearch"`, `"datamining"`, `"hadoop"`, one size such as `"64 KB"`, a
@@ -138,9 +235,11 @@ table! {
         option deadline: Span, in above(Span::ZERO);
         /// The mean of the application bytes offered, as a fraction of the rate of the access
         /// links of all `to` hosts. Either this or `arrivals`.
-        option load: f64, in above(0.0);
+        option load: f64, in fraction();
         /// Flows per second in all. Either this or `load`.
         option arrivals: f64, in above(0.0);
+        /// How the gaps between two flows are drawn.
+        flat gaps: Gaps;
     }
 }
 
@@ -151,7 +250,7 @@ table! {
         value message: Message = Message::Packet;
         /// The mean of the bytes offered, headers included, as a fraction of the rate of the access
         /// links of all `to` hosts. Either this or `arrivals`.
-        option load: f64, in above(0.0);
+        option load: f64, in fraction();
         /// Datagrams per second in all. Either this or `load`.
         option arrivals: f64, in above(0.0);
     }
@@ -235,4 +334,9 @@ words! {
         /// From the exponential distribution.
         "exponential" => Exponential,
     }
+}
+
+impl Query {
+    /// Application bytes of each server's answer, unless `total` says it.
+    pub const UNIT: Bytes = Bytes::new(2_000);
 }

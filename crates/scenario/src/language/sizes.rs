@@ -60,7 +60,8 @@ pub enum Sizes {
 pub struct Points(Vec<(u64, f64)>);
 
 impl Points {
-    fn new(points: Vec<(u64, f64)>) -> Result<Self, String> {
+    /// Checks the points; `place` says where one of them was written, for messages.
+    fn new(points: Vec<(u64, f64)>, place: impl Fn(usize) -> String) -> Result<Self, String> {
         let (Some(first), Some(last)) = (points.first(), points.last()) else {
             return Err("a distribution needs points".to_owned());
         };
@@ -69,24 +70,31 @@ impl Points {
         }
         if first.1 < 0.0 || first.1 >= 100.0 {
             return Err(format!(
-                "the first point must be at 0 % or above, not {}",
+                "{}the first point must be at 0 % or above and below 100 %, not at {} %",
+                place(0),
                 first.1
             ));
         }
         if last.1.to_bits() != 100.0_f64.to_bits() {
-            return Err(format!("the last point must be at 100 %, not {}", last.1));
+            return Err(format!(
+                "{}the last point must be at 100 %, not at {} %",
+                place(points.len() - 1),
+                last.1
+            ));
         }
         if last.0 > MOST_BYTES.count() {
             return Err(format!(
-                "sizes must be at most {MOST_BYTES}, found {} B",
+                "{}sizes must be at most {MOST_BYTES}, found {} B",
+                place(points.len() - 1),
                 last.0
             ));
         }
-        for pair in points.windows(2) {
+        for (number, pair) in points.windows(2).enumerate() {
             let ((size, share), (next_size, next_share)) = (pair[0], pair[1]);
             if next_size < size || next_share < share {
                 return Err(format!(
-                    "points must ascend: {next_size} B at {next_share} % after {size} B at {share} %"
+                    "{}points must ascend: {next_size} B at {next_share} % after {size} B at {share} %",
+                    place(number + 1)
                 ));
             }
         }
@@ -95,7 +103,7 @@ impl Points {
 
     /// From text: one point per line, bytes and cumulative per cent; `#` begins a comment.
     fn parse(text: &str) -> Result<Self, String> {
-        let mut points = Vec::new();
+        let (mut points, mut lines) = (Vec::new(), Vec::new());
         for (number, line) in text.lines().enumerate() {
             let line = line.split('#').next().unwrap_or_default().trim();
             if line.is_empty() {
@@ -105,7 +113,10 @@ impl Points {
             let size = fields.next().and_then(|field| field.parse().ok());
             let share = fields.next().and_then(|field| field.parse::<f64>().ok());
             match (size, share, fields.next()) {
-                (Some(size), Some(share), None) if share.is_finite() => points.push((size, share)),
+                (Some(size), Some(share), None) if share.is_finite() => {
+                    points.push((size, share));
+                    lines.push(number + 1);
+                }
                 _ => {
                     return Err(format!(
                         "line {}: expected bytes and cumulative per cent, found {}",
@@ -115,7 +126,7 @@ impl Points {
                 }
             }
         }
-        Self::new(points)
+        Self::new(points, |point| format!("line {}: ", lines[point]))
     }
 
     /// The size below which a fraction `u` of the flows lies; at least 1 byte.
@@ -226,7 +237,7 @@ fn read_points(entries: &[Entry], node: &Node, key: &str, cx: &mut Context<'_>) 
         wrong(list, key, "{ points = [[BYTES, PER CENT], ...] }", cx);
         return None;
     };
-    report_points(Points::new(points), node, key, cx)
+    report_points(Points::new(points, |_| String::new()), node, key, cx)
 }
 
 fn report_points(
@@ -345,6 +356,9 @@ impl Value for Sizes {
 
 #[cfg(test)]
 mod tests {
+    use rand_xoshiro::Xoshiro256PlusPlus;
+    use rand_xoshiro::rand_core::SeedableRng;
+
     use super::*;
 
     #[test]
@@ -360,6 +374,42 @@ mod tests {
         assert_eq!(points.quantile(0.0), Bytes::new(1));
         assert_eq!(points.quantile(0.25), Bytes::new(50));
         assert_eq!(points.quantile(0.75), Bytes::new(200));
+    }
+
+    /// The fraction of flows of at most `size` bytes: draws are whole bytes, rounded down.
+    fn share(points: &[(u64, f64)], size: u64) -> f64 {
+        let pair = points.windows(2).find(|pair| pair[1].0 > size);
+        let Some(&[(low, low_share), (high, high_share)]) = pair else {
+            return 1.0;
+        };
+        let part = (size + 1 - low) as f64 / (high - low) as f64;
+        (low_share + part * (high_share - low_share)) / 100.0
+    }
+
+    /// The test of Kolmogorov and Smirnov: the greatest distance between the distribution of the draws
+    /// and that of the file is above 1.63 / sqrt(n) in one of a hundred samples.
+    #[test]
+    fn draws_follow_the_file() {
+        const DRAWS: usize = 100_000;
+        for (name, _) in named() {
+            let sizes = Sizes::Named(name).expanded();
+            let Sizes::Points(Points(points)) = &sizes else {
+                panic!("{name} has points");
+            };
+            let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+            let mut draws: Vec<u64> = (0..DRAWS).map(|_| sizes.draw(&mut rng).count()).collect();
+            draws.sort_unstable();
+            let distance = (1..DRAWS)
+                .filter(|&rank| draws[rank - 1] < draws[rank])
+                .map(|rank| (share(points, draws[rank - 1]) - rank as f64 / DRAWS as f64).abs())
+                .fold(0.0, f64::max);
+            assert!(
+                distance < 1.63 / (DRAWS as f64).sqrt(),
+                "{name}: {distance}"
+            );
+            let mean = draws.iter().sum::<u64>() as f64 / DRAWS as f64;
+            assert!((mean / sizes.mean() - 1.0).abs() < 0.05, "{name}: {mean}");
+        }
     }
 
     #[test]

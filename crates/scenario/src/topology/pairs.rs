@@ -1,12 +1,16 @@
 //! Which hosts the flows of a group connect.
 
+use incastle_units::random;
+use rand_core::Rng;
+
 use crate::language::flows::{Count, Group, Pairs, Workload};
 
-/// The (from, to) hosts of each flow of a group, in the order of the flows. Flows of a barrier go
-/// client by client. Poisson flows draw theirs later: pairs that cover all hosts stand for them.
+/// The (from, to) hosts of each flow of a group, in the order of the flows. Flows of requests go
+/// client by client. Poisson flows and permutations draw theirs later: pairs that cover all hosts
+/// stand for them.
 pub(crate) fn group_pairs(group: &Group, from: &[usize], to: &[usize]) -> Vec<(usize, usize)> {
     match group.workload {
-        Workload::Barrier(_) => to
+        _ if group.workload.is_requests() => to
             .iter()
             .flat_map(|&client| {
                 let servers: Vec<usize> = from
@@ -18,6 +22,7 @@ pub(crate) fn group_pairs(group: &Group, from: &[usize], to: &[usize]) -> Vec<(u
             })
             .collect(),
         Workload::Poisson(_) => covering(from, to),
+        Workload::Permutation(_) => round_robin(Count::Each, from, to),
         _ => match group.pairs {
             Pairs::All => take(group.count, &every(from, to), |pair| pair),
             Pairs::RoundRobin => round_robin(group.count, from, to),
@@ -69,9 +74,44 @@ fn round_robin(count: Count, from: &[usize], to: &[usize]) -> Vec<(usize, usize)
         .collect()
 }
 
+/// A random pairing of both sets, as large as each other, in which nobody meets itself; each such
+/// pairing is as likely as any other.
+pub(crate) fn derangement(from: &[usize], to: &[usize], rng: &mut dyn Rng) -> Vec<(usize, usize)> {
+    assert_eq!(from.len(), to.len(), "a permutation has as many receivers");
+    let mut to = to.to_vec();
+    // About one shuffle in e has nobody at its own place, whatever the number of hosts.
+    loop {
+        for last in (1..to.len()).rev() {
+            to.swap(last, random::below(rng, last as u64 + 1) as usize);
+        }
+        let pairs = || from.iter().copied().zip(to.iter().copied());
+        if pairs().all(|(a, b)| a != b) {
+            return pairs().collect();
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use rand_xoshiro::Xoshiro256PlusPlus;
+    use rand_xoshiro::rand_core::SeedableRng;
+
     use super::*;
+
+    #[test]
+    fn derangements_are_drawn_evenly() {
+        let hosts = [0, 1, 2, 3];
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut counts = std::collections::BTreeMap::new();
+        for _ in 0..9_000 {
+            let pairs = derangement(&hosts, &hosts, &mut rng);
+            *counts.entry(pairs).or_insert(0_i32) += 1;
+        }
+        // Of 4 things there are 9; five standard deviations: 5 sqrt(9000 x 1/9 x 8/9) = 149.
+        assert_eq!(counts.len(), 9);
+        assert!(counts.values().all(|count| (count - 1_000).abs() < 149));
+        assert_eq!(derangement(&[3, 5], &[5, 3], &mut rng), [(3, 5), (5, 3)]);
+    }
 
     #[test]
     fn nobody_meets_itself() {

@@ -1,18 +1,48 @@
-//! Requests with a barrier: a client asks all its servers at once, waits for the last answer, and
-//! asks again.
+//! Requests: a client asks all its servers at once and waits for the last answer.
 //!
-//! Request and answer travel on one connection, which the client opens. The answer leaves the server
-//! the moment the request is complete there: servers have no disks. With a stagger each server is
-//! asked a random time later than the first could be, independently in each round: the start jitter
-//! that operators of storage clusters try.
+//! It asks again when it has that (a barrier, a query in closed loop), at instants of its own whether
+//! it has it or not (a query in open loop), or when all clients of its group have it (`all_to_all`).
+//! Request and answer travel on one connection, which the client opens before its first round; where
+//! rounds overlap, each server answers in the order in which it was asked. The answer leaves the
+//! server the moment the request is complete there: servers have no disks. With a stagger each server
+//! is asked a random time later than the first could be, independently in each round: the start
+//! jitter that operators of storage clusters try.
+
+use std::collections::{BTreeMap, VecDeque};
 
 use incastle_engine::{Actions, Application, EndpointIndex, FlowIndex, Notice, Side};
-use incastle_units::{Span, Time, random};
+use incastle_units::{Bytes, Span, Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::journal::{Transfer, TransferNote};
-use super::{Plan, TransferKind, wanted};
+use super::{Gaps, Plan, TransferKind};
 use crate::language::flows::{self, Rounds};
+
+/// What a client asks, and when.
+pub(super) struct Asking {
+    request: u64,
+    answers: Answers,
+    pace: Pace,
+    stagger: Span,
+    deadline: Option<Span>,
+    rounds: Rounds,
+}
+
+/// Bytes of the answers of a round.
+enum Answers {
+    Each(u64),
+    Together(u64),
+}
+
+/// When a round begins.
+enum Pace {
+    /// This long after the last answer of the one before.
+    After(Span),
+    /// At instants of their own.
+    Open(Gaps),
+    /// When somebody else says so.
+    Told,
+}
 
 /// One client with its connections.
 pub(super) struct Client {
@@ -20,15 +50,19 @@ pub(super) struct Client {
     number: u64,
     servers: Vec<Server>,
     request: u64,
-    think: Span,
+    pace: Pace,
     deadline: Option<Span>,
-    /// Over which time the servers of a round are asked; absent to ask all at once.
-    stagger: Option<(Span, Xoshiro256PlusPlus)>,
-    /// Servers that are yet to be asked in this round, the next one last.
-    to_ask: Vec<(Time, usize)>,
+    /// Over which time the servers of a round are asked; zero to ask all at once.
+    stagger: Span,
+    rng: Xoshiro256PlusPlus,
+    /// Servers that are yet to be asked, and for which round; the next one last.
+    to_ask: Vec<(Time, u64, usize)>,
+    /// Rounds begun.
+    begun: u64,
     /// Rounds left to begin.
     rounds_left: u64,
-    round: Option<Round>,
+    /// Rounds under way, by their number.
+    rounds: BTreeMap<u64, Round>,
     /// When the next round begins.
     next: Option<Time>,
     /// The servers are asked in order of their flows.
@@ -40,11 +74,29 @@ struct Server {
     /// Bytes of its answers.
     answer: u64,
     flow: Option<FlowIndex>,
-    /// Bytes of all requests so far.
+    /// Requests that it has been sent.
     asked: u64,
-    /// Bytes of all answers so far.
+    /// Those of them that it has answered.
     answered: u64,
-    transfer: Option<Transfer>,
+    /// Answers that are still to come, the next one first.
+    due: VecDeque<Due>,
+}
+
+/// An answer that is still to come.
+struct Due {
+    /// The number of its round.
+    round: u64,
+    transfer: Transfer,
+    deadline: Option<Time>,
+}
+
+impl Server {
+    /// Tells the controller when the next answer is wanted.
+    fn hurry(&self, flow: FlowIndex, actions: &mut Actions) {
+        if let Some(at) = self.due.front().and_then(|due| due.deadline) {
+            actions.deadline(flow.end(Side::Far), at);
+        }
+    }
 }
 
 /// A round under way.
@@ -55,57 +107,65 @@ struct Round {
 }
 
 impl Client {
-    /// `rng` draws when servers are asked.
+    /// `rng` draws when rounds begin, and when servers are asked.
     pub(super) fn new(
         number: u64,
         plans: Vec<Plan>,
-        barrier: &flows::Barrier,
-        rng: Xoshiro256PlusPlus,
+        asking: Asking,
+        mut rng: Xoshiro256PlusPlus,
     ) -> Self {
         let count = plans.len() as u64;
-        let answer = |index: u64| match (barrier.unit, barrier.total) {
-            (Some(unit), _) => unit.count(),
-            (None, Some(total)) => {
-                let total = total.count();
-                total / count + u64::from(index < total % count)
-            }
-            (None, None) => unreachable!("a checked barrier has a unit or a total"),
+        let answer = |index: u64| match asking.answers {
+            Answers::Each(unit) => unit,
+            Answers::Together(total) => total / count + u64::from(index < total % count),
         };
         let start = plans.first().map(|plan| plan.start);
+        let stop = plans.first().map_or(Time::NEVER, |plan| plan.stop);
         let servers = plans.into_iter().enumerate().map(|(index, plan)| Server {
             plan,
             answer: answer(index as u64).max(1),
             flow: None,
             asked: 0,
             answered: 0,
-            transfer: None,
+            due: VecDeque::new(),
         });
+        let servers = servers.collect();
+        let next = match &asking.pace {
+            Pace::After(_) | Pace::Told => start,
+            Pace::Open(gaps) => start
+                .map(|start| start.saturating_add(gaps.draw(&mut rng)))
+                .filter(|first| *first < stop),
+        };
         Self {
             number,
-            servers: servers.collect(),
-            request: barrier.request.count(),
-            think: barrier.think,
-            deadline: barrier.deadline,
-            stagger: (barrier.stagger > Span::ZERO).then_some((barrier.stagger, rng)),
+            servers,
+            request: asking.request,
+            pace: asking.pace,
+            deadline: asking.deadline,
+            stagger: asking.stagger,
+            rng,
             to_ask: Vec::new(),
-            rounds_left: match barrier.rounds {
+            begun: 0,
+            rounds_left: match asking.rounds {
                 Rounds::Unlimited => u64::MAX,
                 Rounds::Number(rounds) => rounds,
             },
-            round: None,
-            next: start,
+            rounds: BTreeMap::new(),
+            next,
             first_flow: None,
         }
     }
 
     fn begin_round(&mut self, now: Time, actions: &mut Actions) {
         self.rounds_left -= 1;
-        if self.stagger.is_some() {
-            self.ask_later(now, actions);
+        let number = self.begun;
+        self.begun += 1;
+        if self.stagger > Span::ZERO {
+            self.ask_later(now, number, actions);
         } else {
             for server in 0..self.servers.len() {
                 self.open(server, now, actions);
-                self.ask(server, now, actions);
+                self.ask((server, number), now, actions);
             }
         }
         let first = &self.servers[0].plan;
@@ -119,27 +179,29 @@ impl Client {
             completed: None,
             bytes: self.servers.iter().map(|server| server.answer).sum(),
         });
-        self.round = Some(Round {
-            transfer,
-            missing: self.servers.len(),
-        });
+        let missing = self.servers.len();
+        self.rounds.insert(number, Round { transfer, missing });
+        if let Pace::Open(gaps) = &self.pace {
+            let next = now.saturating_add(gaps.draw(&mut self.rng));
+            self.begin_next_at(next);
+        }
+    }
+
+    /// The next round begins then, if there is one.
+    pub(super) fn begin_next_at(&mut self, at: Time) {
+        let goes_on = self.rounds_left > 0 && at < self.servers[0].plan.stop;
+        self.next = goes_on.then_some(at);
     }
 
     /// Draws when each server is asked. All connections are open from the first round on.
-    fn ask_later(&mut self, now: Time, actions: &mut Actions) {
+    fn ask_later(&mut self, now: Time, round: u64, actions: &mut Actions) {
         for server in 0..self.servers.len() {
             self.open(server, now, actions);
         }
-        let Some((stagger, rng)) = &mut self.stagger else {
-            return;
-        };
-        let servers = 0..self.servers.len();
-        self.to_ask = servers
-            .map(|server| {
-                let late = stagger.scale_lossy(random::uniform(rng));
-                (now.saturating_add(late), server)
-            })
-            .collect();
+        for server in 0..self.servers.len() {
+            let late = self.stagger.scale_lossy(random::uniform(&mut self.rng));
+            self.to_ask.push((now.saturating_add(late), round, server));
+        }
         self.to_ask.sort_unstable_by(|a, b| b.cmp(a));
     }
 
@@ -153,14 +215,17 @@ impl Client {
         }
     }
 
-    fn ask(&mut self, server: usize, now: Time, actions: &mut Actions) {
+    fn ask(&mut self, (server, round): (usize, u64), now: Time, actions: &mut Actions) {
         let server = &mut self.servers[server];
         let flow = server.flow.expect("the connections of a round are open");
-        server.asked += self.request;
-        let deadline = wanted(now, self.deadline, flow.end(Side::Far), actions);
-        actions.expect(flow.end(Side::Far), server.asked);
+        server.asked += 1;
+        let deadline = self.deadline.map(|deadline| now.saturating_add(deadline));
+        // Otherwise it still waits for an earlier request, and will be told of this one afterwards.
+        if server.asked == server.answered + 1 {
+            actions.expect(flow.end(Side::Far), server.asked * self.request);
+        }
         actions.write(flow.end(Side::Near), self.request);
-        server.transfer = Some(server.plan.journal.begun(TransferNote {
+        let transfer = server.plan.journal.begun(TransferNote {
             group: server.plan.group,
             index: server.plan.index,
             kind: TransferKind::Answer,
@@ -169,48 +234,83 @@ impl Client {
             deadline,
             completed: None,
             bytes: server.answer,
-        }));
+        });
+        server.due.push_back(Due {
+            round,
+            transfer,
+            deadline,
+        });
+        if server.due.len() == 1 {
+            server.hurry(flow, actions);
+        }
     }
 
     /// Asks the servers whose time has come.
     fn ask_next(&mut self, now: Time, actions: &mut Actions) {
-        while let Some((_, server)) = self.to_ask.pop_if(|(at, _)| *at <= now) {
-            self.ask(server, now, actions);
+        while let Some((_, round, server)) = self.to_ask.pop_if(|(at, ..)| *at <= now) {
+            self.ask((server, round), now, actions);
         }
     }
 
     /// The request is complete at a server: it answers.
     fn answer(&mut self, end: EndpointIndex, actions: &mut Actions) {
+        let request = self.request;
         let server = self.server_of(end.flow());
-        server.answered += server.answer;
-        actions.expect(end.peer(), server.answered);
+        server.answered += 1;
+        // Otherwise the client still waits for an earlier answer.
+        let arrived = server.asked - server.due.len() as u64;
+        if server.answered == arrived + 1 {
+            actions.expect(end.peer(), server.answered * server.answer);
+        }
         actions.write(end, server.answer);
+        if server.answered < server.asked {
+            actions.expect(end, (server.answered + 1) * request);
+        }
     }
 
     /// An answer is complete at the client.
-    fn arrived(&mut self, now: Time, end: EndpointIndex) {
+    fn arrived(&mut self, now: Time, end: EndpointIndex, actions: &mut Actions) {
         let server = self.server_of(end.flow());
-        let transfer = server.transfer.take().expect("an answer was asked for");
-        server.plan.journal.completed(transfer, now);
-        let Some(round) = &mut self.round else {
-            unreachable!("answers come within a round");
-        };
+        let due = server.due.pop_front().expect("an answer was asked for");
+        server.plan.journal.completed(due.transfer, now);
+        server.hurry(end.flow(), actions);
+        let arrived = server.asked - server.due.len() as u64;
+        if arrived < server.answered {
+            actions.expect(end, (arrived + 1) * server.answer);
+        }
+        let round = self.rounds.get_mut(&due.round);
+        let round = round.expect("answers come within their round");
         round.missing -= 1;
         if round.missing > 0 {
             return;
         }
         let transfer = round.transfer;
-        self.round = None;
-        let plan = &self.servers[0].plan;
-        plan.journal.completed(transfer, now);
-        let next = now.saturating_add(self.think);
-        self.next = (self.rounds_left > 0 && next < plan.stop).then_some(next);
+        self.rounds.remove(&due.round);
+        self.servers[0].plan.journal.completed(transfer, now);
+        if let Pace::After(think) = self.pace {
+            self.begin_next_at(now.saturating_add(think));
+        }
     }
 
     fn server_of(&mut self, flow: FlowIndex) -> &mut Server {
         let first = self.first_flow.expect("the flows are open").index();
         // The flows were opened one after the other.
         &mut self.servers[flow.index() - first]
+    }
+
+    /// The first of its flows, once they are open.
+    pub(super) fn first_flow(&self) -> Option<FlowIndex> {
+        self.first_flow
+    }
+
+    /// When its next round begins, or its first.
+    pub(super) fn next_round(&self) -> Option<Time> {
+        self.next
+    }
+
+    /// Whether it waits neither for an instant nor for an answer.
+    pub(super) fn is_idle(&self) -> bool {
+        self.rounds.is_empty() && self.next.is_none()
     }
 }
 
@@ -221,7 +321,7 @@ impl Application for Client {
         };
         match end.side() {
             Side::Far => self.answer(end, actions),
-            Side::Near => self.arrived(now, end),
+            Side::Near => self.arrived(now, end, actions),
         }
     }
 
@@ -232,9 +332,64 @@ impl Application for Client {
         self.ask_next(now, actions);
     }
 
-    /// A round begins when nobody is left to be asked in the one before.
     fn poll_timeout(&self) -> Option<Time> {
-        let ask = self.to_ask.last().map(|(at, _)| *at);
-        ask.or(self.next)
+        let ask = self.to_ask.last().map(|(at, ..)| *at);
+        ask.into_iter().chain(self.next).min()
+    }
+}
+
+impl Answers {
+    /// Of a checked group, which has one of both or a default.
+    fn of(unit: Option<Bytes>, total: Option<Bytes>) -> Self {
+        match (unit, total) {
+            (Some(unit), _) => Self::Each(unit.count()),
+            (None, Some(total)) => Self::Together(total.count()),
+            (None, None) => unreachable!("a checked group has a unit or a total"),
+        }
+    }
+}
+
+impl From<&flows::Barrier> for Asking {
+    fn from(barrier: &flows::Barrier) -> Self {
+        Self {
+            request: barrier.request.count(),
+            answers: Answers::of(barrier.unit, barrier.total),
+            pace: Pace::After(barrier.think),
+            stagger: barrier.stagger,
+            deadline: barrier.deadline,
+            rounds: barrier.rounds,
+        }
+    }
+}
+
+impl From<&flows::Query> for Asking {
+    fn from(query: &flows::Query) -> Self {
+        let unit = query
+            .unit
+            .or(query.total.is_none().then_some(flows::Query::UNIT));
+        Self {
+            request: query.request.count(),
+            answers: Answers::of(unit, query.total),
+            pace: match query.rate {
+                Some(rate) => Pace::Open(Gaps::new(rate, &query.gaps)),
+                None => Pace::After(query.think),
+            },
+            stagger: query.stagger,
+            deadline: query.deadline,
+            rounds: query.rounds,
+        }
+    }
+}
+
+impl From<&flows::AllToAll> for Asking {
+    fn from(all: &flows::AllToAll) -> Self {
+        Self {
+            request: all.request.count(),
+            answers: Answers::of(all.unit, all.total),
+            pace: Pace::Told,
+            stagger: all.stagger,
+            deadline: all.deadline,
+            rounds: all.rounds,
+        }
     }
 }

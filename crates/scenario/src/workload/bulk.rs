@@ -5,7 +5,7 @@ use incastle_units::{Span, Time};
 
 use super::journal::{FlowNote, Transfer, TransferNote};
 use super::{Plan, TransferKind, wanted};
-use crate::language::flows::{self, Size};
+use crate::language::flows::Size;
 
 /// More bytes than any run can send.
 const UNLIMITED: u64 = 1 << 62;
@@ -28,14 +28,14 @@ enum State {
 }
 
 impl Bulk {
-    pub(super) fn new(plan: Plan, bulk: &flows::Bulk) -> Self {
+    pub(super) fn new(plan: Plan, size: Size, deadline: Option<Span>) -> Self {
         Self {
             plan,
-            size: match bulk.size {
+            size: match size {
                 Size::Unlimited => None,
                 Size::Of(size) => Some(size.count()),
             },
-            deadline: bulk.deadline,
+            deadline,
             state: State::Waiting,
         }
     }

@@ -4,6 +4,7 @@
 //! writes in the journal what result tables need to know of them. Every random draw comes from the
 //! substream of its group's name and its index in the group, so that no other group moves it.
 
+mod all_to_all;
 mod barrier;
 mod bulk;
 mod datagrams;
@@ -20,14 +21,14 @@ use incastle_engine::{
 use incastle_units::{Bytes, Span, Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::language::flows::{Group, Spread, Stop, Workload};
+use crate::language::flows::{self, Group, Spread, Stop, Workload};
 use crate::language::measure::Sampling;
 use crate::language::selection::{Name, Selection};
 use crate::scenario::Scenario;
 use crate::text::context::Context;
 use crate::text::files::NoFiles;
 use crate::topology::layout::Layout;
-use crate::topology::pairs::group_pairs;
+use crate::topology::pairs::{derangement, group_pairs};
 use crate::topology::paths::Paths;
 
 pub(crate) use journal::{FlowNote, Journal, TransferKind, TransferNote};
@@ -60,7 +61,7 @@ pub(crate) fn applications(scenario: &Scenario, journal: &Journal) -> Vec<Box<dy
     let mut all = Vec::new();
     for (position, (name, group)) in root.flows.iter().enumerate() {
         let mut stack = Stack::new(&group.transport, root.host.burst);
-        if matches!(group.workload, Workload::Bulk(_)) {
+        if matches!(group.workload, Workload::Bulk(_) | Workload::Permutation(_)) {
             stack = stack.waiting_for_room();
         }
         let crew = Crew {
@@ -121,16 +122,34 @@ impl Crew<'_> {
                 return;
             }
             Workload::Barrier(barrier) => {
-                self.recruit_clients(barrier, (&from, &to), all);
+                all.extend(boxed(self.clients((&from, &to), || barrier.into())));
+                return;
+            }
+            Workload::Query(query) => {
+                all.extend(boxed(self.clients((&from, &to), || query.into())));
+                return;
+            }
+            Workload::AllToAll(requests) => {
+                let clients = self.clients((&from, &to), || requests.into());
+                let together = all_to_all::AllToAll::new(clients, requests.think);
+                all.push(Box::new(together));
                 return;
             }
             _ => {}
         }
-        let pairs = group_pairs(self.group, &from, &to);
+        let pairs = match &self.group.workload {
+            Workload::Permutation(_) => {
+                derangement(&from, &to, &mut self.stream(0, Purpose::Pairs))
+            }
+            _ => group_pairs(self.group, &from, &to),
+        };
         for (index, &pair) in pairs.iter().enumerate() {
             let plan = self.plan(index as u64, pair);
             all.push(match &self.group.workload {
-                Workload::Bulk(bulk) => Box::new(bulk::Bulk::new(plan, bulk)),
+                Workload::Bulk(bulk) => Box::new(bulk::Bulk::new(plan, bulk.size, bulk.deadline)),
+                Workload::Permutation(one) => {
+                    Box::new(bulk::Bulk::new(plan, one.size, one.deadline))
+                }
                 Workload::Cbr(cbr) => Box::new(paced::Paced::cbr(plan, cbr)),
                 Workload::OnOff(on_off) => {
                     let rng = self.stream(index as u64, Purpose::Arrivals);
@@ -141,20 +160,21 @@ impl Crew<'_> {
                     let share = (self.capacity(&to), pairs.len());
                     Box::new(datagrams::Datagrams::new(plan, poisson, share, rng))
                 }
-                Workload::Barrier(_) | Workload::Poisson(_) => {
-                    unreachable!("these have returned above")
-                }
+                Workload::Barrier(_)
+                | Workload::Query(_)
+                | Workload::AllToAll(_)
+                | Workload::Poisson(_) => unreachable!("these have returned above"),
             });
         }
     }
 
-    /// One application for each client, with a connection to each of its servers.
-    fn recruit_clients(
+    /// One for each client, with a connection to each of its servers.
+    fn clients(
         &self,
-        barrier: &crate::language::flows::Barrier,
         (from, to): (&[usize], &[usize]),
-        all: &mut Vec<Box<dyn Application>>,
-    ) {
+        asking: impl Fn() -> barrier::Asking,
+    ) -> Vec<barrier::Client> {
+        let mut clients = Vec::new();
         let mut first = 0;
         for (number, &client) in to.iter().enumerate() {
             let servers = group_pairs(self.group, from, &[client]);
@@ -169,8 +189,9 @@ impl Crew<'_> {
             first += servers.len() as u64;
             let number = number as u64;
             let rng = self.stream(number, Purpose::Arrivals);
-            all.push(Box::new(barrier::Client::new(number, plans, barrier, rng)));
+            clients.push(barrier::Client::new(number, plans, asking(), rng));
         }
+        clients
     }
 
     fn plan(&self, index: u64, (from, to): (usize, usize)) -> Plan {
@@ -240,6 +261,11 @@ impl Crew<'_> {
     }
 }
 
+fn boxed(clients: Vec<barrier::Client>) -> impl Iterator<Item = Box<dyn Application>> {
+    let clients = clients.into_iter();
+    clients.map(|client| Box::new(client) as Box<dyn Application>)
+}
+
 /// The hosts of a checked group: from, to.
 pub(crate) fn group_hosts(group: &Group, layout: &Layout) -> (Vec<usize>, Vec<usize>) {
     let mut quiet = Context::new(&NoFiles);
@@ -249,6 +275,35 @@ pub(crate) fn group_hosts(group: &Group, layout: &Layout) -> (Vec<usize>, Vec<us
             .expect("the hosts of a checked scenario exist")
     };
     (hosts(&group.from), hosts(&group.to))
+}
+
+/// The gaps between random instants.
+#[derive(Clone, Copy)]
+struct Gaps {
+    mean: Span,
+    /// Of log-normal gaps the parameter; absent for a Poisson process.
+    sigma: Option<f64>,
+}
+
+impl Gaps {
+    fn new(per_second: f64, gaps: &flows::Gaps) -> Self {
+        Self {
+            mean: Span::from_secs_lossy(1.0 / per_second).max(Span::from_ps(1)),
+            sigma: match gaps {
+                flows::Gaps::Exponential(_) => None,
+                flows::Gaps::LogNormal(log_normal) => Some(log_normal.sigma),
+            },
+        }
+    }
+
+    /// The next gap, at least 1 ps.
+    fn draw(&self, rng: &mut Xoshiro256PlusPlus) -> Span {
+        let Some(sigma) = self.sigma else {
+            return exponential_span(self.mean, rng);
+        };
+        let gap = self.mean.scale_lossy(random::log_normal(sigma, rng));
+        gap.max(Span::from_ps(1))
+    }
 }
 
 /// A span from U(0, ...) with the exponential distribution of this mean, at least 1 ps.

@@ -1,4 +1,5 @@
-//! Finite flows at random instants: a Poisson process, sizes from a distribution, hosts at random.
+//! Finite flows at random instants: a Poisson process or one with heavy-tailed gaps, sizes from a
+//! distribution, hosts at random.
 //!
 //! Each flow has a connection of its own, whose ends are freed when all of it is acknowledged.
 
@@ -9,7 +10,7 @@ use incastle_units::{Span, Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::journal::Transfer;
-use super::{Crew, Plan, Watch, exponential_span, wanted};
+use super::{Crew, Gaps, Plan, Watch, wanted};
 use crate::language::flows;
 use crate::language::sizes::Sizes;
 
@@ -21,7 +22,7 @@ pub(super) struct Poisson {
     to: Vec<HostIndex>,
     sizes: Sizes,
     deadline: Option<Span>,
-    gap: Span,
+    gaps: Gaps,
     arrivals_rng: Xoshiro256PlusPlus,
     sizes_rng: Xoshiro256PlusPlus,
     pairs_rng: Xoshiro256PlusPlus,
@@ -45,11 +46,11 @@ impl Poisson {
             (None, None) => unreachable!("a checked group has a load or arrivals"),
         };
         let mut arrivals_rng = crew.stream(0, Purpose::Arrivals);
-        let gap = Span::from_secs_lossy(1.0 / per_second).max(Span::from_ps(1));
+        let gaps = Gaps::new(per_second, &poisson.gaps);
         let plan = crew.plan(0, (from[0], to[0]));
         let first = Time::ZERO
             .saturating_add(crew.group.start)
-            .saturating_add(exponential_span(gap, &mut arrivals_rng));
+            .saturating_add(gaps.draw(&mut arrivals_rng));
         let hosts = |list: &[usize]| {
             list.iter()
                 .map(|&host| HostIndex::from_index(host))
@@ -61,7 +62,7 @@ impl Poisson {
             to: hosts(to),
             sizes,
             deadline: poisson.deadline,
-            gap,
+            gaps,
             arrivals_rng,
             sizes_rng: crew.stream(0, Purpose::Sizes),
             pairs_rng: crew.stream(0, Purpose::Pairs),
@@ -112,7 +113,7 @@ impl Application for Poisson {
         let transfer = self.plan.begun(flow, (now, deadline), size);
         self.open.insert(flow, transfer);
         self.plan.index += 1;
-        self.next = now.saturating_add(exponential_span(self.gap, &mut self.arrivals_rng));
+        self.next = now.saturating_add(self.gaps.draw(&mut self.arrivals_rng));
     }
 
     fn poll_timeout(&self) -> Option<Time> {

@@ -1,4 +1,4 @@
-//! The table `rounds`: what each request with a barrier came to.
+//! The table `rounds`: what each request to several servers came to.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,7 +10,6 @@ use super::flows::{FlowRow, Flows};
 use super::idle::Idle;
 use super::timeouts::Timeouts;
 use super::{group_names, real, seconds, table, text, whole};
-use crate::language::flows::Workload;
 use crate::scenario::Scenario;
 use crate::simulate::output::{Column, Table};
 use crate::workload::{TransferKind, TransferNote};
@@ -33,6 +32,7 @@ struct Round {
     flow: FlowIndex,
     started: Time,
     completed: Option<Time>,
+    deadline: Option<Time>,
     bytes: u64,
 }
 
@@ -44,7 +44,7 @@ impl Rounds {
         transfers: &[TransferNote],
     ) -> Option<Self> {
         let mut groups = scenario.tables().flows.iter();
-        groups.find(|(_, group)| matches!(group.workload, Workload::Barrier(_)))?;
+        groups.find(|(_, group)| group.workload.is_requests())?;
         let mut notes: Vec<&TransferNote> = transfers
             .iter()
             .filter(|note| note.kind == TransferKind::Round)
@@ -63,6 +63,7 @@ impl Rounds {
                 flow: note.flow,
                 started: note.started,
                 completed: note.completed,
+                deadline: deadline(scenario, note),
                 bytes: note.bytes,
             });
         }
@@ -78,12 +79,17 @@ impl Rounds {
         })
     }
 
-    /// The place of the round under way on a flow at an instant, or the last one before.
+    /// The place of the round under way on a flow at an instant (of several the first, whose answers
+    /// go before the others'), or the last one before.
     pub(super) fn at(&self, flow: &FlowRow, at: Time) -> Option<usize> {
         let client = (flow.note.group, flow.receiver_host());
         let &(first, end) = self.clients.get(&client)?;
         let begun = self.rows[first..end].partition_point(|round| round.started <= at);
-        Some(first + begun.checked_sub(1)?)
+        let last = begun.checked_sub(1)?;
+        let open = |round: &&Round| round.completed.is_none_or(|completed| completed > at);
+        let begun = &self.rows[first..first + begun];
+        let under_way = begun.iter().rev().take_while(open).count();
+        Some(first + last - under_way.saturating_sub(1))
     }
 
     /// The number of the round at a place.
@@ -103,6 +109,7 @@ impl Rounds {
                 ("completed_s", real(rows, |row| seconds(row.completed))),
                 ("bytes", whole(rows, |row| row.bytes)),
                 ("goodput_bit_s", real(rows, Round::goodput)),
+                ("deadline_s", real(rows, |row| seconds(row.deadline))),
             ],
         )
     }
@@ -128,6 +135,12 @@ impl Rounds {
             ("idle_s".to_owned(), idle_s),
         ]);
     }
+}
+
+/// When the last answer of a round is wanted.
+fn deadline(scenario: &Scenario, note: &TransferNote) -> Option<Time> {
+    let (_, group) = &scenario.tables().flows[note.group];
+    Some(note.started.saturating_add(group.workload.deadline()?))
 }
 
 impl Round {
