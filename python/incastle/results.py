@@ -97,10 +97,11 @@ class Result:
     def timeouts(self) -> pl.DataFrame:
         """One row per retransmission timeout, where [measure] timeouts asks.
 
-        time_s, flow, group, index, host (whose timer), round (of a barrier, else null), kind
-        (lost-retransmission, last-packet, full-window, few-duplicates), port (where the first
-        missing segment was dropped last, empty if it was not), lost_segments, waited_s, rto_s,
-        idle_s (this timeout's share of the time in which the receiver's link was idle).
+        time_s, flow, group, index, host (whose timer), round (of a barrier, else null),
+        kind (lost-retransmission, last-packet, full-window, few-duplicates), port (where
+        the first missing segment was last sent and dropped, empty if that was on its way),
+        lost_segments, waited_s, rto_s, idle_s (this timeout's share of the time in which
+        the receiver's link was idle).
         """
         return self.table("timeouts")
 

@@ -18,6 +18,8 @@ pub struct Lost {
     pub flow: FlowIndex,
     /// The end that had sent it.
     pub from: Side,
+    /// When it was handed to the adapter.
+    pub sent: Time,
     /// The sequence number on the wire: of TCP, 32 bits that wrap; of datagrams, their count.
     pub seq: u64,
     /// Application bytes.
@@ -29,19 +31,20 @@ pub struct Lost {
 impl Lost {
     /// What a packet says of itself; notifications belong to no transport.
     pub(crate) fn of(packet: &Packet) -> Option<Self> {
-        let (seq, octets) = match &packet.body {
+        let (seq, octets, sent) = match &packet.body {
             Body::Segment(segment) => {
                 let flag = |flag| u16::from(segment.flags.contains(flag));
                 let octets = segment.payload + flag(Flags::SYN) + flag(Flags::FIN);
-                (u64::from(segment.seq), octets)
+                (u64::from(segment.seq), octets, segment.timestamp)
             }
-            Body::Datagram(datagram) => (datagram.seq, 1),
+            Body::Datagram(datagram) => (datagram.seq, 1, datagram.sent_at),
             Body::Cnm { .. } => return None,
         };
         let from = packet.to.peer();
         Some(Self {
             flow: from.flow(),
             from: from.side(),
+            sent,
             seq,
             payload: packet.payload(),
             octets,

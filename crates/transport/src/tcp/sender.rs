@@ -14,7 +14,7 @@ use super::config::{Config, Recovery};
 use super::rto::{Rto, doubled};
 use super::sack::{NextSeg, Scoreboard};
 use super::stats::Stats;
-use super::timeout::TimeoutReport;
+use super::timeout::{Repeats, TimeoutReport};
 
 /// Written bytes from which on the rest counts as unlimited.
 const UNLIMITED: u64 = u64::MAX / 4;
@@ -87,6 +87,7 @@ pub(super) struct Sender {
     pub(super) scoreboard: Option<Box<Scoreboard>>,
     /// The last timeout, until somebody takes it.
     pub(super) report: Option<Box<TimeoutReport>>,
+    pub(super) repeats: Repeats,
     pub(super) dup_acks: u32,
     /// Timeouts since the last new acknowledgement.
     pub(super) timeouts: u32,
@@ -131,6 +132,7 @@ impl Sender {
             last_echo: Time::NEVER,
             scoreboard: None,
             report: None,
+            repeats: Repeats::default(),
             dup_acks: 0,
             timeouts: 0,
             phase: Phase::Open,
@@ -494,7 +496,10 @@ impl Sender {
         }
         io.stats.segments_sent += 1;
         io.stats.payload_sent += u64::from(chunk.len);
-        io.stats.retransmissions += u64::from(chunk.retransmission);
+        if chunk.retransmission {
+            io.stats.retransmissions += 1;
+            self.repeats.enter(chunk.seq, self.una, io.now);
+        }
         if let Some(rate) = rate {
             let size = Bytes::new(u64::from(chunk.len));
             self.paced_at = self.paced_at.max(io.now) + Serializer::new(rate).span(size);

@@ -5,6 +5,8 @@
 //! and every timeout is of exactly one kind; docs/models/barrier.md has them in full. The sender cannot tell lost data from lost or late ACKs, nor a loss from data that
 //! its own adapter still holds. Leaves out: zero-window probes, which time nothing out.
 
+use std::collections::VecDeque;
+
 use incastle_congestion::Phase;
 use incastle_units::{Span, Time};
 
@@ -62,6 +64,8 @@ pub struct TimeoutReport {
     pub una: u64,
     /// SND.MAX, the first sequence number never sent, likewise; 0 for a SYN.
     pub max: u64,
+    /// When the segment at SND.UNA was sent last, where it was sent more than once.
+    pub head_repeated: Option<Time>,
     /// Duplicate ACKs since SND.UNA last moved or the timer last fired.
     pub dup_acks: u32,
     /// Timeouts since SND.UNA last moved, without this one.
@@ -85,6 +89,26 @@ impl TimeoutReport {
     pub fn outstanding(&self, seq: u32) -> Option<u64> {
         let place = offset(seq, self.una);
         (place >= self.una && place < self.max).then_some(place)
+    }
+}
+
+/// The retransmissions of what is not acknowledged yet.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Repeats(VecDeque<(u64, Time)>);
+
+impl Repeats {
+    /// The segment that begins at `seq` has been sent again; everything below `una` is acknowledged.
+    pub(super) fn enter(&mut self, seq: u64, una: u64, now: Time) {
+        while self.0.front().is_some_and(|&(first, _)| first < una) {
+            self.0.pop_front();
+        }
+        self.0.push_back((seq, now));
+    }
+
+    /// When the segment that begins there was last sent again.
+    fn last(&self, seq: u64) -> Option<Time> {
+        let of = self.0.iter().rev().find(|&&(repeated, _)| repeated == seq);
+        of.map(|&(_, at)| at)
     }
 }
 
@@ -121,6 +145,7 @@ impl Sender {
             kind,
             una: self.una,
             max: self.max,
+            head_repeated: self.repeats.last(self.una),
             dup_acks: self.dup_acks,
             backoff,
             waited: self.waited(now, config),

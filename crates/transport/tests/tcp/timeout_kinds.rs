@@ -60,12 +60,25 @@ fn a_window_lost_whole() {
         kind: TimeoutKind::FullWindow,
         una: 0,
         max: 4000,
+        head_repeated: None,
         dup_acks: 0,
         backoff: 0,
         waited: Span::from_secs(1),
         rto: Span::from_secs(1),
     };
     assert_eq!(reports, [(ms(1000), report)]);
+}
+
+#[test]
+fn the_last_transmission_of_what_is_missing_is_known() {
+    // The first timeout, after 1 s, sends the first segment again; that is lost too, and the second
+    // one comes 2 s later. Its report names the instant of the first.
+    let reports = timeouts(&window(4, Recovery::NewReno), 10_000, |packet| {
+        packet.at < ms(1001)
+    });
+    let repeated: Vec<_> = reports.iter().map(|(_, one)| one.head_repeated).collect();
+    assert_eq!(repeated, [None, Some(ms(1000))]);
+    assert_eq!(kinds(&reports)[1], TimeoutKind::LostRetransmission);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The table `timeouts`: each retransmission timeout, what was lost before it, and what it cost.
 //!
 //! The kind is the sender's own view. Beside it stands what the network knows: where the segment that
-//! the sender missed first was dropped last, and how many of the outstanding segments were dropped.
+//! the sender missed first was dropped, the last time it was sent, and how many of the outstanding segments were dropped.
 //! Leaves out: segments that were dropped, sent again and reported by SACK; they count as dropped.
 
 use std::collections::BTreeMap;
@@ -32,7 +32,7 @@ struct Row<'a> {
 /// What the network has done to a sender.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Cause {
-    /// Where the first missing segment was dropped last.
+    /// Where the last transmission of the first missing segment was dropped, if it was.
     port: Option<PortIndex>,
     /// Outstanding segments that were dropped.
     dropped: u64,
@@ -139,7 +139,9 @@ fn cause(report: &TimeoutReport, losses: &mut Vec<&Loss>) -> Cause {
     let mut outstanding = BTreeMap::new();
     losses.retain(|loss| {
         let place = report.outstanding(loss.lost.seq as u32);
-        if let Some(place) = place {
+        if let Some(place) = place
+            && (place != report.una || is_last(report, loss))
+        {
             outstanding.insert(place, loss.port);
         }
         place.is_some()
@@ -148,6 +150,14 @@ fn cause(report: &TimeoutReport, losses: &mut Vec<&Loss>) -> Cause {
         port: outstanding.get(&report.una).copied(),
         dropped: outstanding.len() as u64,
     }
+}
+
+/// Whether it was the last transmission of the first missing segment that was lost: where it was not,
+/// the segment was on its way, and the timer too impatient.
+fn is_last(report: &TimeoutReport, loss: &Loss) -> bool {
+    report
+        .head_repeated
+        .is_none_or(|repeated| loss.lost.sent == repeated)
 }
 
 /// Of each timeout the part of its wait in which the link to the receiver of the flow's data was idle.
