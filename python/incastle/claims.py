@@ -191,7 +191,10 @@ def load(path: Path) -> list[Claim]:
 
 
 def load_reasons(path: Path, claims: Sequence[Claim]) -> dict[tuple[str, Verdict], str]:
-    """Read a reasons.toml: per claim id and verdict a text. A missing file means no reasons."""
+    """Read a reasons.toml: per claim id and verdict a text. A missing file means no reasons.
+
+    A key may name several verdicts that a text explains: `"fails, unclear"`.
+    """
     if not path.exists():
         return {}
     known = {claim.id for claim in claims}
@@ -200,9 +203,10 @@ def load_reasons(path: Path, claims: Sequence[Claim]) -> dict[tuple[str, Verdict
         if name not in known:
             raise ClaimError(f"{path}: a reason for `{name}`, which is no claim")
         for verdict, text in texts.items():
-            if verdict not in set(Verdict):
-                raise ClaimError(f"{path}: `{verdict}` of `{name}` is no verdict")
-            reasons[name, Verdict(verdict)] = " ".join(text.split())
+            for one in verdict.split(", "):
+                if one not in set(Verdict):
+                    raise ClaimError(f"{path}: `{one}` of `{name}` is no verdict")
+                reasons[name, Verdict(one)] = " ".join(text.split())
     return reasons
 
 

@@ -124,14 +124,16 @@ _ADAPTIVE = _aspect(
 _END_LABELS = {
     "delayed": "delayed ACKs (2, 40 ms)",
     "no-restart": "no slow start after idleness",
-    "window=20": "window at most 20 packets",
+    "window=20": "window 20 packets",
+    "rtt=400us": "RTT 400 µs",
+    "rtt=400us,window=20": "RTT 400 µs, window 20",
     "first-rto=3s": "first RTO 3 s",
     "kilobytes": "KB instead of KiB",
 }
 _ENDS = _aspect(
     "open-ends",
-    "Other ends: acknowledgements, windows, connections, units",
-    "One thing at a time is not as taken.",
+    "Other ends: acknowledgements, windows, delays, connections, units",
+    "One thing at a time is not as taken, in one curve two.",
     END_SYSTEMS,
     OPEN_BUFFERS,
     {f"ends/{value}": _END_LABELS[value] for value in ENDS},

@@ -11,6 +11,7 @@ points of other systems and timeouts (`map`), `barrier/...` (completion and kind
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 TRACED = 128
 """KiB: the buffer of figures 6 to 8 and of the tables, whose rates are recorded."""
 TRACED_SERVERS = 8
+SMALLEST = BUFFERS[0]
+
+UDP_VARIANTS = ("I", "III", "V", "VI")
 
 # ---- section IX
 
@@ -47,7 +51,7 @@ BASELINES = {
 BASELINE_SYSTEMS = (*VARIANTS, "older")
 _BASELINE = {
     Length.QUICK: Extent(0.09, 1),
-    Length.DEFAULT: Extent(1.5, 2),
+    Length.DEFAULT: Extent(1.2, 2),
     Length.FULL: Extent(6, 2),
 }
 _SLOW = {"capacity": "0.5 Gbit/s", "output": "2 Gbit/s", "stages": "2 Gbit/s"}
@@ -69,6 +73,8 @@ ENDS: dict[str, dict[str, str]] = {
     "delayed": {"transport.ack_every": "2", "transport.ack_delay": "40 ms"},
     "no-restart": {"transport.idle_restart": "false"},
     "window=20": {"transport.max_cwnd": "20 packets"},
+    "rtt=400us": {"network.delay": "100 us"},
+    "rtt=400us,window=20": {"network.delay": "100 us", "transport.max_cwnd": "20 packets"},
     "first-rto=3s": {"transport.initial_rto": "3 s"},
     "kilobytes": {"flows.storage.unit": "256 KB"},
 }
@@ -131,18 +137,17 @@ def _figures(length: Length) -> Iterator[Point]:
     yield from grid(length, ((one, "200ms") for one in ("every", "older")), BUFFERS)
     geometric = (("III-geometric", "200ms"), ("VI-geometric", "200ms"))
     yield from grid(length, geometric, (TRACED,))
-    udp = (("tcp", "200ms"), ("tcp", "10ms"), *((one, "200ms") for one in ("I", "III", "V", "VI")))
+    udp = (("tcp", "200ms"), ("tcp", "10ms"), *((one, "200ms") for one in UDP_VARIANTS))
     yield from grid(length, udp, BUFFERS, "udp/")
-    for point in grid(length, (("I", "200ms"),), BUFFERS, "drr/"):
-        yield Point("I", "200ms", point.buffer, point.servers, "drr/", _DRR)
+    for point in grid(length, (("I", "200ms"),), BUFFERS):
+        yield _with(point, "drr/", _DRR)
 
 
 def _traced(point: Point) -> Point:
     """Record the rates, and of the point of figures 6 to 8 each answer."""
     answers = ("transfers",) if point.servers == TRACED_SERVERS else ()
-    extra = {"measure.qcn": '{ flows = "storage", ports = "switch->receiver" }'}
-    tables = ("rates", *answers)
-    return Point(point.system, point.rto, point.buffer, point.servers, extra=extra, tables=tables)
+    asked = {"measure.qcn": '{ flows = "storage", ports = "switch->receiver" }'}
+    return replace(point, extra={**point.extra, **asked}, tables=("rates", *answers))
 
 
 def _open(length: Length) -> Iterator[Point]:
@@ -167,17 +172,24 @@ def _open(length: Length) -> Iterator[Point]:
 
 def _nearest(length: Length) -> Iterator[Point]:
     """Give the variants with a lower Q_eq, a memory that stays, a steeper table, reading B."""
-    systems = ((one, "200ms") for one in (*VARIANTS, "every"))
-    short = ((one, "10ms") for one in VARIANTS)
-    for one in (*_beside(length, systems, BUFFERS), *_beside(length, short, (TRACED,))):
-        keys = {"switch.qcn.q_eq": "10 %"}
-        if one.system in {"II", "V"}:
-            keys |= MEMORIES["kept"]
-        if one.system in {"III", "VI"}:
-            keys["switch.qcn.detail"] = "geometric"
-        if one.system in {"IV", "V", "VI"}:
-            keys["host.qcn.adaptive"] = "raw"
-        yield _with(one, NEAREST, keys)
+    both = [(one, rto) for rto in ("200ms", "10ms") for one in VARIANTS]
+    for one in _beside(length, (*both, ("every", "200ms")), BUFFERS):
+        yield _as_nearest(one, NEAREST)
+    for one in _beside(length, ((one, "200ms") for one in UDP_VARIANTS), BUFFERS):
+        yield _as_nearest(one, f"{NEAREST}udp/")
+
+
+def _as_nearest(point: Point, prefix: str) -> Point:
+    keys = {"switch.qcn.q_eq": "10 %"}
+    if point.system in {"II", "V"}:
+        keys |= MEMORIES["kept"]
+    if point.system in {"III", "VI"}:
+        keys["switch.qcn.detail"] = "geometric"
+    if point.system in {"IV", "V", "VI"}:
+        keys["host.qcn.adaptive"] = "raw"
+    traced = point.system == "I" and point.buffer == TRACED and point.rto == "200ms"
+    near = _with(point, prefix, keys)
+    return _traced(near) if traced and prefix == NEAREST else near
 
 
 def _maps(length: Length) -> Iterator[Point]:
@@ -186,11 +198,14 @@ def _maps(length: Length) -> Iterator[Point]:
 
 def _barriers(length: Length) -> Iterator[Point]:
     """Give the points whose rounds and timeouts are recorded one by one."""
-    for one in _beside(
-        length, ((system, rto) for system in MAPS for rto in BARRIER_RTOS), (TRACED,)
-    ):
-        extra, tables = {"measure.timeouts": "true"}, ("rounds", "timeouts")
-        yield Point(one.system, one.rto, TRACED, one.servers, "barrier/", extra, tables)
+    systems = [(system, rto) for system in MAPS for rto in BARRIER_RTOS]
+    points = [
+        *_beside(length, systems, (TRACED,)),
+        *_beside(length, (("tcp", "200ms"), ("every", "200ms")), (SMALLEST,)),
+    ]
+    for one in points:
+        timed = _with(one, "barrier/", {"measure.timeouts": "true"})
+        yield replace(timed, tables=("rounds", "timeouts"))
 
 
 def _desync(length: Length) -> Iterator[Point]:
@@ -230,7 +245,7 @@ def _remedies(length: Length) -> Iterator[Point]:
 
 
 def _with(point: Point, prefix: str, extra: Mapping[str, str]) -> Point:
-    return Point(point.system, point.rto, point.buffer, point.servers, prefix, extra)
+    return replace(point, prefix=prefix, extra=extra)
 
 
 def _baselines(length: Length) -> Iterator[Experiment]:

@@ -35,14 +35,14 @@ class Extent:
 
 MAIN = {
     Length.QUICK: Extent(0.6, 1),
-    Length.DEFAULT: Extent(10, 2),
+    Length.DEFAULT: Extent(8, 2),
     Length.FULL: Extent(20, 5),
 }
 """The paper's own figures."""
 SIDE = {
     Length.QUICK: Extent(0.3, 1),
-    Length.DEFAULT: Extent(4, 2),
-    Length.FULL: Extent(10, 2),
+    Length.DEFAULT: Extent(3, 2),
+    Length.FULL: Extent(5, 2),
 }
 """What is open in the paper, and what goes beyond it."""
 
@@ -106,7 +106,7 @@ class Point:
 
     def experiment(self, extent: Extent) -> Experiment:
         """Give the experiment."""
-        udp = self.prefix == "udp/"
+        udp = self.prefix.endswith("udp/")
         system = SYSTEMS[self.system]
         hosts = {"network.senders": str(self.servers + udp)}
         if udp:

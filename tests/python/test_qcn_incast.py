@@ -1,0 +1,221 @@
+"""qcn-incast: its plan, and the arithmetic of its measures, by hand."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import polars as pl
+import pytest
+
+from incastle import claims
+from incastle.papers import Length, Observation, Observations, qcn_incast
+from incastle.papers.qcn_incast import measures, nearest, plan, points, rates, runs
+from incastle.papers.qcn_incast.drawings import TABLE_2
+from incastle.papers.qcn_incast.drawings_beyond import completion
+from incastle.scenario import load
+from synthetic import observations
+from synthetic_qcn import made_up
+
+PAPER = qcn_incast.PAPER
+MADE = observations(PAPER, Length.DEFAULT, made_up)
+
+
+def names(length: Length) -> dict[str, int]:
+    return {one.name: one.seeds for one in plan.experiments(length)}
+
+
+# ---- the plan
+
+
+def test_the_full_plan_is_the_matrix_of_the_paper() -> None:
+    planned = names(Length.FULL)
+    for system in points.VARIANTS:
+        for rto in ("200ms", "10ms"):
+            for buffer in (32, 64, 128, 256):
+                for n in (2, 4, 8, 16, 32, 64):
+                    assert planned[f"{system}/rto={rto}/b={buffer}/n={n}"] == 5
+    lengths = {
+        one.overrides["run.duration"]
+        for one in plan.experiments(Length.FULL)
+        if one.name.startswith(("tcp/rto=10ms", "I/rto=200ms", "udp/"))
+    }
+    assert lengths == {"20 s"}
+
+
+def test_the_default_plan_has_two_seeds_and_the_quick_one() -> None:
+    assert set(names(Length.DEFAULT).values()) == {2}
+    assert set(names(Length.QUICK).values()) == {1}
+    assert names(Length.DEFAULT).keys() == names(Length.FULL).keys()
+
+
+def test_a_point_becomes_its_scenario() -> None:
+    one = points.Point("VI", "10ms", 64, 16, "udp/").experiment(points.Extent(20, 5))
+    scenario = load(PAPER.scenario(one), tuple(one.overrides.items()))
+    assert scenario["network.senders"] == 17
+    assert scenario["flows.storage.from"] == "sender:1..16"
+    assert scenario["switch.qcn.variant"] == "VI"
+    assert scenario["switch.buffer"] == "64 KiB"
+    assert (scenario["transport.min_rto"], scenario["transport.initial_rto"]) == ("10 ms",) * 2
+
+
+# What 002 and the experiments' description say; what is not here is in the resolved scenario.
+PARAMETERS = {
+    "run.duration": "20 s",
+    "network.rate": "1 Gbit/s",
+    "network.delay": "25 us",
+    "flows.storage.unit": "256 KiB",
+    "transport.congestion": "new-reno",
+    "transport.mss": "1460 B",
+    "transport.initial_window": "2 packets",
+    "transport.ack_every": 1,
+    "transport.max_cwnd": "unlimited",
+    "transport.min_rto": "200 ms",
+    "switch.qcn.sampling": "v2.2",
+    "switch.qcn.w": 2.0,
+    "switch.qcn.base": "150 KB",
+    "host.qcn.byte_counter": "150 KB",
+    "host.qcn.timer": "15 ms",
+    "host.qcn.increase": "5 Mbit/s",
+    "host.qcn.hyper_increase": "50 Mbit/s",
+    "host.qcn.minimum_rate": "5 Mbit/s",
+    "host.qcn.gain": 1 / 128,
+}
+
+
+def test_the_scenario_says_what_the_paper_says() -> None:
+    scenario = load(PAPER.folder / "scenarios" / "qcn.toml")
+    assert {key: scenario[key] for key in PARAMETERS} == PARAMETERS
+
+
+# ---- the measures
+
+
+def test_every_measure_gives_the_cases_of_its_claim_for_every_seed() -> None:
+    for claim in claims.load(PAPER.folder / "claims.toml"):
+        cases = PAPER.measures[claim.id](MADE)
+        assert set(cases) == set(claim.cases), claim.id
+        assert {len(values) for values in cases.values()} == {2}, claim.id
+        claims.judge(claim, cases)
+
+
+def test_a_setting_that_is_left_out_cannot_be_measured() -> None:
+    quick = observations(PAPER, Length.QUICK, made_up)
+    shares = PAPER.measures["table1-before"](quick)
+    assert [math.isnan(*values) for values in shares.values()] == [False, True, False, True]
+    assert not math.isnan(*PAPER.measures["fig3-32"](quick)["32 KiB"])
+
+
+def test_collapse_is_the_least_n_below_half_the_link() -> None:
+    assert measures.collapse_at({2: 900, 4: 499, 8: 700, 16: 100}) == 4
+    assert measures.collapse_at({2: 900, 4: 500}) == math.inf
+    # 40 b / n Mbit/s: 1280 / n at 32 KiB is 640 at 2 and 320 at 4; beside UDP 300 is the line.
+    assert PAPER.measures["fig2-collapse-32"](MADE)["32 KiB"] == [4, 4]
+    assert PAPER.measures["fig14-half"](MADE)["32 KiB"] == [2, 2]
+
+
+def test_goodput_is_compared_where_somebody_has_collapsed() -> None:
+    # 32 KiB: 1280 / n and 200 more with QCN, whose 520 at 4 (seeds: 1 and 2 % more) is no collapse:
+    # n = 8 ... 64: (360 + 280 + 240 + 220) / (160 + 80 + 40 + 20) = 1100 / 300.
+    assert PAPER.measures["fig4-small"](MADE)["32 KiB"] == pytest.approx([11 / 3] * 2)
+    # TCP alone at 128 KiB: 5120 / n; below 500 from 16 on: (520 + 360 + 280) / (320 + 160 + 80).
+    assert PAPER.measures["fig4-large"](MADE)["128 KiB"] == pytest.approx([1160 / 560] * 2)
+
+
+def test_counts_are_for_20_seconds() -> None:
+    run = MADE[points.point("II", "200ms", 128, 8)][0]
+    # 2 s with 10 n notifications, twice as many under II; 3 timeouts of each flow.
+    assert runs.notifications(run) == 1600
+    assert runs.timeouts_per_flow(run) == 30
+    assert runs.queue_kilobytes(run) == 75
+    assert PAPER.measures["table2-fewer"](MADE)["IV"] == [0.5, 0.5]
+
+
+def test_rates_are_weighted_by_time() -> None:
+    # Two flows for 2 s. One is at 50 Mbit/s from the start on; the other at the line rate for one
+    # second, then at 500.
+    run = MADE[points.point("I", "200ms", 128, 2)][0]
+    table = rates.steps(run)
+    assert table["time_s"].to_list() == [0.0, 1.0]
+    assert table["until_s"].to_list() == [1.0, 2.0]
+    assert table["0"].to_list() == [1000.0, 500.0]
+    assert rates.mean_least(run) == 50
+    assert rates.share_below(run) == 100
+    assert rates.longest_slowest(run) == 100
+
+
+def test_the_least_rate_passes_from_flow_to_flow() -> None:
+    # 0 to 0.5 s: both at 1000; to 1.5 s flow 0 at 100; to 2 s flow 0 at 300, flow 1 at 60.
+    changes = pl.DataFrame(
+        {
+            "time_s": [0.5, 1.5, 1.5],
+            "flow": [0, 0, 1],
+            "current_bit_s": [100e6, 300e6, 60e6],
+        }
+    )
+    flows = pl.DataFrame({"flow": [0, 1], "group": ["storage"] * 2})
+    summary = pl.DataFrame({"simulated_s": [2.0]})
+    run = Observation({"rates": changes, "flows": flows, "summary": summary}, "", "")
+    # (0.5 x 1000 + 1 x 100 + 0.5 x 60) / 2 = 315; below 80 for the last quarter.
+    assert rates.mean_least(run) == pytest.approx(315)
+    assert rates.share_below(run) == pytest.approx(25)
+    # Flow 0 is least (or level) for 1.5 s of 2.
+    assert rates.longest_slowest(run) == pytest.approx(75)
+
+
+def test_servers_wait_for_the_slowest() -> None:
+    # Of 8 servers 7 are done in half of the round: 7 / 8 of 50 %.
+    run = MADE[points.point("I", "200ms", 128, 8)][0]
+    assert rates.waiting(run) == pytest.approx(43.75)
+    answers = rates.answers(run)
+    assert answers["round"].max() == 19
+    assert (answers["over_s"] - answers["asked_s"]).to_list() == pytest.approx([0.1] * len(answers))
+
+
+def test_completion_leaves_out_the_round_that_did_not_end() -> None:
+    found = completion(MADE["barrier/tcp/rto=200ms/b=128/n=2"][0])
+    assert found == pytest.approx((100, 100))
+
+
+def test_differences_of_section_9_have_no_sign() -> None:
+    def run(gigabits: float, queue: float) -> Observation:
+        flows = pl.DataFrame({"delivered_bytes": [int(gigabits * 1e9 / 8)]})
+        links = pl.DataFrame({"port": ["switch->receiver"], "mean_queue_packets": [queue]})
+        summary = pl.DataFrame({"simulated_s": [1.0]})
+        return Observation({"flows": flows, "links": links, "summary": summary}, "", "")
+
+    systems = {"I": (4.0, 20.0), "II": (3.9, 25.0), "IV": (4.0, 20.0)}
+    found = {
+        f"baseline/{scenario}/{system}": [run(*numbers)]
+        for scenario in plan.BASELINES
+        for system, numbers in systems.items()
+    }
+    made = Observations(Length.QUICK, found)
+    throughput = PAPER.measures["baseline-throughput"](made)
+    assert throughput["II, capacity"] == pytest.approx([2.5])
+    assert throughput["IV, capacity"] == [0.0]
+    assert PAPER.measures["baseline-queue"](made)["II, multi-stage"] == pytest.approx([25.0])
+
+
+# ---- the nearest readings, the paper's own tables
+
+
+def test_the_nearest_readings_take_the_places_of_the_variants() -> None:
+    again = nearest.instead(MADE)
+    name = points.point("V", "200ms", 64, 8)
+    assert again[name] is not MADE[name]
+    assert again[name][0] is MADE[f"{plan.NEAREST}{name}"][0]
+    assert again["tcp/rto=200ms/b=64/n=8"][0] is MADE["tcp/rto=200ms/b=64/n=8"][0]
+    shares = nearest.shares(again, PAPER.folder)
+    assert set(shares) == set(nearest.AGAIN) <= set(PAPER.measures)
+    assert all(math.isnan(share) or 0 <= share <= 1 for share in shares.values())
+
+
+def test_the_paper_values_of_the_claims_are_those_of_its_tables() -> None:
+    (claim,) = (
+        one for one in claims.load(PAPER.folder / "claims.toml") if one.id == "table2-fewer"
+    )
+    least = min(TABLE_2["II"][64], TABLE_2["III"][64])
+    stated = [float(text) for text in re.findall(r"\d\.\d+", claim.paper_value)]
+    computed = [TABLE_2[system][64] / least for system in ("IV", "V", "VI")]
+    assert stated == pytest.approx(computed, abs=0.005)
