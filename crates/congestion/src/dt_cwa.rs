@@ -29,6 +29,18 @@ pub enum CwaReaction {
     Printed,
 }
 
+/// Over which time CW_max and CW_min are the extremes of the window. A loss, a timeout and idleness
+/// always begin a new one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CwaExtremes {
+    /// Since the last episode ended: the spread is what the window has grown since.
+    Episode,
+    /// Since the first notification of the last episode: its steps count too.
+    Notification,
+    /// Since the last loss.
+    Loss,
+}
+
 /// Parameters of DT-CWA's sender.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DtCwaConfig {
@@ -36,6 +48,8 @@ pub struct DtCwaConfig {
     pub dctcp: DctcpConfig,
     /// How equation 1 is read.
     pub reaction: CwaReaction,
+    /// Over which time the extremes are taken.
+    pub extremes: CwaExtremes,
     /// b of equation 2, from 0 to 1: the share of CW_max - CW_min that the end of an episode gives
     /// back.
     pub b: f64,
@@ -48,6 +62,7 @@ impl DtCwaConfig {
         Self {
             dctcp: DctcpConfig::new(mss),
             reaction: CwaReaction::Subtract,
+            extremes: CwaExtremes::Episode,
             b: 0.2,
         }
     }
@@ -70,10 +85,11 @@ pub struct DtCwa {
     window: RenoWindow,
     estimate: MarkedFraction,
     reaction: CwaReaction,
+    extremes: CwaExtremes,
     b: f64,
-    /// CW_min: the window where the extremes are collected from. Until the next notification it only
-    /// grows, so that CW_max is the window then.
+    /// CW_min and CW_max.
     least: u64,
+    greatest: u64,
     /// Segments of the ACK at hand.
     segments: u32,
     episode: Option<Episode>,
@@ -87,9 +103,11 @@ impl DtCwa {
         let window = RenoWindow::new(config.dctcp.window);
         Self {
             least: window.cwnd(),
+            greatest: window.cwnd(),
             window,
             estimate: MarkedFraction::new(config.dctcp.g, config.dctcp.initial_alpha),
             reaction: config.reaction,
+            extremes: config.extremes,
             b: config.b,
             segments: 1,
             episode: None,
@@ -105,6 +123,7 @@ impl DtCwa {
             None => (self.begin(cx), Reaction::Reduced),
         };
         self.window.move_to(self.target(&episode));
+        self.collect();
         if cx.snd_una >= episode.until {
             self.end(&episode);
         }
@@ -117,9 +136,12 @@ impl DtCwa {
         let episode = Episode {
             until: cx.snd_nxt,
             outstanding: outstanding.max(self.window.mss()),
-            spread: self.window.cwnd().saturating_sub(self.least),
+            spread: self.greatest - self.least,
         };
         self.episode = Some(episode);
+        if self.extremes == CwaExtremes::Notification {
+            self.restart();
+        }
         episode
     }
 
@@ -138,16 +160,29 @@ impl DtCwa {
         }
     }
 
-    /// Equation 2: CW_end = CW_current + b (CW_max - CW_min). The extremes begin anew.
+    /// Equation 2: CW_end = CW_current + b (CW_max - CW_min).
     fn end(&mut self, episode: &Episode) {
         let back = (self.b * episode.spread as f64) as u64;
         self.window.grow_to(self.window.cwnd().saturating_add(back));
-        self.restart();
+        self.episode = None;
+        match self.extremes {
+            CwaExtremes::Episode => self.restart(),
+            CwaExtremes::Notification | CwaExtremes::Loss => self.collect(),
+        }
     }
 
+    /// The window has changed.
+    #[inline]
+    fn collect(&mut self) {
+        let cwnd = self.window.cwnd();
+        self.least = self.least.min(cwnd);
+        self.greatest = self.greatest.max(cwnd);
+    }
+
+    /// The extremes begin anew.
     fn restart(&mut self) {
-        self.episode = None;
         self.least = self.window.cwnd();
+        self.greatest = self.least;
     }
 }
 
@@ -162,6 +197,7 @@ impl Controller for DtCwa {
             self.end(&episode);
         }
         self.window.on_ack(ack);
+        self.collect();
         self.estimate.on_ack(cx, ack);
     }
 
@@ -173,6 +209,7 @@ impl Controller for DtCwa {
             .window
             .on_congestion(cx, event, |_| unreachable!("marks are answered above"));
         if event != CongestionEvent::Over {
+            self.episode = None;
             self.restart();
         }
         reaction

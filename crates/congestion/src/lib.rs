@@ -27,7 +27,7 @@ pub use controller::{
 pub use cubic::{Cubic, CubicConfig};
 pub use d2tcp::{D2tcp, D2tcpConfig};
 pub use dctcp::{Dctcp, DctcpConfig};
-pub use dt_cwa::{CwaReaction, DtCwa, DtCwaConfig};
+pub use dt_cwa::{CwaExtremes, CwaReaction, DtCwa, DtCwaConfig};
 pub use new_reno::NewReno;
 pub use qcn_reaction_point::{AdaptiveIncrease, RateState, ReactionPoint, ReactionPointConfig};
 pub use rate_limiter::{Feedback, RateLimiter};

@@ -8,7 +8,8 @@
 mod support;
 
 use incastle_congestion::{
-    AckSample, Controller, CwaReaction, DctcpConfig, DtCwa, DtCwaConfig, Echo, Reaction,
+    AckSample, Controller, CwaExtremes, CwaReaction, DctcpConfig, DtCwa, DtCwaConfig, Echo,
+    Reaction,
 };
 use incastle_units::Bytes;
 
@@ -52,6 +53,7 @@ fn the_defaults_are_those_of_the_paper() {
         (defaults.b, defaults.reaction),
         (0.2, CwaReaction::Subtract)
     );
+    assert_eq!(defaults.extremes, CwaExtremes::Episode);
     assert_eq!(defaults.dctcp, DctcpConfig::new(Bytes::new(MSS)));
     assert_eq!(defaults.dctcp.window.min_cwnd, Bytes::new(2 * MSS));
 }
@@ -153,6 +155,69 @@ fn extremes_begin_anew_after_an_episode() {
     // Four outstanding: 961 / 4 = 240 for each.
     marked(&mut sender, &mut control, 1);
     assert_eq!(cwnd(&control), 3802 + 961 - 240);
+}
+
+/// The window after a second episode under full marking, where the first one, from slow start, took
+/// 8998 of 11000 bytes and gave 1800 back.
+fn after_two_episodes(extremes: CwaExtremes) -> u64 {
+    let mut control = DtCwa::new(DtCwaConfig {
+        extremes,
+        ..config(CwaReaction::Subtract)
+    });
+    let mut sender = Sender::default();
+    sender.send(&mut control, 20 * MSS);
+    for _ in 0..9 {
+        sender.ack(&mut control, MSS, Echo::Clear);
+    }
+    for _ in 0..11 {
+        marked(&mut sender, &mut control, 1);
+    }
+    assert_eq!(cwnd(&control), 3802);
+    // Four outstanding, and all of them marked; the fourth ends the episode.
+    sender.send(&mut control, 4 * MSS);
+    for _ in 0..4 {
+        marked(&mut sender, &mut control, 1);
+    }
+    cwnd(&control)
+}
+
+#[test]
+fn the_time_of_the_extremes_is_a_setting() {
+    // Since the end of the first episode: 3802 - 3802, nothing.
+    assert_eq!(after_two_episodes(CwaExtremes::Episode), 3802);
+    // Since its first notification: from 11000 down to 2002, a spread of 8998: the first step of
+    // 8998 / 4 leads to the floor already. + 0.2 x 8998 = 1799.6.
+    assert_eq!(after_two_episodes(CwaExtremes::Notification), 3799);
+    // Since the start: the initial window of 2000 is the least, a spread of 9000.
+    assert_eq!(after_two_episodes(CwaExtremes::Loss), 3800);
+}
+
+#[test]
+fn a_loss_begins_all_extremes_anew() {
+    for extremes in [
+        CwaExtremes::Episode,
+        CwaExtremes::Notification,
+        CwaExtremes::Loss,
+    ] {
+        let mut control = DtCwa::new(DtCwaConfig {
+            extremes,
+            ..config(CwaReaction::Subtract)
+        });
+        let mut sender = Sender::default();
+        sender.send(&mut control, 20 * MSS);
+        for _ in 0..9 {
+            sender.ack(&mut control, MSS, Echo::Clear);
+        }
+        sender.lose(&mut control);
+        sender.ack(&mut control, 11 * MSS, Echo::Clear);
+        let window = cwnd(&control);
+        sender.send(&mut control, 5 * MSS);
+        // What has grown since the loss: one segment, the most that an ACK gives beyond ssthresh.
+        assert_eq!(window, 6500);
+        marked(&mut sender, &mut control, 1);
+        // A spread of 1000, five outstanding.
+        assert_eq!(cwnd(&control), 6300);
+    }
 }
 
 #[test]

@@ -3,9 +3,9 @@
 mod support;
 
 use incastle_congestion::{
-    AckSample, Algorithm, CongestionEvent, Controller, Cubic, CubicConfig, CwaReaction, D2tcp,
-    D2tcpConfig, Dctcp, DctcpConfig, DtCwa, DtCwaConfig, Echo, LimitedBy, NewReno, NewRenoConfig,
-    Phase, Reaction,
+    AckSample, Algorithm, CongestionEvent, Controller, Cubic, CubicConfig, CwaExtremes,
+    CwaReaction, D2tcp, D2tcpConfig, Dctcp, DctcpConfig, DtCwa, DtCwaConfig, Echo, LimitedBy,
+    NewReno, NewRenoConfig, Phase, Reaction,
 };
 use incastle_units::{Bytes, Span, Time};
 use proptest::prelude::*;
@@ -106,10 +106,11 @@ impl Settings {
         }
     }
 
-    fn dt_cwa(&self, reaction: CwaReaction) -> Algorithm {
+    fn dt_cwa(&self, reaction: CwaReaction, extremes: CwaExtremes) -> Algorithm {
         Algorithm::DtCwa(DtCwa::new(DtCwaConfig {
             dctcp: self.dctcp(),
             reaction,
+            extremes,
             b: self.b,
         }))
     }
@@ -119,10 +120,11 @@ impl Settings {
 #[derive(Debug)]
 struct Episodes {
     reaction: CwaReaction,
+    extremes: CwaExtremes,
     floor: u64,
     b: f64,
-    /// CW_min.
-    least: u64,
+    /// Every window since the extremes are collected.
+    windows: Vec<u64>,
     /// The end of the data of the episode, and CW_max - CW_min.
     open: Option<(u64, u64)>,
 }
@@ -134,7 +136,9 @@ impl Episodes {
             return 0;
         };
         let back = (self.b * spread as f64) as u64;
-        self.least = window + back;
+        if self.extremes == CwaExtremes::Episode {
+            self.windows = vec![window + back];
+        }
         back
     }
 
@@ -142,7 +146,10 @@ impl Episodes {
     fn check_mark(&mut self, sender: &Sender, (before, after): (u64, u64), reaction: Reaction) {
         if reaction == Reaction::Reduced {
             assert!(self.open.is_none(), "CWR once per episode");
-            self.open = Some((sender.snd_nxt, before - self.least));
+            self.open = Some((sender.snd_nxt, self.spread()));
+            if self.extremes == CwaExtremes::Notification {
+                self.windows = vec![before];
+            }
         }
         assert!(after >= before.min(self.floor), "never below the floor");
         if self.open.is_none() {
@@ -153,9 +160,21 @@ impl Episodes {
         if self.reaction == CwaReaction::Subtract {
             assert!(after <= before + back);
         }
-        if self.open.is_none() {
-            self.least = after;
+        if self.open.is_none() && self.extremes == CwaExtremes::Episode {
+            self.windows.clear();
+        } else {
+            self.windows.push(after - back);
         }
+        self.windows.push(after);
+    }
+
+    /// CW_max - CW_min.
+    fn spread(&self) -> u64 {
+        let extremes = (self.windows.iter().max(), self.windows.iter().min());
+        let (Some(max), Some(min)) = extremes else {
+            unreachable!("there is a window from the start")
+        };
+        max - min
     }
 }
 
@@ -243,6 +262,11 @@ impl Run {
             _ => 0,
         };
         self.check_growth(before + back, &ack);
+        if let Some(episodes) = &mut self.episodes {
+            episodes
+                .windows
+                .extend([before + back, cwnd(&self.control)]);
+        }
         self.check_estimate(alpha);
         if echo {
             self.congest(CongestionEvent::Ecn);
@@ -287,7 +311,10 @@ impl Run {
                 return;
             }
             (Some(_), CongestionEvent::Over) | (None, _) => {}
-            (Some(episodes), _) => (episodes.open, episodes.least) = (None, after),
+            (Some(episodes), _) => {
+                episodes.open = None;
+                episodes.windows = vec![after];
+            }
         }
         assert!(after <= before, "congestion never widens the window");
         let idle = matches!(event, CongestionEvent::IdleRestart | CongestionEvent::Over);
@@ -318,13 +345,19 @@ proptest! {
         operations in prop::collection::vec(operation(), 1..200),
         settings in settings(),
     ) {
-        for reaction in [CwaReaction::Subtract, CwaReaction::Absolute, CwaReaction::Printed] {
-            let mut run = Run::new(settings.dt_cwa(reaction));
+        let reactions = [CwaReaction::Subtract, CwaReaction::Absolute, CwaReaction::Printed];
+        let extremes = [CwaExtremes::Episode, CwaExtremes::Notification, CwaExtremes::Loss];
+        for (reaction, extremes) in reactions
+            .into_iter()
+            .flat_map(|reaction| extremes.map(|extremes| (reaction, extremes)))
+        {
+            let mut run = Run::new(settings.dt_cwa(reaction, extremes));
             run.episodes = Some(Episodes {
                 reaction,
+                extremes,
                 floor: settings.window.min_cwnd.count(),
                 b: settings.b,
-                least: settings.window.initial_window.count(),
+                windows: vec![settings.window.initial_window.count()],
                 open: None,
             });
             for operation in &operations {

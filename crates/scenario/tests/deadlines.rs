@@ -106,6 +106,8 @@ fn every_setting_of_dt_cwa_reaches_it() {
     assert_eq!(with(&[("transport.initial_alpha", "0")]), default);
     for (key, value) in [
         ("transport.reaction", "printed"),
+        ("transport.extremes", "loss"),
+        ("transport.extremes", "notification"),
         ("transport.b", "0.5"),
         ("transport.initial_window", "4 packets"),
     ] {

@@ -259,6 +259,10 @@ pub(crate) struct Bulk {
     pub(crate) config: tcp::Config,
     pub(crate) watched: bool,
     pub(crate) close: bool,
+    /// The sender's controller, where it is not that of `algo`.
+    pub(crate) controller: Option<Algorithm>,
+    /// When the data are wanted.
+    pub(crate) deadline: Option<Time>,
     done: bool,
 }
 
@@ -277,6 +281,8 @@ impl Bulk {
             config,
             watched: false,
             close: false,
+            controller: None,
+            deadline: None,
             done: false,
         }
     }
@@ -287,7 +293,9 @@ impl Application for Bulk {
 
     fn handle_timeout(&mut self, _: Time, actions: &mut Actions) {
         self.done = true;
-        let controllers = Box::new([controller(self.algo), controller(self.algo)]);
+        let near = self.controller.take();
+        let near = near.unwrap_or_else(|| controller(self.algo));
+        let controllers = Box::new([near, controller(self.algo)]);
         let flow = actions.open(FlowSpec {
             from: HostIndex::from_index(self.from),
             to: HostIndex::from_index(self.to),
@@ -298,6 +306,9 @@ impl Application for Bulk {
             framing: Framing::IP,
             watched: self.watched,
         });
+        if let Some(deadline) = self.deadline {
+            actions.deadline(flow.end(Side::Near), deadline);
+        }
         actions.write(flow.end(Side::Near), self.bytes);
         if self.close {
             actions.close(flow.end(Side::Near));

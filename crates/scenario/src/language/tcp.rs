@@ -1,7 +1,7 @@
 //! TCP's part of `[transport]`: connections, recovery, timers, ECN, and the congestion control.
 
 use incastle_congestion::{Algorithm, Cubic as CubicController, CubicConfig};
-use incastle_congestion::{CwaReaction, DtCwa as DtCwaController, DtCwaConfig};
+use incastle_congestion::{CwaExtremes, CwaReaction, DtCwa as DtCwaController, DtCwaConfig};
 use incastle_congestion::{D2tcp as D2tcpController, D2tcpConfig};
 use incastle_congestion::{Dctcp as DctcpController, DctcpConfig};
 use incastle_congestion::{NewReno as NewRenoController, NewRenoConfig};
@@ -143,6 +143,8 @@ table! {
         flat estimate: Dctcp;
         /// How the reaction to marks is read.
         value reaction: WindowReaction = WindowReaction::default_reading();
+        /// Over which time CW_max and CW_min are the extremes of the window.
+        value extremes: WindowExtremes = WindowExtremes::default_reading();
         /// The share of CW_max - CW_min that is given back when the marks have been answered.
         value b: f64 = DtCwaConfig::new(default_mss()).b, in between(0.0, 1.0);
     }
@@ -157,6 +159,18 @@ words! {
         "absolute" => Absolute,
         /// As it stands: negative, so that the window falls to its floor.
         "printed" => Printed,
+    }
+}
+
+words! {
+    /// Over which time CW_max and CW_min are the extremes of the window; always anew from a loss on.
+    pub enum WindowExtremes {
+        /// Since the last marks were answered.
+        "episode" => Episode,
+        /// Since the first of the last marks.
+        "notification" => Notification,
+        /// Since the last loss.
+        "loss" => Loss,
     }
 }
 
@@ -225,6 +239,24 @@ impl WindowReaction {
             Self::Subtract => CwaReaction::Subtract,
             Self::Absolute => CwaReaction::Absolute,
             Self::Printed => CwaReaction::Printed,
+        }
+    }
+}
+
+impl WindowExtremes {
+    fn default_reading() -> Self {
+        match DtCwaConfig::new(default_mss()).extremes {
+            CwaExtremes::Episode => Self::Episode,
+            CwaExtremes::Notification => Self::Notification,
+            CwaExtremes::Loss => Self::Loss,
+        }
+    }
+
+    fn to_config(self) -> CwaExtremes {
+        match self {
+            Self::Episode => CwaExtremes::Episode,
+            Self::Notification => CwaExtremes::Notification,
+            Self::Loss => CwaExtremes::Loss,
         }
     }
 }
@@ -357,6 +389,7 @@ impl Tcp {
             Congestion::DtCwa(dt_cwa) => Algorithm::DtCwa(DtCwaController::new(DtCwaConfig {
                 dctcp: dt_cwa.estimate.to_config(window),
                 reaction: dt_cwa.reaction.to_config(),
+                extremes: dt_cwa.extremes.to_config(),
                 b: dt_cwa.b,
             })),
         }
