@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 HOW_TO_ASK = {
     "queue_samples": 'queue = { every = "100 us" }',
+    "memory": 'memory = { every = "1 ms" }',
     "windows": 'window = ["GROUP:INDEX"]',
     "throughput": 'throughput = { every = "10 ms" }',
     "timeouts": "timeouts = true",
@@ -86,10 +87,11 @@ class Result:
 
     @property
     def rounds(self) -> pl.DataFrame:
-        """One row per request with a barrier, where the scenario has any.
+        """One row per request to several servers, where the scenario has any.
 
         group, index (the client), round, started_s, completed_s (null if not completed), bytes,
-        goodput_bit_s; with [measure] timeouts also timeouts, and idle_s of the client's link.
+        goodput_bit_s, deadline_s (null without one); with [measure] timeouts also timeouts, and
+        idle_s of the client's link.
         """
         return self.table("rounds")
 
@@ -140,6 +142,15 @@ class Result:
         return self.table("queue_samples")
 
     @property
+    def memory(self) -> pl.DataFrame:
+        """What switches store at regular instants, where [measure] memory asks.
+
+        time_s, switch, port ("all": of all ports together; ports that store nothing have no row),
+        bytes, threshold_bytes (of "all" the shared memory, of a port what it may hold then).
+        """
+        return self.table("memory")
+
+    @property
     def goodput(self) -> pl.DataFrame:
         """What each receiving host got per millisecond.
 
@@ -153,7 +164,8 @@ class Result:
         """One row per port and its link.
 
         port, packets, bytes, drops, marks, cnms (notifications sent), utilisation (0 to 1),
-        mean_queue_packets, max_queue_packets. Bounded by [measure] from/to.
+        mean_queue_packets, max_queue_packets, bounded by [measure] from/to; max_bytes (stored at
+        once by the port of a switch, in the whole run).
         """
         return self.table("links")
 

@@ -30,7 +30,7 @@ COLUMNS = {
     "goodput": ["time_s", "host", "bytes", "ip_bytes"],
     "links": [
         *("port", "packets", "bytes", "drops", "marks", "cnms", "utilisation"),
-        *("mean_queue_packets", "max_queue_packets"),
+        *("mean_queue_packets", "max_queue_packets", "max_bytes"),
     ],
     "windows": ["time_s", "flow", "cwnd_bytes", "ssthresh_bytes", "alpha", "rtt_s"],
     "throughput": ["time_s", "flow", "bytes"],

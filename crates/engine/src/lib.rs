@@ -38,7 +38,7 @@ pub use port::{FairConfig, FairDrop, PortCounters};
 pub use probe::{Lost, NoProbe, Probe};
 pub use random::{Purpose, Source, substream};
 pub use recorder::{
-    BinBytes, CongestionSample, Loss, Measurements, QueueHistogram, QueueSample, RateSample,
-    Recorder, Series, Silence, Timeout, WindowSample,
+    BinBytes, CongestionSample, Loss, Measurements, MemorySample, QueueHistogram, QueueSample,
+    RateSample, Recorder, Series, Silence, Timeout, WindowSample,
 };
 pub use simulation::{RunError, Simulation, Status, Totals};

@@ -64,6 +64,12 @@ impl SharedMemory {
     }
 }
 
+/// What a switch stores: bytes, and how many there may be, where that is known.
+pub(crate) struct Occupancy {
+    pub(crate) all: (Bytes, Option<Bytes>),
+    pub(crate) of_ports: Vec<(PortIndex, Bytes, Option<Bytes>)>,
+}
+
 /// A network without flows.
 pub struct Network {
     pub(crate) seed: u64,
@@ -133,6 +139,17 @@ impl Network {
             .memory
             .as_ref()
             .map(|memory| memory.books.stored())
+    }
+
+    /// The most bytes that a switch with a shared memory has stored at once.
+    pub fn most_stored(&self, switch: SwitchIndex) -> Option<Bytes> {
+        let memory = self.switches[switch.index()].memory.as_ref()?;
+        Some(memory.books.most_stored())
+    }
+
+    /// The number of switches.
+    pub fn switch_count(&self) -> usize {
+        self.switches.len()
     }
 
     /// When the adapter of a host takes the next packet, if it takes none now.
@@ -310,6 +327,42 @@ impl Network {
         probe: &mut P,
     ) -> Backlog {
         self.ports[port.index()].advance(now, probe)
+    }
+
+    /// What a switch stores at `now`, in all and of each port that stores anything.
+    pub(crate) fn occupancy<P: Probe>(
+        &mut self,
+        switch: SwitchIndex,
+        ports: &[PortIndex],
+        now: Time,
+        probe: &mut P,
+    ) -> Occupancy {
+        let mut memory = self.switches[switch.index()].memory.as_mut();
+        if let Some(memory) = &mut memory {
+            memory.release_departed(&mut self.ports, now, probe);
+        }
+        let threshold = memory.as_ref().map(|memory| memory.books.threshold());
+        let mut of_ports = Vec::new();
+        let mut sum = 0;
+        for &index in ports {
+            let port = &mut self.ports[index.index()];
+            let stored = port.advance(now, probe).stored_bytes;
+            sum += stored;
+            if stored > 0 {
+                let limit = threshold.or_else(|| port.gate.capacity());
+                of_ports.push((index, Bytes::new(stored), limit));
+            }
+        }
+        let sum = Bytes::new(sum);
+        let capacity = memory.map(|memory| {
+            let stored = memory.books.stored();
+            assert_eq!(stored, sum, "a shared memory stores what its ports store");
+            memory.books.capacity()
+        });
+        Occupancy {
+            all: (sum, capacity),
+            of_ports,
+        }
     }
 
     /// The hashes of all ports, in their order.

@@ -9,7 +9,7 @@ use incastle_transport::tcp::{Flags, TimeoutReport};
 use incastle_units::{Bytes, Span, Time};
 
 use crate::packet::{Body, Packet};
-use crate::{FlowIndex, HostIndex, PortIndex, Side};
+use crate::{FlowIndex, HostIndex, PortIndex, Side, SwitchIndex};
 
 /// A packet of a flow that a port has dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +71,17 @@ pub trait Probe {
 
     /// The queue of a port at a sampling instant.
     fn sampled(&mut self, _port: PortIndex, _at: Time, _packets: u32, _bytes: Bytes) {}
+
+    /// What a switch stores at a sampling instant, at one port or in all of them, and what it may
+    /// store there, where that is known.
+    fn memory_sampled(
+        &mut self,
+        _at: Time,
+        _place: (SwitchIndex, Option<PortIndex>),
+        _stored: Bytes,
+        _limit: Option<Bytes>,
+    ) {
+    }
 
     /// The reaction point of a flow's end, after each change.
     fn rate_changed(&mut self, _flow: FlowIndex, _side: Side, _at: Time, _state: &RateState) {}

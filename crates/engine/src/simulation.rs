@@ -14,10 +14,11 @@ use crate::endpoint::ip_bytes;
 use crate::event::{Event, Kind};
 use crate::event_queue::EventQueue;
 use crate::flows::{FlowRecord, Flows, control_state};
+use crate::network::Occupancy;
 use crate::packet::{Body, Packet};
 use crate::{
     AppIndex, Application, Digest, EndpointIndex, FlowIndex, HostIndex, Lost, Network, Node,
-    Notice, PortIndex, Probe,
+    Notice, PortIndex, Probe, SwitchIndex,
 };
 
 /// More events than this at one instant are a loop without delay.
@@ -75,6 +76,13 @@ pub(crate) struct Sampling {
     ports: Vec<PortIndex>,
 }
 
+/// Samples of the memories of switches, each with its ports, at an interval.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct MemorySampling {
+    every: Span,
+    switches: Vec<(SwitchIndex, Vec<PortIndex>)>,
+}
+
 /// What becomes of a packet that a fair queue pushes out.
 const PUSHED_OUT: Verdict = Verdict::Drop(DropCause::BufferFull);
 
@@ -82,6 +90,7 @@ const PUSHED_OUT: Verdict = Verdict::Drop(DropCause::BufferFull);
 const SAMPLE: u32 = 0;
 const MEASURE_FROM: u32 = 1;
 const MEASURE_TO: u32 = 2;
+const MEMORY: u32 = 3;
 
 /// A network with flows, applications and a clock.
 pub struct Simulation<P: Probe> {
@@ -91,6 +100,7 @@ pub struct Simulation<P: Probe> {
     events: EventQueue,
     probe: P,
     sampling: Sampling,
+    memory_sampling: MemorySampling,
     now: Time,
     at_this_instant: u32,
     totals: Totals,
@@ -108,6 +118,7 @@ impl<P: Probe> Simulation<P> {
             events,
             probe,
             sampling: Sampling::default(),
+            memory_sampling: MemorySampling::default(),
             now: Time::ZERO,
             at_this_instant: 0,
             totals: Totals::default(),
@@ -134,6 +145,21 @@ impl<P: Probe> Simulation<P> {
         );
         self.sampling = Sampling { every, ports };
         self.enter(Event::new(self.now + every, Kind::Probe, SAMPLE));
+    }
+
+    /// Samples what `switches` store every `every`, from the first multiple of it on.
+    pub fn sample_memories(&mut self, switches: &[SwitchIndex], every: Span) {
+        assert!(
+            every > Span::ZERO,
+            "a sampling interval is longer than nothing"
+        );
+        let ports_of = |switch: SwitchIndex| {
+            let own = |port: &PortIndex| self.network.ends(*port).0 == Node::Switch(switch);
+            (switch, self.network.ports().filter(own).collect())
+        };
+        let switches = switches.iter().map(|&switch| ports_of(switch)).collect();
+        self.memory_sampling = MemorySampling { every, switches };
+        self.enter(Event::new(self.now + every, Kind::Probe, MEMORY));
     }
 
     /// Tells the probe when the measured interval begins and ends.
@@ -428,8 +454,26 @@ impl<P: Probe> Simulation<P> {
             self.enter(Event::new(at, Kind::Probe, SAMPLE));
             return;
         }
+        if what == MEMORY {
+            self.look_at_memories();
+            let at = now + self.memory_sampling.every;
+            self.enter(Event::new(at, Kind::Probe, MEMORY));
+            return;
+        }
         self.settle();
         self.probe.measuring(now, what == MEASURE_FROM);
+    }
+
+    fn look_at_memories(&mut self) {
+        let now = self.now;
+        for (switch, ports) in &self.memory_sampling.switches {
+            let (network, probe) = (&mut self.network, &mut self.probe);
+            let Occupancy { all, of_ports } = network.occupancy(*switch, ports, now, probe);
+            probe.memory_sampled(now, (*switch, None), all.0, all.1);
+            for (port, stored, limit) in of_ports {
+                probe.memory_sampled(now, (*switch, Some(port)), stored, limit);
+            }
+        }
     }
 
     /// Lets every port tell the probe of its departures until now.

@@ -61,6 +61,7 @@ pub struct SharedBuffer {
     /// alpha in billionths.
     alpha: u64,
     stored: Bytes,
+    most_stored: Bytes,
 }
 
 impl SharedBuffer {
@@ -73,12 +74,30 @@ impl SharedBuffer {
             capacity,
             alpha: (alpha * BILLION + 0.5) as u64,
             stored: Bytes::ZERO,
+            most_stored: Bytes::ZERO,
         }
     }
 
     /// Everything stored at the moment.
     pub const fn stored(&self) -> Bytes {
         self.stored
+    }
+
+    /// The most that was ever stored.
+    pub const fn most_stored(&self) -> Bytes {
+        self.most_stored
+    }
+
+    /// The memory of the whole switch.
+    pub const fn capacity(&self) -> Bytes {
+        self.capacity
+    }
+
+    /// What one port may hold at the moment: whole bytes of alpha times what is free.
+    pub fn threshold(&self) -> Bytes {
+        let billionths = u128::from(self.alpha) * u128::from(self.free().count());
+        let bytes = billionths / u128::from(BILLION as u64);
+        Bytes::new(u64::try_from(bytes).unwrap_or(u64::MAX))
     }
 
     /// What is free at the moment.
@@ -101,6 +120,7 @@ impl SharedBuffer {
             return Err(DropCause::SharedLimit);
         }
         self.stored += size;
+        self.most_stored = self.most_stored.max(self.stored);
         Ok(())
     }
 

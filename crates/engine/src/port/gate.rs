@@ -3,7 +3,7 @@
 use incastle_queueing::{
     Arrival, Discipline, DropCause, Marker, PortBuffer, QueueState, SharedBuffer, Verdict,
 };
-use incastle_units::{Bytes, Packets, Time};
+use incastle_units::{Amount, Bytes, Packets, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::Backlog;
@@ -24,6 +24,9 @@ pub struct PortCounters {
     pub marked: u64,
     /// Bytes on the wire of the packets that were not dropped.
     pub accepted_bytes: u64,
+    /// The most bytes stored at once, the packet being sent included; zero at adapters that nothing
+    /// limits, whose backlog nobody counts.
+    pub most_stored: u64,
 }
 
 /// The gate.
@@ -51,6 +54,14 @@ impl Gate {
         self.is_unmarked() && self.buffer == PortBuffer::Unlimited
     }
 
+    /// The bytes that the buffer holds, where it counts bytes and has a limit.
+    pub(crate) fn capacity(&self) -> Option<Bytes> {
+        match self.buffer {
+            PortBuffer::Limited(Amount::Bytes(bytes)) => Some(bytes),
+            PortBuffer::Limited(Amount::Packets(_)) | PortBuffer::Unlimited => None,
+        }
+    }
+
     /// Whether the buffer alone drops.
     pub(crate) fn is_unmarked(&self) -> bool {
         matches!(self.marker, Marker::DropTail(_))
@@ -73,6 +84,10 @@ impl Gate {
     ) -> Verdict {
         let verdict = self.decide((now, idle_since), backlog, packet, memory);
         self.enter(now, verdict, packet);
+        if !matches!(verdict, Verdict::Drop(_)) {
+            let stored = backlog.stored_bytes + u64::from(packet.size);
+            self.counters.most_stored = self.counters.most_stored.max(stored);
+        }
         verdict
     }
 

@@ -5,7 +5,7 @@ use incastle_queueing::Sample;
 use incastle_transport::tcp::TimeoutReport;
 use incastle_units::{Bytes, Span, Time};
 
-use crate::{FlowIndex, HostIndex, Lost, PortIndex, Side};
+use crate::{FlowIndex, HostIndex, Lost, PortIndex, Side, SwitchIndex};
 
 /// A queue at one instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +18,22 @@ pub struct QueueSample {
     pub packets: u32,
     /// Their bytes.
     pub bytes: Bytes,
+}
+
+/// The memory of a switch, or of one of its ports, at one instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemorySample {
+    /// When.
+    pub at: Time,
+    /// Where.
+    pub switch: SwitchIndex,
+    /// At which port; absent for all together.
+    pub port: Option<PortIndex>,
+    /// Bytes stored, packets being sent included.
+    pub stored: Bytes,
+    /// The most that may be stored there at that instant, where that is known: of a port its
+    /// threshold, of all the memory.
+    pub limit: Option<Bytes>,
 }
 
 /// A flow's control state at one instant.

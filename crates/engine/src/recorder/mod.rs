@@ -1,7 +1,7 @@
 //! The probe that keeps what result tables are made of.
 //!
 //! Always: the time-weighted histogram of each observed queue within the measured interval, and the
-//! bytes that reach each receiving host per bin of time. Where asked: queue samples, the control state of
+//! bytes that reach each receiving host per bin of time. Where asked: samples of queues and memories, the control state of
 //! watched flows on every change, bytes delivered per flow and interval, the rates of reaction points,
 //! what congestion points find, and every timeout with the losses and silences that could explain it.
 
@@ -14,11 +14,13 @@ use incastle_queueing::Sample;
 use incastle_transport::tcp::TimeoutReport;
 use incastle_units::{Bytes, Span, Time};
 
-pub use events::{CongestionSample, Loss, QueueSample, RateSample, Silence, Timeout, WindowSample};
+pub use events::{
+    CongestionSample, Loss, MemorySample, QueueSample, RateSample, Silence, Timeout, WindowSample,
+};
 pub use histogram::QueueHistogram;
 pub use series::{BinBytes, Series};
 
-use crate::{FlowIndex, HostIndex, Lost, PortIndex, Probe, Side};
+use crate::{FlowIndex, HostIndex, Lost, PortIndex, Probe, Side, SwitchIndex};
 
 /// What to keep.
 #[derive(Debug, Clone, Copy)]
@@ -66,6 +68,8 @@ pub struct Recorder {
     pub flows: Vec<Series>,
     /// In order of time.
     pub queue_samples: Vec<QueueSample>,
+    /// In order of time.
+    pub memory_samples: Vec<MemorySample>,
     /// In order of time.
     pub windows: Vec<WindowSample>,
     /// In order of time, where asked.
@@ -183,6 +187,22 @@ impl Probe for Recorder {
             port,
             packets,
             bytes,
+        });
+    }
+
+    fn memory_sampled(
+        &mut self,
+        at: Time,
+        (switch, port): (SwitchIndex, Option<PortIndex>),
+        stored: Bytes,
+        limit: Option<Bytes>,
+    ) {
+        self.memory_samples.push(MemorySample {
+            at,
+            switch,
+            port,
+            stored,
+            limit,
         });
     }
 

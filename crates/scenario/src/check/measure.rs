@@ -39,6 +39,10 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     if let Sampling::On(queue) = &measure.queue {
         check_ports(&queue.ports, "measure.queue.ports", layout, cx);
     }
+    if let Sampling::On(memory) = &measure.memory {
+        let switches = &memory.switches;
+        switches.resolve(&layout.switches, "switches", "measure.memory.switches", cx);
+    }
     if let Sampling::On(qcn) = &measure.qcn {
         check_ports(&qcn.ports, "measure.qcn.ports", layout, cx);
     }

@@ -21,6 +21,8 @@ table! {
         value to: Stop = Stop::End;
         /// Samples of queues: `{ every = "100 us" }`, of all switch ports or of `ports`.
         value queue: Sampling<QueueSampling> = Sampling::Off;
+        /// Samples of what switches store: `{ every = "1 ms" }`, of all switches or of `switches`.
+        value memory: Sampling<MemorySampling> = Sampling::Off;
         /// Window, threshold, alpha and round-trip time of flows: `["storage:0", "storage:1"]`, or
         /// `{ flows = "storage", every = "1 ms" }`.
         value window: Sampling<WindowSampling> = Sampling::Off;
@@ -44,6 +46,16 @@ table! {
         value every: Span, in above(Span::ZERO);
         /// Names of ports, such as `"switch->receiver"`; `"all"` are those of all switches.
         value ports: Vec<String> = vec!["all".to_owned()];
+    }
+}
+
+table! {
+    /// Samples of memories.
+    pub struct MemorySampling {
+        /// The interval.
+        value every: Span, in above(Span::ZERO);
+        /// Names of switches; `"all"` are all of them.
+        value switches: Selection = Selection::everything();
     }
 }
 
@@ -96,6 +108,11 @@ pub(crate) trait Short {
 
 impl Short for QueueSampling {
     const KEY: Option<&'static str> = None;
+}
+
+impl Short for MemorySampling {
+    const KEY: Option<&'static str> = None;
+    const EXAMPLE: &'static str = "{ every = \"1 ms\" }";
 }
 
 impl Short for WindowSampling {

@@ -9,11 +9,11 @@ mod tables;
 
 use incastle_engine::{
     BuildError, Measurements, Network, PortIndex, Recorder, RunError as EngineError, Simulation,
-    Status,
+    Status, SwitchIndex,
 };
 use incastle_units::{Bytes, Span, Time};
 
-use crate::language::measure::{Measure, Sampling};
+use crate::language::measure::{Measure, MemorySampling, Sampling};
 use crate::scenario::Scenario;
 use crate::workload::{Journal, applications};
 
@@ -58,6 +58,9 @@ pub fn simulate(scenario: &Scenario, overseer: &impl Overseer) -> Result<Output,
     simulation.measure_between(interval.from, interval.to);
     if let (Sampling::On(queue), false) = (&measure.queue, sampled.is_empty()) {
         simulation.sample_queues(sampled, queue.every);
+    }
+    if let Sampling::On(memory) = &measure.memory {
+        simulation.sample_memories(&sampled_switches(scenario, memory), memory.every);
     }
     for application in applications(scenario, &journal) {
         simulation.add_application(application);
@@ -137,5 +140,14 @@ fn sampled_ports(measure: &Measure, network: &Network) -> Vec<PortIndex> {
             let switch = matches!(network.ends(port).0, incastle_engine::Node::Switch(_));
             switch && (all || queue.ports.contains(&network.port_name(port)))
         })
+        .collect()
+}
+
+/// The switches whose memories are sampled.
+fn sampled_switches(scenario: &Scenario, memory: &MemorySampling) -> Vec<SwitchIndex> {
+    let names = &scenario.layout().switches;
+    (0..names.len())
+        .filter(|&switch| memory.switches.contains(&names[switch]))
+        .map(SwitchIndex::from_index)
         .collect()
 }

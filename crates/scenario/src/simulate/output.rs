@@ -68,6 +68,8 @@ pub struct Totals {
     pub fast_retransmits: u64,
     /// Reductions of a window for marks.
     pub ecn_reductions: u64,
+    /// The most bytes that the shared memory of any switch stored at once.
+    pub max_memory_bytes: u64,
     /// Transfers completed.
     pub transfers: u64,
     /// Transfers completed within their deadline.
@@ -103,6 +105,7 @@ impl Totals {
             ("timeouts", Total::Count(self.timeouts)),
             ("fast_retransmits", Total::Count(self.fast_retransmits)),
             ("ecn_reductions", Total::Count(self.ecn_reductions)),
+            ("max_memory_bytes", Total::Count(self.max_memory_bytes)),
             ("transfers", Total::Count(self.transfers)),
             ("met_deadlines", Total::Count(self.met_deadlines)),
             ("missed_deadlines", Total::Count(self.missed_deadlines)),

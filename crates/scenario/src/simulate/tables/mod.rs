@@ -11,7 +11,7 @@ mod timeouts;
 
 use std::sync::Arc;
 
-use incastle_engine::{Recorder, Simulation};
+use incastle_engine::{Recorder, Simulation, SwitchIndex};
 use incastle_units::{Bytes, Time};
 
 use crate::language::flows::Stop;
@@ -118,6 +118,9 @@ fn asked(scenario: &Scenario, flows: &Flows, ports: &Ports<'_>) -> Vec<Table> {
     if matches!(measure.queue, Sampling::On(_)) {
         tables.push(ports.samples());
     }
+    if matches!(measure.memory, Sampling::On(_)) {
+        tables.push(ports.memory());
+    }
     if matches!(measure.window, Sampling::On(_)) {
         tables.push(windows(recorder, flows));
     }
@@ -191,6 +194,7 @@ fn totals(record: &Record<'_>, flows: &Flows, transfers: &[TransferNote]) -> Tot
         marks: counted.marks,
         cnms: counted.cnms_sent,
         flows: flows.rows.len() as u64,
+        max_memory_bytes: most_stored(record),
         transfers: transfers
             .iter()
             .filter(|one| one.completed.is_some())
@@ -212,6 +216,14 @@ fn totals(record: &Record<'_>, flows: &Flows, transfers: &[TransferNote]) -> Tot
         totals.ecn_reductions += end.tcp.ecn_reductions;
     }
     totals
+}
+
+/// The most bytes that the shared memory of any switch stored at once.
+fn most_stored(record: &Record<'_>) -> u64 {
+    let network = record.simulation.network();
+    let switches = (0..network.switch_count()).map(SwitchIndex::from_index);
+    let most = switches.filter_map(|switch| network.most_stored(switch));
+    most.max().map_or(0, Bytes::count)
 }
 
 /// The names of the groups, to be shared by their rows.

@@ -1,8 +1,8 @@
-//! The tables by port and host: `queues`, `links`, `queue_samples`, `goodput`.
+//! The tables by port and host: `queues`, `links`, `queue_samples`, `memory`, `goodput`.
 
 use std::sync::Arc;
 
-use incastle_engine::{HostIndex, Network, Node, PortIndex, Recorder};
+use incastle_engine::{HostIndex, Network, Node, PortIndex, Recorder, SwitchIndex};
 use incastle_units::{Bytes, Rate, Time};
 
 use super::{Interval, real, table, text, whole};
@@ -69,6 +69,13 @@ impl Ports<'_> {
                 f64::NAN
             }
         };
+        let most_stored = |port: &PortIndex| {
+            if is_switch(port) {
+                counters(port).most_stored as f64
+            } else {
+                f64::NAN
+            }
+        };
         table(
             "links",
             vec![
@@ -92,6 +99,7 @@ impl Ports<'_> {
                 ),
                 ("mean_queue_packets", real(&rows, mean)),
                 ("max_queue_packets", real(&rows, longest)),
+                ("max_bytes", real(&rows, most_stored)),
             ],
         )
     }
@@ -150,6 +158,32 @@ impl Ports<'_> {
                 ),
                 ("packets", whole(rows, |row| u64::from(row.packets))),
                 ("bytes", whole(rows, |row| row.bytes.count())),
+            ],
+        )
+    }
+
+    /// What switches stored at regular instants, in all and at each port that stored anything.
+    pub(super) fn memory(&self) -> Table {
+        let rows = &self.recorder.memory_samples;
+        let ports = self.names();
+        let switches: Vec<Arc<str>> = (0..self.network.switch_count())
+            .map(|switch| Node::Switch(SwitchIndex::from_index(switch)))
+            .map(|switch| self.network.node_name(switch).into())
+            .collect();
+        let all: Arc<str> = Arc::from("all");
+        let port = |port: Option<PortIndex>| port.map_or(&all, |port| &ports[port.index()]);
+        let limit = |limit: Option<Bytes>| limit.map_or(f64::NAN, |bytes| bytes.count() as f64);
+        table(
+            "memory",
+            vec![
+                ("time_s", real(rows, |row| row.at.as_secs_lossy())),
+                (
+                    "switch",
+                    text(rows, |row| Arc::clone(&switches[row.switch.index()])),
+                ),
+                ("port", text(rows, |row| Arc::clone(port(row.port)))),
+                ("bytes", whole(rows, |row| row.stored.count())),
+                ("threshold_bytes", real(rows, |row| limit(row.limit))),
             ],
         )
     }
