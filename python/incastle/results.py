@@ -81,7 +81,8 @@ class Result:
         """One row per finite transfer, request or response.
 
         group, index, kind, flow, started_s, completed_s (null if not completed), bytes, deadline_s
-        (the instant at which it was wanted, null without one).
+        (the instant at which it was wanted, null without one); with [measure] slowdown also ideal_s
+        (the same alone on the empty network) and slowdown, null where not completed and of rounds.
         """
         return self.table("transfers")
 

@@ -31,6 +31,10 @@ table! {
         /// Congestion notification over time: the rates of limited flows, and the notifications of
         /// congestion points: `{ flows = "storage", ports = "switch->receiver" }`.
         value qcn: Sampling<QcnEvents> = Sampling::Off;
+        /// The ideal time of each completed transfer (the same alone on the empty network) and its
+        /// slowdown, in `transfers`. Each size on each kind of path is simulated once, which takes
+        /// time of its own.
+        value slowdown: bool = false;
         /// Every retransmission timeout with its kind and cause.
         value timeouts: bool = false;
         /// The table `goodput`, a row for each host and millisecond; many short runs are faster

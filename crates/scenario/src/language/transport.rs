@@ -67,6 +67,15 @@ impl Transport {
         }
     }
 
+    /// The same with connections that are there already.
+    #[must_use]
+    pub fn without_handshake(mut self) -> Self {
+        if let Kind::Tcp(tcp) = &mut self.kind {
+            tcp.handshake = false;
+        }
+        self
+    }
+
     /// The parameters of TCP, if it is TCP.
     pub fn tcp(&self) -> Option<&Tcp> {
         match &self.kind {

@@ -2,6 +2,7 @@
 //!
 //! Pure: what happens between slices (stopping, progress) is the caller's, through [`Overseer`].
 
+mod ideal;
 mod network;
 pub(crate) mod output;
 mod silence;
@@ -81,6 +82,7 @@ pub fn simulate(scenario: &Scenario, overseer: &impl Overseer) -> Result<Output,
         interval,
         accepted,
         interrupted,
+        overseer,
     }))
 }
 

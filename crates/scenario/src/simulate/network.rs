@@ -18,36 +18,45 @@ use crate::topology::layout::{End, Layout, Link};
 /// The network of a scenario. Hosts and switches have the positions of the layout.
 pub(crate) fn network(scenario: &Scenario) -> Result<Network, BuildError> {
     let (root, layout) = (scenario.tables(), scenario.layout());
-    let switches = switches(root, layout);
-    let mut builder = NetworkBuilder::new(scenario.seed());
+    let parts = Parts {
+        root,
+        layout,
+        switches: &switches(root, layout),
+    };
+    assemble(&parts, scenario.seed())
+}
+
+/// A network of these parts.
+pub(super) fn assemble(parts: &Parts<'_>, seed: u64) -> Result<Network, BuildError> {
+    let Parts {
+        root,
+        layout,
+        switches,
+    } = *parts;
+    let mut builder = NetworkBuilder::new(seed);
     for name in &layout.hosts {
-        builder.host(name.to_string(), host(root, &switches));
+        builder.host(name.to_string(), host(root, switches));
     }
-    for (name, switch) in layout.switches.iter().zip(&switches) {
+    for (name, switch) in layout.switches.iter().zip(switches) {
         let memory = match switch.buffer.to_config() {
             BufferConfig::PerPort(_) => None,
             BufferConfig::Shared(shared) => Some(SharedBuffer::new(shared.capacity, shared.alpha)),
         };
         builder.switch(name.to_string(), SwitchConfig { memory });
     }
-    let parts = Parts {
-        root,
-        layout,
-        switches: &switches,
-    };
     for link in &layout.links {
         let (a, b) = link.ends;
         builder.link(
             (node(a), node(b)),
-            port((a, b), link, &parts),
-            port((b, a), link, &parts),
+            port((a, b), link, parts),
+            port((b, a), link, parts),
         );
     }
     builder.build()
 }
 
 /// The parameters of each switch.
-fn switches<'a>(root: &'a Root, layout: &Layout) -> Vec<&'a Switch> {
+pub(super) fn switches<'a>(root: &'a Root, layout: &Layout) -> Vec<&'a Switch> {
     let mut switches = vec![&root.switch; layout.switches.len()];
     let mut quiet = Context::new(&NoFiles);
     for (label, group) in &root.switches {
@@ -92,10 +101,11 @@ fn node(end: End) -> Node {
 }
 
 /// What ports are made of.
-struct Parts<'a> {
-    root: &'a Root,
-    layout: &'a Layout,
-    switches: &'a [&'a Switch],
+#[derive(Clone, Copy)]
+pub(super) struct Parts<'a> {
+    pub(super) root: &'a Root,
+    pub(super) layout: &'a Layout,
+    pub(super) switches: &'a [&'a Switch],
 }
 
 /// The port of the first of a link's ends.

@@ -48,8 +48,9 @@ impl<'a> Paths<'a> {
         span
     }
 
-    /// The links of a path of the fewest links; none where there is no path.
-    fn path(&self, from: usize, to: usize) -> Vec<&'a Link> {
+    /// The links of a path of the fewest links, from the last to the first; none where there is no
+    /// path.
+    pub(crate) fn path(&self, from: usize, to: usize) -> Vec<&'a Link> {
         let (Some((up, first)), Some((down, last))) = (self.hosts[from], self.hosts[to]) else {
             return Vec::new();
         };

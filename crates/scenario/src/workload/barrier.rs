@@ -338,6 +338,20 @@ impl Application for Client {
     }
 }
 
+impl Asking {
+    /// One request to each server.
+    pub(super) fn once(request: Bytes, unit: Bytes) -> Self {
+        Self {
+            request: request.count(),
+            answers: Answers::Each(unit.count()),
+            pace: Pace::Told,
+            stagger: Span::ZERO,
+            deadline: None,
+            rounds: Rounds::Number(1),
+        }
+    }
+}
+
 impl Answers {
     /// Of a checked group, which has one of both or a default.
     fn of(unit: Option<Bytes>, total: Option<Bytes>) -> Self {

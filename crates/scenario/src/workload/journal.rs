@@ -31,7 +31,7 @@ pub(crate) struct FlowNote {
 }
 
 /// What is transferred.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum TransferKind {
     /// All data of a finite flow.
     Flow,

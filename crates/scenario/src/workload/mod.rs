@@ -5,6 +5,7 @@
 //! substream of its group's name and its index in the group, so that no other group moves it.
 
 mod all_to_all;
+mod alone;
 mod barrier;
 mod bulk;
 mod datagrams;
@@ -31,6 +32,7 @@ use crate::topology::layout::Layout;
 use crate::topology::pairs::{derangement, group_pairs};
 use crate::topology::paths::Paths;
 
+pub(crate) use alone::Alone;
 pub(crate) use journal::{FlowNote, Journal, TransferKind, TransferNote};
 pub(crate) use stack::Stack;
 

@@ -7,6 +7,7 @@ use incastle_units::{Bytes, Span, Time};
 
 use super::{Record, group_names, real, seconds, table, text, whole};
 use crate::language::selection::Name;
+use crate::simulate::ideal::{Ideals, Wanted};
 use crate::simulate::output::{Column, Table};
 use crate::workload::{FlowNote, TransferKind, TransferNote};
 
@@ -54,6 +55,14 @@ impl FlowRow {
     pub(super) fn host(&self, side: Side) -> Arc<str> {
         let is_sender = side == self.note.sender;
         Arc::clone(if is_sender { &self.from } else { &self.to })
+    }
+
+    /// The host that sends the data.
+    fn sender_host(&self) -> HostIndex {
+        match self.note.sender {
+            Side::Near => self.record.from,
+            Side::Far => self.record.to,
+        }
     }
 
     /// The host that receives the data.
@@ -207,7 +216,7 @@ impl Flows {
 pub(super) fn transfers(record: &Record<'_>, flows: &Flows, rows: &[TransferNote]) -> Table {
     let groups = group_names(record.scenario);
     let kinds = TransferKind::ALL.map(|kind| Arc::<str>::from(kind.word()));
-    table(
+    let mut table = table(
         "transfers",
         vec![
             ("group", text(rows, |row| Arc::clone(&groups[row.group]))),
@@ -222,7 +231,44 @@ pub(super) fn transfers(record: &Record<'_>, flows: &Flows, rows: &[TransferNote
             ("bytes", whole(rows, |row| row.bytes)),
             ("deadline_s", real(rows, |row| seconds(row.deadline))),
         ],
-    )
+    );
+    if record.scenario.tables().measure.slowdown {
+        table.columns.extend(slowdowns(record, flows, rows));
+    }
+    table
+}
+
+/// Rows between two looks at the overseer.
+const SLICE: usize = 64;
+
+/// The columns `ideal_s` and `slowdown`, of transfers that are complete.
+fn slowdowns(record: &Record<'_>, flows: &Flows, rows: &[TransferNote]) -> [(String, Column); 2] {
+    let now = record.simulation.now();
+    let mut ideals = Ideals::new(record.scenario);
+    let (mut ideal, mut slowdown) = (Vec::new(), Vec::new());
+    let mut goes_on = !record.interrupted;
+    for (number, row) in rows.iter().enumerate() {
+        if number % SLICE == 0 {
+            goes_on = goes_on && record.overseer.goes_on(now);
+        }
+        let flow = flows.row(row.flow);
+        let took = row.completed.map(|at| (at - row.started).as_secs_lossy());
+        let time = took.filter(|_| goes_on).and_then(|_| {
+            ideals.time(&Wanted {
+                group: row.group,
+                kind: row.kind,
+                hosts: (flow.sender_host().index(), flow.receiver_host().index()),
+                bytes: row.bytes,
+            })
+        });
+        let time = time.map_or(f64::NAN, Span::as_secs_lossy);
+        ideal.push(time);
+        slowdown.push(took.map_or(f64::NAN, |took| took / time));
+    }
+    [
+        ("ideal_s".to_owned(), Column::F64(ideal)),
+        ("slowdown".to_owned(), Column::F64(slowdown)),
+    ]
 }
 
 /// The control state of watched flows.

@@ -18,6 +18,7 @@ use crate::language::flows::Stop;
 use crate::language::measure::{Measure, Sampling};
 use crate::language::selection::Name;
 use crate::scenario::Scenario;
+use crate::simulate::Overseer;
 use crate::simulate::output::{Column, Output, Table, Totals};
 use crate::simulate::silence::full_packets;
 use crate::workload::{Journal, TransferNote};
@@ -56,6 +57,8 @@ pub(crate) struct Record<'a> {
     /// Bytes that each port had accepted at the beginning and the end of the interval.
     pub(crate) accepted: [Vec<Bytes>; 2],
     pub(crate) interrupted: bool,
+    /// Who may stop what still has to be computed.
+    pub(crate) overseer: &'a dyn Overseer,
 }
 
 /// Makes totals and tables.

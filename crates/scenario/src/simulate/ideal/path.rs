@@ -1,0 +1,136 @@
+//! The copy of a path: two hosts and what lies between them.
+
+use incastle_engine::Network;
+use incastle_units::{Rate, Span};
+
+use crate::language::Root;
+use crate::language::switch::Switch;
+use crate::scenario::Scenario;
+use crate::simulate::network::{Parts, assemble, switches};
+use crate::topology::layout::{End, Layout, Link};
+
+/// What makes two paths alike: rates (bits per second) and delays (picoseconds) of their links, and
+/// the parameters of the switches between them.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct PathKey {
+    links: Vec<(u64, u64)>,
+    /// Of each switch the first one with the same parameters. Congestion points may be at some
+    /// ports only: there it is the switch itself.
+    switches: Vec<usize>,
+}
+
+impl PathKey {
+    /// Of a path from its last link to its first.
+    pub(super) fn new(scenario: &Scenario, path: &[&Link]) -> Self {
+        let all = switches(scenario.tables(), scenario.layout());
+        let links = path.iter().rev();
+        Self {
+            links: links
+                .map(|link| (link.rate.bits_per_second(), link.delay.as_ps()))
+                .collect(),
+            switches: nodes(path)
+                .into_iter()
+                .map(|switch| match &all[switch].qcn {
+                    Some(_) => switch,
+                    None => first_like(&all, switch),
+                })
+                .collect(),
+        }
+    }
+}
+
+fn first_like(all: &[&Switch], switch: usize) -> usize {
+    let like = |one: &&Switch| std::ptr::eq(*one, all[switch]) || **one == *all[switch];
+    all.iter().position(like).unwrap_or(switch)
+}
+
+/// The switches that a path visits, in its order.
+fn nodes(path: &[&Link]) -> Vec<usize> {
+    let mut visited = Vec::new();
+    for pair in path.windows(2) {
+        let ends = |link: &Link| [link.ends.0, link.ends.1];
+        let shared = ends(pair[0])
+            .into_iter()
+            .find(|end| matches!(end, End::Switch(_)) && ends(pair[1]).contains(end));
+        if let Some(End::Switch(switch)) = shared {
+            visited.push(switch);
+        }
+    }
+    visited.reverse();
+    visited
+}
+
+/// A path, ready to be built.
+pub(super) struct PathCopy {
+    root: Root,
+    layout: Layout,
+    switches: Vec<Switch>,
+    seed: u64,
+}
+
+impl PathCopy {
+    /// The copy of a path from its last link to its first. Host 0 sends, host 1 receives.
+    pub(super) fn new(scenario: &Scenario, (from, to): (usize, usize), path: &[&Link]) -> Self {
+        let (root, whole) = (scenario.tables(), scenario.layout());
+        let all = switches(root, whole);
+        let visited = nodes(path);
+        let place = |end: End| match end {
+            End::Host(host) => End::Host(usize::from(host != from)),
+            End::Switch(switch) => {
+                let place = visited.iter().position(|&one| one == switch);
+                End::Switch(place.expect("a path links what it visits"))
+            }
+        };
+        let links = path.iter().rev().map(|link| {
+            let mut link = (*link).clone();
+            link.ends = (place(link.ends.0), place(link.ends.1));
+            link.schedule = Vec::new();
+            link
+        });
+        let layout = Layout {
+            hosts: [from, to].map(|host| whole.hosts[host].clone()).to_vec(),
+            links: links.collect(),
+            switches: visited
+                .iter()
+                .map(|&switch| whole.switches[switch].clone())
+                .collect(),
+        };
+        let mut root = root.clone();
+        root.host.jitter = Span::ZERO;
+        Self {
+            root,
+            layout,
+            switches: visited.iter().map(|&switch| all[switch].clone()).collect(),
+            seed: scenario.seed(),
+        }
+    }
+
+    /// The network of the path.
+    pub(super) fn network(&self) -> Network {
+        let switches: Vec<&Switch> = self.switches.iter().collect();
+        let parts = Parts {
+            root: &self.root,
+            layout: &self.layout,
+            switches: &switches,
+        };
+        assemble(&parts, self.seed).expect("the whole network has been built")
+    }
+
+    /// The rates of its links, the sender's first.
+    pub(super) fn rates(&self) -> impl Iterator<Item = Rate> + '_ {
+        self.layout.links.iter().map(|link| link.rate)
+    }
+
+    /// Its delay, one way.
+    pub(super) fn delay(&self) -> Span {
+        let mut delay = Span::ZERO;
+        for link in &self.layout.links {
+            delay += link.delay;
+        }
+        delay
+    }
+
+    pub(super) fn root(&self) -> &Root {
+        &self.root
+    }
+}

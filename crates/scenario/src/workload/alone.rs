@@ -1,0 +1,74 @@
+//! One transfer by itself, for ideal completion times: the same applications, with nobody else.
+
+use std::sync::Arc;
+
+use incastle_engine::{Application, HostIndex, Purpose, Source, substream};
+use incastle_units::{Bytes, Time};
+
+use super::barrier::{Asking, Client};
+use super::bulk::Bulk;
+use super::journal::Journal;
+use super::stack::Stack;
+use super::{Plan, TransferKind};
+use crate::language::flows::{Group, Size, Workload};
+
+/// A transfer of one kind, between the only two hosts of a network: the first sends, the second
+/// receives.
+#[derive(Clone)]
+pub(crate) struct Alone {
+    /// Of an answer the bytes of its request.
+    request: Option<u64>,
+    stack: Arc<Stack>,
+}
+
+impl Alone {
+    /// A transfer of a group; absent for a round, which is many.
+    pub(crate) fn new(group: &Group, kind: TransferKind, burst: u32) -> Option<Self> {
+        let request = match (&group.workload, kind) {
+            (_, TransferKind::Round) => return None,
+            (_, TransferKind::Flow) => None,
+            (Workload::Barrier(barrier), TransferKind::Answer) => Some(barrier.request.count()),
+            (Workload::Query(query), TransferKind::Answer) => Some(query.request.count()),
+            (Workload::AllToAll(all), TransferKind::Answer) => Some(all.request.count()),
+            (_, TransferKind::Answer) => unreachable!("only requests are answered"),
+        };
+        let mut transport = group.transport.clone();
+        if request.is_some() {
+            // Connections of requests persist: all but the first find theirs open.
+            transport = transport.without_handshake();
+        }
+        let stack = Stack::new(&transport, burst).waiting_for_room();
+        Some(Self {
+            request,
+            stack: Arc::new(stack),
+        })
+    }
+
+    /// How its data travel, if they are all data of a flow.
+    pub(crate) fn flow(&self) -> Option<&Stack> {
+        self.request.is_none().then_some(&*self.stack)
+    }
+
+    /// The application that makes it, at time zero; the first transfer in the journal is it.
+    pub(crate) fn application(&self, bytes: Size, journal: &Journal) -> Box<dyn Application> {
+        let plan = Plan {
+            group: 0,
+            index: 0,
+            from: HostIndex::from_index(0),
+            to: HostIndex::from_index(1),
+            start: Time::ZERO,
+            stop: Time::NEVER,
+            watched: false,
+            stack: Arc::clone(&self.stack),
+            journal: journal.clone(),
+        };
+        match (self.request, bytes) {
+            (Some(request), Size::Of(bytes)) => {
+                let asking = Asking::once(Bytes::new(request), bytes);
+                let rng = substream(0, Source::Application, 0, Purpose::Arrivals);
+                Box::new(Client::new(0, vec![plan], asking, rng))
+            }
+            _ => Box::new(Bulk::new(plan, bytes, None)),
+        }
+    }
+}
