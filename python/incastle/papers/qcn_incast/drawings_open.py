@@ -245,7 +245,7 @@ _NEAREST = FigureSpec(
     caption="Found after the results, and judged by no claim: Q_eq at 10 % of the buffer, a memory "
     "of congestion that never falls (II, V), the geometric table (III, VI), reading B (IV, V, VI); "
     "RTO_min 200 ms. Median over the seeds and their range; compare with figure 13-all.",
-    uses=(NEAREST,),
+    uses=(NEAREST, *(f"{system}/" for system in (*VARIANTS, "every", "tcp", "udp"))),
     claims=(),
     data=Curves(
         (

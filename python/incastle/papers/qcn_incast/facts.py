@@ -1,11 +1,14 @@
 """Further numbers of qcn-incast, for the sentences of reasons.toml and the notes of paper.toml.
 
-They do not decide a verdict; they show why it is as it is. Each is a text for a name in braces.
+They do not decide a verdict; they show why it is as it is. Each is a text for a name in braces: the
+mean over the seeds of one number of one experiment, or of the means over n of several. `NEEDED`
+tells which experiments a claim's texts rest on besides its figure's own.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, TypeAlias
@@ -13,9 +16,9 @@ from typing import TYPE_CHECKING, TypeAlias
 import polars as pl
 
 from . import nearest, rates
-from .measures import mean
+from .measures import slowest_rules
 from .plan import NEAREST, REMEDY_BUFFER, TRACED, remedies
-from .points import BUFFERS, SERVERS, point
+from .points import SERVERS, point
 from .runs import (
     each,
     goodput,
@@ -26,7 +29,7 @@ from .runs import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from incastle.papers import Observation, Observations
 
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
 
 Facts: TypeAlias = dict[str, str]
 _FOLDER = Path(__file__).parent
+_LONG, _SHORT = "200ms", "10ms"
 
 
 def _text(values: Iterable[float], digits: int = 0) -> str:
@@ -42,275 +46,290 @@ def _text(values: Iterable[float], digits: int = 0) -> str:
     return f"{fmean(finite):,.{digits}f}" if finite else "-"
 
 
-def _at(runs: Observations, name: str, what: Statistic = goodput, digits: int = 0) -> str:
-    return _text(each(runs, name, what), digits)
+@dataclass(frozen=True)
+class Fact:
+    """One number: of the experiments at one or several n, the mean."""
+
+    system: str
+    rto: str
+    buffer: int
+    servers: tuple[int, ...]
+    prefix: str = ""
+    what: Statistic = goodput
+    digits: int = 0
+
+    def names(self) -> list[str]:
+        """Give the experiments."""
+        return [point(self.system, self.rto, self.buffer, n, self.prefix) for n in self.servers]
+
+    def text(self, runs: Observations) -> str:
+        """Give the number."""
+        return _text(
+            (value for name in self.names() for value in each(runs, name, self.what)), self.digits
+        )
 
 
-# ---- why timeouts happen
+def _at(
+    system: str, buffer: int, n: int, what: Statistic = goodput, *, rto: str = _LONG,
+    prefix: str = "", digits: int = 0,
+) -> Fact:  # fmt: skip
+    return Fact(system, rto, buffer, (n,), prefix, what, digits)
 
 
-def _share_of_kinds(*kinds: str) -> Statistic:
-    """Give the share of a run's timeouts of these kinds, in per cent."""
+def _over(system: str, buffer: int, *, rto: str = _LONG, prefix: str = "") -> Fact:
+    """Give the goodput over all n."""
+    return Fact(system, rto, buffer, SERVERS, prefix)
+
+
+def _kind(kind: str) -> Statistic:
+    """Give the share of a run's timeouts of a kind, in per cent."""
 
     def share(run: Observation) -> float:
         found = run["timeouts"]
         if found.is_empty():
             return math.nan
-        return 100 * len(found.filter(pl.col("kind").is_in(kinds))) / len(found)
+        return 100 * len(found.filter(pl.col("kind") == kind)) / len(found)
 
     return share
 
 
-def _small_buffer(runs: Observations) -> Facts:
-    """Tell what stops two servers at 32 KiB, and what a limit of the window changes."""
-    name = point("tcp", "200ms", 32, 2, "barrier/")
+_BARRIER, _UDP, _NEAR_UDP, _DRR = "barrier/", "udp/", f"{NEAREST}udp/", "drr/"
+_ALL_64 = {"II": 64, "III": 64, "IV": 64, "V": 64, "VI": 64}
+
+
+def _both(
+    buffer: int, n: int, what: Statistic = goodput, prefix: str = "", systems: str = "V VI"
+) -> dict[str, Fact]:
+    """Give a number of these systems as taken, and under the nearest readings as `NAME_near`."""
+    found = {}
+    for system in systems.split():
+        found[system] = _at(system, buffer, n, what, prefix=prefix)
+        found[f"{system}_near"] = _at(system, buffer, n, what, prefix=f"{NEAREST}{prefix}")
+    return found
+
+
+def _queues_at(n: int) -> dict[str, Fact]:
+    q = queue_kilobytes
     return {
-        "goodput_2": _at(runs, point("tcp", "200ms", 32, 2)),
-        "timeouts_2": _at(runs, point("tcp", "200ms", 32, 2), timeouts_per_flow),
-        "retransmission": _at(runs, name, _share_of_kinds("lost-retransmission")),
-        "last": _at(runs, name, _share_of_kinds("last-packet")),
-        "whole": _at(runs, name, _share_of_kinds("full-window")),
-        "limited_2": _at(runs, point("tcp", "200ms", 32, 2, "open/ends/window=20/")),
-        "limited_4": _at(runs, point("tcp", "200ms", 32, 4, "open/ends/window=20/")),
-        "wide_2": _at(runs, point("tcp", "200ms", 128, 2)),
-        "wide_limited_2": _at(runs, point("tcp", "200ms", 128, 2, "open/ends/window=20/")),
+        "here": _at("I", 256, n, q),
+        "near": _at("I", 256, n, q, prefix=NEAREST),
+        "here_short": _at("I", 256, n, q, rto=_SHORT),
+        "near_short": _at("I", 256, n, q, rto=_SHORT, prefix=NEAREST),
     }
 
 
-def _first_burst(runs: Observations) -> Facts:
-    """Tell what 64 servers do at 32 KiB where every packet is sampled."""
-    name = point("every", "200ms", 32, 64, "barrier/")
-    return {
-        "goodput_64": _at(runs, point("every", "200ms", 32, 64)),
-        "goodput_32": _at(runs, point("every", "200ms", 32, 32)),
-        "whole": _at(runs, name, _share_of_kinds("full-window")),
-        "retransmission": _at(runs, name, _share_of_kinds("lost-retransmission")),
-        "timeouts": _at(runs, point("every", "200ms", 32, 64), timeouts_per_flow),
-        "short": _at(runs, point("VI", "10ms", 32, 64)),
-    }
+_SAMPLED = {
+    "plain": _at("I", TRACED, 64),
+    "detailed": _at("III", TRACED, 64),
+    "detailed_near": _at("III", TRACED, 64, prefix=NEAREST),
+    "every": _at("every", TRACED, 64),
+    "memory": _at("II", TRACED, 64),
+    "kept": _at("II", TRACED, 64, prefix="open/memory/kept/"),
+}
+_WITH_UDP = {
+    **_both(256, 64, prefix=_UDP),
+    "V_udp": _at("V", 256, 64, udp_goodput, prefix=_UDP),
+    "VI_udp": _at("VI", 256, 64, udp_goodput, prefix=_UDP),
+}
+_SENT = notifications
+_WINDOW = "open/ends/rtt=400us,window=20/"
+
+TABLE: Mapping[str, Mapping[str, Fact]] = {
+    "fig2-collapse-32": {
+        "timeouts": _at("tcp", 32, 2, timeouts_per_flow),
+        "retransmission": _at("tcp", 32, 2, _kind("lost-retransmission"), prefix=_BARRIER),
+        "last": _at("tcp", 32, 2, _kind("last-packet"), prefix=_BARRIER),
+        "few": _at("tcp", 32, 2, prefix=_WINDOW),
+        "four": _at("tcp", 32, 4, prefix=_WINDOW),
+        "eight": _at("tcp", 32, 8, prefix=_WINDOW),
+    },
+    "fig3-large": {"large": _at("tcp", 256, 64, rto=_SHORT)},
+    "fig3-32": {"small": _at("tcp", 32, 64, rto=_SHORT)},
+    "fig3-64": {"middle": _at("tcp", 64, 64, rto=_SHORT)},
+    "fig3-1ms": {
+        "short": _at("tcp", 256, 16, timeouts_per_flow, rto="1ms"),
+        "long": _at("tcp", 256, 16, timeouts_per_flow, rto=_SHORT),
+    },
+    "fig4-small": {
+        f"{key}_{n}": _at(system, 32, n)
+        for key, system in (("qcn", "I"), ("tcp", "tcp"))
+        for n in (8, 16, 64)
+    },
+    "fig4-large": {
+        f"{key}_{n}": _at(system, 256, n)
+        for key, system in (("qcn", "I"), ("tcp", "tcp"))
+        for n in (32, 64)
+    },
+    "fig5-limit": {"high": _at("I", 32, 64, rto=_SHORT)},
+    "fig5-dip": {
+        "left": _at("I", TRACED, 4, rto=_SHORT),
+        "here": _at("I", TRACED, 8, rto=_SHORT),
+        "right": _at("I", TRACED, 16, rto=_SHORT),
+        "near": _at("I", TRACED, 8, rto=_SHORT, prefix=NEAREST),
+    },
+    "fig5-before": {
+        "timeouts": _at("I", 256, 32, timeouts_per_flow, digits=1),
+        "long": _at("I", 256, 32),
+        "short": _at("I", 256, 32, rto=_SHORT),
+    },
+    "queue-tcp-8": {
+        "here": _at("tcp", TRACED, 8, queue_kilobytes, rto=_SHORT),
+        "delayed": _at(
+            "tcp", TRACED, 8, queue_kilobytes, rto=_SHORT, prefix="open/ends/rtt=400us/"
+        ),
+    },
+    "queue-qcn-8": _queues_at(8),
+    "queue-qcn-64": _queues_at(64),
+    "fig6-least": {"least": _at("I", TRACED, 8, rates.mean_least)},
+    "every-collapse": {
+        "whole": _at("every", 32, 64, _kind("full-window"), prefix=_BARRIER),
+        "retransmission": _at("every", 32, 64, _kind("lost-retransmission"), prefix=_BARRIER),
+        "most": _at("every", 32, 64),
+        "half": _at("every", 32, 32),
+        "short": _at("VI", 32, 64, rto=_SHORT),
+    },
+    "older-sampling": {"older": _over("older", 32), "newer": _over("I", 32)},
+    "fig9-10-every": _SAMPLED,
+    "fig9-10-better": _SAMPLED,
+    "fig11-better": {
+        "plain": _at("I", TRACED, 32),
+        "scaled": _at("IV", TRACED, 32),
+        "raw": _at("IV", TRACED, 32, prefix="open/adaptive/raw/"),
+        "plain_8": _at("I", TRACED, 8),
+        "raw_8": _at("IV", TRACED, 8, prefix="open/adaptive/raw/"),
+    },
+    "fig11-collapse": {
+        "small": _at("IV", 32, 16),
+        "small_raw": _at("IV", 32, 16, prefix="open/adaptive/raw/"),
+    },
+    "fig12-13-best": {
+        "V": _over("V", TRACED),
+        "VI": _over("VI", TRACED),
+        **{f"{one}_near": _over(one, TRACED, prefix=NEAREST) for one in ("II", "IV", "V", "VI")},
+    },
+    "fig12-13-256": {
+        "V": _over("V", 256),
+        "VI": _over("VI", 256),
+        "V_near": _over("V", 256, prefix=NEAREST),
+        "VI_near": _over("VI", 256, prefix=NEAREST),
+        "V_64_near": _at("V", 256, 64, prefix=NEAREST),
+        "VI_64_near": _at("VI", 256, 64, prefix=NEAREST),
+    },
+    "fig12-13-32": {
+        "V_64": _at("V", 32, 64),
+        "VI_64": _at("VI", 32, 64),
+        "V_64_near": _at("V", 32, 64, prefix=NEAREST),
+        "VI_64_near": _at("VI", 32, 64, prefix=NEAREST),
+        "V_short": _at("V", 32, 64, rto=_SHORT),
+        "VI_short": _at("VI", 32, 64, rto=_SHORT),
+    },
+    "fig12-13-queue": _both(256, 64, queue_kilobytes),
+    "fig12-13-rto": {
+        "V": _over("V", 32),
+        "V_short": _over("V", 32, rto=_SHORT),
+        "V_large_near": _over("V", 256, prefix=NEAREST),
+        "V_large_near_short": _over("V", 256, rto=_SHORT, prefix=NEAREST),
+    },
+    "table2-more": {
+        "I": _at("I", TRACED, 64, _SENT),
+        "II": _at("II", TRACED, 64, _SENT),
+        "II_near": _at("II", TRACED, 64, _SENT, prefix="open/memory/kept/"),
+    },
+    "table2-fewer": {
+        "III": _at("III", TRACED, 64, _SENT),
+        **{f"{one}_near": _at(one, TRACED, 64, _SENT, prefix=NEAREST) for one in _ALL_64},
+    },
+    "table2-detail": {
+        "plain": _at("I", TRACED, 64, _SENT),
+        "harmonic": _at("III", TRACED, 64, _SENT),
+        "geometric": _at("III-geometric", TRACED, 64, _SENT),
+        "near": _at("III", TRACED, 64, _SENT, prefix=NEAREST),
+        "near_plain": _at("I", TRACED, 64, _SENT, prefix=NEAREST),
+    },
+    "table3-few": {
+        f"{one}{key}": _at(one, TRACED, 64, timeouts_per_flow, rto=_SHORT, prefix=prefix, digits=1)
+        for one in ("II", "III", "V", "VI")
+        for key, prefix in (("", ""), ("_near", NEAREST))
+    },
+    "fig15-udp": {
+        "two": _at("tcp", 256, 2, udp_goodput, rto=_SHORT, prefix=_UDP),
+        "most": _at("tcp", 256, 64, udp_goodput, rto=_SHORT, prefix=_UDP),
+        "servers": _at("tcp", 256, 64, rto=_SHORT, prefix=_UDP),
+    },
+    "fig16-better": {
+        **{f"qcn_{n}": _at("I", 256, n, prefix=_UDP) for n in (16, 32, 64)},
+        **{f"tcp_{n}": _at("tcp", 256, n, rto=_SHORT, prefix=_UDP) for n in (16, 32, 64)},
+        "udp_32": _at("I", 256, 32, udp_goodput, prefix=_UDP),
+    },
+    "fig17-18-large": _WITH_UDP,
+    "fig17-18-small": _both(32, 64, prefix=_UDP),
+    "fig17-18-large-all": _WITH_UDP,
+    "fig17-18-dip": {
+        "V_8": _at("V", 256, 8, prefix=_UDP),
+        "VI_8": _at("VI", 256, 8, prefix=_UDP),
+        "V_udp": _at("V", 256, 8, udp_goodput, prefix=_UDP),
+        "VI_udp": _at("VI", 256, 8, udp_goodput, prefix=_UDP),
+    },
+    "udp-queue-tcp": {
+        "two": _at("tcp", 256, 2, queue_kilobytes, rto=_SHORT, prefix=_UDP),
+        "sixteen": _at("tcp", 256, 16, queue_kilobytes, rto=_SHORT, prefix=_UDP),
+    },
+    "udp-queue-combined": _both(256, 64, queue_kilobytes, _UDP),
+    "udp-queue-detailed": {
+        "here": _at("III", 256, 64, queue_kilobytes, prefix=_UDP),
+        "near": _at("III", 256, 64, queue_kilobytes, prefix=_NEAR_UDP),
+    },
+    "fair-queueing": {
+        "plain_32": _at("I", 32, 8),
+        "fair_32": _at("I", 32, 8, prefix=_DRR),
+    },
+}
+"""The numbers in the reasons of each claim."""
 
 
-# ---- what is open in QCN
+def needed(*claims: str) -> tuple[str, ...]:
+    """Give the experiments that the reasons of these claims rest on."""
+    facts = (fact for claim in claims for fact in TABLE.get(claim, {}).values())
+    return tuple(dict.fromkeys(name for fact in facts for name in fact.names()))
+
+
+def _of(claim: str) -> Callable[[Observations], Facts]:
+    return lambda runs: {key: fact.text(runs) for key, fact in TABLE[claim].items()}
+
+
+def _ratios(runs: Observations) -> Facts:
+    """Tell table I's ratio at 2 and at 8 servers."""
+    return {key: _text(slowest_rules(runs, n), 2) for key, n in (("two", 2), ("eight", 8))}
 
 
 def _again(runs: Observations) -> Facts:
     """Tell which claims would be in their bands under the nearest readings, and as taken."""
     before = nearest.shares(nearest.taken(runs), _FOLDER)
     after = nearest.shares(nearest.instead(runs), _FOLDER)
-    whole = [name for name, share in after.items() if share == 1]
-    gained = [name for name in after if after[name] > before[name]]
-    lost = [name for name in after if after[name] < before[name]]
     return {
         "judged": str(len(after)),
         "before": str(sum(share == 1 for share in before.values())),
-        "after": str(len(whole)),
-        "gained": nearest.listed(gained),
-        "lost": nearest.listed(lost),
+        "after": str(sum(share == 1 for share in after.values())),
+        "gained": nearest.listed(name for name in after if after[name] > before[name]),
+        "lost": nearest.listed(name for name in after if after[name] < before[name]),
         "out": nearest.listed(name for name, share in after.items() if share == 0),
     }
 
 
-def _detail(runs: Observations) -> Facts:
-    """Tell how little III differs from I as taken, and how much at a lower Q_eq."""
-    names = {
-        "plain": point("I", "200ms", TRACED, 64),
-        "harmonic": point("III", "200ms", TRACED, 64),
-        "geometric": point("III-geometric", "200ms", TRACED, 64),
-        "near_plain": point("I", "200ms", TRACED, 64, NEAREST),
-        "near": point("III", "200ms", TRACED, 64, NEAREST),
-    }
-    counts = {key: each(runs, name, notifications) for key, name in names.items()}
-    found = {f"sent_{key}": _text(values) for key, values in counts.items()}
-    found |= {f"goodput_{key}": _at(runs, name) for key, name in names.items()}
-    return found
-
-
-def _memory(runs: Observations) -> Facts:
-    """Tell what a memory of congestion that never falls changes in II."""
-    kept = "open/memory/kept/"
-    found = {}
-    for n in (16, 32, 64):
-        name = point("II", "200ms", TRACED, n)
-        found[f"sent_{n}"] = _at(runs, name, notifications)
-        found[f"kept_sent_{n}"] = _at(runs, f"{kept}{name}", notifications)
-        found[f"goodput_{n}"] = _at(runs, name)
-        found[f"kept_goodput_{n}"] = _at(runs, f"{kept}{name}")
-        found[f"timeouts_{n}"] = _at(runs, name, timeouts_per_flow, 1)
-        found[f"kept_timeouts_{n}"] = _at(runs, f"{kept}{name}", timeouts_per_flow, 1)
-    return found
-
-
-def _adaptive(runs: Observations) -> Facts:
-    """Tell what the two readings of IV do."""
-    found = {}
-    for n in (8, 32, 64):
-        name = point("IV", "200ms", TRACED, n)
-        found[f"plain_{n}"] = _at(runs, point("I", "200ms", TRACED, n))
-        found[f"scaled_{n}"] = _at(runs, name)
-        found[f"raw_{n}"] = _at(runs, f"open/adaptive/raw/{name}")
-    small = point("IV", "200ms", 32, 16)
-    found["small_16"], found["small_raw_16"] = (
-        _at(runs, small),
-        _at(runs, f"open/adaptive/raw/{small}"),
-    )
-    return found
-
-
-def _combined(runs: Observations) -> Facts:
-    """Tell the goodput of V and VI, as taken and under the nearest readings, and their queues."""
-    found = {}
-    for system in ("V", "VI"):
-        for buffer in BUFFERS:
-            near = [
-                each(runs, point(system, "200ms", buffer, n, NEAREST), goodput) for n in SERVERS
-            ]
-            means = [fmean(values) for values in near if not math.isnan(values[0])]
-            found[f"{system}_{buffer}"] = _text(mean(runs, system, buffer))
-            found[f"{system}_{buffer}_near"] = _text(means)
-            found[f"{system}_{buffer}_least_near"] = _text([min(means)])
-            found[f"{system}_{buffer}_short"] = _text(mean(runs, system, buffer, "10ms"))
-        for prefix, key in (("", ""), (NEAREST, "_near")):
-            name = point(system, "200ms", 256, 64, prefix)
-            found[f"{system}_queue{key}"] = _at(runs, name, queue_kilobytes)
-        for kind, key in (("", ""), (NEAREST, "_near")):
-            name = point(system, "10ms", TRACED, 64, kind)
-            found[f"{system}_timeouts{key}"] = _at(runs, name, timeouts_per_flow, 1)
-    return found
-
-
-def _queues(runs: Observations) -> Facts:
-    """Tell QCN's mean queues at 256 KiB as taken and at a Q_eq of 10 %."""
-    found = {}
-    for n in (8, 64):
-        for rto in ("200ms", "10ms"):
-            found[f"queue_{n}_{rto}"] = _at(runs, point("I", rto, 256, n), queue_kilobytes)
-            near = point("I", rto, 256, n, NEAREST)
-            found[f"near_{n}_{rto}"] = _at(runs, near, queue_kilobytes)
-    return found
-
-
-def _before_collapse(runs: Observations) -> Facts:
-    """Tell QCN's timeouts at 256 KiB, which cost only where RTO_min is 200 ms."""
-    found = {}
-    for n in SERVERS:
-        name = point("I", "200ms", 256, n)
-        found[f"timeouts_{n}"] = _at(runs, name, timeouts_per_flow, 1)
-        found[f"long_{n}"] = _at(runs, name)
-        found[f"short_{n}"] = _at(runs, point("I", "10ms", 256, n))
-    return found
-
-
-def _small_buffers(runs: Observations) -> Facts:
-    """Tell TCP's and QCN's goodput at 32 and 64 KiB, by n."""
-    return {
-        f"{system}_{buffer}_{n}": _at(runs, point(system, "200ms", buffer, n))
-        for system in ("tcp", "I", "every", "IV")
-        for buffer in (32, 64)
-        for n in SERVERS
-    }
-
-
-def _least(runs: Observations) -> Facts:
-    name = point("I", "200ms", TRACED, 8)
-    return {"least": _at(runs, name, rates.mean_least, 1), "goodput": _at(runs, name)}
-
-
-# ---- beside UDP
-
-
-def _udp(runs: Observations) -> Facts:
-    """Tell what both get, at 256 KiB without QCN and with V and VI."""
-    found = {}
-    for n in (2, 4, 8, 16, 32, 64):
-        short = point("tcp", "10ms", 256, n, "udp/")
-        found[f"udp_{n}"] = _at(runs, short, udp_goodput)
-        found[f"tcp_{n}"] = _at(runs, short)
-        found[f"queue_{n}"] = _at(runs, short, queue_kilobytes)
-        found[f"I_{n}"] = _at(runs, point("I", "200ms", 256, n, "udp/"))
-    for system in ("III", "V", "VI"):
-        for buffer in (32, 256):
-            name = point(system, "200ms", buffer, 64, "udp/")
-            found[f"{system}_{buffer}"] = _at(runs, name)
-            found[f"{system}_{buffer}_udp"] = _at(runs, name, udp_goodput)
-            found[f"{system}_{buffer}_queue"] = _at(runs, name, queue_kilobytes)
-            found[f"{system}_{buffer}_timeouts"] = _at(runs, name, timeouts_per_flow, 1)
-            near = f"{NEAREST}{name}"
-            found[f"{system}_{buffer}_near"] = _at(runs, near)
-            found[f"{system}_{buffer}_udp_near"] = _at(runs, near, udp_goodput)
-            found[f"{system}_{buffer}_queue_near"] = _at(runs, near, queue_kilobytes)
-    return found
-
-
-def _collapses(runs: Observations) -> Facts:
-    """Tell TCP's goodput at few servers, alone and beside UDP."""
-    return {
-        f"{key}_{buffer}_{n}": _at(runs, point("tcp", "200ms", buffer, n, prefix))
-        for key, prefix in (("alone", ""), ("beside", "udp/"))
-        for buffer in BUFFERS
-        for n in SERVERS
-    }
-
-
-def _fair(runs: Observations) -> Facts:
-    """Tell what fair queueing does to QCN, and to TCP without QCN."""
-    found = {}
-    for buffer in BUFFERS:
-        name = point("I", "200ms", buffer, 8)
-        found[f"plain_{buffer}"] = _at(runs, name)
-        found[f"fair_{buffer}"] = _at(runs, f"drr/{name}")
-    for n in (8, 64):
-        name = point("tcp", "200ms", REMEDY_BUFFER, n)
-        found[f"tcp_{n}"] = _at(runs, f"remedy/none/{name}")
-        found[f"tcp_fair_{n}"] = _at(runs, f"remedy/fair queueing/{name}")
-    return found
-
-
 def _remedies(runs: Observations) -> Facts:
-    """Tell the goodput of each remedy with 32 servers, or with the most of this length."""
-    counts = [
-        n for n in (64, 32) if f"remedy/none/{point('tcp', '200ms', REMEDY_BUFFER, n)}" in runs.runs
-    ]
-    n = counts[-1]
+    """Tell the goodput of each remedy with 32 servers, or with 64 where those are left out."""
+    ends = [point("tcp", _LONG, REMEDY_BUFFER, n) for n in (32, 64)]
+    n = 32 if f"remedy/none/{ends[0]}" in runs.runs else 64
     found = {"servers": str(n)}
     for place, (name, (system, rto, _)) in enumerate(remedies(n).items()):
         path = f"remedy/{name}/{point(system, rto, REMEDY_BUFFER, n)}"
-        found[f"remedy_{place}"] = _at(runs, path)
+        found[f"remedy_{place}"] = _text(each(runs, path, goodput))
     return found
 
 
 FACTS: dict[str, Callable[[Observations], Facts]] = {
-    "fig2-collapse-32": _small_buffer,
-    "fig4-small": _small_buffers,
-    "fig5-before": _before_collapse,
-    "queue-qcn-8": _queues,
-    "queue-qcn-64": _queues,
-    "fig6-least": _least,
-    "every-collapse": _first_burst,
-    "fig9-10-every": lambda runs: _detail(runs) | _memory(runs),
-    "fig9-10-better": lambda runs: _detail(runs) | _memory(runs),
-    "fig11-better": _adaptive,
-    "fig11-collapse": lambda runs: _adaptive(runs) | _small_buffers(runs),
-    "fig12-13-best": _combined,
-    "fig12-13-256": _combined,
-    "fig12-13-32": _combined,
-    "fig12-13-queue": _combined,
-    "fig12-13-rto": _combined,
-    "table2-more": _detail,
-    "table2-fewer": lambda runs: _memory(runs) | _detail(runs),
-    "table2-detail": _detail,
-    "table3-few": _combined,
-    "fig14-half": _collapses,
-    "fig15-udp": _udp,
-    "fig16-better": _udp,
-    "fig17-18-large": _udp,
-    "fig17-18-small": _udp,
-    "fig17-18-large-all": _udp,
-    "fig17-18-small-all": _udp,
-    "fig17-18-dip": _udp,
-    "udp-queue-tcp": _udp,
-    "udp-queue-combined": _udp,
-    "udp-queue-detailed": _udp,
-    "fair-queueing": _fair,
+    **{claim: _of(claim) for claim in TABLE},
+    "table1-before": _ratios,
     "open-nearest": _again,
     "beyond-remedies": _remedies,
 }
