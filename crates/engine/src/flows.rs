@@ -175,6 +175,14 @@ impl Flows {
         record
     }
 
+    /// The books of all flows as they stand, without their ends.
+    pub(crate) fn into_records(mut self) -> Vec<FlowRecord> {
+        for flow in 0..self.records.len() {
+            self.records[flow] = self.record(FlowIndex::from_index(flow));
+        }
+        self.records
+    }
+
     /// Packets of a flow that are at its hosts: waiting for the adapter, in a limiter, or held back by
     /// coalescing.
     pub(crate) fn at_hosts(&self, flow: FlowIndex) -> impl Iterator<Item = &Packet> {

@@ -526,11 +526,12 @@ impl<P: Probe> Simulation<P> {
         digest.value()
     }
 
-    /// Ends the run: the probe is told what the ports still owe it, and handed back.
-    pub fn finish(mut self) -> (Network, P) {
+    /// Ends the run: the probe is told what the ports still owe it, and handed back with the network
+    /// and the books of all flows.
+    pub fn finish(mut self) -> (Network, P, Vec<FlowRecord>) {
         self.settle();
         self.check_conservation();
-        (self.network, self.probe)
+        (self.network, self.probe, self.flows.into_records())
     }
 }
 

@@ -2,33 +2,43 @@
 
 use std::sync::Arc;
 
-use incastle_engine::{EndCounters, FlowIndex, FlowRecord, HostIndex, Node, Recorder, Side};
+use incastle_engine::{
+    EndCounters, FlowIndex, FlowRecord, HostIndex, Network, Node, Recorder, Side,
+};
 use incastle_units::{Bytes, Span, Time};
 
-use super::{Record, group_names, real, seconds, table, text, whole};
+use super::{Run, group_names, real, seconds, table, text, whole};
 use crate::language::selection::Name;
+use crate::scenario::Scenario;
 use crate::simulate::ideal::{Ideals, Wanted};
 use crate::simulate::output::{Column, Table};
 use crate::workload::{FlowNote, TransferKind, TransferNote};
 
-/// The flows that were opened, in the order of the table.
+/// The flows that were opened, in the order of the table. A run may have millions: what a flow is known
+/// by is kept once, and looked up.
 pub(super) struct Flows {
-    pub(super) rows: Vec<FlowRow>,
+    notes: Vec<FlowNote>,
+    /// By row: when the last byte of a finite flow arrived.
+    completed: Vec<Option<Time>>,
+    /// By the engine's index.
+    records: Vec<FlowRecord>,
     /// By the engine's index: the row.
-    numbers: Vec<usize>,
+    numbers: Vec<u32>,
+    /// Names.
+    groups: Vec<Arc<str>>,
+    hosts: Vec<Arc<str>>,
 }
 
-pub(super) struct FlowRow {
-    pub(super) note: FlowNote,
-    pub(super) record: FlowRecord,
-    pub(super) group: Arc<str>,
-    from: Arc<str>,
-    to: Arc<str>,
-    /// When the last byte of a finite flow arrived.
+/// What is known of a flow.
+pub(super) struct FlowRow<'a> {
+    pub(super) note: &'a FlowNote,
+    pub(super) record: &'a FlowRecord,
+    pub(super) group: &'a Arc<str>,
+    hosts: &'a [Arc<str>],
     completed: Option<Time>,
 }
 
-impl FlowRow {
+impl FlowRow<'_> {
     fn sender(&self) -> &EndCounters {
         match self.note.sender {
             Side::Near => &self.record.near,
@@ -53,8 +63,22 @@ impl FlowRow {
 
     /// The host at one end.
     pub(super) fn host(&self, side: Side) -> Arc<str> {
-        let is_sender = side == self.note.sender;
-        Arc::clone(if is_sender { &self.from } else { &self.to })
+        match side {
+            Side::Near => self.host_name(self.record.from),
+            Side::Far => self.host_name(self.record.to),
+        }
+    }
+
+    fn host_name(&self, host: HostIndex) -> Arc<str> {
+        Arc::clone(&self.hosts[host.index()])
+    }
+
+    fn sender_name(&self) -> Arc<str> {
+        self.host_name(self.sender_host())
+    }
+
+    fn receiver_name(&self) -> Arc<str> {
+        self.host_name(self.receiver_host())
     }
 
     /// The host that sends the data.
@@ -86,97 +110,117 @@ impl FlowRow {
 }
 
 impl Flows {
+    /// The flows of a run, from what the engine has counted (`records`) and what applications have
+    /// noted.
     pub(super) fn new(
-        record: &Record<'_>,
-        mut notes: Vec<FlowNote>,
-        transfers: &[TransferNote],
+        scenario: &Scenario,
+        network: &Network,
+        records: Vec<FlowRecord>,
+        (mut notes, transfers): (Vec<FlowNote>, &[TransferNote]),
     ) -> Self {
         notes.sort_by_key(|note| (note.group, note.index));
-        let simulation = &record.simulation;
-        let groups = group_names(record.scenario);
-        let network = simulation.network();
-        let names: Vec<Arc<str>> = (0..network.host_count())
-            .map(|host| {
-                network
-                    .node_name(Node::Host(HostIndex::from_index(host)))
-                    .into()
-            })
-            .collect();
-        let name = |host: HostIndex| Arc::clone(&names[host.index()]);
-        let mut numbers = vec![usize::MAX; simulation.flow_count()];
-        let mut rows = Vec::with_capacity(notes.len());
-        for note in notes {
-            let books = simulation.flow(note.flow);
-            let (near, far) = (name(books.from), name(books.to));
-            let (from, to) = match note.sender {
-                Side::Near => (near, far),
-                Side::Far => (far, near),
-            };
-            numbers[note.flow.index()] = rows.len();
-            rows.push(FlowRow {
-                note,
-                record: books,
-                group: Arc::clone(&groups[note.group]),
-                from,
-                to,
-                completed: None,
-            });
+        let hosts = (0..network.host_count()).map(HostIndex::from_index);
+        let mut numbers = vec![u32::MAX; records.len()];
+        for (number, note) in notes.iter().enumerate() {
+            numbers[note.flow.index()] = number as u32;
         }
+        let mut completed = vec![None; notes.len()];
         let whole = |transfer: &&TransferNote| transfer.kind == TransferKind::Flow;
         for transfer in transfers.iter().filter(whole) {
-            rows[numbers[transfer.flow.index()]].completed = transfer.completed;
+            completed[numbers[transfer.flow.index()] as usize] = transfer.completed;
         }
-        Self { rows, numbers }
+        Self {
+            completed,
+            records,
+            numbers,
+            groups: group_names(scenario),
+            hosts: hosts
+                .map(|host| network.node_name(Node::Host(host)).into())
+                .collect(),
+            notes,
+        }
     }
 
     /// The row of a flow.
-    pub(super) fn row(&self, flow: FlowIndex) -> &FlowRow {
-        &self.rows[self.numbers[flow.index()]]
+    pub(super) fn row(&self, flow: FlowIndex) -> FlowRow<'_> {
+        let number = self.numbers[flow.index()] as usize;
+        let note = &self.notes[number];
+        FlowRow {
+            note,
+            record: &self.records[flow.index()],
+            group: &self.groups[note.group],
+            hosts: &self.hosts,
+            completed: self.completed[number],
+        }
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.notes.len()
+    }
+
+    /// What all their ends have counted.
+    pub(super) fn ends(&self) -> impl Iterator<Item = &EndCounters> {
+        let records = self.records.iter();
+        records.flat_map(|record| [&record.near, &record.far])
     }
 
     pub(super) fn number(&self, flow: FlowIndex) -> u64 {
-        self.numbers[flow.index()] as u64
+        u64::from(self.numbers[flow.index()])
     }
 
     pub(super) fn table(&self, now: Time) -> Table {
-        let rows = &self.rows;
+        let rows = &self.notes;
+        let row = |note: &FlowNote| self.row(note.flow);
         table(
             "flows",
             vec![
-                ("flow", whole(rows, |row| self.number(row.note.flow))),
-                ("group", text(rows, |row| Arc::clone(&row.group))),
-                ("index", whole(rows, |row| row.note.index)),
-                ("from", text(rows, |row| Arc::clone(&row.from))),
-                ("to", text(rows, |row| Arc::clone(&row.to))),
+                ("flow", whole(rows, |note| self.number(note.flow))),
+                ("group", text(rows, |note| Arc::clone(row(note).group))),
+                ("index", whole(rows, |note| note.index)),
+                ("from", text(rows, |note| row(note).sender_name())),
+                ("to", text(rows, |note| row(note).receiver_name())),
+                ("started_s", real(rows, |note| note.started.as_secs_lossy())),
                 (
-                    "started_s",
-                    real(rows, |row| row.note.started.as_secs_lossy()),
+                    "completed_s",
+                    real(rows, |note| seconds(row(note).completed)),
                 ),
-                ("completed_s", real(rows, |row| seconds(row.completed))),
-                ("sent_bytes", whole(rows, |row| row.sender().payload_sent)),
+                (
+                    "sent_bytes",
+                    whole(rows, |note| row(note).sender().payload_sent),
+                ),
                 (
                     "delivered_bytes",
-                    whole(rows, |row| row.receiver().delivered),
+                    whole(rows, |note| row(note).receiver().delivered),
                 ),
-                ("goodput_bit_s", real(rows, |row| row.goodput(now))),
-                ("packets", whole(rows, |row| row.sender().packets_sent)),
+                ("goodput_bit_s", real(rows, |note| row(note).goodput(now))),
+                (
+                    "packets",
+                    whole(rows, |note| row(note).sender().packets_sent),
+                ),
                 (
                     "retransmissions",
-                    whole(rows, |row| row.sender().tcp.retransmissions),
+                    whole(rows, |note| row(note).sender().tcp.retransmissions),
                 ),
-                ("timeouts", whole(rows, |row| row.sender().tcp.timeouts)),
+                (
+                    "timeouts",
+                    whole(rows, |note| row(note).sender().tcp.timeouts),
+                ),
                 (
                     "fast_retransmits",
-                    whole(rows, |row| row.sender().tcp.fast_retransmits),
+                    whole(rows, |note| row(note).sender().tcp.fast_retransmits),
                 ),
-                ("marks", whole(rows, |row| row.record.marked)),
-                ("drops", whole(rows, |row| row.record.dropped)),
+                ("marks", whole(rows, |note| row(note).record.marked)),
+                ("drops", whole(rows, |note| row(note).record.dropped)),
                 (
                     "ecn_reductions",
-                    whole(rows, |row| row.sender().tcp.ecn_reductions),
+                    whole(rows, |note| row(note).sender().tcp.ecn_reductions),
                 ),
-                ("cnms", whole(rows, |row| row.record.cnms)),
-                ("refused", whole(rows, |row| row.sender().refused.messages)),
+                ("cnms", whole(rows, |note| row(note).record.cnms)),
+                (
+                    "refused",
+                    whole(rows, |note| row(note).sender().refused.messages),
+                ),
             ],
         )
     }
@@ -188,10 +232,11 @@ impl Flows {
         chosen: impl Fn(&Name) -> bool,
     ) -> Table {
         let (mut times, mut numbers, mut bytes) = (Vec::new(), Vec::new(), Vec::new());
-        for row in &self.rows {
-            let Some(series) = recorder.flows.get(row.note.flow.index()) else {
+        for note in &self.notes {
+            let Some(series) = recorder.flows.get(note.flow.index()) else {
                 continue;
             };
+            let row = self.row(note.flow);
             if !chosen(&row.name()) {
                 continue;
             }
@@ -213,8 +258,8 @@ impl Flows {
 }
 
 /// The table of transfers.
-pub(super) fn transfers(record: &Record<'_>, flows: &Flows, rows: &[TransferNote]) -> Table {
-    let groups = group_names(record.scenario);
+pub(super) fn transfers(run: &Run<'_>, flows: &Flows, rows: &[TransferNote]) -> Table {
+    let groups = &flows.groups;
     let kinds = TransferKind::ALL.map(|kind| Arc::<str>::from(kind.word()));
     let mut table = table(
         "transfers",
@@ -232,8 +277,8 @@ pub(super) fn transfers(record: &Record<'_>, flows: &Flows, rows: &[TransferNote
             ("deadline_s", real(rows, |row| seconds(row.deadline))),
         ],
     );
-    if record.scenario.tables().measure.slowdown {
-        table.columns.extend(slowdowns(record, flows, rows));
+    if run.scenario.tables().measure.slowdown {
+        table.columns.extend(slowdowns(run, flows, rows));
     }
     table
 }
@@ -242,14 +287,13 @@ pub(super) fn transfers(record: &Record<'_>, flows: &Flows, rows: &[TransferNote
 const SLICE: usize = 64;
 
 /// The columns `ideal_s` and `slowdown`, of transfers that are complete.
-fn slowdowns(record: &Record<'_>, flows: &Flows, rows: &[TransferNote]) -> [(String, Column); 2] {
-    let now = record.simulation.now();
-    let mut ideals = Ideals::new(record.scenario);
+fn slowdowns(run: &Run<'_>, flows: &Flows, rows: &[TransferNote]) -> [(String, Column); 2] {
+    let mut ideals = Ideals::new(run.scenario);
     let (mut ideal, mut slowdown) = (Vec::new(), Vec::new());
-    let mut goes_on = !record.interrupted;
+    let mut goes_on = !run.interrupted;
     for (number, row) in rows.iter().enumerate() {
         if number % SLICE == 0 {
-            goes_on = goes_on && record.overseer.goes_on(now);
+            goes_on = goes_on && run.overseer.goes_on(run.now);
         }
         let flow = flows.row(row.flow);
         let took = row.completed.map(|at| (at - row.started).as_secs_lossy());

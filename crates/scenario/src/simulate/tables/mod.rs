@@ -11,7 +11,7 @@ mod timeouts;
 
 use std::sync::Arc;
 
-use incastle_engine::{Recorder, Simulation, SwitchIndex};
+use incastle_engine::{Network, Recorder, Simulation, SwitchIndex};
 use incastle_units::{Bytes, Time};
 
 use crate::language::flows::Stop;
@@ -61,28 +61,43 @@ pub(crate) struct Record<'a> {
     pub(crate) overseer: &'a dyn Overseer,
 }
 
+/// What tables ask of a run besides its records.
+struct Run<'a> {
+    scenario: &'a Scenario,
+    interrupted: bool,
+    overseer: &'a dyn Overseer,
+    now: Time,
+}
+
 /// Makes totals and tables.
 pub(crate) fn output(record: Record<'_>) -> Output {
-    let digest = format!("{:016x}", record.simulation.digest());
-    let notes = std::mem::take(&mut *record.journal.notes());
-    let flows = Flows::new(&record, notes.flows, &notes.transfers);
-    let now = record.simulation.now();
-    let totals = totals(&record, &flows, &notes.transfers);
-    let mut tables = vec![
-        totals.table(),
-        flows.table(now),
-        transfers(&record, &flows, &notes.transfers),
-    ];
     let Record {
         scenario,
         simulation,
         interval,
         accepted,
         interrupted,
-        ..
+        overseer,
+        journal,
     } = record;
-    let (network, mut recorder) = simulation.finish();
+    let digest = format!("{:016x}", simulation.digest());
+    let notes = std::mem::take(&mut *journal.notes());
+    let (now, counted) = (simulation.now(), simulation.totals());
+    let (network, mut recorder, records) = simulation.finish();
     recorder.end_silences(now);
+    let flows = Flows::new(scenario, &network, records, (notes.flows, &notes.transfers));
+    let totals = totals((counted, now), &network, &flows, &notes.transfers);
+    let run = Run {
+        scenario,
+        interrupted,
+        overseer,
+        now,
+    };
+    let mut tables = vec![
+        totals.table(),
+        flows.table(now),
+        transfers(&run, &flows, &notes.transfers),
+    ];
     let ports = Ports {
         network: &network,
         layout: scenario.layout(),
@@ -181,9 +196,12 @@ fn text<R>(rows: &[R], value: impl Fn(&R) -> Arc<str>) -> Column {
     Column::Text(rows.iter().map(value).collect())
 }
 
-fn totals(record: &Record<'_>, flows: &Flows, transfers: &[TransferNote]) -> Totals {
-    let counted = record.simulation.totals();
-    let now = record.simulation.now();
+fn totals(
+    (counted, now): (incastle_engine::Totals, Time),
+    network: &Network,
+    flows: &Flows,
+    transfers: &[TransferNote],
+) -> Totals {
     let met = |is: bool| {
         let outcomes = transfers.iter().filter_map(|one| one.met(now));
         outcomes.filter(|met| *met == is).count() as u64
@@ -196,8 +214,8 @@ fn totals(record: &Record<'_>, flows: &Flows, transfers: &[TransferNote]) -> Tot
         drops: counted.drops,
         marks: counted.marks,
         cnms: counted.cnms_sent,
-        flows: flows.rows.len() as u64,
-        max_memory_bytes: most_stored(record),
+        flows: flows.len() as u64,
+        max_memory_bytes: most_stored(network),
         transfers: transfers
             .iter()
             .filter(|one| one.completed.is_some())
@@ -206,11 +224,7 @@ fn totals(record: &Record<'_>, flows: &Flows, transfers: &[TransferNote]) -> Tot
         missed_deadlines: met(false),
         ..Totals::default()
     };
-    for end in flows
-        .rows
-        .iter()
-        .flat_map(|row| [&row.record.near, &row.record.far])
-    {
+    for end in flows.ends() {
         totals.delivered_bytes += end.delivered;
         totals.refused += end.refused.messages;
         totals.retransmissions += end.tcp.retransmissions;
@@ -222,8 +236,7 @@ fn totals(record: &Record<'_>, flows: &Flows, transfers: &[TransferNote]) -> Tot
 }
 
 /// The most bytes that the shared memory of any switch stored at once.
-fn most_stored(record: &Record<'_>) -> u64 {
-    let network = record.simulation.network();
+fn most_stored(network: &Network) -> u64 {
     let switches = (0..network.switch_count()).map(SwitchIndex::from_index);
     let most = switches.filter_map(|switch| network.most_stored(switch));
     most.max().map_or(0, Bytes::count)

@@ -81,7 +81,7 @@ impl Rounds {
 
     /// The place of the round under way on a flow at an instant (of several the first, whose answers
     /// go before the others'), or the last one before.
-    pub(super) fn at(&self, flow: &FlowRow, at: Time) -> Option<usize> {
+    pub(super) fn at(&self, flow: &FlowRow<'_>, at: Time) -> Option<usize> {
         let client = (flow.note.group, flow.receiver_host());
         let &(first, end) = self.clients.get(&client)?;
         let begun = self.rows[first..end].partition_point(|round| round.started <= at);

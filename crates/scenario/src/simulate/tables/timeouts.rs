@@ -51,7 +51,7 @@ impl<'a> Timeouts<'a> {
         let rows = rows.map(|((timeout, cause), idle_s)| Row {
             timeout,
             cause,
-            round: rounds.and_then(|rounds| rounds.at(flows.row(timeout.flow), timeout.at)),
+            round: rounds.and_then(|rounds| rounds.at(&flows.row(timeout.flow), timeout.at)),
             idle_s,
         });
         Self(rows.collect())
@@ -68,7 +68,7 @@ impl<'a> Timeouts<'a> {
 
     pub(super) fn table(&self, flows: &Flows, rounds: Option<&Rounds>, ports: &Ports<'_>) -> Table {
         let rows = &self.0;
-        let row = |row: &Row<'_>| flows.row(row.timeout.flow);
+        let row = |row: &Row<'a>| flows.row(row.timeout.flow);
         let kinds: BTreeMap<&str, Arc<str>> = incastle_transport::tcp::TimeoutKind::ALL
             .map(|kind| (kind.word(), Arc::from(kind.word())))
             .into();
@@ -88,7 +88,7 @@ impl<'a> Timeouts<'a> {
             vec![
                 ("time_s", real(rows, |row| row.timeout.at.as_secs_lossy())),
                 ("flow", whole(rows, |row| flows.number(row.timeout.flow))),
-                ("group", text(rows, |one| Arc::clone(&row(one).group))),
+                ("group", text(rows, |one| Arc::clone(row(one).group))),
                 ("index", whole(rows, |one| row(one).note.index)),
                 ("host", text(rows, |one| row(one).host(one.timeout.side))),
                 ("round", real(rows, number)),
