@@ -1,0 +1,175 @@
+"""The answer: under which reading 004's +59 % and +43 % appear, and what else was tried.
+
+Two tables of changes against DCTCP, in percent: of every reading as taken, and of the readings that
+differ most under other values of what 004 leaves open.
+"""
+
+from __future__ import annotations
+
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from incastle import figures
+from incastle.papers import FigureSpec
+
+from . import plan
+from .measures import ftp_change, query_change, throughputs
+from .readings import CHOSEN, DCTCP, READINGS
+from .runs import change, of, query_throughput
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from incastle.papers import Observations
+
+    from .readings import System
+    from .runs import Values
+
+BANDS = {30: (49, 69), 55: (33, 53)}
+"""The bands of claims.toml, in percent, for the numbers of flows with a number in 004."""
+WHATS = {"ftp": "long flows", "total": "queries, 1 MB / n", "unit": "queries, 64 KB"}
+_SCHEMA = ["setting", "reading", "what", "n", "dctcp_mbit_s", "change_percent", "in_band"]
+
+
+def _row(
+    setting: str, reading: str, what: str, n: int, dctcp: Values, changed: Values
+) -> tuple[str, str, str, int, float, float, bool]:
+    low, high = BANDS[n]
+    mean = fmean(changed)
+    return setting, reading, WHATS[what], n, fmean(dctcp), mean, low <= mean <= high
+
+
+def _dctcp(runs: Observations, what: str, n: int) -> Values:
+    name = f"{what}/{DCTCP.key}/n={n}"
+    return throughputs(runs, name) if what == "ftp" else of(runs, name, query_throughput)
+
+
+def _change(runs: Observations, what: str, system: System, n: int) -> Values:
+    if what == "ftp":
+        return ftp_change(runs, system, n)
+    return query_change(runs, what, system, n)
+
+
+def as_taken(runs: Observations) -> pl.DataFrame:
+    """Give every reading's change, with DCTCP's throughput beside it."""
+    rows = [
+        _row(
+            "as taken", system.label, what, n, _dctcp(runs, what, n), _change(runs, what, system, n)
+        )
+        for system in READINGS
+        for what in WHATS
+        for n in plan.ASKED
+    ]
+    return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
+
+
+def _of_variant(runs: Observations, place: int, what: str, system: System, n: int) -> Values:
+    name = f"variant/{place}/{what}/{system.key}/n={n}"
+    return throughputs(runs, name) if what == "ftp" else of(runs, name, query_throughput)
+
+
+def variants(runs: Observations) -> pl.DataFrame:
+    """Give the chosen readings' changes for each other value of what is open."""
+    rows = []
+    for place, variant in enumerate(plan.VARIANTS):
+        for what in WHATS:
+            for n in plan.ASKED:
+                dctcp = _of_variant(runs, place, what, DCTCP, n)
+                rows += [
+                    _row(
+                        variant,
+                        system.label,
+                        what,
+                        n,
+                        dctcp,
+                        change(_of_variant(runs, place, what, system, n), dctcp),
+                    )
+                    for system in CHOSEN
+                ]
+    return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
+
+
+def draw_as_taken(figure: Figure, data: pl.DataFrame) -> None:
+    """Draw a table: a row for each reading, DCTCP's throughput on top."""
+    names = data["reading"].unique(maintain_order=True).to_list()
+    columns = [(what, n) for what in WHATS.values() for n in plan.ASKED]
+    figure.set_size_inches(7.6, 0.9 + 0.24 * (len(names) + 2))
+    axes = figure.subplots()
+    _frame(axes, ["DCTCP (Mbit/s)", *names], columns)
+    for x, (what, n) in enumerate(columns):
+        part = data.filter((pl.col("what") == what) & (pl.col("n") == n))
+        axes.text(x, 0, f"{part['dctcp_mbit_s'][0]:.0f}", ha="center", va="center", style="italic")
+        for y, row in enumerate(part.iter_rows(named=True), 1):
+            _cell(axes, x, y, f"{row['change_percent']:+.1f}", inside=row["in_band"])
+
+
+def draw_variants(figure: Figure, data: pl.DataFrame) -> None:
+    """Draw a table: a row for each setting, with DCTCP's throughput and the range of changes."""
+    names = data["setting"].unique(maintain_order=True).to_list()
+    columns = [(what, n) for what in WHATS.values() for n in plan.ASKED]
+    figure.set_size_inches(7.6, 0.9 + 0.42 * (len(names) + 1))
+    axes = figure.subplots()
+    _frame(axes, names, columns)
+    for x, (what, n) in enumerate(columns):
+        for y, name in enumerate(names):
+            here = (pl.col("what") == what) & (pl.col("n") == n) & (pl.col("setting") == name)
+            part = data.filter(here)
+            changes = part["change_percent"].to_list()
+            text = f"{part['dctcp_mbit_s'][0]:.0f}\n{min(changes):+.0f} to {max(changes):+.0f}"
+            _cell(axes, x, y, text, inside=any(part["in_band"]))
+
+
+def _frame(axes: Axes, rows: Sequence[str], columns: Sequence[tuple[str, int]]) -> None:
+    """Name rows and columns, without lines of their own."""
+    axes.set_xlim(-0.5, len(columns) - 0.5)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_yticks(range(len(rows)), rows)
+    labels = [
+        f"{what}\nn = {n} ({'+59' if n == plan.ASKED[0] else '+43'} %)" for what, n in columns
+    ]
+    axes.set_xticks(range(len(columns)), labels, fontsize=7)
+    axes.xaxis.tick_top()
+    axes.grid(visible=False)
+    axes.tick_params(length=0)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_visible(False)
+    for y in range(len(rows)):
+        axes.axhline(y + 0.5, color="#dddddd", lw=0.6)
+
+
+def _cell(axes: Axes, x: int, y: int, text: str, *, inside: bool) -> None:
+    box = {"facecolor": figures.GREEN, "alpha": 0.25, "lw": 0, "pad": 2} if inside else None
+    weight = "bold" if inside else "normal"
+    axes.text(x, y, text, ha="center", va="center", fontsize=8, weight=weight, bbox=box)
+
+
+FIGURES = (
+    FigureSpec(
+        number="answer",
+        kind="table",
+        title="Where are +59 % and +43 %?",
+        caption="DT-CWA's throughput against DCTCP's in percent, for every reading; shaded what "
+        "lies within 10 percentage points of the document's number. The first row is DCTCP's own.",
+        uses=("ftp/", "total/", "unit/"),
+        claims=(),
+        data=as_taken,
+        draw=draw_as_taken,
+    ),
+    FigureSpec(
+        number="answer-open",
+        kind="table",
+        title="Where are +59 % and +43 %, with other values of what is open?",
+        caption="DCTCP's throughput in Mbit/s, and below it the least and the greatest change in "
+        "percent over nine readings (three pairs of thresholds; subtract, subtract with "
+        "notification, printed); shaded where any of them is in the band.",
+        uses=("variant/",),
+        claims=(),
+        data=variants,
+        draw=draw_variants,
+    ),
+)
