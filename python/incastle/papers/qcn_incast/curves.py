@@ -47,9 +47,13 @@ STYLES: dict[str, dict[str, Any]] = {
     SYSTEMS["VI"].label: {"color": figures.RED, "marker": "s"},
     SYSTEMS["every"].label: {"color": figures.GREEN, "marker": "*", "ms": 6},
     SYSTEMS["older"].label: {"color": figures.OLIVE, "marker": "P", "ls": "--"},
+    "NewReno, 10 ms": {"color": figures.GREEN, "marker": "^"},
     PAPER: {"color": figures.GREY, "marker": "o", "mfc": "none", "ls": ":"},
+    f"{PAPER}, NewReno": {"color": figures.GREEN, "marker": "o", "mfc": "none", "ls": ":"},
+    f"{PAPER}, I": {"color": figures.BLACK, "marker": "o", "mfc": "none", "ls": ":"},
 }
 _FURTHER = ({"marker": "o"}, {"marker": "s"}, {"marker": "^"}, {"marker": "D"}, {"marker": "v"})
+_LONG_LABEL = 18
 SCHEMA = {
     "panel": pl.String,
     "series": pl.String,
@@ -139,9 +143,10 @@ class Draw:
         for axes in grid[-1]:
             axes.set_xlabel("servers")
         self._labels(grid, names)
-        figure.legend(
-            shown.values(), shown.keys(), loc="outside lower center", ncols=4, title=self.legend
-        )
+        columns = 3 if max(map(len, shown)) > _LONG_LABEL else 4
+        handles, labels = list(shown.values()), list(shown)
+        place = "outside lower center"
+        figure.legend(handles, labels, loc=place, ncols=columns, title=self.legend)
 
     def _labels(self, grid: Any, names: Sequence[str]) -> None:  # noqa: ANN401
         """Name the axes; panels of one kind beside each other once."""
@@ -162,7 +167,7 @@ class Draw:
                 "color": figures.SERIES[place % len(figures.SERIES)],
                 **_FURTHER[place % len(_FURTHER)],
             }
-            if series == PAPER:
+            if series.startswith(PAPER):
                 part = part.sort("n")
                 axes.plot(part["n"], part["value"], label=series, **style)
             else:

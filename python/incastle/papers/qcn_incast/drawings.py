@@ -241,7 +241,10 @@ _QUEUES = FigureSpec(
                 (SYSTEMS["VI"].label, "VI", "200ms"),
             )
         ),
-        ((_NO_UDP, PAPER, {8: 140}), (_NO_UDP, f"{PAPER}, QCN", {8: 20, 64: 70})),
+        (
+            (_NO_UDP, f"{PAPER}, NewReno", {8: 140}),
+            (_NO_UDP, f"{PAPER}, I", {8: 20, 64: 70}),
+        ),
     ),
     draw=Draw({_NO_UDP: _QUEUE, _WITH_UDP: _QUEUE}),
 )

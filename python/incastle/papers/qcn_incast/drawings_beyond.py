@@ -49,7 +49,8 @@ def collapse_map(runs: Observations) -> pl.DataFrame:
                     if name in runs.runs:
                         values = [goodput(run) for run in runs[name]]
                         mean = sum(values) / len(values)
-                        rows.append((SYSTEMS[system].label, words, buffer, n, mean))
+                        rto_min = words.replace("us", "µs")
+                        rows.append((SYSTEMS[system].label, rto_min, buffer, n, mean))
     schema = ["system", "rto_min", "buffer_kib", "n", "goodput_mbit_s"]
     return pl.DataFrame(rows, schema=schema, orient="row")
 
@@ -301,6 +302,7 @@ def draw_side_by_side(figure: Figure, data: pl.DataFrame) -> None:
         axes.set_xscale(scale, **({"linthresh": 1} if scale == "symlog" else {}))
         if scale != "linear":
             axes.xaxis.set_major_formatter("{x:g}")
+            axes.tick_params(axis="x", labelsize=6)
         if scale != "log":
             axes.set_xlim(left=0)
     grid[0].set_yticks(range(len(names)), names)

@@ -282,6 +282,8 @@ TABLE: Mapping[str, Mapping[str, Fact]] = {
     "fair-queueing": {
         "plain_32": _at("I", 32, 8),
         "fair_32": _at("I", 32, 8, prefix=_DRR),
+        "plain_64": _at("I", TRACED, 64),
+        "fair_64": _at("I", TRACED, 64, prefix=_DRR),
     },
 }
 """The numbers in the reasons of each claim."""

@@ -42,7 +42,7 @@ MAIN = {
 SIDE = {
     Length.QUICK: Extent(0.3, 1),
     Length.DEFAULT: Extent(3, 2),
-    Length.FULL: Extent(5, 2),
+    Length.FULL: Extent(4, 2),
 }
 """What is open in the paper, and what goes beyond it."""
 
