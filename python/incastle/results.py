@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from incastle import store
+from incastle import completions, store
 from incastle.errors import TableMissing
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Sequence
 
     import polars as pl
 
@@ -187,6 +188,19 @@ class Result:
         `with_groups("throughput")` adds its group and index.
         """
         return self.table("throughput")
+
+    def completions(self, sizes: Sequence[int] = completions.SIZE_CLASSES) -> pl.DataFrame:
+        """Summarise the completion times of `transfers` by group, kind and size class.
+
+        group, kind, least_bytes (the class: from this to the next of `sizes`), begun, completed,
+        mean_s, median_s, p95_s, p99_s, p99_9_s; with [measure] slowdown also slowdown_mean,
+        slowdown_median, slowdown_p95, slowdown_p99, slowdown_p99_9. Of completed transfers.
+
+        Raises:
+            ValueError: the sizes do not ascend from above 0.
+
+        """
+        return completions.by_size(self.transfers, sizes)
 
     def with_groups(self, name: str) -> pl.DataFrame:
         """Give a table that has a column `flow`, with `group` and `index` added from `flows`.
