@@ -16,7 +16,7 @@ from incastle.papers import FigureSpec
 
 from . import plan
 from .measures import ftp_change, query_change, throughputs
-from .readings import CHOSEN, DCTCP, READINGS
+from .readings import DCTCP, READINGS
 from .runs import change, of, query_throughput
 
 if TYPE_CHECKING:
@@ -33,15 +33,22 @@ if TYPE_CHECKING:
 BANDS = {30: (49, 69), 55: (33, 53)}
 """The bands of claims.toml, in percent, for the numbers of flows with a number in 004."""
 WHATS = {"ftp": "long flows", "total": "queries, 1 MB / n", "unit": "queries, 64 KB"}
-_SCHEMA = ["setting", "reading", "what", "n", "dctcp_mbit_s", "change_percent", "in_band"]
+GREATEST = "greatest"
+_SCHEMA = ["setting", "reading", "what", "n", "dctcp_mbit_s", "change_percent", "in_band", "column"]
 
 
 def _row(
     setting: str, reading: str, what: str, n: int, dctcp: Values, changed: Values
-) -> tuple[str, str, str, int, float, float, bool]:
+) -> tuple[str, str, str, int, float, float, bool, str]:
     low, high = BANDS[n]
     mean = fmean(changed)
-    return setting, reading, WHATS[what], n, fmean(dctcp), mean, low <= mean <= high
+    inside = low <= mean <= high
+    return setting, reading, WHATS[what], n, fmean(dctcp), mean, inside, _column(what, n)
+
+
+def _column(what: str, n: int) -> str:
+    number = "+59 %" if n == plan.ASKED[0] else "+43 %"
+    return f"{WHATS[what]}, n = {n}, ({number})"
 
 
 def _dctcp(runs: Observations, what: str, n: int) -> Values:
@@ -55,16 +62,26 @@ def _change(runs: Observations, what: str, system: System, n: int) -> Values:
     return query_change(runs, what, system, n)
 
 
+def greatest(runs: Observations, what: str, system: System) -> tuple[float, int]:
+    """Give the greatest mean change of queries over all numbers of flows, and at which it is."""
+    return max((fmean(_change(runs, what, system, n)), n) for n in plan.many(runs.length))
+
+
 def as_taken(runs: Observations) -> pl.DataFrame:
-    """Give every reading's change, with DCTCP's throughput beside it."""
+    """Give every reading's change, with DCTCP's throughput beside it, and the greatest over n."""
+    label = "as taken"
     rows = [
-        _row(
-            "as taken", system.label, what, n, _dctcp(runs, what, n), _change(runs, what, system, n)
-        )
+        _row(label, system.label, what, n, _dctcp(runs, what, n), _change(runs, what, system, n))
         for system in READINGS
         for what in WHATS
         for n in plan.ASKED
     ]
+    for system in READINGS:
+        for what in plan.QUERY_KINDS:
+            value, n = greatest(runs, what, system)
+            dctcp = fmean(_dctcp(runs, what, n))
+            column = f"{WHATS[what]}, {GREATEST}, (at n)"
+            rows.append((label, system.label, WHATS[what], n, dctcp, value, False, column))
     return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
 
 
@@ -89,7 +106,7 @@ def variants(runs: Observations) -> pl.DataFrame:
                         dctcp,
                         change(_of_variant(runs, place, what, system, n), dctcp),
                     )
-                    for system in CHOSEN
+                    for system in plan.chosen(runs.length)
                 ]
     return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
 
@@ -97,42 +114,52 @@ def variants(runs: Observations) -> pl.DataFrame:
 def draw_as_taken(figure: Figure, data: pl.DataFrame) -> None:
     """Draw a table: a row for each reading, DCTCP's throughput on top."""
     names = data["reading"].unique(maintain_order=True).to_list()
-    columns = [(what, n) for what in WHATS.values() for n in plan.ASKED]
-    figure.set_size_inches(7.6, 0.9 + 0.24 * (len(names) + 2))
+    columns = sorted(data["column"].unique(maintain_order=True), key=_is_greatest)
+    figure.set_size_inches(8.2, 1.1 + 0.24 * (len(names) + 2))
     axes = figure.subplots()
     _frame(axes, ["DCTCP (Mbit/s)", *names], columns)
-    for x, (what, n) in enumerate(columns):
-        part = data.filter((pl.col("what") == what) & (pl.col("n") == n))
-        axes.text(x, 0, f"{part['dctcp_mbit_s'][0]:.0f}", ha="center", va="center", style="italic")
+    for x, column in enumerate(columns):
+        part = data.filter(pl.col("column") == column)
+        if not _is_greatest(column):
+            _cell(axes, x, 0, f"{part['dctcp_mbit_s'][0]:.0f}", inside=False)
         for y, row in enumerate(part.iter_rows(named=True), 1):
-            _cell(axes, x, y, f"{row['change_percent']:+.1f}", inside=row["in_band"])
+            where = f" ({row['n']})" if _is_greatest(column) else ""
+            _cell(axes, x, y, _signed(row["change_percent"], 1) + where, inside=row["in_band"])
 
 
 def draw_variants(figure: Figure, data: pl.DataFrame) -> None:
     """Draw a table: a row for each setting, with DCTCP's throughput and the range of changes."""
     names = data["setting"].unique(maintain_order=True).to_list()
-    columns = [(what, n) for what in WHATS.values() for n in plan.ASKED]
-    figure.set_size_inches(7.6, 0.9 + 0.42 * (len(names) + 1))
+    columns = data["column"].unique(maintain_order=True).to_list()
+    figure.set_size_inches(7.6, 1.1 + 0.42 * (len(names) + 1))
     axes = figure.subplots()
     _frame(axes, names, columns)
-    for x, (what, n) in enumerate(columns):
+    for x, column in enumerate(columns):
         for y, name in enumerate(names):
-            here = (pl.col("what") == what) & (pl.col("n") == n) & (pl.col("setting") == name)
-            part = data.filter(here)
+            part = data.filter((pl.col("column") == column) & (pl.col("setting") == name))
             changes = part["change_percent"].to_list()
-            text = f"{part['dctcp_mbit_s'][0]:.0f}\n{min(changes):+.0f} to {max(changes):+.0f}"
+            span = f"{_signed(min(changes), 0)} to {_signed(max(changes), 0)}"
+            text = f"{part['dctcp_mbit_s'][0]:.0f}\n{span}"
             _cell(axes, x, y, text, inside=any(part["in_band"]))
 
 
-def _frame(axes: Axes, rows: Sequence[str], columns: Sequence[tuple[str, int]]) -> None:
+def _is_greatest(column: str) -> bool:
+    return GREATEST in column
+
+
+def _signed(value: float, digits: int) -> str:
+    """Print a change with its sign; what rounds to zero has none."""
+    text = f"{value:+.{digits}f}"
+    return text.lstrip("+-") if float(text) == 0 else text
+
+
+def _frame(axes: Axes, rows: Sequence[str], columns: Sequence[str]) -> None:
     """Name rows and columns, without lines of their own."""
     axes.set_xlim(-0.5, len(columns) - 0.5)
     axes.set_ylim(len(rows) - 0.5, -0.5)
-    axes.set_yticks(range(len(rows)), rows)
-    labels = [
-        f"{what}\nn = {n} ({'+59' if n == plan.ASKED[0] else '+43'} %)" for what, n in columns
-    ]
-    axes.set_xticks(range(len(columns)), labels, fontsize=7)
+    axes.set_yticks(range(len(rows)), rows, fontsize=8)
+    labels = [column.replace(", ", "\n") for column in columns]
+    axes.set_xticks(range(len(columns)), labels, fontsize=8)
     axes.xaxis.tick_top()
     axes.grid(visible=False)
     axes.tick_params(length=0)
@@ -154,7 +181,8 @@ FIGURES = (
         kind="table",
         title="Where are +59 % and +43 %?",
         caption="DT-CWA's throughput against DCTCP's in percent, for every reading; shaded what "
-        "lies within 10 percentage points of the document's number. The first row is DCTCP's own.",
+        "lies within 10 percentage points of the document's number. The first row is DCTCP's own; "
+        "the last columns are the greatest change at any number of flows, and at which.",
         uses=("ftp/", "total/", "unit/"),
         claims=(),
         data=as_taken,
@@ -166,7 +194,8 @@ FIGURES = (
         title="Where are +59 % and +43 %, with other values of what is open?",
         caption="DCTCP's throughput in Mbit/s, and below it the least and the greatest change in "
         "percent over nine readings (three pairs of thresholds; subtract, subtract with "
-        "notification, printed); shaded where any of them is in the band.",
+        "notification, printed; at the quick length subtract alone); shaded where any of them is "
+        "in the band.",
         uses=("variant/",),
         claims=(),
         data=variants,

@@ -110,7 +110,7 @@ def window_shares(runs: Observations) -> pl.DataFrame:
     for n in plan.FLOOR_FLOWS:
         for seed, run in enumerate(runs[f"floor/dctcp/n={n}"], 1):
             windows = run["windows"]["cwnd_bytes"]
-            for segments in range(21):
+            for segments in range(1, 11):
                 share = float((windows <= segments * SEGMENT).mean())  # type: ignore[arg-type]
                 rows.append((n, segments, seed, 100 * share))
     return pl.DataFrame(rows, schema=["n", "segments", "seed", "share_percent"], orient="row")
@@ -126,7 +126,9 @@ def draw_window_shares(figure: Figure, data: pl.DataFrame) -> None:
         figures.spread(
             axes, part, "segments", "share_percent", label=f"{n} flows", color=colour, marker=marker
         )
-    figures.mark(axes, 1, "one segment", y=0.9)
+    figures.mark(axes, 1, "one segment", y=0.3, side="right")
+    axes.set_xlim(-0.4, 10.4)
+    axes.set_xticks(range(1, 11))
     axes.axhline(50, color=figures.GREY, lw=0.9, ls=(0, (4, 3)))
     axes.set_xlabel("window (segments)")
     axes.set_ylabel("share of the time at or below (%)")
@@ -143,11 +145,12 @@ _ALPHA_WHAT: dict[str, Statistic] = {
 def alphas(runs: Observations) -> pl.DataFrame:
     """Give what the first alpha changes: what, kind, alpha, seed, value."""
     rows = [
-        (label, plan.KINDS[kind].label, alpha, seed, value)
+        (label, f"{plan.KINDS[kind].label}, first window {window}", alpha, seed, value)
         for label, what in _ALPHA_WHAT.items()
         for kind in plan.QUERY_KINDS
+        for window, part in ((2, ""), (10, "iw=10/"))
         for alpha in (0, 1)
-        for seed, value in enumerate(of(runs, f"alpha/{kind}/a={alpha}", what), 1)
+        for seed, value in enumerate(of(runs, f"alpha/{kind}/{part}a={alpha}", what), 1)
     ]
     return pl.DataFrame(rows, schema=["what", "kind", "alpha", "seed", "value"], orient="row")
 
@@ -157,12 +160,11 @@ def draw_alphas(figure: Figure, data: pl.DataFrame) -> None:
     figure.set_size_inches(7.2, 2.8)
     panels = figure.subplots(1, len(_ALPHA_WHAT))
     for axes, label in zip(panels, _ALPHA_WHAT, strict=True):
-        for place, kind in enumerate(plan.QUERY_KINDS):
-            part = data.filter(
-                (pl.col("what") == label) & (pl.col("kind") == plan.KINDS[kind].label)
-            )
-            style = {"color": figures.SERIES[place], "marker": "os"[place], "ls": ""}
-            axes.plot(part["alpha"], part["value"], label=plan.KINDS[kind].label, **style)
+        for place, kind in enumerate(data["kind"].unique(maintain_order=True)):
+            part = data.filter((pl.col("what") == label) & (pl.col("kind") == kind))
+            x = part["alpha"] + 0.06 * (place - 1.5)  # equal values stay apart
+            style = {"color": figures.SERIES[place], "marker": "osD^"[place], "ls": ""}
+            axes.plot(x, part["value"], label=kind, **style)
         axes.set_xticks([0, 1])
         axes.set_xlim(-0.5, 1.5)
         axes.set_ylim(bottom=0)
@@ -197,7 +199,7 @@ _PAPERS = (
         "is 200 Mbit/s.",
         ("total/", "unit/"),
         tuple(f"fig6-{kind}-{n}" for kind in plan.QUERY_KINDS for n in plan.ASKED),
-        Curves(_QUERY_ROWS),
+        Curves(_QUERY_ROWS, with_switch_alone=True),
     ),
     _figure(
         "7",
@@ -205,7 +207,7 @@ _PAPERS = (
         "Both sizes that 004 may mean; the dashed line is 50 ms.",
         ("total/", "unit/"),
         tuple(f"fig7-{kind}-{what}" for kind in plan.QUERY_KINDS for what in ("35", "less")),
-        Curves(_COMPLETION_ROWS),
+        Curves(_COMPLETION_ROWS, with_switch_alone=True),
     ),
     _figure(
         "8",
@@ -213,7 +215,7 @@ _PAPERS = (
         "n messages at once, each over a connection of its own.",
         ("short20/", "short50/", "unit/"),
         ("fig8-short20-less", "fig8-short50-less", "fig8-shorter"),
-        Curves(_MESSAGE_ROWS),
+        Curves(_MESSAGE_ROWS, with_switch_alone=True),
     ),
 )
 _REASONS = (

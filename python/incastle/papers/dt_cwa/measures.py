@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from . import plan
-from .readings import DCTCP, MARKERS, READINGS, SWITCH_ALONE
+from .readings import DCTCP, MARKERS, REACTIONS, READINGS, SWITCH_ALONE, reading
 from .runs import (
     Values,
     at_one_segment,
@@ -112,6 +112,22 @@ def query_change(runs: Observations, kind: str, system: System, n: int) -> Value
 
 
 # ---- figures 7 and 8
+
+
+def at_same_thresholds(runs: Observations, kinds: Iterable[str]) -> float:
+    """Give how far the completion under DT-CWA is from that under DCTCP's sender, in percent.
+
+    Both at the same thresholds; the largest, over the kinds, readings and numbers of flows.
+    """
+    found = [0.0]
+    for kind in kinds:
+        for n in plan.many(runs.length):
+            for marker, alone in zip(MARKERS, SWITCH_ALONE, strict=True):
+                of_dctcp = of(runs, f"{kind}/{alone.key}/n={n}", completion(kind))
+                for one in (reading(marker, reaction) for reaction in REACTIONS):
+                    ours = of(runs, f"{kind}/{one.key}/n={n}", completion(kind))
+                    found.append(abs(_mean(change(ours, of_dctcp))))
+    return max(found)
 
 
 def completion(kind: str) -> Statistic:

@@ -52,8 +52,5 @@ SWITCH_ALONE = tuple(
     for marker in MARKERS
 )
 # Of the answer's variants: the readings that differ most.
-CHOSEN = tuple(
-    reading(marker, reaction)
-    for marker in MARKERS
-    for reaction in ("subtract", "subtract, notification", "printed")
-)
+REACTIONS_CHOSEN = ("subtract", "subtract, notification", "printed")
+CHOSEN = tuple(reading(marker, reaction) for marker in MARKERS for reaction in REACTIONS_CHOSEN)

@@ -39,9 +39,9 @@ def deviation(run: Observation) -> float:
     """Give the standard deviation over time of the queue to the aggregator, in packets."""
     queue = _port(run, "queues")
     packets, seconds = queue["packets"].cast(pl.Float64), queue["seconds"]
-    total: float = seconds.sum()
-    mean: float = (packets * seconds).sum() / total
-    return math.sqrt(((packets - mean) ** 2 * seconds).sum() / total)
+    total = float(seconds.sum())
+    mean = float((packets * seconds).sum()) / total
+    return math.sqrt(float(((packets - mean) ** 2 * seconds).sum()) / total)
 
 
 def mean_queue(run: Observation) -> float:
@@ -72,7 +72,7 @@ def query_throughput(run: Observation) -> float:
     """Give the bytes of a query over its mean completion, in Mbit/s."""
     transfers = _transfers(run)
     queries = transfers["group"].n_unique()
-    asked: int = transfers["bytes"].sum()
+    asked = int(transfers["bytes"].sum())
     return asked * 8 / queries / (query_completion(run) * 1e3)
 
 
