@@ -245,3 +245,35 @@ fn log_normal_gaps_come_in_bursts() {
     assert_near(variation(&[]), 1.0, 0.1);
     assert!(variation(&[("flows.query.gaps", "log-normal")]) > 2.5);
 }
+
+#[test]
+fn queries_have_deadlines() {
+    // 4 x 25 KB take 0.8 ms and more: a deadline of 0.5 ms is missed by the last answers of each.
+    let sets = [
+        ("flows.query.rate", "100"),
+        ("flows.query.unit", "25 KB"),
+        ("flows.query.deadline", "500 us"),
+        ("run.duration", "100 ms"),
+        ("flows.query.stop", "90 ms"),
+    ];
+    let output = result(&star(QUERY), &sets);
+    let started = real(&output, "rounds", "started_s");
+    for (round, deadline) in real(&output, "rounds", "deadline_s")
+        .into_iter()
+        .enumerate()
+    {
+        assert_near(deadline - started[round], 500e-6, 1e-12);
+    }
+    let totals = output.totals;
+    let answers = 4 * started.len() as u64;
+    assert_eq!(totals.met_deadlines + totals.missed_deadlines, answers);
+    assert!(totals.missed_deadlines >= started.len() as u64);
+    let without = [sets[0], sets[1], sets[3], sets[4]];
+    let without = result(&star(QUERY), &without);
+    assert!(
+        real(&without, "rounds", "deadline_s")
+            .iter()
+            .all(|at| at.is_nan())
+    );
+    assert_eq!(output.digest, without.digest, "only d2tcp heeds deadlines");
+}

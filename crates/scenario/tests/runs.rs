@@ -303,17 +303,28 @@ fn any_group() -> impl Strategy<Value = String> {
         "workload = \"barrier\"\nunit = \"5 KB\"",
         "workload = \"barrier\"\nunit = \"3 KB\"\nstagger = \"30 us\"",
         "workload = \"barrier\"\ntotal = \"1 B\"\nthink = \"10 us\"\nrounds = 20",
+        "workload = \"query\"\nrate = 3000\nunit = \"5 KB\"\ndeadline = \"1 ms\"",
+        "workload = \"query\"\nrate = 9000\nstagger = \"100 us\"\ngaps = \"log-normal\"",
+        "workload = \"all-to-all\"\ntotal = \"20 KB\"\nthink = \"50 us\"",
+        "workload = \"all-to-all\"\nunit = \"1 KB\"\nstagger = \"30 us\"\nstop = \"2 ms\"",
+        "workload = \"permutation\"",
+        "workload = \"permutation\"\nsize = \"20 KB\"\ndeadline = \"1 ms\"",
         "workload = \"poisson\"\nsizes = \"hadoop\"\nload = 0.5",
+        "workload = \"poisson\"\nsizes = \"8 KB\"\nload = 0.5\ngaps = \"log-normal\"",
         "workload = \"poisson-datagrams\"\nload = 0.9\ntransport = { kind = \"datagram\" }",
     ]);
     (workload, hosts(), hosts(), 1_u32..8).prop_filter_map(
         "somebody else to send to",
         |(workload, from, to, count)| {
             let single = ["receiver", "sender:1"];
+            // A permutation has as many receivers as senders.
+            let permutes = workload.contains("permutation");
+            let to = if permutes { from } else { to };
             let alone = from == to && single.contains(&from);
             let mut text = format!("{workload}\nfrom = \"{from}\"\nto = \"{to}\"\n");
-            // A barrier asks each host once: all there are.
-            if !workload.contains("barrier") {
+            // Each host is asked once: all there are.
+            let asks = ["barrier", "query", "all-to-all"];
+            if !asks.iter().any(|word| workload.contains(word)) {
                 writeln!(text, "count = {count}").expect("texts grow");
             }
             (!alone).then_some(text)
@@ -364,6 +375,8 @@ proptest! {
             ("switch.qcn", qcn),
             ("measure.qcn", "all"),
             ("measure.timeouts", "true"),
+            ("measure.slowdown", "true"),
+            ("measure.memory", "{ every = '130 us' }"),
             ("switch.buffer", if queue.contains("drr") && shared { "30 KB" } else { buffer }),
             ("network.links.senders.schedule", if seed % 2 == 0 { CHANGES } else { LATER }),
             ("host", host),
