@@ -1,7 +1,8 @@
 //! The table `timeouts`: each retransmission timeout, what was lost before it, and what it cost.
 //!
 //! The kind is the sender's own view. Beside it stands what the network knows: where the segment that
-//! the sender missed first was dropped, the last time it was sent, and how many of the outstanding segments were dropped.
+//! the sender missed first was dropped, the last time it was sent, and how many of the outstanding
+//! segments were dropped.
 //! Leaves out: segments that were dropped, sent again and reported by SACK; they count as dropped.
 
 use std::collections::BTreeMap;
