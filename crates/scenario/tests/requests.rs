@@ -92,6 +92,26 @@ fn queries_in_open_loop_overlap() {
 }
 
 #[test]
+fn answers_can_be_left_out() {
+    let sets = [("flows.query.rate", "1000"), ("measure.slowdown", "true")];
+    let with = result(&star(QUERY), &sets);
+    let without = result(
+        &star(QUERY),
+        &[sets[0], sets[1], ("measure.answers", "false")],
+    );
+    assert_eq!(with.digest, without.digest);
+    assert!(transfers(&without, "answer").is_empty());
+    assert_eq!(
+        transfers(&with, "round").len(),
+        transfers(&without, "round").len()
+    );
+    assert_eq!(
+        real(&with, "rounds", "started_s"),
+        real(&without, "rounds", "started_s")
+    );
+}
+
+#[test]
 fn staggered_queries_may_overlap_too() {
     let sets = [
         ("flows.query.rate", "5000"),

@@ -54,7 +54,11 @@ pub fn simulate(scenario: &Scenario, overseer: &impl Overseer) -> Result<Output,
         network.host_count(),
     );
     let sampled = sampled_ports(measure, &network);
-    let journal = Journal::default();
+    let journal = if measure.answers {
+        Journal::default()
+    } else {
+        Journal::without_answers()
+    };
     let mut simulation = Simulation::new(network, recorder);
     simulation.measure_between(interval.from, interval.to);
     if let (Sampling::On(queue), false) = (&measure.queue, sampled.is_empty()) {

@@ -15,6 +15,8 @@ pub(crate) struct Journal(Arc<Mutex<Notes>>);
 pub(crate) struct Notes {
     pub(crate) flows: Vec<FlowNote>,
     pub(crate) transfers: Vec<TransferNote>,
+    /// Whether single answers are left out.
+    without_answers: bool,
 }
 
 /// A flow that has been opened.
@@ -80,11 +82,21 @@ impl TransferNote {
     }
 }
 
-/// The place of a transfer in the journal.
+/// The place of a transfer in the journal, or beyond its end.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Transfer(usize);
 
+/// The place of a transfer that is left out.
+const NOWHERE: Transfer = Transfer(usize::MAX);
+
 impl Journal {
+    /// A journal that keeps rounds, and none of their single answers.
+    pub(crate) fn without_answers() -> Self {
+        let journal = Self::default();
+        journal.notes().without_answers = true;
+        journal
+    }
+
     /// A flow has been opened.
     pub(crate) fn opened(&self, note: FlowNote) {
         self.notes().flows.push(note);
@@ -92,14 +104,20 @@ impl Journal {
 
     /// A transfer has begun.
     pub(crate) fn begun(&self, note: TransferNote) -> Transfer {
-        let transfers = &mut self.notes().transfers;
+        let notes = &mut *self.notes();
+        if notes.without_answers && note.kind == TransferKind::Answer {
+            return NOWHERE;
+        }
+        let transfers = &mut notes.transfers;
         transfers.push(note);
         Transfer(transfers.len() - 1)
     }
 
     /// A transfer is complete.
     pub(crate) fn completed(&self, transfer: Transfer, at: Time) {
-        self.notes().transfers[transfer.0].completed = Some(at);
+        if let Some(note) = self.notes().transfers.get_mut(transfer.0) {
+            note.completed = Some(at);
+        }
     }
 
     /// Everything noted so far.
