@@ -33,26 +33,32 @@ def render(drawings: Sequence[Drawing]) -> list[str]:
     texts = [""] * len(drawings)
     with ThreadPoolExecutor(hands) as pool:
         helped = [pool.submit(_help, share) for share in shares[1:]]
-        texts[0::hands] = [figures.render(drawing) for drawing in shares[0]]
+        texts[0::hands] = _render(shares[0])
         for hand, answer in enumerate(helped, 1):
-            texts[hand::hands] = answer.result()
+            # What a helper could not do is done here, in the only thread that draws.
+            texts[hand::hands] = answer.result() or _render(shares[hand])
     return texts
 
 
+def _render(drawings: Sequence[Drawing]) -> list[str]:
+    return [figures.render(drawing) for drawing in drawings]
+
+
 def _help(drawings: Sequence[Drawing]) -> list[str]:
+    """Let a helper draw; nothing if it could not start or failed."""
     command = [sys.executable, "-m", "incastle.render_pool"]
     work = pickle.dumps(list(drawings))
     helper = subprocess.run(command, input=work, capture_output=True, check=False)
-    if helper.returncode != 0:
-        raise RuntimeError(f"a figure could not be drawn:\n{helper.stderr.decode()}")
-    answer: list[str] = pickle.loads(helper.stdout)  # noqa: S301  from our own helper
+    answer: list[str] = []
+    if helper.returncode == 0:
+        answer = pickle.loads(helper.stdout)  # noqa: S301  from our own helper
     return answer
 
 
 def main() -> None:
     """Draw what the standard input holds, as a helper."""
     drawings: list[Drawing] = pickle.load(sys.stdin.buffer)  # noqa: S301  from our own process
-    answer = [figures.render(drawing) for drawing in drawings]
+    answer = _render(drawings)
     sys.stdout.buffer.write(pickle.dumps(answer))
 
 

@@ -164,6 +164,19 @@ def test_many_figures_are_drawn_by_helpers_alike(tmp_path: Path) -> None:
     assert len(list((tmp_path / "together").glob("*.pdf"))) == len(specs)
 
 
+def test_figures_are_drawn_without_helpers_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paper = discover()["qcn-incast"]
+    runs = observations(paper, Length.QUICK, made_up)
+    monkeypatch.setattr(render_pool, "_help", lambda _drawings: [])
+    drawings = [
+        Drawing(tmp_path / str(place), paper.figures[0].data(runs), paper.figures[0].draw)
+        for place in range(2 * render_pool.SHARE)
+    ]
+    assert len(set(render_pool.render(drawings))) == 1
+
+
 @pytest.mark.parametrize("length", list(Length))
 def test_each_length_has_a_folder_of_its_own(
     engine: FakeEngine,

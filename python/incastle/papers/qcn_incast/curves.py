@@ -145,8 +145,7 @@ class Draw:
         self._labels(grid, names)
         columns = 3 if max(map(len, shown)) > _LONG_LABEL else 4
         handles, labels = list(shown.values()), list(shown)
-        place = "outside lower center"
-        figure.legend(handles, labels, loc=place, ncols=columns, title=self.legend)
+        figure.legend(handles, labels, loc="outside lower center", ncols=columns, title=self.legend)
 
     def _labels(self, grid: Any, names: Sequence[str]) -> None:  # noqa: ANN401
         """Name the axes; panels of one kind beside each other once."""
