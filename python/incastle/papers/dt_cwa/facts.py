@@ -78,7 +78,14 @@ def _answer_open(runs: Observations) -> dict[str, str]:
         f"{row['setting']} ({row['reading']}, {row['what']}, n = {row['n']})"
         for row in inside.iter_rows(named=True)
     ]
-    return {"hits": "; ".join(hits) or "none", "count": str(len(hits)), "all": str(len(found))}
+    most = found.row(found["change_percent"].arg_max() or 0, named=True)
+    return {
+        "hits": "; ".join(hits) or "none",
+        "count": str(len(hits)),
+        "all": str(len(found)),
+        "most": _number(most["change_percent"], 0),
+        "most_where": f"{most['setting']}, {most['reading']}, {most['what']}, n = {most['n']}",
+    }
 
 
 def _first_windows(runs: Observations) -> dict[str, str]:

@@ -46,7 +46,7 @@ KINDS = {
 QUERY_KINDS = ("total", "unit")
 _SHARED = "alpha = 8"  # one busy port may hold 8/9 of a switch's memory
 VARIANTS: dict[str, dict[str, str]] = {
-    "links of 16.7 us (RTT 100 us)": {"network.delay": "16.7 us"},
+    "links of 16.7 µs (RTT 100 µs)": {"network.delay": "16.7 us"},
     "buffers per switch": {
         "switch.buffer": f'{{ shared = "512 KB", {_SHARED} }}',
         "switches.root.buffer": f'{{ shared = "128 KB", {_SHARED} }}',
@@ -57,7 +57,7 @@ VARIANTS: dict[str, dict[str, str]] = {
     "delayed ACKs": {"transport.ack_every": "2", "transport.ack_delay": "1 ms"},
     "NewReno's recovery": {"transport.recovery": "new-reno"},
     "RTO_min 200 ms": {"transport.min_rto": "200 ms"},
-    "ten times smaller buffers": {"switch.buffer": "51.2 KB", "switches.root.buffer": "12.8 KB"},
+    "half the buffers": {"switch.buffer": "256 KB", "switches.root.buffer": "64 KB"},
 }
 """Other values of what 004 leaves open. The last two are against its numbers: they ask what would
 bring a collapse at all."""
