@@ -332,7 +332,7 @@ def plot(
         typer.Option(help="A .png, .svg or .pdf file.", show_default="RESULT/KIND.png"),
     ] = None,
 ) -> None:
-    """Draw one picture of a result: queue, window, alpha, rtt, goodput, throughput, completion.
+    """Draw one picture of a result; `incastle list plots` has the kinds.
 
     The queue is drawn from samples where the scenario asked for them, else from the time-weighted
     histogram; the command says which.
@@ -349,6 +349,7 @@ def plot(
         "incastle reproduce",
         "incastle reproduce --quick",
         "incastle reproduce dctcp-ns2 --figure 3 --full",
+        "incastle reproduce qcn-incast",
     )
 )
 def reproduce(
@@ -357,7 +358,7 @@ def reproduce(
         typer.Argument(metavar="[PAPER]...", help="All if none; see `incastle list papers`."),
     ] = None,
     figure: Annotated[str | None, typer.Option(metavar="N", help="Only this figure.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Seconds: for a first look.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Shortest runs, one seed: for a first look.")] = False,
     full: Annotated[bool, typer.Option("--full", help="More seeds, the longest runs.")] = False,
     out: Annotated[
         Path | None,
@@ -468,7 +469,7 @@ def _abandon_output() -> None:
 def _explain_usage(error: TyperException) -> NoReturn:
     context = getattr(error, "ctx", None)
     command = "incastle" if context is None else context.command_path
-    terminal.error(error.format_message())
+    terminal.error(error.format_message().replace("Value error, ", ""))
     terminal.note(f"  {command} --help shows what is right")
     sys.exit(IncastleError.exit_status)
 
