@@ -358,7 +358,9 @@ def reproduce(
         typer.Argument(metavar="[PAPER]...", help="All if none; see `incastle list papers`."),
     ] = None,
     figure: Annotated[str | None, typer.Option(metavar="N", help="Only this figure.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Shortest runs, one seed: for a first look.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Shortest runs, one seed: for a first look.")
+    ] = False,
     full: Annotated[bool, typer.Option("--full", help="More seeds, the longest runs.")] = False,
     out: Annotated[
         Path | None,
