@@ -24,12 +24,13 @@ from incastle.claims import Verdict, number
 from incastle.errors import IncastleError
 from incastle.figures import Drawing
 from incastle.files import scratch_folder
+from incastle.papers import Length
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from incastle.claims import Claim, Judged, JudgedCase
-    from incastle.papers import Experiment, FigureSpec, Length, Observations, Paper
+    from incastle.papers import Experiment, FigureSpec, Observations, Paper
 
 RUNS = "runs"
 _PAGE, _CLAIMS = "index.html", "claims.json"
@@ -39,6 +40,13 @@ _BASIS = {
     "figure": "read from the document's figure",
     "theory": "from the fluid model",
     "ours": "the document gives no measure; this one is ours",
+}
+
+
+_REASONS = {
+    False: "Its reason stands beside it.",
+    True: "Reasons and notes on figures are given at the default length and above: this length "
+    "runs too little to show causes.",
 }
 
 
@@ -168,8 +176,8 @@ def _page(
 (Student's t over the seeds, comparisons paired by seed) lies in the band that was fixed before
 measuring; it <em>fails</em> when the interval lies outside, and is <em>unclear</em> when it spans
 an edge. With one seed there is no interval and the value alone decides. A claim over several cases
-of which some hold, <em>holds in part</em>. A failing claim is a finding, not a defect: its reason
-stands beside it.</p>
+of which some hold, <em>holds in part</em>; one of which a part could not be measured is at best
+<em>unclear</em>. A failing claim is a finding, not a defect. {_REASONS[length is Length.QUICK]}</p>
 {_contents(contents)}
 </header>
 <main>
@@ -211,12 +219,13 @@ def _paper(content: PaperReport, length: Length, images: dict[tuple[str, str], s
 <p class="source">{escape(about["source"])}</p>
 {_texts(about["summary"])}
 <p>This report shows: {escape(about["lengths"][length])}</p>
+{_guide(name, about)}
 {_overview(content.judged)}
-{sections}
 {_open(content, about.get("open", []))}
-<h3>Parameters</h3>
+{sections}
+<h3 id="{escape(name)}-parameters">Parameters</h3>
 {_parameters(about["parameter"])}
-<h3>Where this departs from the document</h3>
+<h3 id="{escape(name)}-deviations">Where this departs from the document</h3>
 <ul>{"".join(f"<li>{escape(text)}</li>" for text in about["deviations"])}</ul>
 <h3>Every experiment</h3>
 <p>All of it again: <code>{escape(_again(name, length))}</code>. One experiment alone, in a clone of
@@ -225,6 +234,15 @@ the repository (digests of each run in <a href="{escape(name)}/runs.csv">runs.cs
 {_experiments(content)}
 </details>
 </section>"""
+
+
+def _guide(name: str, about: dict[str, Any]) -> str:
+    """Link to what is to be known before a result, and to what stands after the figures."""
+    question = ("open", "what the document leaves open, and what was taken")
+    parts = [question] if "open" in about else []
+    parts += [("parameters", "parameters"), ("deviations", "where this departs from the document")]
+    links = (f'<a href="#{escape(name)}-{place}">{words}</a>' for place, words in parts)
+    return f"<p>In this part: {', '.join(links)}; first every claim with its verdict:</p>"
 
 
 def _again(name: str, length: Length, figure: str | None = None) -> str:
@@ -261,6 +279,8 @@ def _figure(
 
 
 def _claims(judged: Sequence[Judged]) -> str:
+    if not judged:
+        return ""
     rows = "\n".join(_claim(one) for one in judged)
     return f"""<div class="wide"><table class="claims">
 <thead><tr><th>claim</th><th>the paper</th><th>band</th><th>measured here</th>
@@ -282,8 +302,12 @@ def _claim(judged: Judged) -> str:
 <td><span class="nowrap">{escape(str(claim.band))}</span>
 <div class="small" title="{escape(_BASIS[claim.basis])}">{escape(claim.basis)}</div></td>
 <td>{cases}</td>
-<td>{_badge(judged.verdict)}</td>
+<td>{_badge(judged.verdict)}{_coverage(judged)}</td>
 </tr>{_explanation(judged)}"""
+
+
+def _coverage(judged: Judged) -> str:
+    return f'<div class="small">{escape(judged.coverage)}</div>' if judged.coverage else ""
 
 
 def _explanation(judged: Judged) -> str:
@@ -299,6 +323,8 @@ def _paper_value(claim: Claim) -> str:
 
 
 def _case(case: JudgedCase, unit: str) -> str:
+    if not case.known:
+        return f'<div class="case unclear">{escape(case.case)}: not measurable in this run</div>'
     spread = ""
     if case.interval is not None:
         low, high = case.interval
@@ -344,8 +370,9 @@ def _open(content: PaperReport, questions: Sequence[dict[str, str]]) -> str:
         for one in questions
     )
     head = "<thead><tr><th>open</th><th>taken</th><th>why</th></tr></thead>"
-    return f"""<h3>What the document leaves open</h3>
-<p>Chosen before any result was seen.</p>
+    return f"""<h3 id="{escape(content.paper.name)}-open">What the document leaves open</h3>
+<p>What was taken was chosen before any result was seen. Where another value was tried only after
+the results, the row says so.</p>
 <div class="wide"><table>{head}<tbody>{rows}</tbody></table></div>"""
 
 
@@ -364,7 +391,12 @@ def _experiments(content: PaperReport) -> str:
 
 
 def _paragraphs(content: PaperReport, about: dict[str, Any], figure: str) -> str:
-    """Give the paper's own text on a figure, where it has one, with the measured facts in it."""
+    """Give the paper's own text on a figure, where it has one, with the measured facts in it.
+
+    Like reasons, these texts are written for runs of the default length and above.
+    """
+    if content.observations.length is Length.QUICK:
+        return ""
     notes: dict[str, str] = about.get("notes", {})
     facts = content.paper.facts.get(figure)
     text = notes.get(figure, "")
