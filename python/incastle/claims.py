@@ -5,7 +5,8 @@ band of values that confirms it. A measurement yields, for each case of a claim,
 A case *holds* when the whole 95 % interval of its mean lies within the band, *fails* when it lies
 outside as a whole, and is *unclear* when it spans an edge. The interval is Student's t over the
 seeds; comparisons are formed seed by seed before, so they are paired. With a single seed there is
-no interval and the value alone decides; the report says so.
+no interval and the value alone decides; the report says so. Cases that a run could not measure
+count neither way; but a claim of which a part was not measured is at best unclear.
 
 Beside it lies `reasons.toml`: what the authors of the reproduction understood of a verdict. A text
 is shown only where the verdict is the one that it explains, so that it cannot contradict what was
@@ -128,16 +129,26 @@ class JudgedCase:
     verdict: Verdict
     values: tuple[float, ...]
 
+    @property
+    def known(self) -> bool:
+        """Whether the run could measure it."""
+        return not math.isnan(self.measured)
+
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim with its verdict. The deciding case is the least far inside its band."""
+    """A claim with its verdict. The deciding case is the measured one least far inside its band."""
 
     claim: Claim
     verdict: Verdict
     cases: tuple[JudgedCase, ...]
     deciding: JudgedCase
     explanation: str
+
+    @property
+    def coverage(self) -> str:
+        """Say how many cases were measured and what they do, where it was not all; else nothing."""
+        return _coverage(self.cases)
 
     @property
     def reason(self) -> str:
@@ -221,7 +232,8 @@ def judge(
             f"claim {claim.id} has the cases {list(claim.cases)}, measured were {list(measured)}"
         )
     cases = tuple(_judge_case(claim.band, case, measured[case]) for case in claim.cases)
-    deciding = min(cases, key=lambda case: _order(claim.band, case.measured))
+    known = [case for case in cases if case.known]
+    deciding = min(known or cases[:1], key=lambda case: claim.band.margin(case.measured))
     verdict = _overall(cases)
     explanation = (reasons or {}).get((claim.id, verdict), "")
     return Judged(claim, verdict, cases, deciding, explanation)
@@ -286,22 +298,48 @@ def _judge_case(band: Band, case: str, values: Sequence[float]) -> JudgedCase:
 
 
 def _overall(cases: Sequence[JudgedCase]) -> Verdict:
-    """All alike: that. Some hold: in part. Otherwise what fails is mixed with what is unclear."""
-    verdicts = {case.verdict for case in cases}
+    """All alike: that. Some hold: in part. Otherwise what fails is mixed with what is unclear.
+
+    Of a claim that was measured in part, only that what was measured fails can be said.
+    """
+    known = [case for case in cases if case.known]
+    verdicts = {case.verdict for case in known}
+    if len(known) < len(cases):
+        return Verdict.FAILS if verdicts == {Verdict.FAILS} else Verdict.UNCLEAR
     if len(verdicts) == 1:
         return verdicts.pop()
     return Verdict.PARTLY if Verdict.HOLDS in verdicts else Verdict.UNCLEAR
 
 
-def _order(band: Band, value: float) -> float:
-    """Where a value stands among the cases: one that cannot be measured comes first."""
-    return -math.inf if math.isnan(value) else band.margin(value)
+_DOES = {
+    Verdict.HOLDS: ("it holds", "hold"),
+    Verdict.FAILS: ("it fails", "fail"),
+    Verdict.UNCLEAR: ("it is unclear", "are unclear"),
+}
+
+
+def _coverage(cases: Sequence[JudgedCase]) -> str:
+    """Say "2 of 4 cases measured, both hold"; nothing where all or none were measured."""
+    known = [case.verdict for case in cases if case.known]
+    if len(known) in {0, len(cases)}:
+        return ""
+    if len(set(known)) == 1:
+        alone, together = _DOES[known[0]]
+        whole = "both" if len(known) == 2 else "all"  # noqa: PLR2004
+        does = alone if len(known) == 1 else f"{whole} {together}"
+    else:
+        count = known.count(Verdict.HOLDS)
+        does = f"{count} of them {'holds' if count == 1 else 'hold'}"
+    return f"{len(known)} of {len(cases)} cases measured, {does}"
 
 
 def _measured(claim: Claim, cases: Sequence[JudgedCase]) -> str:
-    """Say what was measured, grouped by verdict where the cases differ."""
+    """Say what was measured, grouped by verdict where the cases differ, and what was not."""
+    known = [case for case in cases if case.known]
+    if not known:
+        return f"Not measurable in this run. Band: {claim.band} {claim.unit}."
     groups: dict[Verdict, list[str]] = {}
-    for case in cases:
+    for case in known:
         groups.setdefault(case.verdict, []).append(f"{case.case}: {_describe(case, claim.unit)}")
     if len(groups) == 1:
         measured = "; ".join(next(iter(groups.values())))
@@ -312,13 +350,14 @@ def _measured(claim: Claim, cases: Sequence[JudgedCase]) -> str:
             for verdict in order
             if verdict in groups
         )
+    if coverage := _coverage(cases):
+        missing = ", ".join(case.case for case in cases if not case.known)
+        measured = f"{coverage}: {measured}. Not measurable in this run: {missing}"
     return f"{measured}. Band: {claim.band} {claim.unit}."
 
 
 def _describe(case: JudgedCase, unit: str) -> str:
     text = f"{number(case.measured)} {unit}"
-    if math.isnan(case.measured):
-        return "not measurable in this run"
     if len(case.values) == 1:
         return f"{text} (one seed, no interval)"
     if case.interval is None:

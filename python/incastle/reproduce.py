@@ -39,7 +39,10 @@ FOLDERS = {
 }
 """Where reports go unless told: a quick look must not replace what took an hour."""
 
-QUICK = "quick: one seed and short runs; verdicts may differ from the default length"
+QUICK = (
+    "quick: one seed and short runs; verdicts may differ from the default length, which also gives "
+    "the reasons"
+)
 
 _COLOURS = {
     claims.Verdict.HOLDS: "green",
@@ -185,16 +188,20 @@ def run_all(
 
 
 def judge(part: Part, observations: Observations) -> list[claims.Judged]:
-    """Judge the claims that belong to the figures, in the order of claims.toml."""
+    """Judge the claims that belong to the figures, in the order of claims.toml.
+
+    Reasons are written for runs of the default length and above. The quick one shows no causes.
+    """
     folder = part.paper.folder
     known = claims.load(folder / "claims.toml")
-    reasons = claims.load_reasons(folder / "reasons.toml", known)
+    quick = observations.length is Length.QUICK
+    reasons = {} if quick else claims.load_reasons(folder / "reasons.toml", known)
     asked = {name for figure in part.figures for name in figure.claims}
     judged = []
     for claim in known:
         if claim.id in asked:
             one = claims.judge(claim, part.paper.measures[claim.id](observations), reasons)
-            facts = part.paper.facts.get(claim.id)
+            facts = part.paper.facts.get(claim.id) if one.explanation else None
             judged.append(claims.with_facts(one, facts(observations)) if facts else one)
     return judged
 
@@ -269,14 +276,22 @@ def _tell(judged: Sequence[claims.Judged], page: Path) -> None:
         table.add_column(column, no_wrap=column != "measured")
     for one in judged:
         claim = one.claim
-        measured = f"{claims.number(one.deciding.measured)} {claim.unit}"
-        where = f" ({one.deciding.case})" if len(one.cases) > 1 else ""
         colour = _COLOURS[one.verdict]
-        row = (claim.paper, claim.id, measured + where, str(claim.band))
+        row = (claim.paper, claim.id, _told(one), str(claim.band))
         table.add_row(*(escape(text) for text in row), f"[{colour}]{one.verdict}[/]")
     console = terminal.output()
     console.print(table)
     console.print(f"The report: {escape(str(page))}", soft_wrap=True)
+
+
+def _told(judged: claims.Judged) -> str:
+    """Give the deciding value, of several cases with its case, and how many were measured."""
+    if not judged.deciding.known:
+        return "not measurable in this run"
+    words = [judged.deciding.case] if len(judged.cases) > 1 else []
+    words += [judged.coverage] if judged.coverage else []
+    measured = f"{claims.number(judged.deciding.measured)} {judged.claim.unit}"
+    return f"{measured} ({'; '.join(words)})" if words else measured
 
 
 def _names(figure: FigureSpec) -> list[str]:

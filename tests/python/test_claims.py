@@ -137,14 +137,34 @@ def test_one_seed_is_judged_by_its_value_and_says_so() -> None:
     assert "one seed, no interval" in judged.reason
 
 
-def test_what_cannot_be_measured_is_unclear_and_decides() -> None:
-    two = claim({"at_least": 10}, "n = 2", "n = 20")
-    judged = claims.judge(two, {"n = 2": [12.0], "n = 20": [math.nan]})
+def test_what_cannot_be_measured_counts_neither_way() -> None:
+    two = claim({"at_least": 10}, "n = 2", "n = 20", "n = 40")
+    judged = claims.judge(two, {"n = 2": [14.0], "n = 20": [math.nan], "n = 40": [12.0]})
     assert judged.cases[1].verdict is Verdict.UNCLEAR
-    assert judged.verdict is Verdict.PARTLY
-    assert judged.deciding.case == "n = 20"
-    assert "not measurable" in judged.reason
+    assert judged.verdict is Verdict.UNCLEAR
+    assert judged.deciding.case == "n = 40"
+    assert judged.coverage == "2 of 3 cases measured, both hold"
+    assert judged.reason.startswith("2 of 3 cases measured, both hold: n = 2: 14 packets")
+    assert "Not measurable in this run: n = 20." in judged.reason
     json.dumps(judged.as_json(), allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict", "coverage"),
+    [
+        ((12.0, 13.0, 14.0), Verdict.HOLDS, ""),
+        ((12.0, math.nan, math.nan), Verdict.UNCLEAR, "1 of 3 cases measured, it holds"),
+        ((1.0, 2.0, math.nan), Verdict.FAILS, "2 of 3 cases measured, both fail"),
+        ((1.0, 12.0, math.nan), Verdict.UNCLEAR, "2 of 3 cases measured, 1 of them holds"),
+        ((math.nan, math.nan, math.nan), Verdict.UNCLEAR, ""),
+    ],
+)
+def test_a_claim_measured_in_part_is_at_best_unclear(
+    values: tuple[float, ...], verdict: Verdict, coverage: str
+) -> None:
+    three = claim({"at_least": 10}, "a", "b", "c")
+    judged = claims.judge(three, {k: [v] for k, v in zip("abc", values, strict=True)})
+    assert (judged.verdict, judged.coverage) == (verdict, coverage)
 
 
 def test_infinite_ratios_are_judged_by_their_side() -> None:
