@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from .runs import Statistic
 
-PAPER = "002"
+PAPER = "the paper"
 """How the series of the paper's own values is named."""
 
 STYLES: dict[str, dict[str, Any]] = {
@@ -36,9 +36,9 @@ STYLES: dict[str, dict[str, Any]] = {
     "64 KiB": {"color": figures.ORANGE, "marker": "D"},
     "128 KiB": {"color": figures.GREEN, "marker": "^"},
     "256 KiB": {"color": figures.BLUE, "marker": "o"},
-    SYSTEMS["tcp"].label: {"color": figures.RED, "marker": "s"},
+    SYSTEMS["tcp"].label: {"color": figures.GREEN, "marker": "p", "ms": 5},
     SYSTEMS["sack"].label: {"color": figures.ORANGE, "marker": "D"},
-    SYSTEMS["dctcp"].label: {"color": figures.BLUE, "marker": "o"},
+    SYSTEMS["dctcp"].label: {"color": figures.PURPLE, "marker": ">", "ms": 5},
     SYSTEMS["I"].label: {"color": figures.BLACK, "marker": "x"},
     SYSTEMS["II"].label: {"color": figures.SKY, "marker": "v"},
     SYSTEMS["III"].label: {"color": figures.ORANGE, "marker": "^"},
@@ -47,13 +47,16 @@ STYLES: dict[str, dict[str, Any]] = {
     SYSTEMS["VI"].label: {"color": figures.RED, "marker": "s"},
     SYSTEMS["every"].label: {"color": figures.GREEN, "marker": "*", "ms": 6},
     SYSTEMS["older"].label: {"color": figures.OLIVE, "marker": "P", "ls": "--"},
-    "NewReno, 10 ms": {"color": figures.GREEN, "marker": "^"},
+    "NewReno, 10 ms": {"color": figures.GREEN, "marker": "p", "ms": 5},
     PAPER: {"color": figures.GREY, "marker": "o", "mfc": "none", "ls": ":"},
     f"{PAPER}, NewReno": {"color": figures.GREEN, "marker": "o", "mfc": "none", "ls": ":"},
     f"{PAPER}, I": {"color": figures.BLACK, "marker": "o", "mfc": "none", "ls": ":"},
 }
 _FURTHER = ({"marker": "o"}, {"marker": "s"}, {"marker": "^"}, {"marker": "D"}, {"marker": "v"})
-_LONG_LABEL = 18
+_WIDTH = 7.2
+"""Of every figure, in inches."""
+_CHARACTER, _HANDLE = 0.075, 0.6
+"""About the width of a letter in a legend, and of the line before a label, in inches."""
 SCHEMA = {
     "panel": pl.String,
     "series": pl.String,
@@ -132,9 +135,11 @@ class Draw:
         names = list(self.panels)
         columns = self.columns or len(names)
         rows = math.ceil(len(names) / columns)
-        figure.set_size_inches(7.2, 0.5 + self.height * rows)
+        figure.set_size_inches(_WIDTH, 0.5 + self.height * rows)
         widths = [self.panels[name].width for name in names[:columns]]
-        grid = figure.subplots(rows, columns, squeeze=False, width_ratios=widths)
+        grid = figure.subplots(
+            rows, columns, squeeze=False, width_ratios=widths, sharey=self._shared(columns)
+        )
         shown: dict[str, Any] = {}
         for axes, name in zip(grid.flat, names, strict=False):
             shown |= self._panel(axes, name, data.filter(pl.col("panel") == name))
@@ -143,9 +148,18 @@ class Draw:
         for axes in grid[-1]:
             axes.set_xlabel("servers")
         self._labels(grid, names)
-        columns = 3 if max(map(len, shown)) > _LONG_LABEL else 4
-        handles, labels = list(shown.values()), list(shown)
+        labels = sorted(shown, key=lambda label: label.startswith(PAPER))  # the paper's come last
+        handles = [shown[label] for label in labels]
+        columns = legend_columns(labels)
         figure.legend(handles, labels, loc="outside lower center", ncols=columns, title=self.legend)
+
+    def _shared(self, columns: int) -> Literal["all", "row", "none"]:
+        """Tell which panels have one vertical axis: those that are compared, as they are alike."""
+        panels = list(self.panels.values())
+        if len(set(panels)) == 1:
+            return "all"
+        rows = [panels[first : first + columns] for first in range(0, len(panels), columns)]
+        return "row" if all(len(set(row)) == 1 for row in rows) else "none"
 
     def _labels(self, grid: Any, names: Sequence[str]) -> None:  # noqa: ANN401
         """Name the axes; panels of one kind beside each other once."""
@@ -166,6 +180,7 @@ class Draw:
                 "color": figures.SERIES[place % len(figures.SERIES)],
                 **_FURTHER[place % len(_FURTHER)],
             }
+            style = style | {"clip_on": False}  # markers on an edge are whole
             if series.startswith(PAPER):
                 part = part.sort("n")
                 axes.plot(part["n"], part["value"], label=series, **style)
@@ -176,12 +191,28 @@ class Draw:
         if how.line is not None:
             axes.axhline(how.line, color=figures.GREY, lw=0.9, ls=(0, (4, 3)))
         if how.scale != "linear":
-            axes.set_yscale(how.scale, **({"linthresh": 1} if how.scale == "symlog" else {}))
-            axes.yaxis.set_major_formatter("{x:g}")
-            axes.minorticks_off()
+            in_decades(axes, how.scale)
         if how.scale != "log":
             axes.set_ylim(bottom=0, top=how.top)
         return shown
+
+
+def in_decades(axes: Axes, scale: str) -> None:
+    """Make y logarithmic, "symlog" linear up to 1, with plain numbers and several of them."""
+    from matplotlib.ticker import LogLocator  # noqa: PLC0415  slow to import: only to draw
+
+    if scale == "log":
+        axes.set_yscale("log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    else:
+        axes.set_yscale(scale, linthresh=1)
+    axes.yaxis.set_major_formatter("{x:,g}")
+    axes.minorticks_off()
+
+
+def legend_columns(labels: Sequence[str]) -> int:
+    """Tell how many columns of a legend fit below a figure."""
+    return max(1, min(4, int(_WIDTH / (_HANDLE + _CHARACTER * max(map(len, labels))))))
 
 
 def over_servers(axes: Axes, ticks: Sequence[int]) -> None:

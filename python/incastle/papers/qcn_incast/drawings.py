@@ -215,8 +215,9 @@ _NO_UDP, _WITH_UDP = "requests alone", "beside UDP"
 _QUEUES = FigureSpec(
     number="13-queue",
     title="Mean queue at 256 KiB",
-    caption="Time-weighted mean of what waits at the switch's port to the client. Circles are the "
-    "paper's numbers for NewReno with 10 ms and for unmodified QCN (section V).",
+    caption="Time-weighted mean of what waits at the switch's port to the client. Hollow "
+    "circles, dotted: the paper's numbers for NewReno with 10 ms and for unmodified QCN (section "
+    "V).",
     uses=tuple(
         f"{prefix}{system}/rto={rto}/"
         for prefix in ("", "udp/")
@@ -266,7 +267,7 @@ def _table(
         number=number,
         kind="table",
         title=title,
-        caption=f"{caption} Buffer 128 KiB; circles are the paper's values.",
+        caption=f"{caption} Buffer 128 KiB; hollow circles, dotted: the paper's values.",
         uses=tuple(f"{system}/rto={rto}/" for system in VARIANTS),
         claims=claims,
         data=Curves(

@@ -10,7 +10,7 @@ import polars as pl
 from incastle import figures
 from incastle.papers import FigureSpec
 
-from .curves import STYLES, over_servers
+from .curves import STYLES, in_decades, legend_columns, over_servers
 from .plan import (
     ANSWER_S,
     BARRIER_RTOS,
@@ -56,7 +56,7 @@ def collapse_map(runs: Observations) -> pl.DataFrame:
 
 
 def draw_map(figure: Figure, data: pl.DataFrame) -> None:
-    """Draw a row of maps for each system, a column for each RTO_min; numbers where collapsed."""
+    """Draw a row of maps for each system, a column for each RTO_min; a cross where collapsed."""
     systems = data["system"].unique(maintain_order=True).to_list()
     rtos = data["rto_min"].unique(maintain_order=True).to_list()
     buffers, counts = (data[column].unique().sort().to_list() for column in ("buffer_kib", "n"))
@@ -68,12 +68,15 @@ def draw_map(figure: Figure, data: pl.DataFrame) -> None:
             part = data.filter((pl.col("system") == system) & (pl.col("rto_min") == rto))
             cells = {(b, n): v for b, n, v in part.select(data.columns[2:]).iter_rows()}
             values = [[cells.get((b, n), math.nan) for n in counts] for b in buffers]
+            axes.set_facecolor("#e4e4e4")  # what was not run
+            axes.patch.set_hatch("////")
+            axes.patch.set_edgecolor("white")
             image = axes.imshow(
                 values, origin="lower", aspect="auto", cmap="cividis", vmin=0, vmax=LINK
             )
             _outline(axes, values)
             axes.grid(visible=False)
-        row[0].set_ylabel(f"{system.replace(': ', chr(10))}\nbuffer (KiB)", fontsize=7)
+        row[0].set_ylabel(f"{_named(system)}\nbuffer (KiB)", fontsize=7)
         row[0].set_yticks(range(len(buffers)), map(str, buffers), fontsize=7)
     for axes, rto in zip(grid[0], rtos, strict=True):
         axes.set_title(f"RTO_min {rto}", fontsize=9)
@@ -84,12 +87,19 @@ def draw_map(figure: Figure, data: pl.DataFrame) -> None:
         figure.colorbar(image, ax=grid, label="goodput (Mbit/s)", shrink=0.5, aspect=30)
 
 
+def _named(system: str) -> str:
+    """Name a variant as one of QCN, without what it consists of."""
+    variant, colon, _ = system.partition(":")
+    return f"QCN {variant}" if colon else system
+
+
 def _outline(axes: Axes, values: list[list[float]]) -> None:
-    """Cross the settings that have collapsed."""
+    """Cross the settings that have collapsed, white on black to be seen on every colour."""
     for y, row in enumerate(values):
         for x, value in enumerate(row):
             if value < COLLAPSE:
-                axes.plot(x, y, marker="x", color="white", ms=4, mew=1.1)
+                axes.plot(x, y, marker="x", color="black", ms=5.6, mew=2.6)
+                axes.plot(x, y, marker="x", color="white", ms=4.4, mew=1.2)
 
 
 # ---- barriers: completion, and the timeouts behind it
@@ -134,11 +144,11 @@ def draw_completion(figure: Figure, data: pl.DataFrame) -> None:
             part = data.filter(pl.col("rto_min") == rto)
             for system in part["system"].unique(maintain_order=True):
                 one = part.filter(pl.col("system") == system)
-                figures.spread(axes, one, "n", column, label=system, **_style(system))
+                figures.spread(axes, one, "n", column, label=_named(system), **_style(system))
             counts = part["n"].unique().sort().to_list()
             ideal = [1e3 * ANSWER_S * n for n in counts]
             axes.plot(counts, ideal, color=figures.GREY, ls=":", label="link never idle")
-            axes.set_yscale("log")
+            in_decades(axes, "log")
             over_servers(axes, counts)
         row[0].set_ylabel(label)
     for axes, rto in zip(grid[0], rtos, strict=True):
@@ -152,7 +162,7 @@ def draw_completion(figure: Figure, data: pl.DataFrame) -> None:
 def _style(system: str) -> dict[str, Any]:
     """Give a system's style, dashed where QCN is below it."""
     notifies = any(one.label == system and one.notifies for one in SYSTEMS.values())
-    return STYLES[system] | ({"ls": "--"} if notifies else {})
+    return STYLES[system] | {"clip_on": False} | ({"ls": "--"} if notifies else {})
 
 
 _KINDS = {
@@ -162,6 +172,8 @@ _KINDS = {
     "few-duplicates": ("too few duplicate ACKs", figures.SKY),
     "spurious": ("nothing was lost", figures.GREY),
 }
+_TENTHS = 10
+"""Counts below are written with a decimal."""
 _KIND_SYSTEMS = (("tcp", "200ms"), ("tcp", "10ms"), ("sack", "200ms"), ("dctcp", "200ms"),
                  ("I", "200ms"), ("V", "200ms"))  # fmt: skip
 
@@ -194,30 +206,41 @@ def _of_kind(run: Observation, kind: str, n: int) -> tuple[float, float]:
 
 
 def draw_kinds(figure: Figure, data: pl.DataFrame) -> None:
-    """Draw stacked bars over n: timeouts above, the idle time that they cost below."""
+    """Draw stacked bars over n: the kinds' shares with the count of all, and the idle time."""
     panels = data.select("system", "rto_min").unique(maintain_order=True).rows()
-    figure.set_size_inches(7.2, 4.6)
+    figure.set_size_inches(7.2, 4.8)
     grid = figure.subplots(2, len(panels), squeeze=False, sharex=True, sharey="row")
+    total = pl.col("timeouts_per_flow").sum().over("n")
+    share = pl.when(total > 0).then(100 * pl.col("timeouts_per_flow") / total).otherwise(0)
     for column, (system, rto) in enumerate(panels):
         part = data.filter((pl.col("system") == system) & (pl.col("rto_min") == rto))
-        counts = part["n"].unique(maintain_order=True).to_list()
-        for row, value in zip(grid, ("timeouts_per_flow", "idle_percent"), strict=True):
-            floor = [0.0] * len(counts)
-            for kind, (words, colour) in _KINDS.items():
-                heights = part.filter(pl.col("kind") == kind)[value].to_list()
-                row[column].bar(
-                    range(len(counts)), heights, bottom=floor, color=colour, label=words
-                )
-                floor = [a + b for a, b in zip(floor, heights, strict=True)]
-            row[column].grid(visible=False, axis="x")
-        grid[0][column].set_title(f"{system.partition(':')[0]}\n{rto}", fontsize=8)
-        grid[1][column].set_xticks(range(len(counts)), map(str, counts), fontsize=7)
-        grid[1][column].set_xlabel("servers", fontsize=8)
-    grid[0][0].set_ylabel("timeouts per flow in 20 s")
-    grid[0][0].set_yscale("symlog", linthresh=10)
+        part = part.with_columns(share.alias("share_percent"), total.alias("total"))
+        above, below = grid[0][column], grid[1][column]
+        _stack(above, part, "share_percent")
+        _stack(below, part, "idle_percent")
+        counts = part.unique("n", maintain_order=True)
+        for place, count in enumerate(counts["total"]):
+            text = f"{count:.{1 if 0 < count < _TENTHS else 0}f}"
+            above.text(place, 103, text, fontsize=6, rotation=90, ha="center")
+        above.set_title(f"{_named(system)}\n{rto}\n", fontsize=8)
+        below.set_xticks(range(len(counts)), counts["n"].cast(pl.String), fontsize=7)
+        below.set_xlabel("servers", fontsize=8)
+    grid[0][0].set_ylim(0, 100)
+    grid[0][0].set_ylabel("% of the timeouts")
     grid[1][0].set_ylabel("link idle for them (%)")
     handles, labels = grid[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=3)
+    figure.legend(handles, labels, loc="outside lower center", ncols=legend_columns(labels))
+
+
+def _stack(axes: Axes, data: pl.DataFrame, value: str) -> None:
+    """Draw a bar for each n, with a part for each kind."""
+    places = range(data["n"].n_unique())
+    floor = [0.0] * len(places)
+    for kind, (words, colour) in _KINDS.items():
+        heights = data.filter(pl.col("kind") == kind)[value].to_list()
+        axes.bar(places, heights, bottom=floor, color=colour, label=words)
+        floor = [a + b for a, b in zip(floor, heights, strict=True)]
+    axes.grid(visible=False, axis="x")
 
 
 # ---- desynchronised timeouts
@@ -253,7 +276,7 @@ def draw_desynchronised(figure: Figure, data: pl.DataFrame) -> None:
     for axes, (column, label) in zip(grid, panels, strict=True):
         for series, style in zip(data["series"].unique(maintain_order=True), styles, strict=True):
             one = data.filter(pl.col("series") == series)
-            figures.spread(axes, one, "n", column, label=series, **style)
+            figures.spread(axes, one, "n", column, label=series, clip_on=False, **style)
         over_servers(axes, data["n"].unique().sort().to_list())
         axes.set_ylim(bottom=0)
         axes.set_title(label, fontsize=9)
@@ -285,26 +308,30 @@ def draw_side_by_side(figure: Figure, data: pl.DataFrame) -> None:
     counts = data["n"].unique().sort().to_list()
     figure.set_size_inches(7.2, 0.9 + 0.3 * len(names))
     panels = (
-        ("goodput_mbit_s", "goodput (Mbit/s)", "linear"),
-        ("slowdown_p99", "99th percentile\n/ link's time", "log"),
-        ("timeouts_per_flow", "timeouts per flow\nin 20 s", "symlog"),
+        ("goodput_mbit_s", "goodput (Mbit/s)", "linear", (0, 250, 500, 750)),
+        ("slowdown_p99", "99th percentile\n/ link's time", "log", (1, 2, 5, 10, 20, 50)),
+        ("timeouts_per_flow", "timeouts per flow\nin 20 s", "symlog", (0, 1, 10, 100, 1000)),
     )
     grid = figure.subplots(1, len(panels), sharey=True)
     colours = (figures.SKY, figures.BLUE, figures.PURPLE, figures.RED)
     medians = data.group_by("remedy", "n", maintain_order=True).median()
-    for axes, (column, label, scale) in zip(grid, panels, strict=True):
+    for axes, (column, label, scale, ticks) in zip(grid, panels, strict=True):
         for place, n in enumerate(counts):
             part = medians.filter(pl.col("n") == n)
             y = [names.index(name) for name in part["remedy"]]
             colour, marker = colours[place % 4], "osD^"[place % 4]
-            axes.plot(part[column], y, ls="", marker=marker, color=colour, label=f"{n} servers")
+            style = {"ls": "", "marker": marker, "color": colour, "clip_on": False}
+            axes.plot(part[column], y, label=f"{n} servers", **style)
         axes.set_title(label, fontsize=9)
         axes.set_xscale(scale, **({"linthresh": 1} if scale == "symlog" else {}))
-        if scale != "linear":
-            axes.xaxis.set_major_formatter("{x:g}")
-            axes.tick_params(axis="x", labelsize=6)
+        low, high = axes.get_xlim()
         if scale != "log":
-            axes.set_xlim(left=0)
+            low = 0
+        axes.set_xticks([tick for tick in ticks if low <= tick <= high])
+        axes.xaxis.set_major_formatter("{x:g}")
+        axes.tick_params(axis="x", labelsize=7)
+        axes.minorticks_off()
+        axes.set_xlim(low, high)
     grid[0].set_yticks(range(len(names)), names)
     grid[0].invert_yaxis()
     handles, labels = grid[0].get_legend_handles_labels()
@@ -316,7 +343,8 @@ FIGURES = (
         number="beyond-map",
         title="Where collapse begins",
         caption="Goodput over servers and buffer, a row for each remedy and a column for each "
-        "RTO_min; mean over the seeds. White crosses: below 500 Mbit/s.",
+        "RTO_min; mean over the seeds. Crosses: below 500 Mbit/s. Hatched: not run at "
+        "this length of the report.",
         uses=tuple(f"{system}/rto={rto}/" for system in MAPS for rto in RTOS),
         claims=(),
         data=collapse_map,
@@ -326,7 +354,8 @@ FIGURES = (
         number="beyond-completion",
         title="Completion of a request",
         caption="From the client's request until the last answer is complete, buffer 128 KiB: "
-        "mean, and 99th percentile of the rounds of a run. Dotted: the answers' time on the link.",
+        "mean, and 99th percentile of the rounds of a run. Dotted: the answers' time on the link. "
+        "A run in which no round was completed has no value.",
         uses=("barrier/",),
         claims=(),
         data=completions,
@@ -335,9 +364,10 @@ FIGURES = (
     FigureSpec(
         number="beyond-kinds",
         title="Timeouts by kind, and what they cost",
-        caption="Buffer 128 KiB. Above, timeouts per flow in 20 s (linear up to 10); below, the "
-        "time for which the link to the client was idle while they were waited for, in % of the "
-        "run, shared among timeouts that overlap. Means over the seeds.",
+        caption="Buffer 128 KiB. Above, the share of each kind in the timeouts, and over each bar "
+        "how many there are per flow in 20 s; below, the time for which the link to the client was "
+        "idle while they were waited for, in % of the run, shared among timeouts that overlap. "
+        "Means over the seeds.",
         uses=tuple(f"barrier/{system}/rto={rto}/" for system, rto in _KIND_SYSTEMS),
         claims=(),
         data=timeout_kinds,
@@ -347,7 +377,8 @@ FIGURES = (
         number="beyond-desync",
         title="RTO_min 200 µs, timeouts alike and desynchronised",
         caption=f"NewReno, {DESYNC_BUFFER} KiB, up to 512 servers. Desynchronised: each timeout is "
-        "drawn from 1 to 1.5 times its value (Vasudevan et al. 2009).",
+        "drawn from 1 to 1.5 times its value (Vasudevan et al. 2009). There is no percentile of a "
+        "run in which no round was completed.",
         uses=("desync/",),
         claims=(),
         data=desynchronised,
@@ -358,7 +389,8 @@ FIGURES = (
         title="What an operator can do",
         caption=f"A switch of {REMEDY_BUFFER} KiB per port; NewReno with an RTO_min of 200 ms "
         "where nothing else is said; median over the seeds. Staggered: each server is asked at a "
-        "random time within the time that all answers take on the link.",
+        "random time within the time that all answers take on the link. A run in which no round "
+        "was completed has no percentile.",
         uses=("remedy/",),
         claims=(),
         data=side_by_side,

@@ -1,4 +1,4 @@
-"""Figures of qcn-incast that show how much hangs on what 002 leaves open, and section IX."""
+"""Figures of qcn-incast that show how much hangs on what the paper leaves open, and section IX."""
 
 from __future__ import annotations
 
@@ -152,8 +152,8 @@ _TABLES = (
 _DETAIL = FigureSpec(
     number="10-table",
     title="The two readings of detailed sampling's table",
-    caption="Notifications in 20 s and goodput at 128 KiB, RTO_min 200 ms; circles are table II's "
-    "values for III.",
+    caption="Notifications in 20 s and goodput at 128 KiB, RTO_min 200 ms; hollow circles, "
+    "dotted: table II's values for III.",
     uses=tuple(
         f"{system}/rto=200ms/b={TRACED}/" for system in ("I", *(system for _, system in _TABLES))
     ),
@@ -236,7 +236,7 @@ _BASELINE = FigureSpec(
 
 # ---- the readings that come nearest
 
-_OURS, _THEIRS = "notifications at 128 KiB in 20 s", "the same in 002 (table II)"
+_OURS, _THEIRS = "notifications at 128 KiB in 20 s", "the same in the paper (table II)"
 _GOODPUTS = {buffer: f"goodput, {buffer} KiB" for buffer in BUFFERS}
 _NOTIFIED = Panel("notifications", scale="log")
 _NEAREST = FigureSpec(

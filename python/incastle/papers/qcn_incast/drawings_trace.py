@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -10,7 +10,7 @@ from incastle import figures
 from incastle.papers import FigureSpec
 
 from . import rates
-from .curves import over_servers
+from .curves import PAPER, in_decades, legend_columns, over_servers
 from .plan import TRACED, TRACED_SERVERS
 from .points import SERVERS, point
 from .runs import LINK, goodput, seconds, timeouts_per_flow
@@ -187,19 +187,21 @@ def draw_least_rates(figure: Figure, data: pl.DataFrame) -> None:
         ("timeouts", "timeouts per flow in 20 s", figures.BLACK, "^", right),
     )
     for column, label, colour, marker, axes in columns:
-        figures.spread(axes, ours, "n", column, label=label, color=colour, marker=marker)
-        style = {"color": colour, "marker": marker, "mfc": "none", "ls": ":"}
-        axes.plot(paper["n"], paper[column], label=f"{label}, 002", **style)
+        style: dict[str, Any] = {"color": colour, "marker": marker, "clip_on": False}
+        figures.spread(axes, ours, "n", column, label=label, **style)
+        style |= {"mfc": "none", "ls": ":"}
+        axes.plot(paper["n"], paper[column], label=f"{label}, {PAPER}", **style)
     left.axhline(LINK, color=figures.GREY, lw=0.9, ls=(0, (4, 3)))
     left.set_ylabel("Mbit/s")
     left.set_ylim(bottom=0)
-    right.set_yscale("symlog", linthresh=1)
+    in_decades(right, "symlog")
     right.set_ylim(bottom=0)
     right.set_ylabel("timeouts per flow")
     for axes in (left, right):
         over_servers(axes, SERVERS)
         axes.set_xlabel("servers")
-    figure.legend(loc="outside lower center", ncols=3)
+    labels = [label for axes in (left, right) for label in axes.get_legend_handles_labels()[1]]
+    figure.legend(loc="outside lower center", ncols=legend_columns(labels))
 
 
 FIGURES = (
@@ -216,7 +218,8 @@ FIGURES = (
     FigureSpec(
         number="7",
         title="Rates of three flows",
-        caption="As figure 6: three of the eight flows, 2 s from the middle of the run.",
+        caption="As figure 6: three of the eight flows, 2 s from the middle of the run, or to its "
+        "end if that is sooner.",
         uses=(_POINT,),
         claims=("fig7-changes",),
         data=three_flows,
@@ -226,7 +229,7 @@ FIGURES = (
         number="8",
         title="What the slowest flow does to a round",
         caption="Four rounds from the middle of the same run: each bar is a server's answer, "
-        "then its wait for the slowest. 002 draws this by hand; here it is a trace.",
+        "then its wait for the slowest. The paper draws this by hand; here it is a trace.",
         uses=(_POINT,),
         claims=("fig8-wait",),
         data=rounds,
