@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 MAX_LINES = len(SERIES)
 """More lines than colours cannot be told apart: the rest is left out, and the legend says so."""
 
+WIDE = 10
+"""Rates of which one is so many times another are drawn on a logarithmic axis."""
+
 RATES = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"))
 """Units of rates, the largest first."""
 
@@ -88,6 +91,17 @@ def _from_zero(axes: Axes, label: str) -> None:
     """Label the vertical axis and let it begin at zero, with room above the highest line."""
     axes.set_ylabel(label)
     axes.set_ylim(0, axes.get_ylim()[1] * 1.03)
+
+
+def _logarithmic(axes: Axes, label: str) -> None:
+    """Label the vertical axis and make it logarithmic, with plain numbers."""
+    from matplotlib.ticker import LogLocator  # noqa: PLC0415  slow to import: only to draw
+
+    axes.set_ylabel(label)
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter("{x:,g}")
+    axes.minorticks_off()
 
 
 def _series(frame: pl.DataFrame, by: str) -> Iterator[tuple[str, pl.DataFrame, str]]:
@@ -255,7 +269,13 @@ def _limits(axes: Axes, result: Result) -> str:
     frame = _by_flow(result, "rates").with_columns(pl.col("current_bit_s").alias("bit_s"))
     size, unit = _unit(frame)
     _lines(axes, frame, "name", "bit_s", size, style="steps-post")
-    _from_zero(axes, f"rate of the reaction point ({unit})")
+    label = f"rate of the reaction point ({unit})"
+    least, largest = frame.select(least=pl.col("bit_s").min(), largest=pl.col("bit_s").max()).row(0)
+    # The first notifications find the link's whole rate; what follows is far below it.
+    if largest > WIDE * least:
+        _logarithmic(axes, label)
+    else:
+        _from_zero(axes, label)
     return "rates.parquet"
 
 
