@@ -18,6 +18,7 @@ from incastle.papers.dctcp_ns2.cycles import cycles
 from incastle.papers.dctcp_ns2.facts import cycle
 from incastle.scenario import load
 from synthetic import observation, observations
+from synthetic_dctcp import made_up as dctcp_made_up
 from synthetic_dt_cwa import made_up as dt_cwa_made_up
 from synthetic_qcn import made_up as qcn_made_up
 
@@ -39,7 +40,12 @@ def made_up(name: str, seed: int) -> Observation:
     return observation([100 + (i + seed) % 100 for i in range(1000)], 0.96, begin=begin)
 
 
-MADE_UP = {"dctcp-ns2": made_up, "dt-cwa": dt_cwa_made_up, "qcn-incast": qcn_made_up}
+MADE_UP = {
+    "dctcp": dctcp_made_up,
+    "dctcp-ns2": made_up,
+    "dt-cwa": dt_cwa_made_up,
+    "qcn-incast": qcn_made_up,
+}
 every = pytest.mark.parametrize("paper", SHIPPED, ids=lambda paper: paper.name)
 
 

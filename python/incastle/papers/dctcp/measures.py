@@ -1,0 +1,352 @@
+"""What dctcp measures for its claims: per claim and case one value for each seed.
+
+A query is a row of `rounds`: from the request to the last answer. One that was still open when its
+run ended has no completion time; whether it had a timeout is known all the same. Comparisons are
+formed between runs of the same seed.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from statistics import fmean, pvariance
+from typing import TYPE_CHECKING, TypeAlias
+
+import polars as pl
+
+from . import plan
+from .plan import PHASES, SPEEDS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from incastle.papers import Observation, Observations
+
+ONSET = 1.0
+"""Per cent of the queries: from here on an algorithm suffers timeouts."""
+JOINED = 0.5
+"""DCTCP has joined TCP when it has this share of TCP's timeouts."""
+BELOW_30 = 30
+SHORT = (100e3, 1e6)
+"""Bytes: the short messages that the claim is about."""
+
+Values: TypeAlias = list[float]
+Cases: TypeAlias = dict[str, Values]
+Measure: TypeAlias = "Callable[[Observations], Cases]"
+
+
+def each(runs: Observations, name: str, statistic: Callable[[Observation], float]) -> Values:
+    """Give a statistic of each seed of an experiment."""
+    return [statistic(run) for run in runs[name]]
+
+
+def ratio(above: Values, below: Values, scale: float = 1) -> Values:
+    """Divide seed by seed; x / 0 is infinite, 0 / 0 is no value."""
+    return [
+        scale * a / b if b else (math.inf if a else math.nan)
+        for a, b in zip(above, below, strict=True)
+    ]
+
+
+# ---- queries
+
+
+def completions(run: Observation) -> pl.Series:
+    """Give the completion times of the queries in ms, of those that were completed."""
+    rounds = run["rounds"].drop_nulls("completed_s")
+    return ((rounds["completed_s"] - rounds["started_s"]) * 1e3).alias("ms")
+
+
+def mean_completion(run: Observation) -> float:
+    """Give the mean completion time of a query in ms."""
+    return _float(completions(run).mean())
+
+
+def quantile(share: float) -> Callable[[Observation], float]:
+    """Give a quantile of the completion times of queries in ms."""
+    return lambda run: _float(completions(run).quantile(share, "linear"))
+
+
+def with_timeouts(run: Observation) -> float:
+    """Give the share of queries with a timeout in per cent."""
+    return 100 * _float((run["rounds"]["timeouts"] > 0).mean())
+
+
+def _float(value: object) -> float:
+    """Take a number of polars; what has no value (no rows) is not a number."""
+    return float(value) if isinstance(value, int | float) else math.nan
+
+
+# ---- two long flows
+
+
+def queue(runs: Observations, speed: str, name: str) -> list[pl.Series]:
+    """Give the samples of the queue in the evaluated part of each seed."""
+    begin = plan.evaluated_from(SPEEDS[speed], runs.length)
+    return [samples_from(run, begin) for run in runs[f"basic/{speed}/{name}"]]
+
+
+def samples_from(run: Observation, begin: float) -> pl.Series:
+    """Give the samples of the queue in packets from an instant on."""
+    samples = run["queue_samples"].filter(pl.col("time_s") >= begin)
+    return samples["packets"].cast(pl.Float64)
+
+
+def middle_range(queue: pl.Series) -> float:
+    """Give the 95th less the 5th percentile."""
+    return _float(queue.quantile(0.95)) - _float(queue.quantile(0.05))
+
+
+def _mean_queue(runs: Observations, speed: str, name: str) -> Values:
+    return [_float(one.mean()) for one in queue(runs, speed, name)]
+
+
+def _queue_spread(runs: Observations, name: str) -> Values:
+    return [middle_range(one) for one in queue(runs, "1G", name)]
+
+
+def _goodput(runs: Observations, speed: str) -> Cases:
+    """In Gbit/s, over the evaluated part: both flows' bytes in intervals of 10 ms."""
+    begin = plan.evaluated_from(SPEEDS[speed], runs.length)
+
+    def one(run: Observation) -> float:
+        inside = run["throughput"].filter(pl.col("time_s") >= begin - 1e-9)
+        seconds = 0.01 * inside["time_s"].n_unique()
+        return _float(inside["bytes"].sum()) * 8 / seconds / 1e9
+
+    return {
+        label: each(runs, f"basic/{speed}/{name}", one) for name, label in plan.ALGORITHMS.items()
+    }
+
+
+# ---- convergence
+
+
+def phases(run: Observation, phase_s: float) -> list[list[list[float]]]:
+    """Give for each phase the rates of its flows over its last two thirds, in shares of fair."""
+    found = []
+    rates = run["throughput"]
+    for phase in range(PHASES):
+        count = min(phase, PHASES - 1 - phase) + 1
+        begin, end = (phase + 1 / 3) * phase_s, (phase + 1) * phase_s
+        time = pl.col("time_s")
+        inside = rates.filter((time >= begin - 1e-9) & (time < end - 1e-9))
+        times = inside["time_s"].unique().sort()
+        series = [_filled(inside.filter(pl.col("flow") == flow), times) for flow in range(count)]
+        fair = sum(map(sum, series)) / count / len(times)
+        found.append([[value / fair for value in one] for one in series])
+    return found
+
+
+def _filled(flow: pl.DataFrame, times: pl.Series) -> list[float]:
+    """Give a flow's bytes at each time; an interval in which nothing arrived has no row."""
+    found: dict[float, float] = dict(flow.select("time_s", "bytes").iter_rows())
+    return [float(found.get(time, 0)) for time in times]
+
+
+def _convergence(runs: Observations, name: str) -> list[list[list[list[float]]]]:
+    phase_s = plan.EXTENTS[runs.length].phase_s
+    return [phases(run, phase_s) for run in runs[f"convergence/{name}"]]
+
+
+def _worst_share(runs: Observations) -> Cases:
+    worst = [
+        max(100 * abs(fmean(flow) - 1) for phase in seed for flow in phase)
+        for seed in _convergence(runs, "dctcp")
+    ]
+    return {"5 senders": worst}
+
+
+def jain(shares: list[float]) -> float:
+    """Jain's index of fairness."""
+    return sum(shares) ** 2 / len(shares) / sum(share**2 for share in shares)
+
+
+def _jain(runs: Observations) -> Cases:
+    least = [
+        min(jain([fmean(flow) for flow in phase]) for phase in seed)
+        for seed in _convergence(runs, "dctcp")
+    ]
+    return {"5 senders": least}
+
+
+def _variance(runs: Observations) -> Cases:
+    """Compare the mean variance of a flow's rates within a phase."""
+    of = {
+        name: [
+            fmean(pvariance(flow) for phase in seed if len(phase) > 1 for flow in phase)
+            for seed in _convergence(runs, name)
+        ]
+        for name in plan.ALGORITHMS
+    }
+    return {"5 senders": ratio(of["tcp"], of["dctcp"])}
+
+
+# ---- incast
+
+
+def over_servers(
+    runs: Observations, prefix: str, statistic: Callable[[Observation], float]
+) -> dict[int, Values]:
+    """Give a statistic of each seed over the number of servers, for the experiments `PREFIXn=N`."""
+    return {
+        int(name.removeprefix(f"{prefix}n=")): each(runs, name, statistic)
+        for name in runs.names(f"{prefix}n=")
+    }
+
+
+def _by_seed(curve: dict[int, Values]) -> list[dict[int, float]]:
+    count = len(next(iter(curve.values())))
+    return [{n: values[seed] for n, values in curve.items()} for seed in range(count)]
+
+
+def _least(runs: Observations) -> Cases:
+    cases = {}
+    for name, label in plan.ALGORITHMS.items():
+        for rto in plan.RTOS:
+            curve = over_servers(runs, f"incast/static/{name}/rto={rto}/", mean_completion)
+            cases[f"{label}, {_rto(rto)}"] = [min(one.values()) for one in _by_seed(curve)]
+    return cases
+
+
+def _rto(key: str) -> str:
+    return key.replace("ms", " ms")
+
+
+def _share_over_n(runs: Observations, prefix: str) -> list[dict[int, float]]:
+    return _by_seed(over_servers(runs, prefix, with_timeouts))
+
+
+def _static_onset(runs: Observations) -> Cases:
+    def onset(shares: dict[int, float]) -> float:
+        return min((n for n, share in shares.items() if share >= ONSET), default=math.inf)
+
+    return {
+        _rto(rto): [onset(one) for one in _share_over_n(runs, f"incast/static/tcp/rto={rto}/")]
+        for rto in plan.RTOS
+    }
+
+
+def _static_none(runs: Observations) -> Cases:
+    return {
+        _rto(rto): [
+            max(share for n, share in one.items() if n < BELOW_30)
+            for one in _share_over_n(runs, f"incast/static/dctcp/rto={rto}/")
+        ]
+        for rto in plan.RTOS
+    }
+
+
+def _static_join(runs: Observations) -> Cases:
+    cases = {}
+    for rto in plan.RTOS:
+        tcp, dctcp = (
+            _share_over_n(runs, f"incast/static/{name}/rto={rto}/") for name in plan.ALGORITHMS
+        )
+        cases[_rto(rto)] = [joined(*pair) for pair in zip(tcp, dctcp, strict=True)]
+    return cases
+
+
+def joined(tcp: dict[int, float], dctcp: dict[int, float]) -> float:
+    """Give the least n at which DCTCP has at least half of TCP's timeouts, and any."""
+    return min((n for n in tcp if dctcp[n] > 0 and dctcp[n] >= JOINED * tcp[n]), default=math.inf)
+
+
+def _most(prefix: str, case: str) -> Measure:
+    """Give the largest share of queries with a timeout over all n."""
+    return lambda runs: {case: [max(one.values()) for one in _share_over_n(runs, prefix)]}
+
+
+# ---- single settings
+
+
+def _of(name: str, case: str, statistic: Callable[[Observation], float]) -> Measure:
+    return lambda runs: {case: each(runs, name, statistic)}
+
+
+def _compared(
+    above: str, below: str, case: str, statistic: Callable[[Observation], float]
+) -> Measure:
+    return lambda runs: {
+        case: ratio(each(runs, above, statistic), each(runs, below, statistic)),
+    }
+
+
+def _build_up_timeouts(runs: Observations) -> Cases:
+    return {
+        label: each(runs, f"build-up/{name}", with_timeouts)
+        for name, label in plan.ALGORITHMS.items()
+    }
+
+
+def background(run: Observation) -> pl.DataFrame:
+    """Give the completed background flows: bytes, ms."""
+    flows = run["flows"].filter(
+        (pl.col("group") == "background") & pl.col("completed_s").is_not_null()
+    )
+    duration = (pl.col("completed_s") - pl.col("started_s")) * 1e3
+    return flows.select(pl.col("delivered_bytes").alias("bytes"), duration.alias("ms"))
+
+
+def _short_messages(run: Observation) -> float:
+    low, high = SHORT
+    inside = background(run).filter((pl.col("bytes") >= low) & (pl.col("bytes") < high))
+    return _float(inside["ms"].quantile(0.95, "linear"))
+
+
+def size_bins() -> list[tuple[str, float, float]]:
+    """Give the sizes of figure 22: label, from, to."""
+    edges = (0, 10e3, 100e3, 1e6, 10e6, math.inf)
+    labels = ("< 10 KB", "10 to 100 KB", "100 KB to 1 MB", "1 to 10 MB", "> 10 MB")
+    return [(label, *pair) for label, pair in zip(labels, pairwise(edges), strict=True)]
+
+
+_P95 = quantile(0.95)
+
+MEASURES: dict[str, Measure] = {
+    "basic-goodput": lambda runs: _goodput(runs, "1G"),
+    "basic-queue": lambda runs: {"1 Gbit/s": _mean_queue(runs, "1G", "dctcp")},
+    "basic-stable": lambda runs: {"1 Gbit/s": _queue_spread(runs, "dctcp")},
+    "basic-larger": lambda runs: {
+        "1 Gbit/s": ratio(_mean_queue(runs, "1G", "tcp"), _mean_queue(runs, "1G", "dctcp"))
+    },
+    "basic-varies": lambda runs: {
+        "1 Gbit/s": ratio(_queue_spread(runs, "tcp"), _queue_spread(runs, "dctcp"))
+    },
+    "basic-fast-goodput": lambda runs: _goodput(runs, "10G"),
+    "basic-fast-queue": lambda runs: {
+        "10 Gbit/s": [
+            100 * mean / SPEEDS["10G"].threshold for mean in _mean_queue(runs, "10G", "dctcp")
+        ]
+    },
+    "convergence-share": _worst_share,
+    "convergence-jain": _jain,
+    "convergence-variance": _variance,
+    "static-least": _least,
+    "static-tcp": _static_onset,
+    "static-dctcp": _static_none,
+    "static-join": _static_join,
+    "dynamic-dctcp": _most("incast/dynamic/dctcp/rto=10ms/", "10 ms"),
+    "dynamic-tcp": _most("incast/dynamic/tcp/rto=10ms/", "10 ms"),
+    "all-tcp": _of("all/tcp", "41 hosts", with_timeouts),
+    "all-dctcp": _of("all/dctcp", "41 hosts", with_timeouts),
+    "buildup-dctcp": _of("build-up/dctcp", "20 KB", quantile(0.5)),
+    "buildup-ratio": _compared("build-up/tcp", "build-up/dctcp", "20 KB", quantile(0.5)),
+    "buildup-timeouts": _build_up_timeouts,
+    "pressure-base": _of("pressure/alone/tcp", "10:1", _P95),
+    "pressure-dctcp-base": _of("pressure/alone/dctcp", "10:1", _P95),
+    "pressure-tcp": _compared("pressure/beside/tcp", "pressure/alone/tcp", "10:1", _P95),
+    "pressure-dctcp": _compared("pressure/beside/dctcp", "pressure/alone/dctcp", "10:1", _P95),
+    "cluster-query": _compared("cluster/dctcp", "cluster/tcp", "95th percentile", _P95),
+    "cluster-short": _compared("cluster/dctcp", "cluster/tcp", "95th percentile", _short_messages),
+    "cluster-tcp-timeouts": _of("cluster/tcp", "45 servers", with_timeouts),
+    "cluster-dctcp-timeouts": _of("cluster/dctcp", "45 servers", with_timeouts),
+    "today-dynamic": _most("today/dynamic/dctcp/rto=10ms/", "10 ms"),
+    "today-all": _of("today/all/dctcp", "41 hosts", with_timeouts),
+    "today-pressure-tcp": _compared(
+        "today/pressure/beside/tcp", "today/pressure/alone/tcp", "10:1", _P95
+    ),
+    "today-pressure-dctcp": _compared(
+        "today/pressure/beside/dctcp", "today/pressure/alone/dctcp", "10:1", _P95
+    ),
+}

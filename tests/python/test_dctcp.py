@@ -1,0 +1,144 @@
+"""The paper dctcp: its plan, its scenarios, and the arithmetic of its measures, by hand."""
+
+from __future__ import annotations
+
+import math
+
+import polars as pl
+import pytest
+
+from incastle.papers import Length, Observation, Observations, dctcp
+from incastle.papers.dctcp import facts, measures, plan
+from incastle.scenario import load
+from synthetic_dctcp import flows, memory, rounds, throughput
+
+PAPER = dctcp.PAPER
+
+
+def run(**tables: pl.DataFrame) -> Observation:
+    return Observation(tables, "", "")
+
+
+def queries(ms: list[float], timeouts: list[int]) -> Observation:
+    return run(rounds=rounds(ms, timeouts))
+
+
+# ---- the plan
+
+
+def test_full_is_as_long_as_the_paper() -> None:
+    settings = {one.name: one.overrides for one in plan.experiments(Length.FULL)}
+    assert settings["incast/static/tcp/rto=300ms/n=40"]["flows.query.rounds"] == "1000"
+    assert settings["build-up/dctcp"]["flows.short.rounds"] == "1000"
+    assert settings["cluster/tcp"]["run.duration"] == "600 s"
+    assert settings["convergence/dctcp"]["flows.sender4.start"] == "120 s"
+    assert settings["convergence/dctcp"]["flows.sender4.stop"] == "150 s"
+    assert {f"incast/dynamic/dctcp/rto=10ms/n={n}" for n in range(1, 41)} <= settings.keys()
+
+
+def test_every_length_has_the_servers_that_the_claims_name() -> None:
+    for length in Length:
+        assert {10, 29, 35, 40} <= set(plan.EXTENTS[length].servers)
+
+
+PARAMETERS = {
+    "transport.congestion": "new-reno",
+    "transport.recovery": "sack",
+    "transport.framing": "ethernet",
+    "transport.initial_window": "3 packets",
+    "transport.idle_restart": True,
+    "transport.ack_every": 2,
+    "transport.handshake": False,
+    "transport.min_rto": "10 ms",
+    "network.rate": "1 Gbit/s",
+    "network.delay": "25 us",
+    "switch.queue.kind": "drop-tail",
+}
+
+
+@pytest.mark.parametrize("path", sorted((PAPER.folder / "scenarios").glob("*.toml")), ids=str)
+def test_the_scenarios_say_what_the_paper_says(path: object) -> None:
+    scenario = load(str(path))
+    assert {key: scenario[key] for key in PARAMETERS} == PARAMETERS
+
+
+# ---- the measures
+
+
+def test_an_open_query_counts_for_timeouts_alone() -> None:
+    seen = queries([8, 10, 12, 0], [0, 0, 1, 1])
+    assert measures.mean_completion(seen) == pytest.approx(10)
+    assert measures.with_timeouts(seen) == 50
+    assert measures.quantile(0.5)(seen) == pytest.approx(10)
+    assert math.isnan(measures.mean_completion(queries([0], [0])))
+
+
+def test_onset_and_joining() -> None:
+    # TCP: 0.5 % at 8, 1 % at 10, 80 % at 35. DCTCP: none below 35, 39 % at 35, 60 % at 40.
+    tcp = {8: 0.5, 10: 1.0, 35: 80.0, 40: 90.0}
+    assert measures.joined(tcp, {8: 0, 10: 0, 35: 39, 40: 60}) == 40
+    assert measures.joined(tcp, {8: 0, 10: 0, 35: 40, 40: 60}) == 35
+    assert measures.joined(tcp, dict.fromkeys(tcp, 0.0)) == math.inf
+    assert measures.joined({1: 0.0}, {1: 0.0}) == math.inf
+    ten = [0] * 99 + [1]
+    runs = Observations(
+        Length.DEFAULT,
+        {
+            f"incast/static/tcp/rto={rto}/n={n}": [queries([9.0] * 100, some)]
+            for rto in plan.RTOS
+            for n, some in ((8, [0] * 100), (10, ten), (12, [1] * 100))
+        },
+    )
+    assert PAPER.measures["static-tcp"](runs) == {"300 ms": [10], "10 ms": [10]}
+
+
+def test_shares_of_a_phase() -> None:
+    # Two thirds of a phase of 15 s are 20 intervals of 0.5 s. Flow 1 has twice flow 0's packets in
+    # phase 1: shares 2/3 and 4/3 of the fair one; Jain (2)^2 / 2 / (4/9 + 16/9) = 0.9.
+    seen = measures.phases(run(throughput=throughput(270, [1, 2, 1, 1, 1], 0.5)), 15)
+    assert [len(phase) for phase in seen] == [1, 2, 3, 4, 5, 4, 3, 2, 1]
+    assert [len(flow) for flow in seen[1]] == [20, 20]
+    assert [flow[0] for flow in seen[1]] == pytest.approx([2 / 3, 4 / 3])
+    assert measures.jain([2 / 3, 4 / 3]) == pytest.approx(0.9)
+
+
+def test_an_interval_in_which_nothing_arrived_counts() -> None:
+    rates = throughput(60, [1, 1], 0.5).filter((pl.col("flow") == 0) | (pl.col("time_s") < 20))
+    (_, phase, *_) = measures.phases(run(throughput=pl.concat([rates, late()])), 15)
+    # Flow 1 has nothing in all of phase 1's last two thirds, 20 to 30 s: flow 0 has it all.
+    assert phase[0] == pytest.approx([2] * 20)
+    assert phase[1] == [0] * 20
+
+
+def late() -> pl.DataFrame:
+    """Give all five flows from 30 s on."""
+    every = throughput(270, [1, 1, 1, 1, 1], 0.5)
+    return every.filter(pl.col("time_s") >= 30)
+
+
+def test_background_flows_by_size() -> None:
+    seen = run(flows=flows([5e3, 200e3, 900e3, 1e6], 0.5))
+    assert measures.background(seen)["bytes"].to_list() == [5000, 200_000, 900_000, 1_000_000]
+    assert measures.background(seen)["ms"].to_list() == pytest.approx([500.0] * 4)
+    assert [label for label, *_ in measures.size_bins()][2] == "100 KB to 1 MB"
+
+
+def test_a_comparison_with_nothing_is_no_value() -> None:
+    assert measures.ratio([3, 3, 0], [2, 0, 0])[:2] == [1.5, math.inf]
+    assert math.isnan(measures.ratio([0], [0])[0])
+
+
+# ---- the facts
+
+
+def test_what_the_switch_stores() -> None:
+    made = {
+        f"pressure/{kind}/{name}": [
+            run(rounds=rounds([10.0], [0]), memory=memory(full=name == "tcp"))
+        ]
+        for kind in ("alone", "beside")
+        for name in plan.ALGORITHMS
+    }
+    found = facts.FACTS["2"](Observations(Length.DEFAULT, made))
+    assert found["tcp_stored"] == "0.6"
+    assert found["tcp_threshold"] == "200"
