@@ -28,6 +28,16 @@ SHARES = [share / 100 for share in (*range(0, 90, 2), *range(90, 101))] + [0.995
 """The quantiles of a distribution that is drawn."""
 
 
+WIDE = 10
+"""Times from least to largest: from here on an axis is logarithmic."""
+_LIMITED = "TCP, windows of 512 KB"
+_LINES: dict[str, dict[str, Any]] = {
+    "TCP": {"color": figures.RED},
+    "DCTCP": {"color": figures.BLUE},
+    _LIMITED: {"color": figures.ORANGE, "ls": "--"},
+}
+
+
 # ---- figure 13: the queue of two long flows
 
 
@@ -43,6 +53,13 @@ def long_queue(runs: Observations) -> pl.DataFrame:
                     ("distribution", speed.name, label, seed, share, _quantile(queue, share))
                     for share in sorted(SHARES)
                 ]
+    begin = plan.evaluated_from(SPEEDS["1G"], runs.length)
+    for seed, run in enumerate(runs["why/basic/tcp"], 1):
+        queue = measures.samples_from(run, begin)
+        rows += [
+            ("distribution", SPEEDS["1G"].name, _LIMITED, seed, share, _quantile(queue, share))
+            for share in sorted(SHARES)
+        ]
     columns = ["kind", "speed", "algorithm", "seed", "x", "packets"]
     return pl.DataFrame(rows, schema=columns, orient="row")
 
@@ -86,12 +103,13 @@ def draw_long_queue(figure: Figure, data: pl.DataFrame) -> None:
         axes.set_xlabel("queue (packets)")
         axes.set_xlim(left=0)
     panels[1].set_ylabel("fraction of samples at or below")
-    panels[0].legend(loc="center right", bbox_to_anchor=(1, 0.3))
+    handles, labels = panels[1].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3)
 
 
 def _distributions(axes: Axes, data: pl.DataFrame, value: str) -> None:
-    """Draw each algorithm's quantiles: the median over the seeds, and their range."""
-    for label in ALGORITHMS.values():
+    """Draw each series' quantiles: the median over the seeds, and their range."""
+    for label in data["algorithm"].unique(maintain_order=True):
         part = data.filter(pl.col("algorithm") == label)
         points = (
             part.group_by("x")
@@ -102,10 +120,10 @@ def _distributions(axes: Axes, data: pl.DataFrame, value: str) -> None:
             )
             .sort("x")
         )
-        color = figures.STYLES[label]["color"]
-        axes.plot(points["median"], points["x"], color=color, label=label)
+        style = _LINES[label]
+        axes.plot(points["median"], points["x"], label=label, **style)
         axes.fill_betweenx(
-            points["x"], points["least"], points["largest"], color=color, alpha=0.2, lw=0
+            points["x"], points["least"], points["largest"], color=style["color"], alpha=0.2, lw=0
         )
     axes.set_ylim(0, 1.02)
 
@@ -244,8 +262,10 @@ def draw_distribution(figure: Figure, data: pl.DataFrame) -> None:
     _distributions(axes, data, "ms")
     axes.set_xlabel("completion time (ms)")
     axes.set_ylabel("fraction at or below")
-    axes.set_xlim(left=0)
-    axes.legend(loc="lower right")
+    if float(data["ms"].max() or 0) > WIDE * float(data["ms"].min() or 1):  # type: ignore[arg-type]
+        axes.set_xscale("log")
+        axes.xaxis.set_major_formatter("{x:g}")
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside right upper")
 
 
 def memories(runs: Observations) -> pl.DataFrame:
@@ -438,7 +458,7 @@ def draw_today(figure: Figure, data: pl.DataFrame) -> None:
     places = data["experiment"].unique(maintain_order=True).to_list()
     for axes, column in zip(panels, ("p95_ms", "timeouts_percent"), strict=True):
         _dots(axes, data, "experiment", places, column)
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(bottom=0 if column == "p95_ms" else -0.7)
         axes.set_xticks(range(len(places)), places, rotation=35, ha="right", fontsize=8)
     panels[0].set_ylabel("95th percentile of completion (ms)")
     panels[1].set_ylabel("queries with a timeout (%)")

@@ -117,6 +117,7 @@ def _today_pressure(runs: Observations) -> Facts:
 
 FACTS: dict[str, Callable[[Observations], Facts]] = {
     "basic-varies": _locked,
+    "13": _locked,
     "static-tcp": _onset,
     "static-dctcp": _static,
     "18": _static,
