@@ -35,6 +35,7 @@ def made_up(name: str, seed: int) -> Observation:
         "links": links(name, n),
         "summary": pl.DataFrame({"simulated_s": [SECONDS]}),
         "rates": rates(n),
+        "cnms": samples(),
         "transfers": transfers(n),
         "rounds": rounds(n),
         "timeouts": timeouts(n),
@@ -56,6 +57,7 @@ def flows(name: str, n: int, share: float) -> pl.DataFrame:
             "timeouts": [row[2] for row in rows],
             "packets": [1000] * len(rows),
             "drops": [10] * len(rows),
+            "refused": [0 if row[0] == "storage" else 3000 for row in rows],
         }
     )
 
@@ -69,6 +71,8 @@ def links(name: str, n: int) -> pl.DataFrame:
             "port": [hot, "receiver->switch"],
             "mean_queue_packets": [50.0, None],
             "cnms": [10 * n * twice, 0],
+            "packets": [1000, 1000],
+            "bytes": [1_490_000, 60_000],
         }
     )
 
@@ -81,6 +85,20 @@ def rates(n: int) -> pl.DataFrame:
             "time_s": times,
             "flow": [n - 1, *range(n - 1)],
             "current_bit_s": [50e6] + [500e6] * (n - 1),
+            "byte_stage": [6] * n,
+            "time_stage": [1] * n,
+            "memory": [0.5] * n,
+        }
+    )
+
+
+def samples() -> pl.DataFrame:
+    """Sample a full queue with an interval that is halved three times, then an empty one."""
+    return pl.DataFrame(
+        {
+            "time_s": [0.5, 0.501, 0.503],
+            "psi": [50, 0, 0],
+            "interval_bytes": [21_500 / 8, 75_000.0, 150_000.0],
         }
     )
 
@@ -114,4 +132,6 @@ def timeouts(n: int) -> pl.DataFrame:
     """Give three timeouts per flow: a lost window, a lost tail, and one for nothing."""
     kinds = ["full-window", "last-packet", "few-duplicates"] * n
     ports = ["switch->receiver", "switch->receiver", ""] * n
-    return pl.DataFrame({"kind": kinds, "port": ports, "idle_s": [0.001] * (3 * n)})
+    same = {"idle_s": 0.001, "round": 1, "time_s": ROUND_S * 1.5, "waited_s": ROUND_S / 2}
+    columns = {name: [value] * (3 * n) for name, value in same.items()}
+    return pl.DataFrame({"kind": kinds, "port": ports, **columns})

@@ -10,7 +10,7 @@ import pytest
 
 from incastle import claims
 from incastle.papers import Length, Observation, Observations, qcn_incast
-from incastle.papers.qcn_incast import measures, nearest, plan, points, rates, runs
+from incastle.papers.qcn_incast import counters, measures, nearest, plan, points, rates, runs
 from incastle.papers.qcn_incast.drawings import TABLE_2
 from incastle.papers.qcn_incast.drawings_beyond import completion
 from incastle.scenario import load
@@ -38,9 +38,19 @@ def test_the_full_plan_is_the_matrix_of_the_paper() -> None:
     lengths = {
         one.overrides["run.duration"]
         for one in plan.experiments(Length.FULL)
-        if one.name.startswith(("tcp/rto=10ms", "I/rto=200ms", "udp/"))
+        if one.name.startswith(("tcp/", "I/rto=200ms", "drr/")) and "200us" not in one.name
     }
     assert lengths == {"20 s"}
+
+
+def test_the_full_plan_has_fewer_seeds_beside_the_matrix() -> None:
+    planned = names(Length.FULL)
+    assert planned["udp/V/rto=200ms/b=256/n=64"] == 3
+    assert planned["tcp/rto=1ms/b=256/n=64"] == 3
+    assert planned["every/rto=200ms/b=32/n=64"] == 3
+    assert planned["barrier/tcp/rto=1ms/b=256/n=16"] == 2
+    # Seeds that both have are compared.
+    assert measures.ratio([2, 4, 6], [1, 2, 3, 4, 5]) == [2, 2, 2]
 
 
 def test_the_default_plan_has_two_seeds_and_the_quick_one() -> None:
@@ -127,7 +137,8 @@ def test_counts_are_for_20_seconds() -> None:
     # 2 s with 10 n notifications, twice as many under II; 3 timeouts of each flow.
     assert runs.notifications(run) == 1600
     assert runs.timeouts_per_flow(run) == 30
-    assert runs.queue_kilobytes(run) == 75
+    # 50 packets of 1490 B in the mean.
+    assert runs.queue_kilobytes(run) == pytest.approx(74.5)
     assert PAPER.measures["table2-fewer"](MADE)["IV"] == [0.5, 0.5]
 
 
@@ -170,6 +181,67 @@ def test_servers_wait_for_the_slowest() -> None:
     answers = rates.answers(run)
     assert answers["round"].max() == 19
     assert (answers["over_s"] - answers["asked_s"]).to_list() == pytest.approx([0.1] * len(answers))
+
+
+def test_a_round_that_the_end_cuts_off_has_no_slowest_server() -> None:
+    run = MADE[points.point("I", "200ms", 128, 8)][0]
+    last = pl.col("started_s") == pl.col("started_s").max()
+    cut = run["transfers"].with_columns(
+        pl.when(last & (pl.col("flow") == 7))
+        .then(None)
+        .otherwise("completed_s")
+        .alias("completed_s")
+    )
+    found = rates.answers(Observation({**run.tables, "transfers": cut}, "", ""))
+    assert found["round"].max() == 18
+    assert len(found) == 19 * 8
+
+
+def test_without_a_collapse_alone_there_is_no_half() -> None:
+    def run(mbit: float) -> Observation:
+        flows = pl.DataFrame({"group": ["storage"], "goodput_bit_s": [mbit * 1e6]})
+        return Observation({"flows": flows}, "", "")
+
+    def made(alone: float, beside: float) -> Observations:
+        found = {}
+        for buffer in points.BUFFERS:
+            for n in points.SERVERS:
+                found[points.point("tcp", "200ms", buffer, n)] = [run(alone)]
+                found[points.point("tcp", "200ms", buffer, n, "udp/")] = [run(beside)]
+        return Observations(Length.QUICK, found)
+
+    half = PAPER.measures["fig14-half"]
+    assert math.isnan(*half(made(900, 200))["32 KiB"])
+    assert half(made(400, 500))["32 KiB"] == [math.inf]
+
+
+def test_timeouts_have_one_kind_each() -> None:
+    # Of a server's three the one that was dropped nowhere is spurious, whatever its form.
+    run = MADE["barrier/tcp/rto=200ms/b=128/n=8"][0]
+    shares = [runs.share_of_kind(kind)(run) for kind in ("full-window", "last-packet", "spurious")]
+    assert shares == pytest.approx([100 / 3] * 3)
+    assert runs.share_of_kind("few-duplicates")(run) == 0
+
+
+def test_counters_are_read_off_the_intervals() -> None:
+    # psi 0 and 63: 150 and 18.5 kB. Halved three times, twice and not at all, within the jitter.
+    sampled = pl.DataFrame(
+        {
+            "time_s": [0.0, 0.001, 0.0025, 0.004],
+            "psi": [63, 0, 0, 0],
+            "interval_bytes": [18_500 / 8 * 1.14, 150_000 / 4 * 0.86, 75_000, 150_000],
+        }
+    )
+    changes = pl.DataFrame(
+        {"byte_stage": [1, 6, 7], "time_stage": [0, 0, 6], "memory": [9.0, 0.5, 2.0]}
+    )
+    run = Observation({"cnms": sampled, "rates": changes}, "", "")
+    assert counters.counter(run)["c"].to_list() == [3, 2, 1, 0]
+    assert counters.milliseconds_to_zero(run) == pytest.approx(4)
+    assert counters.samples_to_zero(run) == 3
+    assert counters.beyond_first_table(run) == 100
+    assert counters.remembering(run) == 50
+    assert counters.greatest_memory(run) == 9
 
 
 def test_completion_leaves_out_the_round_that_did_not_end() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from incastle.papers import Paper
 
-from . import drawings, drawings_beyond, drawings_open, drawings_trace
+from . import drawings, drawings_beyond, drawings_open, drawings_trace, sensitivity
 from .facts import FACTS, needed
 from .measures import MEASURES
 from .plan import experiments
@@ -22,6 +22,7 @@ _FIGURES = (
     *drawings.MIXED,
     *drawings_open.SECTION_9,
     *drawings_open.OPEN,
+    *sensitivity.FIGURES,
     *drawings_beyond.FIGURES,
 )
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from . import rates
 from .plan import BASELINES, TRACED, TRACED_SERVERS
-from .points import BUFFERS, SERVERS, VARIANTS, point
+from .points import BUFFERS, SERVERS, VARIANTS, Line
 from .runs import (
     COLLAPSE,
     LINK,
@@ -43,15 +43,16 @@ Measure: TypeAlias = "Callable[[Observations], Cases]"
 
 SMALL, LARGE = BUFFERS[:2], BUFFERS[2:]
 COMBINED = ("V", "VI")
+MANY = (16, 32, 64)
 NONE = math.inf
 """The number of servers at which something collapses that does not."""
 
 
 def ratio(above: Sequence[float], below: Sequence[float], scale: float = 1) -> Values:
-    """Divide seed by seed; x / 0 is infinite, 0 / 0 is no value."""
+    """Divide seed by seed, those that both have; x / 0 is infinite, 0 / 0 is no value."""
     return [
         scale * a / b if b else (math.inf if a else math.nan)
-        for a, b in zip(above, below, strict=True)
+        for a, b in zip(above, below, strict=False)
     ]
 
 
@@ -71,29 +72,26 @@ def _fold(columns: Iterable[Sequence[float]], how: Callable[[Sequence[float]], f
     return [how(values) for values in found] if found else [math.nan] * len(columns[0])
 
 
-def at(
-    runs: Observations, system: str, rto: str, buffer: int, n: int, prefix: str = "", *,
-    what: Statistic = goodput,
-) -> Values:  # fmt: skip
+def at(runs: Observations, line: Line, n: int, what: Statistic = goodput) -> Values:
     """Give a number of the runs at one point, seed by seed."""
-    return each(runs, point(system, rto, buffer, n, prefix), what)
+    return each(runs, line.at(n), what)
 
 
 def over(
-    runs: Observations, system: str, rto: str, buffer: int, how: Callable[[Sequence[float]], float],
-    *, prefix: str = "", what: Statistic = goodput, least_n: int = 0, greatest_n: int = SERVERS[-1],
-) -> Values:  # fmt: skip
-    """Fold a number over the servers, seed by seed."""
-    columns = curve(runs, system, rto, buffer, prefix, what)
-    chosen = [values for n, values in columns.items() if least_n <= n <= greatest_n]
-    return _fold(chosen, how)
-
-
-def mean(
-    runs: Observations, system: str, buffer: int, rto: str = "200ms", prefix: str = ""
+    runs: Observations,
+    line: Line,
+    how: Callable[[Sequence[float]], float],
+    what: Statistic = goodput,
+    among: Sequence[int] = SERVERS,
 ) -> Values:
+    """Fold a number over the servers, seed by seed."""
+    columns = curve(runs, line, what)
+    return _fold([columns[n] for n in among], how)
+
+
+def mean(runs: Observations, line: Line) -> Values:
     """Give the mean goodput over all n, seed by seed."""
-    return over(runs, system, rto, buffer, fmean, prefix=prefix)
+    return over(runs, line, fmean)
 
 
 def collapse_at(points: dict[int, float], below: float = COLLAPSE) -> float:
@@ -101,12 +99,9 @@ def collapse_at(points: dict[int, float], below: float = COLLAPSE) -> float:
     return min((n for n, value in points.items() if value < below), default=NONE)
 
 
-def collapses(
-    runs: Observations, system: str, rto: str, buffer: int, prefix: str = "",
-    below: float = COLLAPSE,
-) -> Values:  # fmt: skip
+def collapses(runs: Observations, line: Line, below: float = COLLAPSE) -> Values:
     """Give, seed by seed, the number of servers at which the goodput collapses."""
-    columns = curve(runs, system, rto, buffer, prefix)
+    columns = curve(runs, line)
     known = {n: v for n, v in columns.items() if not any(math.isnan(x) for x in v)}
     seeds = len(next(iter(columns.values())))
     return [collapse_at({n: v[seed] for n, v in known.items()}, below) for seed in range(seeds)]
@@ -151,7 +146,7 @@ def _share(values: Sequence[float]) -> Values:
 
 
 def _one_millisecond(runs: Observations, buffer: int) -> Values:
-    short, long = (curve(runs, "tcp", rto, buffer) for rto in ("1ms", "10ms"))
+    short, long = (curve(runs, Line("tcp", buffer, rto)) for rto in ("1ms", "10ms"))
     return _fold((ratio(short[n], long[n]) for n in SERVERS), min)
 
 
@@ -171,12 +166,13 @@ def where(
 
 def _compared(runs: Observations, buffer: int, condition: Callable[[float, float], bool]) -> Values:
     """Compare QCN with TCP alone where one of both has collapsed."""
-    pairs = where(condition, curve(runs, "I", "200ms", buffer), curve(runs, "tcp", "200ms", buffer))
+    curves = (curve(runs, Line(system, buffer)) for system in ("I", "tcp"))
+    pairs = where(condition, *curves)
     return [fmean(qcn) / fmean(tcp) if qcn else math.nan for qcn, tcp in pairs]
 
 
 def _before(runs: Observations, buffer: int) -> Values:
-    curves = (curve(runs, "I", rto, buffer) for rto in ("200ms", "10ms"))
+    curves = (curve(runs, Line("I", buffer, rto)) for rto in ("200ms", "10ms"))
     pairs = where(lambda a, b: a >= COLLAPSE and b >= COLLAPSE, *curves)
     return [
         max((100 * abs(a - b) / b for a, b in zip(*pair, strict=True)), default=math.nan)
@@ -186,7 +182,7 @@ def _before(runs: Observations, buffer: int) -> Values:
 
 def _queue(n: int, *settings: tuple[str, str, str]) -> Measure:
     return lambda runs: {
-        case: at(runs, system, rto, 256, n, what=queue_kilobytes) for case, system, rto in settings
+        case: at(runs, Line(system, 256, rto), n, queue_kilobytes) for case, system, rto in settings
     }
 
 
@@ -198,13 +194,13 @@ _QCN_QUEUES = (("RTO_min 200 ms", "I", "200ms"), ("RTO_min 10 ms", "I", "10ms"))
 
 def _trace(what: Statistic) -> Measure:
     case = f"n = {TRACED_SERVERS}"
-    return lambda runs: {case: at(runs, "I", "200ms", TRACED, TRACED_SERVERS, what=what)}
+    return lambda runs: {case: at(runs, Line("I", TRACED), TRACED_SERVERS, what)}
 
 
 def slowest_rules(runs: Observations, n: int) -> Values:
     """Give goodput / (n x mean least rate), seed by seed: table I."""
-    least = at(runs, "I", "200ms", TRACED, n, what=rates.mean_least)
-    return ratio(at(runs, "I", "200ms", TRACED, n), [n * value for value in least])
+    least = at(runs, Line("I", TRACED), n, rates.mean_least)
+    return ratio(at(runs, Line("I", TRACED), n), [n * value for value in least])
 
 
 # ---- sampling, modifications, tables II and III
@@ -212,7 +208,7 @@ def slowest_rules(runs: Observations, n: int) -> Values:
 
 def _every_notifications(runs: Observations, buffer: int) -> Values:
     every, plain = (
-        over(runs, system, "200ms", buffer, sum, what=notifications) for system in ("every", "I")
+        over(runs, Line(system, buffer), sum, notifications) for system in ("every", "I")
     )
     return ratio(every, plain)
 
@@ -221,7 +217,7 @@ def _better_where_collapsed(runs: Observations, system: str) -> Values:
     """Give the least ratio to I over all buffers and n at which I has collapsed."""
     found: list[list[float]] = []
     for buffer in BUFFERS:
-        curves = (curve(runs, one, "200ms", buffer) for one in (system, "I"))
+        curves = (curve(runs, Line(one, buffer)) for one in (system, "I"))
         pairs = where(lambda _, plain: plain < COLLAPSE, *curves)
         found.append(
             [min((a / b for a, b in zip(*p, strict=True)), default=math.nan) for p in pairs]
@@ -231,17 +227,17 @@ def _better_where_collapsed(runs: Observations, system: str) -> Values:
 
 
 def _best(runs: Observations, system: str, buffer: int) -> Values:
-    single = _fold([mean(runs, one, buffer) for one in VARIANTS[:4]], max)
-    return ratio(mean(runs, system, buffer), single)
+    single = _fold([mean(runs, Line(one, buffer)) for one in VARIANTS[:4]], max)
+    return ratio(mean(runs, Line(system, buffer)), single)
 
 
 def _least_share(buffer: int) -> Measure:
-    return _by(lambda runs, system: _share(over(runs, system, "200ms", buffer, min)))
+    return _by(lambda runs, system: _share(over(runs, Line(system, buffer), min)))
 
 
 def _timeouts_matter(runs: Observations, system: str) -> Values:
     short, long = (
-        _fold([mean(runs, system, buffer, rto) for buffer in BUFFERS], fmean)
+        _fold([mean(runs, Line(system, buffer, rto)) for buffer in BUFFERS], fmean)
         for rto in ("10ms", "200ms")
     )
     return ratio(short, long)
@@ -249,7 +245,7 @@ def _timeouts_matter(runs: Observations, system: str) -> Values:
 
 def sent(runs: Observations, system: str, n: int) -> Values:
     """Give the notifications in 20 s at 128 KiB: table II."""
-    return at(runs, system, "200ms", TRACED, n, what=notifications)
+    return at(runs, Line(system, TRACED), n, notifications)
 
 
 def _more(runs: Observations) -> Cases:
@@ -272,46 +268,43 @@ def _detail(runs: Observations) -> Cases:
 
 
 def _few_timeouts(runs: Observations, system: str) -> Values:
-    return over(runs, system, "10ms", TRACED, max, what=timeouts_per_flow, least_n=16)
+    return over(runs, Line(system, TRACED, "10ms"), max, timeouts_per_flow, MANY)
 
 
 def _many_timeouts(runs: Observations, system: str) -> Values:
-    return at(runs, system, "10ms", TRACED, 64, what=timeouts_per_flow)
+    return at(runs, Line(system, TRACED, "10ms"), 64, timeouts_per_flow)
 
 
 # ---- figures 14 to 18: beside UDP
 
 
 def _half(runs: Observations, buffer: int) -> Values:
-    beside = collapses(runs, "tcp", "200ms", buffer, "udp/", REST / 2)
-    alone = collapses(runs, "tcp", "200ms", buffer)
-    return [
-        math.nan if math.isinf(a) and math.isinf(b) else (a / b if math.isfinite(a) else math.inf)
-        for a, b in zip(beside, alone, strict=True)
-    ]
+    """Without a collapse alone the ratio is only bounded, above or below: not a number."""
+    beside = collapses(runs, Line("tcp", buffer, prefix="udp/"), REST / 2)
+    alone = collapses(runs, Line("tcp", buffer))
+    return [math.nan if math.isinf(b) else a / b for a, b in zip(beside, alone, strict=False)]
 
 
 def _beside_udp(runs: Observations, n: int) -> Values:
-    qcn = at(runs, "I", "200ms", 256, n, "udp/")
-    return ratio(qcn, at(runs, "tcp", "10ms", 256, n, "udp/"))
+    qcn = at(runs, Line("I", 256, prefix="udp/"), n)
+    return ratio(qcn, at(runs, Line("tcp", 256, "10ms", "udp/"), n))
 
 
 def _past_eight(what: Statistic, buffers: Sequence[int]) -> Measure:
     def measure(runs: Observations, system: str, buffer: int) -> Values:
-        return over(runs, system, "200ms", buffer, fmean, prefix="udp/", what=what, least_n=16)
+        return over(runs, Line(system, buffer, prefix="udp/"), fmean, what, MANY)
 
     return _by_both(measure, buffers=buffers)
 
 
 def _dip(runs: Observations, system: str, buffer: int) -> Values:
-    return over(runs, system, "200ms", buffer, min, prefix="udp/", least_n=4, greatest_n=8)
+    return over(runs, Line(system, buffer, prefix="udp/"), min, among=(4, 8))
 
 
 def _udp_queue(system: str, how: Callable[[Sequence[float]], float], rto: str = "200ms") -> Measure:
     case = "256 KiB" if system == "tcp" else system
-    return lambda runs: {
-        case: over(runs, system, rto, 256, how, prefix="udp/", what=queue_kilobytes)
-    }
+    line = Line(system, 256, rto, "udp/")
+    return lambda runs: {case: over(runs, line, how, queue_kilobytes)}
 
 
 def _udp_queues(runs: Observations) -> Cases:
@@ -319,8 +312,8 @@ def _udp_queues(runs: Observations) -> Cases:
 
 
 def _fair(runs: Observations, buffer: int) -> Values:
-    fair = at(runs, "I", "200ms", buffer, 8, "drr/")
-    return ratio(fair, at(runs, "I", "200ms", buffer, 8))
+    fair = at(runs, Line("I", buffer, prefix="drr/"), 8)
+    return ratio(fair, at(runs, Line("I", buffer), 8))
 
 
 # ---- section IX
@@ -350,16 +343,16 @@ _FOLLOWS = (("V", "V", "II"), ("VI", "VI", "III"))
 
 
 MEASURES: dict[str, Measure] = {
-    "fig2-collapse-32": _by_buffer(lambda runs, b: collapses(runs, "tcp", "200ms", b), (32,)),
-    "fig2-collapse-256": _by_buffer(lambda runs, b: collapses(runs, "tcp", "200ms", b), (256,)),
-    "fig3-large": _by_buffer(lambda r, b: _share(over(r, "tcp", "10ms", b, min)), (256,)),
-    "fig3-32": _by_buffer(lambda r, b: _share(over(r, "tcp", "10ms", b, min)), (32,)),
-    "fig3-64": _by_buffer(lambda r, b: _share(over(r, "tcp", "10ms", b, min)), (64,)),
+    "fig2-collapse-32": _by_buffer(lambda runs, b: collapses(runs, Line("tcp", b)), (32,)),
+    "fig2-collapse-256": _by_buffer(lambda runs, b: collapses(runs, Line("tcp", b)), (256,)),
+    "fig3-large": _by_buffer(lambda r, b: _share(over(r, Line("tcp", b, "10ms"), min)), (256,)),
+    "fig3-32": _by_buffer(lambda r, b: _share(over(r, Line("tcp", b, "10ms"), min)), (32,)),
+    "fig3-64": _by_buffer(lambda r, b: _share(over(r, Line("tcp", b, "10ms"), min)), (64,)),
     "fig3-1ms": _by_buffer(_one_millisecond),
     "fig4-small": _by_buffer(lambda r, b: _compared(r, b, lambda qcn, _: qcn < COLLAPSE), SMALL),
     "fig4-large": _by_buffer(lambda r, b: _compared(r, b, lambda _, tcp: tcp < COLLAPSE), LARGE),
-    "fig5-limit": _by_buffer(lambda r, b: _share(over(r, "I", "10ms", b, max, least_n=16))),
-    "fig5-dip": _by_buffer(lambda r, b: _share(at(r, "I", "10ms", b, 8)), (128,)),
+    "fig5-limit": _by_buffer(lambda r, b: _share(over(r, Line("I", b, "10ms"), max, among=MANY))),
+    "fig5-dip": _by_buffer(lambda r, b: _share(at(r, Line("I", b, "10ms"), 8)), (128,)),
     "fig5-before": _by_buffer(_before),
     "queue-tcp-8": _queue(8, ("n = 8", "tcp", "10ms")),
     "queue-tcp-64": _queue(64, ("n = 64", "tcp", "10ms")),
@@ -370,21 +363,22 @@ MEASURES: dict[str, Measure] = {
     "fig8-wait": _trace(rates.waiting),
     "table1-before": _by_servers(slowest_rules, 2, 4, 8, 16),
     "table1-after": _by_servers(slowest_rules, 32, 64),
-    "every-collapse": _by_buffer(lambda r, b: over(r, "every", "200ms", b, min), (32,)),
+    "every-collapse": _by_buffer(lambda r, b: over(r, Line("every", b), min), (32,)),
     "every-cnms": _by_buffer(_every_notifications, (32, 128)),
-    "older-sampling": _by_buffer(lambda r, b: ratio(mean(r, "older", b), mean(r, "I", b))),
+    "older-sampling": _by_buffer(
+        lambda r, b: ratio(mean(r, Line("older", b)), mean(r, Line("I", b)))
+    ),
     "fig9-10-every": _by_both(
-        lambda r, system, b: ratio(mean(r, system, b), mean(r, "every", b)), ("II", "III")
+        lambda r, system, b: ratio(mean(r, Line(system, b)), mean(r, Line("every", b))),
+        ("II", "III"),
     ),
     "fig9-10-better": _by(_better_where_collapsed, ("II", "III")),
-    "fig11-better": _by_buffer(lambda r, b: ratio(mean(r, "IV", b), mean(r, "I", b))),
-    "fig11-collapse": _by_buffer(lambda r, b: collapses(r, "IV", "200ms", b), SMALL),
+    "fig11-better": _by_buffer(lambda r, b: ratio(mean(r, Line("IV", b)), mean(r, Line("I", b)))),
+    "fig11-collapse": _by_buffer(lambda r, b: collapses(r, Line("IV", b)), SMALL),
     "fig12-13-best": _by_both(_best),
     "fig12-13-256": _least_share(256),
     "fig12-13-32": _least_share(32),
-    "fig12-13-queue": _by(
-        lambda r, system: over(r, system, "200ms", 256, max, what=queue_kilobytes)
-    ),
+    "fig12-13-queue": _by(lambda r, system: over(r, Line(system, 256), max, queue_kilobytes)),
     "fig12-13-rto": _by(_timeouts_matter),
     "table2-more": _more,
     "table2-fewer": _by(_fewer, ("IV", "V", "VI")),
@@ -393,14 +387,14 @@ MEASURES: dict[str, Measure] = {
     "table3-many": _by(_many_timeouts, ("I", "IV")),
     "fig14-half": _by_buffer(_half),
     "fig15-udp": _by_buffer(
-        lambda r, b: over(r, "tcp", "10ms", b, min, prefix="udp/", what=udp_goodput), (256,)
+        lambda r, b: over(r, Line("tcp", b, "10ms", "udp/"), min, udp_goodput), (256,)
     ),
     "fig15-rest": _by_buffer(
-        lambda r, b: [100 * v / REST for v in over(r, "tcp", "10ms", b, min, prefix="udp/")],
+        lambda r, b: [100 * v / REST for v in over(r, Line("tcp", b, "10ms", "udp/"), min)],
         (256,),
     ),
     "fig16-better": _by_servers(_beside_udp, 2, 4, 16, 32, 64),
-    "fig16-dip": _by_buffer(lambda r, b: at(r, "I", "200ms", b, 8, "udp/"), (256,)),
+    "fig16-dip": _by_buffer(lambda r, b: at(r, Line("I", b, prefix="udp/"), 8), (256,)),
     "fig17-18-large": _past_eight(goodput, BUFFERS[1:]),
     "fig17-18-small": _past_eight(goodput, BUFFERS[:1]),
     "fig17-18-large-all": _past_eight(flows_mean, BUFFERS[1:]),

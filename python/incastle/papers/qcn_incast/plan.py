@@ -19,11 +19,14 @@ from incastle.papers import Experiment, Length
 
 from .points import (
     BUFFERS,
+    FEWER,
     HOPS,
     MAIN,
     PACKET_BITS,
     RTOS,
+    SERVERS,
     SIDE,
+    UDP,
     VARIANTS,
     Extent,
     Point,
@@ -79,6 +82,9 @@ ENDS: dict[str, dict[str, str]] = {
     "kilobytes": {"flows.storage.unit": "256 KB"},
 }
 END_SYSTEMS = (("tcp", "200ms"), ("tcp", "10ms"), ("I", "200ms"))
+LIMITER_SYSTEMS = ("I", "V", "VI")
+LIMITER = "open/limiter/200/"
+"""A limiter of 200 packets, which seldom holds TCP's window back."""
 OPEN_BUFFERS = (32, 128)
 NEAREST = "open/nearest/"
 """The readings under which the variants come nearest to 002, found after the results."""
@@ -87,6 +93,10 @@ NEAREST = "open/nearest/"
 
 MAPS = ("tcp", "sack", "dctcp", "I", "V", "VI")
 BARRIER_RTOS = ("200ms", "10ms")
+EARLY = Point("tcp", "1ms", 256, 16)
+"""Where an RTO_min of 1 ms costs the most timeouts."""
+TRACES = {"II": 64, "III": 64, "IV": 32}
+"""The variants whose counters, levels and memories are recorded, with as many servers."""
 DESYNC = {"equal": "false", "drawn": "true"}
 DESYNC_SERVERS = (8, 16, 32, 64, 128, 256, 512)
 _DESYNC_SERVERS_QUICK = (8, 64, 256)
@@ -101,12 +111,20 @@ _DRR = {"switch.queue.kind": "drr"}
 
 def experiments(length: Length) -> list[Experiment]:
     """List every experiment of the paper at this length."""
-    found = [one.experiment(MAIN[length]) for one in _figures(length)]
+    found = [one.experiment(_extent(one, length)) for one in _figures(length)]
     planned = {one.name for one in found}
     side = [*_open(length), *_nearest(length), *_maps(length), *_barriers(length)]
-    side += [*_desync(length), *_remedies(length)]
+    side += [*_traces(), *_desync(length), *_remedies(length)]
     found += [one.experiment(SIDE[length]) for one in side if one.name not in planned]
     return [*found, *_baselines(length)]
+
+
+def _extent(point: Point, length: Length) -> Extent:
+    """Give the paper's own matrix its 5 seeds at the full length, what goes beside it fewer."""
+    if length is Length.FULL and point.prefix == "udp/":
+        return UDP
+    own = not point.prefix and point.system in {"tcp", *VARIANTS} and point.rto != "1ms"
+    return MAIN[length] if own or length is not Length.FULL else FEWER
 
 
 def grid(
@@ -168,6 +186,8 @@ def _open(length: Length) -> Iterator[Point]:
         for one in _beside(length, END_SYSTEMS, OPEN_BUFFERS):
             thousand = {"switch.buffer": f"{one.buffer} KB"} if value == "kilobytes" else {}
             yield _with(one, f"open/ends/{value}/", {**keys, **thousand})
+    for one in _beside(length, ((system, "200ms") for system in LIMITER_SYSTEMS), OPEN_BUFFERS):
+        yield _with(one, LIMITER, {"host.qcn.queue": "200 packets"})
 
 
 def _nearest(length: Length) -> Iterator[Point]:
@@ -202,10 +222,18 @@ def _barriers(length: Length) -> Iterator[Point]:
     points = [
         *_beside(length, systems, (TRACED,)),
         *_beside(length, (("tcp", "200ms"), ("every", "200ms")), (SMALLEST,)),
+        *(Point(system, "10ms", TRACED, SERVERS[-1]) for system in ("II", "III")),
+        EARLY,
     ]
     for one in points:
         timed = _with(one, "barrier/", {"measure.timeouts": "true"})
         yield replace(timed, tables=("rounds", "timeouts"))
+
+
+def _traces() -> Iterator[Point]:
+    for system, n in TRACES.items():
+        asked = {"measure.qcn": '{ flows = "storage", ports = "switch->receiver" }'}
+        yield Point(system, "200ms", TRACED, n, "trace/", asked, ("rates", "cnms"))
 
 
 def _desync(length: Length) -> Iterator[Point]:

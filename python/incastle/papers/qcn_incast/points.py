@@ -22,7 +22,7 @@ BUFFERS = (32, 64, 128, 256)
 """KiB per port."""
 SERVERS = (2, 4, 8, 16, 32, 64)
 _QUICK = (2, 8, 32, 64)
-_QUICK_SIDE = (8, 64)
+_QUICK_SIDE = (64,)
 
 
 @dataclass(frozen=True)
@@ -34,15 +34,19 @@ class Extent:
 
 
 MAIN = {
-    Length.QUICK: Extent(0.6, 1),
+    Length.QUICK: Extent(0.5, 1),
     Length.DEFAULT: Extent(8, 2),
     Length.FULL: Extent(20, 5),
 }
 """The paper's own figures."""
+FEWER = Extent(20, 3)
+"""Other samplings, fair queueing and an RTO_min of 1 ms at the full length."""
+UDP = Extent(15, 3)
+"""Figures 14 to 18 at the full length."""
 SIDE = {
-    Length.QUICK: Extent(0.3, 1),
-    Length.DEFAULT: Extent(3, 2),
-    Length.FULL: Extent(4, 2),
+    Length.QUICK: Extent(0.2, 1),
+    Length.DEFAULT: Extent(2.6, 2),
+    Length.FULL: Extent(3, 2),
 }
 """What is open in the paper, and what goes beyond it."""
 
@@ -124,6 +128,20 @@ class Point:
         weight = (1.5 if system.notifies else 1) * (1.3 if udp else 1)
         hops = RATE * extent.seconds / PACKET_BITS * HOPS * weight
         return Experiment(self.name, scenario, overrides, extent.seeds, hops, self.tables)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A curve over the servers: a system with a buffer in KiB and an RTO_min."""
+
+    system: str
+    buffer: int
+    rto: str = "200ms"
+    prefix: str = ""
+
+    def at(self, n: int) -> str:
+        """Name the experiment with so many servers."""
+        return point(self.system, self.rto, self.buffer, n, self.prefix)
 
 
 def point(system: str, rto: str, buffer: int, servers: int, prefix: str = "") -> str:

@@ -73,8 +73,10 @@ def longest_slowest(run: Observation) -> float:
 def answers(run: Observation) -> pl.DataFrame:
     """Give each answer with its round: round, flow, asked_s, answered_s, over_s, in seconds.
 
-    The answers to one request follow each other in `transfers`; the round ends with the last.
+    The answers to one request follow each other in `transfers`; the round ends with the last. One
+    that the end of the run cut off, with fewer answers than flows, is left out.
     """
+    flows = run["flows"].filter(pl.col("group") == "storage")
     finished = run["transfers"].filter(
         (pl.col("group") == "storage")
         & (pl.col("kind") == "answer")
@@ -83,7 +85,8 @@ def answers(run: Observation) -> pl.DataFrame:
     counted = finished.sort("flow", "started_s").with_columns(
         pl.int_range(pl.len()).over("flow").alias("round")
     )
-    return counted.select(
+    whole = counted.filter(pl.len().over("round") == len(flows))
+    return whole.select(
         "round",
         "flow",
         pl.col("started_s").alias("asked_s"),

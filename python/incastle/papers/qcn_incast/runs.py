@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
 
-from .points import SERVERS, point
+from .points import SERVERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from incastle.papers import Observation, Observations
+
+    from .points import Line
 
 PORT = "switch->receiver"
 LINK = 1000.0
@@ -24,7 +26,6 @@ REST = LINK - UDP
 RUN = 20.0
 """The paper's runs, in seconds: timeouts and notifications are counted per so many."""
 _STORAGE, _BACKGROUND = "storage", "background"
-_FULL_PACKET = 1.5  # kB: all but the last packet of an answer
 
 Values: TypeAlias = list[float]
 Statistic: TypeAlias = "Callable[[Observation], float]"
@@ -46,16 +47,9 @@ def seeds_of(runs: Observations, name: str) -> int:
     return 1
 
 
-def curve(
-    runs: Observations,
-    system: str,
-    rto: str,
-    buffer: int,
-    prefix: str = "",
-    what: Statistic | None = None,
-) -> dict[int, Values]:
+def curve(runs: Observations, line: Line, what: Statistic | None = None) -> dict[int, Values]:
     """Give a number for each n and seed: the goodput unless told."""
-    return {n: each(runs, point(system, rto, buffer, n, prefix), what or goodput) for n in SERVERS}
+    return {n: each(runs, line.at(n), what or goodput) for n in SERVERS}
 
 
 def _of_group(run: Observation, group: str) -> float:
@@ -83,8 +77,13 @@ def _link(run: Observation, port: str, column: str) -> float:
 
 
 def queue_kilobytes(run: Observation) -> float:
-    """Give the time-weighted mean queue at the port to the client, in kB (full packets)."""
-    return _link(run, PORT, "mean_queue_packets") * _FULL_PACKET
+    """Give the time-weighted mean queue at the port to the client, in kB.
+
+    It is counted in packets. Nearly all are full; the mean size is that of what the port sent.
+    """
+    sent = _link(run, PORT, "packets")
+    size = _link(run, PORT, "bytes") / sent / 1e3 if sent else 0.0
+    return _link(run, PORT, "mean_queue_packets") * size
 
 
 def seconds(run: Observation) -> float:
@@ -101,6 +100,46 @@ def timeouts_per_flow(run: Observation) -> float:
     """Give the timeouts of a server's flow in 20 s, in the mean."""
     flows = run["flows"].filter(pl.col("group") == _STORAGE)
     return float(flows["timeouts"].sum()) / len(flows) * RUN / seconds(run)
+
+
+def datagrams_refused(run: Observation) -> float:
+    """Give the share of UDP's datagrams that its host's buffer refused, in per cent."""
+    flows = run["flows"].filter(pl.col("group") == _BACKGROUND)
+    refused = float(flows["refused"].sum())
+    return 100 * refused / (refused + float(flows["packets"].sum()))
+
+
+# ---- the timeouts of a run, one by one
+
+UNDER_WAY = "spurious"
+_STARTED_BY = 0.003  # s: by then a round's first windows and what they lost are over
+
+
+def kinds() -> pl.Expr:
+    """Name a timeout's kind: what happened to the oldest segment that was not acknowledged.
+
+    `port` says where its last transmission was dropped. Where it was not, that transmission, or its
+    acknowledgement, was still under way: spurious, whatever the form.
+    """
+    kept = pl.col("port") == ""
+    return pl.when(kept).then(pl.lit(UNDER_WAY)).otherwise(pl.col("kind"))
+
+
+def share_of_kind(kind: str) -> Statistic:
+    """Give the share of a run's timeouts that are of a kind, in per cent."""
+
+    def share(run: Observation) -> float:
+        found = run["timeouts"]
+        return 100 * len(found.filter(kinds() == kind)) / len(found) if len(found) else math.nan
+
+    return share
+
+
+def early_waits(run: Observation) -> float:
+    """Give the share of timeouts whose wait began in a round's first 3 ms, in per cent."""
+    begun = run["timeouts"].join(run["rounds"].select("round", "started_s"), on="round")
+    since = begun["time_s"] - begun["waited_s"] - begun["started_s"]
+    return 100 * int((since <= _STARTED_BY).sum()) / len(begun) if len(begun) else math.nan
 
 
 # ---- section IX
