@@ -24,7 +24,7 @@ from .plan import (
     remedies,
 )
 from .points import BUFFERS, RTOS, SERVERS, SYSTEMS, point
-from .runs import COLLAPSE, LINK, RUN, goodput, seconds, timeouts_per_flow
+from .runs import COLLAPSE, LINK, RUN, goodput, kinds, seconds, timeouts_per_flow
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -170,7 +170,7 @@ _KINDS = {
     "last-packet": ("the last packets were lost", figures.BLUE),
     "lost-retransmission": ("a retransmission was lost", figures.ORANGE),
     "few-duplicates": ("too few duplicate ACKs", figures.SKY),
-    "spurious": ("nothing was lost", figures.GREY),
+    "spurious": ("last transmission not dropped", figures.GREY),
 }
 _TENTHS = 10
 """Counts below are written with a decimal."""
@@ -198,7 +198,7 @@ def timeout_kinds(runs: Observations) -> pl.DataFrame:
 
 
 def _of_kind(run: Observation, kind: str, n: int) -> tuple[float, float]:
-    named = pl.when(pl.col("port") == "").then(pl.lit("spurious")).otherwise(pl.col("kind"))
+    named = kinds()
     chosen = run["timeouts"].filter(named == kind)
     length = seconds(run)
     idle = float(chosen["idle_s"].sum() or 0)

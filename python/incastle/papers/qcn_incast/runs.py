@@ -137,7 +137,9 @@ def share_of_kind(kind: str) -> Statistic:
 
 def early_waits(run: Observation) -> float:
     """Give the share of timeouts whose wait began in a round's first 3 ms, in per cent."""
-    begun = run["timeouts"].join(run["rounds"].select("round", "started_s"), on="round")
+    rounds = run["rounds"].select(pl.col("round").cast(pl.Float64), "started_s")
+    waits = run["timeouts"].with_columns(pl.col("round").cast(pl.Float64))
+    begun = waits.join(rounds, on="round")
     since = begun["time_s"] - begun["waited_s"] - begun["started_s"]
     return 100 * int((since <= _STARTED_BY).sum()) / len(begun) if len(begun) else math.nan
 
