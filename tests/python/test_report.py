@@ -133,16 +133,17 @@ def test_the_report_has_every_figure_claim_and_run(
 
 
 @pytest.mark.usefixtures("drawing_engine")
-def test_one_report_holds_every_paper(tmp_path: Path) -> None:
-    quick(tmp_path / "report", names=(), figure="2")
+def test_one_report_holds_several_papers(tmp_path: Path) -> None:
+    names = ["dctcp-ns2", "qcn-incast"]
+    quick(tmp_path / "report", names=names, figure="2")
     page = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
-    for paper in discover().values():
-        assert f'<section id="{paper.name}">' in page
-        assert f'id="{paper.name}-figure-2"' in page
-        assert f'href="#{paper.name}"' in page
-        assert (tmp_path / "report" / paper.name / "runs.csv").is_file()
+    for name in names:
+        assert f'<section id="{name}">' in page
+        assert f'id="{name}-figure-2"' in page
+        assert f'href="#{name}"' in page
+        assert (tmp_path / "report" / name / "runs.csv").is_file()
     entries = json.loads((tmp_path / "report" / "claims.json").read_text(encoding="utf-8"))
-    assert {entry["paper"] for entry in entries} == set(discover())
+    assert {entry["paper"] for entry in entries} == set(names)
     assert "What the document leaves open" in page
 
 
