@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -16,6 +17,10 @@ from incastle import cli
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+# A shell that starts this in the background has its children ignore interrupts; tests of them would
+# then wait for ever.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SMALL = """\
 name = "small"
