@@ -47,7 +47,10 @@ def _render(drawings: Sequence[Drawing]) -> list[str]:
 def _help(drawings: Sequence[Drawing]) -> list[str]:
     """Let a helper draw; nothing if it could not start or failed."""
     command = [sys.executable, "-m", "incastle.render_pool"]
-    work = pickle.dumps(list(drawings))
+    try:
+        work = pickle.dumps(list(drawings))
+    except (pickle.PicklingError, AttributeError, TypeError):
+        return []  # a drawing that is a function within a function cannot travel
     helper = subprocess.run(command, input=work, capture_output=True, check=False)
     answer: list[str] = []
     if helper.returncode == 0:
