@@ -5,3 +5,4 @@
 
 pub mod datagram;
 pub mod tcp;
+pub mod udt;
