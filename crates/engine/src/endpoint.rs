@@ -86,7 +86,7 @@ impl Endpoint {
     }
 
     /// A packet arrived for this endpoint.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn receive(
         &mut self,
         now: Time,

@@ -88,7 +88,7 @@ pub enum Marker {
 }
 
 impl Discipline for Marker {
-    #[inline]
+    #[inline(always)]
     fn on_arrival(&mut self, queue: &QueueState, packet: &Arrival, rng: &mut dyn Rng) -> Verdict {
         match self {
             Self::DropTail(discipline) => discipline.on_arrival(queue, packet, rng),

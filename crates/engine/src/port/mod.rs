@@ -12,6 +12,7 @@ mod fast;
 mod gate;
 mod general;
 mod sampler;
+mod scheduled;
 mod transmitter;
 
 use incastle_queueing::{SharedBuffer, Verdict};
@@ -29,6 +30,7 @@ pub(crate) use sampler::Sampler;
 use fair::FairQueue;
 use fast::FastQueue;
 use general::GeneralQueue;
+use scheduled::ScheduledQueue;
 
 /// A packet on its way, with the instant at which its last bit reaches the far end.
 #[derive(Debug, Clone, Copy)]
@@ -93,8 +95,23 @@ enum Queue {
     /// at which the line falls idle counts.
     Unwatched(Time),
     Fast(FastQueue),
-    General(Box<GeneralQueue>),
-    Fair(Box<FairQueue>),
+    Scheduled(Box<ScheduledQueue>),
+}
+
+impl Queue {
+    fn scheduled(queue: ScheduledQueue) -> Self {
+        Self::Scheduled(Box::new(queue))
+    }
+
+    fn fair(&mut self) -> Option<&mut FairQueue> {
+        match self {
+            Self::Scheduled(queue) => match &mut **queue {
+                ScheduledQueue::Fair(queue) => Some(queue),
+                ScheduledQueue::General(_) => None,
+            },
+            Self::Unwatched(_) | Self::Fast(_) => None,
+        }
+    }
 }
 
 /// A port.
@@ -134,13 +151,13 @@ impl Port {
 
     /// The same port with explicit departures.
     pub(crate) fn general(mut self) -> Self {
-        self.queue = Queue::General(Box::default());
+        self.queue = Queue::scheduled(ScheduledQueue::General(GeneralQueue::default()));
         self
     }
 
     /// The same port with a queue for each flow.
     pub(crate) fn fair(mut self, config: FairConfig) -> Self {
-        self.queue = Queue::Fair(Box::new(FairQueue::new(config)));
+        self.queue = Queue::scheduled(ScheduledQueue::Fair(FairQueue::new(config)));
         self.special = true;
         self
     }
@@ -172,8 +189,8 @@ impl Port {
     pub(crate) fn busy_until(&self) -> Option<Time> {
         match &self.queue {
             Queue::Unwatched(busy_until) => Some(*busy_until),
-            Queue::General(queue) if self.gate.is_open() => Some(queue.busy_until()),
-            Queue::General(_) | Queue::Fast(_) | Queue::Fair(_) => None,
+            Queue::Scheduled(queue) if self.gate.is_open() => queue.busy_until(),
+            Queue::Scheduled(_) | Queue::Fast(_) => None,
         }
     }
 
@@ -185,8 +202,7 @@ impl Port {
         }
         self.line = Serializer::new(rate);
         let departure = match &mut self.queue {
-            Queue::General(queue) => queue.change_rate(now, &mut self.line),
-            Queue::Fair(queue) => queue.change_rate(now, &mut self.line),
+            Queue::Scheduled(queue) => queue.change_rate(now, &mut self.line),
             Queue::Fast(_) | Queue::Unwatched(_) => {
                 unreachable!("a port with a schedule has departure events")
             }
@@ -270,7 +286,7 @@ impl Port {
     /// Lets a fair queue push out what stands in the way of a packet that is to be offered next. What
     /// that is has to be taken before.
     pub(crate) fn make_room(&mut self, now: Time, arriving: &Packet) {
-        let Queue::Fair(queue) = &mut self.queue else {
+        let Some(queue) = self.queue.fair() else {
             return;
         };
         let gate = &self.gate;
@@ -282,10 +298,7 @@ impl Port {
 
     /// A packet that was pushed out, until there are none.
     pub(crate) fn take_pushed_out(&mut self) -> Option<Packet> {
-        match &mut self.queue {
-            Queue::Fair(queue) => queue.take_pushed_out(),
-            _ => None,
-        }
+        self.queue.fair()?.take_pushed_out()
     }
 
     /// Takes an admitted packet into the queue, with CE set where it is marked.
@@ -304,7 +317,7 @@ impl Port {
                     departure: None,
                 }
             }
-            Queue::General(queue) => {
+            Queue::Scheduled(queue) => {
                 let ecn = if marked { Ecn::Ce } else { packet.ecn };
                 let packet = Packet { ecn, ..*packet };
                 Wakes {
@@ -312,10 +325,6 @@ impl Port {
                     departure: queue.push(ready, packet, &mut self.line),
                 }
             }
-            Queue::Fair(queue) => Wakes {
-                arrival: None,
-                departure: queue.push(ready, *packet, &mut self.line),
-            },
             Queue::Unwatched(_) => unreachable!("an unwatched queue stores nothing"),
         }
     }
@@ -352,8 +361,7 @@ impl Port {
     /// next; nothing of both where the event is outdated.
     pub(crate) fn depart<P: Probe>(&mut self, now: Time, probe: &mut P) -> (Bytes, Wakes) {
         let (sent, backlog) = match &mut self.queue {
-            Queue::General(queue) => (queue.depart(now, &mut self.line), queue.backlog()),
-            Queue::Fair(queue) => (queue.depart(now, &mut self.line), queue.backlog()),
+            Queue::Scheduled(queue) => (queue.depart(now, &mut self.line), queue.backlog()),
             Queue::Fast(_) | Queue::Unwatched(_) => {
                 unreachable!("only queues that ask for departures have them")
             }
@@ -374,7 +382,7 @@ impl Port {
         self.advance(now, probe);
         match &mut self.queue {
             Queue::Fast(queue) => (Bytes::new(queue.take_freed()), queue.next_departure()),
-            Queue::General(_) | Queue::Fair(_) | Queue::Unwatched(_) => (Bytes::ZERO, None),
+            Queue::Scheduled(_) | Queue::Unwatched(_) => (Bytes::ZERO, None),
         }
     }
 
@@ -391,8 +399,7 @@ impl Port {
                 });
                 queue.backlog()
             }
-            Queue::General(queue) => queue.backlog(),
-            Queue::Fair(queue) => queue.backlog(),
+            Queue::Scheduled(queue) => queue.backlog(),
             Queue::Unwatched(_) => Backlog::default(),
         }
     }
@@ -403,22 +410,20 @@ impl Port {
         }
         Some(match &self.queue {
             Queue::Fast(queue) => queue.busy_until(),
-            Queue::General(queue) => queue.idle_since(),
-            Queue::Fair(queue) => queue.idle_since(),
+            Queue::Scheduled(queue) => queue.idle_since(),
             Queue::Unwatched(busy_until) => *busy_until,
         })
     }
 
     /// All packets inside: waiting, being sent, on the wire.
     pub(crate) fn inside(&self) -> impl Iterator<Item = &Packet> {
-        let (general, fair) = match &self.queue {
-            Queue::Fast(_) | Queue::Unwatched(_) => (None, None),
-            Queue::General(queue) => (Some(queue.stored()), None),
-            Queue::Fair(queue) => (None, Some(queue.stored())),
+        let stored = match &self.queue {
+            Queue::Fast(_) | Queue::Unwatched(_) => None,
+            Queue::Scheduled(queue) => Some(queue.stored()),
         };
-        let stored = general.into_iter().flatten();
         stored
-            .chain(fair.into_iter().flatten())
+            .into_iter()
+            .flatten()
             .chain(self.wire.iter().map(|flight| &flight.packet))
     }
 
