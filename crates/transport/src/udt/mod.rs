@@ -4,6 +4,8 @@
 //! ECN, two transmission modes and a control law for data centers. docs/models/dcudp-wire.md has the
 //! wire format bit by bit.
 
+mod arrival_speed;
+mod exit_rule;
 #[cfg_attr(
     not(test),
     expect(dead_code, reason = "the connection that follows uses it")
@@ -12,5 +14,7 @@ mod loss_list;
 mod sequence;
 pub mod wire;
 
+pub use arrival_speed::{ArrivalSpeed, Smoothed};
+pub use exit_rule::{ExitReading, ExitRule, ExitRuleConfig, ExitStage};
 pub use loss_list::LossRange;
 pub use sequence::{MAX_SEQUENCE, Number, Numbering};

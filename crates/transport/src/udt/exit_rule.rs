@@ -1,0 +1,485 @@
+//! How DCUDP's receiver tells that congestion is over (Ye, Mhamdi, Hamdi, section IV.C): the trends of
+//! the last K round-trip times and of the last K fractions of marked packets.
+//!
+//! Leaves out: when ACKs leave, and OBS-change: the connection asks for the stage and for the interval.
+//! The paper gives no K; neither window decides anything before it is full.
+
+use std::collections::VecDeque;
+
+use incastle_units::Span;
+
+/// beta: what condition 1 stretches the interval of ACKs to, in idle round-trip times.
+const BETA: u64 = 2;
+
+/// How condition 1 is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExitReading {
+    /// P_ecn > 0.5 and P_RTT > 0.2: what condition 2 then completes.
+    Default,
+    /// P_ecn < 0.5 and P_RTT < 0.2, as printed. Condition 2 contradicts that, so that the two can hold
+    /// only one after the other.
+    Printed,
+}
+
+/// Parameters of the rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ExitRuleConfig {
+    /// K: the length of both windows, and the packets of which each fraction is taken. At least 2: a
+    /// trend needs a value and the one before.
+    pub k: usize,
+    /// How condition 1 is read.
+    pub reading: ExitReading,
+}
+
+impl Default for ExitRuleConfig {
+    /// K = 8, which is ours.
+    fn default() -> Self {
+        Self {
+            k: 8,
+            reading: ExitReading::Default,
+        }
+    }
+}
+
+/// How far the end of congestion has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExitStage {
+    /// An ACK every RTT.
+    Congested,
+    /// Condition 1 was met, and no mark came since: an ACK every 2 RTT_idle.
+    Easing,
+    /// Condition 2 was met too, and no mark came since: ACKs carry OBS = 0.
+    Over,
+}
+
+/// The last K values of a quantity.
+#[derive(Debug, Clone)]
+struct Window {
+    values: VecDeque<u64>,
+    k: usize,
+}
+
+/// How many values of a full window are not greater than the one before, of how many.
+#[derive(Debug, Clone, Copy)]
+struct Share {
+    falling: usize,
+    of: usize,
+}
+
+impl Window {
+    fn new(k: usize) -> Self {
+        Self {
+            values: VecDeque::with_capacity(k),
+            k,
+        }
+    }
+
+    fn push(&mut self, value: u64) {
+        if self.values.len() == self.k {
+            self.values.pop_front();
+        }
+        self.values.push_back(value);
+    }
+
+    /// (3) and (4): of the K values those count that have another before them in the window.
+    fn share(&self) -> Option<Share> {
+        (self.values.len() == self.k).then(|| {
+            let pairs = self.values.iter().zip(self.values.iter().skip(1));
+            Share {
+                falling: pairs.filter(|(before, value)| value <= before).count(),
+                of: self.k - 1,
+            }
+        })
+    }
+}
+
+impl Share {
+    /// How the share compares with `num` / `den`.
+    fn cmp(self, num: usize, den: usize) -> std::cmp::Ordering {
+        (self.falling * den).cmp(&(self.of * num))
+    }
+
+    fn is_all(self) -> bool {
+        self.falling == self.of
+    }
+}
+
+/// The receiver's memory of one congestion mode.
+#[derive(Debug, Clone)]
+pub struct ExitRule {
+    config: ExitRuleConfig,
+    /// Round-trip times in whole microseconds.
+    rtts: Window,
+    /// p_ecn: marks among K packets.
+    marks: Window,
+    /// The packets since the last fraction, and those of them with CE.
+    packets: usize,
+    marked: u64,
+    stage: ExitStage,
+}
+
+impl ExitRule {
+    /// The rule at the beginning of congestion mode.
+    pub fn new(config: ExitRuleConfig) -> Self {
+        assert!(config.k >= 2, "K >= 2");
+        Self {
+            config,
+            rtts: Window::new(config.k),
+            marks: Window::new(config.k),
+            packets: 0,
+            marked: 0,
+            stage: ExitStage::Congested,
+        }
+    }
+
+    /// A data packet arrived, with CE or without. A mark puts the ACKs back to one every RTT.
+    pub fn on_data(&mut self, ce: bool) {
+        self.packets += 1;
+        if ce {
+            self.marked += 1;
+            self.stage = ExitStage::Congested;
+        }
+        if self.packets == self.config.k {
+            self.marks.push(self.marked);
+            (self.packets, self.marked) = (0, 0);
+        }
+    }
+
+    /// An ACK2 gave a round-trip time: the conditions are looked at.
+    pub fn on_rtt(&mut self, rtt: Span) {
+        // In whole microseconds, rounded down: finer differences are noise of a clock.
+        self.rtts.push(rtt.as_ps() / Span::from_us(1).as_ps());
+        self.judge();
+    }
+
+    /// How far the end of congestion has come.
+    pub const fn stage(&self) -> ExitStage {
+        self.stage
+    }
+    /// The time from one ACK to the next.
+    pub fn ack_interval(&self, rtt: Span, rtt_idle: Span) -> Span {
+        match self.stage {
+            ExitStage::Congested => rtt,
+            ExitStage::Easing | ExitStage::Over => rtt_idle.saturating_mul(BETA),
+        }
+    }
+
+    fn judge(&mut self) {
+        let (Some(rtt), Some(ecn)) = (self.rtts.share(), self.marks.share()) else {
+            return;
+        };
+        if self.marks.values.back() != Some(&0) {
+            return;
+        }
+        if self.stage == ExitStage::Congested && self.is_easing(ecn, rtt) {
+            self.stage = ExitStage::Easing;
+        }
+        // Condition 2, "if condition 1 is satisfied".
+        if self.stage == ExitStage::Easing && ecn.is_all() && rtt.is_all() {
+            self.stage = ExitStage::Over;
+        }
+    }
+
+    /// Condition 1, with theta_ecn = 0.5 and theta_RTT = 0.2 (footnote 1).
+    fn is_easing(&self, ecn: Share, rtt: Share) -> bool {
+        match self.config.reading {
+            ExitReading::Default => ecn.cmp(1, 2).is_gt() && rtt.cmp(1, 5).is_gt(),
+            ExitReading::Printed => ecn.cmp(1, 2).is_lt() && rtt.cmp(1, 5).is_lt(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn rule(k: usize, reading: ExitReading) -> ExitRule {
+        ExitRule::new(ExitRuleConfig { k, reading })
+    }
+
+    /// K packets, of which so many are marked, the last ones unmarked where possible.
+    fn fraction(rule: &mut ExitRule, marked: usize) {
+        for packet in 0..rule.config.k {
+            rule.on_data(packet < marked);
+        }
+    }
+
+    fn rtts(rule: &mut ExitRule, us: &[u64]) {
+        for &us in us {
+            rule.on_rtt(Span::from_us(us));
+        }
+    }
+
+    /// The stage after such fractions, given as marks among K packets, and such round trips.
+    fn stage(reading: ExitReading, marks: &[usize], us: &[u64]) -> ExitStage {
+        let mut rule = rule(us.len(), reading);
+        for &marked in marks {
+            fraction(&mut rule, marked);
+        }
+        rtts(&mut rule, us);
+        rule.stage()
+    }
+
+    #[test]
+    fn the_default_k_is_eight() {
+        let config = ExitRuleConfig::default();
+        assert_eq!((config.k, config.reading), (8, ExitReading::Default));
+    }
+
+    #[test]
+    fn condition_2_wants_every_value_to_fall_or_stay() {
+        // K = 4, three pairs each.
+        for (marks, us, expected) in [
+            // P_ecn = 3/3, P_RTT = 3/3.
+            ([3, 2, 0, 0], [200, 150, 150, 100], ExitStage::Over),
+            ([0, 0, 0, 0], [100, 100, 100, 100], ExitStage::Over),
+            // One round trip rose: P_RTT = 2/3 > 0.2.
+            ([3, 2, 0, 0], [200, 150, 151, 100], ExitStage::Easing),
+            // One fraction rose: P_ecn = 2/3 > 0.5.
+            ([2, 3, 0, 0], [200, 150, 150, 100], ExitStage::Easing),
+            // The latest p_ecn is 1/4.
+            ([3, 2, 2, 1], [200, 150, 150, 100], ExitStage::Congested),
+        ] {
+            assert_eq!(
+                stage(ExitReading::Default, &marks, &us),
+                expected,
+                "{marks:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn condition_1_wants_more_than_half_and_more_than_a_fifth() {
+        // K = 6, five pairs: 3/5 > 0.5, 2/5 is not. 1/5 is not more than 0.2, 2/5 is.
+        let (three, two) = ([0, 1, 1, 2, 1, 0], [0, 1, 2, 2, 3, 0]);
+        let (rises, falls_twice) = ([1, 2, 3, 4, 5, 5], [1, 2, 3, 3, 4, 4]);
+        let stage = |marks, us| stage(ExitReading::Default, marks, us);
+        assert_eq!(stage(&three, &falls_twice), ExitStage::Easing);
+        assert_eq!(stage(&three, &rises), ExitStage::Congested);
+        assert_eq!(stage(&two, &falls_twice), ExitStage::Congested);
+        // K = 3, two pairs: 1/2 is not more than 0.5.
+        assert_eq!(stage(&[0, 1, 0], &[3, 2, 1]), ExitStage::Congested);
+        assert_eq!(stage(&[1, 1, 0], &[1, 2, 1]), ExitStage::Easing);
+    }
+
+    #[test]
+    fn as_printed_condition_1_wants_less_and_contradicts_condition_2() {
+        let stage = |marks, us| stage(ExitReading::Printed, marks, us);
+        // P_ecn = 2/5 < 0.5, P_RTT = 0 < 0.2.
+        assert_eq!(
+            stage(&[0, 1, 2, 2, 3, 0], &[1, 2, 3, 4, 5, 6]),
+            ExitStage::Easing
+        );
+        // P_RTT = 1/5 is not less than 0.2; P_ecn = 3/5 not less than 0.5; K = 3: nor is 1/2.
+        assert_eq!(
+            stage(&[0, 1, 2, 2, 3, 0], &[1, 2, 3, 4, 5, 5]),
+            ExitStage::Congested
+        );
+        assert_eq!(
+            stage(&[0, 1, 1, 2, 1, 0], &[1, 2, 3, 4, 5, 6]),
+            ExitStage::Congested
+        );
+        assert_eq!(stage(&[0, 1, 0], &[1, 2, 3]), ExitStage::Congested);
+        // What ends the default's congestion mode at once does nothing here.
+        assert_eq!(
+            stage(&[3, 2, 0, 0], &[200, 150, 150, 100]),
+            ExitStage::Congested
+        );
+    }
+
+    #[test]
+    fn as_printed_condition_1_is_remembered_until_condition_2_or_a_mark() {
+        let met = || {
+            let mut rule = rule(4, ExitReading::Printed);
+            for marked in [0, 1, 2, 0] {
+                fraction(&mut rule, marked);
+            }
+            // P_ecn = 1/3, P_RTT = 0.
+            rtts(&mut rule, &[10, 20, 30, 40]);
+            assert_eq!(rule.stage(), ExitStage::Easing);
+            rule
+        };
+        let mut unmarked = met();
+        for _ in 0..3 {
+            fraction(&mut unmarked, 0);
+        }
+        rtts(&mut unmarked, &[40, 30, 20]);
+        assert_eq!(unmarked.stage(), ExitStage::Over);
+        // A mark forgets it; condition 2 alone is not enough.
+        let mut marked = met();
+        fraction(&mut marked, 1);
+        assert_eq!(marked.stage(), ExitStage::Congested);
+        for _ in 0..4 {
+            fraction(&mut marked, 0);
+        }
+        rtts(&mut marked, &[40, 30, 20, 10]);
+        assert_eq!(marked.stage(), ExitStage::Congested);
+    }
+
+    #[test]
+    fn a_window_that_is_not_full_decides_nothing() {
+        let mut rule = rule(3, ExitReading::Default);
+        rtts(&mut rule, &[3, 2, 1, 1]);
+        for _ in 0..8 {
+            rule.on_data(false);
+            rtts(&mut rule, &[1]);
+            assert_eq!(rule.stage(), ExitStage::Congested);
+        }
+        // The ninth packet completes the third fraction; the next ACK2 sees it.
+        rule.on_data(false);
+        assert_eq!(rule.stage(), ExitStage::Congested);
+        rtts(&mut rule, &[1]);
+        assert_eq!(rule.stage(), ExitStage::Over);
+        // And the other way round.
+        let mut rule = self::rule(3, ExitReading::Default);
+        for _ in 0..3 {
+            fraction(&mut rule, 0);
+        }
+        rtts(&mut rule, &[3, 2]);
+        assert_eq!(rule.stage(), ExitStage::Congested);
+        rtts(&mut rule, &[1]);
+        assert_eq!(rule.stage(), ExitStage::Over);
+    }
+
+    #[test]
+    fn the_oldest_values_leave_the_windows() {
+        let mut rule = rule(3, ExitReading::Default);
+        // The rise from 0 to 3 marks and from 10 to 90 us is the fourth value from the end.
+        for marked in [0, 3, 2, 0] {
+            fraction(&mut rule, marked);
+        }
+        rtts(&mut rule, &[10, 90, 80, 70]);
+        assert_eq!(rule.stage(), ExitStage::Over);
+    }
+
+    #[test]
+    fn round_trips_are_compared_in_whole_microseconds() {
+        let mut rule = rule(2, ExitReading::Default);
+        fraction(&mut rule, 0);
+        fraction(&mut rule, 0);
+        // 100.001 and 100.999 us are the same, 101 us is not.
+        rule.on_rtt(Span::from_ns(100_001));
+        rule.on_rtt(Span::from_ns(100_999));
+        assert_eq!(rule.stage(), ExitStage::Over);
+        rule.on_data(true);
+        rule.on_data(false);
+        fraction(&mut rule, 0);
+        rule.on_rtt(Span::from_ns(101_000));
+        assert_eq!(rule.stage(), ExitStage::Congested);
+    }
+
+    #[test]
+    fn the_interval_of_acks_is_two_idle_round_trips_from_condition_1_to_the_next_mark() {
+        let (rtt, idle) = (Span::from_us(300), Span::from_us(100));
+        let mut rule = rule(4, ExitReading::Default);
+        assert_eq!(rule.ack_interval(rtt, idle), rtt);
+        for _ in 0..4 {
+            fraction(&mut rule, 0);
+        }
+        rtts(&mut rule, &[1, 2, 1, 1]);
+        assert_eq!(
+            (rule.stage(), rule.ack_interval(rtt, idle)),
+            (ExitStage::Easing, idle * 2)
+        );
+        // Neither a rising trend nor unmarked packets take that back.
+        rtts(&mut rule, &[2, 3, 4, 5]);
+        rule.on_data(false);
+        assert_eq!(
+            (rule.stage(), rule.ack_interval(rtt, idle)),
+            (ExitStage::Easing, idle * 2)
+        );
+        rtts(&mut rule, &[5, 5, 5]);
+        assert_eq!(
+            (rule.stage(), rule.ack_interval(rtt, idle)),
+            (ExitStage::Over, idle * 2)
+        );
+        rule.on_data(true);
+        assert_eq!(
+            (rule.stage(), rule.ack_interval(rtt, idle)),
+            (ExitStage::Congested, rtt)
+        );
+    }
+
+    #[test]
+    #[should_panic(expected = "K >= 2")]
+    fn a_trend_needs_two_values() {
+        let _ = rule(1, ExitReading::Default);
+    }
+
+    /// The whole history, and the conditions as fractions of it.
+    #[derive(Default)]
+    struct History {
+        rtts: Vec<u64>,
+        packets: Vec<bool>,
+    }
+
+    impl History {
+        fn share(values: &[usize]) -> f64 {
+            let falling = values.windows(2).filter(|pair| pair[1] <= pair[0]).count();
+            falling as f64 / (values.len() - 1) as f64
+        }
+
+        /// P_ecn, P_RTT and the latest p_ecn = 0, once both windows are full.
+        fn trends(&self, k: usize) -> Option<(f64, f64, bool)> {
+            let fractions: Vec<usize> = self
+                .packets
+                .chunks_exact(k)
+                .map(|chunk| chunk.iter().filter(|&&ce| ce).count())
+                .collect();
+            if fractions.len() < k || self.rtts.len() < k {
+                return None;
+            }
+            let ecn = &fractions[fractions.len() - k..];
+            let rtts: Vec<usize> = self.rtts[self.rtts.len() - k..]
+                .iter()
+                .map(|&ns| (ns / 1000) as usize)
+                .collect();
+            Some((Self::share(ecn), Self::share(&rtts), ecn[k - 1] == 0))
+        }
+    }
+
+    proptest! {
+        /// Any sequence of packets and round trips: the stage is what the whole history says.
+        #[test]
+        fn the_stage_follows_from_the_history(
+            k in 2_usize..6,
+            printed in any::<bool>(),
+            // A packet, one in 30 with CE, or a round trip in nanoseconds.
+            steps in prop::collection::vec((any::<bool>(), 0_u32..30, 99_000_u64..103_000), 0..300)
+        ) {
+            let reading = if printed { ExitReading::Printed } else { ExitReading::Default };
+            let mut rule = rule(k, reading);
+            let mut history = History::default();
+            let mut expected = ExitStage::Congested;
+            for (is_packet, marked, ns) in steps {
+                if is_packet {
+                    let ce = marked == 0;
+                    rule.on_data(ce);
+                    history.packets.push(ce);
+                    if ce {
+                        expected = ExitStage::Congested;
+                    }
+                } else {
+                    rule.on_rtt(Span::from_ns(ns));
+                    history.rtts.push(ns);
+                    if let Some((ecn, rtt, true)) = history.trends(k) {
+                        let first = if printed {
+                            ecn < 0.5 && rtt < 0.2
+                        } else {
+                            ecn > 0.5 && rtt > 0.2
+                        };
+                        if expected == ExitStage::Congested && first {
+                            expected = ExitStage::Easing;
+                        }
+                        let all = |share: f64| (share - 1.0).abs() < 1e-12;
+                        if expected == ExitStage::Easing && all(ecn) && all(rtt) {
+                            expected = ExitStage::Over;
+                        }
+                    }
+                }
+                prop_assert_eq!(rule.stage(), expected);
+            }
+        }
+    }
+}
