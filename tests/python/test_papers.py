@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import pickle
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -113,6 +114,12 @@ ON_PURPOSE = {
     "host.jitter": "lock the others out",
     "transport.ack_delay": "sent again for nothing",
 }
+
+
+@every
+def test_every_paper_has_drawings_that_another_process_can_draw(paper: Paper) -> None:
+    for figure in paper.figures:
+        pickle.dumps(figure.draw)
 
 
 @pytest.mark.parametrize("length", Length)

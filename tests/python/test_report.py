@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import pickle
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,9 @@ from synthetic_qcn import made_up
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    import polars as pl
+    from matplotlib.figure import Figure
 
     from incastle.scenario import Scenario
 
@@ -176,6 +180,23 @@ def test_figures_are_drawn_without_helpers_too(
         for place in range(2 * render_pool.SHARE)
     ]
     assert len(set(render_pool.render(drawings))) == 1
+
+
+def test_a_drawing_that_cannot_travel_is_drawn_at_home(tmp_path: Path) -> None:
+    paper = discover()["qcn-incast"]
+    runs = observations(paper, Length.QUICK, made_up)
+    figure = paper.figures[0]
+    table = figure.data(runs)
+
+    def draw(canvas: Figure, data: pl.DataFrame) -> None:
+        figure.draw(canvas, data)
+
+    drawings = [
+        Drawing(tmp_path / str(place), table, draw) for place in range(2 * render_pool.SHARE)
+    ]
+    with pytest.raises((pickle.PicklingError, AttributeError)):
+        pickle.dumps(drawings)
+    assert set(render_pool.render(drawings)) == {render_pool.render(drawings[:1])[0]}
 
 
 @pytest.mark.parametrize("length", list(Length))

@@ -52,15 +52,21 @@ _SCHEMA = {
 
 
 @dataclass(frozen=True)
-class Row:
-    """A row of panels: its axis, what it shows of a system at x, a line, where the axis ends."""
+class Panel:
+    """How a row of panels looks: its axis, a dashed line, where the axis ends."""
 
     label: str
-    values: Callable[[Observations, System, int], Values]
-    xs: Callable[[Observations], Sequence[int]]
     line: float | None = None
     top: float | None = None
-    scale: str = "linear"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of panels, what it shows of a system at x, and at which x."""
+
+    panel: Panel
+    values: Callable[[Observations, System, int], Values]
+    xs: Callable[[Observations], Sequence[int]]
 
 
 @dataclass(frozen=True)
@@ -82,7 +88,7 @@ class Curves:
                 for series, system in self._systems(marker, switch_alone).items():
                     for x in row.xs(runs):
                         for seed, value in enumerate(row.values(runs, system, x), 1):
-                            yield row.label, marker, series, x * self.scale, seed, value
+                            yield row.panel.label, marker, series, x * self.scale, seed, value
 
     def _systems(self, marker: str, switch_alone: System) -> dict[str, System]:
         found = {"DCTCP": DCTCP} if self.with_dctcp else {}
@@ -92,21 +98,21 @@ class Curves:
 
 @dataclass(frozen=True)
 class Draw:
-    """The drawing of such a table."""
+    """The drawing of such a table: data alone, so that another process can draw it."""
 
-    rows: Sequence[Row]
+    panels: tuple[Panel, ...]
     x_label: str = "flows"
 
     def __call__(self, figure: Figure, data: pl.DataFrame) -> None:
         """Draw it."""
-        figure.set_size_inches(7.6, 0.9 + 2.3 * len(self.rows))
-        grid = figure.subplots(len(self.rows), len(MARKERS), squeeze=False, sharey="row")
+        figure.set_size_inches(7.6, 0.9 + 2.3 * len(self.panels))
+        grid = figure.subplots(len(self.panels), len(MARKERS), squeeze=False, sharey="row")
         shown: dict[str, Any] = {}
-        for line, row in zip(grid, self.rows, strict=True):
+        for line, panel in zip(grid, self.panels, strict=True):
             for axes, marker in zip(line, MARKERS, strict=True):
-                here = (pl.col("row") == row.label) & (pl.col("marker") == marker)
-                shown |= _panel(axes, row, data.filter(here))
-            line[0].set_ylabel(row.label)
+                here = (pl.col("row") == panel.label) & (pl.col("marker") == marker)
+                shown |= _draw(axes, panel, data.filter(here))
+            line[0].set_ylabel(panel.label)
         for axes, marker in zip(grid[0], MARKERS, strict=True):
             axes.set_title(THRESHOLDS[marker], fontsize=9)
         for axes in grid[-1]:
@@ -114,17 +120,13 @@ class Draw:
         figure.legend(shown.values(), shown.keys(), loc="outside lower center", ncols=4)
 
 
-def _panel(axes: Axes, row: Row, data: pl.DataFrame) -> Mapping[str, Any]:
+def _draw(axes: Axes, panel: Panel, data: pl.DataFrame) -> Mapping[str, Any]:
     shown = {}
     for series in data["series"].unique(maintain_order=True):
         part = data.filter(pl.col("series") == series)
         figures.spread(axes, part, "x", "value", label=series, **STYLES[series])
         shown[series] = axes.lines[-1]
-    if row.line is not None:
-        axes.axhline(row.line, color=figures.GREY, lw=0.9, ls=(0, (4, 3)))
-    if row.scale == "log":
-        axes.set_yscale("log")
-        axes.yaxis.set_major_formatter("{x:g}")
-    else:
-        axes.set_ylim(bottom=0, top=row.top)
+    if panel.line is not None:
+        axes.axhline(panel.line, color=figures.GREY, lw=0.9, ls=(0, (4, 3)))
+    axes.set_ylim(bottom=0, top=panel.top)
     return shown

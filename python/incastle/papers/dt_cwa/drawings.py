@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -11,7 +12,7 @@ from incastle.papers import FigureSpec
 
 from . import measures, plan
 from .answer import FIGURES as ANSWERS
-from .curves import Curves, Draw, Row
+from .curves import Curves, Draw, Panel, Row
 from .runs import SEGMENT, deviation, drops, mean_queue, of, query_completion, query_throughput
 
 if TYPE_CHECKING:
@@ -70,34 +71,34 @@ def _figure(
         uses=uses,
         claims=claims,
         data=curves,
-        draw=Draw(curves.rows, x_label),
+        draw=Draw(tuple(row.panel for row in curves.rows), x_label),
     )
 
 
 _TIMEOUTS = "timeouts per flow and s"
 _BETA_ROWS = (
-    Row("throughput (Mbit/s)", _beta(measures.throughputs), _betas, top=1050),
-    Row(_TIMEOUTS, _beta(measures.timeouts), _betas),
+    Row(Panel("throughput (Mbit/s)", top=1050), _beta(measures.throughputs), _betas),
+    Row(Panel(_TIMEOUTS), _beta(measures.timeouts), _betas),
 )
 _FTP_ROWS = (
-    Row("throughput (Mbit/s)", _ftp(measures.throughputs), _flows, line=200, top=1050),
-    Row(_TIMEOUTS, _ftp(measures.timeouts), _flows),
+    Row(Panel("throughput (Mbit/s)", 200, 1050), _ftp(measures.throughputs), _flows),
+    Row(Panel(_TIMEOUTS), _ftp(measures.timeouts), _flows),
 )
 _QUERY_ROWS = tuple(
-    Row(f"{plan.KINDS[kind].label} (Mbit/s)", _kind(kind, query_throughput), _many, 200)
+    Row(Panel(f"{plan.KINDS[kind].label} (Mbit/s)", 200), _kind(kind, query_throughput), _many)
     for kind in plan.QUERY_KINDS
 )
 _COMPLETION_ROWS = tuple(
-    Row(f"{plan.KINDS[kind].label} (ms)", _kind(kind, query_completion), _many, 50)
+    Row(Panel(f"{plan.KINDS[kind].label} (ms)", 50), _kind(kind, query_completion), _many)
     for kind in plan.QUERY_KINDS
 )
 _MESSAGE_ROWS = tuple(
-    Row(f"{plan.KINDS[kind].label} (ms)", _kind(kind, measures.completion(kind)), _many)
+    Row(Panel(f"{plan.KINDS[kind].label} (ms)"), _kind(kind, measures.completion(kind)), _many)
     for kind in ("short20", "short50")
 )
 _QUEUE_ROWS = (
-    Row("standard deviation (packets)", _ftp(lambda runs, name: of(runs, name, deviation)), _flows),
-    Row("mean queue (packets)", _ftp(lambda runs, name: of(runs, name, mean_queue)), _flows),
+    Row(Panel("standard deviation (packets)"), _ftp(partial(of, what=deviation)), _flows),
+    Row(Panel("mean queue (packets)"), _ftp(partial(of, what=mean_queue)), _flows),
 )
 
 
