@@ -3,10 +3,11 @@
 //! That a notification could not reach its source is no case to check: every link has both directions,
 //! and a network is only built where each switch has a route to each host.
 
+use incastle_queueing::CongestionMemory;
 use incastle_units::Bytes;
 
 use crate::check::measure::check_ports;
-use crate::language::qcn::{CongestionPoints, SetPoint};
+use crate::language::qcn::{Adaptive, CongestionPoints, DetailTable, SetPoint};
 use crate::language::switch::{Buffer, Switch};
 use crate::language::{Capacity, Root};
 use crate::text::context::Context;
@@ -26,12 +27,48 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
         }
     }
     check_agreement(&switches, cx);
-    if switches.iter().any(|(_, switch)| switch.qcn.is_some()) {
+    if let Some(points) = switches.iter().find_map(|(_, switch)| switch.qcn.as_ref()) {
         check_rates(root, layout, cx);
+        let keys = [("adaptive", root.host.qcn.adaptive != Adaptive::Scaled)];
+        warn_idle("host.qcn", "IV", points.modifications.adaptive, &keys, cx);
     }
 }
 
+/// Keys of a modification that is not in force: they change nothing.
+fn warn_idle(
+    table: &str,
+    modification: &str,
+    in_force: bool,
+    keys: &[(&str, bool)],
+    cx: &mut Context<'_>,
+) {
+    for (key, _) in keys.iter().filter(|(_, set)| *set && !in_force) {
+        cx.warn_at(
+            &format!("{table}.{key}"),
+            format!("{key} belongs to modification {modification}, which is not in force"),
+            Some("see variant and modifications in [switch.qcn]".to_owned()),
+        );
+    }
+}
+
+fn warn_idle_points(path: &str, points: &CongestionPoints, cx: &mut Context<'_>) {
+    let (taken, table) = (CongestionMemory::default(), format!("{path}.qcn"));
+    let of_memory = [
+        (
+            "crossing",
+            points.crossing.to_bits() != taken.crossing.to_bits(),
+        ),
+        ("memory_cap", points.memory_cap != taken.cap),
+        ("memory_decays", points.memory_decays != taken.decays),
+    ];
+    let of_detail = [("detail", points.detail != DetailTable::Harmonic)];
+    let modifications = points.modifications;
+    warn_idle(&table, "II", modifications.memory, &of_memory, cx);
+    warn_idle(&table, "III", modifications.detail, &of_detail, cx);
+}
+
 fn check_points(path: &str, switch: &Switch, points: &CongestionPoints, cx: &mut Context<'_>) {
+    warn_idle_points(path, points, cx);
     let key = format!("{path}.qcn.q_eq");
     let known = switch.buffer.bytes_per_port();
     let why_not = why_no_bytes(switch.buffer);
