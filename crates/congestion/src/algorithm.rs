@@ -3,8 +3,8 @@
 use incastle_units::{Bytes, Rate, Time};
 
 use crate::{
-    AckSample, CongestionEvent, Context, ControlState, Controller, Cubic, D2tcp, Dctcp, DtCwa,
-    NewReno, Reaction, Window,
+    AckSample, CongestionEvent, Context, ControlState, Controller, Cubic, D2tcp, Dctcp, Dcudp,
+    DtCwa, NewReno, Reaction, Udt, Window,
 };
 
 /// Any controller. Calls are dispatched by a match, without a virtual call for ours.
@@ -19,6 +19,10 @@ pub enum Algorithm {
     D2tcp(D2tcp),
     /// DT-CWA: steps down while marks come back, one step up afterwards.
     DtCwa(DtCwa),
+    /// UDT's native control: a sending period that NAKs lengthen.
+    Udt(Udt),
+    /// DCUDP: UDP's pace until marks come back, then a rate that they divide.
+    Dcudp(Dcudp),
     /// A controller from outside this crate.
     Custom(Box<dyn Controller>),
 }
@@ -31,6 +35,8 @@ macro_rules! dispatch {
             Self::Cubic($controller) => $call,
             Self::D2tcp($controller) => $call,
             Self::DtCwa($controller) => $call,
+            Self::Udt($controller) => $call,
+            Self::Dcudp($controller) => $call,
             Self::Custom($controller) => $call,
         }
     };

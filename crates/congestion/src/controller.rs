@@ -130,6 +130,15 @@ pub enum Window {
     Unlimited,
 }
 
+/// The two ways in which DCUDP sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TransmissionMode {
+    /// As the application's packets come (OBS = 0).
+    Udp,
+    /// Under the control law (OBS = 1).
+    Congestion,
+}
+
 /// What a probe may ask a controller for. Absent where the algorithm has no such thing.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ControlState {
@@ -141,6 +150,8 @@ pub struct ControlState {
     pub alpha: Option<f64>,
     /// The sending rate of a rate-based controller.
     pub rate: Option<Rate>,
+    /// The mode of a controller that has two.
+    pub mode: Option<TransmissionMode>,
 }
 
 /// A congestion controller: one per connection.

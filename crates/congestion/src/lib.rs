@@ -12,23 +12,30 @@ mod controller;
 mod cubic;
 mod d2tcp;
 mod dctcp;
+mod dcudp;
 mod dt_cwa;
 mod marked_fraction;
 mod new_reno;
 mod qcn_reaction_point;
 mod rate_limiter;
 mod reno_window;
+mod udt;
 
 pub use algorithm::Algorithm;
 pub use controller::{
     AckSample, CongestionEvent, Context, ControlState, Controller, Echo, LimitedBy, Phase,
-    Reaction, Window,
+    Reaction, TransmissionMode, Window,
 };
 pub use cubic::{Cubic, CubicConfig};
 pub use d2tcp::{D2tcp, D2tcpConfig};
 pub use dctcp::{Dctcp, DctcpConfig};
+pub use dcudp::{
+    Dcudp, DcudpConfig, DcudpEntry, DcudpFloor, DcudpGrowth, DcudpLaw, DcudpRates, DcudpRtt,
+    LossInUdpMode,
+};
 pub use dt_cwa::{CwaExtremes, CwaReaction, DtCwa, DtCwaConfig};
 pub use new_reno::NewReno;
 pub use qcn_reaction_point::{AdaptiveIncrease, RateState, ReactionPoint, ReactionPointConfig};
 pub use rate_limiter::{Feedback, RateLimiter};
 pub use reno_window::NewRenoConfig;
+pub use udt::{Udt, UdtConfig};
