@@ -4,8 +4,8 @@
 //! the spare capacity, below a window that follows the receiving rate.
 //!
 //! Sequence numbers count packets. Leaves out: what the library alone has, namely an end of slow
-//! start at the largest flow window, the step of one ACK that is skipped after a loss, a capacity
-//! cut to a ninth while the rate recovers, and periods rounded up to a microsecond. The receiver's
+//! start at the largest flow window, a step that is skipped after a loss, a spare capacity of a ninth
+//! at most while the rate recovers, and periods rounded up to a microsecond. The receiver's
 //! estimates, the flow window and EXP's retransmissions belong to the transport.
 
 use incastle_units::{Bytes, Rate, Span, Time, random};
