@@ -3,7 +3,9 @@
 
 #![allow(dead_code, reason = "each test program uses its own part")]
 
+pub(crate) mod paced;
 pub(crate) mod pipe;
+pub(crate) mod rates;
 pub(crate) mod trajectory;
 
 use std::convert::Infallible;
