@@ -283,7 +283,7 @@ def test_version(say: Say) -> None:
         ("algorithms", {"new-reno", "dctcp", "cubic"}),
         ("queues", {"drop-tail", "red", "threshold"}),
         ("topologies", {"star", "dumbbell", "tree", "graph"}),
-        ("workloads", {"bulk", "cbr", "on-off", "barrier", "poisson"}),
+        ("workloads", {"bulk", "cbr", "on-off", "barrier", "poisson", "list"}),
         ("papers", {"dctcp-ns2"}),
         ("plots", {"queue", "window", "goodput"}),
     ],

@@ -3,6 +3,7 @@
 
 use incastle_units::{Bytes, Span};
 
+use crate::check::list;
 use crate::language::Root;
 use crate::language::flows::{Count, Gaps, Group, Message, Query, Size, Stop, Workload};
 use crate::language::sizes::MOST_BYTES;
@@ -43,6 +44,9 @@ fn check_hosts(path: &str, group: &Group, layout: &Layout, parts: &[usize], cx: 
     warn_of_overload(path, group, layout, (&from, &to), cx);
     if check_permutation(path, group, (&from, &to), cx).is_none() {
         return;
+    }
+    if let Workload::List(one) = &group.workload {
+        return list::check(path, &one.transfers, layout, (&from, &to), cx);
     }
     let pairs = group_pairs(group, &from, &to);
     if pairs.is_empty() {
@@ -186,7 +190,7 @@ fn check_times(path: &str, group: &Group, duration: Span, cx: &mut Context<'_>) 
 
 fn check_workload(path: &str, group: &Group, cx: &mut Context<'_>) {
     let needs = match (&group.workload, &group.transport.kind) {
-        (Workload::Poisson(_), Kind::Datagram(_)) => Some("tcp"),
+        (Workload::Poisson(_) | Workload::List(_), Kind::Datagram(_)) => Some("tcp"),
         (workload, Kind::Datagram(_)) if workload.is_requests() => Some("tcp"),
         (Workload::PoissonDatagrams(_), Kind::Tcp(_)) => Some("datagram"),
         _ => None,
@@ -219,6 +223,8 @@ fn check_workload(path: &str, group: &Group, cx: &mut Context<'_>) {
                 cx,
             );
         }
+        // Its values were checked as they were read, its hosts with those of the group.
+        Workload::List(_) => {}
         Workload::PoissonDatagrams(poisson) => {
             check_message(path, group, poisson.message, cx);
             one_of(

@@ -97,6 +97,10 @@ pub(crate) fn static_flows(root: &Root, layout: &Layout) -> Vec<Name> {
             });
             continue;
         }
+        if let Workload::List(list) = &group.workload {
+            names.extend(numbered(name, list.transfers.list().len()));
+            continue;
+        }
         let mut quiet = Context::new(&NoFiles);
         let from = group.from.resolve(&layout.hosts, "hosts", "", &mut quiet);
         let to = group.to.resolve(&layout.hosts, "hosts", "", &mut quiet);
@@ -104,12 +108,17 @@ pub(crate) fn static_flows(root: &Root, layout: &Layout) -> Vec<Name> {
             continue;
         };
         let count = group_pairs(group, &from, &to).len();
-        names.extend((0..count).map(|index| Name {
-            role: name.clone(),
-            index: Some(index as u32),
-        }));
+        names.extend(numbered(name, count));
     }
     names
+}
+
+/// The flows of a group.
+fn numbered(group: &str, count: usize) -> impl Iterator<Item = Name> {
+    (0..count).map(move |index| Name {
+        role: group.to_owned(),
+        index: Some(index as u32),
+    })
 }
 
 /// Reports names of ports that no switch has.

@@ -2,6 +2,7 @@
 
 mod flows;
 mod links;
+mod list;
 mod lockstep;
 mod measure;
 mod qcn;

@@ -5,6 +5,7 @@ use incastle_units::{Bytes, Rate, Span};
 use crate::grammar::declare::{choice, table, word_or, words};
 use crate::grammar::range::{above, above_to, at_least, between, fraction};
 use crate::language::DAY;
+use crate::language::arrivals::Arrivals;
 use crate::language::network::{MOST_HOSTS, rates};
 use crate::language::selection::Selection;
 use crate::language::sizes::{MOST_BYTES, Sizes};
@@ -20,8 +21,8 @@ table! {
         /// The hosts that receive them (of requests: the clients, who ask).
         value to: Selection;
         /// How many flows: a number, or one for each pair of hosts that `pairs` gives. Of
-        /// requests: how many servers each client asks, each one host. Without effect on Poisson flows
-        /// and permutations.
+        /// requests: how many servers each client asks, each one host. Without effect on Poisson flows,
+        /// lists and permutations.
         value count: Count = Count::Each;
         /// Which hosts the flows connect: the first flow the first `from` and the first `to`, the
         /// next flow the next ones and so on around, or each `from` with every `to`. Nobody sends
@@ -58,6 +59,8 @@ choice! {
         "permutation" => Permutation(Permutation),
         /// finite flows at random instants (Poisson unless `gaps` says otherwise), sizes from a distribution
         "poisson" => Poisson(Poisson),
+        /// finite flows at given instants, each between two given hosts
+        "list" => List(List),
         /// datagrams at random instants (Poisson)
         "poisson-datagrams" => PoissonDatagrams(PoissonDatagrams),
     }
@@ -73,6 +76,7 @@ impl Workload {
             Self::Query(query) => query.deadline,
             Self::AllToAll(all) => all.deadline,
             Self::Poisson(poisson) => poisson.deadline,
+            Self::List(list) => list.deadline,
             Self::Cbr(_) | Self::OnOff(_) | Self::PoissonDatagrams(_) => None,
         }
     }
@@ -240,6 +244,19 @@ table! {
         option arrivals: f64, in above(0.0);
         /// How the gaps between two flows are drawn.
         flat gaps: Gaps;
+    }
+}
+
+table! {
+    /// Transfers from a list: each has a connection of its own.
+    pub struct List {
+        /// A file of comma-separated values under the line `start_s,source,destination,bytes`, ordered
+        /// by start: seconds after `start`, a host of `from`, a host of `to`, application bytes. Or
+        /// such a list.
+        value transfers: Arrivals;
+        /// The time from a flow's start in which its bytes are to arrive. Senders with
+        /// `congestion = "d2tcp"` heed it; it is only counted elsewhere.
+        option deadline: Span, in above(Span::ZERO);
     }
 }
 

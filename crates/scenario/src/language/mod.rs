@@ -3,6 +3,7 @@
 //! The shape is that of the complete example in docs/scenario-language.md. Leaves out: what the
 //! tables mean together (`check`), and what they become (`simulate`).
 
+pub(crate) mod arrivals;
 pub mod flows;
 pub mod measure;
 pub mod network;

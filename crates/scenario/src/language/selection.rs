@@ -46,6 +46,19 @@ impl fmt::Display for Name {
     }
 }
 
+impl Name {
+    /// The one host, switch or flow that a text names.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let Term { role, indices } = Term::parse(text)?;
+        let index = match indices {
+            None => None,
+            Some((first, last)) if first == last => Some(first),
+            Some(_) => return None,
+        };
+        Some(Self { role, index })
+    }
+}
+
 impl fmt::Display for Term {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.role)?;

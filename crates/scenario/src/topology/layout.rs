@@ -2,6 +2,8 @@
 //!
 //! Leaves out: what ports are made of (`simulate`) and routes (engine).
 
+use std::collections::BTreeMap;
+
 use incastle_units::{Rate, Span};
 
 use crate::language::network::{
@@ -70,6 +72,11 @@ impl Layout {
             End::Host(host) => &self.hosts[host],
             End::Switch(switch) => &self.switches[switch],
         }
+    }
+
+    /// The position of each host by its name.
+    pub(crate) fn host_numbers(&self) -> BTreeMap<&Name, usize> {
+        self.hosts.iter().zip(0..).collect()
     }
 
     /// The access link of a host.

@@ -6,8 +6,8 @@ use rand_core::Rng;
 use crate::language::flows::{Count, Group, Pairs, Workload};
 
 /// The (from, to) hosts of each flow of a group, in the order of the flows. Flows of requests go
-/// client by client. Poisson flows and permutations draw theirs later: pairs that cover all hosts
-/// stand for them.
+/// client by client. Poisson flows, lists and permutations know theirs later: pairs that cover all
+/// hosts stand for them.
 pub(crate) fn group_pairs(group: &Group, from: &[usize], to: &[usize]) -> Vec<(usize, usize)> {
     match group.workload {
         _ if group.workload.is_requests() => to
@@ -21,7 +21,7 @@ pub(crate) fn group_pairs(group: &Group, from: &[usize], to: &[usize]) -> Vec<(u
                 take(group.count, &servers, |server| (server, client))
             })
             .collect(),
-        Workload::Poisson(_) => covering(from, to),
+        Workload::Poisson(_) | Workload::List(_) => covering(from, to),
         Workload::Permutation(_) => round_robin(Count::Each, from, to),
         _ => match group.pairs {
             Pairs::All => take(group.count, &every(from, to), |pair| pair),

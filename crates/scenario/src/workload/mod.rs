@@ -10,9 +10,11 @@ mod barrier;
 mod bulk;
 mod datagrams;
 mod journal;
+mod list;
 mod paced;
 mod poisson;
 mod stack;
+mod transfers;
 
 use std::sync::Arc;
 
@@ -123,6 +125,10 @@ impl Crew<'_> {
                 )));
                 return;
             }
+            Workload::List(list) => {
+                all.push(Box::new(list::List::new(self, list, (from[0], to[0]))));
+                return;
+            }
             Workload::Barrier(barrier) => {
                 all.extend(boxed(self.clients((&from, &to), || barrier.into())));
                 return;
@@ -165,7 +171,8 @@ impl Crew<'_> {
                 Workload::Barrier(_)
                 | Workload::Query(_)
                 | Workload::AllToAll(_)
-                | Workload::Poisson(_) => unreachable!("these have returned above"),
+                | Workload::Poisson(_)
+                | Workload::List(_) => unreachable!("these have returned above"),
             });
         }
     }

@@ -1,0 +1,90 @@
+//! Checks of transfers from a list: hosts that exist, belong to the group, and can reach each other.
+
+use std::collections::BTreeMap;
+
+use crate::language::arrivals::{Arrival, Arrivals};
+use crate::language::selection::Name;
+use crate::text::context::Context;
+use crate::text::node::quoted;
+use crate::topology::layout::Layout;
+
+/// Reports the first transfer that cannot be.
+pub(crate) fn check(
+    path: &str,
+    arrivals: &Arrivals,
+    layout: &Layout,
+    (from, to): (&[usize], &[usize]),
+    cx: &mut Context<'_>,
+) {
+    let judge = Judge {
+        numbers: layout.host_numbers(),
+        parts: layout.parts(),
+        from: membership(from, layout),
+        to: membership(to, layout),
+    };
+    let problem = arrivals
+        .list()
+        .iter()
+        .find_map(|arrival| Some((arrival, judge.problem(arrival)?)));
+    if let Some((arrival, (problem, help))) = problem {
+        cx.error_at(
+            &format!("{path}.transfers"),
+            format!("{}: {problem}", arrivals.place(arrival)),
+            help,
+        );
+    }
+}
+
+fn membership(hosts: &[usize], layout: &Layout) -> Vec<bool> {
+    let mut members = vec![false; layout.hosts.len()];
+    for &host in hosts {
+        members[host] = true;
+    }
+    members
+}
+
+struct Judge<'a> {
+    numbers: BTreeMap<&'a Name, usize>,
+    parts: Vec<usize>,
+    from: Vec<bool>,
+    to: Vec<bool>,
+}
+
+impl Judge<'_> {
+    /// What is wrong with a transfer, and what would be right.
+    fn problem(&self, arrival: &Arrival) -> Option<(String, Option<String>)> {
+        let number = |name: &Name| self.numbers.get(name).copied();
+        let unknown = |name: &Name| (format!("no host {}", quoted(&name.to_string())), None);
+        let Some(from) = number(&arrival.source) else {
+            return Some(unknown(&arrival.source));
+        };
+        let Some(to) = number(&arrival.destination) else {
+            return Some(unknown(&arrival.destination));
+        };
+        let (source, destination) = (
+            quoted(&arrival.source.to_string()),
+            quoted(&arrival.destination.to_string()),
+        );
+        let widen = |key: &str| {
+            let help = format!(
+                "`from` and `to` are the hosts that the list may name, such as {key} = \"all\""
+            );
+            Some(help)
+        };
+        if from == to {
+            return Some((format!("{source} sends to itself"), None));
+        }
+        if !self.from[from] {
+            return Some((format!("{source} is not in `from`"), widen("from")));
+        }
+        if !self.to[to] {
+            return Some((format!("{destination} is not in `to`"), widen("to")));
+        }
+        (self.parts[from] != self.parts[to]).then(|| {
+            (
+                format!("{destination} cannot be reached from {source}"),
+                None,
+            )
+        })
+    }
+}

@@ -1,0 +1,317 @@
+//! Lists of transfers: when each begins, between which hosts, and how many bytes it has.
+//!
+//! From a file of comma-separated values under a line that names the columns, or from the list that a
+//! resolved scenario holds. So traces, and the flows of other simulators, can be replayed. Leaves
+//! out: quoted fields, columns in another order, transfers that wait for others.
+
+use std::fmt::Write as _;
+
+use incastle_units::{Bytes, Span};
+use serde_json::json;
+
+use crate::grammar::describe::Shape;
+use crate::grammar::value::{Value, wrong};
+use crate::language::selection::Name;
+use crate::language::sizes::MOST_BYTES;
+use crate::text::context::Context;
+use crate::text::node::{Content, Entry, Node, quoted};
+
+/// The first line of a file.
+const HEADER: &str = "start_s,source,destination,bytes";
+
+/// Transfers, in the order of their starts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Arrivals {
+    list: Vec<Arrival>,
+    /// The file that they come from, as the scenario names it.
+    file: Option<String>,
+}
+
+/// One transfer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Arrival {
+    /// When it begins, after the start of its group.
+    pub start: Span,
+    /// The host that sends.
+    pub source: Name,
+    /// The host that receives.
+    pub destination: Name,
+    /// Application bytes.
+    pub bytes: Bytes,
+    /// The line of the file, or the place in the list, from 1.
+    line: usize,
+}
+
+impl Arrivals {
+    /// The transfers.
+    pub fn list(&self) -> &[Arrival] {
+        &self.list
+    }
+
+    /// Where one of them was written, for messages.
+    pub(crate) fn place(&self, arrival: &Arrival) -> String {
+        match &self.file {
+            Some(file) => format!("{file}: line {}", arrival.line),
+            None => format!("transfer {}", arrival.line),
+        }
+    }
+
+    /// From text: a line of [`HEADER`], then one transfer per line.
+    fn parse(text: &str, file: &str) -> Result<Self, String> {
+        let mut lines = text.lines().zip(1..).filter(|(line, _)| !line.is_empty());
+        let Some((HEADER, _)) = lines.next() else {
+            return Err(format!("{file}: line 1: expected the columns {HEADER}"));
+        };
+        let list = lines
+            .map(|(line, number)| {
+                let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+                let [start, source, destination, bytes] = fields.as_slice() else {
+                    let problem = format!("expected {HEADER}, found {}", quoted(line));
+                    return Err(format!("{file}: line {number}: {problem}"));
+                };
+                // Without its unit, which the column names.
+                let start = format!("{start} s");
+                Arrival::new([&start, source, destination], bytes.parse().ok(), number)
+                    .map_err(|problem| format!("{file}: line {number}: {problem}"))
+            })
+            .collect::<Result<_, _>>()?;
+        Self {
+            list,
+            file: Some(file.to_owned()),
+        }
+        .ascending()
+    }
+
+    /// From `list = [[START, SOURCE, DESTINATION, BYTES], ...]`; absent where it is no such list.
+    fn from_items(items: &[Node]) -> Option<Result<Self, String>> {
+        let rows: Option<Vec<_>> = items.iter().map(row).collect();
+        let list = rows?.into_iter().zip(1..).map(|((texts, bytes), number)| {
+            Arrival::new(texts, bytes, number)
+                .map_err(|problem| format!("transfer {number}: {problem}"))
+        });
+        let list: Result<_, _> = list.collect();
+        Some(list.and_then(|list| Self { list, file: None }.ascending()))
+    }
+
+    fn ascending(self) -> Result<Self, String> {
+        if self.list.is_empty() {
+            let file = self
+                .file
+                .map(|file| format!("{file}: "))
+                .unwrap_or_default();
+            return Err(format!("{file}no transfers"));
+        }
+        for pair in self.list.windows(2) {
+            if pair[1].start < pair[0].start {
+                return Err(format!(
+                    "{}: starts must ascend: {} after {}",
+                    self.place(&pair[1]),
+                    pair[1].start,
+                    pair[0].start
+                ));
+            }
+        }
+        Ok(self)
+    }
+}
+
+impl Arrival {
+    fn new(
+        [start, source, destination]: [&str; 3],
+        bytes: Option<u64>,
+        line: usize,
+    ) -> Result<Self, String> {
+        let host = |text: &str| {
+            Name::parse(text).ok_or_else(|| {
+                format!(
+                    "{} is no host; hosts are named like \"sender:0\" or \"receiver\"",
+                    quoted(text)
+                )
+            })
+        };
+        let bytes = bytes
+            .map(Bytes::new)
+            .filter(|bytes| (Bytes::new(1)..=MOST_BYTES).contains(bytes));
+        Ok(Self {
+            start: start
+                .parse()
+                .map_err(|error: incastle_units::ParseUnitError| error.message())?,
+            source: host(source)?,
+            destination: host(destination)?,
+            bytes: bytes.ok_or_else(|| {
+                format!(
+                    "bytes must be a whole number from 1 to {}",
+                    MOST_BYTES.count()
+                )
+            })?,
+            line,
+        })
+    }
+}
+
+/// `[START, SOURCE, DESTINATION, BYTES]`.
+fn row(node: &Node) -> Option<([&str; 3], Option<u64>)> {
+    let Content::List(fields) = &node.content else {
+        return None;
+    };
+    let [start, source, destination, bytes] = fields.as_slice() else {
+        return None;
+    };
+    let texts = [text(start)?, text(source)?, text(destination)?];
+    match bytes.content {
+        Content::Integer(bytes) => Some((texts, u64::try_from(bytes).ok())),
+        _ => None,
+    }
+}
+
+fn text(node: &Node) -> Option<&str> {
+    match &node.content {
+        Content::Text(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// The transfers of a value, or why there are none; absent where it is of the wrong kind.
+fn read(node: &Node, cx: &Context<'_>) -> Option<Result<Arrivals, String>> {
+    match &node.content {
+        Content::Text(file) => Some(
+            cx.files
+                .read(file)
+                .map_err(|problem| format!("cannot read the transfers: {problem}"))
+                .and_then(|text| Arrivals::parse(&text, file)),
+        ),
+        Content::Table(entries) => match entries.as_slice() {
+            [Entry { key, node, .. }] if key == "list" => match &node.content {
+                Content::List(items) => Arrivals::from_items(items),
+                _ => None,
+            },
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+impl Value for Arrivals {
+    fn read(node: &Node, key: &str, cx: &mut Context<'_>) -> Option<Self> {
+        let Some(arrivals) = read(node, cx) else {
+            wrong(node, key, &Self::shape().words, cx);
+            return None;
+        };
+        arrivals
+            .map_err(|problem| {
+                let help = "transfers are start, source, destination and bytes, ordered by start; \
+                            paths are relative to the scenario";
+                cx.error(node.place, key, problem, Some(help.to_owned()));
+            })
+            .ok()
+    }
+
+    fn write(&self) -> String {
+        let mut text = String::new();
+        for arrival in &self.list {
+            let separator = if text.is_empty() { "" } else { ", " };
+            write!(
+                text,
+                "{separator}[{}, {}, {}, {}]",
+                quoted(&arrival.start.to_string()),
+                quoted(&arrival.source.to_string()),
+                quoted(&arrival.destination.to_string()),
+                arrival.bytes.count()
+            )
+            .expect("writing to a string cannot fail");
+        }
+        format!("{{ list = [{text}] }}")
+    }
+
+    fn shape() -> Shape {
+        Shape {
+            words: "a file such as \"arrivals.csv\", or { list = [[START, SOURCE, DESTINATION, BYTES], ...] }"
+                .to_owned(),
+            json: json!({ "anyOf": [
+                { "type": "string", "examples": ["arrivals.csv"] },
+                {
+                    "type": "object",
+                    "properties": { "list": { "type": "array", "items": {
+                        "type": "array",
+                        "prefixItems": [
+                            { "type": "string" },
+                            { "type": "string" },
+                            { "type": "string" },
+                            { "type": "integer" }
+                        ],
+                        "minItems": 4,
+                        "maxItems": 4
+                    } } },
+                    "required": ["list"],
+                    "additionalProperties": false
+                }
+            ] }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(lines: &str) -> String {
+        Arrivals::parse(&format!("{HEADER}\n{lines}"), "a.csv").expect_err("a broken list")
+    }
+
+    #[test]
+    fn a_file_is_read_exactly() {
+        let text =
+            format!("{HEADER}\n0.000001000001,sender:3,receiver,2000\n\n1,receiver,sender:0,1\n");
+        let arrivals = Arrivals::parse(&text, "a.csv").expect("a good list");
+        let [first, second] = arrivals.list() else {
+            panic!("two transfers");
+        };
+        assert_eq!(first.start, Span::from_ps(1_000_001));
+        assert_eq!(first.source.to_string(), "sender:3");
+        assert_eq!(first.destination.to_string(), "receiver");
+        assert_eq!(second.bytes, Bytes::new(1));
+        assert_eq!(arrivals.place(second), "a.csv: line 4");
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        for (lines, expected) in [
+            ("", "a.csv: no transfers"),
+            ("0,sender:0,receiver", "line 2: expected start_s,source"),
+            (
+                "0,sender:0,receiver,1\n-1,sender:0,receiver,1",
+                "line 3: \"-1 s\" is negative",
+            ),
+            (
+                "x,sender:0,receiver,1",
+                "line 2: \"x s\" does not begin with a plain number",
+            ),
+            (
+                "0.0000000000001,sender:0,receiver,1",
+                "not a whole number of picoseconds",
+            ),
+            (
+                "0,sender:0..4,receiver,1",
+                "line 2: \"sender:0..4\" is no host",
+            ),
+            ("0,sender:0,,1", "line 2: \"\" is no host"),
+            (
+                "0,sender:0,receiver,0",
+                "line 2: bytes must be a whole number from 1",
+            ),
+            (
+                "0,sender:0,receiver,1.5",
+                "line 2: bytes must be a whole number from 1",
+            ),
+            (
+                "2,sender:0,receiver,1\n\n1,sender:0,receiver,1",
+                "a.csv: line 4: starts must ascend: 1 s after 2 s",
+            ),
+        ] {
+            let found = problem(lines);
+            assert!(found.contains(expected), "{lines}: {found}");
+        }
+        let found = Arrivals::parse("0,sender:0,receiver,1", "a.csv").expect_err("no header");
+        assert!(found.contains("line 1: expected the columns"), "{found}");
+    }
+}
