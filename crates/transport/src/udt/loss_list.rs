@@ -49,11 +49,13 @@ impl LossList {
     }
 
     /// How many packets are in the list.
-    pub(super) fn packets(&self) -> u64 {
+    #[cfg(test)]
+    fn packets(&self) -> u64 {
         self.packets
     }
 
-    pub(super) fn ranges(&self) -> impl Iterator<Item = LossRange> + '_ {
+    #[cfg(test)]
+    fn ranges(&self) -> impl Iterator<Item = LossRange> + '_ {
         self.ranges.iter().copied()
     }
 
@@ -61,11 +63,26 @@ impl LossList {
         self.ranges.front().map(|range| range.start)
     }
 
-    pub(super) fn contains(&self, packet: u64) -> bool {
-        let index = self.ranges.partition_point(|range| range.end <= packet);
-        self.ranges
-            .get(index)
-            .is_some_and(|range| range.start <= packet)
+    #[cfg(test)]
+    fn contains(&self, packet: u64) -> bool {
+        let one = LossRange {
+            start: packet,
+            end: packet + 1,
+        };
+        self.within(one).next().is_some()
+    }
+
+    /// What of `range` is in the list.
+    pub(super) fn within(&self, range: LossRange) -> impl Iterator<Item = LossRange> + '_ {
+        let index = self
+            .ranges
+            .partition_point(|other| other.end <= range.start);
+        let from = self.ranges.range(index..);
+        from.take_while(move |other| other.start < range.end)
+            .map(move |other| LossRange {
+                start: other.start.max(range.start),
+                end: other.end.min(range.end),
+            })
     }
 
     /// Adds `start..end`; gives how many packets are new.

@@ -4,17 +4,34 @@
 //! ECN, two transmission modes and a control law for data centers. docs/models/dcudp-wire.md has the
 //! wire format bit by bit.
 
+mod acknowledgement;
 mod arrival_speed;
+mod bytes;
+mod config;
+mod connection;
+mod control_window;
 mod exit_rule;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the connection that follows uses it")
-)]
+mod listener;
 mod loss_list;
+mod modes;
+mod reassembly;
+mod receiver;
+mod rtt;
+mod sender;
 mod sequence;
+mod stats;
 pub mod wire;
 
 pub use arrival_speed::{ArrivalSpeed, Smoothed};
+pub use bytes::{ByteConnection, SendError};
+pub use config::{
+    Config, ConfigError, Dcudp, MAX_FLOW_WINDOW, MAX_PACKET_SIZE, MIN_PACKET_SIZE, Protocol,
+    ReportedRtt,
+};
+pub use connection::{Connection, Event, Failure, Identity, Transmit};
 pub use exit_rule::{ExitReading, ExitRule, ExitRuleConfig, ExitStage};
+pub use listener::{Answer, Incoming, Listener, PeerAddress};
 pub use loss_list::LossRange;
+pub use reassembly::MessageRange;
 pub use sequence::{MAX_SEQUENCE, Number, Numbering};
+pub use stats::{Refused, Stats};

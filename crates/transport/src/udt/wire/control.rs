@@ -72,7 +72,10 @@ pub enum Control {
     /// Type 4, which nobody uses.
     Warning,
     /// The peer closes.
-    Shutdown,
+    Shutdown {
+        /// It has heard that we do, and needs no answer. DCUDP only.
+        answers: bool,
+    },
     /// The answer to a full ACK.
     Ack2 {
         /// The ACK's number.
@@ -118,7 +121,7 @@ impl Control {
             Self::Ack { .. } | Self::LightAck { .. } => ACK,
             Self::Nak => NAK,
             Self::Warning => WARNING,
-            Self::Shutdown => SHUTDOWN,
+            Self::Shutdown { .. } => SHUTDOWN,
             Self::Ack2 { .. } => ACK2,
             Self::Drop { .. } => DROP,
             Self::ObserveChange { .. } | Self::ObserveChanged { .. } => USER,
@@ -134,6 +137,7 @@ impl Control {
                 let flags = flag(ece, u32::from(ECE)) | flag(not_ect, u32::from(NOT_ECT));
                 flags as u16
             }
+            Self::Shutdown { answers } if dialect == Dialect::Dcudp => u16::from(answers),
             _ => 0,
         }
     }
@@ -286,7 +290,9 @@ fn parse_control(
     match (kind, reserved) {
         (KEEP_ALIVE, _) => bare(Control::KeepAlive),
         (WARNING, _) => bare(Control::Warning),
-        (SHUTDOWN, _) => bare(Control::Shutdown),
+        (SHUTDOWN, reserved) => bare(Control::Shutdown {
+            answers: dialect == Dialect::Dcudp && reserved & 1 == 1,
+        }),
         (ACK2, _) => bare(Control::Ack2 { number }),
         (NAK, _) => Ok(Control::Nak),
         (ACK, flags) => {

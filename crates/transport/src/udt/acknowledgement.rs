@@ -1,0 +1,251 @@
+//! When ACKs leave (draft-gg-udt-03, section 6.2; document 000, section IV): a full ACK every SYN, in
+//! congestion mode every round trip, a light one every 64 packets in between; not the same number twice
+//! within two round trips; repeated until an ACK2 confirms it.
+//!
+//! The timer runs only while something is to be said: an idle connection has none. In congestion mode
+//! an interval in which nothing arrived has no ACK, which document 000 does not say.
+
+use std::collections::VecDeque;
+
+use incastle_units::{Span, Time};
+
+use super::sequence::Number;
+
+/// ACKs whose ACK2 is waited for. Older ones are forgotten.
+const WINDOW: usize = 256;
+/// The interval of ACKs is at least this part of the time for which ACK2s have been waited for.
+const PATIENCE: u64 = 64;
+
+/// An ACK that was sent.
+#[derive(Debug, Clone, Copy)]
+struct Outstanding {
+    number: Number,
+    next: u64,
+    edge: u64,
+    sent_at: Time,
+}
+
+/// What the ACKs of one receiver have said.
+#[derive(Debug, Clone)]
+pub(super) struct Acknowledgement {
+    buffer: u32,
+    next_number: Number,
+    window: VecDeque<Outstanding>,
+    /// What there is to say: the next packet expected, and the right edge of the buffer.
+    next: u64,
+    edge: u64,
+    /// What the last full ACK said, and when.
+    sent_next: u64,
+    sent_edge: u64,
+    sent_at: Option<Time>,
+    /// What the last ACK of either kind said.
+    told_next: u64,
+    /// What an ACK2 has confirmed.
+    confirmed_next: u64,
+    confirmed_edge: u64,
+    /// Packets since the last ACK of either kind.
+    packets: u32,
+    /// Something arrived since the last full ACK.
+    fresh: bool,
+    /// The sender repeats itself.
+    again: bool,
+    due: bool,
+    /// When the timer expires, or NEVER.
+    pub(super) at: Time,
+    /// Where the grid of SYNs begins.
+    epoch: Time,
+    syn: Span,
+    /// The interval in congestion mode.
+    congested: Option<Span>,
+    light_every: u32,
+}
+
+impl Acknowledgement {
+    pub(super) fn new(buffer: u32) -> Self {
+        let edge = u64::from(buffer);
+        Self {
+            buffer,
+            next_number: Number::default(),
+            window: VecDeque::new(),
+            next: 0,
+            edge,
+            sent_next: 0,
+            sent_edge: edge,
+            sent_at: None,
+            told_next: 0,
+            confirmed_next: 0,
+            confirmed_edge: edge,
+            packets: 0,
+            fresh: false,
+            again: false,
+            due: false,
+            at: Time::NEVER,
+            epoch: Time::ZERO,
+            syn: Span::from_ms(10),
+            congested: None,
+            light_every: 64,
+        }
+    }
+
+    /// The connection is there: the grid of SYNs begins.
+    pub(super) fn begin(&mut self, now: Time, syn: Span, light_every: u32) {
+        self.epoch = now;
+        self.syn = syn;
+        self.light_every = light_every;
+    }
+
+    /// The interval of congestion mode begins, changes or ends.
+    pub(super) fn set_congested(&mut self, now: Time, interval: Option<Span>) {
+        self.congested = interval;
+        if self.at != Time::NEVER {
+            self.at = self.tick(now);
+        }
+    }
+
+    /// Something new arrived, or was given up.
+    #[inline]
+    pub(super) fn on_new(&mut self, now: Time, next: u64, edge: u64) {
+        (self.next, self.edge) = (next, edge);
+        self.fresh = true;
+        self.packets += 1;
+        self.arm(now);
+    }
+
+    /// The sender repeats what has arrived.
+    pub(super) fn on_duplicate(&mut self, now: Time) {
+        self.again = true;
+        self.arm(now);
+    }
+
+    /// The application made room. A window that was told closed opens at once.
+    pub(super) fn on_room(&mut self, now: Time, next: u64, edge: u64) {
+        (self.next, self.edge) = (next, edge);
+        self.due |= self.sent_edge <= next && edge > next;
+        if self.is_wanted() {
+            self.arm(now);
+        }
+    }
+
+    /// An ACK must leave now: the first mark.
+    pub(super) fn demand(&mut self) {
+        self.due = true;
+    }
+
+    /// Whether something is unsaid or unconfirmed.
+    fn is_wanted(&self) -> bool {
+        self.again || self.next > self.confirmed_next || self.has_opened()
+    }
+
+    /// Whether the sender may believe that the buffer is almost full, and it is not.
+    fn has_opened(&self) -> bool {
+        let known = self.confirmed_edge.saturating_sub(self.next);
+        self.edge > self.confirmed_edge && known < u64::from(self.buffer) / 4
+    }
+
+    fn arm(&mut self, now: Time) {
+        if self.at == Time::NEVER {
+            self.at = self.tick(now);
+        }
+    }
+
+    /// The next tick of the timer, later where ACK2s stay away: the path may have become so long that
+    /// more ACKs would be under way than are remembered, and then no ACK2 would ever be known.
+    fn tick(&self, now: Time) -> Time {
+        let oldest = self.window.front();
+        let unanswered = oldest.map_or(Span::ZERO, |ack| now.saturating_since(ack.sent_at));
+        let patient = self
+            .sent_at
+            .unwrap_or(now)
+            .saturating_add(unanswered / PATIENCE);
+        self.regular_tick(now).max(patient)
+    }
+
+    fn regular_tick(&self, now: Time) -> Time {
+        match (self.congested, self.sent_at) {
+            (Some(interval), Some(sent_at)) => sent_at.saturating_add(interval).max(now),
+            (Some(_), None) => now,
+            (None, _) => {
+                let passed = now.saturating_since(self.epoch).as_ps() / self.syn.as_ps();
+                self.epoch
+                    .saturating_add(self.syn.saturating_mul(passed + 1))
+            }
+        }
+    }
+
+    /// The timer's instant has come.
+    pub(super) fn on_timer(&mut self, now: Time, rtt: Span) {
+        if now < self.at {
+            return;
+        }
+        self.at = Time::NEVER;
+        let news = self.fresh && self.congested.is_some();
+        if !self.is_wanted() && !news {
+            return;
+        }
+        let waited = self.sent_at.map(|at| now.saturating_since(at));
+        let same = self.sent_next == self.next && self.sent_edge == self.edge;
+        let early = waited.is_some_and(|waited| waited < rtt.saturating_mul(2));
+        if !same || news || !early {
+            self.due = true;
+        } else {
+            // In congestion mode ticks are counted from the last ACK: look again when it is due.
+            let repeat = self
+                .sent_at
+                .map(|at| at.saturating_add(rtt.saturating_mul(2)));
+            let tick = self.tick(now);
+            self.at = match self.congested {
+                Some(_) => repeat.unwrap_or(tick),
+                None => tick,
+            };
+        }
+    }
+
+    /// Whether a light ACK is due, and what it says. A full one that is due too says more.
+    pub(super) fn poll_light(&mut self) -> Option<u64> {
+        if self.packets < self.light_every || self.next == self.told_next {
+            return None;
+        }
+        self.packets = 0;
+        self.told_next = self.next;
+        Some(self.next)
+    }
+
+    /// Whether a full ACK is due, and its number.
+    pub(super) fn poll_full(&mut self, now: Time) -> Option<Number> {
+        if !std::mem::take(&mut self.due) {
+            return None;
+        }
+        let number = self.next_number;
+        self.next_number = number.plus(1);
+        if self.window.len() == WINDOW {
+            self.window.pop_front();
+        }
+        self.window.push_back(Outstanding {
+            number,
+            next: self.next,
+            edge: self.edge,
+            sent_at: now,
+        });
+        (self.sent_next, self.sent_edge) = (self.next, self.edge);
+        self.sent_at = Some(now);
+        self.told_next = self.next;
+        self.packets = 0;
+        (self.fresh, self.again) = (false, false);
+        self.at = Time::NEVER;
+        if self.is_wanted() {
+            self.arm(now);
+        }
+        Some(number)
+    }
+
+    /// An ACK2 arrived; gives the round trip, or nothing where its ACK is not known.
+    pub(super) fn on_ack2(&mut self, now: Time, number: Number) -> Option<Span> {
+        let mut sent = self.window.iter();
+        let index = sent.position(|ack| ack.number == number)?;
+        let ack = self.window[index];
+        self.window.drain(..=index);
+        self.confirmed_next = self.confirmed_next.max(ack.next);
+        self.confirmed_edge = self.confirmed_edge.max(ack.edge);
+        Some(now.saturating_since(ack.sent_at))
+    }
+}

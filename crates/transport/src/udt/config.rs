@@ -1,0 +1,232 @@
+//! The parameters of a UDT or DCUDP endpoint, their defaults and their limits.
+//!
+//! [`Config::default`] and [`Dcudp::new`] are the single places where the defaults stand. Leaves out: the
+//! parameters of the control laws, which belong to the controllers.
+
+use incastle_units::{Rate, Span};
+use thiserror::Error;
+
+use super::exit_rule::ExitRuleConfig;
+use super::wire::{HEADER_BYTES, IP_UDP_BYTES, SocketKind};
+
+/// The least packet size, IP and UDP headers included: room for a handshake with its extension.
+pub const MIN_PACKET_SIZE: u32 = 128;
+/// The largest packet size: an IP packet's.
+pub const MAX_PACKET_SIZE: u32 = 65_535;
+/// The largest flow window and receive buffer, in packets: well inside half of the sequence space.
+pub const MAX_FLOW_WINDOW: u32 = 1 << 28;
+
+/// Which round-trip time an ACK carries under DCUDP, and so the law works with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ReportedRtt {
+    /// The latest sample.
+    #[default]
+    Latest,
+    /// The smoothed one, as in UDT.
+    Smoothed,
+}
+
+/// DCUDP's parameters.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Dcudp {
+    /// The interface's rate C.
+    pub capacity: Rate,
+    /// Which round-trip time ACKs carry.
+    pub reported_rtt: ReportedRtt,
+    /// When the receiver ends congestion mode.
+    pub exit_rule: ExitRuleConfig,
+    /// New data stop after this many round trips, beyond the interval at which ACKs are due, without
+    /// an ACK.
+    pub silent_rtts: u32,
+    /// Whether control packets are ECN-capable too.
+    pub ect_on_control: bool,
+}
+
+impl Dcudp {
+    /// The defaults for an interface of that rate.
+    pub fn new(capacity: Rate) -> Self {
+        Self {
+            capacity,
+            reported_rtt: ReportedRtt::default(),
+            exit_rule: ExitRuleConfig::default(),
+            silent_rtts: 8,
+            ect_on_control: false,
+        }
+    }
+}
+
+/// What an endpoint speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum Protocol {
+    /// UDT 4.
+    #[default]
+    Udt,
+    /// DCUDP with a peer that speaks it; with any other, UDT 4.
+    Dcudp(Dcudp),
+}
+
+/// The parameters of an endpoint.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Config {
+    /// What it speaks.
+    pub protocol: Protocol,
+    /// A stream or messages.
+    pub socket_kind: SocketKind,
+    /// The largest packet, IP and UDP headers included; the smaller of both ends counts.
+    pub packet_size: u32,
+    /// The most that may be outstanding, in packets; the smaller of both ends counts.
+    pub flow_window: u32,
+    /// Packets that the receiver's buffer holds.
+    pub receive_buffer: u32,
+    /// Whether the application takes data as they come. If not, [`Connection::consume`] or
+    /// [`Connection::take_message`] tell when it does.
+    ///
+    /// [`Connection::consume`]: super::Connection::consume
+    /// [`Connection::take_message`]: super::Connection::take_message
+    pub reads_at_once: bool,
+    /// The interval of full ACKs.
+    pub syn: Span,
+    /// The least EXP period while data are outstanding.
+    pub exp_floor: Span,
+    /// The least EXP period while none are, after which a keep-alive is sent.
+    pub keep_alive: Span,
+    /// EXP periods, one after the other without a word from the peer, after which it is given up.
+    pub max_exp: u32,
+    /// The least time without a word after which it is given up.
+    pub min_silence: Span,
+    /// The interval at which a handshake is repeated.
+    pub handshake_interval: Span,
+    /// How long an answer to the handshake is waited for.
+    pub connect_timeout: Span,
+    /// The round-trip time before the first sample, where the handshake gives none.
+    pub first_rtt: Span,
+    /// A light ACK is sent after this many packets without an ACK.
+    pub light_ack_every: u32,
+    /// Whether the packet after every sixteenth leaves at once, so that the peer can measure the
+    /// capacity.
+    pub packet_pairs: bool,
+    /// How far the pacer may fall behind and catch up: zero where the clock is exact.
+    pub burst_allowance: Span,
+    /// Ranges that each loss list may hold.
+    pub max_loss_ranges: u32,
+    /// How long a closed connection goes on delivering; absent for no limit.
+    pub linger: Option<Span>,
+}
+
+impl Default for Config {
+    /// UDT 4 as the library has it, with a packet size for Ethernet.
+    fn default() -> Self {
+        Self {
+            protocol: Protocol::Udt,
+            socket_kind: SocketKind::Stream,
+            packet_size: 1500,
+            flow_window: 25_600,
+            receive_buffer: 8_192,
+            reads_at_once: true,
+            syn: Span::from_ms(10),
+            exp_floor: Span::from_ms(300),
+            keep_alive: Span::from_ms(300),
+            max_exp: 16,
+            min_silence: Span::from_secs(3),
+            handshake_interval: Span::from_ms(250),
+            connect_timeout: Span::from_secs(3),
+            first_rtt: Span::from_ms(100),
+            light_ack_every: 64,
+            packet_pairs: true,
+            burst_allowance: Span::ZERO,
+            max_loss_ranges: 8_192,
+            linger: None,
+        }
+    }
+}
+
+/// A parameter out of its range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+pub enum ConfigError {
+    /// A packet must hold a handshake and fit an IP packet.
+    #[error("the packet size must lie between 128 and 65535 bytes, IP and UDP headers included")]
+    PacketSize,
+    /// A window must hold something and be comparable.
+    #[error("the flow window must lie between 2 and 2^28 packets")]
+    FlowWindow,
+    /// So must a buffer.
+    #[error("the receive buffer must lie between 2 and 2^28 packets")]
+    ReceiveBuffer,
+    /// A timer must run, and expire in reasonable time.
+    #[error(
+        "syn, keep_alive, handshake_interval and first_rtt must be longer than 0 and at most 60 s"
+    )]
+    Interval,
+    /// A loss list must hold something.
+    #[error("a loss list must hold at least 1 range")]
+    NoLossRange,
+    /// A light ACK must answer for something.
+    #[error("a light ACK must answer for at least 1 packet")]
+    NoLightAck,
+    /// DCUDP paces at C.
+    #[error("DCUDP needs an interface rate C above 0")]
+    NoCapacity,
+    /// The exit rule looks back on something.
+    #[error("K, the length of the exit rule's windows, must be at least 2 and at most 1024")]
+    ExitWindow,
+}
+
+impl Config {
+    /// DCUDP's defaults for an interface of that rate: EXP's floor of data centers, a flow window and a
+    /// buffer for two SYN at that rate (and at least UDT's), no packet pairs, since C is known.
+    pub fn dcudp(capacity: Rate) -> Self {
+        let udt = Self::default();
+        // C x 2 SYN in packets: bits x 0.02 / (8 x 1500) = bits / 600,000.
+        let packets = (capacity.bits_per_second() / 600_000).min(u64::from(MAX_FLOW_WINDOW));
+        let window = (packets as u32).max(udt.flow_window);
+        Self {
+            protocol: Protocol::Dcudp(Dcudp::new(capacity)),
+            flow_window: window,
+            receive_buffer: window,
+            exp_floor: Span::from_ms(10),
+            packet_pairs: false,
+            ..udt
+        }
+    }
+
+    /// Bytes of payload in a full packet of `packet_size` bytes.
+    pub const fn payload_of(packet_size: u32) -> u16 {
+        (packet_size - IP_UDP_BYTES - HEADER_BYTES as u32) as u16
+    }
+
+    /// Whether every parameter lies in its range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        let window = |packets: u32| (2..=MAX_FLOW_WINDOW).contains(&packets);
+        let reasonable = |span: Span| span > Span::ZERO && span <= Span::from_secs(60);
+        let intervals = [
+            self.syn,
+            self.keep_alive,
+            self.handshake_interval,
+            self.first_rtt,
+        ];
+        let mut mistakes = vec![
+            (
+                !(MIN_PACKET_SIZE..=MAX_PACKET_SIZE).contains(&self.packet_size),
+                ConfigError::PacketSize,
+            ),
+            (!window(self.flow_window), ConfigError::FlowWindow),
+            (!window(self.receive_buffer), ConfigError::ReceiveBuffer),
+            (
+                !intervals.into_iter().all(reasonable),
+                ConfigError::Interval,
+            ),
+            (self.max_loss_ranges == 0, ConfigError::NoLossRange),
+            (self.light_ack_every == 0, ConfigError::NoLightAck),
+        ];
+        if let Protocol::Dcudp(dcudp) = &self.protocol {
+            let no_rate = dcudp.capacity.bits_per_second() == 0;
+            mistakes.push((no_rate, ConfigError::NoCapacity));
+            let k = dcudp.exit_rule.k;
+            mistakes.push((!(2..=1024).contains(&k), ConfigError::ExitWindow));
+        }
+        match mistakes.into_iter().find(|(wrong, _)| *wrong) {
+            Some((_, mistake)) => Err(mistake),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! What arrives at a connection. What fails a check is counted and has no other effect.
+
+use incastle_congestion::{AckSample, CongestionEvent, Controller, Echo, Phase, Reaction};
+use incastle_units::{Bytes, Ecn, Span, Time};
+use rand_core::Rng;
+
+use super::super::control_window::Refusal;
+use super::super::receiver::Fate;
+use super::super::sender::{AckKind, Acked};
+use super::super::sequence::Number;
+use super::super::wire::{
+    AckReport, Beside, Content, Control, ControlHeader, DataHeader, Dialect, Packet,
+};
+use super::handshake::State;
+use super::{Connection, Event};
+
+/// ACK2s that may wait to be sent.
+const MAX_ACK2S: usize = 64;
+/// Longer round-trip times are not believed.
+const MAX_RTT_US: u32 = 60_000_000;
+
+/// A full ACK.
+#[derive(Debug, Clone, Copy)]
+struct FullAck {
+    number: Number,
+    next: Number,
+    ece: bool,
+    not_ect: bool,
+    report: AckReport,
+    /// OBS of its header, and its place among the peer's control packets.
+    observe: bool,
+    index: u64,
+}
+
+impl Connection {
+    /// A packet arrived, with what lies beside it and the ECN field of its IP packet. Gives the number
+    /// of a data packet (counted from 0) whose payload is new and must be kept, where the application
+    /// does not read at once.
+    pub fn handle(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        beside: Beside<'_>,
+        ecn: Ecn,
+        rng: &mut dyn Rng,
+    ) -> Option<u64> {
+        let now = self.advance(now);
+        if let Beside::Handshake(handshake) = beside {
+            // A peer that has not heard of our socket writes to 0.
+            if packet.destination == self.socket || packet.destination == 0 {
+                self.handle_handshake(now, handshake);
+            } else {
+                self.stats.refused.wrong_socket += 1;
+            }
+            return None;
+        }
+        if packet.destination != self.socket {
+            self.stats.refused.wrong_socket += 1;
+            return None;
+        }
+        if !matches!(self.state, State::Established(_)) {
+            self.stats.refused.wrong_state += 1;
+            return None;
+        }
+        match &packet.content {
+            Content::Data(header) => self.handle_data(now, header, ecn),
+            Content::Control(header) => {
+                self.handle_control(now, header, beside, rng);
+                None
+            }
+        }
+    }
+
+    fn handle_data(&mut self, now: Time, header: &DataHeader, ecn: Ecn) -> Option<u64> {
+        self.measure_answer(now);
+        self.exp.heard(now, !self.sender.is_outstanding());
+        let rtt = self.rtt.smoothed();
+        let fate = self.receiver.handle(now, header, ecn, rtt, &mut self.stats);
+        if self.dialect == Dialect::Dcudp {
+            self.watch.not_ect |= !ecn.is_capable();
+            if self.watch.on_data(ecn == Ecn::Ce, header.cwr) {
+                self.receiver.ack.demand();
+                self.set_ack_interval(now);
+            }
+        }
+        let Fate::New(packet) = fate else {
+            return None;
+        };
+        self.note_readable();
+        Some(packet)
+    }
+
+    fn note_readable(&mut self) {
+        if self.receiver.readable() > 0 || self.receiver.next_message().is_some() {
+            self.raise(Event::Readable);
+        }
+    }
+
+    fn set_ack_interval(&mut self, now: Time) {
+        let interval = self.watch.ack_interval(&self.rtt);
+        self.receiver.ack.set_congested(now, interval);
+    }
+
+    fn handle_control(
+        &mut self,
+        now: Time,
+        header: &ControlHeader,
+        beside: Beside<'_>,
+        rng: &mut dyn Rng,
+    ) {
+        let Some(index) = self.admit(header) else {
+            return;
+        };
+        self.measure_answer(now);
+        self.exp.heard(now, !self.sender.is_outstanding());
+        match header.control {
+            Control::Handshake | Control::KeepAlive | Control::Warning => {}
+            Control::Ack {
+                number,
+                next,
+                ece,
+                not_ect,
+                report,
+            } => {
+                let ack = FullAck {
+                    number,
+                    next,
+                    ece,
+                    not_ect,
+                    report,
+                    observe: header.observe,
+                    index,
+                };
+                self.handle_ack(now, &ack, rng);
+            }
+            Control::LightAck { next } => self.handle_light_ack(now, next),
+            Control::Nak => self.handle_nak(now, beside, rng),
+            Control::Shutdown { answers } => self.handle_shutdown(answers),
+            Control::Ack2 { number } => self.handle_ack2(now, number),
+            Control::Drop {
+                message,
+                first,
+                last,
+            } => self.handle_drop(now, message, (first, last)),
+            Control::ObserveChange { change } => self.handle_change(now, change, header.observe),
+            Control::ObserveChanged { change } => {
+                let late = !self.mode.on_answer(index, change);
+                self.stats.refused.late_changes += u64::from(late);
+            }
+        }
+    }
+
+    /// The place of a control packet among the peer's; nothing where it was seen before.
+    fn admit(&mut self, header: &ControlHeader) -> Option<u64> {
+        if self.dialect == Dialect::Udt {
+            return Some(0);
+        }
+        match self.control_in.admit(header.number) {
+            Ok(index) => Some(index),
+            Err(Refusal::Duplicate) => {
+                self.stats.refused.duplicate_controls += 1;
+                None
+            }
+            Err(Refusal::Unbelievable) => {
+                self.stats.refused.unbelievable_controls += 1;
+                None
+            }
+        }
+    }
+
+    fn handle_light_ack(&mut self, now: Time, next: Number) {
+        let before = self.sender.una;
+        if self.sender.on_ack(now, next, AckKind::Light).is_none() {
+            self.stats.refused.acks += 1;
+            return;
+        }
+        self.note_progress(now, before);
+    }
+
+    /// An ACK sets EXP anew where it tells something new.
+    fn note_progress(&mut self, now: Time, una_before: u64) {
+        if self.sender.una > una_before {
+            self.exp.restart(now);
+        }
+        self.check_done();
+    }
+
+    fn handle_ack(&mut self, now: Time, ack: &FullAck, rng: &mut dyn Rng) {
+        let before = self.sender.una;
+        let newest = self
+            .newest_ack
+            .is_none_or(|number| number.distance_to(ack.number) > 0);
+        let kind = if newest {
+            AckKind::Newest {
+                free: ack.report.free_packets,
+            }
+        } else {
+            AckKind::Late
+        };
+        let Some(acked) = self.sender.on_ack(now, ack.next, kind) else {
+            self.stats.refused.acks += 1;
+            return;
+        };
+        self.stats.acks_received += 1;
+        self.stats.ece_received += u64::from(ack.ece);
+        if self.ack2s.len() < MAX_ACK2S {
+            self.ack2s.push_back(ack.number);
+        }
+        if newest {
+            self.newest_ack = Some(ack.number);
+            self.learn(&ack.report);
+        }
+        if ack.not_ect && self.ecn {
+            self.lose_ecn(now);
+        }
+        self.tell_controller(now, ack, newest, acked, rng);
+        self.note_progress(now, before);
+    }
+
+    /// What the peer measured.
+    fn learn(&mut self, report: &AckReport) {
+        if (1..=MAX_RTT_US).contains(&report.rtt_us) {
+            self.rtt.smooth(Span::from_us(u64::from(report.rtt_us)));
+        }
+        self.sender.receiving.report(report.receiving_packets_per_s);
+        self.sender.capacity.report(report.capacity_packets_per_s);
+    }
+
+    /// Order: `on_ack`, then `on_congestion(Ecn)`, then `on_congestion(Over)`.
+    fn tell_controller(
+        &mut self,
+        now: Time,
+        ack: &FullAck,
+        newest: bool,
+        acked: Acked,
+        rng: &mut dyn Rng,
+    ) {
+        let over = newest && self.mode.is_over(ack.index, ack.observe);
+        // OBS = 1 says that there was a mark, should the ACK that echoed it be lost.
+        let asks = newest && ack.observe && !self.mode.congested;
+        let echoes = self.ecn && (ack.ece || asks);
+        let rtt = Some(ack.report.rtt_us).filter(|us| (1..=MAX_RTT_US).contains(us));
+        let sample = AckSample {
+            acked: Bytes::new(acked.bytes),
+            segments: acked.packets.max(1),
+            echo: if echoes {
+                Echo::Congestion
+            } else {
+                Echo::Clear
+            },
+            rtt: rtt.map(|us| Span::from_us(u64::from(us))),
+            limited_by: self.sender.limited_by,
+            phase: Phase::Open,
+        };
+        let (smoothed, capacity) = (self.rtt.smoothed(), self.capacity());
+        let mut cx = self.sender.context(now, smoothed, capacity, rng);
+        self.algorithm.on_ack(&mut cx, &sample);
+        if echoes && self.report(now, CongestionEvent::Ecn, rng) == Reaction::Reduced {
+            self.stats.ecn_reductions += 1;
+        }
+        if over {
+            self.report(now, CongestionEvent::Over, rng);
+        }
+        self.follow_mode(now);
+    }
+
+    /// The path clears ECT: marks would never come.
+    fn lose_ecn(&mut self, now: Time) {
+        self.ecn = false;
+        self.sender.cwr_due = false;
+        self.fall_back(Event::NoEcn);
+        self.follow_mode(now);
+    }
+
+    fn handle_nak(&mut self, now: Time, beside: Beside<'_>, rng: &mut dyn Rng) {
+        let Beside::Losses(losses) = beside else {
+            return;
+        };
+        self.stats.naks_received += 1;
+        let lost = self.sender.on_nak(losses, &mut self.stats);
+        if lost.packets > 0 {
+            self.exp.restart(now);
+            let event = CongestionEvent::Loss {
+                count: lost.packets,
+                largest: lost.largest,
+            };
+            self.report(now, event, rng);
+        }
+    }
+
+    fn handle_shutdown(&mut self, answers: bool) {
+        if !std::mem::replace(&mut self.peer_closed, true) {
+            self.raise(Event::PeerClosed);
+        }
+        let Some(closing) = &self.closing else {
+            return;
+        };
+        if closing.shutdown_sent {
+            // It may not have heard ours.
+            self.shutdown_due = self.dialect == Dialect::Dcudp && !answers;
+            self.end();
+        }
+    }
+
+    fn handle_ack2(&mut self, now: Time, number: Number) {
+        let Some(sample) = self.receiver.ack.on_ack2(now, number) else {
+            self.stats.refused.ack2s += 1;
+            return;
+        };
+        if self.dialect == Dialect::Dcudp && !self.rtt_known {
+            self.rtt.begin(sample);
+            self.rtt_known = true;
+        } else {
+            self.rtt.sample(sample);
+        }
+        if self.dialect == Dialect::Dcudp {
+            self.watch.on_rtt(sample);
+            self.set_ack_interval(now);
+        }
+    }
+
+    fn handle_drop(&mut self, now: Time, message: u32, range: (Number, Number)) {
+        let stats = &mut self.stats;
+        if !self.receiver.on_drop(now, message, range, stats) {
+            self.stats.refused.drops += 1;
+            return;
+        }
+        self.note_readable();
+    }
+
+    fn handle_change(&mut self, now: Time, change: u32, congested: bool) {
+        if !self.watch.on_change(change, congested) {
+            self.stats.refused.late_changes += 1;
+            return;
+        }
+        self.set_ack_interval(now);
+    }
+}

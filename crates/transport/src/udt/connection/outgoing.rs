@@ -1,0 +1,228 @@
+//! What leaves a connection, in this order: handshakes, ACK2s, changes of mode, NAKs, ACKs, drop
+//! requests, keep-alives, the shutdown, data. Control packets are few, and data are sent better once
+//! the peer knows what they say.
+
+use incastle_units::{Ecn, Span, Time};
+use rand_core::Rng;
+
+use super::super::config::ReportedRtt;
+use super::super::sender::{Chunk, Io};
+use super::super::sequence::Number;
+use super::super::wire::{AckReport, Content, Control, ControlHeader, DataHeader, Dialect, Packet};
+use super::handshake::State;
+use super::{Connection, Transmit};
+
+impl Connection {
+    /// The next packet that leaves now.
+    pub fn poll_transmit(&mut self, now: Time, rng: &mut dyn Rng) -> Option<Transmit> {
+        let now = self.advance(now);
+        self.nak.clear();
+        self.handshake_out = None;
+        if let Some(handshake) = self.poll_handshake(now) {
+            return Some(handshake);
+        }
+        match self.state {
+            State::Established(_) => {}
+            // The last word of a connection that could not deliver.
+            State::Failed if self.shutdown_due => return Some(self.shutdown(now)),
+            _ => return None,
+        }
+        if let Some(control) = self.poll_control(now) {
+            return Some(control);
+        }
+        self.poll_data(now, rng)
+    }
+
+    #[inline]
+    fn poll_control(&mut self, now: Time) -> Option<Transmit> {
+        if let Some(number) = self.ack2s.pop_front() {
+            return Some(self.control(now, self.mode.congested, Control::Ack2 { number }));
+        }
+        if self.dialect == Dialect::Dcudp
+            && let Some(change) = self.poll_change(now)
+        {
+            return Some(change);
+        }
+        if self.receiver.poll_nak(&mut self.nak) {
+            self.stats.naks_sent += 1;
+            return Some(self.control(now, self.watch.observes(), Control::Nak));
+        }
+        if let Some(number) = self.receiver.ack.poll_full(now) {
+            return Some(self.full_ack(now, number));
+        }
+        if let Some(next) = self.receiver.ack.poll_light() {
+            self.stats.light_acks_sent += 1;
+            let next = self.receiver.numbering.wire(next);
+            return Some(self.control(now, self.watch.observes(), Control::LightAck { next }));
+        }
+        if let Some(drop) = self.sender.poll_drop() {
+            let control = Control::Drop {
+                message: drop.message,
+                first: drop.first,
+                last: drop.last,
+            };
+            return Some(self.control(now, self.mode.congested, control));
+        }
+        if std::mem::take(&mut self.keep_alive_due) {
+            self.stats.keep_alives += 1;
+            return Some(self.control(now, self.mode.congested, Control::KeepAlive));
+        }
+        self.shutdown_due.then(|| self.shutdown(now))
+    }
+
+    fn poll_change(&mut self, now: Time) -> Option<Transmit> {
+        if let Some(change) = self.watch.answer.take() {
+            let observes = self.watch.observes();
+            return Some(self.control(now, observes, Control::ObserveChanged { change }));
+        }
+        let change = self.mode.poll(now, self.rtt.smoothed())?;
+        self.stats.changes_sent += 1;
+        let congested = self.mode.congested;
+        Some(self.control(now, congested, Control::ObserveChange { change }))
+    }
+
+    fn full_ack(&mut self, now: Time, number: Number) -> Transmit {
+        self.stats.acks_sent += 1;
+        let micros = |span: Span| {
+            let us = span.as_ps() / Span::from_us(1).as_ps();
+            u32::try_from(us).unwrap_or(u32::MAX)
+        };
+        let latest = self
+            .dcudp()
+            .is_some_and(|dcudp| dcudp.reported_rtt == ReportedRtt::Latest);
+        let rtt = if latest {
+            self.rtt.latest()
+        } else {
+            self.rtt.smoothed()
+        };
+        let speed = &self.receiver.speed;
+        let report = AckReport {
+            rtt_us: micros(rtt),
+            variance_us: micros(self.rtt.variance()),
+            free_packets: self.receiver.free(),
+            receiving_packets_per_s: speed.receiving_rate().unwrap_or(0),
+            capacity_packets_per_s: speed.capacity().unwrap_or(0),
+        };
+        let ack = Control::Ack {
+            number,
+            next: self.receiver.numbering.wire(self.receiver.next),
+            ece: self.watch.take_echo(),
+            not_ect: self.watch.not_ect,
+            report,
+        };
+        self.control(now, self.watch.observes(), ack)
+    }
+
+    fn shutdown(&mut self, now: Time) -> Transmit {
+        self.shutdown_due = false;
+        if let Some(closing) = &mut self.closing {
+            closing.shutdown_sent = true;
+        }
+        let answers = self.peer_closed;
+        // The library forgets a connection that it closes; a DCUDP peer answers.
+        let failed = matches!(self.state, State::Failed);
+        if !failed && (answers || self.dialect == Dialect::Udt) {
+            self.end();
+        }
+        self.control(now, self.mode.congested, Control::Shutdown { answers })
+    }
+
+    fn poll_data(&mut self, now: Time, rng: &mut dyn Rng) -> Option<Transmit> {
+        let silent = self.is_silent(now);
+        let idle = !self.sender.is_outstanding();
+        let capacity = self.capacity();
+        let mut io = Io {
+            now,
+            algorithm: &mut self.algorithm,
+            rng,
+            stats: &mut self.stats,
+            smoothed_rtt: self.rtt.smoothed(),
+            capacity,
+            silent,
+        };
+        let Some(chunk) = self.sender.poll(&mut io) else {
+            // Messages may have grown too old, and with them what there was to deliver.
+            self.check_done();
+            return self
+                .sender
+                .has_drop()
+                .then(|| self.poll_control(now))
+                .flatten();
+        };
+        if idle {
+            self.exp.restart(now);
+        }
+        Some(self.data(now, &chunk))
+    }
+
+    /// DCUDP: nothing was acknowledged for eight round trips longer than ACKs take to come.
+    fn is_silent(&self, now: Time) -> bool {
+        let Some(dcudp) = self.dcudp().filter(|_| self.sender.is_outstanding()) else {
+            return false;
+        };
+        let rtt = self.rtt.smoothed();
+        let interval = if self.mode.congested {
+            rtt
+        } else {
+            self.config.syn
+        };
+        let longest = rtt.saturating_mul(u64::from(dcudp.silent_rtts));
+        let unheard_since = self.sender.unheard_since;
+        now > unheard_since
+            .saturating_add(interval)
+            .saturating_add(longest)
+    }
+
+    fn data(&mut self, now: Time, chunk: &Chunk) -> Transmit {
+        let header = DataHeader {
+            sequence: chunk.number,
+            message: chunk.message,
+            place: chunk.place,
+            in_order: chunk.in_order,
+            observe: self.mode.congested,
+            cwr: std::mem::take(&mut self.sender.cwr_due),
+            length: chunk.length,
+        };
+        Transmit {
+            packet: self.packet(now, Content::Data(header)),
+            ecn: if self.ecn { Ecn::Ect0 } else { Ecn::NotEct },
+            retransmission: chunk.retransmission,
+            offset: chunk.offset,
+        }
+    }
+
+    fn control(&mut self, now: Time, observe: bool, control: Control) -> Transmit {
+        let number = if self.dialect == Dialect::Dcudp {
+            self.control_out.wire(self.controls_sent)
+        } else {
+            Number::default()
+        };
+        self.controls_sent += 1;
+        let capable = self.ecn && self.dcudp().is_some_and(|dcudp| dcudp.ect_on_control);
+        let header = ControlHeader {
+            observe: observe && self.dialect == Dialect::Dcudp,
+            number,
+            control,
+        };
+        Transmit {
+            packet: self.packet(now, Content::Control(header)),
+            ecn: if capable { Ecn::Ect0 } else { Ecn::NotEct },
+            retransmission: false,
+            offset: 0,
+        }
+    }
+
+    fn packet(&self, now: Time, content: Content) -> Packet {
+        Packet {
+            timestamp: self.timestamp(now),
+            destination: self.peer_socket,
+            content,
+        }
+    }
+
+    /// Microseconds since the connection began; wraps.
+    pub(super) fn timestamp(&self, now: Time) -> u32 {
+        let us = now.saturating_since(self.begun).as_ps() / Span::from_us(1).as_ps();
+        us as u32
+    }
+}

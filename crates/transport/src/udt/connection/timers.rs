@@ -1,0 +1,171 @@
+//! The clocks of a connection (draft-gg-udt-03, section 6): EXP and keep-alive here; ACK, NAK, pacer,
+//! OBS-change, handshake and controller where they belong.
+//!
+//! EXP fires after N (4 RTT + RTTVar + SYN), at least a floor; N counts expirations without a word from
+//! the peer. It is set anew by ACKs and NAKs that tell something new, and by anything while nothing is
+//! outstanding: what else a peer says, or repeats, does not tell whether our data arrive.
+
+use incastle_congestion::{CongestionEvent, Controller};
+use incastle_units::{Span, Time};
+use rand_core::Rng;
+
+use super::super::config::Config;
+use super::super::rtt::Rtt;
+use super::handshake::State;
+use super::{Connection, Failure};
+
+/// No period is longer: a clock that jumped is taken for a long round trip. As RFC 6298, section 2.5.
+const LONGEST_EXP: Span = Span::from_secs(60);
+
+/// The EXP timer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Exp {
+    /// From when on the period runs.
+    from: Time,
+    /// N.
+    count: u32,
+    last_heard: Time,
+}
+
+impl Exp {
+    pub(super) const fn new(now: Time) -> Self {
+        Self {
+            from: now,
+            count: 1,
+            last_heard: now,
+        }
+    }
+
+    /// The peer said something; `resets` where that sets the timer anew.
+    pub(super) fn heard(&mut self, now: Time, resets: bool) {
+        self.last_heard = now;
+        self.count = 1;
+        if resets {
+            self.from = now;
+        }
+    }
+
+    /// Data leave where none were outstanding, or an ACK or NAK told something new.
+    pub(super) fn restart(&mut self, now: Time) {
+        self.from = now;
+    }
+
+    fn period(&self, rtt: &Rtt, syn: Span, floor: Span) -> Span {
+        let one = rtt.smoothed() * 4 + rtt.variance() + syn;
+        let period = one.saturating_mul(u64::from(self.count));
+        period.min(LONGEST_EXP).max(floor)
+    }
+
+    fn is_hopeless(&self, now: Time, config: &Config) -> bool {
+        let silence = now.saturating_since(self.last_heard);
+        self.count > config.max_exp && silence >= config.min_silence
+    }
+}
+
+impl Connection {
+    /// The instant of [`Self::poll_timeout`] has come; an early call does no harm.
+    pub fn handle_timeout(&mut self, now: Time, rng: &mut dyn Rng) {
+        let now = self.advance(now);
+        self.handshake_timer(now);
+        if !matches!(self.state, State::Established(_)) {
+            return;
+        }
+        let rtt = self.rtt.smoothed();
+        self.receiver.ack.on_timer(now, rtt);
+        self.receiver.on_nak_timer(now, rtt);
+        self.sender.on_pacer_timer(now);
+        self.linger_timer(now);
+        if self.exp_at() <= now {
+            self.on_exp(now, rng);
+        }
+        if self.algorithm.next_timer().is_some_and(|at| at <= now) {
+            let (rtt, capacity) = (self.rtt.smoothed(), self.capacity());
+            let mut cx = self.sender.context(now, rtt, capacity, rng);
+            self.algorithm.on_timer(&mut cx);
+            self.follow_mode(now);
+        }
+    }
+
+    /// When to call [`Self::handle_timeout`].
+    pub fn poll_timeout(&self) -> Option<Time> {
+        let at = match &self.state {
+            State::Asking(_) => self.handshake_at(),
+            State::Established(_) => self.established_at(),
+            State::Answering | State::Failed => Time::NEVER,
+        };
+        (at != Time::NEVER).then_some(at)
+    }
+
+    fn established_at(&self) -> Time {
+        let own = [
+            self.exp_at(),
+            self.receiver.ack.at,
+            self.receiver.nak_at,
+            self.sender.pacer_wake,
+            self.mode.repeat_at(),
+            self.linger_at(),
+        ];
+        let controller = self.algorithm.next_timer().unwrap_or(Time::NEVER);
+        own.into_iter().fold(controller, Time::min)
+    }
+
+    fn linger_at(&self) -> Time {
+        match &self.closing {
+            Some(closing) if !closing.shutdown_sent && !self.ended => closing.until,
+            _ => Time::NEVER,
+        }
+    }
+
+    fn exp_at(&self) -> Time {
+        if self.ended {
+            return Time::NEVER;
+        }
+        let floor = if self.sender.is_outstanding() {
+            self.config.exp_floor
+        } else {
+            // A peer's keep-alive sets our timer anew: who was not answered waits longer, or the
+            // other would never come to speak.
+            self.config.keep_alive * u64::from(self.exp.count.min(2))
+        };
+        let period = self.exp.period(&self.rtt, self.config.syn, floor);
+        self.exp.from.saturating_add(period)
+    }
+
+    fn on_exp(&mut self, now: Time, rng: &mut dyn Rng) {
+        let backoff = self.exp.count - 1;
+        self.exp.count += 1;
+        self.exp.from = now;
+        if self.exp.is_hopeless(now, &self.config) {
+            return self.give_up();
+        }
+        if self.sender.is_outstanding() {
+            self.stats.timeouts += 1;
+            self.sender.on_exp();
+            self.report(now, CongestionEvent::Timeout { backoff }, rng);
+        } else if self.closing.is_some_and(|closing| closing.shutdown_sent) {
+            self.shutdown_due = true;
+        } else {
+            self.keep_alive_due = true;
+        }
+    }
+
+    /// The peer is gone. Where it owed us nothing any more, that is its right.
+    fn give_up(&mut self) {
+        let left = self.sender.unacknowledged();
+        let parted = self.peer_closed || self.closing.is_some();
+        if left == 0 && parted {
+            self.end();
+        } else {
+            self.fail(Failure::Silent(left));
+        }
+    }
+
+    fn linger_timer(&mut self, now: Time) {
+        if self.linger_at() <= now {
+            let left = self.sender.unacknowledged();
+            self.fail(Failure::Linger(left));
+            // The peer is told, once.
+            self.shutdown_due = true;
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! What a server does before there is a connection: it answers a request with a cookie and keeps
+//! nothing; who returns the cookie can receive at the address that it claims.
+//!
+//! The library's cookie has no secret. Ours is SipHash-2-4 under a key from outside, of address, port,
+//! the peer's socket and first number, and the minute; it holds for one to two minutes. An answer is
+//! never longer than what it answers. Leaves out: how many connections a peer may have, which whoever
+//! owns them decides; finding the connection for a repeated request (same address and socket), which
+//! [`Connection::handle`](super::Connection::handle) answers.
+
+use std::hash::Hasher;
+
+use incastle_units::{Span, Time};
+use siphasher::sip::SipHasher24;
+
+use super::config::{Config, MAX_FLOW_WINDOW, MIN_PACKET_SIZE, Protocol};
+use super::sequence::Number;
+use super::wire::{
+    Content, Control, ControlHeader, Dialect, Extension, Handshake, HandshakeKind, Packet, VERSION,
+};
+
+/// How long a cookie is handed out.
+const COOKIE_PERIOD: Span = Span::from_secs(60);
+
+/// Where a datagram came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PeerAddress {
+    /// An IPv6 address, or an IPv4 address mapped into one; in a simulation any number.
+    pub ip: [u8; 16],
+    /// The UDP port.
+    pub port: u16,
+}
+
+/// A peer that returned its cookie: what [`Connection::server`](super::Connection::server) needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Incoming {
+    /// The peer's socket.
+    pub(super) socket: u32,
+    /// The first number, of both directions (the library uses the client's).
+    pub(super) first: Number,
+    /// The packet size agreed.
+    pub(super) packet_size: u32,
+    /// The flow window agreed.
+    pub(super) flow_window: u32,
+    /// The dialect agreed.
+    pub(super) dialect: Dialect,
+}
+
+impl Incoming {
+    /// The peer's socket, by which, with its address, repeated requests are known.
+    pub const fn socket(&self) -> u32 {
+        self.socket
+    }
+
+    /// The dialect agreed.
+    pub const fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+}
+
+/// What to do about a datagram without a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// Send this back.
+    Reply(Packet, Handshake),
+    /// Make a connection, unless there is one for that address and socket.
+    Accept(Incoming),
+    /// Count it and forget it.
+    Ignore,
+}
+
+/// Answers requests.
+#[derive(Debug, Clone)]
+pub struct Listener {
+    config: Config,
+    key: [u8; 16],
+}
+
+impl Listener {
+    /// A listener for connections of that configuration. The key must be random and kept secret.
+    /// Panics where [`Config::check`] finds a mistake.
+    pub fn new(config: &Config, key: [u8; 16]) -> Self {
+        assert_eq!(config.check(), Ok(()), "a checked configuration");
+        Self {
+            config: *config,
+            key,
+        }
+    }
+
+    /// A handshake for socket 0 arrived.
+    pub fn handle(
+        &self,
+        now: Time,
+        peer: PeerAddress,
+        packet: &Packet,
+        request: &Handshake,
+    ) -> Answer {
+        if packet.destination != 0 || request.socket == 0 {
+            return Answer::Ignore;
+        }
+        match request.kind {
+            HandshakeKind::Request => {
+                let cookie = self.cookie(minute(now), peer, request);
+                reply(packet, request, HandshakeKind::Request, cookie)
+            }
+            HandshakeKind::Response if self.returns_cookie(now, peer, request) => {
+                self.accept(packet, request)
+            }
+            _ => Answer::Ignore,
+        }
+    }
+
+    fn returns_cookie(&self, now: Time, peer: PeerAddress, request: &Handshake) -> bool {
+        let minute = minute(now);
+        let minutes = [Some(minute), minute.checked_sub(1)];
+        let mut valid = minutes.iter().flatten();
+        valid.any(|minute| self.cookie(*minute, peer, request) == request.cookie)
+    }
+
+    fn accept(&self, packet: &Packet, request: &Handshake) -> Answer {
+        let possible = request.version == VERSION
+            && request.socket_kind == self.config.socket_kind
+            && request.packet_size >= MIN_PACKET_SIZE
+            && (1..1 << 31).contains(&request.flow_window);
+        if !possible {
+            return reply(packet, request, HandshakeKind::Refused, request.cookie);
+        }
+        let offered = request.extension
+            == Some(Extension::Offer {
+                socket: request.socket,
+            });
+        let dcudp = matches!(self.config.protocol, Protocol::Dcudp(_));
+        Answer::Accept(Incoming {
+            socket: request.socket,
+            first: request.first,
+            packet_size: request.packet_size.min(self.config.packet_size),
+            flow_window: request.flow_window.min(MAX_FLOW_WINDOW),
+            dialect: if dcudp && offered {
+                Dialect::Dcudp
+            } else {
+                Dialect::Udt
+            },
+        })
+    }
+
+    fn cookie(&self, minute: u64, peer: PeerAddress, request: &Handshake) -> u32 {
+        let mut hasher = SipHasher24::new_with_key(&self.key);
+        hasher.write(&minute.to_be_bytes());
+        hasher.write(&peer.ip);
+        hasher.write(&peer.port.to_be_bytes());
+        hasher.write(&request.socket.to_be_bytes());
+        hasher.write(&request.first.word().to_be_bytes());
+        // 0 would say that there is none.
+        (hasher.finish() as u32).max(1)
+    }
+}
+
+fn minute(now: Time) -> u64 {
+    now.as_ps() / COOKIE_PERIOD.as_ps()
+}
+
+/// The request, sent back with another kind and cookie, as the library does.
+fn reply(packet: &Packet, request: &Handshake, kind: HandshakeKind, cookie: u32) -> Answer {
+    let reply = Packet {
+        timestamp: packet.timestamp,
+        destination: request.socket,
+        content: Content::Control(ControlHeader {
+            observe: false,
+            number: Number::default(),
+            control: Control::Handshake,
+        }),
+    };
+    let handshake = Handshake {
+        kind,
+        cookie,
+        version: VERSION,
+        extension: None,
+        ..*request
+    };
+    Answer::Reply(reply, handshake)
+}

@@ -1,0 +1,328 @@
+//! DCUDP's two modes, on both sides (document 000, sections III.B, IV.A and IV.C).
+//!
+//! The sender's mode is that of its controller. Each change is announced by OBS-change, repeated until
+//! it is answered. The receiver watches for marks: from the first CE on it asks for congestion mode
+//! (OBS = 1 in its ACKs), until the exit rule has both conditions. Every message may be lost, repeated
+//! or late: changes are counted, and what is older than the latest has no effect.
+
+use incastle_units::{Span, Time};
+
+use super::exit_rule::{ExitRule, ExitRuleConfig, ExitStage};
+use super::rtt::Rtt;
+
+/// The least interval at which OBS-change is repeated.
+const LEAST_REPEAT: Span = Span::from_us(100);
+/// It is doubled as often at most.
+const MAX_DOUBLINGS: u32 = 10;
+
+/// An OBS-change that nobody has answered.
+#[derive(Debug, Clone, Copy)]
+struct Unanswered {
+    repeat_at: Time,
+    sent: u32,
+}
+
+/// The sender's side.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SenderMode {
+    /// OBS of what is sent.
+    pub(super) congested: bool,
+    /// Changes so far.
+    changes: u32,
+    unanswered: Option<Unanswered>,
+    /// From this control packet of the peer's on, OBS = 0 in an ACK is the end of congestion; before
+    /// it may only say that the peer does not know of it yet.
+    over_from: Option<u64>,
+}
+
+impl SenderMode {
+    /// The controller's mode; a change is to be announced.
+    pub(super) fn set(&mut self, now: Time, congested: bool) -> bool {
+        if congested == self.congested {
+            return false;
+        }
+        self.congested = congested;
+        self.changes = self.changes.wrapping_add(1);
+        self.over_from = None;
+        self.unanswered = Some(Unanswered {
+            repeat_at: now,
+            sent: 0,
+        });
+        true
+    }
+
+    /// An ACK came, the newest so far, as control packet `index` of the peer's; gives whether it ends
+    /// congestion mode.
+    pub(super) fn is_over(&mut self, index: u64, observe: bool) -> bool {
+        if !self.congested {
+            return false;
+        }
+        if observe {
+            self.over_from.get_or_insert(index);
+            return false;
+        }
+        self.over_from.is_some_and(|from| index > from)
+    }
+
+    /// An OBS-change was answered, as control packet `index` of the peer's; false if that is late.
+    pub(super) fn on_answer(&mut self, index: u64, change: u32) -> bool {
+        if change != self.changes || self.unanswered.is_none() {
+            return false;
+        }
+        self.unanswered = None;
+        self.over_from.get_or_insert(index);
+        true
+    }
+
+    /// When OBS-change must be repeated, or NEVER.
+    pub(super) fn repeat_at(&self) -> Time {
+        self.unanswered
+            .map_or(Time::NEVER, |change| change.repeat_at)
+    }
+
+    /// The number of the OBS-change that is due, if one is: at once, then every two round trips, and
+    /// ever more rarely.
+    pub(super) fn poll(&mut self, now: Time, rtt: Span) -> Option<u32> {
+        let change = self.unanswered.as_mut()?;
+        if now < change.repeat_at {
+            return None;
+        }
+        let wait = rtt.saturating_mul(2).max(LEAST_REPEAT);
+        let factor = 1 << change.sent.min(MAX_DOUBLINGS);
+        change.repeat_at = now.saturating_add(wait.saturating_mul(factor));
+        change.sent = change.sent.saturating_add(1);
+        Some(self.changes)
+    }
+}
+
+/// The receiver's side.
+#[derive(Debug, Clone)]
+pub(super) struct Watch {
+    config: ExitRuleConfig,
+    rule: Option<ExitRule>,
+    /// A mark arrived since the last ACK, and the sender has not said CWR since.
+    ce: bool,
+    /// A data packet arrived without ECT.
+    pub(super) not_ect: bool,
+    /// The latest change of the sender's mode.
+    change: Option<u32>,
+    /// The change to be answered.
+    pub(super) answer: Option<u32>,
+}
+
+impl Watch {
+    pub(super) const fn new(config: ExitRuleConfig) -> Self {
+        Self {
+            config,
+            rule: None,
+            ce: false,
+            not_ect: false,
+            change: None,
+            answer: None,
+        }
+    }
+
+    /// OBS of the ACKs: whether there is congestion.
+    pub(super) fn observes(&self) -> bool {
+        self.stage().is_some_and(|stage| stage != ExitStage::Over)
+    }
+
+    fn stage(&self) -> Option<ExitStage> {
+        self.rule.as_ref().map(ExitRule::stage)
+    }
+
+    /// A data packet arrived; gives whether an ACK must say so at once: the first mark.
+    pub(super) fn on_data(&mut self, ce: bool, cwr: bool) -> bool {
+        // RFC 3168, section 6.1.3: CWR ends the echo, unless its own packet is marked.
+        self.ce = ce || (self.ce && !cwr);
+        let first = ce && !self.observes();
+        if first && self.rule.is_none() {
+            self.rule = Some(ExitRule::new(self.config));
+        }
+        if let Some(rule) = &mut self.rule {
+            rule.on_data(ce);
+        }
+        first
+    }
+
+    /// ECE of an ACK that leaves.
+    pub(super) fn take_echo(&mut self) -> bool {
+        std::mem::take(&mut self.ce)
+    }
+
+    /// An ACK2 gave a round trip.
+    pub(super) fn on_rtt(&mut self, rtt: Span) {
+        if let Some(rule) = &mut self.rule {
+            rule.on_rtt(rtt);
+        }
+    }
+
+    /// The interval of ACKs, in congestion mode.
+    pub(super) fn ack_interval(&self, rtt: &Rtt) -> Option<Span> {
+        let rule = self.rule.as_ref()?;
+        Some(rule.ack_interval(rtt.latest(), rtt.idle()))
+    }
+
+    /// The sender announces its mode, as its change number `change`; false if that is late.
+    pub(super) fn on_change(&mut self, change: u32, congested: bool) -> bool {
+        let newer = self
+            .change
+            .is_none_or(|seen| change.wrapping_sub(seen).cast_signed() > 0);
+        if newer {
+            self.change = Some(change);
+            self.follow(congested);
+        } else if self.change != Some(change) {
+            return false;
+        }
+        self.answer = Some(change);
+        true
+    }
+
+    fn follow(&mut self, congested: bool) {
+        if congested && !self.observes() {
+            // The sender saw a loss, or an ACK from before the end.
+            self.rule = Some(ExitRule::new(self.config));
+        } else if !congested && !self.observes() {
+            self.rule = None;
+        }
+        // Otherwise a mark has arrived since: the ACKs' OBS = 1 will bring the sender back.
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RTT: Span = Span::from_us(100);
+
+    fn us(count: u64) -> Time {
+        Time::ZERO + Span::from_us(count)
+    }
+
+    fn watch() -> Watch {
+        Watch::new(ExitRuleConfig {
+            k: 2,
+            ..ExitRuleConfig::default()
+        })
+    }
+
+    /// Unmarked packets and level round trips until the rule has both conditions. K = 2: two fractions
+    /// and two round trips.
+    fn calm(watch: &mut Watch) {
+        for _ in 0..8 {
+            assert!(!watch.on_data(false, false));
+            watch.on_rtt(RTT);
+        }
+        assert!(!watch.observes());
+    }
+
+    #[test]
+    fn a_change_is_repeated_until_it_is_answered() {
+        let mut mode = SenderMode::default();
+        assert_eq!(mode.repeat_at(), Time::NEVER);
+        assert!(mode.set(us(0), true));
+        assert!(!mode.set(us(0), true));
+        assert_eq!(mode.poll(us(0), RTT), Some(1));
+        assert_eq!(mode.poll(us(199), RTT), None);
+        // Two round trips, then four, then eight.
+        assert_eq!(mode.repeat_at(), us(200));
+        assert_eq!(mode.poll(us(200), RTT), Some(1));
+        assert_eq!(mode.repeat_at(), us(600));
+        assert_eq!(mode.poll(us(600), RTT), Some(1));
+        assert_eq!(mode.repeat_at(), us(1400));
+        assert!(mode.on_answer(5, 1));
+        assert_eq!(mode.poll(us(9999), RTT), None);
+        // A repeated answer is late.
+        assert!(!mode.on_answer(6, 1));
+    }
+
+    #[test]
+    fn an_answer_to_an_earlier_change_is_late() {
+        let mut mode = SenderMode::default();
+        mode.set(us(0), true);
+        mode.set(us(1), false);
+        assert!(!mode.on_answer(3, 1));
+        assert_eq!(mode.poll(us(1), RTT), Some(2));
+        assert!(mode.on_answer(4, 2));
+    }
+
+    #[test]
+    fn an_ack_from_before_the_peer_knew_does_not_end_the_mode() {
+        let mut mode = SenderMode::default();
+        // Entered because of a NAK: ACKs with OBS = 0 are still under way.
+        mode.set(us(0), true);
+        assert!(!mode.is_over(7, false));
+        assert!(mode.on_answer(9, 1));
+        assert!(!mode.is_over(8, false));
+        assert!(mode.is_over(10, false));
+        // Entered because of an ACK with OBS = 1: the next one with OBS = 0 counts.
+        let mut mode = SenderMode::default();
+        mode.set(us(0), true);
+        assert!(!mode.is_over(3, true));
+        assert!(mode.is_over(4, false));
+        mode.set(us(1), false);
+        assert!(!mode.is_over(5, false));
+    }
+
+    #[test]
+    fn the_first_mark_asks_for_an_ack_at_once_and_one_ack_echoes_one_interval() {
+        let mut watch = watch();
+        assert!(!watch.observes());
+        assert!(watch.on_data(true, false));
+        assert!(!watch.on_data(true, false));
+        assert!(watch.observes());
+        assert!(watch.take_echo());
+        assert!(!watch.take_echo());
+        // CWR ends the echo of its interval, but not that of its own packet.
+        watch.on_data(true, false);
+        watch.on_data(false, true);
+        assert!(!watch.take_echo());
+        watch.on_data(true, true);
+        assert!(watch.take_echo());
+    }
+
+    #[test]
+    fn the_receiver_stops_when_the_sender_has_left() {
+        let mut watch = watch();
+        watch.on_data(true, false);
+        assert!(watch.on_change(1, true));
+        calm(&mut watch);
+        let rtt = Rtt::new(RTT);
+        assert!(watch.ack_interval(&rtt).is_some());
+        assert!(watch.on_change(2, false));
+        assert_eq!(watch.ack_interval(&rtt), None);
+        assert_eq!(watch.answer, Some(2));
+    }
+
+    #[test]
+    fn a_mark_after_the_end_brings_the_mode_back() {
+        let mut watch = watch();
+        watch.on_data(true, false);
+        calm(&mut watch);
+        // The sender's change to UDP mode crosses a new mark.
+        assert!(watch.on_data(true, false));
+        assert!(watch.on_change(2, false));
+        assert!(watch.observes());
+    }
+
+    #[test]
+    fn late_and_repeated_changes_have_no_effect() {
+        let mut watch = watch();
+        assert!(watch.on_change(1, true));
+        assert!(watch.observes());
+        // Repeated: answered again.
+        watch.answer = None;
+        assert!(watch.on_change(1, true));
+        assert_eq!(watch.answer, Some(1));
+        calm(&mut watch);
+        assert!(watch.on_change(2, false));
+        // The first one, from long ago.
+        watch.answer = None;
+        assert!(!watch.on_change(1, true));
+        assert!(!watch.observes());
+        assert_eq!(watch.answer, None);
+        // A lost change in between does not matter.
+        assert!(watch.on_change(5, true));
+        assert!(watch.observes());
+    }
+}

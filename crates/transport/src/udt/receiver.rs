@@ -1,0 +1,308 @@
+//! The receiver half: which data arrived, which are missing, and the NAKs that say so
+//! (draft-gg-udt-03, section 6.2): at once on a gap, and again after k round trips, k = 2, 3, ...
+//!
+//! ACKs are in `acknowledgement`. Leaves out: reneging; what was acknowledged is kept.
+
+use incastle_units::{Ecn, Span, Time};
+
+use super::acknowledgement::Acknowledgement;
+use super::arrival_speed::ArrivalSpeed;
+use super::loss_list::{Full, LossList, LossRange};
+use super::reassembly::{MessageRange, Reassembly};
+use super::sequence::{Number, Numbering};
+use super::stats::Stats;
+use super::wire::{DataHeader, NumberRange};
+
+/// Ranges in one NAK: with a header they fit the smallest packet.
+pub(super) const MAX_NAK_RANGES: usize = 8;
+
+/// A gap that was reported.
+#[derive(Debug, Clone, Copy)]
+struct Report {
+    range: LossRange,
+    /// How many round trips the next report waits.
+    k: u32,
+    due: Time,
+}
+
+/// What became of a data packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It was refused, or brought nothing new.
+    Nothing,
+    /// It is new: this packet, counted from 0.
+    New(u64),
+}
+
+/// What a receiver is made with.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ReceiverSetup {
+    pub(super) first: Number,
+    pub(super) stream: bool,
+    pub(super) payload: u16,
+    pub(super) buffer: u32,
+    pub(super) reads_at_once: bool,
+    pub(super) max_loss_ranges: u32,
+}
+
+/// The receiver half. Packets are counted from 0.
+///
+/// Invariant: `reassembly.base() <= next <= end <= base + buffer`, and `losses` lies in `next..end`.
+pub(super) struct Receiver {
+    setup: ReceiverSetup,
+    pub(super) numbering: Numbering,
+    /// Everything below has arrived, or was given up by the sender.
+    pub(super) next: u64,
+    /// The packet after the largest that arrived.
+    end: u64,
+    reassembly: Reassembly,
+    losses: LossList,
+    reports: Vec<Report>,
+    /// Ranges to be reported now.
+    naks: Vec<LossRange>,
+    /// When the next periodic report is due, or NEVER.
+    pub(super) nak_at: Time,
+    pub(super) ack: Acknowledgement,
+    pub(super) speed: ArrivalSpeed,
+}
+
+impl Receiver {
+    pub(super) fn new(setup: ReceiverSetup) -> Self {
+        Self {
+            numbering: Numbering::new(setup.first),
+            next: 0,
+            end: 0,
+            reassembly: Reassembly::new(setup.stream),
+            losses: LossList::new(setup.max_loss_ranges as usize),
+            reports: Vec::new(),
+            naks: Vec::new(),
+            nak_at: Time::NEVER,
+            ack: Acknowledgement::new(setup.buffer),
+            speed: ArrivalSpeed::default(),
+            setup,
+        }
+    }
+
+    /// What the handshake agreed. Nothing has arrived yet.
+    pub(super) fn agree(&mut self, first: Number, payload: u16) {
+        self.setup.payload = payload;
+        self.setup.first = first;
+        self.numbering = Numbering::new(first);
+    }
+
+    /// Packets that the buffer still takes beyond `next`.
+    pub(super) fn free(&self) -> u32 {
+        (self.reassembly.base() + u64::from(self.setup.buffer) - self.next) as u32
+    }
+
+    /// The right edge of what the buffer takes.
+    pub(super) fn edge(&self) -> u64 {
+        self.reassembly.base() + u64::from(self.setup.buffer)
+    }
+
+    /// A data packet arrived.
+    pub(super) fn handle(
+        &mut self,
+        now: Time,
+        header: &DataHeader,
+        ecn: Ecn,
+        rtt: Span,
+        stats: &mut Stats,
+    ) -> Fate {
+        if header.length > self.setup.payload {
+            stats.refused.long_data += 1;
+            return Fate::Nothing;
+        }
+        stats.packets_received += 1;
+        stats.ce_received += u64::from(ecn == Ecn::Ce);
+        let packet = self.numbering.index(header.sequence, self.next);
+        let Some(packet) = packet.filter(|packet| *packet >= self.next) else {
+            return self.duplicate(now, stats);
+        };
+        if packet >= self.edge() {
+            stats.refused.beyond_buffer += 1;
+            return Fate::Nothing;
+        }
+        self.speed.on_arrival(now, header.sequence);
+        if packet < self.end && !self.reassembly.is_missing(packet) {
+            return self.duplicate(now, stats);
+        }
+        if self.arrive(now, packet, rtt).is_err() {
+            stats.refused.loss_list_full += 1;
+            return Fate::Nothing;
+        }
+        self.keep(packet, header, stats);
+        self.ack.on_new(now, self.next, self.edge());
+        Fate::New(packet)
+    }
+
+    /// The sender repeats itself: an ACK of ours was lost.
+    fn duplicate(&mut self, now: Time, stats: &mut Stats) -> Fate {
+        stats.duplicates_received += 1;
+        self.ack.on_duplicate(now);
+        Fate::Nothing
+    }
+
+    /// Moves `next` and `end` past a packet that was missing; notes the gap that it leaves.
+    fn arrive(&mut self, now: Time, packet: u64, rtt: Span) -> Result<(), Full> {
+        if packet == self.end {
+            self.end += 1;
+            if self.losses.is_empty() {
+                self.next = self.end;
+            }
+            return Ok(());
+        }
+        if packet > self.end {
+            self.losses.insert(self.end, packet)?;
+            let range = LossRange {
+                start: self.end,
+                end: packet,
+            };
+            self.report(now, range, rtt);
+            self.end = packet + 1;
+            return Ok(());
+        }
+        if !self.losses.remove(packet) {
+            return Err(Full);
+        }
+        self.next = self.losses.first().unwrap_or(self.end);
+        Ok(())
+    }
+
+    /// A gap: reported at once, and again in two round trips.
+    fn report(&mut self, now: Time, range: LossRange, rtt: Span) {
+        self.naks.push(range);
+        if self.reports.len() >= self.setup.max_loss_ranges as usize {
+            // The sender's EXP repairs what finds no room here.
+            return;
+        }
+        let due = now.saturating_add(rtt.saturating_mul(2));
+        self.reports.push(Report { range, k: 2, due });
+        self.nak_at = self.nak_at.min(due);
+    }
+
+    fn keep(&mut self, packet: u64, header: &DataHeader, stats: &mut Stats) {
+        if self.setup.reads_at_once && self.reassembly.pass(packet) {
+            stats.delivered += u64::from(header.length);
+            return;
+        }
+        let broken = self.reassembly.store(packet, header, self.next);
+        stats.refused.broken_messages += broken;
+        if self.setup.reads_at_once {
+            self.read_all(stats);
+        }
+    }
+
+    fn read_all(&mut self, stats: &mut Stats) {
+        if self.setup.stream {
+            let readable = self.reassembly.readable(self.next);
+            stats.delivered += self.reassembly.consume(readable, self.next);
+            return;
+        }
+        while let Some(message) = self.reassembly.take_message(self.next) {
+            stats.delivered += message.bytes;
+            stats.messages_delivered += 1;
+        }
+    }
+
+    /// Packets of a stream that the application could take.
+    pub(super) fn readable(&self) -> u64 {
+        self.reassembly.readable(self.next)
+    }
+
+    /// The application takes packets of a stream.
+    pub(super) fn consume(&mut self, now: Time, packets: u64, stats: &mut Stats) {
+        stats.delivered += self.reassembly.consume(packets, self.next);
+        self.ack.on_room(now, self.next, self.edge());
+    }
+
+    pub(super) fn next_message(&self) -> Option<MessageRange> {
+        self.reassembly.next_message()
+    }
+
+    /// The application takes a message.
+    pub(super) fn take_message(&mut self, now: Time, stats: &mut Stats) -> Option<MessageRange> {
+        let message = self.reassembly.take_message(self.next)?;
+        stats.delivered += message.bytes;
+        stats.messages_delivered += 1;
+        self.ack.on_room(now, self.next, self.edge());
+        Some(message)
+    }
+
+    /// The first packet whose bytes somebody may still ask for.
+    pub(super) fn base(&self) -> u64 {
+        self.reassembly.base()
+    }
+
+    /// The sender gives up a message; gives whether that can be.
+    pub(super) fn on_drop(
+        &mut self,
+        now: Time,
+        message: u32,
+        (first, last): (Number, Number),
+        stats: &mut Stats,
+    ) -> bool {
+        let first = self.numbering.index(first, self.next);
+        let last = self.numbering.index(last, self.next);
+        let (Some(first), Some(last)) = (first.or(Some(0)), last) else {
+            return false;
+        };
+        if self.setup.stream || first > last || last >= self.edge() {
+            return false;
+        }
+        if last < self.next {
+            // It comes again: our ACK was lost.
+            self.ack.on_duplicate(now);
+            return true;
+        }
+        // A request may overtake data of other messages: what lies before it is missing.
+        if first > self.end && self.losses.insert(self.end, first).is_err() {
+            return false;
+        }
+        self.end = self.end.max(last + 1);
+        for packet in first.max(self.next)..=last {
+            self.losses.remove(packet);
+        }
+        self.reassembly.give_up(message, first, last);
+        self.next = self.losses.first().unwrap_or(self.end);
+        stats.refused.broken_messages += self.reassembly.advance(self.next);
+        if self.setup.reads_at_once {
+            self.read_all(stats);
+        }
+        self.ack.on_new(now, self.next, self.edge());
+        true
+    }
+
+    /// Reports again what is still missing and due.
+    pub(super) fn on_nak_timer(&mut self, now: Time, rtt: Span) {
+        if now < self.nak_at {
+            return;
+        }
+        let (losses, naks) = (&self.losses, &mut self.naks);
+        self.reports.retain_mut(|report| {
+            if now < report.due {
+                return true;
+            }
+            let before = naks.len();
+            naks.extend(losses.within(report.range));
+            report.k += 1;
+            report.due = now.saturating_add(rtt.saturating_mul(u64::from(report.k)));
+            naks.len() > before
+        });
+        let dues = self.reports.iter().map(|report| report.due);
+        self.nak_at = dues.min().unwrap_or(Time::NEVER);
+    }
+
+    /// The ranges of the next NAK.
+    pub(super) fn poll_nak(&mut self, out: &mut Vec<NumberRange>) -> bool {
+        out.clear();
+        let count = self.naks.len().min(MAX_NAK_RANGES);
+        for range in self.naks.drain(..count) {
+            out.push(NumberRange {
+                first: self.numbering.wire(range.start),
+                last: self.numbering.wire(range.end - 1),
+            });
+        }
+        !out.is_empty()
+    }
+}

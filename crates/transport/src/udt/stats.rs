@@ -1,0 +1,87 @@
+//! Counters of one endpoint. Nothing inside reads them. What is refused is counted by its reason, and
+//! has no other effect.
+
+use super::wire::WIRE_ERRORS;
+
+/// Packets that were refused, by reason.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Refused {
+    /// Datagrams that are no packets, by [`WireError::index`](super::wire::WireError::index).
+    pub malformed: [u64; WIRE_ERRORS],
+    /// For another socket.
+    pub wrong_socket: u64,
+    /// Before the handshake was over, or after the end.
+    pub wrong_state: u64,
+    /// Handshakes that say nothing possible: another version, a tiny packet size, a window of 0 or
+    /// beyond 2^31, somebody else's first number.
+    pub handshakes: u64,
+    /// Data with more payload than was agreed.
+    pub long_data: u64,
+    /// Data beyond the receive buffer.
+    pub beyond_buffer: u64,
+    /// Data that would have opened one range more than the loss list holds.
+    pub loss_list_full: u64,
+    /// Data whose place in its message contradicts its neighbours.
+    pub broken_messages: u64,
+    /// ACKs of what was never sent.
+    pub acks: u64,
+    /// Ranges in NAKs of what was never sent or is long acknowledged.
+    pub nak_ranges: u64,
+    /// ACK2s of what was never acknowledged, or whose ACK is forgotten.
+    pub ack2s: u64,
+    /// Drop requests on a stream, or of what cannot be.
+    pub drops: u64,
+    /// DCUDP control packets seen before.
+    pub duplicate_controls: u64,
+    /// DCUDP control packets with a number too far ahead.
+    pub unbelievable_controls: u64,
+    /// DCUDP changes of mode that are older than the latest.
+    pub late_changes: u64,
+}
+
+/// What happened at one endpoint since it was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Stats {
+    /// Data packets sent, retransmissions included.
+    pub packets_sent: u64,
+    /// Payload bytes sent, retransmissions included.
+    pub payload_sent: u64,
+    /// Data packets sent again.
+    pub retransmissions: u64,
+    /// Times that EXP expired with data outstanding.
+    pub timeouts: u64,
+    /// Keep-alives sent.
+    pub keep_alives: u64,
+    /// Data packets received.
+    pub packets_received: u64,
+    /// Of these, marked ones.
+    pub ce_received: u64,
+    /// Of these, ones that brought nothing new.
+    pub duplicates_received: u64,
+    /// Payload bytes that the application has taken.
+    pub delivered: u64,
+    /// Messages that the application has taken.
+    pub messages_delivered: u64,
+    /// Full ACKs sent.
+    pub acks_sent: u64,
+    /// Light ACKs sent.
+    pub light_acks_sent: u64,
+    /// NAKs sent.
+    pub naks_sent: u64,
+    /// Full ACKs received.
+    pub acks_received: u64,
+    /// Of these, with a congestion echo.
+    pub ece_received: u64,
+    /// NAKs received.
+    pub naks_received: u64,
+    /// Times that the controller slowed down for an ECN echo.
+    pub ecn_reductions: u64,
+    /// Times that congestion mode began.
+    pub congestion_modes: u64,
+    /// OBS-change packets sent, repeated ones included.
+    pub changes_sent: u64,
+    /// Messages given up for their age.
+    pub messages_expired: u64,
+    /// What was refused.
+    pub refused: Refused,
+}
