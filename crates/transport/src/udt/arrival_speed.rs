@@ -24,23 +24,22 @@ const PAIR_EVERY: u32 = 16;
 /// The last 16 intervals.
 #[derive(Debug, Clone, Default)]
 struct Intervals {
-    /// Picoseconds, in no order once the window is full.
+    /// Picoseconds; the next one replaces the oldest.
     values: [u64; INTERVALS],
-    taken: usize,
+    next: usize,
+    full: bool,
 }
 
 impl Intervals {
     fn take(&mut self, interval: Span) {
-        self.values[self.taken % INTERVALS] = interval.as_ps();
-        self.taken += 1;
-        if self.taken == 2 * INTERVALS {
-            self.taken = INTERVALS;
-        }
+        self.values[self.next] = interval.as_ps();
+        self.next = (self.next + 1) % INTERVALS;
+        self.full |= self.next == 0;
     }
 
     /// The sum of the two in the middle: twice the median. Absent before there are 16.
     fn twice_median(&self) -> Option<u128> {
-        if self.taken < INTERVALS {
+        if !self.full {
             return None;
         }
         let mut sorted = self.values;
@@ -130,10 +129,7 @@ impl Smoothed {
             return;
         }
         let sample = u64::from(packets_per_second) << FRACTION;
-        self.value = Some(
-            self.value
-                .map_or(sample, |value| (7 * value + sample + 4) / 8),
-        );
+        self.value = Some(self.value.map_or(sample, |value| (7 * value + sample) / 8));
     }
 
     /// Packets per second, to the nearest.

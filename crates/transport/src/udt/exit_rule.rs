@@ -4,6 +4,7 @@
 //! Leaves out: when ACKs leave, and OBS-change: the connection asks for the stage and for the interval.
 //! The paper gives no K; neither window decides anything before it is full.
 
+use std::cmp::Ordering;
 use std::collections::VecDeque;
 
 use incastle_units::Span;
@@ -94,9 +95,9 @@ impl Window {
 }
 
 impl Share {
-    /// How the share compares with `num` / `den`.
-    fn cmp(self, num: usize, den: usize) -> std::cmp::Ordering {
-        (self.falling * den).cmp(&(self.of * num))
+    /// How the share compares with one in `parts`.
+    fn against_one_in(self, parts: usize) -> Ordering {
+        (self.falling * parts).cmp(&self.of)
     }
 
     fn is_all(self) -> bool {
@@ -183,8 +184,8 @@ impl ExitRule {
     /// Condition 1, with theta_ecn = 0.5 and theta_RTT = 0.2 (footnote 1).
     fn is_easing(&self, ecn: Share, rtt: Share) -> bool {
         match self.config.reading {
-            ExitReading::Default => ecn.cmp(1, 2).is_gt() && rtt.cmp(1, 5).is_gt(),
-            ExitReading::Printed => ecn.cmp(1, 2).is_lt() && rtt.cmp(1, 5).is_lt(),
+            ExitReading::Default => ecn.against_one_in(2).is_gt() && rtt.against_one_in(5).is_gt(),
+            ExitReading::Printed => ecn.against_one_in(2).is_lt() && rtt.against_one_in(5).is_lt(),
         }
     }
 }
