@@ -274,12 +274,13 @@ fn the_schema_is_json_and_knows_every_choice() {
     }
 }
 
-const HEADERS: [&str; 10] = [
+const HEADERS: [&str; 11] = [
     "run",
     "network",
     "network.links.x",
     "switch",
     "switch.queue",
+    "switch.ports.senders.queue",
     "switch.qcn",
     "host.qcn",
     "flows.a",

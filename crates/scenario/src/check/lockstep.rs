@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use incastle_units::Span;
 
 use crate::language::flows::{Bulk, Group, Size, Workload};
+use crate::language::selection::Name;
 use crate::language::switch::{Buffer, Queue, Switch};
 use crate::language::{Capacity, Root};
 use crate::text::context::Context;
@@ -76,12 +77,13 @@ fn fits(root: &Root, layout: &Layout, from: usize, to: usize) -> bool {
     let ((End::Switch(switch), _) | (_, End::Switch(switch))) = far.ends else {
         return false;
     };
-    near.rate == far.rate && drops_the_last(switch_at(root, layout, switch))
+    let switch = switch_at(root, layout, switch);
+    near.rate == far.rate && drops_the_last(switch, &layout.hosts[to])
 }
 
-fn drops_the_last(switch: &Switch) -> bool {
+fn drops_the_last(switch: &Switch, receiver: &Name) -> bool {
     let endless = switch.buffer == Buffer::PerPort(Capacity::Unlimited);
-    matches!(switch.queue, Queue::DropTail(_)) && !endless
+    matches!(switch.queue_to(receiver), Queue::DropTail(_)) && !endless
 }
 
 fn switch_at<'a>(root: &'a Root, layout: &Layout, switch: usize) -> &'a Switch {

@@ -1,4 +1,4 @@
-//! Checks of `[switch]` and `[switches.LABEL]`.
+//! Checks of `[switch]` and `[switches.LABEL]`, with the groups of their ports.
 
 use incastle_queueing::{DoubleThresholdError, QueueError, RedError};
 use incastle_units::Amount;
@@ -6,7 +6,7 @@ use incastle_units::Amount;
 use crate::grammar::value::Value;
 use crate::language::Capacity;
 use crate::language::Root;
-use crate::language::selection::Selection;
+use crate::language::selection::{Name, Selection};
 use crate::language::switch::{
     Buffer, DoubleThreshold, Queue, Switch, SwitchGroup, ThresholdReading,
 };
@@ -17,9 +17,38 @@ use crate::workload::Stack;
 pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     let sizes = PacketSizes::of(root);
     check_switch("switch", &root.switch, sizes, cx);
+    check_ports("switch", &root.switch, layout, sizes, cx);
     for (label, group) in &root.switches {
-        check_switch(&format!("switches.{label}"), &group.switch, sizes, cx);
+        let path = format!("switches.{label}");
+        check_switch(&path, &group.switch, sizes, cx);
+        check_ports(&path, &group.switch, layout, sizes, cx);
         switch_members(label, group, layout, cx);
+    }
+}
+
+/// The groups of ports: where they lead to exists, and their disciplines fit the switch's buffer.
+fn check_ports(
+    path: &str,
+    switch: &Switch,
+    layout: &Layout,
+    sizes: Option<PacketSizes>,
+    cx: &mut Context<'_>,
+) {
+    let nodes: Vec<Name> = layout
+        .hosts
+        .iter()
+        .chain(&layout.switches)
+        .cloned()
+        .collect();
+    for (label, group) in &switch.ports {
+        let path = format!("{path}.ports.{label}");
+        let key = match group.to {
+            Some(_) => format!("{path}.to"),
+            None => path.clone(),
+        };
+        let destinations = group.destinations(label);
+        destinations.resolve(&nodes, "hosts or switches", &key, cx);
+        check_queue(&path, &group.queue, switch.buffer, sizes, cx);
     }
 }
 
@@ -55,8 +84,15 @@ impl PacketSizes {
     }
 }
 
-fn check_switch(path: &str, switch: &Switch, sizes: Option<PacketSizes>, cx: &mut Context<'_>) {
-    if let Err(error) = switch.queue.to_config().check() {
+/// The discipline of `[path.queue]` by itself, and before a buffer.
+fn check_queue(
+    path: &str,
+    queue: &Queue,
+    buffer: Buffer,
+    sizes: Option<PacketSizes>,
+    cx: &mut Context<'_>,
+) {
+    if let Err(error) = queue.to_config().check() {
         let key = match error {
             QueueError::DoubleThreshold(DoubleThresholdError::MixedUnits) => "stop",
             QueueError::Red(RedError::MixedUnits | RedError::MaxIsZero) => "max",
@@ -67,16 +103,23 @@ fn check_switch(path: &str, switch: &Switch, sizes: Option<PacketSizes>, cx: &mu
         };
         cx.error_at(&format!("{path}.queue.{key}"), error.to_string(), None);
     }
-    if let Queue::DoubleThreshold(double) = &switch.queue {
+    if let Queue::DoubleThreshold(double) = queue {
         check_thresholds(path, double, cx);
     }
-    if let (Queue::Drr(_), Buffer::Shared(_)) = (&switch.queue, switch.buffer) {
+    if let (Queue::Drr(_), Buffer::Shared(_)) = (queue, buffer) {
         cx.error_at(
             &format!("{path}.queue.kind"),
             "fair queueing (drr) needs a buffer for each port, not a shared memory".to_owned(),
             Some("buffer = \"128 KiB\", for example".to_owned()),
         );
     }
+    if let Buffer::PerPort(Capacity::Limited(amount)) = buffer {
+        warn_of_late_mark(path, queue, amount, sizes, cx);
+    }
+}
+
+fn check_switch(path: &str, switch: &Switch, sizes: Option<PacketSizes>, cx: &mut Context<'_>) {
+    check_queue(path, &switch.queue, switch.buffer, sizes, cx);
     if let Err(error) = switch.buffer.to_config().check() {
         cx.error_at(&format!("{path}.buffer"), error.to_string(), None);
     }
@@ -100,7 +143,6 @@ fn check_switch(path: &str, switch: &Switch, sizes: Option<PacketSizes>, cx: &mu
                 Some("the packet being sent is stored too: at least one packet".to_owned()),
             );
         }
-        warn_of_late_mark(path, &switch.queue, amount, sizes, cx);
     }
 }
 

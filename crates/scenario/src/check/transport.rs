@@ -12,11 +12,8 @@ pub(crate) fn check(root: &Root, cx: &mut Context<'_>) {
     if let Some(tcp) = root.transport.tcp() {
         check_tcp("transport", tcp, cx);
     }
-    let marks = root.switch.queue.marks()
-        || root
-            .switches
-            .iter()
-            .any(|(_, group)| group.switch.queue.marks());
+    let groups = root.switches.iter();
+    let marks = root.switch.marks() || groups.clone().any(|(_, group)| group.switch.marks());
     for (name, group) in &root.flows {
         if let Some(tcp) = group.transport.tcp() {
             let path = format!("flows.{name}.transport");

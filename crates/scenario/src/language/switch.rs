@@ -13,7 +13,7 @@ use crate::grammar::reader::read_table;
 use crate::grammar::value::{Value, wrong};
 use crate::language::Capacity;
 use crate::language::qcn::CongestionPoints;
-use crate::language::selection::Selection;
+use crate::language::selection::{Name, Selection};
 use crate::text::context::Context;
 use crate::text::node::{Content, Node};
 
@@ -25,6 +25,8 @@ table! {
         value buffer: Buffer = Buffer::PerPort(Capacity::Limited(Amount::Bytes(Bytes::new(128 << 10))));
         /// The queue discipline of every port.
         section queue: Queue;
+        /// Ports whose discipline differs, under labels of your own.
+        each ports: PortGroup;
         /// Congestion notification (QCN), besides the discipline.
         maybe qcn: CongestionPoints;
     }
@@ -37,6 +39,17 @@ table! {
         option of: Selection;
         /// Their parameters.
         flat switch: Switch;
+    }
+}
+
+table! {
+    /// `[switch.ports.LABEL]`
+    pub struct PortGroup {
+        /// The hosts or switches at the other end of these ports. Without it the label itself is
+        /// meant.
+        option to: Selection;
+        /// Their queue discipline: keys that are not given are those of the switch's `queue`.
+        section queue: Queue;
     }
 }
 
@@ -243,6 +256,34 @@ impl Buffer {
                 alpha: shared.alpha,
             }),
         }
+    }
+}
+
+impl PortGroup {
+    /// What the ports lead to.
+    pub(crate) fn destinations(&self, label: &str) -> Selection {
+        self.to.clone().unwrap_or_else(|| Selection::named(label))
+    }
+}
+
+impl Switch {
+    /// Which group the port to this host or switch belongs to: the last that names it, if any does.
+    pub(crate) fn port_group(&self, destination: &Name) -> Option<usize> {
+        let leads_there =
+            |(label, group): &(String, PortGroup)| group.destinations(label).contains(destination);
+        self.ports.iter().rposition(leads_there)
+    }
+
+    /// The discipline of the port to this host or switch.
+    pub(crate) fn queue_to(&self, destination: &Name) -> &Queue {
+        let group = self.port_group(destination);
+        group.map_or(&self.queue, |group| &self.ports[group].1.queue)
+    }
+
+    /// Whether any port ever marks a packet.
+    pub(crate) fn marks(&self) -> bool {
+        let ports = self.ports.iter().map(|(_, group)| &group.queue);
+        ports.chain([&self.queue]).any(Queue::marks)
     }
 }
 

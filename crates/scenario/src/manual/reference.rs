@@ -29,7 +29,9 @@ fn nested(path: &str, member: &Member, out: &mut String) {
     // These have the keys of [transport], [switch.queue] and [switch.qcn], listed there.
     let elsewhere = [
         "flows.NAME.transport",
+        "switch.ports.NAME.queue",
         "switches.NAME.queue",
+        "switches.NAME.ports.NAME",
         "switches.NAME.qcn",
     ];
     if elsewhere.contains(&full.as_str()) {

@@ -118,14 +118,15 @@ fn port((from, to): (End, End), link: &Link, parts: &Parts<'_>) -> LinkConfig {
         },
         End::Switch(switch) => {
             let switch = parts.switches[switch];
+            let queue = switch.queue_to(parts.layout.name(to));
             LinkConfig {
                 buffer: match switch.buffer.to_config() {
                     BufferConfig::PerPort(buffer) => buffer,
                     // The shared memory alone limits the port.
                     BufferConfig::Shared(_) => PortBuffer::Unlimited,
                 },
-                marker: switch.queue.to_config().build(link.rate),
-                kind: switch.queue.port_kind(),
+                marker: queue.to_config().build(link.rate),
+                kind: queue.port_kind(),
                 congestion_point: congestion_point(switch, || parts.layout.port_name(from, to)),
                 ..unlimited
             }

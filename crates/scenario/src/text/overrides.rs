@@ -79,8 +79,8 @@ fn set(table: &mut Node, path: &[&str], place: Place, value: Node) -> Result<(),
     })
 }
 
-/// Gives each group of flows the keys of `[transport]`, and each group of switches those of
-/// `[switch]`, that it does not have itself.
+/// Gives each group of flows the keys of `[transport]`, each group of switches those of `[switch]`,
+/// and each group of ports those of its switch's `queue`, that it does not have itself.
 pub(crate) fn inherit(root: &mut Node) {
     let Some(entries) = root.entries_mut() else {
         return;
@@ -117,9 +117,30 @@ pub(crate) fn inherit(root: &mut Node) {
                     if let (Some(keys), Some((_, base))) = (group.node.entries_mut(), &switch) {
                         merge(keys, base);
                     }
+                    inherit_queue(&mut group.node);
                 }
             }
+            "switch" => inherit_queue(&mut entry.node),
             _ => {}
+        }
+    }
+}
+
+/// Gives each group of ports of a switch the keys of the switch's `queue`.
+fn inherit_queue(switch: &mut Node) {
+    let entries = switch.entries_mut().into_iter().flatten();
+    let (mut queue, mut ports) = (None, None);
+    for entry in entries {
+        match entry.key.as_str() {
+            "queue" => queue = Some(entry.clone()),
+            "ports" => ports = entry.node.entries_mut(),
+            _ => {}
+        }
+    }
+    let Some(queue) = queue else { return };
+    for group in ports.into_iter().flatten() {
+        if let Some(keys) = group.node.entries_mut() {
+            merge(keys, std::slice::from_ref(&queue));
         }
     }
 }

@@ -17,14 +17,26 @@ pub(super) struct PathKey {
     /// Of each switch the first one with the same parameters. Congestion points may be at some
     /// ports only: there it is the switch itself.
     switches: Vec<usize>,
+    /// Of each port that sends on this path, either way, the group that it belongs to.
+    ports: Vec<Option<usize>>,
 }
 
 impl PathKey {
     /// Of a path from its last link to its first.
     pub(super) fn new(scenario: &Scenario, path: &[&Link]) -> Self {
-        let all = switches(scenario.tables(), scenario.layout());
+        let layout = scenario.layout();
+        let all = switches(scenario.tables(), layout);
         let links = path.iter().rev();
+        let directions = links.clone().flat_map(|link| {
+            let (a, b) = link.ends;
+            [(a, b), (b, a)]
+        });
+        let ports = directions.filter_map(|(from, to)| match from {
+            End::Switch(switch) => Some(all[switch].port_group(layout.name(to))),
+            End::Host(_) => None,
+        });
         Self {
+            ports: ports.collect(),
             links: links
                 .map(|link| (link.rate.bits_per_second(), link.delay.as_ps()))
                 .collect(),
