@@ -8,6 +8,11 @@ seeds; comparisons are formed seed by seed before, so they are paired. With a si
 no interval and the value alone decides; the report says so. Cases that a run could not measure
 count neither way; but a claim of which a part was not measured is at best unclear.
 
+A claim may rest on a *base*: a situation that must be sound before anything can be compared with
+it, such as queries without timeouts before other traffic is added. It is a condition of its own,
+with metric and band, judged in the same way. Where the base fails the verdict is *fails: base*,
+whatever was measured beyond it; where it is unclear, so is the case.
+
 Beside it lies `reasons.toml`: what the authors of the reproduction understood of a verdict. A text
 is shown only where the verdict is the one that it explains, so that it cannot contradict what was
 measured; numbers in it are names in braces, in whose place the paper's facts are put.
@@ -43,6 +48,7 @@ class Verdict(StrEnum):
     HOLDS = "holds"
     PARTLY = "holds in part"
     FAILS = "fails"
+    BASE = "fails: base"
     UNCLEAR = "unclear"
 
 
@@ -103,6 +109,15 @@ class Band:
 
 
 @dataclass(frozen=True)
+class Base:
+    """What must be sound before a claim says anything: a condition that is measured, too."""
+
+    metric: str
+    unit: str
+    band: Band
+
+
+@dataclass(frozen=True)
 class Claim:
     """One claim of a paper, as claims.toml gives it."""
 
@@ -117,22 +132,43 @@ class Claim:
     band: Band
     basis: str
     cases: tuple[str, ...]
+    base: Base | None = None
 
 
 @dataclass(frozen=True)
 class JudgedCase:
-    """One case of a claim: its mean over the seeds, the interval of it, the verdict."""
+    """One case of a claim: its mean over the seeds, the interval of it, the verdict.
+
+    Where the claim rests on a base, the verdict heeds `base`, which was judged by its own band.
+    """
 
     case: str
     measured: float
     interval: tuple[float, float] | None
     verdict: Verdict
     values: tuple[float, ...]
+    base: JudgedCase | None = None
 
     @property
     def known(self) -> bool:
         """Whether the run could measure it."""
         return not math.isnan(self.measured)
+
+    def on(self, base: JudgedCase) -> JudgedCase:
+        """Let it rest on a base: only where that holds, its own verdict counts."""
+        given = {Verdict.HOLDS: self.verdict, Verdict.FAILS: Verdict.BASE}
+        return replace(self, base=base, verdict=given.get(base.verdict, Verdict.UNCLEAR))
+
+    def as_json(self) -> dict[str, Any]:
+        """Give the case's entry in claims.json."""
+        entry = {
+            "case": self.case,
+            "measured": _finite(self.measured),
+            "interval": _interval_json(self.interval),
+            "verdict": str(self.verdict),
+            "values": [_finite(value) for value in self.values],
+        }
+        return entry if self.base is None else {**entry, "base": self.base.as_json()}
 
 
 @dataclass(frozen=True)
@@ -157,7 +193,7 @@ class Judged:
 
     def as_json(self) -> dict[str, Any]:
         """Give the claim's entry in claims.json; numbers that JSON does not know become null."""
-        claim, deciding = self.claim, self.deciding
+        claim, deciding, base = self.claim, self.deciding, self.claim.base
         return {
             "paper": claim.paper,
             "id": claim.id,
@@ -169,21 +205,13 @@ class Judged:
             "paper_value": claim.paper_value,
             "band": str(claim.band),
             "basis": claim.basis,
+            "base": base and {"metric": base.metric, "unit": base.unit, "band": str(base.band)},
             "measured": _finite(deciding.measured),
             "interval": _interval_json(deciding.interval),
             "decided_by": deciding.case,
             "verdict": str(self.verdict),
             "reason": self.reason,
-            "cases": [
-                {
-                    "case": case.case,
-                    "measured": _finite(case.measured),
-                    "interval": _interval_json(case.interval),
-                    "verdict": str(case.verdict),
-                    "values": [_finite(value) for value in case.values],
-                }
-                for case in self.cases
-            ],
+            "cases": [case.as_json() for case in self.cases],
         }
 
 
@@ -204,7 +232,7 @@ def load(path: Path) -> list[Claim]:
 def load_reasons(path: Path, claims: Sequence[Claim]) -> dict[tuple[str, Verdict], str]:
     """Read a reasons.toml: per claim id and verdict a text. A missing file means no reasons.
 
-    A key may name several verdicts that a text explains: `"fails, unclear"`.
+    A key may name several verdicts that a text explains: `"fails, unclear"`, `"fails: base"`.
     """
     if not path.exists():
         return {}
@@ -225,13 +253,18 @@ def judge(
     claim: Claim,
     measured: Mapping[str, Sequence[float]],
     reasons: Mapping[tuple[str, Verdict], str] | None = None,
+    base: Mapping[str, Sequence[float]] | None = None,
 ) -> Judged:
-    """Judge a claim by its values per case and seed: the claim's own cases, all of them."""
-    if set(measured) != set(claim.cases):
-        raise ClaimError(
-            f"claim {claim.id} has the cases {list(claim.cases)}, measured were {list(measured)}"
-        )
-    cases = tuple(_judge_case(claim.band, case, measured[case]) for case in claim.cases)
+    """Judge a claim by its values per case and seed: the claim's own cases, all of them.
+
+    `base` are those of the base, where the claim rests on one.
+    """
+    cases = _judge_cases(claim, claim.band, measured)
+    if (claim.base is None) != (base is None):
+        raise ClaimError(f"claim {claim.id}: a base is declared and measured, or neither")
+    if claim.base is not None and base is not None:
+        bases = _judge_cases(claim, claim.base.band, base)
+        cases = tuple(case.on(one) for case, one in zip(cases, bases, strict=True))
     known = [case for case in cases if case.known]
     deciding = min(known or cases[:1], key=lambda case: claim.band.margin(case.measured))
     verdict = _overall(cases)
@@ -281,6 +314,17 @@ def _student_t_within(t: float, freedom: int) -> float:
     return 2 / math.pi * (angle + sine * total) if odd else sine * total
 
 
+def _judge_cases(
+    claim: Claim, band: Band, measured: Mapping[str, Sequence[float]]
+) -> tuple[JudgedCase, ...]:
+    """Judge the claim's own cases, all of them, by a band."""
+    if set(measured) != set(claim.cases):
+        raise ClaimError(
+            f"claim {claim.id} has the cases {list(claim.cases)}, measured were {list(measured)}"
+        )
+    return tuple(_judge_case(band, case, measured[case]) for case in claim.cases)
+
+
 def _judge_case(band: Band, case: str, values: Sequence[float]) -> JudgedCase:
     if not values:
         raise ClaimError(f"no value for the case {case}")
@@ -297,15 +341,21 @@ def _judge_case(band: Band, case: str, values: Sequence[float]) -> JudgedCase:
     return JudgedCase(case, sum(values) / len(values), None, verdict, tuple(values))
 
 
+_FAILING = ({Verdict.FAILS}, {Verdict.BASE})
+
+
 def _overall(cases: Sequence[JudgedCase]) -> Verdict:
     """All alike: that. Some hold: in part. Otherwise what fails is mixed with what is unclear.
 
+    Cases that fail, some of them at their base, fail.
     Of a claim that was measured in part, only that what was measured fails can be said.
     """
     known = [case for case in cases if case.known]
     verdicts = {case.verdict for case in known}
+    if verdicts == {Verdict.FAILS, Verdict.BASE}:
+        return Verdict.FAILS
     if len(known) < len(cases):
-        return Verdict.FAILS if verdicts == {Verdict.FAILS} else Verdict.UNCLEAR
+        return verdicts.pop() if verdicts in _FAILING else Verdict.UNCLEAR
     if len(verdicts) == 1:
         return verdicts.pop()
     return Verdict.PARTLY if Verdict.HOLDS in verdicts else Verdict.UNCLEAR
@@ -314,6 +364,7 @@ def _overall(cases: Sequence[JudgedCase]) -> Verdict:
 _DOES = {
     Verdict.HOLDS: ("it holds", "hold"),
     Verdict.FAILS: ("it fails", "fail"),
+    Verdict.BASE: ("its base fails", "fail at their base"),
     Verdict.UNCLEAR: ("it is unclear", "are unclear"),
 }
 
@@ -344,16 +395,24 @@ def _measured(claim: Claim, cases: Sequence[JudgedCase]) -> str:
     if len(groups) == 1:
         measured = "; ".join(next(iter(groups.values())))
     else:
-        order = (Verdict.HOLDS, Verdict.FAILS, Verdict.UNCLEAR)
         measured = ". ".join(
             f"{verdict.capitalize()} for {'; '.join(groups[verdict])}"
-            for verdict in order
+            for verdict in Verdict
             if verdict in groups
         )
     if coverage := _coverage(cases):
         missing = ", ".join(case.case for case in cases if not case.known)
         measured = f"{coverage}: {measured}. Not measurable in this run: {missing}"
-    return f"{measured}. Band: {claim.band} {claim.unit}."
+    return f"{measured}. Band: {claim.band} {claim.unit}.{_measured_base(claim, known)}"
+
+
+def _measured_base(claim: Claim, cases: Sequence[JudgedCase]) -> str:
+    """Say what the claim rests on, and what was measured of it."""
+    if claim.base is None:
+        return ""
+    told = [f"{case.case}: {_describe(case.base, claim.base.unit)}" for case in cases if case.base]
+    band = f"{claim.base.band} {claim.base.unit}"
+    return f" Base, {claim.base.metric}: {'; '.join(told)}. Band: {band}."
 
 
 def _describe(case: JudgedCase, unit: str) -> str:
@@ -382,7 +441,7 @@ def _claim(paper: str, table: Mapping[str, Any], path: Path) -> Claim:
     fields = {*_TEXTS, "band", "cases"}
     if missing := sorted(fields - table.keys()):
         raise ClaimError(f"{path}: claim {name}: missing {', '.join(missing)}")
-    if unknown := sorted(table.keys() - fields):
+    if unknown := sorted(table.keys() - fields - {"base"}):
         raise ClaimError(f"{path}: claim {name}: unknown {', '.join(unknown)}")
     if wrong := [key for key in _TEXTS if not isinstance(table[key], str) or not table[key]]:
         raise ClaimError(f"{path}: claim {name}: not a text: {', '.join(wrong)}")
@@ -392,7 +451,16 @@ def _claim(paper: str, table: Mapping[str, Any], path: Path) -> Claim:
     if not cases or len(set(cases)) != len(cases):
         raise ClaimError(f"{path}: claim {name}: cases are one or more different names")
     texts = {key: table[key] for key in _TEXTS}
-    return Claim(paper=paper, band=Band.parse(table["band"]), cases=tuple(cases), **texts)
+    base = _base(name, table["base"], path) if "base" in table else None
+    band = Band.parse(table["band"])
+    return Claim(paper=paper, band=band, cases=tuple(cases), base=base, **texts)
+
+
+def _base(name: str, table: object, path: Path) -> Base:
+    match table:
+        case {"metric": str(metric), "unit": str(unit), "band": dict(band), **rest} if not rest:
+            return Base(metric, unit, Band.parse(band))
+    raise ClaimError(f"{path}: claim {name}: a base has metric, unit and band; found {table}")
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -175,8 +175,9 @@ def _page(
 <p class="small">A claim <em>holds</em> when the whole 95&nbsp;% interval of what was measured
 (Student's t over the seeds, comparisons paired by seed) lies in the band that was fixed before
 measuring; it <em>fails</em> when the interval lies outside, and is <em>unclear</em> when it spans
-an edge. With one seed there is no interval and the value alone decides. A claim over several cases
-of which some hold, <em>holds in part</em>; one of which a part could not be measured is at best
+an edge. With one seed there is no interval and the value alone decides. Where the situation that
+a claim begins from has failed already, it <em>fails: base</em>. A claim over several cases of
+which some hold, <em>holds in part</em>; one of which a part could not be measured is at best
 <em>unclear</em>. A failing claim is a finding, not a defect. {_REASONS[length is Length.QUICK]}</p>
 {_contents(contents)}
 </header>
@@ -293,17 +294,25 @@ def _claims(judged: Sequence[Judged]) -> str:
 
 def _claim(judged: Judged) -> str:
     claim = judged.claim
-    cases = "".join(_case(case, claim.unit) for case in judged.cases)
+    cases = "".join(_case(case, claim) for case in judged.cases)
     return f"""<tr id="{escape(claim.paper)}-{escape(claim.id)}">
 <td><strong>{escape(claim.statement)}</strong>
 <div class="small">{escape(claim.id)} · {escape(claim.document)}, {escape(claim.place)} ·
-{escape(claim.metric)}, {escape(claim.unit)}</div></td>
+{escape(claim.metric)}, {escape(claim.unit)}{_rests_on(claim)}</div></td>
 <td>{escape(_paper_value(claim))}</td>
 <td><span class="nowrap">{escape(str(claim.band))}</span>
 <div class="small" title="{escape(_BASIS[claim.basis])}">{escape(claim.basis)}</div></td>
 <td>{cases}</td>
 <td>{_badge(judged.verdict)}{_coverage(judged)}</td>
 </tr>{_explanation(judged)}"""
+
+
+def _rests_on(claim: Claim) -> str:
+    """Tell the condition without which a claim says nothing."""
+    if claim.base is None:
+        return ""
+    base = claim.base
+    return f" · base: {escape(base.metric)} {escape(str(base.band))} {escape(base.unit)}"
 
 
 def _coverage(judged: Judged) -> str:
@@ -322,18 +331,25 @@ def _paper_value(claim: Claim) -> str:
     return f"{claim.paper_value} {claim.unit}" if bare else claim.paper_value
 
 
-def _case(case: JudgedCase, unit: str) -> str:
+def _case(case: JudgedCase, claim: Claim) -> str:
     if not case.known:
         return f'<div class="case unclear">{escape(case.case)}: not measurable in this run</div>'
-    spread = ""
-    if case.interval is not None:
-        low, high = case.interval
-        spread = f' <span class="small nowrap">[{number(low)}, {number(high)}]</span>'
+    base = ""
+    if case.base is not None and claim.base is not None:
+        base = f'<div class="small">base: {_value(case.base, claim.base.unit)}</div>'
     return (
         f'<div class="case {_css(case.verdict)}">{escape(case.case)}: '
-        f'<span class="nowrap"><strong>{number(case.measured)}</strong> {escape(unit)}</span>'
-        f"{spread}</div>"
+        f"{_value(case, claim.unit)}{base}</div>"
     )
+
+
+def _value(case: JudgedCase, unit: str) -> str:
+    """Give a case's mean and, where there is one, its interval."""
+    mean = f'<span class="nowrap"><strong>{number(case.measured)}</strong> {escape(unit)}</span>'
+    if case.interval is None:
+        return mean
+    low, high = case.interval
+    return f'{mean} <span class="small nowrap">[{number(low)}, {number(high)}]</span>'
 
 
 def _overview(judged: Sequence[Judged]) -> str:
@@ -420,16 +436,16 @@ def _badge(verdict: Verdict) -> str:
 
 
 def _css(verdict: Verdict) -> str:
-    return verdict.replace(" ", "-")
+    return verdict.replace(":", "").replace(" ", "-")
 
 
 _STYLE = """
 :root { color-scheme: light dark; --text: #1c1e21; --soft: #5b6169; --page: #ffffff;
   --card: #f6f7f9; --line: #d9dde2; --link: #0b57a4;
-  --good: #0a6b3d; --part: #7a5200; --bad: #a3241b; --open: #4f5661; }
+  --good: #0a6b3d; --part: #7a5200; --bad: #a3241b; --base: #7b3294; --open: #4f5661; }
 @media (prefers-color-scheme: dark) { :root { --text: #e6e8eb; --soft: #a2a9b2; --page: #14161a;
   --card: #1d2025; --line: #363b43; --link: #7db8f2;
-  --good: #5fd39a; --part: #e8b64c; --bad: #ff8d82; --open: #b3bac4; } }
+  --good: #5fd39a; --part: #e8b64c; --bad: #ff8d82; --base: #d9a6ee; --open: #b3bac4; } }
 * { box-sizing: border-box; }
 body { font: 16px/1.5 system-ui, sans-serif; color: var(--text); background: var(--page);
   max-width: 62rem; margin: 0 auto; padding: 1rem 1.25rem 4rem; }
@@ -455,7 +471,7 @@ th { font-weight: 600; color: var(--soft); }
 .badge { display: inline-block; white-space: nowrap; font-size: .78rem; font-weight: 600;
   padding: .05rem .5rem; border: 1px solid currentColor; border-radius: 1rem; }
 .holds { color: var(--good); } .holds-in-part { color: var(--part); }
-.fails { color: var(--bad); } .unclear { color: var(--open); }
+.fails { color: var(--bad); } .fails-base { color: var(--base); } .unclear { color: var(--open); }
 .case { padding-left: .5rem; border-left: 3px solid currentColor; margin-bottom: .25rem; }
 .case > * { color: var(--text); } .case > .small { color: var(--soft); }
 .overview { list-style: none; padding: 0; display: flex; flex-wrap: wrap; gap: .35rem 1rem; }

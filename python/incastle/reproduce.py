@@ -48,6 +48,7 @@ _COLOURS = {
     claims.Verdict.HOLDS: "green",
     claims.Verdict.PARTLY: "yellow",
     claims.Verdict.FAILS: "red",
+    claims.Verdict.BASE: "magenta",
     claims.Verdict.UNCLEAR: "bright_black",
 }
 
@@ -200,7 +201,9 @@ def judge(part: Part, observations: Observations) -> list[claims.Judged]:
     judged = []
     for claim in known:
         if claim.id in asked:
-            one = claims.judge(claim, part.paper.measures[claim.id](observations), reasons)
+            measured = part.paper.measures[claim.id](observations)
+            base = part.paper.bases.get(claim.id)
+            one = claims.judge(claim, measured, reasons, base and base(observations))
             facts = part.paper.facts.get(claim.id) if one.explanation else None
             judged.append(claims.with_facts(one, facts(observations)) if facts else one)
     return judged

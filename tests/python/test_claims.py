@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -167,6 +168,62 @@ def test_a_claim_measured_in_part_is_at_best_unclear(
     assert (judged.verdict, judged.coverage) == (verdict, coverage)
 
 
+def on_base(low: float, *cases: str) -> Claim:
+    """Give a claim of at least 10 whose base is below 1."""
+    base = claims.Base("timeouts before", "%", Band.parse({"below": low}))
+    return replace(claim({"at_least": 10}, *cases), base=base)
+
+
+@pytest.mark.parametrize(
+    ("values", "base", "expected"),
+    [
+        ([20, 21], [0, 0.1], Verdict.HOLDS),
+        ([1, 2], [0, 0.1], Verdict.FAILS),
+        # What has failed already cannot be spoilt, nor be kept.
+        ([1, 2], [5, 5.1], Verdict.BASE),
+        ([20, 21], [5, 5.1], Verdict.BASE),
+        ([1, 2], [1, 1], Verdict.BASE),
+        # The interval of 0.5 and 1.2 spans the edge: nothing can be said.
+        ([20, 21], [0.5, 1.2], Verdict.UNCLEAR),
+        ([20, 21], [math.nan, 0], Verdict.UNCLEAR),
+        # One seed each: the values alone decide.
+        ([20], [0.9], Verdict.HOLDS),
+        ([20], [1.0], Verdict.BASE),
+    ],
+)
+def test_a_claim_counts_only_on_a_sound_base(
+    values: list[float], base: list[float], expected: Verdict
+) -> None:
+    judged = claims.judge(on_base(1), {"n = 2": values}, base={"n = 2": base})
+    assert judged.verdict is expected
+    assert "Base, timeouts before: n = 2: " in judged.reason
+    assert judged.reason.endswith("Band: < 1 %.")
+    entry = json.loads(json.dumps(judged.as_json(), allow_nan=False))
+    assert entry["verdict"] == str(expected)
+    assert entry["base"] == {"metric": "timeouts before", "unit": "%", "band": "< 1"}
+    assert entry["cases"][0]["base"]["values"] == [None if math.isnan(one) else one for one in base]
+
+
+def test_cases_that_fail_some_of_them_at_their_base_fail() -> None:
+    two = on_base(1, "a", "b")
+    bases = {"a": [0.0], "b": [5.0]}
+    assert claims.judge(two, {"a": [1.0], "b": [1.0]}, base=bases).verdict is Verdict.FAILS
+    assert claims.judge(two, {"a": [20.0], "b": [20.0]}, base=bases).verdict is Verdict.PARTLY
+    # Measured in part: what was measured fails at its base.
+    judged = claims.judge(two, {"a": [math.nan], "b": [20.0]}, base=bases)
+    assert judged.verdict is Verdict.BASE
+    assert judged.coverage == "1 of 2 cases measured, its base fails"
+
+
+def test_a_base_is_declared_and_measured() -> None:
+    with pytest.raises(ClaimError, match="declared and measured, or neither"):
+        claims.judge(on_base(1), {"n = 2": [20.0]})
+    with pytest.raises(ClaimError, match="declared and measured, or neither"):
+        claims.judge(claim({"at_least": 10}), {"n = 2": [20.0]}, base={"n = 2": [0.0]})
+    with pytest.raises(ClaimError, match="n = 3"):
+        claims.judge(on_base(1), {"n = 2": [20.0]}, base={"n = 3": [0.0]})
+
+
 def test_infinite_ratios_are_judged_by_their_side() -> None:
     assert verdict({"at_least": 3}, math.inf, 7) is Verdict.HOLDS
     assert verdict({"at_most": 3}, math.inf, math.inf) is Verdict.FAILS
@@ -229,6 +286,14 @@ def test_a_claims_file(tmp_path: Path) -> None:
     assert loaded.cases == ("n = 2", "n = 20")
 
 
+def test_a_base_in_a_claims_file(tmp_path: Path) -> None:
+    path = tmp_path / "claims.toml"
+    base = 'base = { metric = "timeouts", unit = "%", band = { below = 1 } }\n'
+    path.write_text('paper = "p"\n' + CLAIM + base)
+    (loaded,) = claims.load(path)
+    assert loaded.base == claims.Base("timeouts", "%", Band(high=1, high_included=False))
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -240,6 +305,12 @@ def test_a_claims_file(tmp_path: Path) -> None:
         ('["n = 2", "n = 20"]', '["n = 2", "n = 2"]', "cases"),
         ('paper_value = "10"', "paper_value = 10", "not a text: paper_value"),
         ("at_least", "at_leest", "a band is one of"),
+        ("cases =", 'base = "TCP"\ncases =', "a base has metric, unit and band"),
+        (
+            "cases =",
+            'base = { metric = "m", unit = "%", band = { at = 1 } }\ncases =',
+            "a band is one of",
+        ),
         ('"It is so."', '"It is so.', "claims.toml"),
     ],
 )

@@ -57,6 +57,12 @@ def test_every_paper_has_a_measure_for_each_claim_and_no_other(paper: Paper) -> 
 
 
 @every
+def test_every_paper_measures_each_base_that_a_claim_rests_on(paper: Paper) -> None:
+    known = claims.load(paper.folder / "claims.toml")
+    assert sorted(paper.bases) == sorted(one.id for one in known if one.base is not None)
+
+
+@every
 def test_every_paper_names_itself_in_its_claims(paper: Paper) -> None:
     assert {claim.paper for claim in claims.load(paper.folder / "claims.toml")} == {paper.name}
 
@@ -95,10 +101,11 @@ def test_every_paper_judges_a_figure_by_its_own_experiments(paper: Paper, length
         names = {one.name for one in selected(paper, length, [figure])}
         alone = Observations(length, {name: made[name] for name in made.runs if name in names})
         for claim in figure.claims:
-            cases, of_all = (paper.measures[claim](runs) for runs in (alone, made))
-            assert cases.keys() == of_all.keys(), claim
-            for case, values in cases.items():
-                assert values == pytest.approx(of_all[case], nan_ok=True), claim
+            for measure in (paper.measures[claim], *filter(None, [paper.bases.get(claim)])):
+                cases, of_all = measure(alone), measure(made)
+                assert cases.keys() == of_all.keys(), claim
+                for case, values in cases.items():
+                    assert values == pytest.approx(of_all[case], nan_ok=True), claim
 
 
 @every

@@ -116,6 +116,7 @@ class FigureSpec:
 class Paper:
     """A paper: its plan, its figures, and per claim the measure that yields its values.
 
+    `bases` are the measures of what claims rest on, by claim, where claims.toml declares a base.
     `facts` gives further measured numbers: what stands in braces in a claim's texts in reasons.toml
     (by the claim's id) and in a figure's note in paper.toml (by the figure's number).
     """
@@ -127,6 +128,9 @@ class Paper:
     figures: tuple[FigureSpec, ...]
     measures: Mapping[str, Callable[[Observations], dict[str, list[float]]]]
     facts: Mapping[str, Callable[[Observations], dict[str, str]]]
+    bases: Mapping[str, Callable[[Observations], dict[str, list[float]]]] = field(
+        default_factory=dict
+    )
 
     def about(self) -> dict[str, Any]:
         """Read paper.toml: the texts of the report."""
