@@ -13,11 +13,12 @@ def made_up(name: str, seed: int) -> Observation:
     """Make a run: TCP's queries take 20 ms and every second one has a timeout, DCTCP's 10 ms."""
     tcp = "tcp" in name.split("/")
     tables = {
-        "summary": pl.DataFrame({"simulated_s": [1.0]}),
+        "summary": pl.DataFrame({"simulated_s": [1.0], "max_memory_bytes": [2_000_000]}),
+        "timeouts": pl.DataFrame({"group": ["query"], "kind": ["last-packet"]}),
         "rounds": rounds(
             [20.0 + seed] * 10 if tcp else [10.0] * 10, [1, 0] * 5 if tcp else [0] * 10
         ),
-        "links": pl.DataFrame({"port": PORTS, "drops": [10, 0, 0]}),
+        "links": pl.DataFrame({"port": PORTS, "drops": [10, 0, 0], "max_bytes": [190_000, 0, 0]}),
         "memory": memory(full=tcp),
         "flows": flows([5e3, 50e3, 500e3, 5e6, 50e6], 2.0 if tcp else 1.0),
     }

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
 
+from incastle import claims
 from incastle.papers import Length, Observation, Observations, dctcp
-from incastle.papers.dctcp import facts, measures, plan
+from incastle.papers.dctcp import facts, measures, plan, why
+from incastle.runner import run as ic_run
 from incastle.scenario import load
 from synthetic_dctcp import flows, memory, rounds, throughput
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 PAPER = dctcp.PAPER
 
@@ -27,13 +33,81 @@ def queries(ms: list[float], timeouts: list[int]) -> Observation:
 
 
 def test_full_is_as_long_as_the_paper() -> None:
-    settings = {one.name: one.overrides for one in plan.experiments(Length.FULL)}
+    settings = {one.name: one.overrides for one in PAPER.plan(Length.FULL)}
     assert settings["incast/static/tcp/rto=300ms/n=40"]["flows.query.rounds"] == "1000"
     assert settings["build-up/dctcp"]["flows.short.rounds"] == "1000"
     assert settings["cluster/tcp"]["run.duration"] == "600 s"
     assert settings["convergence/dctcp"]["flows.sender4.start"] == "120 s"
     assert settings["convergence/dctcp"]["flows.sender4.stop"] == "150 s"
     assert {f"incast/dynamic/dctcp/rto=10ms/n={n}" for n in range(1, 41)} <= settings.keys()
+
+
+def test_the_cluster_is_the_papers() -> None:
+    # 45 servers and the rest; 7 queries per second and server to the 44 others; 333 flows per
+    # second in all. K = 20 at the ports of 1 Gbit/s, 65 at the one of 10.
+    run = next(one for one in PAPER.plan(Length.FULL) if one.name == "cluster/dctcp")
+    cluster = load(PAPER.scenario(run), tuple(run.overrides.items()))
+    found = {key: cluster[key] for key in CLUSTER}
+    assert found == CLUSTER
+    tcp = load(PAPER.folder / "scenarios" / "cluster.toml")
+    assert "[switch.ports" not in tcp.resolved
+    assert tcp["switch.queue.kind"] == "drop-tail"
+
+
+CLUSTER = {
+    "run.duration": "600 s",
+    "network.senders": 45,
+    "network.links.receivers.rate": "10 Gbit/s",
+    "switch.queue.mark_above": "20 packets",
+    "switch.ports.receivers.queue.kind": "threshold",
+    "switch.ports.receivers.queue.mark_above": "65 packets",
+    "flows.query.workload": "query",
+    "flows.query.pairs": "all",
+    "flows.query.rate": 7.0,
+    "flows.query.gaps": "exponential",
+    "flows.query.request": "1600 B",
+    "flows.query.unit": "2 KB",
+    "flows.background.workload": "poisson",
+    "flows.background.arrivals": 333.0,
+    "flows.background.sizes": "websearch",
+}
+
+
+def test_samples_of_the_memory_do_not_grow_with_the_length() -> None:
+    for length in (Length.DEFAULT, Length.FULL):
+        run = next(one for one in PAPER.plan(length) if one.name == "pressure/beside/tcp")
+        every = run.overrides["measure.memory.every"]
+        seconds = float(run.overrides["run.duration"].removesuffix(" s")) - 0.2
+        assert seconds / (float(every.removesuffix(" us")) / 1e6) == pytest.approx(3000)
+
+
+def test_a_variation_differs_in_what_it_says_alone() -> None:
+    runs = {one.name: one.overrides for one in PAPER.plan(Length.FULL)}
+    for key, one in why.ALL.items():
+        rounds = {"flows.query.rounds"}
+        assert differing(runs["all/tcp"], runs[f"why/all/{key}/tcp"]) == one.keys.keys() | rounds
+    length = {"run.duration", "measure.memory.every"}
+    for key, one in why.PRESSURE.items():
+        assert (
+            differing(runs["pressure/beside/tcp"], runs[f"why/pressure/{key}/beside/tcp"])
+            == one.keys.keys() | length
+        )
+    window = differing(runs["convergence/tcp"], runs["why/convergence/256KB/tcp"])
+    assert window == {"transport.receive_window"}
+
+
+def differing(one: Mapping[str, str], other: Mapping[str, str]) -> set[str]:
+    return {key for key in one.keys() | other.keys() if one.get(key) != other.get(key)}
+
+
+def test_four_long_flows_arrive_at_each_of_the_33_hosts() -> None:
+    run = next(one for one in PAPER.plan(Length.FULL) if one.name == "why/pressure/four/beside/tcp")
+    scenario = load(PAPER.scenario(run), (*run.overrides.items(), ("run.duration", "201 ms")))
+    flows = ic_run(scenario).flows.filter(pl.col("group") != "query")
+    assert len(flows) == 4 * 33
+    assert set(flows["to"].value_counts()["count"]) == {4}
+    assert set(flows["from"].value_counts()["count"]) == {4}
+    assert flows.filter(pl.col("from") == pl.col("to")).is_empty()
 
 
 def test_every_length_has_the_servers_that_the_claims_name() -> None:
@@ -128,7 +202,59 @@ def test_a_comparison_with_nothing_is_no_value() -> None:
     assert math.isnan(measures.ratio([0], [0])[0])
 
 
+# ---- the base of buffer pressure
+
+
+def pressure(timeouts: list[int], beside_ms: float) -> Observations:
+    names = {
+        f"{place}pressure/{kind}/{name}": ms
+        for place in ("", "today/")
+        for name in plan.ALGORITHMS
+        for kind, ms in (("alone", 10.0), ("beside", beside_ms))
+    }
+    made = {
+        name: [queries([ms] * len(timeouts), timeouts if "alone" in name else [0] * len(timeouts))]
+        for name, ms in names.items()
+    }
+    return Observations(Length.DEFAULT, made)
+
+
+@pytest.mark.parametrize(
+    ("failed", "beside_ms", "verdict"),
+    [(0, 20.0, "holds"), (0, 19.0, "fails"), (1, 19.0, "fails: base"), (1, 20.0, "fails: base")],
+)
+def test_pressure_rests_on_queries_without_timeouts(
+    failed: int, beside_ms: float, verdict: str
+) -> None:
+    # One of 100 queries with a timeout is 1 %: not below 1.
+    runs = pressure([1] * failed + [0] * (100 - failed), beside_ms)
+    known = {one.id: one for one in claims.load(PAPER.folder / "claims.toml")}
+    for name in ("pressure-tcp", "today-pressure-tcp"):
+        measured, base = PAPER.measures[name](runs), PAPER.bases[name](runs)
+        assert str(claims.judge(known[name], measured, base=base).verdict) == verdict
+
+
 # ---- the facts
+
+
+def test_means_are_told_with_their_interval() -> None:
+    # Mean 12, half an interval 4.9683 (test_claims.py); equal values have none.
+    assert facts.told([10, 12, 14]) == "12.0 [7.0, 17.0]"
+    assert facts.told([2.0, 2.0, 2.0], 2) == "2.00"
+    assert facts.told([3.25]) == "3.2"
+
+
+def test_timeouts_by_kind() -> None:
+    kinds = ["last-packet"] * 3 + ["full-window"]
+    table = pl.DataFrame({"group": ["query"] * 4, "kind": kinds})
+    table = table.vstack(pl.DataFrame({"group": ["near"], "kind": ["full-window"]}))
+    found = facts._kinds([run(timeouts=table)], "query")
+    assert found == {
+        "last_packet": "75",
+        "lost_retransmission": "0",
+        "few_duplicates": "0",
+        "full_window": "25",
+    }
 
 
 def test_what_the_switch_stores() -> None:
@@ -139,6 +265,13 @@ def test_what_the_switch_stores() -> None:
         for kind in ("alone", "beside")
         for name in plan.ALGORITHMS
     }
+    made |= {
+        f"why/pressure/{key}/{kind}/{name}": [queries([ms], [0])]
+        for key in why.PRESSURE
+        for kind, ms in (("alone", 8.0), ("beside", 12.0))
+        for name in plan.ALGORITHMS
+    }
     found = facts.FACTS["2"](Observations(Length.DEFAULT, made))
     assert found["tcp_stored"] == "0.6"
     assert found["tcp_threshold"] == "200"
+    assert found["times_2MB"] == "1.50"

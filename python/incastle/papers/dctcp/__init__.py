@@ -6,12 +6,19 @@ build-up, buffer pressure, the cluster benchmark; and the same with hosts of tod
 
 from pathlib import Path
 
-from incastle.papers import Paper
+from incastle.papers import Experiment, Length, Paper
 
+from . import plan, why
 from .drawings import FIGURES
 from .facts import FACTS
-from .measures import MEASURES
-from .plan import experiments
+from .measures import BASES, MEASURES
+
+
+def experiments(length: Length) -> list[Experiment]:
+    """List every experiment at this length."""
+    extent = plan.EXTENTS[length]
+    return [*plan.of_the_paper(extent), *why.variations(extent)]
+
 
 PAPER = Paper(
     name="dctcp",
@@ -21,4 +28,5 @@ PAPER = Paper(
     figures=FIGURES,
     measures=MEASURES,
     facts=FACTS,
+    bases=BASES,
 )

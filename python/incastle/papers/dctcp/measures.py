@@ -67,6 +67,9 @@ def quantile(share: float) -> Callable[[Observation], float]:
     return lambda run: _float(completions(run).quantile(share, "linear"))
 
 
+_P95 = quantile(0.95)
+
+
 def with_timeouts(run: Observation) -> float:
     """Give the share of queries with a timeout in per cent."""
     return 100 * _float((run["rounds"]["timeouts"] > 0).mean())
@@ -144,17 +147,19 @@ def _filled(flow: pl.DataFrame, times: pl.Series) -> list[float]:
     return [float(found.get(time, 0)) for time in times]
 
 
-def _convergence(runs: Observations, name: str) -> list[list[list[list[float]]]]:
+Shares: TypeAlias = list[list[list[float]]]
+"""Of each phase, of each of its flows, the rates in shares of fair."""
+
+
+def shares(runs: Observations, name: str) -> list[Shares]:
+    """Give the shares of each seed of an experiment in which flows come and go."""
     phase_s = plan.EXTENTS[runs.length].phase_s
-    return [phases(run, phase_s) for run in runs[f"convergence/{name}"]]
+    return [phases(run, phase_s) for run in runs[name]]
 
 
-def _worst_share(runs: Observations) -> Cases:
-    worst = [
-        max(100 * abs(fmean(flow) - 1) for phase in seed for flow in phase)
-        for seed in _convergence(runs, "dctcp")
-    ]
-    return {"5 senders": worst}
+def worst_share(seed: Shares) -> float:
+    """Give the largest deviation of a flow's mean rate from its fair share in per cent."""
+    return max(100 * abs(fmean(flow) - 1) for phase in seed for flow in phase)
 
 
 def jain(shares: list[float]) -> float:
@@ -162,24 +167,27 @@ def jain(shares: list[float]) -> float:
     return sum(shares) ** 2 / len(shares) / sum(share**2 for share in shares)
 
 
-def _jain(runs: Observations) -> Cases:
-    least = [
-        min(jain([fmean(flow) for flow in phase]) for phase in seed)
-        for seed in _convergence(runs, "dctcp")
-    ]
-    return {"5 senders": least}
+def least_jain(seed: Shares) -> float:
+    """Give the least index of any phase."""
+    return min(jain([fmean(flow) for flow in phase]) for phase in seed)
 
 
-def _variance(runs: Observations) -> Cases:
-    """Compare the mean variance of a flow's rates within a phase."""
-    of = {
-        name: [
-            fmean(pvariance(flow) for phase in seed if len(phase) > 1 for flow in phase)
-            for seed in _convergence(runs, name)
-        ]
-        for name in plan.ALGORITHMS
+def variance(seed: Shares) -> float:
+    """Give the mean variance of a flow's rates within a phase, where it is not alone."""
+    return fmean(pvariance(flow) for phase in seed if len(phase) > 1 for flow in phase)
+
+
+def _fair(statistic: Callable[[Shares], float]) -> Measure:
+    return lambda runs: {
+        "5 senders": [statistic(seed) for seed in shares(runs, "convergence/dctcp")]
     }
-    return {"5 senders": ratio(of["tcp"], of["dctcp"])}
+
+
+def _variances(runs: Observations) -> Cases:
+    tcp, dctcp = (
+        [variance(seed) for seed in shares(runs, f"convergence/{name}")] for name in plan.ALGORITHMS
+    )
+    return {"5 senders": ratio(tcp, dctcp)}
 
 
 # ---- incast
@@ -272,6 +280,13 @@ def _compared(
     }
 
 
+def slowdown(runs: Observations, place: str, name: str) -> Values:
+    """Give the 95th percentile of the queries' completion with background / without, by seed."""
+    return ratio(
+        each(runs, f"{place}/beside/{name}", _P95), each(runs, f"{place}/alone/{name}", _P95)
+    )
+
+
 def _build_up_timeouts(runs: Observations) -> Cases:
     return {
         label: each(runs, f"build-up/{name}", with_timeouts)
@@ -294,14 +309,16 @@ def _short_messages(run: Observation) -> float:
     return _float(inside["ms"].quantile(0.95, "linear"))
 
 
+KINDS = (("short messages", 50e3, 1e6), ("updates", 1e6, 50e6))
+"""Of the background flows, by their sizes in bytes (DCTCP paper, section 2.2)."""
+
+
 def size_bins() -> list[tuple[str, float, float]]:
     """Give the sizes of figure 22: label, from, to."""
     edges = (0, 10e3, 100e3, 1e6, 10e6, math.inf)
     labels = ("< 10 KB", "10 to 100 KB", "100 KB to 1 MB", "1 to 10 MB", "> 10 MB")
     return [(label, *pair) for label, pair in zip(labels, pairwise(edges), strict=True)]
 
-
-_P95 = quantile(0.95)
 
 MEASURES: dict[str, Measure] = {
     "basic-goodput": lambda runs: _goodput(runs, "1G"),
@@ -319,9 +336,9 @@ MEASURES: dict[str, Measure] = {
             100 * mean / SPEEDS["10G"].threshold for mean in _mean_queue(runs, "10G", "dctcp")
         ]
     },
-    "convergence-share": _worst_share,
-    "convergence-jain": _jain,
-    "convergence-variance": _variance,
+    "convergence-share": _fair(worst_share),
+    "convergence-jain": _fair(least_jain),
+    "convergence-variance": _variances,
     "static-least": _least,
     "static-tcp": _static_onset,
     "static-dctcp": _static_none,
@@ -335,18 +352,21 @@ MEASURES: dict[str, Measure] = {
     "buildup-timeouts": _build_up_timeouts,
     "pressure-base": _of("pressure/alone/tcp", "10:1", _P95),
     "pressure-dctcp-base": _of("pressure/alone/dctcp", "10:1", _P95),
-    "pressure-tcp": _compared("pressure/beside/tcp", "pressure/alone/tcp", "10:1", _P95),
-    "pressure-dctcp": _compared("pressure/beside/dctcp", "pressure/alone/dctcp", "10:1", _P95),
+    "pressure-tcp": lambda runs: {"10:1": slowdown(runs, "pressure", "tcp")},
+    "pressure-dctcp": lambda runs: {"10:1": slowdown(runs, "pressure", "dctcp")},
     "cluster-query": _compared("cluster/dctcp", "cluster/tcp", "95th percentile", _P95),
     "cluster-short": _compared("cluster/dctcp", "cluster/tcp", "95th percentile", _short_messages),
     "cluster-tcp-timeouts": _of("cluster/tcp", "45 servers", with_timeouts),
     "cluster-dctcp-timeouts": _of("cluster/dctcp", "45 servers", with_timeouts),
     "today-dynamic": _most("today/dynamic/dctcp/rto=10ms/", "10 ms"),
     "today-all": _of("today/all/dctcp", "41 hosts", with_timeouts),
-    "today-pressure-tcp": _compared(
-        "today/pressure/beside/tcp", "today/pressure/alone/tcp", "10:1", _P95
-    ),
-    "today-pressure-dctcp": _compared(
-        "today/pressure/beside/dctcp", "today/pressure/alone/dctcp", "10:1", _P95
-    ),
+    "today-pressure-tcp": lambda runs: {"10:1": slowdown(runs, "today/pressure", "tcp")},
+    "today-pressure-dctcp": lambda runs: {"10:1": slowdown(runs, "today/pressure", "dctcp")},
 }
+
+BASES: dict[str, Measure] = {
+    f"{when}pressure-{name}": _of(f"{place}pressure/alone/{name}", "10:1", with_timeouts)
+    for when, place in (("", ""), ("today-", "today/"))
+    for name in plan.ALGORITHMS
+}
+"""Of what the claims of buffer pressure rest on: queries without background."""

@@ -3,7 +3,7 @@
 Names say what differs: `basic/SPEED/ALGORITHM`, `convergence/ALGORITHM`,
 `incast/BUFFERS/ALGORITHM/rto=RTO/n=SERVERS`, `all/ALGORITHM`, `build-up/ALGORITHM`,
 `pressure/alone/ALGORITHM` and `pressure/beside/ALGORITHM`, `cluster/ALGORITHM`. `today/...` are the
-same with hosts of today instead of 2010's, `why/...` what is varied to find a reason.
+same with hosts of today instead of 2010's, `why/...` what is varied to find a reason (why.py).
 
 The scenario files are TCP's; DCTCP is another congestion control and a marker at the switch.
 """
@@ -22,12 +22,20 @@ ALGORITHMS = {"tcp": "TCP", "dctcp": "DCTCP"}
 PHASES = 9
 """Of the convergence: one to five flows, and down to one again."""
 HOSTS_ALL = 41
-HOPS_PER_SECOND = 330e3
+HOPS_PER_SECOND = 244e3
 """Packet-hops of a full link at 1 Gbit/s: packets and every second's ACK, over two links."""
-HOPS_PER_QUERY = 2500
-"""Of 1 MB in answers."""
+HOPS_PER_QUERY = 2300
+"""Of 1 MB in answers, requests included."""
 HOPS_CLUSTER = 1.4e6
 """Per second of the cluster benchmark."""
+MOST_PRESSURE_S = 150
+"""Enough for the paper's 10,000 queries without background."""
+LONGER_ALONE = 8
+"""Hosts of today without background: few queries have a timeout, and alone they cost little."""
+MEMORY_SAMPLES = 3000
+"""Of what the switch stores, in a run under buffer pressure."""
+REST_THRESHOLD = 65
+"""K in packets at the cluster's port of 10 Gbit/s, behind which is the rest of the data center."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +52,10 @@ SPEEDS = {"1G": Speed("1 Gbit/s", 20, 1), "10G": Speed("10 Gbit/s", 65, 0.1)}
 
 @dataclass(frozen=True)
 class Extent:
-    """How much a length runs: seeds, and seconds, rounds or numbers of servers of each part."""
+    """How much a length runs: seeds, and seconds, rounds or numbers of servers of each part.
+
+    Without `variations` one of each kind is run, so that every figure has something to show.
+    """
 
     seeds: int
     basic_s: float
@@ -56,22 +67,19 @@ class Extent:
     transfers: int
     pressure_s: float
     cluster_s: float
+    variations: bool = True
 
 
 _SERVERS = (1, 2, 4, 6, 8, 9, 10, 11, 12, 14, 16, 20, 25, 29, 30, 32, 34, 35, 36, 38, 40)
 _SERVERS_QUICK = (1, 8, 10, 20, 29, 35, 40)
 SERVERS_TODAY = (10, 20, 30, 40)
-WINDOW_SERVERS = 20
-"""From so many on, three packets of each do not fit into a static buffer."""
 
 EXTENTS = {
-    Length.QUICK: Extent(1, 1, 3, 1, 40, _SERVERS_QUICK, 4, 200, 0.8, 2),
-    Length.DEFAULT: Extent(5, 6, 15, 3, 300, _SERVERS, 50, 1000, 3, 20),
+    Length.QUICK: Extent(1, 1, 2, 1, 40, _SERVERS_QUICK, 4, 200, 0.8, 2, variations=False),
+    Length.DEFAULT: Extent(5, 6, 8, 3, 200, _SERVERS, 50, 1000, 2.6, 18),
     Length.FULL: Extent(5, 30, 30, 5, 1000, tuple(range(1, 41)), 1000, 1000, 150, 600),
 }
 
-MEMORIES = {"1MB": "1 MB", "1.5MB": "1500 KB", "2MB": "2 MB", "4MB": "4 MB"}
-"""Of the switch, in all-to-all incast; 4 MB is the paper's."""
 STATIC = {"switch.buffer": "100 KB"}
 _RTO_300 = {"transport.min_rto": "300 ms", "transport.initial_rto": "300 ms"}
 RTOS: dict[str, dict[str, str]] = {"300ms": _RTO_300, "10ms": {}}
@@ -79,20 +87,16 @@ TODAY = {"transport.initial_window": "10 packets", "transport.idle_restart": "fa
 """With the limit of the receive window taken away where the queries are."""
 
 
-def experiments(length: Length) -> list[Experiment]:
-    """List every experiment of the paper at this length."""
-    extent = EXTENTS[length]
-    return [
-        *_basic(extent),
-        *_convergence(extent),
-        *_incast(extent),
-        *_all(extent, "all/"),
-        *_build_up(extent),
-        *_pressure(extent, "pressure/"),
-        *_cluster(extent),
-        *_today(extent),
-        *_why(extent),
-    ]
+def of_the_paper(extent: Extent) -> Iterator[Experiment]:
+    """List what the paper runs, and the same with hosts of today."""
+    yield from basic(extent)
+    yield from convergence(extent, "convergence/")
+    yield from _incast(extent)
+    yield from all_to_all(extent, "all/")
+    yield from _build_up(extent)
+    yield from pressure(extent, "pressure/")
+    yield from _cluster(extent)
+    yield from _today(extent)
 
 
 def algorithm(name: str, threshold: int = 20) -> dict[str, str]:
@@ -111,7 +115,8 @@ def evaluated_from(speed: Speed, length: Length) -> float:
     return EXTENTS[length].basic_s * speed.share / 2
 
 
-def _basic(extent: Extent) -> Iterator[Experiment]:
+def basic(extent: Extent) -> Iterator[Experiment]:
+    """Send two long flows at each speed."""
     for key, speed in SPEEDS.items():
         seconds = extent.basic_s * speed.share
         window = {
@@ -130,7 +135,10 @@ def _basic(extent: Extent) -> Iterator[Experiment]:
             )
 
 
-def _convergence(extent: Extent) -> Iterator[Experiment]:
+def convergence(
+    extent: Extent, prefix: str, keys: Mapping[str, str] | None = None
+) -> Iterator[Experiment]:
+    """Let five flows come, one with each phase, and go."""
     phase = extent.phase_s
     times = {"run.duration": f"{PHASES * phase:g} s"}
     for flow in range(5):
@@ -140,9 +148,9 @@ def _convergence(extent: Extent) -> Iterator[Experiment]:
     times["measure.throughput.every"] = f"{phase / 30:g} s"
     for name in ALGORITHMS:
         yield Experiment(
-            f"convergence/{name}",
+            f"{prefix}{name}",
             "convergence.toml",
-            {**algorithm(name), **times},
+            {**algorithm(name), **times, **(keys or {})},
             extent.phase_seeds,
             HOPS_PER_SECOND * PHASES * phase,
             ("throughput",),
@@ -153,12 +161,12 @@ def _incast(extent: Extent) -> Iterator[Experiment]:
     for name in ALGORITHMS:
         for rto, keys in RTOS.items():
             for n in extent.servers:
-                yield _query(f"incast/static/{name}/rto={rto}/n={n}", extent, {**STATIC, **keys})
+                yield query(f"incast/static/{name}/rto={rto}/n={n}", extent, {**STATIC, **keys})
         for n in extent.servers:
-            yield _query(f"incast/dynamic/{name}/rto=10ms/n={n}", extent, {})
+            yield query(f"incast/dynamic/{name}/rto=10ms/n={n}", extent, {})
 
 
-def _query(name: str, extent: Extent, keys: Mapping[str, str]) -> Experiment:
+def query(name: str, extent: Extent, keys: Mapping[str, str]) -> Experiment:
     """One point: the algorithm and the number of servers are in the name."""
     parts = name.split("/")
     overrides = {
@@ -168,12 +176,14 @@ def _query(name: str, extent: Extent, keys: Mapping[str, str]) -> Experiment:
         **keys,
     }
     cost = HOPS_PER_QUERY * extent.incast_rounds
-    return Experiment(name, "incast.toml", overrides, extent.seeds, cost, ("rounds",))
+    tables = ("rounds", "timeouts")
+    return Experiment(name, "incast.toml", overrides, extent.seeds, cost, tables)
 
 
-def _all(
+def all_to_all(
     extent: Extent, prefix: str, keys: Mapping[str, str] | None = None
 ) -> Iterator[Experiment]:
+    """Let every host ask all others."""
     rounds = {"flows.query.rounds": str(extent.all_rounds)}
     for name in ALGORITHMS:
         yield Experiment(
@@ -182,7 +192,7 @@ def _all(
             {**algorithm(name), **rounds, **(keys or {})},
             extent.seeds,
             HOPS_PER_QUERY * HOSTS_ALL * extent.all_rounds,
-            ("rounds",),
+            ("rounds", "links"),
         )
 
 
@@ -196,22 +206,29 @@ def _build_up(extent: Extent) -> Iterator[Experiment]:
             {**algorithm(name), **keys},
             extent.seeds,
             HOPS_PER_SECOND * seconds,
-            ("rounds", "links"),
+            ("rounds", "links", "timeouts"),
         )
 
 
-def _pressure(
-    extent: Extent, prefix: str, keys: Mapping[str, str] | None = None
+def pressure(
+    extent: Extent, prefix: str, keys: Mapping[str, str] | None = None, alone: float = 1
 ) -> Iterator[Experiment]:
-    """Ask from 0.2 s on, for so many seconds or 10,000 queries."""
-    seconds = 0.2 + extent.pressure_s
-    for kind, scenario, links in (("alone", "pressure-alone", 1), ("beside", "pressure", 34)):
+    """Ask from 0.2 s on, for so many seconds or 10,000 queries; `alone` times as long without."""
+    # As many samples at every length: of 150 s those of every millisecond would fill the memory.
+    samples = {"measure.memory.every": f"{extent.pressure_s / MEMORY_SAMPLES * 1e6:.0f} us"}
+    for kind, scenario, links, times in (
+        ("alone", "pressure-alone", 1, alone),
+        ("beside", "pressure", 34, 1),
+    ):
+        seconds = 0.2 + min(times * extent.pressure_s, MOST_PRESSURE_S)
+        beside = kind == "beside"
+        lasts = {"run.duration": f"{seconds:g} s"}
+        tables = ("rounds", "links", "timeouts", *(("memory",) if beside else ()))
         for name in ALGORITHMS:
-            tables = ("rounds", "links", *(("memory",) if kind == "beside" else ()))
             yield Experiment(
                 f"{prefix}{kind}/{name}",
                 f"{scenario}.toml",
-                {**algorithm(name), "run.duration": f"{seconds:g} s", **(keys or {})},
+                {**algorithm(name), **(samples if beside else {}), **lasts, **(keys or {})},
                 extent.seeds,
                 HOPS_PER_SECOND * links * seconds,
                 tables,
@@ -219,11 +236,13 @@ def _pressure(
 
 
 def _cluster(extent: Extent) -> Iterator[Experiment]:
+    rest = {"switch.ports.receivers.queue.mark_above": f"{REST_THRESHOLD} packets"}
     for name in ALGORITHMS:
+        keys = {**algorithm(name), **(rest if name == "dctcp" else {})}
         yield Experiment(
             f"cluster/{name}",
             "cluster.toml",
-            {**algorithm(name), "run.duration": f"{extent.cluster_s:g} s"},
+            {**keys, "run.duration": f"{extent.cluster_s:g} s"},
             extent.seeds,
             HOPS_CLUSTER * extent.cluster_s,
             ("rounds", "flows"),
@@ -234,27 +253,9 @@ def _today(extent: Extent) -> Iterator[Experiment]:
     unlimited = {**TODAY, "transport.receive_window": "unlimited"}
     for name in ALGORITHMS:
         for n in SERVERS_TODAY:
-            yield _query(f"today/dynamic/{name}/rto=10ms/n={n}", extent, unlimited)
-    yield from _all(extent, "today/all/", unlimited)
+            yield query(f"today/dynamic/{name}/rto=10ms/n={n}", extent, unlimited)
+    rounds = max(4, extent.all_rounds // 3)
+    yield from all_to_all(replace(extent, all_rounds=rounds), "today/all/", unlimited)
     queries = {**TODAY, "flows.query.transport.receive_window": "unlimited"}
     shorter = replace(extent, seeds=min(extent.seeds, 3), pressure_s=extent.pressure_s / 1.5)
-    yield from _pressure(shorter, "today/pressure/", queries)
-
-
-def _why(extent: Extent) -> Iterator[Experiment]:
-    """Vary what may be the reason of a verdict."""
-    two = {**STATIC, "transport.initial_window": "2 packets"}
-    for n in extent.servers:
-        if n >= WINDOW_SERVERS:
-            yield _query(f"why/static/dctcp/rto=10ms/n={n}", extent, two)
-    shorter = replace(extent, all_rounds=max(4, extent.all_rounds // 3))
-    for key, memory in MEMORIES.items():
-        if memory != "4 MB":
-            keys = {"switch.buffer": f"{{ shared = '{memory}', alpha = 0.21 }}"}
-            yield from _all(shorter, f"why/memory/{key}/", keys)
-    limited = next(one for one in _basic(extent) if one.name == "basic/1G/tcp")
-    keys = {**limited.overrides, "transport.receive_window": "512 KB"}
-    yield replace(limited, name="why/basic/tcp", overrides=keys)
-    long = next(one for one in _convergence(extent) if one.name == "convergence/tcp")
-    unlimited = {**long.overrides, "transport.receive_window": "unlimited"}
-    yield replace(long, name="why/convergence/tcp", overrides=unlimited, seeds=1)
+    yield from pressure(shorter, "today/pressure/", queries, LONGER_ALONE)

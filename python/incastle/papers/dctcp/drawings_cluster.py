@@ -1,0 +1,86 @@
+"""The figures of the cluster benchmark: background flows by size, and queries.
+
+The DCTCP paper shows its background flows by size in one figure, short messages and updates among
+them: what a flow is, is told by its size alone. Here as well.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from incastle import figures
+
+from . import curves, measures
+from .plan import ALGORITHMS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from matplotlib.figure import Figure
+
+    from incastle.papers import Observation, Observations
+
+
+def background_times(runs: Observations) -> pl.DataFrame:
+    """Give algorithm, size, seed, flows, mean_ms, p95_ms."""
+    rows = []
+    for name, label in ALGORITHMS.items():
+        for seed, run in enumerate(runs[f"cluster/{name}"], 1):
+            flows = measures.background(run)
+            for size, low, high in (*measures.size_bins(), *measures.KINDS):
+                times = flows.filter((pl.col("bytes") >= low) & (pl.col("bytes") < high))["ms"]
+                mean = times.mean()
+                row = (label, size, seed, len(times), mean, curves.quantile(times, 0.95))
+                rows.append(row)
+    columns = ["algorithm", "size", "seed", "flows", "mean_ms", "p95_ms"]
+    return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+def draw_background(figure: Figure, data: pl.DataFrame) -> None:
+    """Draw mean and 95th percentile by size, on a logarithmic scale."""
+    sizes = data["size"].unique(maintain_order=True).to_list()
+    bins = len(measures.size_bins())
+    figure.set_size_inches(7.2, 3.6)
+    panels = figure.subplots(1, 2, sharey=True)
+    titles = {"mean_ms": "mean", "p95_ms": "95th percentile"}
+    for axes, (column, title) in zip(panels, titles.items(), strict=True):
+        curves.dots(axes, data, "size", sizes, column)
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter("{x:g}")
+        axes.set_title(title)
+        axes.axvline(bins - 0.5, color=figures.GREY, lw=0.8)
+        axes.set_xticks(range(len(sizes)), sizes, rotation=35, ha="right", fontsize=8)
+    panels[0].set_ylabel("completion time (ms)")
+    panels[0].legend(loc="upper left")
+
+
+_QUERY_STATISTICS: dict[str, Callable[[Observation], float]] = {
+    "mean": measures.mean_completion,
+    "95th": measures.quantile(0.95),
+    "99th": measures.quantile(0.99),
+    "99.9th": measures.quantile(0.999),
+}
+
+
+def query_times(runs: Observations) -> pl.DataFrame:
+    """Give algorithm, statistic, seed, ms."""
+    rows = [
+        (label, statistic, seed, of(run))
+        for name, label in ALGORITHMS.items()
+        for seed, run in enumerate(runs[f"cluster/{name}"], 1)
+        for statistic, of in _QUERY_STATISTICS.items()
+    ]
+    return pl.DataFrame(rows, schema=["algorithm", "statistic", "seed", "ms"], orient="row")
+
+
+def draw_query_times(figure: Figure, data: pl.DataFrame) -> None:
+    """Draw mean and percentiles of the queries' completion times."""
+    figure.set_size_inches(7.2, 3.0)
+    axes = figure.subplots()
+    curves.dots(axes, data, "statistic", list(_QUERY_STATISTICS), "ms")
+    axes.set_ylabel("completion time (ms)")
+    axes.set_xlabel("mean and percentiles of all queries")
+    axes.set_ylim(bottom=0)
+    axes.legend(loc="upper left")
