@@ -14,7 +14,7 @@ def made_up(name: str, seed: int) -> Observation:
     tcp = "tcp" in name.split("/")
     tables = {
         "summary": pl.DataFrame({"simulated_s": [1.0], "max_memory_bytes": [2_000_000]}),
-        "timeouts": pl.DataFrame({"group": ["query"], "kind": ["last-packet"]}),
+        "timeouts": timeouts(),
         "rounds": rounds(
             [20.0 + seed] * 10 if tcp else [10.0] * 10, [1, 0] * 5 if tcp else [0] * 10
         ),
@@ -74,3 +74,10 @@ def flows(sizes: list[float], seconds: float) -> pl.DataFrame:
             "delivered_bytes": [int(size) for size in sizes] + [100],
         }
     )
+
+
+def timeouts() -> pl.DataFrame:
+    """Give one timeout of a query, and one of a transfer that was lost at the receiver's port."""
+    ports = ["switch->sender:0", "switch->receiver"]
+    kinds = ["last-packet", "full-window"]
+    return pl.DataFrame({"group": ["query", "short"], "kind": kinds, "port": ports})

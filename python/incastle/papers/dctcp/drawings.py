@@ -320,7 +320,7 @@ FIGURES = (
         title="All-to-all incast",
         caption="Each of 41 hosts asks the 40 others for 25 KB at once: distribution of the "
         "response time. Median and range of the seeds.",
-        uses=("all/", "why/memory/"),
+        uses=("all/", "why/memory/", "why/all/"),
         claims=("all-tcp", "all-dctcp"),
         data=distribution("all/"),
         draw=draw_distribution,

@@ -61,7 +61,9 @@ def draw_long_windows(figure: Figure, data: pl.DataFrame) -> None:
         curves.dots(axes, data, "window", places, column)
         axes.set_ylabel(title)
         axes.set_xlabel("receive window")
-        axes.set_ylim(bottom=-1 if column != "jain" else None)
+        if column == "deviation_percent":
+            axes.set_yscale("log")
+            axes.yaxis.set_major_formatter("{x:g}")
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2)
 
@@ -108,8 +110,10 @@ def _draw_varied(figure: Figure, data: pl.DataFrame, value: str) -> None:
     for axes, (column, title) in zip(panels, words.items(), strict=True):
         curves.dots(axes, data, "setting", places, column)
         axes.set_ylabel(title)
-        axes.set_ylim(bottom=0 if column == "value" else -1)
         axes.set_xticks(range(len(places)), places, rotation=35, ha="right", fontsize=8)
+    panels[0].set_ylim(bottom=0)
+    # Where nobody has a timeout the axis still shows a few per cent.
+    panels[1].set_ylim(-0.2, max(5, panels[1].get_ylim()[1]))
     panels[0].legend(loc="lower left")
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Facts: TypeAlias = dict[str, str]
 CLIENT = "switch->sender:0"
+RECEIVER = "switch->receiver"
 STILL = 5
 """Packets: a queue whose middle nine tenths lie closer together stands still."""
 
@@ -206,12 +207,17 @@ def _base(runs: Observations) -> Facts:
 
 
 def _build_up(runs: Observations) -> Facts:
+    """Tell how many of TCP's transfers have timeouts, which, and where the packets were lost."""
     found = runs["build-up/tcp"]
+    rounds = [run["rounds"].sort("started_s") for run in found]
+    timeouts = pl.concat(run["timeouts"].filter(pl.col("group") == "short") for run in found)
     return {
         "share": _mean(runs, "build-up/tcp", measures.with_timeouts, 2),
-        "later": _mean(runs, "build-up/tcp", _after_two_rounds, 2),
-        "transfers": str(sum(int((run["rounds"]["timeouts"] > 0).sum()) for run in found)),
-        "all": f"{sum(len(run['rounds']) for run in found):,}",
+        "transfers": str(sum(int((one["timeouts"] > 0).sum()) for one in rounds)),
+        "early": str(sum(int((one["timeouts"][:2] > 0).sum()) for one in rounds)),
+        "all": f"{sum(len(one) for one in rounds):,}",
+        "count": str(len(timeouts)),
+        "dropped": str(len(timeouts.filter(pl.col("port") == RECEIVER))),
     }
 
 

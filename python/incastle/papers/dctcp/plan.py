@@ -76,7 +76,7 @@ SERVERS_TODAY = (10, 20, 30, 40)
 
 EXTENTS = {
     Length.QUICK: Extent(1, 1, 2, 1, 40, _SERVERS_QUICK, 4, 200, 0.8, 2, variations=False),
-    Length.DEFAULT: Extent(5, 6, 8, 3, 200, _SERVERS, 50, 1000, 2.6, 18),
+    Length.DEFAULT: Extent(5, 6, 7, 3, 200, _SERVERS, 50, 1000, 2.6, 16),
     Length.FULL: Extent(5, 30, 30, 5, 1000, tuple(range(1, 41)), 1000, 1000, 150, 600),
 }
 

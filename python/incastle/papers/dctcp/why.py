@@ -142,7 +142,7 @@ def _all(extent: Extent, few: Extent) -> Iterator[Experiment]:
 
 
 def _pressure(few: Extent) -> Iterator[Experiment]:
-    short = replace(few, pressure_s=min(few.pressure_s / 2.5, MOST_PRESSURE_S))
+    short = replace(few, pressure_s=min(few.pressure_s / 3, MOST_PRESSURE_S))
     for key, one in chosen(few, PRESSURE).items():
         both = plan.pressure(short, f"why/pressure/{key}/", one.keys)
         yield from (run for run in both if run.name.endswith("/tcp") or key in BOTH)
