@@ -139,7 +139,7 @@ impl Acknowledgement {
     /// Whether the sender may believe that the buffer is almost full, and it is not.
     fn has_opened(&self) -> bool {
         let known = self.confirmed_edge.saturating_sub(self.next);
-        self.edge > self.confirmed_edge && known < u64::from(self.buffer) / 4
+        self.edge > self.confirmed_edge && known * 4 < u64::from(self.buffer)
     }
 
     fn arm(&mut self, now: Time) {

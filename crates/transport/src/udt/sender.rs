@@ -319,11 +319,12 @@ impl Sender {
         let mut lost = Lost::default();
         for NumberRange { first, last } in losses.ranges() {
             let start = self.numbering.index(first, self.una).unwrap_or(0);
-            let last = self.numbering.index(last, self.una).unwrap_or(0);
-            if last < self.una || last >= self.nxt || start > last {
+            let last = self.numbering.index(last, self.una);
+            let outstanding = |last: &u64| (self.una..self.nxt).contains(last);
+            let Some(last) = last.filter(outstanding).filter(|last| start <= *last) else {
                 stats.refused.nak_ranges += 1;
                 continue;
-            }
+            };
             let start = start.max(self.una);
             if self.losses.insert(start, last + 1).is_err() {
                 // EXP repairs what finds no room here.

@@ -2,6 +2,11 @@
 //! packets, and whole transfers over networks that lose, repeat, damage and delay.
 
 mod connections;
+mod forged;
+mod hand;
+mod messages;
+mod modes;
 mod net;
+mod timing;
 mod wire;
 mod worlds;

@@ -1,0 +1,262 @@
+//! When ACKs, NAKs, ACK2s, EXP and data leave, to the microsecond. Under UDT the first round-trip time is
+//! 100 ms, under DCUDP the handshake's 100 us.
+
+use incastle_transport::udt::wire::Control;
+use incastle_transport::udt::{Config, Event};
+use incastle_units::{Ecn, Rate, Span};
+
+use crate::hand::{Hand, ack, ack_with, dcudp, number, said, udt};
+use crate::net::mbit;
+
+const FULL: u64 = 1456;
+
+#[test]
+fn a_full_ack_leaves_every_syn_and_again_after_two_round_trips() {
+    let mut hand = Hand::new(&udt());
+    for (us, sequence) in [(1_000, 100), (2_000, 101), (3_000, 102)] {
+        hand.go(us).arrive(sequence, Ecn::NotEct);
+        assert_eq!(hand.controls(), []);
+    }
+    assert_eq!(hand.timer_us(), 10_000);
+    hand.go(10_000);
+    let acks = hand.controls();
+    assert_eq!(said(&acks[0]), (0, 103, 8192));
+    assert_eq!(acks.len(), 1);
+    // Not again before 2 RTT = 200 ms; then with a number of its own.
+    for us in (20_000..=200_000).step_by(10_000) {
+        assert_eq!(hand.go(us).controls(), [], "at {us}");
+    }
+    assert_eq!(said(&hand.go(210_000).controls()[0]), (1, 103, 8192));
+    // The ACK2 confirms it: nothing more to say.
+    let ack2 = Control::Ack2 { number: number(1) };
+    hand.go(215_000).control(ack2);
+    for us in (220_000..=600_000).step_by(10_000) {
+        let only_keep_alives = hand.go(us).controls();
+        assert!(
+            only_keep_alives
+                .iter()
+                .all(|control| *control == Control::KeepAlive)
+        );
+    }
+    // RTT = (7 x 100 + 5) / 8 ms.
+    let rtt = Span::from_us(88_125);
+    assert_eq!(hand.connection.smoothed_rtt(), rtt);
+    // New data: at the next SYN.
+    hand.go(601_000).arrive(103, Ecn::NotEct);
+    assert_eq!(said(&hand.go(610_000).controls()[0]), (2, 104, 8192));
+}
+
+#[test]
+fn a_light_ack_leaves_every_64_packets() {
+    let mut hand = Hand::new(&udt());
+    hand.go(1_000);
+    for i in 0..63 {
+        hand.arrive(100 + i, Ecn::NotEct);
+    }
+    assert_eq!(hand.controls(), []);
+    hand.arrive(163, Ecn::NotEct);
+    let light = Control::LightAck { next: number(164) };
+    assert_eq!(hand.controls(), [light]);
+    for i in 64..128 {
+        hand.arrive(100 + i, Ecn::NotEct);
+    }
+    let light = Control::LightAck { next: number(228) };
+    assert_eq!(hand.controls(), [light]);
+    assert_eq!(said(&hand.go(10_000).controls()[0]).1, 228);
+}
+
+#[test]
+fn a_gap_is_reported_at_once_and_again_after_two_then_three_round_trips() {
+    let mut hand = Hand::new(&udt());
+    hand.arrive(100, Ecn::NotEct);
+    hand.go(1_000).arrive(103, Ecn::NotEct);
+    let losses = |hand: &mut Hand| -> Vec<(u32, u32)> {
+        hand.poll()
+            .into_iter()
+            .flat_map(|sent| sent.losses)
+            .collect()
+    };
+    assert_eq!(losses(&mut hand), [(101, 102)]);
+    // k = 2: 1 + 200 ms; k = 3: 300 ms later; k = 4: 400 ms later.
+    for (before, at) in [(200_999, 201_000), (500_999, 501_000), (900_999, 901_000)] {
+        assert_eq!(losses(hand.go(before)), []);
+        assert_eq!(losses(hand.go(at)), [(101, 102)], "at {at}");
+    }
+    // What is filled is not reported any more.
+    hand.arrive(101, Ecn::NotEct);
+    assert_eq!(losses(hand.go(1_401_000)), [(102, 102)]);
+    hand.arrive(102, Ecn::NotEct);
+    assert_eq!(losses(hand.go(9_000_000)), []);
+}
+
+#[test]
+fn a_full_ack_is_answered_by_an_ack2_and_a_light_one_is_not() {
+    let mut hand = Hand::new(&udt());
+    hand.connection.write(10 * FULL);
+    assert_eq!(hand.data().len(), 10);
+    hand.control(Control::LightAck { next: number(103) });
+    assert_eq!(hand.controls(), []);
+    assert_eq!(hand.connection.unacknowledged(), 7 * FULL);
+    hand.control(ack(5, 110));
+    let ack2 = Control::Ack2 { number: number(5) };
+    assert_eq!(hand.controls(), [ack2]);
+    assert_eq!(hand.events(), [Event::Finished]);
+}
+
+#[test]
+fn exp_repeats_everything_that_is_outstanding() {
+    let mut hand = Hand::fixed(&udt(), None, 1_000);
+    hand.connection.write(3 * FULL);
+    assert_eq!(hand.data(), [100, 101, 102]);
+    // 4 x 100 + 50 + 10 ms.
+    assert_eq!(hand.timer_us(), 460_000);
+    assert_eq!(hand.go(459_999).data(), []);
+    assert_eq!(hand.go(460_000).data(), [100, 101, 102]);
+    // N = 2.
+    assert_eq!(hand.timer_us(), 460_000 + 920_000);
+    // A word that does not tell of data ends the count, not the period.
+    hand.go(1_000_000).control(Control::KeepAlive);
+    assert_eq!(hand.timer_us(), 460_000 + 460_000);
+}
+
+#[test]
+fn dcudps_exp_is_ten_milliseconds_at_the_least() {
+    let mut hand = Hand::new(&dcudp());
+    hand.connection.write(FULL);
+    assert_eq!(hand.data(), [100]);
+    // 4 x 100 + 50 + 10,000 us: above the floor because of SYN.
+    assert_eq!(hand.timer_us(), 10_450);
+    let config = Config {
+        exp_floor: Span::from_ms(50),
+        ..dcudp()
+    };
+    let mut hand = Hand::new(&config);
+    hand.connection.write(FULL);
+    assert_eq!(hand.data(), [100]);
+    assert_eq!(hand.timer_us(), 50_000);
+}
+
+#[test]
+fn a_nak_sends_the_loss_list_first() {
+    let mut hand = Hand::fixed(&udt(), None, 1_000);
+    hand.connection.write(16 * FULL);
+    assert_eq!(hand.data().len(), 16);
+    hand.connection.write(4 * FULL);
+    hand.control(ack(0, 104));
+    hand.nak(&[(105, 106), (110, 110)]);
+    assert_eq!(hand.data(), [105, 106, 110, 116, 117, 118, 119]);
+    assert_eq!(hand.connection.stats().retransmissions, 3);
+}
+
+#[test]
+fn a_closed_flow_window_stops_new_data_until_it_opens() {
+    let mut hand = Hand::fixed(&udt(), None, 1_000);
+    hand.connection.write(30 * FULL);
+    // Sixteen before the first ACK.
+    assert_eq!(hand.data().len(), 16);
+    hand.control(ack_with(0, 116, 0, false));
+    assert_eq!(hand.data(), []);
+    hand.control(ack_with(1, 116, 3, false));
+    assert_eq!(hand.data(), [116, 117, 118]);
+    // An older ACK does not close it again, nor does a light one.
+    hand.control(ack_with(0, 116, 0, false));
+    hand.control(Control::LightAck { next: number(118) });
+    hand.control(ack_with(2, 119, 100, false));
+    assert_eq!(hand.data().len(), 11);
+}
+
+#[test]
+fn a_full_buffer_is_told_and_its_opening_too() {
+    let config = Config {
+        reads_at_once: false,
+        receive_buffer: 2,
+        ..udt()
+    };
+    let mut hand = Hand::new(&config);
+    for sequence in 100..103 {
+        hand.arrive(sequence, Ecn::NotEct);
+    }
+    assert_eq!(hand.connection.stats().refused.beyond_buffer, 1);
+    assert_eq!(said(&hand.go(10_000).controls()[0]), (0, 102, 0));
+    let ack2 = Control::Ack2 { number: number(0) };
+    hand.control(ack2);
+    assert_eq!(hand.go(20_000).controls(), []);
+    // The application takes one packet: said at once, and again until it is confirmed.
+    let now = hand.now;
+    hand.connection.consume(now, 1);
+    assert_eq!(said(&hand.controls()[0]), (1, 102, 1));
+    let mut said_again = 0;
+    for us in (30_000..=400_000).step_by(10_000) {
+        let acks = hand.go(us).controls();
+        said_again += acks
+            .iter()
+            .filter(|control| matches!(control, Control::Ack { .. }))
+            .count();
+    }
+    assert!(said_again >= 1);
+}
+
+#[test]
+fn data_leave_one_per_interval_without_drift() {
+    // 1456 bytes at 999,999,999 bit/s: 11648.000011648 ns, no whole number of picoseconds.
+    let rate = Rate::from_bits_per_second(999_999_999);
+    let mut hand = Hand::fixed(
+        &Config {
+            packet_pairs: false,
+            ..dcudp()
+        },
+        Some(rate),
+        100_000,
+    );
+    hand.connection.write(10_001 * FULL);
+    let begin = hand.now;
+    let mut sent = hand.data().len();
+    while sent < 10_001 {
+        let at = hand.connection.poll_timeout().expect("the pacer");
+        hand.go_to(at);
+        sent += hand.data().len();
+        if sent.is_multiple_of(500) {
+            hand.control(ack(sent as u32, 100 + sent as u32));
+        }
+    }
+    // floor(10,000 x 1456 x 8e12 / 999,999,999) ps.
+    let exact = 10_000_u128 * 1456 * 8_000_000_000_000 / 999_999_999;
+    assert_eq!(u128::from((hand.now - begin).as_ps()), exact);
+}
+
+#[test]
+fn the_packet_after_every_sixteenth_leaves_at_once() {
+    let mut hand = Hand::fixed(&udt(), Some(mbit(100)), 1_000);
+    hand.connection.write(60 * FULL);
+    let mut bursts = Vec::new();
+    while hand.connection.stats().packets_sent < 16 {
+        bursts.push(hand.data());
+        let at = hand.connection.poll_timeout().expect("the pacer");
+        hand.go_to(at);
+    }
+    // 112 = 7 x 16 and 113 are a pair.
+    let pairs: Vec<&Vec<u32>> = bursts.iter().filter(|burst| burst.len() > 1).collect();
+    assert_eq!(pairs, [&vec![112, 113]]);
+    assert!(bursts.iter().all(|burst| !burst.is_empty()));
+}
+
+#[test]
+fn a_late_pacer_catches_up_within_its_allowance() {
+    // 1456 bytes at 11,648,000 bit/s: one packet per millisecond.
+    let rate = Some(Rate::from_bits_per_second(11_648_000));
+    let burst = |allowance| {
+        let config = Config {
+            packet_pairs: false,
+            burst_allowance: allowance,
+            ..dcudp()
+        };
+        let mut hand = Hand::fixed(&config, rate, 1_000);
+        hand.connection.write(100 * FULL);
+        assert_eq!(hand.data().len(), 1);
+        // Nobody looked for 8 ms.
+        hand.go(8_000).data().len()
+    };
+    assert_eq!(burst(Span::ZERO), 1);
+    // Three milliseconds behind are kept: now, and three more.
+    assert_eq!(burst(Span::from_ms(3)), 4);
+}
