@@ -3,6 +3,7 @@
 
 mod connections;
 mod forged;
+mod fuzz;
 mod hand;
 mod messages;
 mod modes;

@@ -309,7 +309,7 @@ impl World {
     clippy::disallowed_methods,
     reason = "a test's length is its caller's choice"
 )]
-fn variable(name: &str) -> Option<u64> {
+pub(crate) fn variable(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
     Some(text.parse().expect("a whole number"))
 }
