@@ -18,7 +18,7 @@ def made_up(name: str, seed: int) -> Observation:
         "rounds": rounds(
             [20.0 + seed] * 10 if tcp else [10.0] * 10, [1, 0] * 5 if tcp else [0] * 10
         ),
-        "links": pl.DataFrame({"port": PORTS, "drops": [10, 0, 0], "max_bytes": [190_000, 0, 0]}),
+        "links": links(),
         "memory": memory(full=tcp),
         "flows": flows([5e3, 50e3, 500e3, 5e6, 50e6], 2.0 if tcp else 1.0),
     }
@@ -30,6 +30,19 @@ def made_up(name: str, seed: int) -> Observation:
     if "convergence" in name:
         tables["throughput"] = throughput(270, [1, 1, 1, 1, 1], step=1)
     return Observation(tables, "0" * 16, "name = 'made up'\n")
+
+
+def links() -> pl.DataFrame:
+    """Give three ports that are named in PORTS, and the one to the rest of the data center."""
+    return pl.DataFrame(
+        {
+            "port": [*PORTS, "switch->receiver"],
+            "drops": [10, 0, 0, 0],
+            "max_bytes": [190_000, 0, 0, 3000],
+            "utilisation": [0.5, 0.5, 0.5, 0.25],
+            "max_queue_packets": [100.0, 1.0, 1.0, 7.0],
+        }
+    )
 
 
 def rounds(ms: list[float], timeouts: list[int]) -> pl.DataFrame:

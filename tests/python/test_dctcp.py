@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -13,7 +14,7 @@ from incastle.papers import Length, Observation, Observations, dctcp
 from incastle.papers.dctcp import facts, measures, plan, why
 from incastle.runner import run as ic_run
 from incastle.scenario import load
-from synthetic_dctcp import flows, memory, rounds, throughput, timeouts
+from synthetic_dctcp import flows, links, memory, rounds, throughput, timeouts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -71,6 +72,14 @@ CLUSTER = {
     "flows.background.arrivals": 333.0,
     "flows.background.sizes": "websearch",
 }
+
+
+def test_an_interval_of_rates_lies_in_one_phase() -> None:
+    for length in Length:
+        run = next(one for one in PAPER.plan(length) if one.name == "convergence/tcp")
+        every = Fraction(run.overrides["measure.throughput.every"].removesuffix(" s"))
+        begin = Fraction(run.overrides["flows.sender1.start"].removesuffix(" s"))
+        assert begin == plan.RATES * every
 
 
 def test_samples_of_the_memory_do_not_grow_with_the_length() -> None:
@@ -254,6 +263,32 @@ def test_transfers_with_timeouts_and_where_their_packets_were_lost() -> None:
     assert found["early"] == "2"
     assert found["share"] == "40.00"
     assert (found["dropped"], found["count"], found["all"]) == ("2", "2", "10")
+
+
+def test_the_port_to_the_rest_and_the_places_of_both() -> None:
+    made = {
+        f"{place}/{name}": [
+            run(
+                rounds=rounds([20.0] * 4 if name == "tcp" else [10.0] * 4, [0, 0, 0, 1]),
+                flows=flows([500e3], 2.0 if name == "tcp" else 0.5),
+                links=links(),
+            )
+        ]
+        for place in ("cluster", "why/rest")
+        for name in plan.ALGORITHMS
+    }
+    found = facts.FACTS["23-rest"](Observations(Length.DEFAULT, made))
+    assert (found["query_even"], found["short_half"]) == ("0.50", "0.25")
+    assert (found["used_even"], found["longest_half"], found["tcp_even"]) == ("25.0", "7", "25.0")
+
+
+def test_half_of_the_background_goes_to_the_rest_or_comes_from_there() -> None:
+    run = next(one for one in PAPER.plan(Length.FULL) if one.name == "why/rest/dctcp")
+    scenario = load(PAPER.scenario(run), tuple(run.overrides.items()))
+    arrivals = {name: scenario[f"flows.{name}.arrivals"] for name in ("inward", "outward")}
+    assert arrivals == {"inward": 83.25, "outward": 83.25}
+    assert scenario["flows.background.arrivals"] == 166.5
+    assert scenario["flows.background.from"] == scenario["flows.background.to"] == "senders"
 
 
 def test_timeouts_by_kind() -> None:

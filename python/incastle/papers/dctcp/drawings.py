@@ -106,7 +106,7 @@ _CONVERGENCE = {
 
 def convergence(runs: Observations) -> pl.DataFrame:
     """Give the rates of the first seed: algorithm, flow, time_s, mbit_s."""
-    step = plan.EXTENTS[runs.length].phase_s / 30
+    step = plan.EXTENTS[runs.length].phase_s / plan.RATES
     parts = []
     for label, name in _CONVERGENCE.items():
         rates = runs[name][0]["throughput"]
@@ -395,6 +395,16 @@ FIGURES = (
         claims=("cluster-query", "cluster-tcp-timeouts", "cluster-dctcp-timeouts"),
         data=drawings_cluster.query_times,
         draw=drawings_cluster.draw_query_times,
+    ),
+    FigureSpec(
+        number="23-rest",
+        title="Cluster benchmark, and the rest of the data center",
+        caption="Hosts of background flows drawn evenly, the one at 10 Gbit/s among them, or half "
+        "of the flows to or from that one. Median and range of the seeds.",
+        uses=("cluster/", "why/rest/"),
+        claims=(),
+        data=drawings_cluster.rest,
+        draw=drawings_cluster.draw_rest,
     ),
     FigureSpec(
         number="19-today",

@@ -12,7 +12,7 @@ import polars as pl
 
 from incastle import figures
 
-from . import curves, measures
+from . import curves, measures, why
 from .plan import ALGORITHMS
 
 if TYPE_CHECKING:
@@ -84,3 +84,37 @@ def draw_query_times(figure: Figure, data: pl.DataFrame) -> None:
     axes.set_xlabel("mean and percentiles of all queries")
     axes.set_ylim(bottom=0)
     axes.legend(loc="upper left")
+
+
+_REST = {"drawn evenly": "cluster", why.REST.words: "why/rest"}
+_REST_VALUES: dict[str, tuple[str, Callable[[Observation], float]]] = {
+    "query_p95_ms": ("95th percentile of queries (ms)", measures.quantile(0.95)),
+    "short_p95_ms": ("95th percentile, 100 KB to 1 MB (ms)", measures.short_messages),
+    "timeouts_percent": ("queries with a timeout (%)", measures.with_timeouts),
+}
+
+
+def rest(runs: Observations) -> pl.DataFrame:
+    """Give background, algorithm, seed, query_p95_ms, short_p95_ms, timeouts_percent."""
+    rows = [
+        (words, label, seed, *(of(run) for _, of in _REST_VALUES.values()))
+        for words, place in _REST.items()
+        for name, label in ALGORITHMS.items()
+        for seed, run in enumerate(runs[f"{place}/{name}"], 1)
+    ]
+    columns = ["background", "algorithm", "seed", *_REST_VALUES]
+    return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+def draw_rest(figure: Figure, data: pl.DataFrame) -> None:
+    """Draw queries and short messages for both ways of drawing hosts."""
+    figure.set_size_inches(7.2, 2.8)
+    panels = figure.subplots(1, 3)
+    places = list(_REST)
+    for axes, (column, (title, _)) in zip(panels, _REST_VALUES.items(), strict=True):
+        curves.dots(axes, data, "background", places, column)
+        axes.set_ylabel(title)
+        axes.set_xticks(range(len(places)), places, fontsize=8)
+        axes.set_xlim(-0.6, len(places) - 0.4)
+        axes.set_ylim(bottom=-0.3 if column == "timeouts_percent" else 0)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)

@@ -221,6 +221,27 @@ def _build_up(runs: Observations) -> Facts:
     }
 
 
+def _rest(runs: Observations) -> Facts:
+    """Tell what the port at 10 Gbit/s sees, and whether the algorithms' places change."""
+    facts = {}
+    for key, place in (("even", "cluster"), ("half", "why/rest")):
+        tcp, dctcp = (f"{place}/{name}" for name in plan.ALGORITHMS)
+        for what, of in (("query", measures.quantile(0.95)), ("short", measures.short_messages)):
+            times = measures.ratio(measures.each(runs, dctcp, of), measures.each(runs, tcp, of))
+            facts[f"{what}_{key}"] = told(times, 2)
+        facts[f"tcp_{key}"] = _mean(runs, tcp, measures.with_timeouts)
+        facts[f"dctcp_{key}"] = _mean(runs, dctcp, measures.with_timeouts)
+        facts[f"used_{key}"] = _mean(runs, dctcp, lambda run: 100 * _of_rest(run, "utilisation"))
+        longest = measures.each(runs, dctcp, lambda run: _of_rest(run, "max_queue_packets"))
+        facts[f"longest_{key}"] = f"{max(longest):.0f}"
+    return facts
+
+
+def _of_rest(run: Observation, column: str) -> float:
+    """Give a value of the port to the host at 10 Gbit/s."""
+    return sum(run["links"].filter(pl.col("port") == RECEIVER)[column])
+
+
 def _today_pressure(runs: Observations) -> Facts:
     facts = {
         f"{prefix}{kind}_{key}": _mean(runs, f"{place}{kind}/tcp", statistic)
@@ -251,5 +272,6 @@ FACTS: dict[str, Callable[[Observations], Facts]] = {
     "2": _pressure,
     "today-pressure-tcp": _today_pressure,
     "19-today": _today_pressure,
+    "23-rest": _rest,
 }
 """By claim, and by figure for its note."""

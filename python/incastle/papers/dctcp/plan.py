@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 ALGORITHMS = {"tcp": "TCP", "dctcp": "DCTCP"}
 PHASES = 9
 """Of the convergence: one to five flows, and down to one again."""
+RATES = 30
+"""Of each flow in a phase, which is so many milliseconds: no interval lies in two phases."""
 HOSTS_ALL = 41
 HOPS_PER_SECOND = 244e3
 """Packet-hops of a full link at 1 Gbit/s: packets and every second's ACK, over two links."""
@@ -75,8 +77,8 @@ _SERVERS_QUICK = (1, 8, 10, 20, 29, 35, 40)
 SERVERS_TODAY = (10, 20, 30, 40)
 
 EXTENTS = {
-    Length.QUICK: Extent(1, 1, 2, 1, 40, _SERVERS_QUICK, 4, 200, 0.8, 2, variations=False),
-    Length.DEFAULT: Extent(5, 6, 7, 3, 200, _SERVERS, 50, 1000, 2.6, 16),
+    Length.QUICK: Extent(1, 1, 2.1, 1, 40, _SERVERS_QUICK, 4, 200, 0.8, 2, variations=False),
+    Length.DEFAULT: Extent(5, 6, 7.5, 3, 200, _SERVERS, 50, 1000, 2.6, 16),
     Length.FULL: Extent(5, 30, 30, 5, 1000, tuple(range(1, 41)), 1000, 1000, 150, 600),
 }
 
@@ -95,7 +97,7 @@ def of_the_paper(extent: Extent) -> Iterator[Experiment]:
     yield from all_to_all(extent, "all/")
     yield from _build_up(extent)
     yield from pressure(extent, "pressure/")
-    yield from _cluster(extent)
+    yield from cluster(extent, "cluster/")
     yield from _today(extent)
 
 
@@ -145,7 +147,7 @@ def convergence(
         times[f"flows.sender{flow}.start"] = f"{flow * phase:g} s"
         times[f"flows.sender{flow}.stop"] = f"{(PHASES - flow) * phase:g} s"
     # As many rates to a phase as 1 s gives in the phases of 30 s.
-    times["measure.throughput.every"] = f"{phase / 30:g} s"
+    times["measure.throughput.every"] = f"{phase / RATES:g} s"
     for name in ALGORITHMS:
         yield Experiment(
             f"{prefix}{name}",
@@ -235,17 +237,20 @@ def pressure(
             )
 
 
-def _cluster(extent: Extent) -> Iterator[Experiment]:
+def cluster(
+    extent: Extent, prefix: str, keys: Mapping[str, str] | None = None
+) -> Iterator[Experiment]:
+    """Mix queries and background flows."""
     rest = {"switch.ports.receivers.queue.mark_above": f"{REST_THRESHOLD} packets"}
     for name in ALGORITHMS:
-        keys = {**algorithm(name), **(rest if name == "dctcp" else {})}
+        own = {**algorithm(name), **(rest if name == "dctcp" else {})}
         yield Experiment(
-            f"cluster/{name}",
+            f"{prefix}{name}",
             "cluster.toml",
-            {**keys, "run.duration": f"{extent.cluster_s:g} s"},
+            {**own, "run.duration": f"{extent.cluster_s:g} s", **(keys or {})},
             extent.seeds,
             HOPS_CLUSTER * extent.cluster_s,
-            ("rounds", "flows"),
+            ("rounds", "flows", "links"),
         )
 
 

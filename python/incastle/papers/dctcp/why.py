@@ -88,6 +88,29 @@ STAGGERS = {"1ms": "1 ms", "2ms": "2 ms"}
 """Spread of the servers' answers, without background traffic."""
 
 
+def _half_with_the_rest() -> dict[str, str]:
+    """Half of the background flows within the cluster, a quarter each way with the rest."""
+    flows = {
+        "background": ("senders", "senders", 166.5),
+        "inward": ("receiver", "senders", 83.25),
+        "outward": ("senders", "receiver", 83.25),
+    }
+    keys: dict[str, str] = {}
+    for name, (source, to, arrivals) in flows.items():
+        keys |= {
+            f"flows.{name}.workload": "poisson",
+            f"flows.{name}.from": source,
+            f"flows.{name}.to": to,
+            f"flows.{name}.sizes": "websearch",
+            f"flows.{name}.arrivals": f"{arrivals:g}",
+        }
+    return keys
+
+
+REST = Variation("half with the rest", _half_with_the_rest())
+MOST_REST_S = 30
+
+
 def chosen(extent: Extent, kinds: Mapping[str, Kind]) -> Mapping[str, Kind]:
     """Take all variations of a kind, or the last one alone."""
     last = list(kinds)[-1]
@@ -102,6 +125,8 @@ def variations(extent: Extent) -> Iterator[Experiment]:
     yield from _static(extent, few)
     yield from _all(extent, few)
     yield from _pressure(few)
+    seconds = min(extent.cluster_s / 4, MOST_REST_S)
+    yield from plan.cluster(replace(few, cluster_s=seconds), "why/rest/", REST.keys)
 
 
 def _basic(extent: Extent) -> Iterator[Experiment]:
@@ -145,7 +170,9 @@ def _pressure(few: Extent) -> Iterator[Experiment]:
     short = replace(few, pressure_s=min(few.pressure_s / 3, MOST_PRESSURE_S))
     for key, one in chosen(few, PRESSURE).items():
         both = plan.pressure(short, f"why/pressure/{key}/", one.keys)
-        yield from (run for run in both if run.name.endswith("/tcp") or key in BOTH)
+        yield from (
+            run for run in both if run.name.endswith("/tcp") or (key in BOTH and few.variations)
+        )
     for key, stagger in chosen(few, STAGGERS).items():
         keys = {"flows.query.stagger": stagger}
         both = plan.pressure(short, f"why/stagger/{key}/", keys)
