@@ -41,13 +41,15 @@ pub struct FlowSpec {
     pub watched: bool,
 }
 
-/// What the link layer adds to an IP packet.
+/// What the link layer adds to an IP packet, and the class that it writes into the frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Framing {
     /// Added to every packet.
     pub overhead: u16,
     /// The least size on the wire.
     pub minimum: u16,
+    /// The traffic class (802.1Q's priority), for fair queues of classes.
+    pub class: u8,
 }
 
 impl Framing {
@@ -55,11 +57,13 @@ impl Framing {
     pub const IP: Self = Self {
         overhead: 0,
         minimum: 0,
+        class: 0,
     };
     /// Ethernet: header 14, FCS 4, preamble 8, gap 12; at least 84 bytes in all.
     pub const ETHERNET: Self = Self {
         overhead: 38,
         minimum: 84,
+        class: 0,
     };
 }
 

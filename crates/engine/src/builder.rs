@@ -42,8 +42,8 @@ pub enum PortKind {
     Fast,
     /// FIFO with them.
     General,
-    /// One queue per flow, served by deficit round robin: at switches with memory per port, without
-    /// a marker.
+    /// One queue per flow or class, served by deficit round robin: at switches with memory per port.
+    /// A marker sees the packet's own queue.
     Fair(FairConfig),
 }
 
@@ -158,7 +158,7 @@ impl NetworkBuilder {
         let mut port = Port::new(index, to, config.rate, config.delay, gate);
         port = match config.kind {
             PortKind::Fair(config) => {
-                self.check_fair(from, &port.gate);
+                self.check_fair(from);
                 port.fair(config)
             }
             PortKind::Fast if config.schedule.is_empty() => port,
@@ -180,15 +180,14 @@ impl NetworkBuilder {
         index
     }
 
-    /// A fair queue neither marks nor asks a shared memory, and does not suit an adapter, which takes
-    /// its packets in turn anyway.
-    fn check_fair(&self, from: Node, gate: &Gate) {
+    /// A fair queue does not ask a shared memory, and does not suit an adapter, which takes its packets
+    /// in turn anyway.
+    fn check_fair(&self, from: Node) {
         let Node::Switch(switch) = from else {
             panic!("fair queues lie at switches");
         };
         let memory = &self.switches[switch.index()].1.memory;
         assert!(memory.is_none(), "fair queues have a memory per port");
-        assert!(gate.is_unmarked(), "fair queues have no marker");
     }
 
     /// Finds the routes.

@@ -183,6 +183,7 @@ impl Endpoint {
         out.host = self.peer_host;
         out.size = (payload + headers + self.framing.overhead).max(self.framing.minimum);
         out.ecn = ecn;
+        out.class = self.framing.class;
         self.packets_sent += 1;
         self.payload_sent += u64::from(payload);
         true

@@ -34,7 +34,7 @@ pub use host::Coalescing;
 pub use ids::{AppIndex, EndpointIndex, FlowIndex, HostIndex, Node, PortIndex, Side, SwitchIndex};
 pub use limiter::ReactionPointSettings;
 pub use network::Network;
-pub use port::{FairConfig, FairDrop, PortCounters};
+pub use port::{FairConfig, FairDrop, FairPer, PortCounters};
 pub use probe::{Lost, NoProbe, Probe};
 pub use random::{Purpose, Source, substream};
 pub use recorder::{

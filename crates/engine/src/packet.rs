@@ -32,6 +32,8 @@ pub(crate) struct Packet {
     pub(crate) size: u16,
     /// The ECN field.
     pub(crate) ecn: Ecn,
+    /// The traffic class.
+    pub(crate) class: u8,
 }
 
 // Together with its arrival time a packet fills one cache line.
@@ -60,6 +62,7 @@ impl Packet {
         extra: 0,
         size: 0,
         ecn: Ecn::NotEct,
+        class: 0,
     };
 
     pub(crate) fn size(&self) -> Bytes {

@@ -4,8 +4,8 @@ mod common;
 
 use common::{Algo, Bulk, Datagrams, ENDLESS, Gap};
 use incastle_engine::{
-    Application, FairConfig, FairDrop, FlowIndex, HostConfig, HostIndex, LinkConfig, Network,
-    NetworkBuilder, Node, PortIndex, PortKind, Probe, Simulation, Status, SwitchConfig,
+    Application, FairConfig, FairDrop, FairPer, FlowIndex, HostConfig, HostIndex, LinkConfig,
+    Network, NetworkBuilder, Node, PortIndex, PortKind, Probe, Simulation, Status, SwitchConfig,
 };
 use incastle_queueing::{PortBuffer, QueueConfig, SharedBuffer};
 use incastle_units::{Amount, Bytes, Packets, Rate, Span, Time};
@@ -16,7 +16,8 @@ const HEADERS: u64 = 28;
 
 fn fair(quantum: u64, drop: FairDrop) -> PortKind {
     let quantum = Bytes::new(quantum);
-    PortKind::Fair(FairConfig { quantum, drop })
+    let per = FairPer::Flow;
+    PortKind::Fair(FairConfig { quantum, drop, per })
 }
 
 fn packets(count: u64) -> PortBuffer {
@@ -323,12 +324,6 @@ fn build_fair_with(memory: Option<SharedBuffer>, queue: &QueueConfig, at_host: b
 fn a_shared_memory_is_refused() {
     let memory = SharedBuffer::new(Bytes::new(100_000), 1.0);
     build_fair_with(Some(memory), &QueueConfig::DropTail, false);
-}
-
-#[test]
-#[should_panic(expected = "fair queues have no marker")]
-fn a_marker_is_refused() {
-    build_fair_with(None, &common::mark_above(5), false);
 }
 
 #[test]

@@ -348,6 +348,7 @@ proptest! {
             "{ kind = 'drop-tail' }", "{ kind = 'red' }", "{ kind = 'threshold', mark_above = '5 packets' }",
             "{ kind = 'threshold', mark_above = '5 packets', non_ect = 'drop' }",
             "{ kind = 'drr' }", "{ kind = 'drr', quantum = '100 B', drop = 'arriving' }",
+            "{ kind = 'drr', per = 'class', mark_above = '5 packets' }",
         ]),
         buffer in proptest::sample::select(vec!["10 packets", "30 KB", "{ shared = '60 KB', alpha = 1 }"]),
         host in proptest::sample::select(vec!["{}", "{ burst = 8 }", "{ jitter = '3 us', queue = '20 packets' }"]),

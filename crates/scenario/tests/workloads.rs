@@ -358,3 +358,45 @@ fn fair_queueing_gives_each_flow_its_share() {
     let first_come = delivered("drop-tail");
     assert!(mbit(first_come[2]) < 90.0, "{first_come:?}");
 }
+
+/// DCTCP and CUBIC at one port, which each has for itself in one case: the shares, the marks, and whose
+/// queue is long.
+#[test]
+fn classes_have_a_queue_each_and_marks_of_their_own() {
+    let flow = |name: &str, sender: u32, transport: &str| {
+        format!(
+            "[flows.{name}]\nworkload = \"bulk\"\nfrom = \"sender:{sender}\"\nto = \"receiver\"\n\
+             transport = {{ {transport}, receive_window = \"200 KB\" }}\n"
+        )
+    };
+    let flows = flow("dctcp", 0, "congestion = \"dctcp\", class = 1")
+        + &flow("cubic", 1, "congestion = \"cubic\"")
+        + &flow("more", 2, "congestion = \"cubic\"");
+    let of = |queue: &str| {
+        let sets = [
+            ("run.duration", "500 ms"),
+            // Room for both windows of CUBIC: nobody loses a packet.
+            ("switch.buffer", "500 KB"),
+            ("switch.queue", queue),
+        ];
+        let result = result(&star(&flows), &sets);
+        (
+            whole(&result, "flows", "delivered_bytes"),
+            whole(&result, "flows", "marks"),
+        )
+    };
+    let share = |bytes: &[u64]| bytes[0] as f64 / bytes.iter().sum::<u64>() as f64;
+    // By class half of the line is DCTCP's, whoever shares the other half; by flow a third.
+    let (bytes, marks) = of("{ kind = 'drr', per = 'class', mark_above = '5 packets' }");
+    assert_near(share(&bytes), 0.5, 0.01);
+    assert!(marks[0] > 0 && marks[1] == 0 && marks[2] == 0, "{marks:?}");
+    let (bytes, _) = of("{ kind = 'drr', mark_above = '5 packets' }");
+    assert_near(share(&bytes), 1.0 / 3.0, 0.01);
+    // In one queue all of DCTCP's packets wait behind CUBIC's and are marked.
+    let (bytes, marks) = of("{ kind = 'threshold', mark_above = '5 packets' }");
+    assert!(share(&bytes) < 0.1, "{bytes:?}");
+    assert!(marks[0] > 0, "{marks:?}");
+    // Without `mark_above` fair queueing marks nothing.
+    let (_, marks) = of("{ kind = 'drr', per = 'class' }");
+    assert_eq!(marks, [0, 0, 0]);
+}

@@ -1,10 +1,11 @@
-//! The fair queue: one FIFO per flow, served by deficit round robin.
+//! The fair queue: one FIFO per flow or per traffic class, served by deficit round robin.
 //!
 //! Source: Shreedhar and Varghese, "Efficient Fair Queueing using Deficit Round Robin", SIGCOMM 1995,
 //! section 3; the push-out from the longest queue from McKenney, "Stochastic Fairness Queueing",
 //! Internetworking: Research and Experience 2, 1991. A flow is one direction of a transport
-//! connection, told exactly, where the papers hash. Leaves out: weights (all quanta are equal),
-//! marking, a shared memory.
+//! connection, told exactly, where the papers hash. With a queue per class the flows of a class share one,
+//! as in class-based queueing. A marker judges by the packet's own queue. Leaves out: weights (all
+//! quanta are equal), a shared memory.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
@@ -13,7 +14,6 @@ use incastle_units::{Bytes, Serializer, Time};
 
 use super::Backlog;
 use super::transmitter::Transmitter;
-use crate::EndpointIndex;
 use crate::packet::Packet;
 
 /// What a full port drops.
@@ -27,6 +27,16 @@ pub enum FairDrop {
     Arriving,
 }
 
+/// What has a queue of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FairPer {
+    /// Each flow.
+    #[default]
+    Flow,
+    /// Each traffic class: all packets with the same [`Framing::class`](crate::Framing::class).
+    Class,
+}
+
 /// Parameters of a fair queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FairConfig {
@@ -35,6 +45,21 @@ pub struct FairConfig {
     pub quantum: Bytes,
     /// What a full port drops.
     pub drop: FairDrop,
+    /// What has a queue of its own. What is said of flows in this file goes for classes, too.
+    pub per: FairPer,
+}
+
+/// A flow or a class, whichever has a queue of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Lane(u32);
+
+impl FairPer {
+    fn lane(self, packet: &Packet) -> Lane {
+        match self {
+            Self::Flow => Lane(packet.to.0),
+            Self::Class => Lane(u32::from(packet.class)),
+        }
+    }
 }
 
 /// The packets of one flow that wait.
@@ -51,9 +76,9 @@ pub(super) struct FairQueue {
     config: FairConfig,
     transmitter: Transmitter,
     /// Flows with packets that wait, and no others.
-    flows: BTreeMap<EndpointIndex, FlowQueue>,
+    flows: BTreeMap<Lane, FlowQueue>,
     /// The same flows in the order of their turns.
-    active: VecDeque<EndpointIndex>,
+    active: VecDeque<Lane>,
     /// Whether the first of them has had the quantum of its turn.
     granted: bool,
     waiting_packets: u32,
@@ -89,6 +114,16 @@ impl FairQueue {
         Backlog::of(waiting, self.transmitter.packet())
     }
 
+    /// The backlog as a marker is to see it: waiting is what waits in the packet's own queue.
+    pub(super) fn in_front_of(&self, packet: &Packet) -> Backlog {
+        let own = self.flows.get(&self.config.per.lane(packet));
+        Backlog {
+            waiting_packets: own.map_or(0, |queue| queue.packets.len() as u32),
+            waiting_bytes: own.map_or(0, |queue| queue.bytes),
+            ..self.backlog()
+        }
+    }
+
     /// Appends an admitted packet to its flow; returns its departure if it is sent at once.
     pub(super) fn push(
         &mut self,
@@ -100,9 +135,10 @@ impl FairQueue {
             return Some(self.transmitter.begin(now, packet, line));
         }
         let (spare, active) = (&mut self.spare, &mut self.active);
-        let queue = self.flows.entry(packet.to).or_insert_with(|| {
+        let lane = self.config.per.lane(&packet);
+        let queue = self.flows.entry(lane).or_insert_with(|| {
             // Figure 3, "Enqueuing module": a flow that joins is last and has no credit.
-            active.push_back(packet.to);
+            active.push_back(lane);
             spare.pop().unwrap_or_default()
         });
         queue.bytes += u64::from(packet.size);
@@ -159,7 +195,7 @@ impl FairQueue {
 
     /// Enters a packet that has left its queue at either end into the books.
     fn taken(&mut self, packet: &Packet) {
-        let flow = packet.to;
+        let flow = self.config.per.lane(packet);
         let size = u64::from(packet.size);
         self.waiting_packets -= 1;
         self.waiting_bytes -= size;
@@ -191,7 +227,8 @@ impl FairQueue {
     ) -> &[Packet] {
         assert!(self.pushed_out.is_empty(), "every push-out is told of");
         if self.config.drop == FairDrop::Longest {
-            for flow in self.victims(arriving.to, fits).unwrap_or_default() {
+            let own = self.config.per.lane(arriving);
+            for flow in self.victims(own, fits).unwrap_or_default() {
                 let queue = self.flows.get_mut(&flow);
                 let packet = queue.and_then(|queue| queue.packets.pop_back());
                 let packet = packet.expect("a victim has packets");
@@ -204,11 +241,7 @@ impl FairQueue {
 
     /// Whose tails have to go, one after the other. No more flows can wait than the buffer holds
     /// packets, so a look at each is cheap enough.
-    fn victims(
-        &self,
-        own: EndpointIndex,
-        fits: impl Fn(&Backlog) -> bool,
-    ) -> Option<Vec<EndpointIndex>> {
+    fn victims(&self, own: Lane, fits: impl Fn(&Backlog) -> bool) -> Option<Vec<Lane>> {
         let mut victims = Vec::new();
         let mut backlog = self.backlog();
         // Bytes, flow, packets that are left; the greatest is the longest queue, of several the
@@ -249,6 +282,7 @@ mod tests {
     use incastle_units::Rate;
 
     use super::*;
+    use crate::EndpointIndex;
 
     const SIZE: u16 = 1_000;
 
@@ -265,6 +299,7 @@ mod tests {
         let mut queue = FairQueue::new(FairConfig {
             quantum: Bytes::new(quantum),
             drop: FairDrop::Longest,
+            per: FairPer::Flow,
         });
         let mut line = Serializer::new(Rate::from_bits_per_second(8_000_000_000));
         assert!(
@@ -352,6 +387,35 @@ mod tests {
         }
         let rest = served((queue, line));
         assert_eq!(rest, [(1, 600), (2, 1_000), (1, 600), (1, 600), (2, 1_000)]);
+    }
+
+    #[test]
+    fn flows_of_a_class_share_its_queue_and_its_turn() {
+        // Class 1 has flows 1 and 2, class 5 flow 3: turns of one packet each.
+        let mut queue = FairQueue::new(FairConfig {
+            quantum: Bytes::new(1_000),
+            drop: FairDrop::Longest,
+            per: FairPer::Class,
+        });
+        let mut line = Serializer::new(Rate::from_bits_per_second(8_000_000_000));
+        let of = |flow, class| Packet {
+            class,
+            ..packet(flow, SIZE)
+        };
+        for (flow, class) in [(9, 1), (1, 1), (2, 1), (1, 1), (3, 5), (3, 5)] {
+            queue.push(Time::ZERO, of(flow, class), &mut line);
+        }
+        // The first is being sent: three of class 1 wait, two of class 5, none of class 0, whoever
+        // asks; six are stored in all.
+        for (flow, class, waiting) in [(7, 1, 3), (1, 5, 2), (1, 0, 0)] {
+            let seen = queue.in_front_of(&of(flow, class));
+            assert_eq!(seen.waiting_packets, waiting);
+            assert_eq!(seen.waiting_bytes, u64::from(waiting) * 1_000);
+            assert_eq!((seen.stored_packets, seen.stored_bytes), (6, 6_000));
+        }
+        let order = served((queue, line));
+        let expected = [(1, SIZE), (3, SIZE), (2, SIZE), (3, SIZE), (1, SIZE)];
+        assert_eq!(order, expected);
     }
 
     #[test]

@@ -63,7 +63,7 @@ impl Gate {
     }
 
     /// Whether the buffer alone drops.
-    pub(crate) fn is_unmarked(&self) -> bool {
+    fn is_unmarked(&self) -> bool {
         matches!(self.marker, Marker::DropTail(_))
     }
 

@@ -22,7 +22,7 @@ use crate::packet::Packet;
 use crate::ring::Ring;
 use crate::{Node, PortIndex, Probe};
 
-pub use fair::{FairConfig, FairDrop};
+pub use fair::{FairConfig, FairDrop, FairPer};
 pub(crate) use gate::Gate;
 pub use gate::PortCounters;
 pub(crate) use sampler::Sampler;
@@ -155,7 +155,7 @@ impl Port {
         self
     }
 
-    /// The same port with a queue for each flow.
+    /// The same port with a queue for each flow or class.
     pub(crate) fn fair(mut self, config: FairConfig) -> Self {
         self.queue = Queue::scheduled(ScheduledQueue::Fair(FairQueue::new(config)));
         self.special = true;
@@ -259,7 +259,8 @@ impl Port {
     ) -> (Verdict, Wakes) {
         let backlog = self.advance(now, probe);
         let idle_since = self.idle_since(backlog);
-        let verdict = self.gate.judge((now, idle_since), backlog, packet, memory);
+        let seen = self.in_front_of(packet, backlog);
+        let verdict = self.gate.judge((now, idle_since), seen, packet, memory);
         if matches!(verdict, Verdict::Drop(_)) {
             return (verdict, Wakes::default());
         }
@@ -267,6 +268,15 @@ impl Port {
             probe.queue_changed(self.index, now, backlog.waiting_packets + 1);
         }
         (verdict, self.store(ready, packet, verdict == Verdict::Mark))
+    }
+
+    /// The backlog that the gate sees: of a fair queue a marker looks at the packet's own alone.
+    #[inline(always)]
+    fn in_front_of(&self, packet: &Packet, backlog: Backlog) -> Backlog {
+        match &self.queue {
+            Queue::Scheduled(queue) => queue.in_front_of(packet),
+            Queue::Unwatched(_) | Queue::Fast(_) => backlog,
+        }
     }
 
     /// Whether an arriving packet concerns more than the gate: a congestion point that looks at it,

@@ -41,6 +41,14 @@ impl ScheduledQueue {
         }
     }
 
+    /// The backlog as the gate is to see it when this packet arrives.
+    pub(super) fn in_front_of(&self, packet: &Packet) -> Backlog {
+        match self {
+            Self::General(queue) => queue.backlog(),
+            Self::Fair(queue) => queue.in_front_of(packet),
+        }
+    }
+
     /// Takes an admitted packet; returns its departure if it is sent at once.
     pub(super) fn push(
         &mut self,

@@ -57,6 +57,7 @@ impl<P: Probe> Simulation<P> {
             extra: 0,
             size: CNM_SIZE,
             ecn: Ecn::NotEct,
+            class: 0,
         };
         self.forward(switch, &cnm);
     }

@@ -8,7 +8,7 @@ use crate::language::Capacity;
 use crate::language::Root;
 use crate::language::selection::{Name, Selection};
 use crate::language::switch::{
-    Buffer, DoubleThreshold, Queue, Switch, SwitchGroup, ThresholdReading,
+    Buffer, DoubleThreshold, Drr, Queue, Switch, SwitchGroup, ThresholdReading,
 };
 use crate::text::context::Context;
 use crate::topology::layout::Layout;
@@ -208,6 +208,10 @@ fn warn_of_late_mark(
     let (key, mark_above) = match queue {
         Queue::Threshold(threshold) => ("mark_above", threshold.mark_above),
         Queue::DoubleThreshold(double) => ("start", double.start),
+        Queue::Drr(Drr {
+            mark_above: Some(mark_above),
+            ..
+        }) => ("mark_above", *mark_above),
         Queue::DropTail(_) | Queue::Red(_) | Queue::Drr(_) => return,
     };
     let never =

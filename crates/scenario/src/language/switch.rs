@@ -120,7 +120,7 @@ choice! {
         "threshold" => Threshold(Threshold),
         /// marks from one crossing to another: K1 begins, K2 ends (DT-DCTCP, DT-CWA)
         "double-threshold" => DoubleThreshold(DoubleThreshold),
-        /// fair queueing: the flows of a port take turns, quantum by quantum (deficit round robin, Shreedhar and Varghese 1995)
+        /// fair queueing: the flows or traffic classes of a port take turns, quantum by quantum (deficit round robin, Shreedhar and Varghese 1995)
         "drr" => Drr(Drr),
     }
 }
@@ -199,19 +199,33 @@ words! {
 }
 
 table! {
-    /// Deficit round robin: a queue for each flow, within the port's one buffer.
+    /// Deficit round robin: a queue for each flow or class, within the port's one buffer.
     pub struct Drr {
-        /// Bytes that a flow may send in its turn, besides what it could not use in the turn before.
+        /// Bytes that a flow or class may send in its turn, besides what it could not use in the turn before.
         value quantum: Bytes = Bytes::new(1_500), in between(Bytes::new(1), Bytes::new(1 << 30));
         /// Which packet goes when the buffer is full.
         value drop: FairDrop = FairDrop::Longest;
+        /// What has a queue of its own, and a turn.
+        value per: FairPer = FairPer::Flow;
+        /// K: an arriving ECN-capable packet is marked when more than this waits in its own queue. Without it nothing is marked.
+        option mark_above: Amount;
+    }
+}
+
+words! {
+    /// What has a queue of its own.
+    pub enum FairPer {
+        /// Each flow.
+        "flow" => Flow,
+        /// Each traffic class, the `class` of a transport.
+        "class" => Class,
     }
 }
 
 words! {
     /// Which packet a full fair queue gives up.
     pub enum FairDrop {
-        /// The last one of the flow with the most bytes.
+        /// The last one of the flow or class with the most bytes.
         "longest" => Longest,
         /// The arriving one.
         "arriving" => Arriving,
@@ -302,8 +316,11 @@ impl Queue {
     /// As the queueing crate has it.
     pub fn to_config(&self) -> QueueConfig {
         match self {
-            // Fair queueing is the port's order, not a mark or drop of its own.
-            Self::DropTail(_) | Self::Drr(_) => QueueConfig::DropTail,
+            Self::DropTail(_) => QueueConfig::DropTail,
+            // Fair queueing is the port's order; its marks are those of a threshold in each queue.
+            Self::Drr(drr) => drr.mark_above.map_or(QueueConfig::DropTail, |mark_above| {
+                QueueConfig::Threshold(ThresholdConfig::new(mark_above))
+            }),
             Self::Threshold(threshold) => QueueConfig::Threshold(ThresholdConfig {
                 mark_above: threshold.mark_above,
                 drop_non_ect: threshold.non_ect == NonEct::Drop,
@@ -328,7 +345,8 @@ impl Queue {
     /// Whether the discipline ever marks a packet.
     pub fn marks(&self) -> bool {
         match self {
-            Self::DropTail(_) | Self::Drr(_) => false,
+            Self::DropTail(_) => false,
+            Self::Drr(drr) => drr.mark_above.is_some(),
             Self::Threshold(_) | Self::DoubleThreshold(_) => true,
             Self::Red(red) => red.action == Action::Mark,
         }

@@ -7,6 +7,9 @@ use crate::grammar::declare::{choice, table, word_or, words};
 use crate::grammar::range::between;
 use crate::language::tcp::Tcp;
 
+/// 802.1Q's priority has three bits.
+const MAX_CLASS: u32 = 7;
+
 table! {
     /// `[transport]`
     pub struct Transport {
@@ -14,6 +17,8 @@ table! {
         flat kind: Kind;
         /// What the wire carries besides IP packets.
         value framing: Framing = Framing::Ip;
+        /// The traffic class of its packets, acknowledgements included, where a switch has a queue for each class (`per` of `drr`).
+        value class: u32 = 0, in between(0, MAX_CLASS);
     }
 }
 

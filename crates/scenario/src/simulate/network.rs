@@ -1,8 +1,8 @@
 //! From a checked scenario to the engine's network.
 
 use incastle_engine::{
-    BuildError, Coalescing, FairConfig, FairDrop, HostConfig, HostIndex, LinkConfig, Network,
-    NetworkBuilder, Node, PortKind, ReactionPointSettings, SwitchConfig, SwitchIndex,
+    BuildError, Coalescing, FairConfig, FairDrop, FairPer, HostConfig, HostIndex, LinkConfig,
+    Network, NetworkBuilder, Node, PortKind, ReactionPointSettings, SwitchConfig, SwitchIndex,
 };
 use incastle_queueing::{BufferConfig, CongestionPointConfig, PortBuffer, SharedBuffer};
 use incastle_units::{Rate, Span, Time};
@@ -161,6 +161,10 @@ impl Queue {
                 drop: match drr.drop {
                     language::FairDrop::Longest => FairDrop::Longest,
                     language::FairDrop::Arriving => FairDrop::Arriving,
+                },
+                per: match drr.per {
+                    language::FairPer::Flow => FairPer::Flow,
+                    language::FairPer::Class => FairPer::Class,
                 },
             }),
             Self::DropTail(_) | Self::Red(_) | Self::Threshold(_) | Self::DoubleThreshold(_) => {

@@ -29,9 +29,12 @@ impl Stack {
         Self {
             transport: transport.clone(),
             config: transport.tcp().map(|tcp| Arc::new(tcp.to_config(burst))),
-            framing: match transport.framing {
-                transport::Framing::Ip => Framing::IP,
-                transport::Framing::Ethernet => Framing::ETHERNET,
+            framing: Framing {
+                class: u8::try_from(transport.class).expect("a checked class has three bits"),
+                ..match transport.framing {
+                    transport::Framing::Ip => Framing::IP,
+                    transport::Framing::Ethernet => Framing::ETHERNET,
+                }
             },
             send_buffer: match &transport.kind {
                 Kind::Datagram(datagram) => datagram.limit(),
