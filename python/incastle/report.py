@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from incastle.claims import Claim, Judged, JudgedCase
-    from incastle.papers import Experiment, FigureSpec, Observations, Paper
+    from incastle.papers import Cell, Experiment, FigureSpec, Grid, Observations, Paper
 
 RUNS = "runs"
 _PAGE, _CLAIMS = "index.html", "claims.json"
@@ -65,6 +65,14 @@ class PaperReport:
     judged: list[Judged]
 
 
+@dataclass(frozen=True)
+class Shown:
+    """A figure in the page: its image's address, and its table, if it has one."""
+
+    image: str
+    grid: str
+
+
 def prepare_folder(folder: Path) -> Path:
     """Check, before long work, that a report can be put there; make the folder.
 
@@ -93,7 +101,7 @@ def write(
 ) -> None:
     """Write the whole report beside its place, then exchange it with an earlier one."""
     with scratch_folder(folder) as scratch:
-        drawings = {}
+        drawings, grids = {}, {}
         for content in contents:
             place = scratch / content.paper.name
             place.mkdir()
@@ -101,13 +109,16 @@ def write(
                 data = figure.data(content.observations)
                 drawing = Drawing(place / figure.stem, data, figure.draw)
                 drawings[content.paper.name, figure.number] = drawing
-        images = dict(zip(drawings, render(list(drawings.values())), strict=True))
+                if figure.grid is not None:
+                    grids[content.paper.name, figure.number] = _grid(figure.grid(data))
+        images = dict(zip(drawings, map(_image, render(list(drawings.values()))), strict=True))
+        shown = {name: Shown(image, grids.get(name, "")) for name, image in images.items()}
         for content in contents:
             _write_runs(scratch / content.paper.name / "runs.csv", content)
         entries = [judged.as_json() for content in contents for judged in content.judged]
         text = json.dumps(entries, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         (scratch / _CLAIMS).write_text(text, encoding="utf-8")
-        page = _page(contents, length, images)
+        page = _page(contents, length, shown)
         (scratch / _PAGE).write_text(page, encoding="utf-8")
         _exchange(scratch, folder)
 
@@ -153,9 +164,9 @@ def _command(paper: Paper, experiment: Experiment, seed: int | None = None) -> s
 
 
 def _page(
-    contents: Sequence[PaperReport], length: Length, images: dict[tuple[str, str], str]
+    contents: Sequence[PaperReport], length: Length, shown: dict[tuple[str, str], Shown]
 ) -> str:
-    papers = "\n".join(_paper(content, length, images) for content in contents)
+    papers = "\n".join(_paper(content, length, shown) for content in contents)
     counts = _counts(judged for content in contents for judged in content.judged)
     title = "Incastle: " + ", ".join(content.paper.name for content in contents)
     return f"""<!DOCTYPE html>
@@ -201,14 +212,14 @@ def _contents(contents: Sequence[PaperReport]) -> str:
     return f"<ul>{items}</ul>"
 
 
-def _paper(content: PaperReport, length: Length, images: dict[tuple[str, str], str]) -> str:
+def _paper(content: PaperReport, length: Length, shown: dict[tuple[str, str], Shown]) -> str:
     about, name = content.paper.about(), content.paper.name
     by_id = {judged.claim.id: judged for judged in content.judged}
     sections = "\n".join(
         _figure(
             name,
             figure,
-            images[name, figure.number],
+            shown[name, figure.number],
             _paragraphs(content, about, figure.number),
             [by_id[claim] for claim in figure.claims],
             length,
@@ -220,13 +231,13 @@ def _paper(content: PaperReport, length: Length, images: dict[tuple[str, str], s
 <p class="source">{escape(about["source"])}</p>
 {_texts(about["summary"])}
 <p>This report shows: {escape(about["lengths"][length])}</p>
-{_guide(name, about)}
+{_guide(content, about)}
 {_overview(content.judged)}
 {_open(content, about.get("open", []))}
 {sections}
 <h3 id="{escape(name)}-parameters">Parameters</h3>
 {_parameters(about["parameter"])}
-<h3 id="{escape(name)}-deviations">Where this departs from the document</h3>
+<h3 id="{escape(name)}-deviations">{_departs(content.paper).capitalize()}</h3>
 <ul>{"".join(f"<li>{escape(text)}</li>" for text in about["deviations"])}</ul>
 <h3>Every experiment</h3>
 <p>All of it again: <code>{escape(_again(name, length))}</code>. One experiment alone, in a clone of
@@ -237,13 +248,19 @@ the repository (digests of each run in <a href="{escape(name)}/runs.csv">runs.cs
 </section>"""
 
 
-def _guide(name: str, about: dict[str, Any]) -> str:
+def _departs(paper: Paper) -> str:
+    return "where this departs from the document" if paper.document else "what this leaves out"
+
+
+def _guide(content: PaperReport, about: dict[str, Any]) -> str:
     """Link to what is to be known before a result, and to what stands after the figures."""
+    name = content.paper.name
     question = ("open", "what the document leaves open, and what was taken")
     parts = [question] if "open" in about else []
-    parts += [("parameters", "parameters"), ("deviations", "where this departs from the document")]
+    parts += [("parameters", "parameters"), ("deviations", _departs(content.paper))]
     links = (f'<a href="#{escape(name)}-{place}">{words}</a>' for place, words in parts)
-    return f"<p>In this part: {', '.join(links)}; first every claim with its verdict:</p>"
+    claims = "; first every claim with its verdict:" if content.judged else "."
+    return f"<p>In this part: {', '.join(links)}{claims}</p>"
 
 
 def _again(name: str, length: Length, figure: str | None = None) -> str:
@@ -254,7 +271,7 @@ def _again(name: str, length: Length, figure: str | None = None) -> str:
 def _figure(
     paper: str,
     figure: FigureSpec,
-    svg: str,
+    shown: Shown,
     paragraphs: str,
     judged: Sequence[Judged],
     length: Length,
@@ -264,19 +281,40 @@ def _figure(
         f'<a href="{escape(stem)}.{form}">{form.upper()}</a>'
         for form in ("svg", "png", "pdf", "csv")
     )
-    image = base64.b64encode(svg.encode()).decode()
     original = f" (figure {figure.original} of the original)" if figure.original else ""
     return f"""<section class="figure" id="{escape(paper)}-{escape(figure.stem)}">
 <h3>{escape(figure.kind.capitalize())} {escape(figure.number)}{escape(original)}: \
 {escape(figure.title)}</h3>
 <figure>
-<img alt="{escape(figure.title)}" src="data:image/svg+xml;base64,{image}">
+<img alt="{escape(figure.title)}" src="{shown.image}">
 <figcaption>{escape(figure.caption)} <span class="small">{files} · again:
 <code>{escape(_again(paper, length, figure.number))}</code></span></figcaption>
 </figure>
+{shown.grid}
 {paragraphs}
 {_claims(judged)}
 </section>"""
+
+
+def _image(svg: str) -> str:
+    """Give a drawing as the address of an image."""
+    return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
+
+
+def _grid(grid: Grid) -> str:
+    head = "".join(f"<th>{escape(name)}</th>" for name in grid.head)
+    rows = "\n".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in grid.rows)
+    return f"""<div class="wide"><table class="grid"><thead><tr>{head}</tr></thead>
+<tbody>
+{rows}
+</tbody>
+</table></div>"""
+
+
+def _cell(cell: Cell) -> str:
+    title = f' title="{escape(cell.title)}"' if cell.title else ""
+    text = f'<span class="{escape(cell.kind)}">{escape(cell.text)}</span>' if cell.kind else ""
+    return f"<td{title}>{text or escape(cell.text)}</td>"
 
 
 def _claims(judged: Sequence[Judged]) -> str:
@@ -353,6 +391,8 @@ def _value(case: JudgedCase, unit: str) -> str:
 
 
 def _overview(judged: Sequence[Judged]) -> str:
+    if not judged:
+        return ""
     items = "".join(
         f'<li><a href="#{escape(claim.paper)}-{escape(claim.id)}">{escape(claim.id)}</a> '
         f"{_badge(verdict)}</li>"
@@ -428,7 +468,7 @@ def _counts(judged: Iterable[Judged]) -> str:
     found = [one.verdict for one in judged]
     counts = [(verdict, found.count(verdict)) for verdict in Verdict]
     told = ", ".join(f"{count} {_badge(verdict)}" for verdict, count in counts if count)
-    return f"{len(found)} claims: {told}."
+    return f"{len(found)} claims: {told}." if found else "No claims."
 
 
 def _badge(verdict: Verdict) -> str:
@@ -467,6 +507,12 @@ th, td { text-align: left; vertical-align: top; padding: .45rem .6rem;
 th { font-weight: 600; color: var(--soft); }
 .claims td:first-child { min-width: 17rem; width: 45%; }
 .claims strong { font-weight: 600; }
+.grid { font-size: .78rem; } .grid th { white-space: nowrap; }
+.grid td, .grid th { padding: .35rem .4rem; }
+.grid .best { font-weight: 600; color: var(--good); border: 1.5px solid currentColor;
+  border-radius: .25rem; padding: 0 .25rem; }
+.grid .equal { text-decoration: underline dotted; text-underline-offset: .2em; }
+.grid .none { color: var(--soft); }
 .reason td { border-top: 0; padding-top: 0; font-size: .85rem; color: var(--soft); }
 .badge { display: inline-block; white-space: nowrap; font-size: .78rem; font-weight: 600;
   padding: .05rem .5rem; border: 1px solid currentColor; border-radius: 1rem; }

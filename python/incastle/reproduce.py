@@ -274,6 +274,13 @@ def _work(runs: Sequence[_Run]) -> float:
 
 def _tell(judged: Sequence[claims.Judged], page: Path) -> None:
     """Show every claim with its verdict on the terminal, and where the report is."""
+    console = terminal.output()
+    if judged:
+        console.print(_verdicts(judged))
+    console.print(f"The report: {escape(str(page))}", soft_wrap=True)
+
+
+def _verdicts(judged: Sequence[claims.Judged]) -> Table:
     table = Table(box=SIMPLE_HEAD, title_justify="left")
     for column in ("paper", "claim", "measured", "band", "verdict"):
         table.add_column(column, no_wrap=column != "measured")
@@ -282,9 +289,7 @@ def _tell(judged: Sequence[claims.Judged], page: Path) -> None:
         colour = _COLOURS[one.verdict]
         row = (claim.paper, claim.id, _told(one), str(claim.band))
         table.add_row(*(escape(text) for text in row), f"[{colour}]{one.verdict}[/]")
-    console = terminal.output()
-    console.print(table)
-    console.print(f"The report: {escape(str(page))}", soft_wrap=True)
+    return table
 
 
 def _told(judged: claims.Judged) -> str:

@@ -1,7 +1,8 @@
 """The papers that Incastle ships, and the parts that every one of them has.
 
 A paper is a package in this folder whose `PAPER` tells what to run, what to measure and what to
-draw. `incastle reproduce` finds it by itself: adding a paper touches this folder alone. Its files:
+draw. `incastle reproduce` finds it by itself: adding a paper touches this folder alone. A
+comparison of ours is one, too, without a document and claims. Its files:
 
 - `paper.toml`: title, source, parameters, and where the reproduction departs from the document;
 - `claims.toml`, `reasons.toml`: see `incastle.claims`;
@@ -83,13 +84,35 @@ class Observations:
 
 
 @dataclass(frozen=True)
+class Cell:
+    """A cell of a table in the page.
+
+    Its `kind` is `best`, `equal` (to the best), `none` (no number) or empty; `title` is shown under
+    the pointer.
+    """
+
+    text: str
+    kind: str = ""
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table in the page: the names of its columns, and its rows."""
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+
+@dataclass(frozen=True)
 class FigureSpec:
     """One figure: which experiments it uses, its data as one table, how to draw it.
 
     `uses` holds names of experiments, and beginnings of names where it ends in a slash.
     `number` is the figure's in the paper, with a suffix where it is an addition of ours; `original`
     is its number in the document that the paper itself reproduces, if it does. A table of the paper
-    is drawn, too: its `kind` says so. The drawing sees only the data, which is also the CSV.
+    is drawn, too: its `kind` says so. The drawing sees only the data, which is also the CSV, and so
+    does `grid`, which sets them as a table below the drawing.
     """
 
     number: str
@@ -101,6 +124,7 @@ class FigureSpec:
     draw: Callable[[Figure, pl.DataFrame], None]
     original: str = ""
     kind: str = "figure"
+    grid: Callable[[pl.DataFrame], Grid] | None = None
 
     @property
     def stem(self) -> str:
@@ -118,7 +142,8 @@ class Paper:
 
     `bases` are the measures of what claims rest on, by claim, where claims.toml declares a base.
     `facts` gives further measured numbers: what stands in braces in a claim's texts in reasons.toml
-    (by the claim's id) and in a figure's note in paper.toml (by the figure's number).
+    (by the claim's id) and in a figure's note in paper.toml (by the figure's number). Without a
+    `document` its `deviations` are what it leaves out.
     """
 
     name: str
@@ -131,6 +156,7 @@ class Paper:
     bases: Mapping[str, Callable[[Observations], dict[str, list[float]]]] = field(
         default_factory=dict
     )
+    document: bool = True
 
     def about(self) -> dict[str, Any]:
         """Read paper.toml: the texts of the report."""
