@@ -308,7 +308,7 @@ def test_other_peoples_files_are_left_alone(engine: FakeEngine, tmp_path: Path) 
     ("options", "message"),
     [
         ({"names": ["dctcp-ns3"]}, "did you mean 'dctcp-ns2'"),
-        ({"names": ["x"]}, "there are dctcp, dctcp-ns2"),
+        ({"names": ["x"]}, "there are comparison, dctcp, dctcp-ns2"),
         ({"figure": "7"}, "no figure 7"),
     ],
 )

@@ -1,0 +1,71 @@
+"""What wins where, in words: names and numbers for the notes of paper.toml, all from the runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from incastle.claims import number
+
+from . import coexistence
+from .measures import METRICS
+from .plan import ALGORITHMS, runs_of
+from .standings import BEST, EQUAL, OTHER, of_metric
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from incastle.papers import Observations
+
+    from .measures import Metric
+    from .standings import Standing
+
+
+def joined(names: Sequence[str]) -> str:
+    """Give "A, B and C"."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def verdict(metric: Metric, found: dict[str, Standing]) -> str:
+    """Tell who is best, whom the runs do not tell from the best, and the last of the others."""
+    order = sorted(found, key=lambda name: found[name].mean, reverse=metric.high)
+
+    def value(*names: str) -> str:
+        return f"{' to '.join(number(found[name].mean) for name in names)} {metric.unit}".rstrip()
+
+    def those(standing: str) -> list[str]:
+        return [name for name in order if found[name].standing == standing]
+
+    best, equal, others = those(BEST), those(EQUAL), those(OTHER)
+    if not others:
+        return f"none is told apart ({value(order[0], order[-1])})"
+    told = f"{joined(best)} with {value(best[0])}"
+    beside = f", not told apart from {joined(equal)}" if equal else ""
+    last = f"last {others[-1]}" if others[-1] == order[-1] else f"last of the others {others[-1]}"
+    return f"{told}{beside}; {last} with {value(others[-1])}"
+
+
+def tally(tables: Sequence[dict[str, Standing]]) -> dict[str, tuple[int, int]]:
+    """Count in how many rows each algorithm is best, and in how many equal; the most first."""
+
+    def count(label: str, standing: str) -> int:
+        return sum(row[label].standing == standing for row in tables if label in row)
+
+    labels = [one.label for one in ALGORITHMS.values()]
+    counts = {label: (count(label, BEST), count(label, EQUAL)) for label in labels}
+    return dict(sorted(counts.items(), key=lambda item: item[1], reverse=True))
+
+
+def _workloads(runs: Observations) -> dict[str, str]:
+    rows = {metric: of_metric(runs, metric) for metric in METRICS}
+    facts = {metric.key: verdict(metric, found) for metric, found in rows.items()}
+    counts = [f"{name} {best} + {equal}" for name, (best, equal) in tally([*rows.values()]).items()]
+    not_run = sum(runs_of(metric.workload, "d2tcp") is None for metric in METRICS)
+    told = {"rows": str(len(METRICS)), "not_run": str(not_run), "tally": joined(counts)}
+    return {**facts, **told}
+
+
+FACTS: dict[str, Callable[[Observations], dict[str, str]]] = {
+    "workloads": _workloads,
+    "coexistence": coexistence.facts,
+}
+"""By figure, for its note."""

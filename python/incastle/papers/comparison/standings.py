@@ -1,0 +1,101 @@
+"""Who is best, and whom the runs do not tell from the best: one rule for table, figure and words.
+
+Of each row the best mean is best. Equal to it is whose 95 % interval (Student's t over the seeds)
+overlaps that of a best one; with one seed there are no intervals, and only equal means are equal.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from incastle.claims import interval
+
+from .measures import METRICS
+from .plan import ALGORITHMS, WORKLOADS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from incastle.papers import Observations
+
+    from .measures import Metric, Values
+
+BEST, EQUAL, OTHER = "best", "equal", ""
+NOT_RUN = "as DCTCP"
+"""D2TCP where nothing has a deadline."""
+
+_SCHEMA = {
+    "key": pl.String,
+    "workload": pl.String,
+    "metric": pl.String,
+    "unit": pl.String,
+    "better": pl.String,
+    "algorithm": pl.String,
+    "seeds": pl.Int64,
+    "mean": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "standing": pl.String,
+}
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One cell: an algorithm's mean in a row, its interval, and whether it is best or equal."""
+
+    mean: float
+    low: float
+    high: float
+    standing: str
+    seeds: int
+
+
+def standings(values: Mapping[str, Values], *, high: bool) -> dict[str, Standing]:
+    """Rank algorithms by their values per seed. What is not a number ranks nowhere."""
+    means = {name: fmean(seeds) for name, seeds in values.items()}
+    known = [mean for mean in means.values() if not math.isnan(mean)]
+    best = (max if high else min)(known, default=math.nan)
+    ranges = {name: interval(seeds) or (means[name],) * 2 for name, seeds in values.items()}
+    leading = [ranges[name] for name, mean in means.items() if mean == best]
+
+    def standing(name: str) -> str:
+        if means[name] == best:
+            return BEST
+        low, top = ranges[name]
+        overlaps = any(low <= other_top and other_low <= top for other_low, other_top in leading)
+        return EQUAL if overlaps else OTHER
+
+    return {
+        name: Standing(means[name], *ranges[name], standing(name), len(values[name]))
+        for name in values
+    }
+
+
+def of_metric(runs: Observations, metric: Metric) -> dict[str, Standing]:
+    """Rank the algorithms that are run in a row, by label."""
+    found = {one.label: metric.values(runs, key) for key, one in ALGORITHMS.items()}
+    return standings({k: v for k, v in found.items() if v is not None}, high=metric.high)
+
+
+def table(runs: Observations) -> pl.DataFrame:
+    """Give a row for each metric and algorithm; without numbers where it is not run."""
+    rows = []
+    for metric in METRICS:
+        found = of_metric(runs, metric)
+        better = "high" if metric.high else "low"
+        label = WORKLOADS[metric.workload].label
+        for algorithm in ALGORITHMS.values():
+            one = found.get(algorithm.label)
+            row = (metric.key, label, metric.label, metric.unit, better, algorithm.label)
+            cell = (
+                (0, None, None, None, NOT_RUN)
+                if one is None
+                else (one.seeds, one.mean, one.low, one.high, one.standing)
+            )
+            rows.append((*row, *cell))
+    return pl.DataFrame(rows, schema=_SCHEMA, orient="row")

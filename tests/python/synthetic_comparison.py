@@ -1,0 +1,78 @@
+"""Made-up runs of the comparison: every table that its plan asks for, from the name alone."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from incastle.papers import Observation
+
+PORT = "switch->receiver"
+SPEED = {"cubic": 20.0, "new-reno": 16.0}
+"""Milliseconds of a query; 10 under every other algorithm."""
+
+
+def made_up(name: str, seed: int) -> Observation:
+    """Make a run: CUBIC is twice as slow as the others, NewReno nearly; seeds differ by 0.1 ms."""
+    parts = name.split("/")
+    ms = SPEED.get(parts[1], 10.0) + 0.1 * seed
+    cubic = parts[1] == "cubic"
+    tables = {
+        "rounds": rounds([ms] * 10, [1 if cubic else 0] * 10),
+        "links": links(200.0 if cubic else 20.0),
+        "throughput": throughput([2, 1, 1, 1] if cubic else [1, 1, 1, 1]),
+        "flows": flows([50e3, 500e3, 5e6], ms / 1e3),
+        "summary": deadlines(80 if cubic else 99, 20 if cubic else 1),
+    }
+    if parts[0] == "coexistence":
+        alone = parts[1] == "one" and parts[2] == "off"
+        tables["rounds"] = pl.concat([messages("dctcp", 20 if alone else 2), messages("cubic", 5)])
+        tables["throughput"] = throughput([1, 1, 49, 49] if alone else [1, 1, 1, 1])
+        groups = ["dctcp", "dctcp", "cubic", "cubic"]
+        tables["flows"] = pl.DataFrame({"flow": range(4), "group": groups})
+    return Observation(tables, "0" * 16, "name = 'made up'\n")
+
+
+def rounds(ms: list[float], timeouts: list[int], group: str = "query") -> pl.DataFrame:
+    """Give queries by their completion times and timeouts; one of 0 ms was never completed."""
+    started = [0.1 * i for i in range(len(ms))]
+    completed = [at + one / 1e3 if one else None for at, one in zip(started, ms, strict=True)]
+    columns = {"started_s": started, "completed_s": completed, "timeouts": timeouts}
+    return pl.DataFrame({"group": [group] * len(ms), **columns})
+
+
+def messages(kind: str, ms: float) -> pl.DataFrame:
+    """Give ten messages of an algorithm."""
+    return rounds([float(ms)] * 10, [0] * 10, f"{kind}-message")
+
+
+def links(queue: float) -> pl.DataFrame:
+    """Give the bottleneck, and a port that nobody asks for."""
+    return pl.DataFrame({"port": [PORT, "switch->sender:0"], "mean_queue_packets": [queue, 7.0]})
+
+
+def throughput(shares: list[int], seconds: float = 12.0) -> pl.DataFrame:
+    """Give flows with these shares, in packets for each 10 ms."""
+    count = round(seconds * 100)
+    rows = [
+        (0.01 * i, flow, 1460 * share) for flow, share in enumerate(shares) for i in range(count)
+    ]
+    return pl.DataFrame(rows, schema=["time_s", "flow", "bytes"], orient="row")
+
+
+def flows(sizes: list[float], seconds: float) -> pl.DataFrame:
+    """Give completed background flows of these sizes, one that is open, and one of queries."""
+    count = len(sizes)
+    return pl.DataFrame(
+        {
+            "flow": range(count + 2),
+            "group": ["background"] * (count + 1) + ["query"],
+            "started_s": [0.0] * (count + 2),
+            "completed_s": [seconds] * count + [None, None],
+            "delivered_bytes": [int(size) for size in sizes] + [10, 100],
+        }
+    )
+
+
+def deadlines(met: int, missed: int) -> pl.DataFrame:
+    """Give a summary."""
+    return pl.DataFrame({"met_deadlines": [met], "missed_deadlines": [missed]})

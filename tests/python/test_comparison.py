@@ -1,0 +1,357 @@
+"""The comparison: its plan, the arithmetic of its numbers, who is best, and what is said of it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+from incastle import report, reproduce
+from incastle.papers import Length, Observation, Observations, comparison
+from incastle.papers.comparison import (
+    coexistence,
+    drawings,
+    facts,
+    measures,
+    plan,
+    standings,
+)
+from incastle.papers.comparison.standings import BEST, EQUAL, NOT_RUN, OTHER
+from incastle.scenario import load
+from synthetic import observations
+from synthetic_comparison import (
+    deadlines,
+    flows,
+    links,
+    made_up,
+    messages,
+    rounds,
+    throughput,
+)
+
+if TYPE_CHECKING:
+    from incastle.papers.comparison.standings import Standing
+
+PAPER = comparison.PAPER
+EXPECTED = Path(__file__).parent / "expected" / "comparison-quick.json"
+
+
+def run(**tables: pl.DataFrame) -> Observation:
+    return Observation(tables, "", "")
+
+
+@pytest.fixture(scope="module")
+def runs() -> Observations:
+    return observations(PAPER, Length.DEFAULT, made_up)
+
+
+# ---- the plan
+
+
+@pytest.mark.parametrize("length", Length)
+def test_every_workload_has_every_algorithm(length: Length) -> None:
+    planned = {one.name for one in plan.experiments(length)}
+    for workload, of in plan.WORKLOADS.items():
+        for algorithm in plan.ALGORITHMS:
+            expected = algorithm != "d2tcp" or of.deadlines
+            assert (f"{workload}/{algorithm}" in planned) == expected
+    assert {plan.coexistence("two", "classic", 20), plan.coexistence("one", "off", 20)} <= planned
+
+
+def test_a_deadline_is_where_the_plan_says() -> None:
+    for workload, of in plan.WORKLOADS.items():
+        text = (PAPER.folder / "scenarios" / f"{workload}.toml").read_text(encoding="utf-8")
+        assert ("deadline = " in text) == of.deadlines
+
+
+PARAMETERS = {
+    "network.rate": "1 Gbit/s",
+    "network.delay": "25 us",
+    "host.jitter": "10 us",
+    "transport.congestion": "new-reno",
+    "transport.framing": "ethernet",
+    "transport.initial_window": "10 packets",
+    "transport.receive_window": "250 KiB",  # 256 KB
+    "transport.idle_restart": False,
+    "transport.ack_every": 2,
+    "transport.handshake": False,
+    "transport.min_rto": "10 ms",
+    "transport.initial_rto": "10 ms",
+}
+
+
+@pytest.mark.parametrize("path", sorted((PAPER.folder / "scenarios").glob("*.toml")), ids=str)
+def test_all_scenarios_have_one_setting(path: Path) -> None:
+    scenario = load(path)
+    assert {key: scenario[key] for key in PARAMETERS} == PARAMETERS
+    alone = path.stem == "coexistence"
+    assert scenario["switch.buffer"] == ("350 KB" if alone else {"shared": "2 MB", "alpha": 0.21})
+
+
+@pytest.mark.parametrize("workload", ["long", "mixed", "build-up", "pressure", "pressure-alone"])
+def test_measurements_begin_where_the_scenario_says(workload: str) -> None:
+    scenario = load(PAPER.folder / "scenarios" / f"{workload}.toml")
+    milliseconds = round(1e3 * plan.BEGIN[workload])
+    assert scenario["measure.from"] in {f"{milliseconds} ms", f"{milliseconds / 1e3:g} s"}
+
+
+def test_each_algorithm_has_its_own_switch_and_sender() -> None:
+    settings = {
+        one.name.removeprefix("incast/"): load(PAPER.scenario(one), tuple(one.overrides.items()))
+        for one in plan.experiments(Length.QUICK)
+        if one.name.startswith("incast/")
+    }
+    found = {
+        name: (one["transport.congestion"], one["transport.ecn"], one["switch.queue.kind"])
+        for name, one in settings.items()
+    }
+    assert found == {
+        "new-reno": ("new-reno", "off", "drop-tail"),
+        "sack-ecn": ("new-reno", "classic", "threshold"),
+        "cubic": ("cubic", "off", "drop-tail"),
+        "dctcp": ("dctcp", "dctcp", "threshold"),
+        "d2tcp": ("d2tcp", "dctcp", "threshold"),
+        "dt-dctcp": ("dctcp", "dctcp", "double-threshold"),
+        "dt-cwa": ("dt-cwa", "dctcp", "double-threshold"),
+        "qcn-vi": ("new-reno", "off", "drop-tail"),
+    }
+    recovery = {name: one["transport.recovery"] for name, one in settings.items()}
+    assert {name for name, how in recovery.items() if how == "new-reno"} == {"new-reno", "qcn-vi"}
+    for name, start, stop in (("dt-dctcp", 15, 25), ("dt-cwa", 35, 30)):
+        queue = settings[name]["switch.queue"]
+        assert (queue["start"], queue["stop"]) == (f"{start} packets", f"{stop} packets")
+    assert settings["qcn-vi"]["switch.qcn.q_eq"] == "26 KB"
+
+
+def test_two_queues_are_two_classes() -> None:
+    (one,) = (
+        one
+        for one in plan.experiments(Length.QUICK)
+        if one.name == plan.coexistence("two", "off", 20)
+    )
+    scenario = load(PAPER.scenario(one), tuple(one.overrides.items()))
+    assert scenario["switch.queue.per"] == "class"
+    classes = {
+        group: scenario[f"flows.{group}.transport.class"]
+        for group in ("dctcp", "dctcp-message", "cubic", "cubic-message")
+    }
+    assert classes == {"dctcp": 1, "dctcp-message": 1, "cubic": 0, "cubic-message": 0}
+
+
+# ---- the measures, by hand
+
+
+def test_an_open_query_does_not_count() -> None:
+    seen = run(rounds=rounds([8, 12, 0], [0, 1, 0]))
+    assert measures.milliseconds(seen).to_list() == pytest.approx([8, 12])
+    assert measures.quantile(0.5)(seen) == pytest.approx(10)
+
+
+def test_rates_shares_and_jain() -> None:
+    # 2 + 1 + 1 + 0 packets of 1460 B in each 10 ms: 4 x 1.168 Mbit/s in all. The least has nothing.
+    table = throughput([2, 1, 1, 0], 2.0)
+    found = measures.rates(run(throughput=table.filter(pl.col("bytes") > 0)), 1.0)
+    assert found == pytest.approx([2.336, 1.168, 1.168, 0])
+    assert measures.jain(found) == pytest.approx(16 / (4 * 6))
+    assert measures.least_share(found) == 0
+    assert measures.least_share([30, 10]) == pytest.approx(50)
+
+
+def test_the_queue_is_that_of_the_bottleneck() -> None:
+    assert measures.mean_queue(run(links=links(12.5))) == 12.5
+
+
+def test_slowdown_is_against_the_link() -> None:
+    # 1,460,000 B are 1000 packets of 1538 B: 12.304 ms at 1 Gbit/s, and 0.1 ms.
+    seen = measures.background(run(flows=flows([1_460_000], 24.808e-3)))
+    assert seen["slowdown"].to_list() == pytest.approx([2.0])
+    assert seen["ms"].to_list() == pytest.approx([24.808])
+
+
+def metric(key: str) -> measures.Metric:
+    (found,) = (one for one in measures.METRICS if one.key == key)
+    return found
+
+
+def test_short_messages_and_deadlines() -> None:
+    seen = run(flows=flows([50e3, 100e3, 1e6, 5e6], 0.04), summary=deadlines(3, 1))
+    assert metric("cluster_short").value(seen) == pytest.approx(40)
+    assert metric("cluster_deadlines").value(seen) == 75
+
+
+def test_pressure_is_against_the_same_seed_without_it() -> None:
+    made = {
+        "pressure/dctcp": [run(rounds=rounds([ms], [0])) for ms in (20.0, 30.0)],
+        "pressure-alone/dctcp": [run(rounds=rounds([ms], [0])) for ms in (10.0, 20.0)],
+    }
+    values = metric("pressure_ratio").values(Observations(Length.DEFAULT, made), "dctcp")
+    assert values == pytest.approx([2, 1.5])
+
+
+def test_rows_have_keys_of_their_own() -> None:
+    assert len({one.key for one in measures.METRICS}) == len(measures.METRICS)
+
+
+# ---- who is best
+
+
+def test_best_equal_and_other() -> None:
+    # Means 2, 3 and 9. Half an interval of (1, 2, 3) is 4.30 * 1 / sqrt(3) = 2.48: A has -0.48 to
+    # 4.48, B (2.9, 3, 3.1) 2.75 to 3.25, C (8.9, 9, 9.1) 8.75 to 9.25.
+    values = {"A": [1.0, 2, 3], "B": [2.9, 3, 3.1], "C": [8.9, 9, 9.1]}
+    low = standings.standings(values, high=False)
+    assert {name: one.standing for name, one in low.items()} == {"A": BEST, "B": EQUAL, "C": OTHER}
+    assert (low["A"].low, low["A"].high) == pytest.approx((2 - 2.484, 2 + 2.484), abs=1e-3)
+    high = standings.standings(values, high=True)
+    assert {name: one.standing for name, one in high.items()} == {"A": OTHER, "B": OTHER, "C": BEST}
+
+
+def test_with_one_seed_only_equal_means_are_best() -> None:
+    found = standings.standings({"A": [1.0], "B": [1.0], "C": [1.001]}, high=False)
+    assert [one.standing for one in found.values()] == [BEST, BEST, OTHER]
+
+
+def test_what_has_no_value_ranks_nowhere() -> None:
+    nan = float("nan")
+    found = standings.standings({"A": [nan, 1.0], "B": [5.0, 6.0]}, high=False)
+    assert [one.standing for one in found.values()] == [OTHER, BEST]
+
+
+def test_d2tcp_without_deadlines_has_no_number(runs: Observations) -> None:
+    table = standings.table(runs)
+    assert len(table) == len(measures.METRICS) * len(plan.ALGORITHMS)
+    none = table.filter(pl.col("standing") == NOT_RUN)
+    assert set(none["algorithm"]) == {"D2TCP"}
+    assert set(none["workload"]) == {"long flows", "mixed round trips"}
+    assert none["mean"].is_null().all()
+
+
+# ---- what is shown and said
+
+
+def test_the_page_marks_the_best(runs: Observations) -> None:
+    grid = drawings.grid(standings.table(runs))
+    assert grid.head[2:] == tuple(one.label for one in plan.ALGORITHMS.values())
+    assert {len(row) for row in grid.rows} == {len(grid.head)}
+    row = next(row for row in grid.rows if row[1].text.startswith("mean queue"))
+    kinds = {name: cell.kind for name, cell in zip(grid.head, row, strict=True)}
+    assert (kinds["DCTCP"], kinds["CUBIC"], kinds["D2TCP"]) == ("best", "", "none")
+    html = report._grid(grid)
+    assert '<span class="best">20</span>' in html
+    assert html.count("<tr>") == len(grid.rows) + 1
+
+
+def said(values: dict[str, list[float]], *, high: bool = False) -> str:
+    chosen = metric("long_goodput" if high else "incast_mean")
+    return facts.verdict(chosen, standings.standings(values, high=high))
+
+
+def test_words_follow_the_numbers() -> None:
+    values = {"A": [1.0, 1.01], "B": [1.0, 1.02], "C": [5.0, 5.01], "D": [9.0, 9.01]}
+    assert said(values) == "A with 1.005 ms, not told apart from B; last D with 9.005 ms"
+    assert said(values, high=True) == "D with 9.005 Mbit/s; last A with 1.005 Mbit/s"
+    assert said({"A": [1.0, 1.1], "B": [1.0, 1.2]}) == "none is told apart (1.05 to 1.1 ms)"
+    wide = {"A": [1.0, 1.01], "B": [2.0, 2.01], "C": [1.0, 99.0]}
+    expected = "A with 1.005 ms, not told apart from C; last of the others B with 2.005 ms"
+    assert said(wide) == expected
+
+
+def test_rows_are_counted() -> None:
+    def row(**of: str) -> dict[str, Standing]:
+        labels = [one.label for one in plan.ALGORITHMS.values()]
+        return {
+            label: standings.Standing(0, 0, 0, of.get(label, OTHER), 1)
+            for label in labels
+            if of.get(label) != NOT_RUN
+        }
+
+    found = facts.tally([row(CUBIC=BEST, D2TCP=NOT_RUN), row(CUBIC=EQUAL, DCTCP=EQUAL)])
+    assert list(found.items())[:2] == [("CUBIC", (1, 1)), ("DCTCP", (0, 1))]
+    assert found["D2TCP"] == (0, 0)
+
+
+def test_the_notes_come_from_the_runs(runs: Observations) -> None:
+    told = PAPER.facts["workloads"](runs)
+    assert "last CUBIC with 20.3 ms" in told["incast_mean"]
+    assert "last CUBIC with 80 %" in told["cluster_deadlines"]
+    assert told["not_run"] == "5"
+    both = PAPER.facts["coexistence"](runs)
+    assert (both["one_off_share"], both["two_off_share"]) == ("2.0", "50.0")
+    assert (both["one_off_dctcp_ms"], both["two_classic_dctcp_ms"]) == ("20.0", "2.0")
+
+
+def test_shares_over_round_trips(runs: Observations) -> None:
+    table = drawings.shares(runs)
+    assert "D2TCP" not in table["algorithm"].to_list()
+    cubic = table.filter((pl.col("algorithm") == "CUBIC") & (pl.col("seed") == 1))
+    assert cubic["rtt_us"].to_list() == [100, 200, 400, 800]
+    assert cubic["share"].to_list() == pytest.approx([160, 80, 80, 80])
+
+
+def test_coexistence_by_hand() -> None:
+    seen = run(
+        rounds=pl.concat([messages("dctcp", 3), messages("cubic", 7)]),
+        links=links(90.0),
+        throughput=throughput([3, 3, 1, 1], 2.0),
+        flows=pl.DataFrame({"flow": range(4), "group": ["dctcp", "dctcp", "cubic", "cubic"]}),
+    )
+    assert coexistence.numbers(seen) == pytest.approx((75, 90, 3, 7))
+
+
+# ---- the whole, at the quick length
+
+
+def test_it_is_listed_as_what_it_is() -> None:
+    title = dict(reproduce.papers())["comparison"]
+    assert "comparison" in title
+    assert "no document" in title
+    assert PAPER.measures == {}
+
+
+def test_no_number_changes_unnoticed(tmp_path: Path) -> None:
+    expected = json.loads(EXPECTED.read_text(encoding="utf-8"))
+    found = quick(tmp_path)
+    assert found.keys() == expected.keys()
+    for name, was in expected.items():
+        assert found[name] == pytest.approx(was, rel=1e-9), name
+    page = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
+    assert '<table class="grid">' in page
+    assert "What this leaves out" in page
+    assert "first every claim" not in page
+    assert "No claims." in page
+    assert json.loads((tmp_path / "report" / "claims.json").read_text()) == []
+
+
+def quick(folder: Path) -> dict[str, float]:
+    """Reproduce it at the quick length; give the mean of every cell, and every point over K."""
+    reproduce.main(["comparison"], length="quick", out=folder / "report")
+    found = {}
+    for row in _rows(folder, "workloads"):
+        if row["mean"]:
+            found[f"{row['key']}/{row['algorithm']}"] = float(row["mean"])
+    for row in _rows(folder, "coexistence"):
+        name = plan.coexistence(row["queues"], row["ecn"], int(row["k"]))
+        found |= {f"{name}/{panel}": float(row[panel]) for panel in coexistence.PANELS}
+    return found
+
+
+def _rows(folder: Path, figure: str) -> list[dict[str, str]]:
+    path = folder / "report" / "comparison" / f"figure-{figure}.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def update() -> None:
+    """Write the expected numbers anew: `python tests/python/test_comparison.py`; read the diff."""
+    with tempfile.TemporaryDirectory() as scratch:
+        text = json.dumps(quick(Path(scratch)), indent=2)
+    EXPECTED.write_text(text + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    update()
