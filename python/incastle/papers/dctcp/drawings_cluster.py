@@ -88,8 +88,8 @@ def draw_query_times(figure: Figure, data: pl.DataFrame) -> None:
 
 _REST = {"drawn evenly": "cluster", why.REST.words: "why/rest"}
 _REST_VALUES: dict[str, tuple[str, Callable[[Observation], float]]] = {
-    "query_p95_ms": ("95th percentile of queries (ms)", measures.quantile(0.95)),
-    "short_p95_ms": ("95th percentile, 100 KB to 1 MB (ms)", measures.short_messages),
+    "query_p95_ms": ("queries, 95th percentile (ms)", measures.quantile(0.95)),
+    "short_p95_ms": ("100 KB to 1 MB, 95th (ms)", measures.short_messages),
     "timeouts_percent": ("queries with a timeout (%)", measures.with_timeouts),
 }
 
@@ -114,7 +114,8 @@ def draw_rest(figure: Figure, data: pl.DataFrame) -> None:
     for axes, (column, (title, _)) in zip(panels, _REST_VALUES.items(), strict=True):
         curves.dots(axes, data, "background", places, column)
         axes.set_ylabel(title)
-        axes.set_xticks(range(len(places)), places, fontsize=8)
+        words = [place.replace(" ", "\n", 1) for place in places]
+        axes.set_xticks(range(len(places)), words, fontsize=8)
         axes.set_xlim(-0.6, len(places) - 0.4)
         axes.set_ylim(bottom=-0.3 if column == "timeouts_percent" else 0)
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)

@@ -113,7 +113,8 @@ def _draw_varied(figure: Figure, data: pl.DataFrame, value: str) -> None:
         axes.set_xticks(range(len(places)), places, rotation=35, ha="right", fontsize=8)
     panels[0].set_ylim(bottom=0)
     # Where nobody has a timeout the axis still shows a few per cent.
-    panels[1].set_ylim(-0.2, max(5, panels[1].get_ylim()[1]))
+    most = max(5, panels[1].get_ylim()[1])
+    panels[1].set_ylim(-0.04 * most, most)
     panels[0].legend(loc="lower left")
 
 
