@@ -191,6 +191,10 @@ impl Watch {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
     use super::*;
 
     const RTT: Span = Span::from_us(100);
@@ -324,5 +328,161 @@ mod tests {
         // A lost change in between does not matter.
         assert!(watch.on_change(5, true));
         assert!(watch.observes());
+    }
+
+    /// What the receiver says: with the place of the control packet that says it.
+    #[derive(Debug, Clone, Copy)]
+    enum Word {
+        Ack { observe: bool },
+        Answer { change: u32 },
+    }
+
+    /// Both sides, and everything that is under way between them, in any order.
+    struct Both {
+        now: Time,
+        mode: SenderMode,
+        watch: Watch,
+        changes: Vec<(u32, bool)>,
+        words: Vec<(u64, Word)>,
+        said: u64,
+        heard: BTreeSet<u64>,
+        newest: Option<u64>,
+    }
+
+    impl Both {
+        fn new() -> Self {
+            Self {
+                now: us(0),
+                mode: SenderMode::default(),
+                watch: watch(),
+                changes: Vec::new(),
+                words: Vec::new(),
+                said: 0,
+                heard: BTreeSet::new(),
+                newest: None,
+            }
+        }
+
+        fn say(&mut self, word: Word) {
+            self.words.push((self.said, word));
+            self.said += 1;
+        }
+
+        fn ack(&mut self) {
+            let observe = self.watch.observes();
+            self.say(Word::Ack { observe });
+        }
+
+        fn data(&mut self, ce: bool) {
+            if self.watch.on_data(ce, false) {
+                self.ack();
+            }
+            self.watch.on_rtt(RTT);
+        }
+
+        fn announce(&mut self) {
+            self.now += Span::from_us(70);
+            if let Some(change) = self.mode.poll(self.now, RTT) {
+                self.changes.push((change, self.mode.congested));
+            }
+        }
+
+        fn receive(&mut self, (change, congested): (u32, bool)) {
+            self.watch.on_change(change, congested);
+            if let Some(change) = self.watch.answer.take() {
+                self.say(Word::Answer { change });
+            }
+        }
+
+        /// What the connection does with a control packet.
+        fn hear(&mut self, (index, word): (u64, Word)) {
+            if !self.heard.insert(index) {
+                return;
+            }
+            match word {
+                Word::Answer { change } => {
+                    self.mode.on_answer(index, change);
+                }
+                Word::Ack { observe } if self.newest.is_none_or(|newest| index > newest) => {
+                    self.newest = Some(index);
+                    if self.mode.is_over(index, observe) {
+                        self.mode.set(self.now, false);
+                    } else if observe && !self.mode.congested {
+                        self.mode.set(self.now, true);
+                        self.mode.is_over(index, observe);
+                    }
+                }
+                Word::Ack { .. } => {}
+            }
+        }
+
+        /// One thing happens; `which` chooses among what is under way.
+        fn step(&mut self, kind: u8, which: usize) {
+            let change = which % self.changes.len().max(1);
+            let word = which % self.words.len().max(1);
+            match kind {
+                0 => self.data(true),
+                1 => self.data(false),
+                2 => self.ack(),
+                3 => self.announce(),
+                // A loss.
+                4 => {
+                    self.mode.set(self.now, true);
+                }
+                5 if !self.changes.is_empty() => self.receive(self.changes[change]),
+                6 if !self.changes.is_empty() => {
+                    self.changes.swap_remove(change);
+                }
+                7 if !self.words.is_empty() => self.hear(self.words[word]),
+                8 if !self.words.is_empty() => {
+                    self.words.swap_remove(word);
+                }
+                _ => {}
+            }
+        }
+
+        /// From here on nothing is lost, and old packets have arrived.
+        fn settle(&mut self) {
+            for change in std::mem::take(&mut self.changes) {
+                self.receive(change);
+            }
+            for _ in 0..30 {
+                self.now += Span::from_secs(1);
+                self.announce();
+                for change in std::mem::take(&mut self.changes) {
+                    self.receive(change);
+                }
+                self.ack();
+                for word in std::mem::take(&mut self.words) {
+                    self.hear(word);
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn both_sides_agree_after_any_order_of_lost_repeated_and_late_packets(
+            steps in prop::collection::vec((0_u8..9, any::<usize>()), 0..120),
+        ) {
+            let mut both = Both::new();
+            for (kind, which) in steps {
+                both.step(kind, which);
+            }
+            both.settle();
+            prop_assert_eq!(both.mode.congested, both.watch.observes());
+            prop_assert_eq!(both.mode.repeat_at(), Time::NEVER);
+            // Without marks congestion mode ends on both sides, and the ACKs of every round trip too.
+            for _ in 0..12 {
+                both.data(false);
+            }
+            both.settle();
+            prop_assert!(!both.mode.congested && !both.watch.observes());
+            prop_assert!(both.watch.ack_interval(&Rtt::new(RTT)).is_none());
+            // And a mark begins it again.
+            both.data(true);
+            both.settle();
+            prop_assert!(both.mode.congested && both.watch.observes());
+        }
     }
 }

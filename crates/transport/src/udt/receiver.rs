@@ -28,7 +28,9 @@ struct Report {
 /// What became of a data packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It was refused, or brought nothing new.
+    /// It was refused.
+    Refused,
+    /// It brought nothing new.
     Nothing,
     /// It is new: this packet, counted from 0.
     New(u64),
@@ -111,7 +113,7 @@ impl Receiver {
     ) -> Fate {
         if header.length > self.setup.payload {
             stats.refused.long_data += 1;
-            return Fate::Nothing;
+            return Fate::Refused;
         }
         stats.packets_received += 1;
         stats.ce_received += u64::from(ecn == Ecn::Ce);
@@ -121,7 +123,7 @@ impl Receiver {
         };
         if packet >= self.edge() {
             stats.refused.beyond_buffer += 1;
-            return Fate::Nothing;
+            return Fate::Refused;
         }
         self.speed.on_arrival(now, header.sequence);
         if packet < self.end && !self.reassembly.is_missing(packet) {
@@ -129,7 +131,7 @@ impl Receiver {
         }
         if self.arrive(now, packet, rtt).is_err() {
             stats.refused.loss_list_full += 1;
-            return Fate::Nothing;
+            return Fate::Refused;
         }
         self.keep(packet, header, stats);
         self.ack.on_new(now, self.next, self.edge());

@@ -18,6 +18,9 @@ use super::sequence::{Number, Numbering};
 use super::stats::Stats;
 use super::wire::{Dialect, Losses, NumberRange, Place, max_message};
 
+/// Unsent bytes from which on the rest counts as unlimited.
+const UNLIMITED: u64 = u64::MAX / 4;
+
 /// A pair begins at every 16th number.
 const PAIR_EVERY: u32 = 16;
 
@@ -219,7 +222,16 @@ impl Sender {
     /// Adds bytes to a stream.
     pub(super) fn write(&mut self, bytes: u64) {
         assert!(self.setup.stream, "a message socket sends messages");
-        self.unsent = self.unsent.saturating_add(bytes);
+        self.unsent = self.unsent.saturating_add(bytes).min(u64::MAX / 2);
+    }
+
+    /// Forgets what was never sent; a message that was begun goes on.
+    pub(super) fn stop(&mut self) {
+        self.messages.retain(|message| message.sent > 0);
+        let begun = self.messages.front();
+        let left = begun.map_or(0, |message| message.length - message.sent);
+        self.offset += self.unsent - left;
+        self.unsent = left;
     }
 
     /// Adds a message.
@@ -277,7 +289,7 @@ impl Sender {
             snd_nxt: self.nxt,
             in_flight: Bytes::new(self.outstanding),
             smoothed_rtt: Some(rtt),
-            remaining: Some(Bytes::new(self.unacknowledged())),
+            remaining: (self.unsent < UNLIMITED).then_some(Bytes::new(self.unacknowledged())),
             deadline: None,
             receiving_rate: rate(self.receiving),
             capacity: configured.or_else(|| rate(self.capacity)),

@@ -570,3 +570,19 @@ fn nobody_needs_to_answer_a_connection_that_failed() {
     assert_eq!(hand.connection.poll_timeout(), None);
     assert_eq!(hand.poll(), []);
 }
+
+#[test]
+fn what_is_not_believed_is_no_sign_of_life() {
+    let mut hand = sending(&udt());
+    assert_eq!(hand.timer_us(), 460_000);
+    hand.go(460_000).data();
+    // N = 2; only something believable makes it 1 again.
+    assert_eq!(hand.timer_us(), 460_000 + 920_000);
+    hand.go(500_000).control(ack(0, 5_000));
+    hand.control(Control::Ack2 { number: number(7) });
+    hand.nak(&[(5_000, 5_001)]);
+    hand.arrive(100_000, Ecn::NotEct);
+    assert_eq!(hand.timer_us(), 460_000 + 920_000);
+    hand.control(Control::KeepAlive);
+    assert_eq!(hand.timer_us(), 460_000 + 460_000);
+}

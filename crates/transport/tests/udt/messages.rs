@@ -257,3 +257,15 @@ fn messages_that_may_grow_old_come_whole_or_not_at_all() {
     }
     assert!(lost > 100, "{lost}");
 }
+
+#[test]
+fn a_message_that_was_begun_goes_on_when_the_rest_is_forgotten() {
+    let mut hand = sender();
+    write(&mut hand, 20 * FULL, None, true);
+    write(&mut hand, 7, None, true);
+    assert_eq!(hand.data().len(), 16);
+    hand.connection.stop();
+    assert_eq!(hand.connection.unacknowledged(), 20 * FULL);
+    hand.control(ack(0, 116));
+    assert_eq!(hand.data(), [116, 117, 118, 119]);
+}

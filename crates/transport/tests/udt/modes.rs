@@ -3,10 +3,10 @@
 
 use incastle_transport::udt::wire::{Control, ControlHeader, DataHeader, Place};
 use incastle_transport::udt::{Config, Dcudp, Event, ExitRuleConfig, Protocol};
-use incastle_units::Ecn;
+use incastle_units::{Ecn, Span};
 
 use crate::hand::{Hand, ack_with, dcudp, number};
-use crate::net::mbit;
+use crate::net::{Net, Path, Side, dcudp_config, mbit, read_some, write_some};
 
 const FULL: u64 = 1456;
 
@@ -277,4 +277,43 @@ fn the_flow_window_is_what_was_agreed_from_the_first_packet() {
     let mut hand = Hand::fixed(&dcudp(), None, 1_000_000);
     hand.connection.write(50_000 * FULL);
     assert_eq!(hand.data().len(), 10_000);
+}
+
+/// A second in which a quarter of all packets is lost, a quarter comes twice and all overtake each
+/// other, while everything is marked; then a clean path. Both ends must be of one mind in the end.
+#[test]
+fn both_ends_agree_on_the_mode_after_any_storm() {
+    for seed in 0..12 {
+        let mut net = Net::client_server(seed, Path::default(), &dcudp_config(), &dcudp_config());
+        net.run(Span::from_ms(10));
+        net.path = Path {
+            loss: 250,
+            duplication: 250,
+            jitter: Span::from_ms(2),
+            threshold: 0,
+            ..Path::default()
+        };
+        let (mut written, mut read) = (0, 0);
+        let calm_from = net.now + Span::from_secs(1);
+        let until = calm_from + Span::from_secs(2);
+        let mut modes = 0;
+        while net.now < until {
+            if net.now >= calm_from {
+                net.path = Path {
+                    threshold: 1_000,
+                    rate: mbit(2_000),
+                    ..Path::default()
+                };
+            }
+            // 100 KB every ten milliseconds.
+            write_some(&mut net.a, 1, &mut written, read + 100_000);
+            net.run(Span::from_ms(10));
+            let now = net.local(Side::B);
+            read_some(&mut net.b, now, 1, &mut read);
+            modes += u32::from(net.a.core().in_congestion_mode());
+        }
+        assert!(modes > 10, "seed {seed}: the storm was felt");
+        assert!(!net.a.core().in_congestion_mode(), "seed {seed}");
+        assert!(!net.b.core().observes_congestion(), "seed {seed}");
+    }
 }

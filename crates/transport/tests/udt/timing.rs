@@ -260,3 +260,18 @@ fn a_late_pacer_catches_up_within_its_allowance() {
     // Three milliseconds behind are kept: now, and three more.
     assert_eq!(burst(Span::from_ms(3)), 4);
 }
+
+#[test]
+fn what_was_never_sent_can_be_forgotten() {
+    let mut hand = Hand::fixed(&udt(), None, 1_000);
+    hand.connection.write(u64::MAX / 2);
+    assert_eq!(hand.data().len(), 16);
+    hand.connection.stop();
+    assert_eq!(hand.connection.unacknowledged(), 16 * FULL);
+    assert_eq!(hand.events(), []);
+    hand.control(ack(0, 116));
+    assert_eq!(hand.events(), [Event::Finished]);
+    // What is written afterwards is sent.
+    hand.connection.write(10);
+    assert_eq!(hand.data(), [116]);
+}

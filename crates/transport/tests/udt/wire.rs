@@ -134,6 +134,49 @@ fn dcudps_control_packets_have_their_number_and_bits() {
     }
 }
 
+/// The examples of docs/models/dcudp-wire.md.
+#[test]
+fn the_page_has_right_examples() {
+    let header = |timestamp, destination, own, control| Packet {
+        timestamp,
+        destination,
+        content: Content::Control(ControlHeader {
+            observe: true,
+            number: number(own),
+            control,
+        }),
+    };
+    let ack = Control::Ack {
+        number: number(3),
+        next: number(0x123),
+        ece: true,
+        not_ect: false,
+        report: AckReport {
+            rtt_us: 105,
+            variance_us: 20,
+            free_packets: 8000,
+            ..AckReport::default()
+        },
+    };
+    let change = Control::ObserveChange { change: 1 };
+    let page = include_str!("../../../../docs/models/dcudp-wire.md");
+    for packet in [
+        header(100_000, 42, 102, ack),
+        header(100_052, 7, 109, change),
+    ] {
+        let out = written(&packet, Beside::Nothing, Dialect::Dcudp);
+        for line in [&out[..16], &out[16..20]]
+            .into_iter()
+            .chain(out[20..].chunks(16))
+        {
+            let word = |four: &[u8]| u32::from_be_bytes(four.try_into().expect("four bytes"));
+            let hex = |four: &[u8]| format!("{:08X}", word(four));
+            let words: Vec<String> = line.chunks(4).map(hex).collect();
+            assert!(page.contains(&words.join(" ")), "{words:?}");
+        }
+    }
+}
+
 #[test]
 fn data_headers_have_the_bits_of_the_specification() {
     let header = |place, in_order, dcudp| DataHeader {

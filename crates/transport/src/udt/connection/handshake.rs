@@ -221,6 +221,7 @@ impl Connection {
         if let (Some(at), Dialect::Dcudp) = (asked_at, dialect) {
             self.rtt.begin(now.saturating_since(at));
             self.rtt_known = true;
+            self.exp.learn(&self.rtt, &self.config);
         }
     }
 
@@ -249,7 +250,8 @@ impl Connection {
         self.receiver
             .ack
             .begin(now, self.config.syn, self.config.light_ack_every);
-        self.exp.heard(now, true);
+        self.exp.learn(&self.rtt, &self.config);
+        self.exp.heard(now, true, &self.config);
         self.state = State::Established(Answering {
             answer,
             first,

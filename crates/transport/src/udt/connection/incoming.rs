@@ -72,10 +72,12 @@ impl Connection {
     }
 
     fn handle_data(&mut self, now: Time, header: &DataHeader, ecn: Ecn) -> Option<u64> {
-        self.measure_answer(now);
-        self.exp.heard(now, !self.sender.is_outstanding());
         let rtt = self.rtt.smoothed();
         let fate = self.receiver.handle(now, header, ecn, rtt, &mut self.stats);
+        if fate == Fate::Refused {
+            return None;
+        }
+        self.note_heard(now);
         if self.dialect == Dialect::Dcudp {
             self.watch.not_ect |= !ecn.is_capable();
             if self.watch.on_data(ecn == Ecn::Ce, header.cwr) {
@@ -90,6 +92,13 @@ impl Connection {
         Some(packet)
     }
 
+    /// A packet came that the peer may well have sent.
+    fn note_heard(&mut self, now: Time) {
+        self.measure_answer(now);
+        let resets = !self.sender.is_outstanding();
+        self.exp.heard(now, resets, &self.config);
+    }
+
     fn note_readable(&mut self) {
         if self.receiver.readable() > 0 || self.receiver.next_message().is_some() {
             self.raise(Event::Readable);
@@ -101,6 +110,7 @@ impl Connection {
         self.receiver.ack.set_congested(now, interval);
     }
 
+    /// Handlers say whether the packet can be believed.
     fn handle_control(
         &mut self,
         now: Time,
@@ -111,10 +121,8 @@ impl Connection {
         let Some(index) = self.admit(header) else {
             return;
         };
-        self.measure_answer(now);
-        self.exp.heard(now, !self.sender.is_outstanding());
-        match header.control {
-            Control::Handshake | Control::KeepAlive | Control::Warning => {}
+        let believed = match header.control {
+            Control::Handshake | Control::KeepAlive | Control::Warning => true,
             Control::Ack {
                 number,
                 next,
@@ -131,7 +139,7 @@ impl Connection {
                     observe: header.observe,
                     index,
                 };
-                self.handle_ack(now, &ack, rng);
+                self.handle_ack(now, &ack, rng)
             }
             Control::LightAck { next } => self.handle_light_ack(now, next),
             Control::Nak => self.handle_nak(now, beside, rng),
@@ -144,9 +152,13 @@ impl Connection {
             } => self.handle_drop(now, message, (first, last)),
             Control::ObserveChange { change } => self.handle_change(now, change, header.observe),
             Control::ObserveChanged { change } => {
-                let late = !self.mode.on_answer(index, change);
-                self.stats.refused.late_changes += u64::from(late);
+                let answers = self.mode.on_answer(index, change);
+                self.stats.refused.late_changes += u64::from(!answers);
+                answers
             }
+        };
+        if believed {
+            self.note_heard(now);
         }
     }
 
@@ -168,13 +180,14 @@ impl Connection {
         }
     }
 
-    fn handle_light_ack(&mut self, now: Time, next: Number) {
+    fn handle_light_ack(&mut self, now: Time, next: Number) -> bool {
         let before = self.sender.una;
         if self.sender.on_ack(now, next, AckKind::Light).is_none() {
             self.stats.refused.acks += 1;
-            return;
+            return false;
         }
         self.note_progress(now, before);
+        true
     }
 
     /// An ACK sets EXP anew where it tells something new.
@@ -185,7 +198,7 @@ impl Connection {
         self.check_done();
     }
 
-    fn handle_ack(&mut self, now: Time, ack: &FullAck, rng: &mut dyn Rng) {
+    fn handle_ack(&mut self, now: Time, ack: &FullAck, rng: &mut dyn Rng) -> bool {
         let before = self.sender.una;
         let newest = self
             .newest_ack
@@ -199,7 +212,7 @@ impl Connection {
         };
         let Some(acked) = self.sender.on_ack(now, ack.next, kind) else {
             self.stats.refused.acks += 1;
-            return;
+            return false;
         };
         self.stats.acks_received += 1;
         self.stats.ece_received += u64::from(ack.ece);
@@ -215,12 +228,14 @@ impl Connection {
         }
         self.tell_controller(now, ack, newest, acked, rng);
         self.note_progress(now, before);
+        true
     }
 
     /// What the peer measured.
     fn learn(&mut self, report: &AckReport) {
         if (1..=MAX_RTT_US).contains(&report.rtt_us) {
             self.rtt.smooth(Span::from_us(u64::from(report.rtt_us)));
+            self.exp.learn(&self.rtt, &self.config);
         }
         self.sender.receiving.report(report.receiving_packets_per_s);
         self.sender.capacity.report(report.capacity_packets_per_s);
@@ -272,40 +287,40 @@ impl Connection {
         self.follow_mode(now);
     }
 
-    fn handle_nak(&mut self, now: Time, beside: Beside<'_>, rng: &mut dyn Rng) {
+    fn handle_nak(&mut self, now: Time, beside: Beside<'_>, rng: &mut dyn Rng) -> bool {
         let Beside::Losses(losses) = beside else {
-            return;
+            return false;
         };
         self.stats.naks_received += 1;
         let lost = self.sender.on_nak(losses, &mut self.stats);
-        if lost.packets > 0 {
-            self.exp.restart(now);
-            let event = CongestionEvent::Loss {
-                count: lost.packets,
-                largest: lost.largest,
-            };
-            self.report(now, event, rng);
+        if lost.packets == 0 {
+            return false;
         }
+        self.exp.restart(now);
+        let event = CongestionEvent::Loss {
+            count: lost.packets,
+            largest: lost.largest,
+        };
+        self.report(now, event, rng);
+        true
     }
 
-    fn handle_shutdown(&mut self, answers: bool) {
+    fn handle_shutdown(&mut self, answers: bool) -> bool {
         if !std::mem::replace(&mut self.peer_closed, true) {
             self.raise(Event::PeerClosed);
         }
-        let Some(closing) = &self.closing else {
-            return;
-        };
-        if closing.shutdown_sent {
+        if self.closing.is_some_and(|closing| closing.shutdown_sent) {
             // It may not have heard ours.
             self.shutdown_due = self.dialect == Dialect::Dcudp && !answers;
             self.end();
         }
+        true
     }
 
-    fn handle_ack2(&mut self, now: Time, number: Number) {
+    fn handle_ack2(&mut self, now: Time, number: Number) -> bool {
         let Some(sample) = self.receiver.ack.on_ack2(now, number) else {
             self.stats.refused.ack2s += 1;
-            return;
+            return false;
         };
         if self.dialect == Dialect::Dcudp && !self.rtt_known {
             self.rtt.begin(sample);
@@ -313,26 +328,30 @@ impl Connection {
         } else {
             self.rtt.sample(sample);
         }
+        self.exp.learn(&self.rtt, &self.config);
         if self.dialect == Dialect::Dcudp {
             self.watch.on_rtt(sample);
             self.set_ack_interval(now);
         }
+        true
     }
 
-    fn handle_drop(&mut self, now: Time, message: u32, range: (Number, Number)) {
+    fn handle_drop(&mut self, now: Time, message: u32, range: (Number, Number)) -> bool {
         let stats = &mut self.stats;
         if !self.receiver.on_drop(now, message, range, stats) {
             self.stats.refused.drops += 1;
-            return;
+            return false;
         }
         self.note_readable();
+        true
     }
 
-    fn handle_change(&mut self, now: Time, change: u32, congested: bool) {
+    fn handle_change(&mut self, now: Time, change: u32, congested: bool) -> bool {
         if !self.watch.on_change(change, congested) {
             self.stats.refused.late_changes += 1;
-            return;
+            return false;
         }
         self.set_ack_interval(now);
+        true
     }
 }

@@ -227,7 +227,7 @@ impl Connection {
             controls_sent: 0,
             control_in: ControlWindow::new(identity.first),
             newest_ack: None,
-            exp: Exp::new(now),
+            exp: Exp::new(now, &Rtt::new(config.first_rtt), config),
             ack2s: VecDeque::new(),
             keep_alive_due: false,
             shutdown_due: false,
@@ -252,7 +252,8 @@ impl Connection {
         self
     }
 
-    /// Adds `bytes` to the stream. Panics on a message socket and after [`Self::close`].
+    /// Adds `bytes` to the stream; `u64::MAX / 2` and more is unlimited. Panics on a message socket and
+    /// after [`Self::close`].
     pub fn write(&mut self, bytes: u64) {
         assert!(
             self.closing.is_none(),
@@ -260,6 +261,12 @@ impl Connection {
         );
         self.sender.write(bytes);
         self.unfinished |= bytes > 0;
+    }
+
+    /// Forgets all data that were never sent; a message that was begun goes on.
+    pub fn stop(&mut self) {
+        self.sender.stop();
+        self.check_done();
     }
 
     /// Adds a message of `bytes`, at least 1 and at most [`Self::max_message`]. It is given up once

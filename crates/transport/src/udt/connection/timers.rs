@@ -17,7 +17,7 @@ use super::{Connection, Failure};
 /// No period is longer: a clock that jumped is taken for a long round trip. As RFC 6298, section 2.5.
 const LONGEST_EXP: Span = Span::from_secs(60);
 
-/// The EXP timer.
+/// The EXP timer. Its periods are kept at hand: every poll asks for them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Exp {
     /// From when on the period runs.
@@ -25,21 +25,49 @@ pub(super) struct Exp {
     /// N.
     count: u32,
     last_heard: Time,
+    /// 4 RTT + RTTVar + SYN.
+    one: Span,
+    /// The period while data are outstanding, and while none are.
+    busy: Span,
+    idle: Span,
 }
 
 impl Exp {
-    pub(super) const fn new(now: Time) -> Self {
-        Self {
+    pub(super) fn new(now: Time, rtt: &Rtt, config: &Config) -> Self {
+        let mut exp = Self {
             from: now,
             count: 1,
             last_heard: now,
-        }
+            one: Span::ZERO,
+            busy: Span::ZERO,
+            idle: Span::ZERO,
+        };
+        exp.learn(rtt, config);
+        exp
+    }
+
+    /// The round-trip time has changed.
+    pub(super) fn learn(&mut self, rtt: &Rtt, config: &Config) {
+        self.one = rtt.smoothed() * 4 + rtt.variance() + config.syn;
+        self.refresh(config);
+    }
+
+    fn refresh(&mut self, config: &Config) {
+        let period = self.one.saturating_mul(u64::from(self.count));
+        let period = period.min(LONGEST_EXP);
+        self.busy = period.max(config.exp_floor);
+        // A peer's keep-alive sets our timer anew: who was not answered waits longer, or the other
+        // would never come to speak.
+        self.idle = period.max(config.keep_alive * u64::from(self.count.min(2)));
     }
 
     /// The peer said something; `resets` where that sets the timer anew.
-    pub(super) fn heard(&mut self, now: Time, resets: bool) {
+    pub(super) fn heard(&mut self, now: Time, resets: bool, config: &Config) {
         self.last_heard = now;
-        self.count = 1;
+        if self.count != 1 {
+            self.count = 1;
+            self.refresh(config);
+        }
         if resets {
             self.from = now;
         }
@@ -50,10 +78,16 @@ impl Exp {
         self.from = now;
     }
 
-    fn period(&self, rtt: &Rtt, syn: Span, floor: Span) -> Span {
-        let one = rtt.smoothed() * 4 + rtt.variance() + syn;
-        let period = one.saturating_mul(u64::from(self.count));
-        period.min(LONGEST_EXP).max(floor)
+    /// One more period has passed.
+    fn expire(&mut self, now: Time, config: &Config) {
+        self.count += 1;
+        self.from = now;
+        self.refresh(config);
+    }
+
+    fn at(&self, outstanding: bool) -> Time {
+        let period = if outstanding { self.busy } else { self.idle };
+        self.from.saturating_add(period)
     }
 
     fn is_hopeless(&self, now: Time, config: &Config) -> bool {
@@ -120,21 +154,12 @@ impl Connection {
         if self.ended {
             return Time::NEVER;
         }
-        let floor = if self.sender.is_outstanding() {
-            self.config.exp_floor
-        } else {
-            // A peer's keep-alive sets our timer anew: who was not answered waits longer, or the
-            // other would never come to speak.
-            self.config.keep_alive * u64::from(self.exp.count.min(2))
-        };
-        let period = self.exp.period(&self.rtt, self.config.syn, floor);
-        self.exp.from.saturating_add(period)
+        self.exp.at(self.sender.is_outstanding())
     }
 
     fn on_exp(&mut self, now: Time, rng: &mut dyn Rng) {
         let backoff = self.exp.count - 1;
-        self.exp.count += 1;
-        self.exp.from = now;
+        self.exp.expire(now, &self.config);
         if self.exp.is_hopeless(now, &self.config) {
             return self.give_up();
         }
