@@ -244,6 +244,7 @@ def test_the_page_marks_the_best(runs: Observations) -> None:
     html = report._grid(grid)
     assert '<span class="best">20</span>' in html
     assert html.count("<tr>") == len(grid.rows) + 1
+    assert {"mean queue, packets ↓", "timeouts per query ↓"} <= {row[1].text for row in grid.rows}
 
 
 def said(values: dict[str, list[float]], *, high: bool = False) -> str:

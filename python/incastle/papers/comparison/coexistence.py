@@ -6,7 +6,7 @@ robin serves them in turn, and each queue has its own K; CUBIC without ECN hears
 
 from __future__ import annotations
 
-from statistics import fmean
+from statistics import median
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -100,15 +100,18 @@ def draw(figure: Figure, data: pl.DataFrame) -> None:
 
 
 def facts(runs: Observations) -> dict[str, str]:
-    """Give for each way its numbers at K = 20, and the range of DCTCP's share over all K."""
+    """Give for each way its numbers at K = 20, and the range of DCTCP's share over all K.
+
+    Medians over the seeds, as the figure has them.
+    """
     found = {}
     for queues, ecn in SERIES:
         at_20 = [numbers(run) for run in runs[coexistence(queues, ecn, 20)]]
-        means = (fmean(column) for column in zip(*at_20, strict=True))
-        for panel, mean in zip(PANELS, means, strict=True):
-            found[f"{queues}_{ecn}_{panel}"] = f"{mean:.{0 if panel == 'queue' else 1}f}"
+        medians = (median(column) for column in zip(*at_20, strict=True))
+        for panel, value in zip(PANELS, medians, strict=True):
+            found[f"{queues}_{ecn}_{panel}"] = f"{value:.{0 if panel == 'queue' else 1}f}"
         shares = [
-            fmean(share(run) for run in runs[coexistence(queues, ecn, k)])
+            median(share(run) for run in runs[coexistence(queues, ecn, k)])
             for k in EXTENTS[runs.length].thresholds
         ]
         found[f"{queues}_{ecn}_least"] = f"{min(shares):.1f}"

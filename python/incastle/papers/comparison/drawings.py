@@ -47,7 +47,8 @@ def grid(data: pl.DataFrame) -> Grid:
     for _, part in data.group_by("key", maintain_order=True):
         first = part.row(0, named=True)
         arrow = "↑" if first["better"] == "high" else "↓"
-        what = " ".join(part for part in (f"{first['metric']},", first["unit"], arrow) if part)
+        unit = f", {first['unit']}" if first["unit"] else ""
+        what = f"{first['metric']}{unit} {arrow}"
         cells = [_cell(one) for one in part.iter_rows(named=True)]
         rows.append((Cell(first["workload"]), Cell(what), *cells))
     return Grid(("workload", "metric", *labels), tuple(rows))
