@@ -14,6 +14,7 @@ mod exit_rule;
 mod listener;
 mod loss_list;
 mod modes;
+mod pacer;
 mod reassembly;
 mod receiver;
 mod rtt;

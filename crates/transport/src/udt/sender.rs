@@ -9,20 +9,18 @@
 use std::collections::VecDeque;
 
 use incastle_congestion::{Algorithm, Context, Controller, LimitedBy, Window};
-use incastle_units::{Bytes, Rate, Serializer, Span, Time};
+use incastle_units::{Bytes, Rate, Span, Time};
 use rand_core::Rng;
 
 use super::arrival_speed::Smoothed;
 use super::loss_list::LossList;
+use super::pacer::Pacer;
 use super::sequence::{Number, Numbering};
 use super::stats::Stats;
 use super::wire::{Dialect, Losses, NumberRange, Place, max_message};
 
 /// Unsent bytes from which on the rest counts as unlimited.
 const UNLIMITED: u64 = u64::MAX / 4;
-
-/// A pair begins at every 16th number.
-const PAIR_EVERY: u32 = 16;
 
 /// What the sender needs from the rest of the connection in each call.
 pub(super) struct Io<'a> {
@@ -160,11 +158,7 @@ pub(super) struct Sender {
     pub(super) limited_by: LimitedBy,
     /// Acknowledged by light ACKs since the last full one.
     light: Acked,
-    pacer: Option<Serializer>,
-    /// The pacer's next departure.
-    paced_at: Time,
-    /// When the pacer lets a waiting packet go, or NEVER.
-    pub(super) pacer_wake: Time,
+    pub(super) pacer: Pacer,
     /// Since when an acknowledgement is missing.
     pub(super) unheard_since: Time,
 }
@@ -189,9 +183,7 @@ impl Sender {
             cwr_due: false,
             limited_by: LimitedBy::Application,
             light: Acked::default(),
-            pacer: None,
-            paced_at: Time::ZERO,
-            pacer_wake: Time::NEVER,
+            pacer: Pacer::new(setup.pairs, setup.burst_allowance),
             unheard_since: Time::ZERO,
             setup,
         }
@@ -355,12 +347,6 @@ impl Sender {
         assert!(inserted.is_ok(), "the list's ranges lie within this one");
     }
 
-    pub(super) fn on_pacer_timer(&mut self, now: Time) {
-        if self.pacer_wake <= now {
-            self.pacer_wake = Time::NEVER;
-        }
-    }
-
     /// A drop request that must be sent.
     pub(super) fn poll_drop(&mut self) -> Option<Drop> {
         self.drops.pop_front()
@@ -374,8 +360,7 @@ impl Sender {
             return None;
         }
         let rate = io.algorithm.pacing();
-        if rate.is_some() && io.now < self.paced_at {
-            self.pacer_wake = self.paced_at;
+        if self.pacer.holds(io.now, rate) {
             self.limited_by = LimitedBy::Window;
             return None;
         }
@@ -383,7 +368,9 @@ impl Sender {
             Some(chunk) => chunk,
             None => self.poll_new(io)?,
         };
-        self.pace(io.now, rate, &chunk);
+        let full = Bytes::new(u64::from(self.setup.payload));
+        let packet = (chunk.number, chunk.retransmission);
+        self.pacer.on_sent(io.now, rate, packet, full);
         self.count(io, &chunk);
         Some(chunk)
     }
@@ -563,29 +550,6 @@ impl Sender {
             in_order,
             retransmission: false,
         }
-    }
-
-    /// One packet per interval of a full packet, whatever its length, as SND counts packets. After the
-    /// first of a pair the next leaves at once.
-    fn pace(&mut self, now: Time, rate: Option<Rate>, chunk: &Chunk) {
-        let Some(rate) = rate else {
-            self.paced_at = now;
-            return;
-        };
-        let opens_pair = chunk.number.word().is_multiple_of(PAIR_EVERY);
-        if self.setup.pairs && opens_pair && !chunk.retransmission {
-            return;
-        }
-        if self.pacer.as_ref().is_none_or(|pacer| pacer.rate() != rate) {
-            self.pacer = Some(Serializer::new(rate));
-        }
-        let full = Bytes::new(u64::from(self.setup.payload));
-        let interval = self
-            .pacer
-            .as_mut()
-            .map_or(Span::ZERO, |pacer| pacer.span(full));
-        let allowed = Time::ZERO + (now.saturating_since(Time::ZERO + self.setup.burst_allowance));
-        self.paced_at = self.paced_at.max(allowed).saturating_add(interval);
     }
 
     fn count(&mut self, io: &mut Io<'_>, chunk: &Chunk) {

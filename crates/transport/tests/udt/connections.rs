@@ -72,6 +72,15 @@ fn two_ends_meet() {
 }
 
 #[test]
+fn a_dcudp_end_that_meets_a_plain_one_falls_back() {
+    let mut net = Net::rendezvous(3, Path::default(), &dcudp_config(), &udt_config());
+    transfer(&mut net, 100_000, SECOND * 5);
+    assert_eq!(net.a.core().dialect(), Dialect::Udt);
+    assert_eq!(net.b.core().dialect(), Dialect::Udt);
+    assert!(net.a.has(Event::Fallback) && !net.b.has(Event::Fallback));
+}
+
+#[test]
 fn two_ends_meet_although_most_packets_are_lost() {
     for seed in 0..20 {
         let path = Path {

@@ -477,12 +477,11 @@ impl Connection {
         }
     }
 
-    /// C, where it is configured.
+    /// C, where it is configured. UDT's control wants the path's, which is measured.
     fn capacity(&self) -> Option<Rate> {
-        match &self.config.protocol {
-            Protocol::Dcudp(dcudp) => Some(dcudp.capacity),
-            Protocol::Udt => None,
-        }
+        self.dcudp()
+            .filter(|_| self.ecn)
+            .map(|dcudp| dcudp.capacity)
     }
 
     /// Time never runs back, whatever the caller's clock does.
@@ -512,6 +511,8 @@ impl Connection {
         if let Some(fallback) = self.fallback.take() {
             self.algorithm = *fallback;
         }
+        // From these the peer measures the capacity that UDT's control works with.
+        self.sender.pacer.pairs = true;
         self.raise(event);
     }
 

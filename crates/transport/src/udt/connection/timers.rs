@@ -107,7 +107,7 @@ impl Connection {
         let rtt = self.rtt.smoothed();
         self.receiver.ack.on_timer(now, rtt);
         self.receiver.on_nak_timer(now, rtt);
-        self.sender.on_pacer_timer(now);
+        self.sender.pacer.on_timer(now);
         self.linger_timer(now);
         if self.exp_at() <= now {
             self.on_exp(now, rng);
@@ -135,7 +135,7 @@ impl Connection {
             self.exp_at(),
             self.receiver.ack.at,
             self.receiver.nak_at,
-            self.sender.pacer_wake,
+            self.sender.pacer.wake,
             self.mode.repeat_at(),
             self.linger_at(),
         ];

@@ -1,0 +1,80 @@
+//! When data packets may leave: one per SND interval (draft-gg-udt-03, section 6.1), in exact integer
+//! time, however many packets it takes. After the first of a pair the next leaves at once.
+//!
+//! An interval is that of a full packet, whatever the length, since SND counts packets.
+
+use incastle_units::{Bytes, Rate, Serializer, Span, Time};
+
+use super::sequence::Number;
+
+/// A pair begins at every 16th number.
+const PAIR_EVERY: u32 = 16;
+
+/// The clock of a sender.
+#[derive(Debug, Clone)]
+pub(super) struct Pacer {
+    serializer: Option<Serializer>,
+    /// The next departure.
+    at: Time,
+    /// When a waiting packet may go, or NEVER.
+    pub(super) wake: Time,
+    pub(super) pairs: bool,
+    burst_allowance: Span,
+}
+
+impl Pacer {
+    pub(super) const fn new(pairs: bool, burst_allowance: Span) -> Self {
+        Self {
+            serializer: None,
+            at: Time::ZERO,
+            wake: Time::NEVER,
+            pairs,
+            burst_allowance,
+        }
+    }
+
+    /// Whether a packet must wait; notes for how long.
+    #[inline]
+    pub(super) fn holds(&mut self, now: Time, rate: Option<Rate>) -> bool {
+        let waits = rate.is_some() && now < self.at;
+        if waits {
+            self.wake = self.at;
+        }
+        waits
+    }
+
+    pub(super) fn on_timer(&mut self, now: Time) {
+        if self.wake <= now {
+            self.wake = Time::NEVER;
+        }
+    }
+
+    /// A packet left, never sent before or `again`; `full` is the length of a full one.
+    #[inline]
+    pub(super) fn on_sent(
+        &mut self,
+        now: Time,
+        rate: Option<Rate>,
+        (number, again): (Number, bool),
+        full: Bytes,
+    ) {
+        let Some(rate) = rate else {
+            self.at = now;
+            return;
+        };
+        let opens_pair = number.word().is_multiple_of(PAIR_EVERY) && !again;
+        if self.pairs && opens_pair {
+            return;
+        }
+        // A controller that wants nothing sent has a window for that.
+        let rate = rate.max(Rate::from_bits_per_second(1));
+        let serializer = match &mut self.serializer {
+            Some(serializer) if serializer.rate() == rate => serializer,
+            slot => slot.insert(Serializer::new(rate)),
+        };
+        let interval = serializer.span(full);
+        let allowed = now.as_ps().saturating_sub(self.burst_allowance.as_ps());
+        let from = self.at.max(Time::from_ps(allowed));
+        self.at = from.saturating_add(interval);
+    }
+}
