@@ -233,7 +233,9 @@ impl Subject {
                 self.connection.write(&data);
             }
             SocketKind::Message => {
-                let ttl = bytes.is_multiple_of(3).then_some(Span::from_us(bytes as u64));
+                let ttl = bytes
+                    .is_multiple_of(3)
+                    .then_some(Span::from_us(bytes as u64));
                 let in_order = bytes.is_multiple_of(2);
                 // What does not fit is refused.
                 let _ = self.connection.send_message(self.now, &data, ttl, in_order);

@@ -104,8 +104,9 @@ pub(super) struct Watch {
     ce: bool,
     /// A data packet arrived without ECT.
     pub(super) not_ect: bool,
-    /// The latest change of the sender's mode.
+    /// The latest change of the sender's mode, and what it changed to.
     change: Option<u32>,
+    sender_congested: bool,
     /// The change to be answered.
     pub(super) answer: Option<u32>,
 }
@@ -118,6 +119,7 @@ impl Watch {
             ce: false,
             not_ect: false,
             change: None,
+            sender_congested: false,
             answer: None,
         }
     }
@@ -155,6 +157,17 @@ impl Watch {
         if let Some(rule) = &mut self.rule {
             rule.on_rtt(rtt);
         }
+        if !self.sender_congested {
+            // The sender never heard of it (or its change is late and will begin anew): nobody would
+            // answer OBS = 0.
+            self.forget_if_over();
+        }
+    }
+
+    fn forget_if_over(&mut self) {
+        if self.stage() == Some(ExitStage::Over) {
+            self.rule = None;
+        }
     }
 
     /// The interval of ACKs, in congestion mode.
@@ -179,13 +192,14 @@ impl Watch {
     }
 
     fn follow(&mut self, congested: bool) {
+        self.sender_congested = congested;
         if congested && !self.observes() {
             // The sender saw a loss, or an ACK from before the end.
             self.rule = Some(ExitRule::new(self.config));
-        } else if !congested && !self.observes() {
-            self.rule = None;
+        } else if !congested {
+            // Where a mark has arrived since, the ACKs' OBS = 1 will bring the sender back.
+            self.forget_if_over();
         }
-        // Otherwise a mark has arrived since: the ACKs' OBS = 1 will bring the sender back.
     }
 }
 
@@ -302,11 +316,20 @@ mod tests {
     fn a_mark_after_the_end_brings_the_mode_back() {
         let mut watch = watch();
         watch.on_data(true, false);
+        assert!(watch.on_change(1, true));
         calm(&mut watch);
         // The sender's change to UDP mode crosses a new mark.
         assert!(watch.on_data(true, false));
         assert!(watch.on_change(2, false));
         assert!(watch.observes());
+    }
+
+    #[test]
+    fn congestion_of_which_the_sender_never_heard_is_forgotten_when_it_is_over() {
+        let mut watch = watch();
+        assert!(watch.on_data(true, false));
+        calm(&mut watch);
+        assert_eq!(watch.ack_interval(&Rtt::new(RTT)), None);
     }
 
     #[test]

@@ -263,32 +263,37 @@ fn a_handshake_has_the_librarys_twelve_words() {
 }
 
 #[test]
-fn an_extension_follows_in_three_words_and_anything_else_is_none() {
+fn an_extension_takes_three_words_of_the_address_and_no_room() {
     let offer = Extension::Offer { socket: 9 };
     let with = Handshake {
+        peer: [1, 0, 0, 0],
         extension: Some(offer),
         ..handshake()
     };
     let beside = Beside::Handshake(&with);
     let mut out = written(&control(Control::Handshake), beside, Dialect::Udt);
-    assert_eq!(out[64..], bytes(&[0x4443_5544, 0x0001_0001, 9]));
+    // The library takes a body of 48 bytes and no other.
+    assert_eq!(out.len(), 16 + 48);
+    assert_eq!(out[48..], bytes(&[1, 0x4443_5544, 0x0001_0001, 9]));
     let read = |out: &[u8]| parse(out, Dialect::Udt).map(|view| view.handshake);
     assert_eq!(read(&out), Ok(Some(with)));
     // Handshakes look alike in both dialects.
-    assert_eq!(
-        parse(&out, Dialect::Dcudp).map(|view| view.handshake),
-        Ok(Some(with))
-    );
-    out[71] = 2;
+    let dcudp = parse(&out, Dialect::Dcudp).map(|view| view.handshake);
+    assert_eq!(dcudp, Ok(Some(with)));
+    out[59] = 2;
     let answer = Some(Extension::Answer { socket: 9 });
     let extension = |out: &[u8]| read(out).map(|body| body.and_then(|body| body.extension));
     assert_eq!(extension(&out), Ok(answer));
-    for (at, value) in [(64, 0), (69, 7), (71, 3)] {
+    for (at, value) in [(52, 0), (57, 7), (59, 3)] {
         let mut other = out.clone();
         other[at] = value;
         assert_eq!(extension(&other), Ok(None));
     }
-    assert_eq!(extension(&out[..75]), Ok(None));
+    // Longer or shorter is no handshake.
+    let wrong = |bytes| Err(WireError::Body { kind: 0, bytes });
+    assert_eq!(extension(&out[..63]), wrong(47));
+    out.extend([0; 4]);
+    assert_eq!(extension(&out), wrong(52));
 }
 
 #[test]
@@ -452,7 +457,10 @@ fn any_handshake() -> impl Strategy<Value = Handshake> {
             kind,
             socket: fields[4],
             cookie: fields[5],
-            peer: [fields[6], fields[7], fields[8], fields[9]],
+            peer: match extension {
+                Some(_) => [fields[6], 0, 0, 0],
+                None => [fields[6], fields[7], fields[8], fields[9]],
+            },
             extension,
         },
     )

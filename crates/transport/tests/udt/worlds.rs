@@ -269,6 +269,9 @@ impl World {
         );
         if complete {
             self.check_order();
+            if !fate.is_fatal() {
+                self.close();
+            }
             return (true, self.net.digest);
         }
         // Who returns after the end of a connection opens another one, and that one works.
@@ -286,6 +289,25 @@ impl World {
                 .filter(|number| number.is_multiple_of(2))
                 .collect();
             assert!(ordered.is_sorted(), "world {}: {ordered:?}", self.seed);
+        }
+    }
+
+    /// Both ends close at about the same time, and both are told that all is well.
+    fn close(&mut self) {
+        for side in SIDES {
+            let now = self.net.local(side);
+            let connection = self.net.end_mut(side).connection.as_mut();
+            connection.expect("a connection").close(now);
+        }
+        let until = self.net.now + LIMIT;
+        while SIDES
+            .iter()
+            .any(|side| !self.net.end(*side).has(Event::Closed))
+        {
+            let events = [&self.net.a.events, &self.net.b.events];
+            assert!(!self.has_failed(), "world {}: {events:?}", self.seed);
+            self.happen();
+            assert!(self.net.step(until), "world {} does not end", self.seed);
         }
     }
 

@@ -67,7 +67,7 @@ pub enum Event {
     Fallback,
     /// The path does not carry ECT: the fallback controls from here on.
     NoEcn,
-    /// Data, or a complete message, can be taken. Comes again after everything was taken.
+    /// Data, or a complete message, can be taken. Comes again with what arrives later.
     Readable,
     /// Everything written is acknowledged. Comes again after each further write.
     Finished,

@@ -3,7 +3,7 @@
 //! and ECE and NECT into the reserved field of ACKs. Its OBS-change is UDT's user-defined type.
 
 use super::data::flag;
-use super::handshake::Handshake;
+use super::handshake::{BODY_BYTES, Handshake};
 use super::losses::Losses;
 use super::{
     Beside, Content, DCUDP_CONTROL_BYTES, Dialect, HEADER_BYTES, Number, Packet, View, WireError,
@@ -162,7 +162,7 @@ impl ControlHeader {
     /// Bytes behind the sixteen of UDT's header.
     pub(super) fn body_bytes(&self, beside: Beside<'_>, dialect: Dialect) -> usize {
         let body = match (self.control, beside) {
-            (Control::Handshake, Beside::Handshake(handshake)) => return handshake.wire_bytes(),
+            (Control::Handshake, _) => return BODY_BYTES,
             (Control::Nak, Beside::Losses(losses)) => losses.wire_bytes(),
             (Control::Ack { .. }, _) => 24,
             (Control::LightAck { .. }, _) => 4,

@@ -1,9 +1,10 @@
-//! Handshakes: twelve words, as the 4.11 library writes them, and behind them DCUDP's extension.
+//! Handshakes: twelve words, as the 4.11 library writes them, and DCUDP's extension in three of them.
 //!
-//! A UDT 4 server takes a longer handshake, reads what it knows and answers with twelve words, or
-//! sends the client's own datagram back with some fields replaced. So an extension says who wrote it:
-//! only an [`Extension::Answer`], or the offer of another socket, comes from one who understands.
-//! Handshakes have UDT's layout in every dialect.
+//! The library's server refuses a handshake of any other length, so the extension stands where nobody
+//! reads: in the last three words of the peer's address, which UDT itself fills for IPv6 alone and then
+//! only shows. A UDT 4 server sends the client's words back, with some replaced. So an extension says
+//! who wrote it: only an [`Extension::Answer`], or the offer of another socket, comes from one who
+//! understands. Handshakes have UDT's layout in every dialect.
 
 use super::{Number, WireError, word};
 
@@ -14,7 +15,6 @@ pub(super) const BODY_BYTES: usize = 4 * WORDS;
 const MAGIC: u32 = 0x4443_5544;
 /// The version of the extension, in the high half of its second word.
 const EXTENSION_VERSION: u32 = 1;
-const EXTENSION_BYTES: usize = 12;
 /// The library's numbers of socket types. Some descriptions count from 0; the library refuses that.
 const STREAM: u32 = 1;
 const MESSAGE: u32 = 2;
@@ -76,7 +76,7 @@ impl HandshakeKind {
     }
 }
 
-/// DCUDP's words behind a handshake: the magic "DCUD", `version (16) | role (16)`, and the socket id of
+/// DCUDP's words in a handshake: the magic "DCUD", `version (16) | role (16)`, and the socket id of
 /// who wrote them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extension {
@@ -93,12 +93,11 @@ pub enum Extension {
 }
 
 impl Extension {
-    /// What follows a handshake; anything unknown is no extension.
-    fn parse(body: &[u8]) -> Option<Self> {
-        let [magic, role, socket] = [0, 1, 2].map(|index| word(body, index));
-        let (Some(MAGIC), Some(role), Some(socket)) = (magic, role, socket) else {
+    /// Anything unknown is no extension, but an address.
+    const fn parse([magic, role, socket]: [u32; 3]) -> Option<Self> {
+        if magic != MAGIC {
             return None;
-        };
+        }
         match (role >> 16, role & 0xFFFF) {
             (EXTENSION_VERSION, 1) => Some(Self::Offer { socket }),
             (EXTENSION_VERSION, 2) => Some(Self::Answer { socket }),
@@ -134,19 +133,21 @@ pub struct Handshake {
     pub socket: u32,
     /// The server's cookie, or 0.
     pub cookie: u32,
-    /// The address to which it goes, as UDT writes it; nobody reads it.
+    /// The address to which it goes, as UDT writes it. Where there is an extension the last three
+    /// words are 0 here.
     pub peer: [u32; 4],
-    /// DCUDP's words, where there are some.
+    /// DCUDP's words, which take the place of the address's last three.
     pub extension: Option<Extension>,
 }
 
 impl Handshake {
     pub(super) fn parse(body: &[u8]) -> Result<Self, WireError> {
-        let (fields, rest) = body.split_at_checked(BODY_BYTES).ok_or(WireError::Body {
-            kind: 0,
-            bytes: body.len(),
-        })?;
-        let at = |index| word(fields, index).unwrap_or(0);
+        let bytes = body.len();
+        if bytes != BODY_BYTES {
+            return Err(WireError::Body { kind: 0, bytes });
+        }
+        let at = |index| word(body, index).unwrap_or(0);
+        let extension = Extension::parse([at(9), at(10), at(11)]);
         let socket_kind = match at(1) {
             STREAM => SocketKind::Stream,
             MESSAGE => SocketKind::Message,
@@ -161,17 +162,12 @@ impl Handshake {
             kind: HandshakeKind::from_code(at(5).cast_signed())?,
             socket: at(6),
             cookie: at(7),
-            peer: [at(8), at(9), at(10), at(11)],
-            extension: Extension::parse(rest),
+            peer: match extension {
+                Some(_) => [at(8), 0, 0, 0],
+                None => [at(8), at(9), at(10), at(11)],
+            },
+            extension,
         })
-    }
-
-    pub(super) const fn wire_bytes(&self) -> usize {
-        BODY_BYTES
-            + match self.extension {
-                Some(_) => EXTENSION_BYTES,
-                None => 0,
-            }
     }
 
     pub(super) fn write(&self, out: &mut Vec<u8>) {
@@ -186,9 +182,12 @@ impl Handshake {
             self.cookie,
         ];
         super::put(out, &fields);
-        super::put(out, &self.peer);
-        if let Some(extension) = self.extension {
-            super::put(out, &extension.words());
+        match self.extension {
+            Some(extension) => {
+                super::put(out, &self.peer[..1]);
+                super::put(out, &extension.words());
+            }
+            None => super::put(out, &self.peer),
         }
     }
 }
