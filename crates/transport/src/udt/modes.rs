@@ -313,6 +313,20 @@ mod tests {
     }
 
     #[test]
+    fn the_senders_change_does_not_erase_what_was_observed() {
+        let mut watch = watch();
+        // Two fractions of two packets, 1/2 and 0, and one round trip.
+        for ce in [true, false, false, false] {
+            watch.on_data(ce, false);
+        }
+        watch.on_rtt(RTT);
+        assert!(watch.on_change(1, true));
+        assert!(watch.observes());
+        watch.on_rtt(RTT);
+        assert!(!watch.observes());
+    }
+
+    #[test]
     fn a_mark_after_the_end_brings_the_mode_back() {
         let mut watch = watch();
         watch.on_data(true, false);

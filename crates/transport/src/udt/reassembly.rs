@@ -111,9 +111,6 @@ impl Reassembly {
 
     /// Gives up what of `first..=last` is missing, or held as part of `message`.
     pub(super) fn give_up(&mut self, message: u32, first: u64, last: u64) {
-        if first < self.scanned {
-            self.scanned = self.begun;
-        }
         for packet in first.max(self.base)..=last {
             let slot = self.slot(packet);
             let of_it = slot.state == State::Held && slot.message == message;

@@ -1,21 +1,14 @@
 //! Packets of somebody who lies: each is counted and has no other effect.
 
 use incastle_transport::udt::wire::{
-    Beside, Content, Control, DataHeader, Dialect, Handshake, HandshakeKind, Packet, Place, parse,
-    write,
+    Beside, Content, Control, DataHeader, Dialect, Packet, Place, parse,
 };
-use incastle_transport::udt::{
-    Answer, ByteConnection, Config, Event, Failure, Listener, PeerAddress, Stats,
-};
+use incastle_transport::udt::{ByteConnection, Config, Event, Failure, Refused};
 use incastle_units::{Ecn, Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
-use crate::hand::{
-    FIRST, Hand, PEER, SOCKET, ack, ack_with, dcudp, handshake_packet, messages, number, response,
-    udt,
-};
-use crate::net::{CLIENT, KEY};
+use crate::hand::{FIRST, Hand, PEER, SOCKET, ack, ack_with, dcudp, messages, number, udt};
 
 const FULL: u64 = 1456;
 
@@ -27,9 +20,8 @@ fn sending(config: &Config) -> Hand {
     hand
 }
 
-fn refused(hand: &Hand) -> incastle_transport::udt::Refused {
-    let stats: &Stats = hand.connection.stats();
-    stats.refused
+fn refused(hand: &Hand) -> Refused {
+    hand.connection.stats().refused
 }
 
 #[test]
@@ -292,75 +284,6 @@ fn late_changes_of_mode_have_no_effect() {
 }
 
 #[test]
-fn impossible_answers_to_a_handshake_have_no_effect() {
-    let config = udt();
-    let mut hand = Hand::asking(&config, crate::net::law(&config));
-    hand.poll();
-    let ask = response(&config, HandshakeKind::Request);
-    // Somebody who does not know our first number.
-    let stranger = Handshake {
-        first: number(FIRST + 1),
-        ..ask
-    };
-    hand.handshake(&stranger);
-    hand.handshake(&Handshake {
-        kind: HandshakeKind::Refused,
-        ..stranger
-    });
-    // An answer before the cookie.
-    let answer = response(&config, HandshakeKind::Response);
-    hand.handshake(&answer);
-    assert_eq!(refused(&hand).handshakes, 3);
-    hand.handshake(&ask);
-    for impossible in [
-        Handshake {
-            packet_size: 0,
-            ..answer
-        },
-        Handshake {
-            packet_size: 127,
-            ..answer
-        },
-        Handshake {
-            packet_size: 9000,
-            ..answer
-        },
-        Handshake {
-            packet_size: u32::MAX,
-            ..answer
-        },
-        Handshake {
-            flow_window: 0,
-            ..answer
-        },
-        Handshake {
-            flow_window: 1 << 31,
-            ..answer
-        },
-        Handshake {
-            version: 5,
-            ..answer
-        },
-        Handshake {
-            socket: 0,
-            ..answer
-        },
-    ] {
-        hand.handshake(&impossible);
-    }
-    assert_eq!(refused(&hand).handshakes, 11);
-    assert_eq!(hand.events(), []);
-    hand.handshake(&answer);
-    assert_eq!(hand.events(), [Event::Connected]);
-    // A refusal comes too late.
-    hand.handshake(&Handshake {
-        kind: HandshakeKind::Refused,
-        ..answer
-    });
-    assert_eq!(hand.events(), []);
-}
-
-#[test]
 fn data_before_the_handshake_have_no_effect() {
     let config = udt();
     let mut hand = Hand::asking(&config, crate::net::law(&config));
@@ -368,155 +291,6 @@ fn data_before_the_handshake_have_no_effect() {
     hand.control(Control::Shutdown { answers: false });
     assert_eq!(refused(&hand).wrong_state, 2);
     assert_eq!(hand.connection.stats().delivered, 0);
-}
-
-fn request(kind: HandshakeKind, cookie: u32) -> Handshake {
-    Handshake {
-        version: 4,
-        kind,
-        cookie,
-        ..response(&udt(), kind)
-    }
-}
-
-/// The cookie that a listener hands out.
-fn cookie(listener: &Listener, now: Time, peer: PeerAddress) -> u32 {
-    let asked = request(HandshakeKind::Request, 0);
-    match listener.handle(now, peer, &handshake_packet(0), &asked) {
-        Answer::Reply(packet, handshake) => {
-            assert_eq!(packet.destination, PEER);
-            assert_eq!(handshake.kind, HandshakeKind::Request);
-            handshake.cookie
-        }
-        other => panic!("a cookie, not {other:?}"),
-    }
-}
-
-#[test]
-fn a_cookie_is_good_for_one_address_port_time_and_connection() {
-    let listener = Listener::new(&udt(), KEY);
-    let now = Time::ZERO + Span::from_secs(6_000);
-    let cookie = cookie(&listener, now, CLIENT);
-    let back = request(HandshakeKind::Response, cookie);
-    let answer = |listener: &Listener, now, peer, back: &Handshake| {
-        listener.handle(now, peer, &handshake_packet(0), back)
-    };
-    let accepted = |answer: Answer| matches!(answer, Answer::Accept(_));
-    assert!(accepted(answer(&listener, now, CLIENT, &back)));
-    assert!(accepted(answer(
-        &listener,
-        now + Span::from_secs(60),
-        CLIENT,
-        &back
-    )));
-    // Replayed later, from another address or port, for another socket, under another key.
-    let elsewhere = PeerAddress {
-        ip: [2; 16],
-        ..CLIENT
-    };
-    let other_port = PeerAddress {
-        port: 4001,
-        ..CLIENT
-    };
-    assert_eq!(
-        answer(&listener, now + Span::from_secs(120), CLIENT, &back),
-        Answer::Ignore
-    );
-    assert_eq!(answer(&listener, now, elsewhere, &back), Answer::Ignore);
-    assert_eq!(answer(&listener, now, other_port, &back), Answer::Ignore);
-    let other_socket = Handshake { socket: 10, ..back };
-    assert_eq!(
-        answer(&listener, now, CLIENT, &other_socket),
-        Answer::Ignore
-    );
-    let other_first = Handshake {
-        first: number(5),
-        ..back
-    };
-    assert_eq!(answer(&listener, now, CLIENT, &other_first), Answer::Ignore);
-    let other_key = Listener::new(&udt(), [0; 16]);
-    assert_eq!(answer(&other_key, now, CLIENT, &back), Answer::Ignore);
-    // Guessed.
-    let guessed = Handshake { cookie: 0, ..back };
-    assert_eq!(answer(&listener, now, CLIENT, &guessed), Answer::Ignore);
-}
-
-#[test]
-fn a_listener_refuses_tiny_packets_and_impossible_windows() {
-    let listener = Listener::new(&udt(), KEY);
-    let cookie = cookie(&listener, Time::ZERO, CLIENT);
-    let back = request(HandshakeKind::Response, cookie);
-    for impossible in [
-        Handshake {
-            packet_size: 0,
-            ..back
-        },
-        Handshake {
-            packet_size: 127,
-            ..back
-        },
-        Handshake {
-            flow_window: 0,
-            ..back
-        },
-        Handshake {
-            flow_window: 1 << 31,
-            ..back
-        },
-        Handshake { version: 3, ..back },
-        Handshake {
-            socket_kind: incastle_transport::udt::wire::SocketKind::Message,
-            ..back
-        },
-    ] {
-        match listener.handle(Time::ZERO, CLIENT, &handshake_packet(0), &impossible) {
-            Answer::Reply(_, refusal) => assert_eq!(refusal.kind, HandshakeKind::Refused),
-            other => panic!("a refusal, not {other:?}"),
-        }
-    }
-    let known = handshake_packet(55);
-    assert_eq!(
-        listener.handle(Time::ZERO, CLIENT, &known, &back),
-        Answer::Ignore
-    );
-}
-
-#[test]
-fn nothing_is_amplified_before_the_cookie_returns() {
-    // From a client: at most three times, says RFC 9000; here never more than once.
-    let listener = Listener::new(&dcudp(), KEY);
-    for kind in [
-        HandshakeKind::Request,
-        HandshakeKind::Response,
-        HandshakeKind::Rendezvous,
-        HandshakeKind::RendezvousDone,
-        HandshakeKind::Refused,
-    ] {
-        for extension in [
-            None,
-            Some(incastle_transport::udt::wire::Extension::Offer { socket: PEER }),
-        ] {
-            let asked = Handshake {
-                extension,
-                ..request(kind, 3)
-            };
-            let mut inward = Vec::new();
-            let beside = Beside::Handshake(&asked);
-            write(&handshake_packet(0), beside, &[], Dialect::Udt, &mut inward);
-            let answer = listener.handle(Time::ZERO, CLIENT, &handshake_packet(0), &asked);
-            if let Answer::Reply(packet, reply) = answer {
-                let mut outward = Vec::new();
-                write(
-                    &packet,
-                    Beside::Handshake(&reply),
-                    &[],
-                    Dialect::Udt,
-                    &mut outward,
-                );
-                assert!(outward.len() <= inward.len());
-            }
-        }
-    }
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod connections;
 mod forged;
 mod fuzz;
 mod hand;
+mod handshakes;
 mod messages;
 mod modes;
 mod net;

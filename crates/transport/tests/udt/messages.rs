@@ -165,6 +165,35 @@ fn a_drop_request_lets_later_messages_pass() {
 }
 
 #[test]
+fn a_drop_request_takes_what_is_missing_and_nothing_else() {
+    let config = Config {
+        reads_at_once: false,
+        ..messages(udt())
+    };
+    let mut hand = Hand::new(&config);
+    let drop = |first, last| Control::Drop {
+        message: 2,
+        first: number(first),
+        last: number(last),
+    };
+    // The first message waits for its reader, so that nothing behind it is forgotten.
+    hand.arrive_with(part(100, 1, Place::Only, true), Ecn::NotEct);
+    hand.arrive_with(part(101, 2, Place::First, true), Ecn::NotEct);
+    hand.arrive_with(part(102, 2, Place::Middle, true), Ecn::NotEct);
+    // All of this has arrived: it is what was acknowledged, and stays.
+    hand.control(drop(101, 102));
+    // Of this a part has, which goes with the rest.
+    hand.control(drop(101, 103));
+    hand.arrive_with(part(104, 2, Place::Last, true), Ecn::NotEct);
+    assert_eq!(hand.connection.stats().refused.broken_messages, 1);
+    let now = hand.now;
+    let first = hand.connection.take_message(now).expect("the first");
+    assert_eq!((first.first, first.last), (0, 0));
+    assert_eq!(hand.connection.take_message(now), None);
+    assert_eq!(hand.connection.received_base(), 5);
+}
+
+#[test]
 fn a_drop_request_that_overtakes_other_data_leaves_them_missing() {
     let mut hand = Hand::new(&messages(udt()));
     hand.control(Control::Drop {

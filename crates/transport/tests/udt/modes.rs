@@ -63,6 +63,24 @@ fn the_first_mark_is_told_at_once_then_acks_leave_every_round_trip() {
     assert_eq!(acks(hand.go(5_000)), []);
 }
 
+/// Where ACK2s take four hundred times as long as before, they must still find their ACKs.
+#[test]
+fn acks_become_rarer_where_ack2s_stay_away() {
+    let mut hand = Hand::new(&dcudp());
+    hand.arrive(100, Ecn::Ce);
+    assert_eq!(acks(&mut hand), [(true, true)]);
+    let mut count = 1;
+    for i in 1..800 {
+        hand.go(50 * i).arrive(100 + i as u32, Ecn::Ect0);
+        count += acks(&mut hand).len() as u64;
+    }
+    // 64 in the first 6.4 ms, then a time e times as long for each 64 more: 64 (1 + ln 6.25) = 181.
+    assert!((150..=200).contains(&count), "{count}");
+    hand.control(Control::Ack2 { number: number(0) });
+    assert_eq!(hand.connection.stats().refused.ack2s, 0);
+    assert!(hand.connection.smoothed_rtt() > Span::from_ms(4));
+}
+
 #[test]
 fn cwr_ends_the_echo_of_its_interval() {
     let mut hand = Hand::new(&dcudp());

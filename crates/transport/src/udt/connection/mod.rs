@@ -39,7 +39,7 @@ use timers::Exp;
 /// Who an endpoint is. Both numbers must be random where peers are not trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
-    /// Its socket; not 0.
+    /// Its socket, from 1 to 2^31 - 1: the library delivers to no other.
     pub socket: u32,
     /// The number of its first data packet. A server uses its client's instead.
     pub first: Number,
@@ -184,7 +184,11 @@ impl Connection {
         (state, now): (State, Time),
     ) -> Self {
         assert_eq!(config.check(), Ok(()), "a checked configuration");
-        assert_ne!(identity.socket, 0, "0 is the socket of listeners");
+        let sockets = 1..1 << 31;
+        assert!(
+            sockets.contains(&identity.socket),
+            "a socket is a positive number of 31 bits"
+        );
         let payload = Config::payload_of(config.packet_size);
         let stream = config.socket_kind == SocketKind::Stream;
         let rule = match &config.protocol {
