@@ -226,6 +226,12 @@ impl Sender {
         self.unsent = left;
     }
 
+    /// Forgets what was written to a stream and never sent.
+    pub(super) fn forget_unsent(&mut self) {
+        assert!(self.setup.stream, "a message socket sends messages");
+        self.unsent = 0;
+    }
+
     /// Adds a message.
     pub(super) fn write_message(&mut self, length: u64, expires: Time, in_order: bool) {
         assert!(!self.setup.stream, "a stream socket has no messages");

@@ -225,7 +225,7 @@ impl Connection {
         }
     }
 
-    fn establish(
+    pub(super) fn establish(
         &mut self,
         now: Time,
         peer: &Handshake,

@@ -10,6 +10,7 @@
 //!
 //! [`ByteConnection`]: super::ByteConnection
 
+mod established;
 mod handshake;
 mod incoming;
 mod outgoing;
