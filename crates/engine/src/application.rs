@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use incastle_congestion::Algorithm;
-use incastle_transport::tcp;
+use incastle_transport::{tcp, udt};
 use incastle_units::{Bytes, Time};
 
-use crate::{EndpointIndex, FlowIndex, HostIndex};
+use crate::{EndpointIndex, FlowIndex, HostIndex, UdtStart};
 
 /// The transport of a new flow.
 pub enum TransportSpec {
@@ -23,6 +23,18 @@ pub enum TransportSpec {
     /// Datagrams.
     Datagram {
         /// Bytes that may wait at each end; what does not fit is refused. Absent for no limit.
+        send_buffer: Option<Bytes>,
+    },
+    /// A UDT or DCUDP connection, a stream; controllers for the near and the far end.
+    Udt {
+        /// Its parameters, shared by all flows of a group.
+        config: Arc<udt::Config>,
+        /// The controller of each end: near, far.
+        controllers: Box<[Algorithm; 2]>,
+        /// How it begins.
+        start: UdtStart,
+        /// Bytes that may be written and not sent at each end; what does not fit is refused. Absent for
+        /// no limit.
         send_buffer: Option<Bytes>,
     },
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use incastle_queueing::{CongestionPointConfig, DropTail, Marker, PortBuffer, SharedBuffer};
 use incastle_units::{Rate, Span, Time};
 
+use crate::beside::Extras;
 use crate::host::Host;
 use crate::network::{SharedMemory, Switch};
-use crate::packet::SackArena;
 use crate::port::{Gate, Port, Sampler};
 use crate::rate_schedule::RateSchedule;
 use crate::route::{Edge, Routes};
@@ -230,7 +230,7 @@ impl NetworkBuilder {
             owners: self.owners,
             schedules: self.schedules,
             routes,
-            arena: SackArena::default(),
+            extras: Extras::default(),
         };
         network.check_reachability()?;
         Ok(network)

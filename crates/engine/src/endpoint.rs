@@ -1,12 +1,18 @@
 //! An end of a flow inside the network: a transport endpoint, and what ties it to its host.
 
+mod udt;
+
 use incastle_transport::{datagram, tcp};
 use incastle_units::{Ecn, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use crate::beside::Extras;
 use crate::limiter::Limiter;
-use crate::packet::{Body, Packet, SackArena};
+use crate::packet::{Body, Packet};
 use crate::{AppIndex, Digest, EndpointIndex, Framing, HostIndex};
+
+pub(crate) use udt::{Pair, UdtEnd};
+pub use udt::{UdtCounters, UdtStart};
 
 /// Bytes of TCP and IP headers without options.
 const TCP_HEADERS: u16 = 40;
@@ -21,6 +27,8 @@ const UDP_HEADERS: u16 = 28;
 pub(crate) enum Transport {
     Tcp(tcp::Connection),
     Datagram(datagram::Endpoint),
+    /// Behind a pointer: it is three times as large as TCP's.
+    Udt(Box<UdtEnd>),
 }
 
 /// The end of a flow.
@@ -91,22 +99,30 @@ impl Endpoint {
         &mut self,
         now: Time,
         packet: &Packet,
-        arena: &mut SackArena,
+        extras: &mut Extras,
         batch: tcp::Batch,
     ) {
         self.packets_received += 1;
         let (head, body) = packet.identity();
         self.digest.mix(now.as_ps() ^ body.rotate_left(29), head);
+        let (Transport::Tcp(connection), Body::Segment(segment)) =
+            (&mut self.transport, &packet.body)
+        else {
+            return self.receive_otherwise(now, packet, extras);
+        };
+        if segment.sacks == 0 {
+            connection.handle(now, segment, packet.ecn, &[], batch, &mut self.rng);
+        } else {
+            let blocks = extras.sacks.take(packet.extra);
+            let blocks = &blocks[..usize::from(segment.sacks)];
+            connection.handle(now, segment, packet.ecn, blocks, batch, &mut self.rng);
+        }
+    }
+
+    #[inline(never)]
+    fn receive_otherwise(&mut self, now: Time, packet: &Packet, extras: &mut Extras) {
         match (&mut self.transport, &packet.body) {
-            (Transport::Tcp(connection), Body::Segment(segment)) => {
-                if segment.sacks == 0 {
-                    connection.handle(now, segment, packet.ecn, &[], batch, &mut self.rng);
-                } else {
-                    let blocks = arena.take(packet.extra);
-                    let blocks = &blocks[..usize::from(segment.sacks)];
-                    connection.handle(now, segment, packet.ecn, blocks, batch, &mut self.rng);
-                }
-            }
+            (Transport::Udt(end), _) => end.receive(now, packet, extras, &mut self.rng),
             (Transport::Datagram(endpoint), Body::Datagram(datagram)) => endpoint.handle(datagram),
             _ => unreachable!("both ends of a flow speak the same transport"),
         }
@@ -126,7 +142,7 @@ impl Endpoint {
     }
 
     /// Hands over what the host holds: one batch, each packet seen by itself.
-    pub(crate) fn receive_batch(&mut self, now: Time, arena: &mut SackArena) {
+    pub(crate) fn receive_batch(&mut self, now: Time, extras: &mut Extras) {
         let mut held = std::mem::take(&mut self.held);
         let count = held.len();
         for (place, packet) in held.iter().enumerate() {
@@ -135,7 +151,7 @@ impl Endpoint {
             } else {
                 tcp::Batch::More
             };
-            self.receive(now, packet, arena, batch);
+            self.receive(now, packet, extras, batch);
         }
         held.clear();
         self.held = held;
@@ -148,6 +164,7 @@ impl Endpoint {
         match &mut self.transport {
             Transport::Tcp(connection) => connection.is_quiet(),
             Transport::Datagram(endpoint) => endpoint.is_quiet(),
+            Transport::Udt(_) => false,
         }
     }
 
@@ -156,28 +173,23 @@ impl Endpoint {
     pub(crate) fn poll_transmit(
         &mut self,
         now: Time,
-        arena: &mut SackArena,
+        extras: &mut Extras,
         out: &mut Packet,
     ) -> bool {
-        let (payload, headers, ecn) = match &mut self.transport {
-            Transport::Tcp(connection) => {
-                let segment = out.body.as_segment();
-                let Some(departure) = connection.poll_transmit_into(now, &mut self.rng, segment)
-                else {
-                    return false;
-                };
-                if segment.sacks > 0 {
-                    out.extra = arena.store(connection.sacks());
-                }
-                (segment.payload, TCP_HEADERS, departure.ecn)
+        let (payload, headers, ecn) = if let Transport::Tcp(connection) = &mut self.transport {
+            let segment = out.body.as_segment();
+            let Some(departure) = connection.poll_transmit_into(now, &mut self.rng, segment) else {
+                return false;
+            };
+            if segment.sacks > 0 {
+                out.extra = extras.store_sacks(connection.sacks());
             }
-            Transport::Datagram(endpoint) => {
-                let Some(datagram) = endpoint.poll_transmit(now) else {
-                    return false;
-                };
-                out.body = Body::Datagram(datagram);
-                (datagram.payload as u16, UDP_HEADERS, Ecn::NotEct)
-            }
+            (segment.payload, TCP_HEADERS, departure.ecn)
+        } else {
+            let Some(leaving) = self.poll_otherwise(now, extras, out) else {
+                return false;
+            };
+            leaving
         };
         out.to = self.peer;
         out.host = self.peer_host;
@@ -189,6 +201,24 @@ impl Endpoint {
         true
     }
 
+    #[inline(never)]
+    fn poll_otherwise(
+        &mut self,
+        now: Time,
+        extras: &mut Extras,
+        out: &mut Packet,
+    ) -> Option<(u16, u16, Ecn)> {
+        match &mut self.transport {
+            Transport::Tcp(_) => unreachable!("TCP is dealt with"),
+            Transport::Datagram(endpoint) => {
+                let datagram = endpoint.poll_transmit(now)?;
+                out.body = Body::Datagram(datagram);
+                Some((datagram.payload as u16, UDP_HEADERS, Ecn::NotEct))
+            }
+            Transport::Udt(end) => end.poll_transmit(now, &mut self.rng, extras, out),
+        }
+    }
+
     /// Whether its frames have to pass a limiter.
     #[inline(always)]
     pub(crate) fn is_limited(&self) -> bool {
@@ -198,9 +228,9 @@ impl Endpoint {
     }
 
     /// Moves packets into the limiter, as many as it takes.
-    pub(crate) fn fill_limiter(&mut self, now: Time, arena: &mut SackArena) {
+    pub(crate) fn fill_limiter(&mut self, now: Time, extras: &mut Extras) {
         let mut packet = Packet::EMPTY;
-        while self.limiter_has_room() && self.poll_transmit(now, arena, &mut packet) {
+        while self.limiter_has_room() && self.poll_transmit(now, extras, &mut packet) {
             if let Some(limiter) = &mut self.limiter {
                 limiter.push(packet);
             }
@@ -242,6 +272,7 @@ impl Endpoint {
         match &mut self.transport {
             Transport::Tcp(connection) => connection.handle_timeout(now, &mut self.rng),
             Transport::Datagram(_) => {}
+            Transport::Udt(end) => end.handle_timeout(now, &mut self.rng),
         }
         if let Some(limiter) = &mut self.limiter {
             limiter.handle_timeout(now);
@@ -252,7 +283,8 @@ impl Endpoint {
     pub(crate) fn poll_timeout_report(&mut self) -> Option<tcp::TimeoutReport> {
         match &mut self.transport {
             Transport::Tcp(connection) => connection.poll_timeout_report(),
-            Transport::Datagram(_) => None,
+            // UDT's EXP is counted, not explained.
+            Transport::Datagram(_) | Transport::Udt(_) => None,
         }
     }
 
@@ -260,7 +292,7 @@ impl Endpoint {
     pub(crate) fn poll_timeout(&self) -> Option<Time> {
         let transport = match &self.transport {
             Transport::Tcp(connection) => connection.poll_timeout(),
-            Transport::Datagram(_) => None,
+            _ => self.other_timeout(),
         };
         let Some(limiter) = &self.limiter else {
             return transport;
@@ -270,12 +302,35 @@ impl Endpoint {
         transport.into_iter().chain(limiter).min()
     }
 
+    #[inline(never)]
+    fn other_timeout(&self) -> Option<Time> {
+        let Transport::Udt(end) = &self.transport else {
+            return None;
+        };
+        // Nothing more is asked of it until what waits has left, and so its deadlines may pass; it is
+        // asked then.
+        let limited = self.is_limited() && !self.limiter_has_room();
+        if self.staged.is_some() || limited {
+            return None;
+        }
+        end.poll_timeout()
+    }
+
     /// In-order bytes that the application here has received.
     #[inline]
     pub(crate) fn delivered(&self) -> u64 {
         match &self.transport {
             Transport::Tcp(connection) => connection.delivered(),
+            _ => self.delivered_otherwise(),
+        }
+    }
+
+    #[inline(never)]
+    fn delivered_otherwise(&self) -> u64 {
+        match &self.transport {
+            Transport::Tcp(_) => unreachable!("TCP is dealt with"),
             Transport::Datagram(endpoint) => endpoint.delivered().count(),
+            Transport::Udt(end) => end.delivered(),
         }
     }
 
@@ -283,7 +338,7 @@ impl Endpoint {
     #[inline]
     pub(crate) fn poll_finished(&mut self) -> bool {
         let Transport::Tcp(connection) = &mut self.transport else {
-            return false;
+            return self.finished_otherwise();
         };
         let mut finished = false;
         while let Some(event) = connection.poll_event() {
@@ -292,19 +347,36 @@ impl Endpoint {
         finished
     }
 
-    /// The connection's statistics; zero for datagrams.
-    pub(crate) fn tcp_stats(&self) -> tcp::Stats {
-        match &self.transport {
-            Transport::Tcp(connection) => *connection.stats(),
-            Transport::Datagram(_) => tcp::Stats::default(),
+    #[inline(never)]
+    fn finished_otherwise(&mut self) -> bool {
+        match &mut self.transport {
+            Transport::Udt(end) => end.poll_finished(),
+            Transport::Tcp(_) | Transport::Datagram(_) => false,
         }
     }
 
-    /// What the send buffer refused; zero for connections, which take everything.
+    /// TCP's statistics; zero for everything else.
+    pub(crate) fn tcp_stats(&self) -> tcp::Stats {
+        match &self.transport {
+            Transport::Tcp(connection) => *connection.stats(),
+            Transport::Datagram(_) | Transport::Udt(_) => tcp::Stats::default(),
+        }
+    }
+
+    /// UDT's counters at `now`.
+    pub(crate) fn udt_counters(&self, now: Time) -> Option<Box<UdtCounters>> {
+        match &self.transport {
+            Transport::Udt(end) => Some(Box::new(end.counters(now))),
+            Transport::Tcp(_) | Transport::Datagram(_) => None,
+        }
+    }
+
+    /// What the send buffer refused; zero for TCP, which takes everything.
     pub(crate) fn refused(&self) -> datagram::Refused {
         match &self.transport {
             Transport::Tcp(_) => datagram::Refused::default(),
             Transport::Datagram(endpoint) => endpoint.refused(),
+            Transport::Udt(end) => end.refused(),
         }
     }
 
@@ -315,13 +387,15 @@ impl Endpoint {
                 // What is refused is counted there.
                 let _ = endpoint.write(u16::try_from(bytes).expect("a datagram's size is checked"));
             }
+            Transport::Udt(end) => end.write(bytes),
         }
     }
 
-    pub(crate) fn stop(&mut self) {
+    pub(crate) fn stop(&mut self, now: Time) {
         match &mut self.transport {
             Transport::Tcp(connection) => connection.stop(),
             Transport::Datagram(endpoint) => endpoint.stop(),
+            Transport::Udt(end) => end.stop(now),
         }
     }
 
@@ -331,18 +405,31 @@ impl Endpoint {
         }
     }
 
-    pub(crate) fn close(&mut self) {
-        if let Transport::Tcp(connection) = &mut self.transport {
-            connection.close();
+    pub(crate) fn close(&mut self, now: Time) {
+        match &mut self.transport {
+            Transport::Tcp(connection) => connection.close(),
+            Transport::Datagram(_) => {}
+            Transport::Udt(end) => end.close(now),
         }
     }
 }
 
 /// IP bytes of a packet: payload and headers, without the link layer.
+#[inline]
 pub(crate) fn ip_bytes(packet: &Packet) -> u16 {
     match &packet.body {
         Body::Segment(segment) => segment.payload + TCP_HEADERS,
+        _ => other_ip_bytes(packet),
+    }
+}
+
+#[inline(never)]
+fn other_ip_bytes(packet: &Packet) -> u16 {
+    match &packet.body {
+        Body::Segment(_) => unreachable!("segments are dealt with"),
         Body::Datagram(datagram) => datagram.payload as u16 + UDP_HEADERS,
+        Body::UdtData { header, .. } => header.length + udt::DATA_HEADERS,
+        Body::UdtControl { ip_bytes, .. } => *ip_bytes,
         Body::Cnm { .. } => 0,
     }
 }

@@ -3,8 +3,9 @@
 use incastle_congestion::ControlState;
 use incastle_transport::{datagram, tcp};
 use incastle_units::{Span, Time};
+use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::endpoint::{Endpoint, Origin, Transport};
+use crate::endpoint::{Endpoint, Origin, Pair, Transport, UdtCounters, UdtEnd};
 use crate::packet::Packet;
 use crate::{
     AppIndex, EndpointIndex, FlowIndex, FlowSpec, HostIndex, Purpose, Side, Source, TransportSpec,
@@ -15,7 +16,7 @@ use crate::{
 const GONE: u32 = u32::MAX;
 
 /// What one end of a flow has counted.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct EndCounters {
     /// Packets sent, of every kind.
     pub packets_sent: u64,
@@ -25,14 +26,16 @@ pub struct EndCounters {
     pub payload_sent: u64,
     /// In-order bytes handed to the application.
     pub delivered: u64,
-    /// What a full send buffer refused; zero for connections.
+    /// What a full send buffer refused; zero for TCP.
     pub refused: datagram::Refused,
-    /// The connection's own statistics; zero for datagrams.
+    /// TCP's own statistics; zero for everything else.
     pub tcp: tcp::Stats,
+    /// UDT's, of its flows alone.
+    pub udt: Option<Box<UdtCounters>>,
 }
 
 /// The books of one flow.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct FlowRecord {
     /// The host of its near end.
     pub from: HostIndex,
@@ -96,9 +99,18 @@ impl Flows {
     /// Adds a flow and opens it.
     pub(crate) fn open(&mut self, spec: FlowSpec, now: Time, app: AppIndex, seed: u64) {
         let flow = FlowIndex(self.next());
-        let (near, far) = transports(spec.transport, now);
+        let rng = |side| {
+            let index = u64::from(flow.end(side).0);
+            substream(seed, Source::Endpoint, index, Purpose::Transport)
+        };
+        let mut near_rng = rng(Side::Near);
+        let (near, far) = transports(spec.transport, flow, now, &mut near_rng);
         let hosts = [spec.from, spec.to];
-        for (side, transport) in [(Side::Near, near), (Side::Far, far)] {
+        let ends = [
+            (Side::Near, near, near_rng),
+            (Side::Far, far, rng(Side::Far)),
+        ];
+        for (side, transport, rng) in ends {
             let index = flow.end(side);
             let place = side as usize;
             let origin = Origin {
@@ -107,12 +119,7 @@ impl Flows {
                 peer_host: hosts[1 - place],
                 framing: spec.framing,
                 app,
-                rng: substream(
-                    seed,
-                    Source::Endpoint,
-                    u64::from(index.0),
-                    Purpose::Transport,
-                ),
+                rng,
             };
             let mut endpoint = Endpoint::new(transport, origin);
             endpoint.watched = spec.watched && side == Side::Near;
@@ -144,8 +151,8 @@ impl Flows {
     }
 
     /// Forgets the ends of a flow and keeps their books.
-    pub(crate) fn release(&mut self, flow: FlowIndex) {
-        self.records[flow.index()] = self.record(flow);
+    pub(crate) fn release(&mut self, flow: FlowIndex, now: Time) {
+        self.records[flow.index()] = self.record(flow, now);
         for side in [Side::Near, Side::Far] {
             let index = flow.end(side).index();
             if self.places[index] != GONE {
@@ -156,29 +163,29 @@ impl Flows {
     }
 
     /// The books of a flow as they stand.
-    pub(crate) fn record(&self, flow: FlowIndex) -> FlowRecord {
-        let mut record = self.records[flow.index()];
+    pub(crate) fn record(&self, flow: FlowIndex, now: Time) -> FlowRecord {
+        let mut record = self.records[flow.index()].clone();
         if let Some(near) = self
             .living
             .get(self.places[flow.end(Side::Near).index()] as usize)
         {
-            record.near = counters(near);
+            record.near = counters(near, now);
             record.digest[0] = near.digest.value();
         }
         if let Some(far) = self
             .living
             .get(self.places[flow.end(Side::Far).index()] as usize)
         {
-            record.far = counters(far);
+            record.far = counters(far, now);
             record.digest[1] = far.digest.value();
         }
         record
     }
 
     /// The books of all flows as they stand, without their ends.
-    pub(crate) fn into_records(mut self) -> Vec<FlowRecord> {
+    pub(crate) fn into_records(mut self, now: Time) -> Vec<FlowRecord> {
         for flow in 0..self.records.len() {
-            self.records[flow] = self.record(FlowIndex::from_index(flow));
+            self.records[flow] = self.record(FlowIndex::from_index(flow), now);
         }
         self.records
     }
@@ -195,7 +202,12 @@ impl Flows {
 }
 
 /// The two ends of a new flow.
-fn transports(spec: TransportSpec, now: Time) -> (Transport, Transport) {
+fn transports(
+    spec: TransportSpec,
+    flow: FlowIndex,
+    now: Time,
+    rng: &mut Xoshiro256PlusPlus,
+) -> (Transport, Transport) {
     match spec {
         TransportSpec::Tcp {
             config,
@@ -211,10 +223,28 @@ fn transports(spec: TransportSpec, now: Time) -> (Transport, Transport) {
             Transport::Datagram(datagram::Endpoint::new(send_buffer)),
             Transport::Datagram(datagram::Endpoint::new(send_buffer)),
         ),
+        TransportSpec::Udt {
+            config,
+            controllers,
+            start,
+            send_buffer,
+        } => {
+            let pair = Pair {
+                config: &config,
+                start,
+                send_buffer,
+                near: flow.end(Side::Near),
+            };
+            let [near, far] = UdtEnd::pair(&pair, *controllers, now, rng);
+            (
+                Transport::Udt(Box::new(near)),
+                Transport::Udt(Box::new(far)),
+            )
+        }
     }
 }
 
-fn counters(endpoint: &Endpoint) -> EndCounters {
+fn counters(endpoint: &Endpoint, now: Time) -> EndCounters {
     EndCounters {
         packets_sent: endpoint.packets_sent,
         packets_received: endpoint.packets_received,
@@ -222,6 +252,7 @@ fn counters(endpoint: &Endpoint) -> EndCounters {
         delivered: endpoint.delivered(),
         refused: endpoint.refused(),
         tcp: endpoint.tcp_stats(),
+        udt: endpoint.udt_counters(now),
     }
 }
 
@@ -230,5 +261,9 @@ pub(crate) fn control_state(endpoint: &Endpoint) -> Option<(ControlState, Option
     match &endpoint.transport {
         Transport::Tcp(connection) => Some((connection.control_state(), connection.smoothed_rtt())),
         Transport::Datagram(_) => None,
+        Transport::Udt(end) => {
+            let connection = end.connection()?;
+            Some((connection.control_state(), Some(connection.smoothed_rtt())))
+        }
     }
 }

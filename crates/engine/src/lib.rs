@@ -6,6 +6,7 @@
 //! Leaves out: bit errors, processing time in switches, papers and scenario files (scenario).
 
 mod application;
+mod beside;
 mod builder;
 mod digest;
 mod endpoint;
@@ -29,6 +30,7 @@ mod simulation;
 pub use application::{Actions, Application, FlowSpec, Framing, Notice, TransportSpec};
 pub use builder::{BuildError, HostConfig, LinkConfig, NetworkBuilder, PortKind, SwitchConfig};
 pub use digest::Digest;
+pub use endpoint::{UdtCounters, UdtStart};
 pub use flows::{EndCounters, FlowRecord};
 pub use host::Coalescing;
 pub use ids::{AppIndex, EndpointIndex, FlowIndex, HostIndex, Node, PortIndex, Side, SwitchIndex};

@@ -6,10 +6,11 @@ use std::collections::{BTreeMap, BinaryHeap};
 use incastle_queueing::{SharedBuffer, Verdict};
 use incastle_units::{Bytes, Rate, Span, Time};
 
+use crate::beside::Extras;
 use crate::event::{Event, Kind};
 use crate::event_queue::EventQueue;
 use crate::host::Host;
-use crate::packet::{Packet, SackArena};
+use crate::packet::Packet;
 use crate::port::{Backlog, Port, PortCounters, Wakes};
 use crate::rate_schedule::RateSchedule;
 use crate::route::Routes;
@@ -83,7 +84,7 @@ pub struct Network {
     pub(crate) routes: Routes,
     pub(crate) host_names: Vec<String>,
     pub(crate) switch_names: Vec<String>,
-    pub(crate) arena: SackArena,
+    pub(crate) extras: Extras,
 }
 
 impl Network {
@@ -220,10 +221,10 @@ impl Network {
         from: HostIndex,
         now: Time,
         events: &mut EventQueue,
-        fill: impl FnOnce(&mut Packet, &mut SackArena) -> bool,
+        fill: impl FnOnce(&mut Packet, &mut Extras) -> bool,
     ) -> Option<bool> {
         let host = &mut self.hosts[from.index()];
-        let (at, arena) = (host.port, &mut self.arena);
+        let (at, extras) = (host.port, &mut self.extras);
         let port = &mut self.ports[at.index()];
         let free = port.is_unwatched()
             && host.waiting.is_empty()
@@ -232,7 +233,7 @@ impl Network {
             return None;
         }
         let wakes = port.send_in_place(now, |packet| {
-            fill(packet, arena).then(|| host.ready(now, packet.payload() > 0))
+            fill(packet, extras).then(|| host.ready(now, packet.payload() > 0))
         });
         let Some(wakes) = wakes else {
             return Some(false);
@@ -287,8 +288,8 @@ impl Network {
                 answer
             }
         };
-        if matches!(verdict, Verdict::Drop(_)) && packet.has_extra() {
-            self.arena.take(packet.extra);
+        if matches!(verdict, Verdict::Drop(_)) {
+            packet.forget_extra(&mut self.extras);
         }
         enter(events, at, wakes);
         verdict
@@ -297,9 +298,7 @@ impl Network {
     /// A packet that a port has pushed out, until there are none.
     pub(crate) fn take_pushed_out(&mut self, at: PortIndex) -> Option<Packet> {
         let packet = self.ports[at.index()].take_pushed_out()?;
-        if packet.has_extra() {
-            self.arena.take(packet.extra);
-        }
+        packet.forget_extra(&mut self.extras);
         Some(packet)
     }
 

@@ -1,10 +1,14 @@
-//! A packet in the network: a small `Copy` value. Its payload is a length; SACK blocks, rare, lie in
-//! an arena beside it.
+//! A packet in the network: a small `Copy` value. Its payload is a length; SACK blocks, and the control
+//! packets of UDT, lie in an arena beside it.
+//!
+//! Segments are asked for first and everything else out of line: a jump table costs every packet more.
 
 use incastle_transport::datagram::Datagram;
-use incastle_transport::tcp::{MAX_SACK_BLOCKS, SackBlock, Segment};
-use incastle_units::{Bytes, Ecn};
+use incastle_transport::tcp::Segment;
+use incastle_transport::udt::wire::DataHeader;
+use incastle_units::{Bytes, Ecn, Time};
 
+use crate::beside::Extras;
 use crate::{EndpointIndex, HostIndex};
 
 /// What the packet carries.
@@ -12,6 +16,18 @@ use crate::{EndpointIndex, HostIndex};
 pub(crate) enum Body {
     Segment(Segment),
     Datagram(Datagram),
+    /// A data packet of UDT.
+    UdtData {
+        header: DataHeader,
+        sent_at: Time,
+    },
+    /// A control packet of UDT; what it says lies in the arena.
+    UdtControl {
+        /// Two words of it, which tell it from others.
+        words: [u32; 2],
+        ip_bytes: u16,
+        sent_at: Time,
+    },
     /// A congestion notification message (QCN) with its quantised feedback.
     Cnm {
         psi: u8,
@@ -26,7 +42,7 @@ pub(crate) struct Packet {
     pub(crate) to: EndpointIndex,
     /// The host of that endpoint.
     pub(crate) host: HostIndex,
-    /// Where its SACK blocks lie in the arena; meaningless where the segment has none.
+    /// Where its SACK blocks or its control packet lie in the arena; meaningless where it has neither.
     pub(crate) extra: u32,
     /// Bytes on the wire, framing included.
     pub(crate) size: u16,
@@ -48,7 +64,7 @@ impl Body {
         }
         match self {
             Self::Segment(segment) => segment,
-            Self::Datagram(_) | Self::Cnm { .. } => unreachable!("it was just made a segment"),
+            _ => unreachable!("it was just made a segment"),
         }
     }
 }
@@ -70,11 +86,21 @@ impl Packet {
     }
 
     /// Application bytes inside.
+    #[inline]
     pub(crate) fn payload(&self) -> u16 {
         match &self.body {
             Body::Segment(segment) => segment.payload,
+            _ => self.other_payload(),
+        }
+    }
+
+    #[inline(never)]
+    fn other_payload(&self) -> u16 {
+        match &self.body {
+            Body::Segment(segment) => segment.payload,
             Body::Datagram(datagram) => datagram.payload as u16,
-            Body::Cnm { .. } => 0,
+            Body::UdtData { header, .. } => header.length,
+            Body::UdtControl { .. } | Body::Cnm { .. } => 0,
         }
     }
 
@@ -83,12 +109,29 @@ impl Packet {
         matches!(&self.body, Body::Cnm { .. })
     }
 
-    /// Whether SACK blocks of it lie in the arena.
+    /// Whether something of it lies in the arena.
+    #[inline]
     pub(crate) fn has_extra(&self) -> bool {
-        matches!(&self.body, Body::Segment(segment) if segment.sacks > 0)
+        match &self.body {
+            Body::Segment(segment) => segment.sacks > 0,
+            other => matches!(other, Body::UdtControl { .. }),
+        }
+    }
+
+    /// Empties the slot of a packet that will not arrive, if it has one.
+    pub(crate) fn forget_extra(&self, extras: &mut Extras) {
+        if !self.has_extra() {
+            return;
+        }
+        if let Body::UdtControl { .. } = &self.body {
+            extras.controls.take(self.extra);
+        } else {
+            extras.sacks.take(self.extra);
+        }
     }
 
     /// Two words that tell this packet from others of its run.
+    #[inline]
     pub(crate) fn identity(&self) -> (u64, u64) {
         let head = u64::from(self.to.0) << 32 | u64::from(self.size) << 8 | self.ecn as u64;
         match &self.body {
@@ -99,40 +142,25 @@ impl Packet {
                     u64::from(segment.seq) << 32 | u64::from(segment.ack),
                 )
             }
+            _ => self.other_identity(head),
+        }
+    }
+
+    #[inline(never)]
+    fn other_identity(&self, head: u64) -> (u64, u64) {
+        match &self.body {
+            Body::Segment(_) => unreachable!("segments are dealt with"),
             Body::Datagram(datagram) => (head, datagram.seq),
+            Body::UdtData { header, .. } => {
+                let bits = u64::from(header.observe) | u64::from(header.cwr) << 1;
+                let number = u64::from(header.sequence.word());
+                (head ^ bits << 24, number << 32 | u64::from(header.message))
+            }
+            Body::UdtControl { words, .. } => {
+                let [first, second] = words.map(u64::from);
+                (head ^ 1 << 26, first << 32 | second)
+            }
             Body::Cnm { psi } => (head ^ 1 << 59, u64::from(*psi)),
         }
-    }
-}
-
-/// SACK blocks of packets in flight.
-#[derive(Debug, Default)]
-pub(crate) struct SackArena {
-    slots: Vec<[SackBlock; MAX_SACK_BLOCKS]>,
-    free: Vec<u32>,
-}
-
-impl SackArena {
-    /// Stores the blocks of a packet.
-    pub(crate) fn store(&mut self, blocks: &[SackBlock]) -> u32 {
-        let mut slot = [SackBlock { start: 0, end: 0 }; MAX_SACK_BLOCKS];
-        slot[..blocks.len()].copy_from_slice(blocks);
-        if let Some(place) = self.free.pop() {
-            self.slots[place as usize] = slot;
-            return place;
-        }
-        self.slots.push(slot);
-        u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 packets in flight")
-    }
-
-    /// Takes the blocks of a packet that has arrived or is dropped.
-    pub(crate) fn take(&mut self, place: u32) -> [SackBlock; MAX_SACK_BLOCKS] {
-        self.free.push(place);
-        self.slots[place as usize]
-    }
-
-    /// Slots in use.
-    pub(crate) fn used(&self) -> usize {
-        self.slots.len() - self.free.len()
     }
 }

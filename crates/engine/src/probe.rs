@@ -20,11 +20,13 @@ pub struct Lost {
     pub from: Side,
     /// When it was handed to the adapter.
     pub sent: Time,
-    /// The sequence number on the wire: of TCP, 32 bits that wrap; of datagrams, their count.
+    /// The sequence number on the wire: of TCP, 32 bits that wrap; of UDT's data, 31; of datagrams, their
+    /// count; of UDT's control packets 0.
     pub seq: u64,
     /// Application bytes.
     pub payload: u16,
-    /// Octets of the sequence space: payload, SYN and FIN; 1 for a datagram. 0: a pure ACK.
+    /// Octets of the sequence space: payload, SYN and FIN; 1 for a datagram or UDT's data. 0: a pure ACK, or
+    /// control.
     pub octets: u16,
 }
 
@@ -38,6 +40,8 @@ impl Lost {
                 (u64::from(segment.seq), octets, segment.timestamp)
             }
             Body::Datagram(datagram) => (datagram.seq, 1, datagram.sent_at),
+            Body::UdtData { header, sent_at } => (u64::from(header.sequence.word()), 1, *sent_at),
+            Body::UdtControl { sent_at, .. } => (0, 0, *sent_at),
             Body::Cnm { .. } => return None,
         };
         let from = packet.to.peer();

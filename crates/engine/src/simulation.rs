@@ -293,16 +293,14 @@ impl<P: Probe> Simulation<P> {
             return;
         };
         let before = endpoint.delivered();
-        endpoint.receive(self.now, packet, &mut self.network.arena, Batch::Last);
+        endpoint.receive(self.now, packet, &mut self.network.extras, Batch::Last);
         self.after_receive(packet.to, before);
     }
 
     /// A packet for a flow that is over.
     fn stray(&mut self, packet: &Packet) {
         self.flows.records[packet.to.flow().index()].stray += 1;
-        if packet.has_extra() {
-            self.network.arena.take(packet.extra);
-        }
+        packet.forget_extra(&mut self.network.extras);
     }
 
     /// Tells probe and application what an endpoint has received, and lets it send.
@@ -342,8 +340,8 @@ impl<P: Probe> Simulation<P> {
             let host = endpoint.host;
             let sent = self
                 .network
-                .send_in_place(host, now, &mut self.events, |packet, arena| {
-                    endpoint.poll_transmit(now, arena, packet)
+                .send_in_place(host, now, &mut self.events, |packet, extras| {
+                    endpoint.poll_transmit(now, extras, packet)
                 });
             match sent {
                 Some(true) => {}
@@ -366,7 +364,7 @@ impl<P: Probe> Simulation<P> {
         };
         let host = endpoint.host;
         let mut packet = Packet::EMPTY;
-        while endpoint.poll_transmit(now, &mut self.network.arena, &mut packet) {
+        while endpoint.poll_transmit(now, &mut self.network.extras, &mut packet) {
             if let Some(at) = self.network.adapter_busy(host, now) {
                 endpoint.stage(packet);
                 self.network.wait(host, index, at, &mut self.events);
@@ -522,7 +520,7 @@ impl<P: Probe> Simulation<P> {
 
     /// The books of a flow as they stand.
     pub fn flow(&self, flow: FlowIndex) -> FlowRecord {
-        self.flows.record(flow)
+        self.flows.record(flow, self.now)
     }
 
     /// The hash of everything that happened at ports and endpoints, in the order of their indices.
@@ -530,7 +528,7 @@ impl<P: Probe> Simulation<P> {
         let mut digest = Digest::default();
         self.network.digest(&mut digest);
         for flow in (0..self.flow_count()).map(FlowIndex::from_index) {
-            let [near, far] = self.flows.record(flow).digest;
+            let [near, far] = self.flows.record(flow, self.now).digest;
             digest.mix(near, far);
         }
         digest.value()
@@ -541,7 +539,7 @@ impl<P: Probe> Simulation<P> {
     pub fn finish(mut self) -> (Network, P, Vec<FlowRecord>) {
         self.settle();
         self.check_conservation();
-        (self.network, self.probe, self.flows.into_records())
+        (self.network, self.probe, self.flows.into_records(self.now))
     }
 }
 

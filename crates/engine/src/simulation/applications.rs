@@ -68,8 +68,8 @@ impl<P: Probe> Simulation<P> {
                 self.pump(flow.end(Side::Near));
             }
             Action::Write(index, bytes) => self.with(index, |endpoint| endpoint.write(bytes)),
-            Action::Stop(index) => self.with(index, Endpoint::stop),
-            Action::Close(index) => self.with(index, Endpoint::close),
+            Action::Stop(index) => self.with(index, |endpoint| endpoint.stop(now)),
+            Action::Close(index) => self.with(index, |endpoint| endpoint.close(now)),
             Action::Expect(index, total) => {
                 let Some(endpoint) = self.flows.get(index) else {
                     return;
@@ -96,7 +96,7 @@ impl<P: Probe> Simulation<P> {
         for packet in &left {
             self.stray(packet);
         }
-        self.flows.release(flow);
+        self.flows.release(flow, self.now);
     }
 
     fn with(&mut self, index: EndpointIndex, act: impl FnOnce(&mut Endpoint)) {

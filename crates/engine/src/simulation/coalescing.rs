@@ -50,7 +50,7 @@ impl<P: Probe> Simulation<P> {
             return;
         }
         let before = endpoint.delivered();
-        endpoint.receive_batch(self.now, &mut self.network.arena);
+        endpoint.receive_batch(self.now, &mut self.network.extras);
         self.after_receive(index, before);
     }
 }

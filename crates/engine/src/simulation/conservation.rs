@@ -23,7 +23,7 @@ impl<P: Probe> Simulation<P> {
     /// Asserts conservation at this instant.
     pub fn check_conservation(&self) {
         let mut inside = vec![Inside::default(); self.flow_count()];
-        let mut with_sacks = 0;
+        let mut with_extras = 0;
         for port in &self.network.ports {
             port.check_conservation();
         }
@@ -39,11 +39,11 @@ impl<P: Probe> Simulation<P> {
             let of = &mut inside[packet.to.flow().index()];
             of.packets += 1;
             of.payload[packet.to.side() as usize] += u64::from(packet.payload());
-            with_sacks += usize::from(packet.has_extra());
+            with_extras += usize::from(packet.has_extra());
         }
         for (index, inside) in inside.iter().enumerate() {
             let flow = FlowIndex::from_index(index);
-            let record = self.flows.record(flow);
+            let record = self.flows.record(flow, self.now);
             check_packets(flow, &record, inside);
             self.check_bytes(flow, &record, inside);
         }
@@ -56,8 +56,8 @@ impl<P: Probe> Simulation<P> {
             totals.cnms_dropped,
         );
         assert!(
-            with_sacks == self.network.arena.used(),
-            "every stored SACK list has its packet"
+            with_extras == self.network.extras.used(),
+            "everything in the arena has its packet"
         );
     }
 
@@ -68,11 +68,12 @@ impl<P: Probe> Simulation<P> {
             return;
         }
         for (sender, receiver) in [(Side::Near, Side::Far), (Side::Far, Side::Near)] {
+            self.check_udt_bytes(flow, (sender, receiver), inside);
             let (Some(from), Some(to)) = (
                 self.connection(flow, sender),
                 self.connection(flow, receiver),
             ) else {
-                return;
+                continue;
             };
             if from.stats().retransmissions > 0 || from.stats().timeouts > 0 {
                 continue;
@@ -90,11 +91,32 @@ impl<P: Probe> Simulation<P> {
         }
     }
 
+    /// The same for UDT, which counts what it has sent.
+    fn check_udt_bytes(&self, flow: FlowIndex, (sender, receiver): (Side, Side), inside: &Inside) {
+        let end = |side| match &self.flows.peek(flow.end(side))?.transport {
+            Transport::Udt(end) => end.connection(),
+            Transport::Tcp(_) | Transport::Datagram(_) => None,
+        };
+        let (Some(from), Some(to)) = (end(sender), end(receiver)) else {
+            return;
+        };
+        if from.stats().retransmissions > 0 {
+            return;
+        }
+        let (sent, delivered) = (from.stats().payload_sent, to.stats().delivered);
+        let under_way = inside.payload[receiver as usize];
+        assert!(
+            sent == delivered + under_way,
+            "flow {}: {sent} bytes sent, {delivered} received, {under_way} inside",
+            flow.index(),
+        );
+    }
+
     /// The connection at one end of a flow, while it lives.
     fn connection(&self, flow: FlowIndex, side: Side) -> Option<&tcp::Connection> {
         match &self.flows.peek(flow.end(side))?.transport {
             Transport::Tcp(connection) => Some(connection),
-            Transport::Datagram(_) => None,
+            Transport::Datagram(_) | Transport::Udt(_) => None,
         }
     }
 }

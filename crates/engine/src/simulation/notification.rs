@@ -142,7 +142,7 @@ impl<P: Probe> Simulation<P> {
         let Some((endpoint, record)) = self.flows.get_with_record(index) else {
             return false;
         };
-        endpoint.fill_limiter(now, &mut self.network.arena);
+        endpoint.fill_limiter(now, &mut self.network.extras);
         if endpoint.staged.is_some() {
             return false;
         }
