@@ -51,17 +51,16 @@ impl SenderMode {
         true
     }
 
-    /// An ACK came, the newest so far, as control packet `index` of the peer's; gives whether it ends
-    /// congestion mode.
-    pub(super) fn is_over(&mut self, index: u64, observe: bool) -> bool {
-        if !self.congested {
-            return false;
-        }
-        if observe {
+    /// An ACK with OBS = 1 came, the newest so far, as control packet `index` of the peer's.
+    pub(super) fn on_asked(&mut self, index: u64) {
+        if self.congested {
             self.over_from.get_or_insert(index);
-            return false;
         }
-        self.over_from.is_some_and(|from| index > from)
+    }
+
+    /// Whether an ACK with OBS = 0, the newest so far, ends congestion mode.
+    pub(super) fn is_over(&self, index: u64) -> bool {
+        self.congested && self.over_from.is_some_and(|from| index > from)
     }
 
     /// An OBS-change was answered, as control packet `index` of the peer's; false if that is late.
@@ -269,17 +268,17 @@ mod tests {
         let mut mode = SenderMode::default();
         // Entered because of a NAK: ACKs with OBS = 0 are still under way.
         mode.set(us(0), true);
-        assert!(!mode.is_over(7, false));
+        assert!(!mode.is_over(7));
         assert!(mode.on_answer(9, 1));
-        assert!(!mode.is_over(8, false));
-        assert!(mode.is_over(10, false));
+        assert!(!mode.is_over(8));
+        assert!(mode.is_over(10));
         // Entered because of an ACK with OBS = 1: the next one with OBS = 0 counts.
         let mut mode = SenderMode::default();
         mode.set(us(0), true);
-        assert!(!mode.is_over(3, true));
-        assert!(mode.is_over(4, false));
+        mode.on_asked(3);
+        assert!(mode.is_over(4));
         mode.set(us(1), false);
-        assert!(!mode.is_over(5, false));
+        assert!(!mode.is_over(5));
     }
 
     #[test]
@@ -442,11 +441,11 @@ mod tests {
                 }
                 Word::Ack { observe } if self.newest.is_none_or(|newest| index > newest) => {
                     self.newest = Some(index);
-                    if self.mode.is_over(index, observe) {
-                        self.mode.set(self.now, false);
-                    } else if observe && !self.mode.congested {
+                    if observe {
                         self.mode.set(self.now, true);
-                        self.mode.is_over(index, observe);
+                        self.mode.on_asked(index);
+                    } else if self.mode.is_over(index) {
+                        self.mode.set(self.now, false);
                     }
                 }
                 Word::Ack { .. } => {}

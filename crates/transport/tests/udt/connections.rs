@@ -1,9 +1,10 @@
 //! Opening, transfers, closing.
 
-use incastle_transport::udt::wire::{Dialect, SocketKind};
+use incastle_transport::udt::wire::{Control, Dialect, SocketKind};
 use incastle_transport::udt::{Config, Event, Failure};
 use incastle_units::Span;
 
+use crate::hand::{self, Hand};
 use crate::net::{Net, Path, Side, dcudp_config, mbit, transfer, udt_config};
 
 const SECOND: Span = Span::from_secs(1);
@@ -279,4 +280,28 @@ fn the_linger_time_is_kept() {
         assert!(net.step(start + SECOND * 10), "{:?}", net.a.events);
     }
     assert_eq!(net.now - start, Span::from_ms(500));
+}
+
+#[test]
+fn a_dcudp_shutdown_is_repeated_until_it_is_answered() {
+    let mut hand = Hand::new(&hand::dcudp());
+    let shutdown = |answers| Control::Shutdown { answers };
+    let now = hand.now;
+    hand.connection.close(now);
+    assert_eq!(hand.controls(), [shutdown(false)]);
+    // Not heard: again at EXP.
+    let at = hand.connection.poll_timeout().expect("EXP");
+    hand.go_to(at);
+    assert_eq!(hand.controls(), [shutdown(false)]);
+    assert_eq!(hand.events(), []);
+    // The peer closes too, and cannot know that we have heard.
+    hand.control(shutdown(false));
+    assert_eq!(hand.controls(), [shutdown(true)]);
+    assert_eq!(hand.events(), [Event::PeerClosed, Event::Closed]);
+    hand.control(shutdown(false));
+    assert_eq!(hand.controls(), [shutdown(true)]);
+    // Now it knows.
+    hand.control(shutdown(true));
+    assert_eq!(hand.controls(), []);
+    assert_eq!(hand.connection.poll_timeout(), None);
 }

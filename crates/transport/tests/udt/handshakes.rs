@@ -3,8 +3,10 @@
 use incastle_transport::udt::wire::{
     Beside, Dialect, Extension, Handshake, HandshakeKind, SocketKind, write,
 };
-use incastle_transport::udt::{Answer, Event, Listener, PeerAddress};
+use incastle_transport::udt::{Answer, Connection, Event, Listener, PeerAddress};
 use incastle_units::{Span, Time};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng;
 
 use crate::hand::{FIRST, Hand, PEER, dcudp, handshake_packet, number, response, udt};
 use crate::net::{CLIENT, KEY};
@@ -241,4 +243,42 @@ fn a_flood_of_requests_leaves_nothing_behind() {
     );
     let answer = listener.handle(Time::ZERO, CLIENT, &handshake_packet(0), &back);
     assert!(matches!(answer, Answer::Accept(_)));
+}
+
+/// What a server that speaks DCUDP answers to a client with or without an offer.
+#[test]
+fn a_server_answers_an_offer_and_nothing_else() {
+    let config = dcudp();
+    let listener = Listener::new(&config, KEY);
+    let offers = [
+        None,
+        Some(Extension::Offer { socket: 4 }),
+        Some(Extension::Offer { socket: PEER }),
+    ];
+    let answers = [None, None, Some(Extension::Answer { socket: 22 })];
+    for (extension, answer) in offers.into_iter().zip(answers) {
+        let cookie = cookie(&listener, Time::ZERO, CLIENT);
+        let back = Handshake {
+            extension,
+            ..request(HandshakeKind::Response, cookie)
+        };
+        let accepted = listener.handle(Time::ZERO, CLIENT, &handshake_packet(0), &back);
+        let Answer::Accept(incoming) = accepted else {
+            panic!("accepted, not {accepted:?}");
+        };
+        let law = crate::net::law(&config);
+        let mut server = Connection::server(&config, law, 22, &incoming, Time::ZERO);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let sent = server
+            .poll_transmit(Time::ZERO, &mut rng)
+            .expect("an answer");
+        assert_eq!(sent.packet.destination, PEER);
+        let Beside::Handshake(said) = server.beside() else {
+            panic!("a handshake");
+        };
+        assert_eq!(
+            (said.kind, said.extension),
+            (HandshakeKind::Response, answer)
+        );
+    }
 }

@@ -275,3 +275,29 @@ fn what_was_never_sent_can_be_forgotten() {
     hand.connection.write(10);
     assert_eq!(hand.data(), [116]);
 }
+
+#[test]
+fn acks_that_tell_nothing_new_do_not_put_exp_off() {
+    let mut hand = Hand::fixed(&udt(), None, 1_000);
+    hand.connection.write(3 * FULL);
+    assert_eq!(hand.data().len(), 3);
+    for (own, us) in (50_000..450_000).step_by(50_000).enumerate() {
+        // Its round-trip time is the one that is assumed.
+        let mut again = ack(own as u32, 100);
+        if let Control::Ack { report, .. } = &mut again {
+            report.rtt_us = 0;
+        }
+        hand.go(us).control(again);
+        hand.poll();
+    }
+    assert_eq!(hand.go(459_999).data(), []);
+    assert_eq!(hand.go(460_000).data(), [100, 101, 102]);
+}
+
+#[test]
+fn exp_counts_from_the_first_packet_that_is_outstanding() {
+    let mut hand = Hand::fixed(&udt(), None, 1_000);
+    hand.go(250_000).connection.write(FULL);
+    assert_eq!(hand.data(), [100]);
+    assert_eq!(hand.timer_us(), 710_000);
+}

@@ -230,7 +230,12 @@ impl World {
     }
 
     fn is_complete(&self) -> bool {
-        self.read[1] == self.bytes[0] && self.read[0] == self.bytes[1]
+        let mut connected = SIDES
+            .iter()
+            .map(|side| self.net.end(*side).has(Event::Connected));
+        connected.all(|connected| connected)
+            && self.read[1] == self.bytes[0]
+            && self.read[0] == self.bytes[1]
     }
 
     fn has_failed(&self) -> bool {

@@ -250,7 +250,7 @@ impl Connection {
         acked: Acked,
         rng: &mut dyn Rng,
     ) {
-        let over = newest && self.mode.is_over(ack.index, ack.observe);
+        let over = newest && !ack.observe && self.mode.is_over(ack.index);
         // OBS = 1 says that there was a mark, should the ACK that echoed it be lost.
         let asks = newest && ack.observe && !self.mode.congested;
         let echoes = self.ecn && (ack.ece || asks);
@@ -277,6 +277,9 @@ impl Connection {
             self.report(now, CongestionEvent::Over, rng);
         }
         self.follow_mode(now);
+        if newest && ack.observe {
+            self.mode.on_asked(ack.index);
+        }
     }
 
     /// The path clears ECT: marks would never come.
