@@ -47,8 +47,6 @@ pub(super) struct Acknowledgement {
     packets: u32,
     /// Something arrived since the last full ACK.
     fresh: bool,
-    /// The sender repeats itself.
-    again: bool,
     due: bool,
     /// When the timer expires, or NEVER.
     pub(super) at: Time,
@@ -77,7 +75,6 @@ impl Acknowledgement {
             confirmed_edge: edge,
             packets: 0,
             fresh: false,
-            again: false,
             due: false,
             at: Time::NEVER,
             epoch: Time::ZERO,
@@ -111,12 +108,6 @@ impl Acknowledgement {
         self.arm(now);
     }
 
-    /// The sender repeats what has arrived.
-    pub(super) fn on_duplicate(&mut self, now: Time) {
-        self.again = true;
-        self.arm(now);
-    }
-
     /// The application made room. A window that was told closed opens at once.
     pub(super) fn on_room(&mut self, now: Time, next: u64, edge: u64) {
         (self.next, self.edge) = (next, edge);
@@ -133,7 +124,7 @@ impl Acknowledgement {
 
     /// Whether something is unsaid or unconfirmed.
     fn is_wanted(&self) -> bool {
-        self.again || self.next > self.confirmed_next || self.has_opened()
+        self.next > self.confirmed_next || self.has_opened()
     }
 
     /// Whether the sender may believe that the buffer is almost full, and it is not.
@@ -230,7 +221,7 @@ impl Acknowledgement {
         self.sent_at = Some(now);
         self.told_next = self.next;
         self.packets = 0;
-        (self.fresh, self.again) = (false, false);
+        self.fresh = false;
         self.at = Time::NEVER;
         if self.is_wanted() {
             self.arm(now);

@@ -37,9 +37,9 @@ pub struct Incoming {
     pub(super) socket: u32,
     /// The first number, of both directions (the library uses the client's).
     pub(super) first: Number,
-    /// The packet size agreed.
+    /// The packet size that it asks for.
     pub(super) packet_size: u32,
-    /// The flow window agreed.
+    /// The flow window that it asks for.
     pub(super) flow_window: u32,
     /// The dialect agreed.
     pub(super) dialect: Dialect,
@@ -132,7 +132,7 @@ impl Listener {
         Answer::Accept(Incoming {
             socket: request.socket,
             first: request.first,
-            packet_size: request.packet_size.min(self.config.packet_size),
+            packet_size: request.packet_size,
             flow_window: request.flow_window.min(MAX_FLOW_WINDOW),
             dialect: if dcudp && offered {
                 Dialect::Dcudp

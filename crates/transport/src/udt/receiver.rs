@@ -119,7 +119,8 @@ impl Receiver {
         stats.ce_received += u64::from(ecn == Ecn::Ce);
         let packet = self.numbering.index(header.sequence, self.next);
         let Some(packet) = packet.filter(|packet| *packet >= self.next) else {
-            return self.duplicate(now, stats);
+            stats.duplicates_received += 1;
+            return Fate::Nothing;
         };
         if packet >= self.edge() {
             stats.refused.beyond_buffer += 1;
@@ -127,7 +128,8 @@ impl Receiver {
         }
         self.speed.on_arrival(now, header.sequence);
         if packet < self.end && !self.reassembly.is_missing(packet) {
-            return self.duplicate(now, stats);
+            stats.duplicates_received += 1;
+            return Fate::Nothing;
         }
         if self.arrive(now, packet, rtt).is_err() {
             stats.refused.loss_list_full += 1;
@@ -136,13 +138,6 @@ impl Receiver {
         self.keep(packet, header, stats);
         self.ack.on_new(now, self.next, self.edge());
         Fate::New(packet)
-    }
-
-    /// The sender repeats itself: an ACK of ours was lost.
-    fn duplicate(&mut self, now: Time, stats: &mut Stats) -> Fate {
-        stats.duplicates_received += 1;
-        self.ack.on_duplicate(now);
-        Fate::Nothing
     }
 
     /// Moves `next` and `end` past a packet that was missing; notes the gap that it leaves.
@@ -253,8 +248,7 @@ impl Receiver {
             return false;
         }
         if last < self.next {
-            // It comes again: our ACK was lost.
-            self.ack.on_duplicate(now);
+            // It comes again: our ACK was lost, and is repeated until an ACK2 confirms it.
             return true;
         }
         // A request may overtake data of other messages: what lies before it is missing.

@@ -316,10 +316,10 @@ impl Sender {
         match kind {
             AckKind::Light => self.light = acked,
             // A peer that promises more than was agreed is not believed.
-            AckKind::Newest { free } if next == self.una => {
-                self.edge = self.una + u64::from(free.min(self.setup.flow_window));
+            AckKind::Newest { free } => {
+                self.edge = next + u64::from(free.min(self.setup.flow_window));
             }
-            AckKind::Newest { .. } | AckKind::Late => {}
+            AckKind::Late => {}
         }
         Some(acked)
     }

@@ -1,7 +1,7 @@
 //! Opening, transfers, closing.
 
 use incastle_transport::udt::wire::{Control, Dialect, SocketKind};
-use incastle_transport::udt::{Config, Event, Failure};
+use incastle_transport::udt::{ByteConnection, Config, Event, Failure};
 use incastle_units::Span;
 
 use crate::hand::{self, Hand};
@@ -304,4 +304,33 @@ fn a_dcudp_shutdown_is_repeated_until_it_is_answered() {
     hand.control(shutdown(true));
     assert_eq!(hand.controls(), []);
     assert_eq!(hand.connection.poll_timeout(), None);
+}
+
+#[test]
+fn who_lingers_too_long_says_so_once() {
+    let config = Config {
+        linger: Some(Span::from_ms(50)),
+        ..hand::udt()
+    };
+    let mut hand = Hand::fixed(&config, None, 100);
+    hand.connection.write(1_000);
+    assert_eq!(hand.data(), [100]);
+    let now = hand.now;
+    hand.connection.close(now);
+    hand.go(50_000);
+    assert_eq!(hand.events(), [Event::Failed(Failure::Linger(1_000))]);
+    assert_eq!(hand.controls(), [Control::Shutdown { answers: false }]);
+    assert_eq!(hand.controls(), []);
+}
+
+#[test]
+fn a_send_buffer_takes_what_fits() {
+    let hand = Hand::new(&udt_config());
+    let mut connection = ByteConnection::new(hand.connection, 1_000);
+    assert_eq!(connection.write(&[7; 600]), 600);
+    assert_eq!(connection.write(&[7; 600]), 400);
+    assert_eq!(connection.write(&[7; 600]), 0);
+    assert_eq!(connection.buffered(), 1_000);
+    connection.close(hand.now);
+    assert_eq!(connection.write(&[7]), 0);
 }

@@ -131,8 +131,8 @@ fn a_promised_window_of_two_to_the_31_is_not_believed() {
 fn an_unbelievable_round_trip_has_no_effect() {
     let mut hand = sending(&dcudp());
     let before = hand.connection.smoothed_rtt();
-    for rtt_us in [0, u32::MAX, 60_000_001] {
-        let mut control = ack(0, 100);
+    for (own, rtt_us) in [0, u32::MAX, 60_000_001].into_iter().enumerate() {
+        let mut control = ack(own as u32, 100);
         if let Control::Ack { report, .. } = &mut control {
             report.rtt_us = rtt_us;
         }
@@ -359,4 +359,13 @@ fn what_is_not_believed_is_no_sign_of_life() {
     assert_eq!(hand.timer_us(), 460_000 + 920_000);
     hand.control(Control::KeepAlive);
     assert_eq!(hand.timer_us(), 460_000 + 460_000);
+}
+
+#[test]
+fn ack2s_that_wait_are_bounded() {
+    let mut hand = sending(&udt());
+    for own in 0..1_000 {
+        hand.control(ack(own, 100));
+    }
+    assert_eq!(hand.controls().len(), 64);
 }

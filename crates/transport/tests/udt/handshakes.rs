@@ -3,8 +3,8 @@
 use incastle_transport::udt::wire::{
     Beside, Dialect, Extension, Handshake, HandshakeKind, SocketKind, write,
 };
-use incastle_transport::udt::{Answer, Connection, Event, Listener, PeerAddress};
-use incastle_units::{Span, Time};
+use incastle_transport::udt::{Answer, Connection, Event, Identity, Listener, PeerAddress};
+use incastle_units::{Ecn, Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
@@ -281,4 +281,29 @@ fn a_server_answers_an_offer_and_nothing_else() {
             (HandshakeKind::Response, answer)
         );
     }
+}
+
+#[test]
+fn a_rendezvous_does_not_meet_itself() {
+    let config = dcudp();
+    let identity = Identity {
+        socket: PEER,
+        first: number(FIRST),
+    };
+    let law = crate::net::law(&config);
+    let mut end = Connection::rendezvous(&config, law, identity, Time::ZERO);
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+    for kind in [HandshakeKind::Rendezvous, HandshakeKind::Response] {
+        let own = request(kind, 0);
+        let packet = handshake_packet(0);
+        end.handle(
+            Time::ZERO,
+            &packet,
+            Beside::Handshake(&own),
+            Ecn::NotEct,
+            &mut rng,
+        );
+    }
+    assert_eq!(end.stats().refused.handshakes, 2);
+    assert_eq!(end.poll_event(), None);
 }

@@ -82,6 +82,17 @@ fn acks_become_rarer_where_ack2s_stay_away() {
 }
 
 #[test]
+fn a_sender_in_congestion_mode_gets_its_acks_every_round_trip_without_a_mark() {
+    let mut hand = Hand::new(&dcudp());
+    hand.go(10).arrive(100, Ecn::Ect0);
+    assert_eq!(hand.timer_us(), 10_000);
+    hand.observing(Control::ObserveChange { change: 1 }, true);
+    hand.poll();
+    assert!(hand.timer_us() <= 110);
+    assert_eq!(acks(hand.go(110)), [(true, false)]);
+}
+
+#[test]
 fn cwr_ends_the_echo_of_its_interval() {
     let mut hand = Hand::new(&dcudp());
     hand.arrive(100, Ecn::Ce);

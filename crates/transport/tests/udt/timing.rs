@@ -301,3 +301,25 @@ fn exp_counts_from_the_first_packet_that_is_outstanding() {
     assert_eq!(hand.data(), [100]);
     assert_eq!(hand.timer_us(), 710_000);
 }
+
+#[test]
+fn a_window_counts_from_the_ack_that_tells_it() {
+    let mut hand = Hand::fixed(&udt(), None, 1_000);
+    hand.connection.write(30 * FULL);
+    assert_eq!(hand.data().len(), 16);
+    // The light ACK left later and overtook: 103 and 14 are 117.
+    hand.control(Control::LightAck { next: number(110) });
+    hand.control(ack_with(0, 103, 14, false));
+    assert_eq!(hand.data(), [116]);
+}
+
+#[test]
+fn a_full_ack_answers_for_the_light_ones_before_it() {
+    let mut hand = Hand::new(&udt());
+    hand.connection.write(100 * FULL);
+    assert_eq!(hand.data().len(), 16);
+    hand.control(Control::LightAck { next: number(108) });
+    hand.control(ack(0, 116));
+    // UDT's slow start: cwnd = 16 and the 16 that were acknowledged.
+    assert_eq!(hand.data().len(), 32);
+}
