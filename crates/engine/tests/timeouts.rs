@@ -53,6 +53,7 @@ fn recorder(measurements: Measurements) -> Recorder {
 fn with_timeouts() -> Measurements {
     Measurements {
         timeouts: true,
+        silence: Some(Span::from_us(100)),
         ..Measurements::default()
     }
 }

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{STAR, assert_near, real, result, text, whole};
+use incastle_scenario::Output;
 
 /// One server; its answer of three segments meets a port with room for two.
 const TAIL: &str = r#"
@@ -145,4 +146,22 @@ fn timeouts_are_told_where_asked_for_and_change_nothing() {
     let without = result(INCAST, &[("measure.timeouts", "false")]);
     assert_eq!(with.digest, without.digest);
     assert!(without.tables.iter().all(|table| table.name != "timeouts"));
+}
+
+#[test]
+fn idle_links_can_be_left_out() {
+    let with = result(INCAST, &[]);
+    let without = result(INCAST, &[("measure.idle", "false")]);
+    assert_eq!(with.digest, without.digest);
+    for name in ["timeouts", "rounds"] {
+        let columns = |output: &Output| -> Vec<String> {
+            let found = output.tables.iter().find(|table| table.name == name);
+            let columns = &found.expect("both were measured").columns;
+            columns.iter().map(|(column, _)| column.clone()).collect()
+        };
+        let mut shorter = columns(&with);
+        shorter.retain(|column| column != "idle_s");
+        assert_eq!(columns(&without), shorter);
+        assert!(shorter.len() < columns(&with).len());
+    }
 }

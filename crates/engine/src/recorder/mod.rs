@@ -36,10 +36,10 @@ pub struct Measurements {
     pub rates: bool,
     /// Whether to keep what congestion points find.
     pub samples: bool,
-    /// Whether to keep timeouts, and what could explain them: losses and silences.
+    /// Whether to keep timeouts, and the losses that could explain them.
     pub timeouts: bool,
-    /// With `timeouts`: the shortest time without a packet that counts as a silence.
-    pub silence: Span,
+    /// The shortest time without a packet that counts as a silence; absent, none is kept.
+    pub silence: Option<Span>,
 }
 
 impl Default for Measurements {
@@ -51,7 +51,7 @@ impl Default for Measurements {
             rates: false,
             samples: false,
             timeouts: false,
-            silence: Span::from_us(100),
+            silence: None,
         }
     }
 }
@@ -80,9 +80,9 @@ pub struct Recorder {
     pub timeouts: Vec<Timeout>,
     /// In order of time, with `timeouts`: of packets that a receiver misses, not of pure ACKs.
     pub losses: Vec<Loss>,
-    /// In order of their ends, with `timeouts`.
+    /// In order of their ends, where they are measured.
     pub silences: Vec<Silence>,
-    /// By host, with `timeouts`: when the last packet arrived.
+    /// By host, where silences are measured: when the last packet arrived.
     last_arrival: Vec<Time>,
     /// Per flow the place of its last sample in `windows`.
     last_window: Vec<Option<usize>>,
@@ -97,7 +97,14 @@ impl Recorder {
             measurements,
             queues: vec![QueueHistogram::default(); ports],
             hosts: vec![Series::default(); hosts],
-            last_arrival: vec![Time::ZERO; if measurements.timeouts { hosts } else { 0 }],
+            last_arrival: vec![
+                Time::ZERO;
+                if measurements.silence.is_some() {
+                    hosts
+                } else {
+                    0
+                }
+            ],
             ..Self::default()
         }
     }
@@ -117,7 +124,11 @@ impl Recorder {
     /// A packet reached a host: what came before it may have been a silence.
     fn end_silence(&mut self, host: HostIndex, at: Time) {
         let from = std::mem::replace(&mut self.last_arrival[host.index()], at);
-        if at - from >= self.measurements.silence {
+        if self
+            .measurements
+            .silence
+            .is_some_and(|least| at - from >= least)
+        {
             self.silences.push(Silence { host, from, to: at });
         }
     }
@@ -140,7 +151,7 @@ impl Probe for Recorder {
 
     #[inline]
     fn received(&mut self, host: HostIndex, at: Time, ip_bytes: Bytes, payload: Bytes) {
-        if self.measurements.timeouts {
+        if self.measurements.silence.is_some() {
             self.end_silence(host, at);
         }
         let series = &mut self.hosts[host.index()];

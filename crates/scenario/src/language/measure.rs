@@ -40,6 +40,9 @@ table! {
         value slowdown: bool = false;
         /// Every retransmission timeout with its kind and cause.
         value timeouts: bool = false;
+        /// With `timeouts`: how long the link to the receiver was idle, `idle_s` of `timeouts` and `rounds`.
+        /// Long runs of many short transfers need much less memory without.
+        value idle: bool = true;
         /// The table `goodput`, a row for each host and millisecond; many short runs are faster
         /// without.
         value goodput: bool = true;

@@ -129,7 +129,7 @@ fn measurements(scenario: &Scenario) -> Measurements {
         rates: qcn,
         samples: qcn,
         timeouts: measure.timeouts,
-        silence: silence::shortest(scenario),
+        silence: (measure.timeouts && measure.idle).then(|| silence::shortest(scenario)),
         ..Measurements::default()
     }
 }

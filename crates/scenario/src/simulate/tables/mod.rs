@@ -161,10 +161,15 @@ fn timeouts(
     (rounds, table_of_rounds): (Option<&Rounds>, Option<&mut Table>),
 ) -> Table {
     let recorder = ports.recorder;
-    let idle = Idle::of_hosts(&full_packets(scenario), &recorder.silences);
-    let timeouts = Timeouts::new(recorder, flows, rounds, &idle);
+    let measured = scenario.tables().measure.idle;
+    let idle = measured.then(|| Idle::of_hosts(&full_packets(scenario), &recorder.silences));
+    let idle = idle.as_deref();
+    let timeouts = Timeouts::new(recorder, flows, rounds, idle);
     if let (Some(rounds), Some(table)) = (rounds, table_of_rounds) {
-        rounds.add_timeouts(table, (&timeouts, flows, &idle), ports.now);
+        rounds.add_timeouts(table, &timeouts);
+        if let Some(idle) = idle {
+            rounds.add_idle(table, (flows, idle), ports.now);
+        }
     }
     timeouts.table(flows, rounds, ports)
 }

@@ -114,15 +114,16 @@ impl Rounds {
         )
     }
 
-    /// Adds what timeouts did to each round: how many there were, and how long the client's link was
-    /// idle until the round was over, or the run at `now`.
-    pub(super) fn add_timeouts(
-        &self,
-        table: &mut Table,
-        (timeouts, flows, idle): (&Timeouts<'_>, &Flows, &[Idle]),
-        now: Time,
-    ) {
+    /// Adds how many timeouts fell into each round.
+    pub(super) fn add_timeouts(&self, table: &mut Table, timeouts: &Timeouts<'_>) {
         let counts = timeouts.by_round(self.rows.len());
+        table
+            .columns
+            .push(("timeouts".to_owned(), Column::U64(counts)));
+    }
+
+    /// Adds how long the client's link was idle until each round was over, or the run at `now`.
+    pub(super) fn add_idle(&self, table: &mut Table, (flows, idle): (&Flows, &[Idle]), now: Time) {
         let idle_s = real(&self.rows, |round| {
             let host = flows.row(round.flow).receiver_host();
             let end = round.completed.unwrap_or(now);
@@ -130,10 +131,7 @@ impl Rounds {
                 .between(round.started, end)
                 .as_secs_lossy()
         });
-        table.columns.extend([
-            ("timeouts".to_owned(), Column::U64(counts)),
-            ("idle_s".to_owned(), idle_s),
-        ]);
+        table.columns.push(("idle_s".to_owned(), idle_s));
     }
 }
 

@@ -20,14 +20,19 @@ use super::{real, table, text, whole};
 use crate::simulate::output::Table;
 
 /// The timeouts of a run, in order of time.
-pub(super) struct Timeouts<'a>(Vec<Row<'a>>);
+pub(super) struct Timeouts<'a> {
+    rows: Vec<Row<'a>>,
+    /// Whether idle links were measured.
+    with_idle: bool,
+}
 
 struct Row<'a> {
     timeout: &'a Timeout,
     cause: Cause,
     /// The place of the round in its table.
     round: Option<usize>,
-    idle_s: f64,
+    /// Absent where it was not measured.
+    idle_s: Option<f64>,
 }
 
 /// What the network has done to a sender.
@@ -44,10 +49,13 @@ impl<'a> Timeouts<'a> {
         recorder: &'a Recorder,
         flows: &Flows,
         rounds: Option<&Rounds>,
-        idle: &[Idle],
+        idle: Option<&[Idle]>,
     ) -> Self {
         let causes = causes(recorder);
-        let shares = idle_shares(recorder, flows, idle);
+        let shares = match idle {
+            Some(idle) => idle_shares(recorder, flows, idle),
+            None => vec![None; recorder.timeouts.len()],
+        };
         let rows = recorder.timeouts.iter().zip(causes).zip(shares);
         let rows = rows.map(|((timeout, cause), idle_s)| Row {
             timeout,
@@ -55,20 +63,23 @@ impl<'a> Timeouts<'a> {
             round: rounds.and_then(|rounds| rounds.at(&flows.row(timeout.flow), timeout.at)),
             idle_s,
         });
-        Self(rows.collect())
+        Self {
+            rows: rows.collect(),
+            with_idle: idle.is_some(),
+        }
     }
 
     /// The number of timeouts in each of so many rounds.
     pub(super) fn by_round(&self, rounds: usize) -> Vec<u64> {
         let mut counts = vec![0; rounds];
-        for round in self.0.iter().filter_map(|row| row.round) {
+        for round in self.rows.iter().filter_map(|row| row.round) {
             counts[round] += 1;
         }
         counts
     }
 
     pub(super) fn table(&self, flows: &Flows, rounds: Option<&Rounds>, ports: &Ports<'_>) -> Table {
-        let rows = &self.0;
+        let rows = &self.rows;
         let row = |row: &Row<'a>| flows.row(row.timeout.flow);
         let kinds: BTreeMap<&str, Arc<str>> = incastle_transport::tcp::TimeoutKind::ALL
             .map(|kind| (kind.word(), Arc::from(kind.word())))
@@ -84,29 +95,30 @@ impl<'a> Timeouts<'a> {
             Arc::clone(port.map_or(&nowhere, |port| &names[port.index()]))
         };
         let report = |row: &Row<'_>| row.timeout.report;
-        table(
-            "timeouts",
-            vec![
-                ("time_s", real(rows, |row| row.timeout.at.as_secs_lossy())),
-                ("flow", whole(rows, |row| flows.number(row.timeout.flow))),
-                ("group", text(rows, |one| Arc::clone(row(one).group))),
-                ("index", whole(rows, |one| row(one).note.index)),
-                ("host", text(rows, |one| row(one).host(one.timeout.side))),
-                ("round", real(rows, number)),
-                (
-                    "kind",
-                    text(rows, |row| Arc::clone(&kinds[report(row).kind.word()])),
-                ),
-                ("port", text(rows, port)),
-                ("lost_segments", whole(rows, |row| row.cause.dropped)),
-                (
-                    "waited_s",
-                    real(rows, |row| report(row).waited.as_secs_lossy()),
-                ),
-                ("rto_s", real(rows, |row| report(row).rto.as_secs_lossy())),
-                ("idle_s", real(rows, |row| row.idle_s)),
-            ],
-        )
+        let mut columns = vec![
+            ("time_s", real(rows, |row| row.timeout.at.as_secs_lossy())),
+            ("flow", whole(rows, |row| flows.number(row.timeout.flow))),
+            ("group", text(rows, |one| Arc::clone(row(one).group))),
+            ("index", whole(rows, |one| row(one).note.index)),
+            ("host", text(rows, |one| row(one).host(one.timeout.side))),
+            ("round", real(rows, number)),
+            (
+                "kind",
+                text(rows, |row| Arc::clone(&kinds[report(row).kind.word()])),
+            ),
+            ("port", text(rows, port)),
+            ("lost_segments", whole(rows, |row| row.cause.dropped)),
+            (
+                "waited_s",
+                real(rows, |row| report(row).waited.as_secs_lossy()),
+            ),
+            ("rto_s", real(rows, |row| report(row).rto.as_secs_lossy())),
+        ];
+        if self.with_idle {
+            let idle_s = |row: &Row<'_>| row.idle_s.unwrap_or(f64::NAN);
+            columns.push(("idle_s", real(rows, idle_s)));
+        }
+        table("timeouts", columns)
     }
 }
 
@@ -162,13 +174,13 @@ fn is_last(report: &TimeoutReport, loss: &Loss) -> bool {
 }
 
 /// Of each timeout the part of its wait in which the link to the receiver of the flow's data was idle.
-fn idle_shares(recorder: &Recorder, flows: &Flows, idle: &[Idle]) -> Vec<f64> {
+fn idle_shares(recorder: &Recorder, flows: &Flows, idle: &[Idle]) -> Vec<Option<f64>> {
     let mut by_host: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (place, timeout) in recorder.timeouts.iter().enumerate() {
         let host = flows.row(timeout.flow).receiver_host();
         by_host.entry(host.index()).or_default().push(place);
     }
-    let mut shares = vec![0.0; recorder.timeouts.len()];
+    let mut shares = vec![None; recorder.timeouts.len()];
     for (host, places) in by_host {
         let wait = |place: &usize| {
             let Timeout { at, report, .. } = &recorder.timeouts[*place];
@@ -177,7 +189,7 @@ fn idle_shares(recorder: &Recorder, flows: &Flows, idle: &[Idle]) -> Vec<f64> {
         };
         let waits: Vec<(Time, Time)> = places.iter().map(wait).collect();
         for (place, share) in places.into_iter().zip(idle[host].shared(&waits)) {
-            shares[place] = share;
+            shares[place] = Some(share);
         }
     }
     shares
