@@ -307,3 +307,39 @@ fn a_rendezvous_does_not_meet_itself() {
     assert_eq!(end.stats().refused.handshakes, 2);
     assert_eq!(end.poll_event(), None);
 }
+
+#[test]
+fn words_that_cross_in_a_rendezvous_are_no_round_trip() {
+    let config = dcudp();
+    let met = |last: HandshakeKind| {
+        let identity = Identity {
+            socket: 7,
+            first: number(FIRST),
+        };
+        let law = crate::net::law(&config);
+        let mut end = Connection::rendezvous(&config, law, identity, Time::ZERO);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        for (us, kind) in [(0, HandshakeKind::Rendezvous), (80, last)] {
+            let now = Time::ZERO + Span::from_us(us);
+            let said = Handshake {
+                extension: Some(Extension::Offer { socket: PEER }),
+                ..request(kind, 0)
+            };
+            let packet = handshake_packet(7);
+            end.handle(
+                now,
+                &packet,
+                Beside::Handshake(&said),
+                Ecn::NotEct,
+                &mut rng,
+            );
+            while end.poll_transmit(now, &mut rng).is_some() {}
+        }
+        assert_eq!(end.poll_event(), Some(Event::Connected));
+        assert_eq!(end.dialect(), Dialect::Dcudp);
+        end.smoothed_rtt()
+    };
+    // The peer's -1 may have left before ours came; its -2 did not.
+    assert_eq!(met(HandshakeKind::Response), Span::from_ms(100));
+    assert_eq!(met(HandshakeKind::RendezvousDone), Span::from_us(80));
+}

@@ -186,7 +186,10 @@ impl Connection {
             socket: handshake.socket,
         };
         let dialect = self.dialect_with(handshake.extension == Some(offered));
-        self.measure(now, asking.asked_at, dialect);
+        if handshake.kind == HandshakeKind::RendezvousDone {
+            // Only that answers our -1 for certain: a -1 may have crossed it.
+            self.measure(now, asking.asked_at, dialect);
+        }
         self.establish(now, handshake, dialect, Some(HandshakeKind::RendezvousDone));
         // The last word, so that the peer needs not repeat itself.
         if let State::Established(answering) = &mut self.state {
@@ -277,12 +280,14 @@ impl Connection {
         }
     }
 
-    /// The first packet after the answer came back.
+    /// The first packet after a server's answer came back: before it a client sends nothing but
+    /// handshakes.
     pub(super) fn measure_answer(&mut self, now: Time) {
         if self.rtt_known {
             return;
         }
         if let State::Established(Answering {
+            answer: Some(HandshakeKind::Response),
             answered_at: Some(at),
             ..
         }) = self.state
