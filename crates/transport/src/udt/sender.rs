@@ -218,18 +218,12 @@ impl Sender {
     }
 
     /// Forgets what was never sent; a message that was begun goes on.
-    pub(super) fn stop(&mut self) {
+    pub(super) fn forget_unsent(&mut self) {
         self.messages.retain(|message| message.sent > 0);
         let begun = self.messages.front();
         let left = begun.map_or(0, |message| message.length - message.sent);
         self.offset += self.unsent - left;
         self.unsent = left;
-    }
-
-    /// Forgets what was written to a stream and never sent.
-    pub(super) fn forget_unsent(&mut self) {
-        assert!(self.setup.stream, "a message socket sends messages");
-        self.unsent = 0;
     }
 
     /// Adds a message.

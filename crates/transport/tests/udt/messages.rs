@@ -293,7 +293,7 @@ fn a_message_that_was_begun_goes_on_when_the_rest_is_forgotten() {
     write(&mut hand, 20 * FULL, None, true);
     write(&mut hand, 7, None, true);
     assert_eq!(hand.data().len(), 16);
-    hand.connection.stop();
+    hand.connection.forget_unsent();
     assert_eq!(hand.connection.unacknowledged(), 20 * FULL);
     hand.control(ack(0, 116));
     assert_eq!(hand.data(), [116, 117, 118, 119]);

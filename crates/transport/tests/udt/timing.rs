@@ -2,8 +2,10 @@
 //! 100 ms, under DCUDP the handshake's 100 us.
 
 use incastle_transport::udt::wire::Control;
-use incastle_transport::udt::{Config, Event};
-use incastle_units::{Ecn, Rate, Span};
+use incastle_transport::udt::{Config, Connection, Event, Identity};
+use incastle_units::{Ecn, Rate, Span, Time};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng;
 
 use crate::hand::{Hand, ack, ack_with, dcudp, number, said, udt};
 use crate::net::mbit;
@@ -266,7 +268,7 @@ fn what_was_never_sent_can_be_forgotten() {
     let mut hand = Hand::fixed(&udt(), None, 1_000);
     hand.connection.write(u64::MAX / 2);
     assert_eq!(hand.data().len(), 16);
-    hand.connection.stop();
+    hand.connection.forget_unsent();
     assert_eq!(hand.connection.unacknowledged(), 16 * FULL);
     assert_eq!(hand.events(), []);
     hand.control(ack(0, 116));
@@ -322,4 +324,23 @@ fn a_full_ack_answers_for_the_light_ones_before_it() {
     hand.control(ack(0, 116));
     // UDT's slow start: cwnd = 16 and the 16 that were acknowledged.
     assert_eq!(hand.data().len(), 32);
+}
+
+#[test]
+fn exp_of_a_connection_without_a_handshake_knows_the_round_trip() {
+    let config = dcudp();
+    let identity = |socket| Identity {
+        socket,
+        first: number(100),
+    };
+    let both = (identity(1), identity(2));
+    let rtt = Span::from_us(100);
+    let law = crate::net::law(&config);
+    let mut end = Connection::established(&config, law, both, rtt, Time::ZERO);
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+    end.write(10);
+    assert!(end.poll_transmit(Time::ZERO, &mut rng).is_some());
+    assert!(end.poll_transmit(Time::ZERO, &mut rng).is_none());
+    // 4 x 100 + 50 + 10,000 us.
+    assert_eq!(end.poll_timeout(), Some(Time::ZERO + Span::from_us(10_450)));
 }

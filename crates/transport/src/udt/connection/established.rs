@@ -39,14 +39,8 @@ impl Connection {
         if dialect == Dialect::Dcudp {
             connection.rtt.begin(rtt);
             connection.rtt_known = true;
+            connection.exp.learn(&connection.rtt, &connection.config);
         }
         connection
-    }
-
-    /// Forgets what was written to the stream and never sent: the application has stopped. Only for
-    /// applications without bytes.
-    pub fn forget_unsent(&mut self) {
-        self.sender.forget_unsent();
-        self.check_done();
     }
 }

@@ -268,9 +268,10 @@ impl Connection {
         self.unfinished |= bytes > 0;
     }
 
-    /// Forgets all data that were never sent; a message that was begun goes on.
-    pub fn stop(&mut self) {
-        self.sender.stop();
+    /// The application has stopped: forgets all data that were never sent; a message that was begun
+    /// goes on. Only for applications without bytes.
+    pub fn forget_unsent(&mut self) {
+        self.sender.forget_unsent();
         self.check_done();
     }
 
