@@ -26,6 +26,8 @@ HOW_TO_ASK = {
     "windows": 'window = ["GROUP:INDEX"]',
     "throughput": 'throughput = { every = "10 ms" }',
     "timeouts": "timeouts = true",
+    "modes": 'dcudp = { flows = "all", every = "1 ms" }',
+    "dcudp_rates": 'dcudp = { flows = "all", every = "1 ms" }',
     "goodput": "goodput = true",
     "rates": 'qcn = { flows = "all" }',
     "cnms": 'qcn = { ports = "all" }',

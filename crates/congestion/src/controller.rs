@@ -150,6 +150,8 @@ pub struct ControlState {
     pub alpha: Option<f64>,
     /// The sending rate of a rate-based controller.
     pub rate: Option<Rate>,
+    /// The rate up to which that may grow without a step of its own (DCUDP's Rate_max).
+    pub max_rate: Option<Rate>,
     /// The mode of a controller that has two.
     pub mode: Option<TransmissionMode>,
 }

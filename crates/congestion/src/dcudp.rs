@@ -71,6 +71,15 @@ pub enum LossInUdpMode {
     CongestionMode,
 }
 
+/// How what has piled up at the sender leaves after the return to UDP mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DcudpBacklog {
+    /// At the interface's rate.
+    Interface,
+    /// No faster than the application writes.
+    AppRate,
+}
+
 /// Parameters of DCUDP's sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DcudpConfig {
@@ -90,6 +99,8 @@ pub struct DcudpConfig {
     pub entry: DcudpEntry,
     /// What a NAK does in UDP mode.
     pub loss_in_udp_mode: LossInUdpMode,
+    /// How a backlog leaves.
+    pub backlog: DcudpBacklog,
 }
 
 impl DcudpConfig {
@@ -104,6 +115,7 @@ impl DcudpConfig {
             rtt: DcudpRtt::Latest,
             entry: DcudpEntry::Measured,
             loss_in_udp_mode: LossInUdpMode::Ignore,
+            backlog: DcudpBacklog::Interface,
         }
     }
 }
@@ -127,6 +139,9 @@ pub struct Dcudp {
     latest: Option<Span>,
     idle: Option<Span>,
     mode: Mode,
+    writes: Writes,
+    /// Congestion mode has ended before.
+    returned: bool,
 }
 
 /// UDP mode (OBS = 0) and congestion mode (OBS = 1).
@@ -150,6 +165,8 @@ impl Dcudp {
             latest: None,
             idle: None,
             mode: Mode::Udp(Meter::default()),
+            writes: Writes::default(),
+            returned: false,
         }
     }
 
@@ -159,6 +176,13 @@ impl Dcudp {
             Mode::Udp(_) => None,
             Mode::Congestion(law) => Some(law.rates),
         }
+    }
+
+    /// Packets per second as a rate.
+    fn rate_of(&self, packets: f64) -> Rate {
+        let bits = packets * self.config.packet.count() as f64 * 8.0;
+        // A pacer cannot work at a rate of zero: an RTT of hours would ask for it.
+        Rate::from_bits_per_second((bits as u64).max(1))
     }
 
     /// Takes the round-trip times that the transport knows of by now.
@@ -321,6 +345,9 @@ impl Law {
 impl Controller for Dcudp {
     #[inline]
     fn on_sent(&mut self, cx: &mut Context<'_>, size: Bytes) {
+        if self.config.backlog == DcudpBacklog::AppRate {
+            self.writes.on_sent(cx, size);
+        }
         match &mut self.mode {
             Mode::Udp(meter) => meter.on_sent(cx.now, size),
             // Section IV.B: each data packet that leaves ends the freeze.
@@ -355,6 +382,7 @@ impl Controller for Dcudp {
             // Section IV.C: OBS = 0 ends congestion mode.
             (Mode::Congestion(_), CongestionEvent::Over) => {
                 self.mode = Mode::Udp(Meter::default());
+                self.returned = true;
                 Reaction::Ignored
             }
             _ => Reaction::Ignored,
@@ -367,18 +395,18 @@ impl Controller for Dcudp {
 
     fn pacing(&self) -> Option<Rate> {
         Some(match &self.mode {
-            Mode::Udp(_) => self.config.interface,
-            Mode::Congestion(law) => {
-                let bits = law.rates.data * self.config.packet.count() as f64 * 8.0;
-                // A pacer cannot work at a rate of zero: an RTT of hours would ask for it.
-                Rate::from_bits_per_second((bits as u64).max(1))
-            }
+            Mode::Udp(_) => match self.writes.rate.filter(|_| self.returned) {
+                Some(rate) => rate.min(self.config.interface),
+                None => self.config.interface,
+            },
+            Mode::Congestion(law) => self.rate_of(law.rates.data),
         })
     }
 
     fn state(&self) -> ControlState {
         ControlState {
             rate: self.pacing(),
+            max_rate: self.rates().map(|rates| self.rate_of(rates.max)),
             mode: Some(match self.mode {
                 Mode::Udp(_) => TransmissionMode::Udp,
                 Mode::Congestion(_) => TransmissionMode::Congestion,
@@ -390,6 +418,43 @@ impl Controller for Dcudp {
 
 /// Over which time the rate of UDP mode is measured: between one and two of these spans. UDT's SYN.
 const MEASURED_OVER: Span = Span::from_ms(10);
+
+/// At which rate the application writes, seen from what leaves and what waits.
+#[derive(Debug, Clone, Default)]
+struct Writes {
+    /// Packets sent, and the bytes of them that were new.
+    snd_nxt: u64,
+    sent: u64,
+    /// When it was last looked at, and what had been written by then.
+    looked: Option<(Time, u64)>,
+    /// Between the last two looks with anything written between them.
+    rate: Option<Rate>,
+}
+
+impl Writes {
+    fn on_sent(&mut self, cx: &Context<'_>, size: Bytes) {
+        if cx.snd_nxt > self.snd_nxt {
+            self.snd_nxt = cx.snd_nxt;
+            self.sent += size.count();
+        }
+        let unacknowledged = cx.remaining.map_or(0, Bytes::count);
+        let waiting = unacknowledged.saturating_sub(cx.in_flight.count());
+        let written = self.sent.saturating_add(waiting);
+        let Some((at, before)) = self.looked else {
+            self.looked = Some((cx.now, written));
+            return;
+        };
+        let elapsed = cx.now.saturating_since(at);
+        if elapsed < MEASURED_OVER {
+            return;
+        }
+        self.looked = Some((cx.now, written));
+        if written > before {
+            let bits = (written - before) as f64 * 8.0 / elapsed.as_secs_lossy();
+            self.rate = Some(Rate::from_bits_per_second((bits as u64).max(1)));
+        }
+    }
+}
 
 /// What has been sent since an instant.
 #[derive(Debug, Clone, Copy)]

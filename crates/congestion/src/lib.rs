@@ -30,8 +30,8 @@ pub use cubic::{Cubic, CubicConfig};
 pub use d2tcp::{D2tcp, D2tcpConfig};
 pub use dctcp::{Dctcp, DctcpConfig};
 pub use dcudp::{
-    Dcudp, DcudpConfig, DcudpEntry, DcudpFloor, DcudpGrowth, DcudpLaw, DcudpRates, DcudpRtt,
-    LossInUdpMode,
+    Dcudp, DcudpBacklog, DcudpConfig, DcudpEntry, DcudpFloor, DcudpGrowth, DcudpLaw, DcudpRates,
+    DcudpRtt, LossInUdpMode,
 };
 pub use dt_cwa::{CwaExtremes, CwaReaction, DtCwa, DtCwaConfig};
 pub use new_reno::NewReno;

@@ -40,7 +40,7 @@ pub use port::{FairConfig, FairDrop, FairPer, PortCounters};
 pub use probe::{Lost, NoProbe, Probe};
 pub use random::{Purpose, Source, substream};
 pub use recorder::{
-    BinBytes, CongestionSample, Loss, Measurements, MemorySample, QueueHistogram, QueueSample,
-    RateSample, Recorder, Series, Silence, Timeout, WindowSample,
+    BinBytes, CongestionSample, Loss, Measurements, MemorySample, ModeSample, QueueHistogram,
+    QueueSample, RateSample, Recorder, Series, Silence, Timeout, WindowSample,
 };
 pub use simulation::{RunError, Simulation, Status, Totals};

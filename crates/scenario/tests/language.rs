@@ -251,13 +251,15 @@ fn the_schema_is_json_and_knows_every_choice() {
     let congestion = transport["congestion"]["enum"].as_array().unwrap();
     let algorithms = &catalog()[0];
     assert_eq!(algorithms.name, "algorithms");
-    // QCN works below any of them, and is listed beside them.
-    let (qcn, tcp): (Vec<&str>, Vec<&str>) = algorithms
+    // QCN works below any of them, and is listed beside them; UDT and DCUDP are transports too.
+    let (qcn, others): (Vec<&str>, Vec<&str>) = algorithms
         .entries
         .iter()
         .map(|entry| entry.name)
         .partition(|name| name.starts_with("qcn-"));
-    assert_eq!(congestion.len(), tcp.len());
+    let (tcp, own) = others.split_at(congestion.len());
+    assert_eq!(congestion, tcp);
+    assert_eq!(own, ["udt", "dcudp"]);
     let variants = &schema["properties"]["switch"]["properties"]["qcn"]["anyOf"][1];
     let variants = variants["properties"]["variant"]["enum"]
         .as_array()

@@ -5,6 +5,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod backlog;
 mod entry;
 mod law;
 mod sequences;

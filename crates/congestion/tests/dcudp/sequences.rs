@@ -1,8 +1,8 @@
 //! Any sequence of operations, in any reading.
 
 use incastle_congestion::{
-    AckSample, CongestionEvent, Controller, DcudpConfig, DcudpEntry, DcudpFloor, DcudpGrowth,
-    DcudpLaw, DcudpRates, DcudpRtt, Echo, LossInUdpMode, Reaction, Window,
+    AckSample, CongestionEvent, Controller, DcudpBacklog, DcudpConfig, DcudpEntry, DcudpFloor,
+    DcudpGrowth, DcudpLaw, DcudpRates, DcudpRtt, Echo, LossInUdpMode, Reaction, Window,
 };
 use incastle_units::Span;
 use proptest::prelude::*;
@@ -34,10 +34,15 @@ fn operation() -> impl Strategy<Value = Operation> {
 }
 
 fn any_config() -> impl Strategy<Value = DcudpConfig> {
-    let flags = prop::array::uniform6(any::<bool>());
-    (1_u64..10_000_000, flags).prop_map(|(interface, [law, growth, floor, rtt, entry, loss])| {
-        DcudpConfig {
+    let flags = prop::array::uniform7(any::<bool>());
+    (1_u64..10_000_000, flags).prop_map(
+        |(interface, [law, growth, floor, rtt, entry, loss, backlog])| DcudpConfig {
             interface: packets(interface),
+            backlog: if backlog {
+                DcudpBacklog::Interface
+            } else {
+                DcudpBacklog::AppRate
+            },
             law: if law {
                 DcudpLaw::Default
             } else {
@@ -69,8 +74,8 @@ fn any_config() -> impl Strategy<Value = DcudpConfig> {
                 LossInUdpMode::CongestionMode
             },
             ..config()
-        }
-    })
+        },
+    )
 }
 
 /// A connection under test, and the listing's counters as seen from outside.

@@ -63,6 +63,9 @@ pub(crate) struct UdtEnd {
     /// Everything written is acknowledged, and nobody was told.
     finished: bool,
     failed: bool,
+    connected: bool,
+    /// The application has closed; the connection does once it is one.
+    closing: bool,
     congested_since: Option<Time>,
     congested: Span,
 }
@@ -135,6 +138,8 @@ impl UdtEnd {
             refused: Refused::default(),
             finished: false,
             failed: false,
+            connected: false,
+            closing: false,
             congested_since: None,
             congested: Span::ZERO,
         })
@@ -251,13 +256,20 @@ impl UdtEnd {
                 None => self.congested_since = Some(now),
             }
         }
-        while let Some(event) = connection.poll_event() {
+        loop {
+            if self.closing && self.connected && !connection.is_closing() {
+                connection.close(now);
+            }
+            let Some(event) = connection.poll_event() else {
+                return;
+            };
             match event {
-                Event::Finished => self.finished |= !connection.is_closing(),
+                Event::Finished => self.finished |= !self.closing,
                 Event::Closed => self.finished = true,
-                Event::PeerClosed => connection.close(now),
+                Event::PeerClosed => self.closing = true,
                 Event::Failed(_) => self.failed = true,
-                Event::Connected | Event::Readable | Event::Fallback | Event::NoEcn => {}
+                Event::Connected => self.connected = true,
+                Event::Readable | Event::Fallback | Event::NoEcn => {}
             }
         }
     }
@@ -272,13 +284,10 @@ impl UdtEnd {
     pub(crate) fn write(&mut self, bytes: u64) {
         let (waiting, open) = match &self.state {
             State::Listening(listening) => (listening.written, true),
-            State::Connected(connection) => {
-                let open = !connection.is_closing() && !connection.is_over();
-                (connection.unsent(), open)
-            }
+            State::Connected(connection) => (connection.unsent(), !connection.is_over()),
         };
         let fits = |room: Bytes| waiting.saturating_add(bytes) <= room.count();
-        if !open || !self.send_buffer.is_none_or(fits) {
+        if !open || self.closing || !self.send_buffer.is_none_or(fits) {
             self.refused.messages += 1;
             self.refused.bytes += Bytes::new(bytes);
             return;
@@ -298,10 +307,8 @@ impl UdtEnd {
     }
 
     pub(crate) fn close(&mut self, now: Time) {
-        if let State::Connected(connection) = &mut self.state {
-            connection.close(now);
-            self.settle(now);
-        }
+        self.closing = true;
+        self.settle(now);
     }
 
     pub(crate) fn delivered(&self) -> u64 {

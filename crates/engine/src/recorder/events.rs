@@ -1,6 +1,6 @@
 //! What is kept of single events: plain records, in order of time, that result tables are made of.
 
-use incastle_congestion::{ControlState, RateState};
+use incastle_congestion::{ControlState, RateState, TransmissionMode};
 use incastle_queueing::Sample;
 use incastle_transport::tcp::TimeoutReport;
 use incastle_units::{Bytes, Span, Time};
@@ -47,6 +47,17 @@ pub struct WindowSample {
     pub state: ControlState,
     /// The smoothed round-trip time.
     pub rtt: Option<Span>,
+}
+
+/// A change of a DCUDP sender's mode, or its mode at the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ModeSample {
+    /// When.
+    pub at: Time,
+    /// Whose.
+    pub flow: FlowIndex,
+    /// What it is from here on.
+    pub mode: TransmissionMode,
 }
 
 /// A reaction point at one instant.

@@ -9,13 +9,14 @@ mod events;
 mod histogram;
 mod series;
 
-use incastle_congestion::{ControlState, RateState};
+use incastle_congestion::{ControlState, RateState, TransmissionMode};
 use incastle_queueing::Sample;
 use incastle_transport::tcp::TimeoutReport;
 use incastle_units::{Bytes, Span, Time};
 
 pub use events::{
-    CongestionSample, Loss, MemorySample, QueueSample, RateSample, Silence, Timeout, WindowSample,
+    CongestionSample, Loss, MemorySample, ModeSample, QueueSample, RateSample, Silence, Timeout,
+    WindowSample,
 };
 pub use histogram::QueueHistogram;
 pub use series::{BinBytes, Series};
@@ -32,6 +33,8 @@ pub struct Measurements {
     /// The least time between two samples of a watched flow's control state; zero keeps every
     /// change.
     pub window_every: Span,
+    /// With it, the modes of watched DCUDP flows, and their rates so often.
+    pub dcudp_every: Option<Span>,
     /// Whether to keep the rates of reaction points.
     pub rates: bool,
     /// Whether to keep what congestion points find.
@@ -48,6 +51,7 @@ impl Default for Measurements {
             host_bin: Span::from_ms(1),
             flow_bin: None,
             window_every: Span::ZERO,
+            dcudp_every: None,
             rates: false,
             samples: false,
             timeouts: false,
@@ -73,6 +77,10 @@ pub struct Recorder {
     /// In order of time.
     pub windows: Vec<WindowSample>,
     /// In order of time, where asked.
+    pub modes: Vec<ModeSample>,
+    /// The control state of flows with modes, in order of time, where asked.
+    pub dcudp_rates: Vec<WindowSample>,
+    /// In order of time, where asked.
     pub rates: Vec<RateSample>,
     /// In order of time, where asked.
     pub samples: Vec<CongestionSample>,
@@ -86,6 +94,8 @@ pub struct Recorder {
     last_arrival: Vec<Time>,
     /// Per flow the place of its last sample in `windows`.
     last_window: Vec<Option<usize>>,
+    /// Per flow its last mode, and when its rates were last kept.
+    last_mode: Vec<Option<(TransmissionMode, Time)>>,
     /// Histograms stand still after the end of the measured interval.
     closed: bool,
 }
@@ -118,6 +128,21 @@ impl Recorder {
     pub fn end_silences(&mut self, at: Time) {
         for host in (0..self.last_arrival.len()).map(HostIndex::from_index) {
             self.end_silence(host, at);
+        }
+    }
+
+    /// Keeps the mode of a DCUDP flow where it changes, and its rates every `every`.
+    fn follow_mode(&mut self, sample: &WindowSample, mode: TransmissionMode, every: Span) {
+        let WindowSample { at, flow, .. } = *sample;
+        let last = grown(&mut self.last_mode, flow.index());
+        let changed = last.is_none_or(|(before, _)| before != mode);
+        let due = last.is_none_or(|(_, kept)| at - kept >= every);
+        if changed {
+            self.modes.push(ModeSample { at, flow, mode });
+        }
+        if changed || due {
+            *last = Some((mode, at));
+            self.dcudp_rates.push(*sample);
         }
     }
 
@@ -174,6 +199,15 @@ impl Probe for Recorder {
     }
 
     fn control(&mut self, flow: FlowIndex, at: Time, state: &ControlState, rtt: Option<Span>) {
+        let sample = WindowSample {
+            at,
+            flow,
+            state: *state,
+            rtt,
+        };
+        if let (Some(every), Some(mode)) = (self.measurements.dcudp_every, state.mode) {
+            self.follow_mode(&sample, mode, every);
+        }
         let every = self.measurements.window_every;
         let last = grown(&mut self.last_window, flow.index());
         if let Some(place) = *last {
@@ -184,12 +218,7 @@ impl Probe for Recorder {
             }
         }
         *last = Some(self.windows.len());
-        self.windows.push(WindowSample {
-            at,
-            flow,
-            state: *state,
-            rtt,
-        });
+        self.windows.push(sample);
     }
 
     fn sampled(&mut self, port: PortIndex, at: Time, packets: u32, bytes: Bytes) {

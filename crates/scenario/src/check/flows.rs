@@ -192,7 +192,9 @@ fn check_workload(path: &str, group: &Group, cx: &mut Context<'_>) {
     let needs = match (&group.workload, &group.transport.kind) {
         (Workload::Poisson(_) | Workload::List(_), Kind::Datagram(_)) => Some("tcp"),
         (workload, Kind::Datagram(_)) if workload.is_requests() => Some("tcp"),
-        (Workload::PoissonDatagrams(_), Kind::Tcp(_)) => Some("datagram"),
+        (Workload::PoissonDatagrams(_), Kind::Tcp(_) | Kind::Udt(_) | Kind::Dcudp(_)) => {
+            Some("datagram")
+        }
         _ => None,
     };
     if let Some(kind) = needs {

@@ -53,6 +53,9 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     if let Sampling::On(throughput) = &measure.throughput {
         flows.check(&throughput.flows, "measure.throughput", cx);
     }
+    if let Sampling::On(dcudp) = &measure.dcudp {
+        flows.check(&dcudp.flows, "measure.dcudp", cx);
+    }
     if let Sampling::On(qcn) = &measure.qcn {
         flows.check(&qcn.flows, "measure.qcn", cx);
     }

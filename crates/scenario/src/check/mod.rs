@@ -8,6 +8,7 @@ mod measure;
 mod qcn;
 mod switches;
 mod transport;
+mod udt;
 
 pub(crate) use switches::switch_members;
 
@@ -36,7 +37,7 @@ pub(crate) fn check(root: &Root, cx: &mut Context<'_>) -> Option<Layout> {
         measure::check(root, layout, cx);
         lockstep::check(root, layout, cx);
     }
-    transport::check(root, cx);
+    transport::check(root, layout.as_ref(), cx);
     layout
 }
 

@@ -3,12 +3,14 @@
 use incastle_transport::tcp::MAX_RECEIVE_WINDOW;
 use incastle_units::Amount;
 
+use crate::check::udt;
 use crate::language::Root;
 use crate::language::flows::Group;
 use crate::language::tcp::{Congestion, EcnMode, Tcp, WindowLimit};
 use crate::text::context::Context;
+use crate::topology::layout::Layout;
 
-pub(crate) fn check(root: &Root, cx: &mut Context<'_>) {
+pub(crate) fn check(root: &Root, layout: Option<&Layout>, cx: &mut Context<'_>) {
     if let Some(tcp) = root.transport.tcp() {
         check_tcp("transport", tcp, cx);
     }
@@ -22,6 +24,7 @@ pub(crate) fn check(root: &Root, cx: &mut Context<'_>) {
                 warn_of_no_marks(&path, tcp, cx);
             }
         }
+        udt::check((name, group), marks, layout, cx);
     }
     warn_of_no_deadlines(root, cx);
 }
@@ -49,7 +52,7 @@ fn warn_of_no_deadlines(root: &Root, cx: &mut Context<'_>) {
 }
 
 /// The key that was written, of several that may say the same.
-fn written(path: &str, keys: &[&str], cx: &Context<'_>) -> String {
+pub(super) fn written(path: &str, keys: &[&str], cx: &Context<'_>) -> String {
     keys.iter()
         .map(|key| format!("{path}.{key}"))
         .find(|key| cx.is_given(key))

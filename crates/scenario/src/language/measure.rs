@@ -28,6 +28,9 @@ table! {
         value window: Sampling<WindowSampling> = Sampling::Off;
         /// Bytes delivered by flows per interval: `{ flows = "storage", every = "10 ms" }`.
         value throughput: Sampling<ThroughputSampling> = Sampling::Off;
+        /// The modes of DCUDP flows at each change, and the rates of their law:
+        /// `{ flows = "all", every = "1 ms" }`.
+        value dcudp: Sampling<DcudpSampling> = Sampling::Off;
         /// Congestion notification over time: the rates of limited flows, and the notifications of
         /// congestion points: `{ flows = "storage", ports = "switch->receiver" }`.
         value qcn: Sampling<QcnEvents> = Sampling::Off;
@@ -90,6 +93,16 @@ table! {
 }
 
 table! {
+    /// Samples of DCUDP's law.
+    pub struct DcudpSampling {
+        /// The flows, as for `window`.
+        value flows: Selection = Selection::everything();
+        /// The least time between two samples of the rates; a change of the mode is one too.
+        value every: Span = Span::from_ms(1), in above(Span::ZERO);
+    }
+}
+
+table! {
     /// What congestion notification does.
     pub struct QcnEvents {
         /// The flows whose rates are kept, as for `window`.
@@ -130,6 +143,10 @@ impl Short for WindowSampling {
 }
 
 impl Short for ThroughputSampling {
+    const KEY: Option<&'static str> = Some("flows");
+}
+
+impl Short for DcudpSampling {
     const KEY: Option<&'static str> = Some("flows");
 }
 

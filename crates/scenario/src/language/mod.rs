@@ -13,6 +13,7 @@ pub(crate) mod sizes;
 pub mod switch;
 pub mod tcp;
 pub mod transport;
+pub mod udt;
 
 use incastle_units::{Amount, Span};
 

@@ -6,6 +6,7 @@ use incastle_units::Bytes;
 use crate::grammar::declare::{choice, table, word_or, words};
 use crate::grammar::range::between;
 use crate::language::tcp::Tcp;
+use crate::language::udt::{Dcudp, Stream, Udt};
 
 /// 802.1Q's priority has three bits.
 const MAX_CLASS: u32 = 7;
@@ -24,11 +25,15 @@ table! {
 
 choice! {
     /// The protocol.
-    pub enum Kind by kind = "tcp", later ["udt", "dcudp"] {
+    pub enum Kind by kind = "tcp" {
         /// TCP with any of the congestion controls
         "tcp" => Tcp(Tcp),
         /// datagrams (UDP): no acknowledgements, no control
         "datagram" => Datagram(Datagram),
+        /// UDT 4: NAKs, a sending period that they lengthen, a reliable stream over UDP
+        "udt" => Udt(Udt),
+        /// DCUDP: UDT at the application's pace until marks come back, then a rate that they divide (Ye)
+        "dcudp" => Dcudp(Dcudp),
     }
 }
 
@@ -69,14 +74,19 @@ impl Transport {
         match &self.kind {
             Kind::Tcp(tcp) => tcp.mss,
             Kind::Datagram(datagram) => datagram.payload,
+            Kind::Udt(udt) => udt.stream.payload(),
+            Kind::Dcudp(dcudp) => dcudp.stream.payload(),
         }
     }
 
     /// The same with connections that are there already.
     #[must_use]
     pub fn without_handshake(mut self) -> Self {
-        if let Kind::Tcp(tcp) = &mut self.kind {
-            tcp.handshake = false;
+        match &mut self.kind {
+            Kind::Tcp(tcp) => tcp.handshake = false,
+            Kind::Datagram(_) => {}
+            Kind::Udt(udt) => udt.stream.handshake = false,
+            Kind::Dcudp(dcudp) => dcudp.stream.handshake = false,
         }
         self
     }
@@ -85,15 +95,52 @@ impl Transport {
     pub fn tcp(&self) -> Option<&Tcp> {
         match &self.kind {
             Kind::Tcp(tcp) => Some(tcp),
-            Kind::Datagram(_) => None,
+            Kind::Datagram(_) | Kind::Udt(_) | Kind::Dcudp(_) => None,
+        }
+    }
+
+    /// What UDT and DCUDP have in common, if it is one of them.
+    pub fn stream(&self) -> Option<&Stream> {
+        match &self.kind {
+            Kind::Udt(udt) => Some(&udt.stream),
+            Kind::Dcudp(dcudp) => Some(&dcudp.stream),
+            Kind::Tcp(_) | Kind::Datagram(_) => None,
+        }
+    }
+
+    /// The parameters of DCUDP, if it is DCUDP.
+    pub fn dcudp(&self) -> Option<&Dcudp> {
+        match &self.kind {
+            Kind::Dcudp(dcudp) => Some(dcudp),
+            Kind::Tcp(_) | Kind::Datagram(_) | Kind::Udt(_) => None,
+        }
+    }
+
+    /// Whether connections begin and end with packets of their own.
+    pub fn has_handshake(&self) -> bool {
+        match &self.kind {
+            Kind::Tcp(tcp) => tcp.handshake,
+            Kind::Datagram(_) => false,
+            Kind::Udt(udt) => udt.stream.handshake,
+            Kind::Dcudp(dcudp) => dcudp.stream.handshake,
+        }
+    }
+
+    /// Application bytes that may wait to be sent first, unless there is no limit.
+    pub fn send_buffer(&self) -> Option<Bytes> {
+        match &self.kind {
+            Kind::Tcp(_) => None,
+            Kind::Datagram(datagram) => datagram.send_buffer.limit(),
+            Kind::Udt(udt) => udt.stream.send_buffer.limit(),
+            Kind::Dcudp(dcudp) => dcudp.stream.send_buffer.limit(),
         }
     }
 }
 
-impl Datagram {
+impl SendBuffer {
     /// The bytes that may wait, unless there is no limit.
-    pub fn limit(&self) -> Option<Bytes> {
-        match self.send_buffer {
+    fn limit(self) -> Option<Bytes> {
+        match self {
             SendBuffer::Unlimited => None,
             SendBuffer::Limited(bytes) => Some(bytes),
         }

@@ -32,6 +32,7 @@ pub struct CatalogEntry {
 /// What there is to choose from.
 pub fn catalog() -> Vec<CatalogList> {
     let mut algorithms = choice_of(&Tcp::description(), "congestion");
+    algorithms.extend(of_their_own());
     algorithms.extend(qcn_variants());
     let lists = [
         ("algorithms", algorithms),
@@ -46,6 +47,16 @@ pub fn catalog() -> Vec<CatalogList> {
         .into_iter()
         .map(|(name, entries)| CatalogList { name, entries })
         .collect()
+}
+
+/// The transports that are algorithms themselves.
+fn of_their_own() -> impl Iterator<Item = CatalogEntry> {
+    let kinds = choice_of(&Transport::description(), "kind").into_iter();
+    let controls = kinds.filter(|kind| ["udt", "dcudp"].contains(&kind.name));
+    controls.map(|kind| CatalogEntry {
+        description: format!("{}; [transport] kind = \"{}\"", kind.description, kind.name),
+        ..kind
+    })
 }
 
 /// QCN below any transport, by its variants.

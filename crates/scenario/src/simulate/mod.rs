@@ -124,7 +124,12 @@ fn measurements(scenario: &Scenario) -> Measurements {
         },
         window_every: match &measure.window {
             Sampling::On(window) => window.every,
-            Sampling::Off => Span::ZERO,
+            // Flows may be watched for something else.
+            Sampling::Off => Span::from_ps(u64::MAX),
+        },
+        dcudp_every: match &measure.dcudp {
+            Sampling::On(dcudp) => Some(dcudp.every),
+            Sampling::Off => None,
         },
         rates: qcn,
         samples: qcn,

@@ -11,6 +11,7 @@ use super::journal::Journal;
 use super::stack::Stack;
 use super::{Plan, TransferKind};
 use crate::language::flows::{Group, Size, Workload};
+use crate::topology::layout::Layout;
 
 /// A transfer of one kind, between the only two hosts of a network: the first sends, the second
 /// receives.
@@ -50,7 +51,12 @@ impl Alone {
     }
 
     /// The application that makes it, at time zero; the first transfer in the journal is it.
-    pub(crate) fn application(&self, bytes: Size, journal: &Journal) -> Box<dyn Application> {
+    pub(crate) fn application(
+        &self,
+        bytes: Size,
+        layout: &Layout,
+        journal: &Journal,
+    ) -> Box<dyn Application> {
         let plan = Plan {
             group: 0,
             index: 0,
@@ -59,7 +65,7 @@ impl Alone {
             start: Time::ZERO,
             stop: Time::NEVER,
             watched: false,
-            stack: Arc::clone(&self.stack),
+            stack: Arc::new(Stack::clone(&self.stack).within(layout)),
             journal: journal.clone(),
         };
         match (self.request, bytes) {

@@ -64,7 +64,7 @@ pub(crate) fn applications(scenario: &Scenario, journal: &Journal) -> Vec<Box<dy
     let paths = Paths::new(scenario.layout());
     let mut all = Vec::new();
     for (position, (name, group)) in root.flows.iter().enumerate() {
-        let mut stack = Stack::new(&group.transport, root.host.burst);
+        let mut stack = Stack::new(&group.transport, root.host.burst).within(scenario.layout());
         if matches!(group.workload, Workload::Bulk(_) | Workload::Permutation(_)) {
             stack = stack.waiting_for_room();
         }
@@ -85,7 +85,7 @@ pub(crate) fn applications(scenario: &Scenario, journal: &Journal) -> Vec<Box<dy
 /// Which flows of a group have their controllers watched.
 struct Watch {
     group: String,
-    flows: Option<Selection>,
+    flows: Vec<Selection>,
 }
 
 impl Watch {
@@ -94,9 +94,7 @@ impl Watch {
             role: self.group.clone(),
             index: Some(index as u32),
         };
-        self.flows
-            .as_ref()
-            .is_some_and(|flows| flows.contains(&name()))
+        self.flows.iter().any(|flows| flows.contains(&name()))
     }
 }
 
@@ -243,12 +241,17 @@ impl Crew<'_> {
     }
 
     fn watch(&self) -> Watch {
+        let measure = &self.scenario.tables().measure;
+        let mut flows = Vec::new();
+        if let Sampling::On(window) = &measure.window {
+            flows.push(window.flows.clone());
+        }
+        if let Sampling::On(dcudp) = &measure.dcudp {
+            flows.push(dcudp.flows.clone());
+        }
         Watch {
             group: self.name.to_owned(),
-            flows: match &self.scenario.tables().measure.window {
-                Sampling::On(window) => Some(window.flows.clone()),
-                Sampling::Off => None,
-            },
+            flows,
         }
     }
 

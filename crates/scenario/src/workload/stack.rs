@@ -2,25 +2,34 @@
 
 use std::sync::Arc;
 
-use incastle_engine::{Actions, FlowIndex, FlowSpec, Framing, HostIndex, TransportSpec};
-use incastle_transport::tcp;
-use incastle_units::Bytes;
+use incastle_congestion::Algorithm;
+use incastle_engine::{Actions, FlowIndex, FlowSpec, Framing, HostIndex, TransportSpec, UdtStart};
+use incastle_transport::{tcp, udt};
+use incastle_units::{Bytes, Rate, Span};
 
 use crate::language::transport::{self, Kind, Transport};
+use crate::language::udt::HEADERS as UDT_HEADERS;
+use crate::topology::layout::Layout;
+use crate::topology::paths::Paths;
 
 /// Bytes of TCP and IP headers.
 const TCP_HEADERS: u64 = 40;
 /// Bytes of UDP and IP headers.
 const UDP_HEADERS: u64 = 28;
+/// Bytes of a UDT handshake: UDT's header and the body, on top of those.
+const HANDSHAKE: u64 = UDP_HEADERS + 16 + 48;
 
 /// The transport of a group.
+#[derive(Clone)]
 pub(crate) struct Stack {
     transport: Transport,
     /// TCP's parameters, shared by all flows.
     config: Option<Arc<tcp::Config>>,
     framing: Framing,
-    /// Of datagrams: bytes that may wait to be sent.
+    /// Of all but TCP: bytes that may wait to be sent.
     send_buffer: Option<Bytes>,
+    /// Where the hosts are: of UDT and DCUDP, which know their own links and may know round trips.
+    layout: Option<Arc<Layout>>,
 }
 
 impl Stack {
@@ -36,10 +45,17 @@ impl Stack {
                     transport::Framing::Ethernet => Framing::ETHERNET,
                 }
             },
-            send_buffer: match &transport.kind {
-                Kind::Datagram(datagram) => datagram.limit(),
-                Kind::Tcp(_) => None,
-            },
+            send_buffer: transport.send_buffer(),
+            layout: None,
+        }
+    }
+
+    /// The same between the hosts of a layout.
+    pub(crate) fn within(self, layout: &Layout) -> Self {
+        let knows = self.transport.stream().is_some();
+        Self {
+            layout: knows.then(|| Arc::new(layout.clone())),
+            ..self
         }
     }
 
@@ -53,22 +69,71 @@ impl Stack {
 
     /// Opens a flow that `near` begins.
     pub(crate) fn open(&self, near: HostIndex, far: HostIndex, actions: &mut Actions) -> FlowIndex {
-        let transport = match (&self.transport.kind, &self.config) {
+        actions.open(FlowSpec {
+            from: near,
+            to: far,
+            transport: self.spec(near.index(), far.index()),
+            framing: self.framing,
+            watched: false,
+        })
+    }
+
+    fn spec(&self, near: usize, far: usize) -> TransportSpec {
+        match (&self.transport.kind, &self.config) {
             (Kind::Tcp(tcp), Some(config)) => TransportSpec::Tcp {
                 config: Arc::clone(config),
                 controllers: Box::new([tcp.controller(), tcp.controller()]),
             },
-            _ => TransportSpec::Datagram {
+            (Kind::Udt(udt), _) => {
+                let controllers = [udt.controller(), udt.controller()];
+                self.udt(udt.to_config(), controllers, (near, far))
+            }
+            (Kind::Dcudp(dcudp), _) => {
+                let interfaces = [near, far].map(|host| self.interface(host));
+                let wire = self.wire_size(self.payload());
+                let controllers = interfaces.map(|rate| dcudp.controller(rate, wire));
+                let fastest = interfaces[0].max(interfaces[1]);
+                self.udt(dcudp.to_config(fastest), controllers, (near, far))
+            }
+            (Kind::Tcp(_) | Kind::Datagram(_), _) => TransportSpec::Datagram {
                 send_buffer: self.send_buffer,
             },
-        };
-        actions.open(FlowSpec {
-            from: near,
-            to: far,
-            transport,
-            framing: self.framing,
-            watched: false,
-        })
+        }
+    }
+
+    fn udt(
+        &self,
+        config: udt::Config,
+        controllers: [Algorithm; 2],
+        (near, far): (usize, usize),
+    ) -> TransportSpec {
+        TransportSpec::Udt {
+            config: Arc::new(config),
+            controllers: Box::new(controllers),
+            start: if self.has_handshake() {
+                UdtStart::Handshake
+            } else {
+                UdtStart::Connected(self.handshake_rtt(near, far))
+            },
+            send_buffer: self.send_buffer,
+        }
+    }
+
+    fn layout(&self) -> &Layout {
+        let layout = self.layout.as_deref();
+        layout.expect("a stack of UDT lies within a layout")
+    }
+
+    /// The rate of a host's own link.
+    fn interface(&self, host: usize) -> Rate {
+        let link = self.layout().access(host);
+        link.expect("every host of a flow has a link").rate
+    }
+
+    /// What a handshake would measure on the empty network.
+    fn handshake_rtt(&self, near: usize, far: usize) -> Span {
+        let size = Bytes::new(self.framed(HANDSHAKE));
+        Paths::new(self.layout()).span(near, far, &[size, size])
     }
 
     /// Application bytes of a full packet.
@@ -78,22 +143,31 @@ impl Stack {
 
     /// Whether the flows are datagrams.
     pub(crate) fn is_datagram(&self) -> bool {
-        self.config.is_none()
+        matches!(self.transport.kind, Kind::Datagram(_))
     }
 
-    /// Whether connections begin and end with segments of their own.
+    /// Whether the flows are TCP connections.
+    pub(crate) fn is_tcp(&self) -> bool {
+        self.config.is_some()
+    }
+
+    /// Whether connections begin and end with packets of their own.
     pub(crate) fn has_handshake(&self) -> bool {
-        self.config.as_ref().is_some_and(|config| config.handshake)
+        self.transport.has_handshake()
     }
 
     /// Bytes on the wire of a packet with this payload.
     pub(crate) fn wire_size(&self, payload: u64) -> u64 {
-        let headers = if self.is_datagram() {
-            UDP_HEADERS
-        } else {
-            TCP_HEADERS
+        let headers = match &self.transport.kind {
+            Kind::Tcp(_) => TCP_HEADERS,
+            Kind::Datagram(_) => UDP_HEADERS,
+            Kind::Udt(_) | Kind::Dcudp(_) => UDT_HEADERS,
         };
-        let framed = payload + headers + u64::from(self.framing.overhead);
+        self.framed(payload + headers)
+    }
+
+    fn framed(&self, ip: u64) -> u64 {
+        let framed = ip + u64::from(self.framing.overhead);
         framed.max(u64::from(self.framing.minimum))
     }
 }

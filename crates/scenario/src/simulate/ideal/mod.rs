@@ -110,7 +110,7 @@ fn simulated(alone: &Alone, path: &PathCopy, bytes: u64) -> Option<Span> {
     let journal = Journal::default();
     let mut simulation = Simulation::new(path.network(), NoProbe);
     let size = Size::Of(Bytes::new(bytes));
-    simulation.add_application(alone.application(size, &journal));
+    simulation.add_application(alone.application(size, path.layout(), &journal));
     loop {
         let status = simulation.run(Time::NEVER, SLICE).ok()?;
         let notes = journal.notes();

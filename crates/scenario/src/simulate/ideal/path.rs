@@ -142,6 +142,11 @@ impl PathCopy {
         delay
     }
 
+    /// Its hosts, switches and links.
+    pub(super) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
     pub(super) fn root(&self) -> &Root {
         &self.root
     }

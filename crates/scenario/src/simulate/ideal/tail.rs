@@ -73,7 +73,7 @@ impl Tail {
     }
 
     fn of(alone: &Alone, path: &PathCopy) -> Option<Self> {
-        let stack = alone.flow().filter(|stack| !stack.is_datagram())?;
+        let stack = alone.flow().filter(|stack| stack.is_tcp())?;
         let own = path.rates().next()?;
         let adapter = path.root().host.queue == Capacity::Unlimited;
         if !adapter || path.rates().any(|rate| rate < own) {
@@ -130,7 +130,7 @@ impl Probe for Deliveries {
 fn observe(alone: &Alone, path: &PathCopy, period: Period, busy: Span) -> Option<Tail> {
     let journal = Journal::default();
     let mut simulation = Simulation::new(path.network(), Deliveries::default());
-    simulation.add_application(alone.application(Size::Unlimited, &journal));
+    simulation.add_application(alone.application(Size::Unlimited, path.layout(), &journal));
     for _ in 0..MOST_LOOKS {
         let status = simulation.run(Time::NEVER, SLICE).ok()?;
         if let Some(from) = steady_from(&simulation.probe().0, period, busy) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use incastle_engine::{
-    EndCounters, FlowIndex, FlowRecord, HostIndex, Network, Node, Recorder, Side,
+    EndCounters, FlowIndex, FlowRecord, HostIndex, Network, Node, Recorder, Side, WindowSample,
 };
 use incastle_units::{Bytes, Span, Time};
 
@@ -29,6 +29,31 @@ pub(super) struct Flows {
     hosts: Vec<Arc<str>>,
 }
 
+/// What connections of any kind count when they repair and slow down.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Repair {
+    pub(super) retransmissions: u64,
+    pub(super) timeouts: u64,
+    pub(super) ecn_reductions: u64,
+}
+
+impl Repair {
+    pub(super) fn of(end: &EndCounters) -> Self {
+        match &end.udt {
+            None => Self {
+                retransmissions: end.tcp.retransmissions,
+                timeouts: end.tcp.timeouts,
+                ecn_reductions: end.tcp.ecn_reductions,
+            },
+            Some(udt) => Self {
+                retransmissions: udt.stats.retransmissions,
+                timeouts: udt.stats.timeouts,
+                ecn_reductions: udt.stats.ecn_reductions,
+            },
+        }
+    }
+}
+
 /// What is known of a flow.
 pub(super) struct FlowRow<'a> {
     pub(super) note: &'a FlowNote,
@@ -39,18 +64,29 @@ pub(super) struct FlowRow<'a> {
 }
 
 impl FlowRow<'_> {
-    fn sender(&self) -> &EndCounters {
+    pub(super) fn sender(&self) -> &EndCounters {
         match self.note.sender {
             Side::Near => &self.record.near,
             Side::Far => &self.record.far,
         }
     }
 
-    fn receiver(&self) -> &EndCounters {
+    pub(super) fn receiver(&self) -> &EndCounters {
         match self.note.sender {
             Side::Near => &self.record.far,
             Side::Far => &self.record.near,
         }
+    }
+
+    /// Packets that the sender has sent; of UDT those with data, not its answers to ACKs.
+    fn packets(&self) -> u64 {
+        let sender = self.sender();
+        let data = sender.udt.as_ref().map(|udt| udt.stats.packets_sent);
+        data.unwrap_or(sender.packets_sent)
+    }
+
+    fn repair(&self) -> Repair {
+        Repair::of(self.sender())
     }
 
     /// The flow as `[measure]` names it.
@@ -154,6 +190,11 @@ impl Flows {
         }
     }
 
+    /// All rows.
+    pub(super) fn rows(&self) -> impl Iterator<Item = FlowRow<'_>> {
+        self.notes.iter().map(|note| self.row(note.flow))
+    }
+
     /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.notes.len()
@@ -163,6 +204,19 @@ impl Flows {
     pub(super) fn ends(&self) -> impl Iterator<Item = &EndCounters> {
         let records = self.records.iter();
         records.flat_map(|record| [&record.near, &record.far])
+    }
+
+    /// The samples of chosen flows. Names are made once per flow, not per sample.
+    pub(super) fn chosen<'a, S>(
+        &self,
+        samples: &'a [S],
+        flow: impl Fn(&S) -> FlowIndex,
+        chosen: impl Fn(&Name) -> bool,
+    ) -> Vec<&'a S> {
+        let is_chosen: Vec<bool> = self.rows().map(|row| chosen(&row.name())).collect();
+        let number = |sample: &S| self.numbers[flow(sample).index()] as usize;
+        let rows = samples.iter().filter(|sample| is_chosen[number(sample)]);
+        rows.collect()
     }
 
     pub(super) fn number(&self, flow: FlowIndex) -> u64 {
@@ -194,18 +248,12 @@ impl Flows {
                     whole(rows, |note| row(note).receiver().delivered),
                 ),
                 ("goodput_bit_s", real(rows, |note| row(note).goodput(now))),
-                (
-                    "packets",
-                    whole(rows, |note| row(note).sender().packets_sent),
-                ),
+                ("packets", whole(rows, |note| row(note).packets())),
                 (
                     "retransmissions",
-                    whole(rows, |note| row(note).sender().tcp.retransmissions),
+                    whole(rows, |note| row(note).repair().retransmissions),
                 ),
-                (
-                    "timeouts",
-                    whole(rows, |note| row(note).sender().tcp.timeouts),
-                ),
+                ("timeouts", whole(rows, |note| row(note).repair().timeouts)),
                 (
                     "fast_retransmits",
                     whole(rows, |note| row(note).sender().tcp.fast_retransmits),
@@ -214,7 +262,7 @@ impl Flows {
                 ("drops", whole(rows, |note| row(note).record.dropped)),
                 (
                     "ecn_reductions",
-                    whole(rows, |note| row(note).sender().tcp.ecn_reductions),
+                    whole(rows, |note| row(note).repair().ecn_reductions),
                 ),
                 ("cnms", whole(rows, |note| row(note).record.cnms)),
                 (
@@ -316,8 +364,9 @@ fn slowdowns(run: &Run<'_>, flows: &Flows, rows: &[TransferNote]) -> [(String, C
 }
 
 /// The control state of watched flows.
-pub(super) fn windows(recorder: &Recorder, flows: &Flows) -> Table {
-    let rows = &recorder.windows;
+pub(super) fn windows(recorder: &Recorder, flows: &Flows, chosen: impl Fn(&Name) -> bool) -> Table {
+    let rows: Vec<&WindowSample> = flows.chosen(&recorder.windows, |row| row.flow, chosen);
+    let rows = &rows;
     let bytes = |value: Option<Bytes>| value.map_or(f64::NAN, |bytes| bytes.count() as f64);
     table(
         "windows",

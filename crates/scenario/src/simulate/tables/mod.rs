@@ -8,6 +8,7 @@ mod ports;
 mod qcn;
 mod rounds;
 mod timeouts;
+mod udt;
 
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ use crate::simulate::output::{Column, Output, Table, Totals};
 use crate::simulate::silence::full_packets;
 use crate::workload::{Journal, TransferNote};
 
-use flows::{Flows, transfers, windows};
+use flows::{Flows, Repair, transfers, windows};
 use idle::Idle;
 use ports::{Ports, goodput};
 use rounds::Rounds;
@@ -119,6 +120,7 @@ pub(crate) fn output(record: Record<'_>) -> Output {
         timeouts(scenario, &flows, &ports, rounds)
     });
     tables.extend(of_rounds.into_iter().chain(of_timeouts));
+    tables.extend(udt::connections(&flows));
     tables.extend(asked(scenario, &flows, &ports));
     Output {
         digest,
@@ -139,12 +141,17 @@ fn asked(scenario: &Scenario, flows: &Flows, ports: &Ports<'_>) -> Vec<Table> {
     if matches!(measure.memory, Sampling::On(_)) {
         tables.push(ports.memory());
     }
-    if matches!(measure.window, Sampling::On(_)) {
-        tables.push(windows(recorder, flows));
+    if let Sampling::On(window) = &measure.window {
+        let chosen = |name: &Name| window.flows.contains(name);
+        tables.push(windows(recorder, flows, chosen));
     }
     if let Sampling::On(throughput) = &measure.throughput {
         let chosen = |name: &Name| throughput.flows.contains(name);
         tables.push(flows.throughput(recorder, throughput.every.as_secs_lossy(), chosen));
+    }
+    if let Sampling::On(dcudp) = &measure.dcudp {
+        let chosen = |name: &Name| dcudp.flows.contains(name);
+        tables.extend(udt::of_dcudp(scenario, (recorder, flows), chosen));
     }
     if let Sampling::On(events) = &measure.qcn {
         tables.push(qcn::rates(recorder, flows, events));
@@ -232,10 +239,11 @@ fn totals(
     for end in flows.ends() {
         totals.delivered_bytes += end.delivered;
         totals.refused += end.refused.messages;
-        totals.retransmissions += end.tcp.retransmissions;
-        totals.timeouts += end.tcp.timeouts;
         totals.fast_retransmits += end.tcp.fast_retransmits;
-        totals.ecn_reductions += end.tcp.ecn_reductions;
+        let repair = Repair::of(end);
+        totals.retransmissions += repair.retransmissions;
+        totals.timeouts += repair.timeouts;
+        totals.ecn_reductions += repair.ecn_reductions;
     }
     totals
 }

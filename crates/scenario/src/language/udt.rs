@@ -1,0 +1,345 @@
+//! UDT's and DCUDP's part of `[transport]`. Defaults that the transport has are taken from there.
+
+use incastle_congestion::{
+    Algorithm, Dcudp as DcudpController, DcudpBacklog, DcudpConfig, DcudpEntry, DcudpFloor,
+    DcudpGrowth, DcudpLaw, DcudpRtt, LossInUdpMode, Udt as UdtController, UdtConfig,
+};
+use incastle_transport::udt::{self, Config, ExitReading, ExitRuleConfig, ReportedRtt};
+use incastle_units::{Bytes, Packets, Rate, Span};
+
+use crate::grammar::declare::{table, word_or, words};
+use crate::grammar::range::{Range, above_to, at_least, between};
+use crate::language::network::rates;
+use crate::language::transport::SendBuffer;
+
+/// Bytes of IP, UDP and UDT headers in a data packet.
+pub(crate) const HEADERS: u64 = 44;
+/// No timer of a connection waits longer.
+const MINUTE: Span = Span::from_secs(60);
+
+fn windows() -> Range<Packets> {
+    let most = u64::from(udt::MAX_FLOW_WINDOW);
+    between(Packets::new(2), Packets::new(most))
+}
+
+/// DCUDP's defaults. None of those that are read here depends on C.
+fn dcudp() -> (Config, udt::Dcudp) {
+    let gigabit = Rate::from_bits_per_second(1_000_000_000);
+    (Config::dcudp(gigabit), udt::Dcudp::new(gigabit))
+}
+
+table! {
+    /// What UDT and DCUDP have in common.
+    pub struct Stream {
+        /// A full packet with its headers: 44 bytes less are application bytes (20 of IP, 8 of UDP,
+        /// 16 of UDT).
+        value packet_size: Bytes = Bytes::new(u64::from(Config::default().packet_size)), in between(Bytes::new(u64::from(udt::MIN_PACKET_SIZE)), Bytes::new(65_000));
+        /// Handshake with a cookie, two round trips; without it connections begin established, under
+        /// DCUDP with the round trip that the handshake would have measured.
+        value handshake: bool = true;
+        /// Application bytes that may wait to be sent first; what does not fit any more is refused and
+        /// counted. A bulk transfer waits for room instead.
+        value send_buffer: SendBuffer = SendBuffer::Unlimited;
+        /// The interval of full ACKs, and the step of UDT's control.
+        value syn: Span = Config::default().syn, in above_to(Span::ZERO, MINUTE);
+    }
+}
+
+table! {
+    /// UDT 4 with its native control.
+    pub struct Udt {
+        /// What both have.
+        flat stream: Stream;
+        /// The most that may be outstanding.
+        value flow_window: Packets = Packets::new(u64::from(Config::default().flow_window)), in windows();
+        /// What the receiver's buffer holds.
+        value receive_buffer: Packets = Packets::new(u64::from(Config::default().receive_buffer)), in windows();
+        /// The least period of the retransmission timer (EXP).
+        value exp_floor: Span = Config::default().exp_floor, in above_to(Span::ZERO, MINUTE);
+    }
+}
+
+table! {
+    /// DCUDP: UDT with ECN, two modes and a law for data centers. Its data are always ECN-capable.
+    pub struct Dcudp {
+        /// What both have.
+        flat stream: Stream;
+        /// The most that may be outstanding; `"capacity"` is what C sends in two SYN, and at least UDT's.
+        value flow_window: FlowWindow = FlowWindow::Capacity;
+        /// What the receiver's buffer holds.
+        value receive_buffer: ReceiveBuffer = ReceiveBuffer::FlowWindow;
+        /// The least period of the retransmission timer (EXP).
+        value exp_floor: Span = dcudp().0.exp_floor, in above_to(Span::ZERO, MINUTE);
+        /// C: the rate of the host's own link, or another, headers included.
+        value capacity: Capacity = Capacity::Interface;
+        /// How the paper's listing of the law (its figure 4) is read.
+        value law: Law = Law::Default;
+        /// What Rate_max grows by at an ACK without ECE; without effect under `law = "printed"`.
+        value growth: Growth = Growth::PerSecond;
+        /// Whose round trip is in the least rate of one packet per round trip.
+        value floor: Floor = Floor::Latest;
+        /// The round trip that the law works with.
+        value rtt: Rtt = Rtt::Latest;
+        /// The rate with which congestion mode begins.
+        value entry: Entry = Entry::Measured;
+        /// How the paper's rule for the end of congestion mode (its section IV.C) is read.
+        value exit: Exit = Exit::Default;
+        /// K: over how many round trips, and packets, that rule looks back.
+        value exit_window: u32 = ExitRuleConfig::default().k as u32, in between(2, 1024);
+        /// How what has piled up at the sender leaves after the return to UDP mode.
+        value backlog: Backlog = Backlog::Interface;
+        /// What a NAK does in UDP mode.
+        value loss_in_udp_mode: Loss = Loss::Ignore;
+        /// New data stop after so many round trips, beyond the interval of ACKs, without an ACK.
+        value silent_rtts: u32 = dcudp().1.silent_rtts, in at_least(1);
+        /// Whether control packets are ECN-capable too.
+        value ect_on_control: bool = dcudp().1.ect_on_control;
+    }
+}
+
+word_or! {
+    /// DCUDP's flow window.
+    pub enum FlowWindow {
+        /// By C.
+        "capacity" => Capacity,
+        /// So many packets.
+        Packets(Packets) in windows(),
+    }
+}
+
+word_or! {
+    /// DCUDP's receive buffer.
+    pub enum ReceiveBuffer {
+        /// As the flow window.
+        "flow-window" => FlowWindow,
+        /// So many packets.
+        Packets(Packets) in windows(),
+    }
+}
+
+word_or! {
+    /// C.
+    pub enum Capacity {
+        /// The rate of the host's own link.
+        "interface" => Interface,
+        /// Another.
+        Rate(Rate) in rates(),
+    }
+}
+
+words! {
+    /// The law.
+    pub enum Law {
+        /// Doubling up to Rate_max, which grows where it is reached.
+        "default" => Default,
+        /// As it stands, line after line: doubling without a bound but C.
+        "printed" => Printed,
+    }
+}
+
+words! {
+    /// Growth of Rate_max.
+    pub enum Growth {
+        /// One packet per second: "Rate_max++" where rates are in packets per second.
+        "per-second" => PerSecond,
+        /// One packet per round-trip time.
+        "per-rtt" => PerRtt,
+    }
+}
+
+words! {
+    /// The round trip of the floor.
+    pub enum Floor {
+        /// The law's.
+        "latest" => Latest,
+        /// The least of the connection.
+        "idle" => Idle,
+    }
+}
+
+words! {
+    /// The round trip of the law.
+    pub enum Rtt {
+        /// The latest sample.
+        "latest" => Latest,
+        /// The smoothed one.
+        "smoothed" => Smoothed,
+    }
+}
+
+words! {
+    /// The rate at the beginning of congestion mode.
+    pub enum Entry {
+        /// What was sent of late.
+        "measured" => Measured,
+        /// C.
+        "interface" => Interface,
+    }
+}
+
+words! {
+    /// Condition 1 of the end of congestion mode.
+    pub enum Exit {
+        /// Both shares above their thresholds, so that condition 2 can complete it.
+        "default" => Default,
+        /// Both below, as printed: it must have held earlier.
+        "printed" => Printed,
+    }
+}
+
+words! {
+    /// A backlog after the return to UDP mode.
+    pub enum Backlog {
+        /// At C.
+        "interface" => Interface,
+        /// No faster than the application writes.
+        "app-rate" => AppRate,
+    }
+}
+
+words! {
+    /// A NAK in UDP mode.
+    pub enum Loss {
+        /// Nothing: congestion mode begins with a mark.
+        "ignore" => Ignore,
+        /// It begins congestion mode.
+        "congestion-mode" => CongestionMode,
+    }
+}
+
+impl Stream {
+    /// Application bytes of a full packet.
+    pub fn payload(&self) -> Bytes {
+        Bytes::new(self.packet_size.count() - HEADERS)
+    }
+
+    fn apply(&self, config: &mut Config) {
+        config.packet_size = self.packet_size.count() as u32;
+        config.syn = self.syn;
+    }
+
+    /// The part of a rate that is application data where full packets take `wire` bytes.
+    fn payload_part(&self, rate: Rate, wire: u64) -> Rate {
+        let bits = u128::from(rate.bits_per_second()) * u128::from(self.payload().count());
+        let bits = (bits / u128::from(wire)) as u64;
+        Rate::from_bits_per_second(bits.max(1))
+    }
+}
+
+/// A number of packets within the range of windows.
+fn count(packets: Packets) -> u32 {
+    packets.count() as u32
+}
+
+impl Udt {
+    /// As the transport has it.
+    pub fn to_config(&self) -> Config {
+        let mut config = Config {
+            flow_window: count(self.flow_window),
+            receive_buffer: count(self.receive_buffer),
+            exp_floor: self.exp_floor,
+            ..Config::default()
+        };
+        self.stream.apply(&mut config);
+        config
+    }
+
+    /// A controller at the beginning of a connection.
+    pub fn controller(&self) -> Algorithm {
+        let packet = self.stream.payload();
+        Algorithm::Udt(UdtController::new(UdtConfig { packet }))
+    }
+}
+
+impl Dcudp {
+    /// C at a host whose own link has the rate `interface`.
+    fn c(&self, interface: Rate) -> Rate {
+        match self.capacity {
+            Capacity::Interface => interface,
+            Capacity::Rate(rate) => rate,
+        }
+    }
+
+    /// As the transport has it, for two hosts of which the faster has a link of rate `interface`.
+    pub fn to_config(&self, interface: Rate) -> Config {
+        let capacity = self.c(interface);
+        let flow_window = match self.flow_window {
+            FlowWindow::Packets(packets) => count(packets),
+            FlowWindow::Capacity => self.window_of(capacity),
+        };
+        let mut config = Config {
+            protocol: udt::Protocol::Dcudp(udt::Dcudp {
+                reported_rtt: match self.rtt {
+                    Rtt::Latest => ReportedRtt::Latest,
+                    Rtt::Smoothed => ReportedRtt::Smoothed,
+                },
+                exit_rule: ExitRuleConfig {
+                    k: self.exit_window as usize,
+                    reading: match self.exit {
+                        Exit::Default => ExitReading::Default,
+                        Exit::Printed => ExitReading::Printed,
+                    },
+                },
+                silent_rtts: self.silent_rtts,
+                ect_on_control: self.ect_on_control,
+                ..udt::Dcudp::new(capacity)
+            }),
+            flow_window,
+            receive_buffer: match self.receive_buffer {
+                ReceiveBuffer::FlowWindow => flow_window,
+                ReceiveBuffer::Packets(packets) => count(packets),
+            },
+            exp_floor: self.exp_floor,
+            ..Config::dcudp(capacity)
+        };
+        self.stream.apply(&mut config);
+        config
+    }
+
+    /// What C sends in two SYN, at least UDT's window.
+    fn window_of(&self, capacity: Rate) -> u32 {
+        let two_syn = u128::from(self.stream.syn.as_ps()) * 2;
+        let bits = u128::from(capacity.bits_per_second()) * two_syn / 1_000_000_000_000;
+        let packets = bits / (8 * u128::from(self.stream.packet_size.count()));
+        let least = u128::from(Config::default().flow_window);
+        packets.clamp(least, u128::from(udt::MAX_FLOW_WINDOW)) as u32
+    }
+
+    /// A controller at the beginning of a connection, at a host whose link has the rate `interface` and
+    /// where full packets take `wire` bytes.
+    pub fn controller(&self, interface: Rate, wire: u64) -> Algorithm {
+        let packet = self.stream.payload();
+        let rate = self.stream.payload_part(self.c(interface), wire);
+        Algorithm::Dcudp(DcudpController::new(DcudpConfig {
+            law: match self.law {
+                Law::Default => DcudpLaw::Default,
+                Law::Printed => DcudpLaw::Printed,
+            },
+            growth: match self.growth {
+                Growth::PerSecond => DcudpGrowth::PerSecond,
+                Growth::PerRtt => DcudpGrowth::PerRtt,
+            },
+            floor: match self.floor {
+                Floor::Latest => DcudpFloor::Latest,
+                Floor::Idle => DcudpFloor::Idle,
+            },
+            rtt: match self.rtt {
+                Rtt::Latest => DcudpRtt::Latest,
+                Rtt::Smoothed => DcudpRtt::Smoothed,
+            },
+            entry: match self.entry {
+                Entry::Measured => DcudpEntry::Measured,
+                Entry::Interface => DcudpEntry::Interface,
+            },
+            backlog: match self.backlog {
+                Backlog::Interface => DcudpBacklog::Interface,
+                Backlog::AppRate => DcudpBacklog::AppRate,
+            },
+            loss_in_udp_mode: match self.loss_in_udp_mode {
+                Loss::Ignore => LossInUdpMode::Ignore,
+                Loss::CongestionMode => LossInUdpMode::CongestionMode,
+            },
+            ..DcudpConfig::new(packet, rate)
+        }))
+    }
+}
