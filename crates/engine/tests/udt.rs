@@ -374,3 +374,56 @@ fn a_run_repeats_bit_for_bit_on_either_kind_of_port() {
     assert_eq!(first, digest(PortKind::General, 1));
     assert_ne!(first, digest(PortKind::Fast, 2));
 }
+
+#[test]
+fn flows_of_one_host_take_turns_at_its_adapter() {
+    // Two flows that would each fill the line of their host, and a third that brings congestion: packets
+    // wait for the adapter while timers, OBS-change among them, fall due.
+    let mut flows: Vec<Flow> = [0, 0, 1]
+        .map(|from| Flow::endless(Kind::Dcudp, from, 2))
+        .to_vec();
+    flows[2].next = ms(20);
+    let network = Star {
+        queue: mark_above(15),
+        jitter: Span::from_us(1),
+        ..Star::default()
+    };
+    let mut simulation = star(network, &flows);
+    run(&mut simulation, ms(10));
+    // Before the congestion each has half of the line, within a few packets of the first round trip.
+    let [first, second] = [0, 1].map(|flow| delivered(&simulation, flow) / PAYLOAD);
+    assert!(first.abs_diff(second) <= 2, "{first} and {second} packets");
+    assert!((820..=833).contains(&(first + second)), "{first} {second}");
+    run(&mut simulation, ms(60));
+    assert!(simulation.totals().marks > 0);
+    for flow in 0..2 {
+        let record = simulation.flow(FlowIndex::from_index(flow));
+        let stats = &sender(&record).stats;
+        assert!(stats.congestion_modes > 0 && stats.changes_sent >= stats.congestion_modes);
+    }
+}
+
+#[test]
+fn what_is_closed_before_it_is_connected_is_delivered_first() {
+    for kind in [Kind::Udt, Kind::Dcudp] {
+        let flow = Flow {
+            bytes: 100_000,
+            start: UdtStart::Handshake,
+            close: true,
+            ..Flow::endless(kind, 0, 1)
+        };
+        let network = Star {
+            senders: 1,
+            ..Star::default()
+        };
+        let mut simulation = star(network, &[flow]);
+        run(&mut simulation, ms(1000));
+        let record = simulation.flow(FlowIndex::from_index(0));
+        assert_eq!(record.far.delivered, 100_000);
+        assert!(!sender(&record).failed && !receiver(&record).failed);
+        // The flow was released: nothing of it happens any more.
+        let events = simulation.totals().events;
+        run(&mut simulation, ms(3000));
+        assert!(simulation.totals().events - events < 5);
+    }
+}
