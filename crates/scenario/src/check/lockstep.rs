@@ -86,7 +86,8 @@ fn drops_the_last(switch: &Switch, receiver: &Name) -> bool {
     matches!(switch.queue_to(receiver), Queue::DropTail(_)) && !endless
 }
 
-fn switch_at<'a>(root: &'a Root, layout: &Layout, switch: usize) -> &'a Switch {
+/// The parameters of a switch.
+pub(super) fn switch_at<'a>(root: &'a Root, layout: &Layout, switch: usize) -> &'a Switch {
     let name = &layout.switches[switch];
     let group = root
         .switches

@@ -24,7 +24,7 @@ pub(crate) fn check(root: &Root, layout: Option<&Layout>, cx: &mut Context<'_>) 
                 warn_of_no_marks(&path, tcp, cx);
             }
         }
-        udt::check((name, group), marks, layout, cx);
+        udt::check((name, group), marks, (root, layout), cx);
     }
     warn_of_no_deadlines(root, cx);
 }
