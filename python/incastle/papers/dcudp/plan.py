@@ -1,9 +1,10 @@
 """What dcudp runs: every experiment as a scenario file with its overrides.
 
-Names say what differs: `long/SYSTEM/n=SENDERS` (figures 6 and 7: the first 10 ms of a run are figure
-6b), `start/dctcp-unmarked/n=SENDERS` (why DCTCP is slow in them), `after/SYSTEM` (figures 8 and 9),
-`newcomer/SYSTEM`, `bursts/SYSTEM` (the abstract); `map/READING/long/n=SENDERS` and `map/READING/after`
-(every combination of readings), `open/PLACE/KIND/SYSTEM` (other values of what is open).
+Names say what differs: `long/SYSTEM/n=SENDERS` (figures 6 and 7: the first 10 ms of a run are
+figure 6b), `start/dctcp-unmarked/n=SENDERS` (why DCTCP is slow in them), `after/SYSTEM` (figures 8
+and 9), `newcomer/SYSTEM`, `bursts/SYSTEM` (the abstract); `map/READING/long/n=SENDERS` and
+`map/READING/after` (every combination of readings), `open/PLACE/long/SYSTEM/n=SENDERS` and
+`open/PLACE/after/SYSTEM` (other values of what is open).
 
 A system is a reading of DCUDP by its key, or another protocol.
 """
@@ -78,7 +79,8 @@ EXTENTS = {
     Length.DEFAULT: Extent(3, 1.0, _SENDERS, 1.0, 4, 1, 0.5, WINDOWS, 1),
     Length.FULL: Extent(6, 1.0, tuple(range(1, 21)), 1.0, 12, 3, 1.0, WINDOWS, 3),
 }
-"""Expected, in millions of packet-hops: 13 by `--quick`, 270 by default (`long/` 160, `map/` 66), 1100 in full."""
+"""Expected, in millions of packet-hops: 13 by `--quick`, 270 by default (`long/` 160, `map/` 66,
+`open/` 16, `bursts/` 15, `after/` 10, the rest 2), 1100 in full."""
 
 # Other values of what is open: which systems they are run with, and the keys.
 _DCUDP, _TCP = (BASE,), (TCP, DCTCP)
@@ -169,7 +171,9 @@ def _cbr(
         **({} if sampled else {"measure.queue": "off"}),
         **(extra or {}),
     }
-    tables = ("queue_samples", "goodput") if sampled else ("goodput",)
+    queue = ("queue_samples",) if sampled else ()
+    counters = () if system.scenarios == "tcp" else ("udt",)
+    tables = ("goodput", *queue, *counters)
     cost = _cost(system, n) * lasts
     return Experiment(name, f"cbr-{system.scenarios}.toml", overrides, seeds, cost, tables)
 

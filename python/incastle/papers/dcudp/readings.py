@@ -31,7 +31,7 @@ RED = {
 
 @dataclass(frozen=True)
 class System:
-    """A protocol with its switch: its key, its label, which scenarios it takes, how it sets them."""
+    """A protocol with its switch: key, label, which scenarios it takes and how it sets them."""
 
     key: str
     label: str
