@@ -21,6 +21,7 @@ from incastle.scenario import load
 from synthetic import observation, observations
 from synthetic_comparison import made_up as comparison_made_up
 from synthetic_dctcp import made_up as dctcp_made_up
+from synthetic_dcudp import made_up as dcudp_made_up
 from synthetic_dt_cwa import made_up as dt_cwa_made_up
 from synthetic_qcn import made_up as qcn_made_up
 
@@ -46,6 +47,7 @@ MADE_UP = {
     "comparison": comparison_made_up,
     "dctcp": dctcp_made_up,
     "dctcp-ns2": made_up,
+    "dcudp": dcudp_made_up,
     "dt-cwa": dt_cwa_made_up,
     "qcn-incast": qcn_made_up,
 }

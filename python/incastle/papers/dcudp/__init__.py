@@ -1,7 +1,7 @@
 """dcudp: UDT with ECN and two modes for data centers (Ye, Mhamdi and Hamdi).
 
-Figures 6 to 9 for every reading of its damaged law and of its exit rule, its claims about UDT, fairness
-and convergence, and tables that tell under which reading its figures appear.
+Figures 6 to 9 for every reading of its damaged law and of its exit rule, its claims about UDT,
+fairness and convergence, and tables that tell under which reading its figures appear.
 """
 
 from pathlib import Path

@@ -1,0 +1,219 @@
+"""The answer: under which reading which of 000's figures appear, and what else was tried.
+
+Three tables: every named reading with the values that decide figures 6a, 6b, 7b and 8 and Jain's
+index; every combination of readings; and other values of what is open. Shaded is what lies in the
+band of its claim, whose bands are those of claims.toml.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from incastle import claims
+from incastle.papers import FigureSpec
+
+from . import plan
+from .measures import MEASURES
+from .plan import MANY, MAP_SENDERS, SHORT_MS
+from .readings import DCTCP, EXITS, FLOORS, LAWS, MARKERS, READINGS, TCP, Reading
+from .runs import (
+    Values,
+    burst,
+    calm_after,
+    mean_queue,
+    number,
+    of,
+    queue,
+    share_after,
+    throughput,
+)
+from .tables import DrawTable, frame
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import polars as pl
+
+    from incastle.claims import Band
+    from incastle.papers import Observation, Observations
+
+    from .readings import System
+    from .tables import Cell
+
+COLUMNS = {
+    "fig6a-dcudp": "6a, Gbit/s",
+    "fig6a-tcp": "6a, TCP, less (%)",
+    "fig6b-dcudp-tcp": "6b, ahead of, TCP (%)",
+    "fig6b-dcudp-dctcp": "6b, ahead of, DCTCP (%)",
+    "fig7-burst": "7b, burst, (times)",
+    "fig7-quickly": "7b, small, after (ms)",
+    "fig7-small": "7b, mean, (packets)",
+    "fig7-stable": "7b, deviation, (packets)",
+    "fig8-dcudp": "8, share of, link (%)",
+    "abstract-fair": "Jain's, index",
+}
+
+
+@cache
+def bands() -> dict[str, Band]:
+    """Read the band of each claim."""
+    known = claims.load(Path(__file__).parent / "claims.toml")
+    return {claim.id: claim.band for claim in known}
+
+
+def as_taken(runs: Observations) -> pl.DataFrame:
+    """Give the mean values of every named reading."""
+    measured = {name: MEASURES[name](runs) for name in COLUMNS}
+    return frame(
+        _cell(system.label, column, fmean(measured[name][system.label]), name)
+        for system in READINGS
+        for name, column in COLUMNS.items()
+    )
+
+
+def _cell(row: str, column: str, value: float, *judged: str) -> Cell:
+    inside = all(bands()[name].contains(value) for name in judged) if judged else None
+    return row, column, value, inside
+
+
+# ---- every combination
+
+
+def _row_of(law: str, growth: str, floor: str, leave: str, marker: str) -> str:
+    first = law if law == "printed" else growth
+    return f"{first}, {floor}, exit {leave}, {marker}"
+
+
+def combined(runs: Observations) -> pl.DataFrame:
+    """Give what decides figures 6a, 6b, 7b and 8 under every combination, a column for each K."""
+    cells: list[Cell] = []
+    for law, growth in LAWS:
+        for floor in FLOORS:
+            for leave in EXITS:
+                for marker in MARKERS:
+                    row = _row_of(law, growth, floor, leave, marker)
+                    for k in plan.windows(runs.length):
+                        reading = Reading(law, growth, floor, leave, k, marker)
+                        cells += _combination(runs, row, reading)
+    order = {figure: place for place, figure in enumerate(("6a", "6b", "7b", "8"))}
+    return frame(sorted(cells, key=lambda cell: order[cell[1].partition(",")[0]]))
+
+
+def _combination(runs: Observations, row: str, reading: Reading) -> Iterator[Cell]:
+    base = f"map/{reading.key}"
+    seconds = plan.EXTENTS[runs.length].map_s
+    k = f"K = {reading.window}"
+    least = min(
+        fmean(of(runs, f"{base}/long/n={n}", lambda run: throughput(run, seconds)))
+        for n in MAP_SENDERS
+    )
+    yield _cell(row, f"6a, {k}", least, "fig6a-dcudp")
+    yield _cell(row, f"6b, {k}", _ahead(runs, base), "fig6b-dcudp-tcp")
+    many = runs[f"{base}/long/n={MANY}"]
+    yield row, f"7b, {k}", fmean(map(mean_queue, many)), _looks_like_7b(many, seconds)
+    taken = of(runs, f"{base}/after", lambda run: share_after(run, "dcudp", seconds))
+    yield _cell(row, f"8, {k}", fmean(taken), "fig8-dcudp")
+
+
+def _ahead(runs: Observations, base: str) -> float:
+    """Give the share of n and seeds at which it is ahead of both TCP and DCTCP in 10 ms."""
+
+    def short(name: str) -> Values:
+        return of(runs, name, lambda run: throughput(run, SHORT_MS / 1e3))
+
+    won = []
+    for n in MAP_SENDERS:
+        others = [short(f"long/{other.key}/n={n}") for other in (TCP, DCTCP)]
+        # The map may have fewer seeds: those that both have are compared.
+        mine = short(f"{base}/long/n={n}")
+        won += [100.0 * (a > max(b, c)) for a, b, c in zip(mine, *others, strict=False)]
+    return fmean(won)
+
+
+def _looks_like_7b(many: Sequence[Observation], seconds: float) -> bool:
+    """Tell whether the queue of 20 senders bursts, falls quickly, and stays small and stable."""
+    half = [queue(run, seconds / 2) for run in many]
+    values = {
+        "fig7-burst": fmean(burst(run, seconds) for run in many),
+        "fig7-quickly": fmean(calm_after(run, seconds) for run in many),
+        "fig7-small": fmean(number(one.mean()) for one in half),
+        "fig7-stable": fmean(number(one.std(ddof=0)) for one in half),
+    }
+    return all(bands()[name].contains(value) for name, value in values.items())
+
+
+# ---- what else is open
+
+
+def variants(runs: Observations) -> pl.DataFrame:
+    """Give every system's values for each other value of what is open, and as taken."""
+    cells: list[Cell] = []
+    for system in (READINGS[0], TCP, DCTCP):
+        cells += _open(runs, "as taken", system, "")
+        for place, (variant, (systems, _)) in enumerate(plan.VARIANTS.items()):
+            if system in systems:
+                cells += _open(runs, variant, system, f"open/{place}/")
+    return frame(cells)
+
+
+def _open(runs: Observations, variant: str, system: System, base: str) -> Iterator[Cell]:
+    row = f"{'DCUDP' if system is READINGS[0] else system.label}: {variant}"
+    seconds = plan.seconds(runs.length)
+    ended = plan.ended(runs.length)
+    for n in MAP_SENDERS:
+        name = f"{base}long/{system.key}/n={n}"
+        values = of(runs, name, lambda run: throughput(run, seconds))
+        yield row, f"6a, n = {n}, Gbit/s", fmean(values), None
+    for n in MAP_SENDERS:
+        name = f"{base}long/{system.key}/n={n}"
+        values = of(runs, name, lambda run: throughput(run, SHORT_MS / 1e3))
+        yield row, f"6b, n = {n}, Gbit/s", fmean(values), None
+    queues = of(runs, f"{base}long/{system.key}/n={MANY}", mean_queue)
+    yield row, "7, mean, (packets)", fmean(queues), None
+    name = f"{base}after/{system.key}"
+    taken = of(runs, name, lambda run: share_after(run, system.scenarios, ended))
+    yield row, "8, share of, link (%)", fmean(taken), None
+
+
+_MAP = DrawTable(width=10.5, font=6.5)
+FIGURES = (
+    FigureSpec(
+        number="answer",
+        kind="table",
+        title="Which reading gives which figure?",
+        caption="Mean over the seeds, for the default and for each reading that differs from it as "
+        "its name says; shaded what lies in the band of its claim.",
+        uses=("long/", "after/", "bursts/"),
+        claims=(),
+        data=as_taken,
+        draw=DrawTable(width=9.0),
+    ),
+    FigureSpec(
+        number="answer-map",
+        kind="table",
+        title="Which combination of readings gives which figure?",
+        caption="Rows are growth (or the printed law), floor, exit and marker, columns a figure "
+        "with each K. 6a: least throughput with 4 and 20 senders (Gbit/s); 6b: share of cases "
+        "ahead of both TCP and DCTCP in 10 ms (%); 7b: mean queue of 20 senders (packets), shaded "
+        "where it bursts, falls quickly, and stays small and stable; 8: share of the link taken "
+        "after the other's end (%).",
+        uses=("map/", "long/tcp/", "long/dctcp/"),
+        claims=(),
+        data=combined,
+        draw=_MAP,
+    ),
+    FigureSpec(
+        number="answer-open",
+        kind="table",
+        title="What do other values of what is open change?",
+        caption="DCUDP in its default reading, TCP and DCTCP (K = 10); 6b is the throughput after "
+        "10 ms.",
+        uses=("open/", "long/", "after/"),
+        claims=(),
+        data=variants,
+        draw=DrawTable(width=9.0),
+    ),
+)

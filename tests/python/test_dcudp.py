@@ -1,0 +1,259 @@
+"""The paper dcudp: its plan, its readings, and the arithmetic of its measures, by hand."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+
+import polars as pl
+import pytest
+
+from incastle import claims
+from incastle.papers import Length, Observation, Observations, dcudp
+from incastle.papers.dcudp import answer, plan, runs
+from incastle.papers.dcudp.measures import MEASURES
+from incastle.papers.dcudp.readings import BASE, DEFAULT, NAMED, READINGS, Reading, combinations
+from incastle.papers.dcudp.tables import printed
+from synthetic import observations
+from synthetic_dcudp import flows, goodput, links, made_up, queue_samples
+
+PAPER = dcudp.PAPER
+CLAIMS = {claim.id: claim for claim in claims.load(PAPER.folder / "claims.toml")}
+
+
+def run(**tables: pl.DataFrame) -> Observation:
+    return Observation(tables, "", "")
+
+
+def rows(columns: list[str], *values: tuple[object, ...]) -> pl.DataFrame:
+    return pl.DataFrame(list(values), schema=columns, orient="row")
+
+
+# ---- readings and plan
+
+
+def test_each_named_reading_differs_in_the_one_place_that_it_names() -> None:
+    assert BASE.overrides == {}
+    assert NAMED["default"] == DEFAULT
+    differing = {
+        label: [f.name for f in fields(Reading) if getattr(one, f.name) != getattr(DEFAULT, f.name)]
+        for label, one in NAMED.items()
+    }
+    assert differing.pop("default") == []
+    assert differing.pop("as printed") == ["law", "exit", "marker"]
+    for label, places in differing.items():
+        assert len(places) == 1
+        assert label.startswith(("K =", places[0]))
+
+
+def test_the_readings_are_set_by_keys() -> None:
+    keys = {system.label: dict(system.overrides) for system in READINGS}
+    assert keys["growth per-rtt"] == {"transport.growth": "per-rtt"}
+    assert keys["K = 64"] == {"transport.exit_window": "64"}
+    assert keys["marker red"]["switch.queue.weight"] == "0.002"
+    assert keys["as printed"].keys() > {"transport.law", "transport.exit", "switch.queue.min"}
+
+
+def test_the_map_has_every_combination_once() -> None:
+    # 3 laws with growth, 2 floors, 2 exits, 2 markers, 5 windows.
+    every = combinations()
+    assert len({reading.key for reading in every}) == len(every) == 3 * 2 * 2 * 2 * 5
+    assert set(NAMED.values()) <= set(every)
+
+
+def test_every_length_has_the_senders_that_the_tables_name() -> None:
+    for length in Length:
+        assert {*plan.MAP_SENDERS} <= set(plan.senders(length))
+    assert plan.senders(Length.FULL) == tuple(range(1, 21))
+
+
+def test_the_expected_work_is_what_the_plan_says() -> None:
+    work = {
+        length: sum(one.cost * one.seeds for one in plan.experiments(length)) / 1e6
+        for length in Length
+    }
+    assert work == pytest.approx(
+        {Length.QUICK: 13, Length.DEFAULT: 270, Length.FULL: 1100}, rel=0.1
+    )
+
+
+def test_the_other_transfer_ends_in_the_middle() -> None:
+    for length in Length:
+        (one,) = (e for e in plan.experiments(length) if e.name == "after/tcp")
+        assert one.overrides["flows.ftp.stop"] == f"{1e3 * plan.ended(length):g} ms"
+        assert one.overrides["run.duration"] == f"{2 * plan.ended(length):g} s"
+
+
+# ---- every claim, from made-up runs
+
+
+@pytest.fixture(scope="module")
+def made() -> Observations:
+    return observations(PAPER, Length.DEFAULT, made_up)
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_every_measure_gives_the_cases_of_its_claim_for_every_seed(
+    made: Observations, name: str
+) -> None:
+    cases = MEASURES[name](made)
+    assert set(cases) == set(CLAIMS[name].cases)
+    assert {len(values) for values in cases.values()} == {3}
+    assert not any(math.isnan(value) for values in cases.values() for value in values)
+    claims.judge(CLAIMS[name], cases)
+
+
+def test_throughputs_are_compared(made: Observations) -> None:
+    # 98 % less 0.1 % per seed, and half of that link for TCP.
+    assert MEASURES["fig6a-dcudp"](made)["default"] == pytest.approx([0.979, 0.978, 0.977])
+    # DCTCP begins 2 ms later: of 1000.
+    assert MEASURES["fig6a-dctcp"](made)["DCTCP"][0] == pytest.approx(0.979 * 0.998)
+    assert MEASURES["fig6a-tcp"](made)["default"][0] == pytest.approx(
+        100 * (0.499 * 0.999 / 0.979 - 1), abs=1e-3
+    )
+    assert MEASURES["fig6a-timeouts"](made) == {"n = 20": [2.0] * 3}
+    # TCP has 0.499 of 9 ms, DCTCP 0.979 of 8 ms.
+    assert MEASURES["fig6b-tcp-dctcp"](made) == {"TCP": [0.0] * 3}
+    assert MEASURES["fig6b-dcudp-dctcp"](made)["K = 4"] == [100.0] * 3
+    assert MEASURES["fig6b-overreacting"](made)["DCTCP"] == pytest.approx([25.0] * 3)
+
+
+def test_queues_are_compared(made: Observations) -> None:
+    # Mean queues of 2001 (TCP), 61 (TCP-ECN), 11 (DCTCP) and 21 packets.
+    assert MEASURES["fig7-tcp-worst"](made)["TCP-ECN"] == pytest.approx([2001 / 61] * 3)
+    assert MEASURES["fig7-dctcp-least"](made)["default"] == pytest.approx([21 / 11] * 3)
+    # 800 packets for 20 ms, then 20 and 22 in turn.
+    assert MEASURES["fig7-burst"](made)["default"] == pytest.approx([800 / 21] * 3)
+    assert MEASURES["fig7-quickly"](made)["default"] == pytest.approx([20.0] * 3)
+    assert MEASURES["fig7-small"](made)["default"] == pytest.approx([21.0] * 3)
+    assert MEASURES["fig7-stable"](made)["default"] == pytest.approx([1.0] * 3)
+    # In 100 ms: 20 samples of 800 and 80 of 21 in the mean; UDT 1000 and 1001.
+    early = (20 * 800 + 80 * 21) / (20 * 1000 + 80 * 1001)
+    assert MEASURES["text-faster"](made)["default"] == pytest.approx([early] * 3)
+
+
+def test_windows_are_compared(made: Observations) -> None:
+    # From 20 segments to 40 (K = 50) and 22 (K = 10); in 10 ms nine steps of 5 round trips.
+    assert MEASURES["fig9-50"](made) == {"K = 50": pytest.approx([2.0] * 3)}
+    assert MEASURES["fig9-10"](made) == {"K = 10": pytest.approx([1.1] * 3)}
+    assert MEASURES["fig9-contrast"](made)["K = 50 against K = 10"] == pytest.approx([10.0] * 3)
+    linear = MEASURES["fig8-linear"](made)
+    assert linear["DCTCP, K = 10"] == pytest.approx([2 / 45] * 3)
+    assert linear["TCP"] == [0.0] * 3
+
+
+def test_bursts_are_compared(made: Observations) -> None:
+    # Of 20 flows seven have 60,001 bytes and thirteen 30,001.
+    a, b = 60_001, 30_001
+    index = (7 * a + 13 * b) ** 2 / 20 / (7 * a * a + 13 * b * b)
+    fairer = MEASURES["abstract-fairer-dctcp"](made)["default"]
+    assert fairer[0] == pytest.approx(1 - index)
+    assert MEASURES["text-dctcp-unfair"](made)["TCP"][0] == pytest.approx(index - 1)
+    assert MEASURES["text-rtt-dctcp"](made)["DCTCP"][0] == pytest.approx(a / b)
+    assert MEASURES["text-rtt-dcudp"](made)["default"][0] == pytest.approx(1 - a / b)
+    more = 100 * (20 * b / (7 * a + 13 * b) - 1)
+    assert MEASURES["abstract-throughput"](made)["default"][0] == pytest.approx(more)
+
+
+# ---- numbers of one run
+
+
+def test_throughput_counts_the_milliseconds_before_an_instant() -> None:
+    seen = run(goodput=goodput(2, 0.5, 20))
+    assert runs.throughput(seen, 0.010) == pytest.approx(0.5 * 8 / 10)
+    assert runs.throughput(seen, 0.001) == 0
+
+
+def test_the_queue_is_small_after_its_first_peak() -> None:
+    # Small before the peak does not count; 45 packets are small, 46 are not.
+    seen = run(queue_samples=queue_samples([0, 3, 500, 46, 45, 400]))
+    assert runs.calm_after(seen, 1.0) == pytest.approx(4.0)
+    never = run(queue_samples=queue_samples([100] * 50))
+    assert runs.calm_after(never, 0.25) == 250
+
+
+def test_loss_counts_the_port_to_the_receiver() -> None:
+    seen = run(flows=flows(["cbr"] * 4, 250), links=links(50, 1.0))
+    assert runs.loss(seen) == pytest.approx(5.0)
+
+
+def test_the_share_of_the_link_counts_headers() -> None:
+    # 1456 bytes of data are 1500 on the wire: 100 ms of a full link are 12.5 MB of wire.
+    data = 12_500_000 * 1456 // 1500 // 10
+    came = rows(["time_s", "flow", "bytes"], *[(0.5 + k / 100, 0, data) for k in range(10)])
+    seen = run(flows=flows(["cbr", "ftp"]), throughput=came)
+    assert runs.share_after(seen, "dcudp", 0.5) == pytest.approx(100, rel=1e-5)
+    assert runs.share_after(seen, "tcp", 0.5) == pytest.approx(100 * 1456 / 1460, rel=1e-5)
+
+
+def test_growth_is_counted_per_round_trip() -> None:
+    # 10 ms in steps of 1 ms, round trips of 200 us: 9 steps are 45 of them, with 90 segments.
+    samples = [(0.5 + k / 1000, 0, 1460 * (20 + 10 * k), 2e-4) for k in range(12)]
+    columns = ["time_s", "flow", "cwnd_bytes", "rtt_s"]
+    assert runs.growth_per_round_trip(run(windows=rows(columns, *samples)), 0.5) == pytest.approx(2)
+    assert math.isnan(runs.growth_per_round_trip(run(windows=rows(columns, samples[0])), 0.5))
+
+
+@pytest.mark.parametrize(
+    ("changes", "waited"),
+    [
+        ([(0.0, "udp")], 0.0),
+        ([(0.0, "udp"), (0.1, "congestion"), (0.4, "udp")], 0.0),
+        ([(0.0, "udp"), (0.1, "congestion"), (0.53, "udp"), (0.6, "congestion")], 30.0),
+        ([(0.0, "udp"), (0.1, "congestion")], 500.0),
+    ],
+)
+def test_the_return_to_udp_mode(changes: list[tuple[float, str]], waited: float) -> None:
+    of_others = [(0.0, 1, "congestion"), (0.51, 1, "udp")]
+    modes = rows(["time_s", "flow", "mode"], *[(t, 0, m) for t, m in changes], *of_others)
+    seen = run(flows=flows(["cbr", "ftp"]), modes=modes)
+    assert runs.until_udp_mode(seen, 0.5, 1.0) == pytest.approx(waited)
+
+
+def test_jains_index() -> None:
+    assert runs.jain([1, 1, 1, 1]) == 1
+    assert runs.jain([1, 0, 0, 0]) == 0.25
+    assert math.isnan(runs.jain([0, 0]))
+
+
+def test_who_delivers_nothing_in_a_burst_counts() -> None:
+    # One of two, in the last 25 ms of the first burst; in the second burst nobody: no index.
+    came = rows(["time_s", "flow", "bytes"], (0.0, 1, 10), (0.08, 0, 10), (0.1, 1, 1000))
+    seen = run(flows=flows(["burst", "burst"]), throughput=came)
+    assert runs.jain_of_bursts(seen, 2) == 1
+    assert runs.jain_of_bursts(seen, 2, 0.025) == 0.5
+    assert runs.burst_bytes(seen, 2) == 20
+
+
+def test_divisions() -> None:
+    assert runs.divide(1, 0) == math.inf
+    assert math.isnan(runs.divide(0, 0))
+    assert runs.change([1.1], [1.0]) == pytest.approx([10])
+
+
+# ---- the figures
+
+
+@pytest.mark.parametrize("length", Length)
+def test_each_figure_can_be_drawn(length: Length) -> None:
+    from incastle import figures  # noqa: PLC0415  as slow as drawing
+
+    made = observations(PAPER, length, made_up)
+    for one in PAPER.figures:
+        data = one.data(made)
+        assert len(data)
+        with figures.canvas() as figure:
+            one.draw(figure, data)
+
+
+def test_the_answer_is_shaded_by_the_bands(made: Observations) -> None:
+    table = answer.as_taken(made)
+    cells = {(row, column): inside for row, column, _, inside in table.iter_rows()}
+    assert len(cells) == len(READINGS) * len(answer.COLUMNS)
+    assert all(cells.values())
+    of_tcp = answer.bands()["fig8-tcp"]
+    assert (of_tcp.contains(75), of_tcp.contains(75.1)) == (True, False)
+
+
+def test_numbers_in_tables() -> None:
+    assert [printed(x) for x in (0.97912, 123456.0, math.nan, None)] == ["0.979", "1e+05", "-", "-"]
