@@ -35,7 +35,7 @@ STYLES: dict[str, dict[str, Any]] = {
     "DCTCP": {"color": figures.BLUE, "marker": "o"},
     **{
         system.label: {
-            "color": figures.SERIES[place % len(figures.SERIES)],
+            "color": figures.SERIES[(place + 2) % len(figures.SERIES)],
             "marker": "o^vDx+"[place % 6],
             "ls": ("-", "--")[place // len(figures.SERIES)],
         }
@@ -82,6 +82,7 @@ def draw_throughputs(figure: Figure, data: pl.DataFrame) -> None:
             shown[series] = axes.lines[-1]
         axes.set_title(panel)
         axes.set_xlabel("senders")
+        axes.set_xticks([1, 5, 10, 15, 20])
         axes.set_ylim(0, 1.05)
     panels[0].set_ylabel("throughput (Gbit/s)")
     figure.legend(shown.values(), shown.keys(), loc="outside lower center", ncols=5)
@@ -119,6 +120,7 @@ class Lines:
             axes.set_title(name, fontsize=9)
             if self.logarithmic:
                 axes.set_yscale("symlog", linthresh=1)
+            axes.set_ylim(bottom=0)
         for axes in list(grid.flat)[len(names) :]:
             axes.set_visible(False)
         figure.supxlabel(self.x_label, fontsize=9)
