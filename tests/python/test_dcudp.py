@@ -256,4 +256,6 @@ def test_the_answer_is_shaded_by_the_bands(made: Observations) -> None:
 
 
 def test_numbers_in_tables() -> None:
-    assert [printed(x) for x in (0.97912, 123456.0, math.nan, None)] == ["0.979", "1e+05", "-", "-"]
+    shown = {0.97912: "0.979", 2001.4: "2001", 123456.0: "1e+05", None: "-"}
+    assert {value: printed(value) for value in shown} == shown
+    assert printed(math.nan) == "-"

@@ -128,5 +128,5 @@ DCTCP_UNMARKED = System(
     "tcp",
     {**DCTCP.overrides, "switch.queue.mark_above": "2000 packets"},
 )
-"""A link takes 833 packets in 10 ms, and slow start brings at most twice as many: none is marked."""
+"""In 10 ms a link takes 833 packets, and slow start brings at most twice as many: no marks."""
 UDT = System("udt", "UDT", "udt")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Cell: TypeAlias = tuple[str, str, float, bool | None]
 _SCHEMA = {"row": pl.String, "column": pl.String, "value": pl.Float64, "in_band": pl.Boolean}
-_HUGE = 10_000
+_WHOLE, _HUGE = 1_000, 10_000
 
 
 def frame(cells: Iterable[Cell]) -> pl.DataFrame:
@@ -67,7 +67,9 @@ class DrawTable:
 
 
 def printed(value: float | None) -> str:
-    """Print a number with three digits at most; what was not measured is a dash."""
+    """Print a number with three digits, or whole; what was not measured is a dash."""
     if value is None or math.isnan(value):
         return "-"
-    return f"{value:.3g}" if abs(value) < _HUGE else f"{value:.0e}"
+    if abs(value) >= _HUGE:
+        return f"{value:.0e}"
+    return f"{value:.0f}" if abs(value) >= _WHOLE else f"{value:.3g}"
