@@ -310,7 +310,7 @@ def _listing(what: Listing) -> list[tuple[str, str]]:
     if what is Listing.PAPERS:
         from incastle import papers as module  # noqa: PLC0415  only here
 
-        return [(name, paper.about()["title"]) for name, paper in module.discover().items()]
+        return [(name, paper.listed()) for name, paper in module.discover().items()]
     if what is Listing.PLOTS:
         from incastle import plots  # noqa: PLC0415  only here
 

@@ -86,7 +86,7 @@ class _Run:
 
 def papers() -> list[tuple[str, str]]:
     """Give the shipped papers: name and title."""
-    return [(name, paper.about()["title"]) for name, paper in discover().items()]
+    return [(name, paper.listed()) for name, paper in discover().items()]
 
 
 def main(
@@ -99,7 +99,7 @@ def main(
     """Reproduce papers and write their report.
 
     Args:
-        names: which papers; all if empty.
+        names: which papers; all but drafts if empty.
         figure: only this figure of theirs, by its number in the paper or in the original.
         length: "quick", "default" or "full".
         out: the report's folder, where an earlier report is replaced; `FOLDERS` if None.
@@ -143,7 +143,8 @@ def choose(shipped: Mapping[str, Paper], names: Sequence[str], figure: str | Non
     for name in names:
         if name not in shipped:
             raise ReproduceError(f"no paper is called {name!r}{_near(name, list(shipped))}")
-    chosen = [shipped[name] for name in dict.fromkeys(names)] or list(shipped.values())
+    chosen = [shipped[name] for name in dict.fromkeys(names)]
+    chosen = chosen or [paper for paper in shipped.values() if not paper.draft]
     if figure is None:
         return [Part(paper, paper.figures) for paper in chosen]
     parts = [

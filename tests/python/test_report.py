@@ -6,7 +6,7 @@ import csv
 import json
 import pickle
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -197,6 +197,15 @@ def test_a_drawing_that_cannot_travel_is_drawn_at_home(tmp_path: Path) -> None:
     with pytest.raises((pickle.PicklingError, AttributeError)):
         pickle.dumps(drawings)
     assert set(render_pool.render(drawings)) == {render_pool.render(drawings[:1])[0]}
+
+
+def test_a_draft_is_reproduced_by_name_only() -> None:
+    finished, draft = PAPER, replace(PAPER, name="draft", draft=True)
+    shipped = {paper.name: paper for paper in (finished, draft)}
+    assert [part.paper for part in reproduce.choose(shipped, [], None)] == [finished]
+    assert [part.paper for part in reproduce.choose(shipped, ["draft"], None)] == [draft]
+    assert "draft" in draft.listed()
+    assert "draft" not in finished.listed()
 
 
 @pytest.mark.parametrize("length", list(Length))

@@ -143,7 +143,8 @@ class Paper:
     `bases` are the measures of what claims rest on, by claim, where claims.toml declares a base.
     `facts` gives further measured numbers: what stands in braces in a claim's texts in reasons.toml
     (by the claim's id) and in a figure's note in paper.toml (by the figure's number). Without a
-    `document` its `deviations` are what it leaves out.
+    `document` its `deviations` are what it leaves out. The results of a `draft` have not been
+    examined yet: it is reproduced by name only.
     """
 
     name: str
@@ -157,10 +158,16 @@ class Paper:
         default_factory=dict
     )
     document: bool = True
+    draft: bool = False
 
     def about(self) -> dict[str, Any]:
         """Read paper.toml: the texts of the report."""
         return tomllib.loads((self.folder / "paper.toml").read_text(encoding="utf-8"))
+
+    def listed(self) -> str:
+        """Give the title as lists of papers show it."""
+        title: str = self.about()["title"]
+        return f"{title} (a draft: by name only)" if self.draft else title
 
     def scenario(self, experiment: Experiment) -> Path:
         """Give the path of an experiment's scenario file."""

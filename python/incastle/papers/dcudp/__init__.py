@@ -20,4 +20,5 @@ PAPER = Paper(
     figures=FIGURES,
     measures=MEASURES,
     facts={},
+    draft=True,
 )
