@@ -158,7 +158,7 @@ def print_table(table: pl.DataFrame, *, shared: bool) -> None:
         ]
         cells += [f"{100 * row['share']:.1f}"] if shared else []
         print(f"{row['k']:>5}", *(f"{cell:>10}" for cell in cells))
-    print(f"\nleast K of these that fills the link: {least_full(table)}")
+    print(f"\nleast K of these within 1 % of the best: {least_full(table)}")
 
 
 def least_full(table: pl.DataFrame) -> int:

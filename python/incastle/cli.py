@@ -115,9 +115,9 @@ def run(
     """Simulate a scenario and write what was measured.
 
     The result is a directory with scenario.toml (complete, every default written out), summary.json
-    and one Parquet file per table. An existing directory is an error unless --force is given, or
-    it holds this very result already. With --json, standard output has the summary: an object, or
-    with --seeds a list of them.
+    and one Parquet file per table. An existing directory is an error unless --force is given;
+    without --out it may hold this very result already. With --json, standard output has the
+    summary: an object, or with --seeds a list of them.
     """
     first = _load(scenario, settings, seed)
     runs = [first.with_seed(first.seed + index) for index in range(seeds)] if seeds else [first]

@@ -197,11 +197,17 @@ def _transfers(*outcomes: Result) -> Table | None:
     """Show the completion times of all transfers of one run, or of several together."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
-    frames = [one.transfers for one in outcomes if "transfers" in one.tables]
+    frames = [
+        one.transfers.with_columns(pl.lit(one.totals["simulated_s"]).alias("end_s"))
+        for one in outcomes
+        if "transfers" in one.tables
+    ]
     if not frames or all(frame.is_empty() for frame in frames):
         return None
     took = pl.col("completed_s") - pl.col("started_s")
     in_time = pl.col("completed_s") <= pl.col("deadline_s")
+    # What is still open at the end, with time left, is neither met nor missed.
+    decided = pl.col("completed_s").is_not_null() | (pl.col("deadline_s") <= pl.col("end_s"))
     groups = (
         pl.concat(frames)
         .group_by("group", "kind", maintain_order=True)
@@ -211,7 +217,7 @@ def _transfers(*outcomes: Result) -> Table | None:
             took.mean().alias("mean"),
             took.median().alias("median"),
             took.quantile(0.99).alias("p99"),
-            pl.col("deadline_s").is_not_null().sum().alias("wanted"),
+            (pl.col("deadline_s").is_not_null() & decided).sum().alias("wanted"),
             in_time.sum().alias("in_time"),
         )
     )
