@@ -25,6 +25,7 @@ BELOW: dict[str, set[str]] = {
     "congestion": {"units"},
     "queueing": {"units"},
     "transport": {"units", "congestion"},
+    "socket": {"units", "congestion", "transport"},
     "engine": {"units", "congestion", "queueing", "transport"},
     "scenario": {"units", "congestion", "queueing", "transport", "engine"},
     "python": {"units", "congestion", "queueing", "transport", "engine", "scenario"},

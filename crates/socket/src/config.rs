@@ -1,0 +1,241 @@
+//! The parameters of endpoints and connections, and their defaults. What a connection's clocks and
+//! windows default to stands in `incastle_transport::udt::Config`; here is what real paths need beside.
+
+use std::time::Duration;
+
+use incastle_congestion::{
+    Algorithm, Dcudp, DcudpBacklog, DcudpConfig, DcudpEntry, DcudpFloor, DcudpGrowth, DcudpLaw,
+    DcudpRtt, LossInUdpMode, Udt, UdtConfig,
+};
+use incastle_transport::udt::wire::SocketKind;
+use incastle_transport::udt::{Config, ConfigError, ExitRuleConfig, Protocol, ReportedRtt};
+use incastle_units::{Bytes, Rate, Span};
+
+/// The rate C where neither the configuration nor the system says what the interface has.
+pub const DEFAULT_CAPACITY: Rate = Rate::from_bits_per_second(10_000_000_000);
+
+/// Parameters of an endpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EndpointConfig {
+    /// Bytes of the kernel's send buffer that are asked for.
+    pub socket_send_buffer: usize,
+    /// Bytes of the kernel's receive buffer that are asked for.
+    pub socket_receive_buffer: usize,
+    /// The most connections that there may be.
+    pub max_connections: usize,
+    /// The most connections that one peer (an IP address) may have opened.
+    pub max_connections_per_peer: usize,
+    /// The most bytes that may have arrived on all connections and not been read. What is beyond is
+    /// dropped, and sent again by its sender.
+    pub max_receive_memory: usize,
+    /// Timers are not set closer than this, and packets that are due within it leave together.
+    pub quantum: Duration,
+    /// Whether one system call carries many packets (GSO, GRO).
+    pub offload: bool,
+}
+
+impl Default for EndpointConfig {
+    fn default() -> Self {
+        Self {
+            socket_send_buffer: 4 << 20,
+            socket_receive_buffer: 8 << 20,
+            max_connections: 100_000,
+            max_connections_per_peer: 10_000,
+            max_receive_memory: 1 << 30,
+            quantum: Duration::from_micros(100),
+            offload: true,
+        }
+    }
+}
+
+/// Which congestion control a connection asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Control {
+    /// UDT's native control.
+    Udt,
+    /// DCUDP with a peer that speaks it, over a path that carries ECN; else UDT's.
+    #[default]
+    Dcudp,
+}
+
+/// How DCUDP's paper is read: see docs/models/dcudp.md.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Readings {
+    /// How the listing is read.
+    pub law: DcudpLaw,
+    /// What Rate_max grows by.
+    pub growth: DcudpGrowth,
+    /// The floor of the rates.
+    pub floor: DcudpFloor,
+    /// The law's round-trip time.
+    pub rtt: DcudpRtt,
+    /// Where congestion mode begins.
+    pub entry: DcudpEntry,
+    /// What a NAK does in UDP mode.
+    pub loss_in_udp_mode: LossInUdpMode,
+    /// How a backlog leaves.
+    pub backlog: DcudpBacklog,
+    /// When the receiver ends congestion mode.
+    pub exit_rule: ExitRuleConfig,
+    /// New data stop after this many round trips without an acknowledgement.
+    pub silent_rtts: u32,
+}
+
+impl Default for Readings {
+    /// The paper's, but for a loss in UDP mode: a real path may drop before it marks.
+    fn default() -> Self {
+        let paper = DcudpConfig::new(Bytes::new(1), Rate::from_bits_per_second(1));
+        Self {
+            law: paper.law,
+            growth: paper.growth,
+            floor: paper.floor,
+            rtt: paper.rtt,
+            entry: paper.entry,
+            loss_in_udp_mode: LossInUdpMode::CongestionMode,
+            backlog: paper.backlog,
+            exit_rule: ExitRuleConfig::default(),
+            silent_rtts: incastle_transport::udt::Dcudp::new(paper.interface).silent_rtts,
+        }
+    }
+}
+
+/// Parameters of a connection.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConnectionConfig {
+    /// Which congestion control.
+    pub control: Control,
+    /// One stream of bytes each way, or messages. Both ends must say the same.
+    pub kind: SocketKind,
+    /// The largest IP packet in bytes. The smaller of both ends counts.
+    pub packet_size: u32,
+    /// The rate C of the interface. Absent: what the system says of it, else
+    /// [`DEFAULT_CAPACITY`](crate::DEFAULT_CAPACITY).
+    pub capacity: Option<Rate>,
+    /// No more than this is sent, whatever the control allows.
+    pub rate_limit: Option<Rate>,
+    /// Bytes that may be written and not acknowledged.
+    pub send_buffer: usize,
+    /// Bytes that may have arrived and not been read. Absent: what the rate needs.
+    pub receive_buffer: Option<usize>,
+    /// A peer that says nothing for so long is given up.
+    pub idle_timeout: Duration,
+    /// How long an answer to the handshake is waited for.
+    pub connect_timeout: Duration,
+    /// How long a closed connection goes on delivering.
+    pub linger: Duration,
+    /// How far the pacer may fall behind and catch up. Longer keeps the rate on a busy machine, shorter
+    /// keeps bursts small.
+    pub burst_allowance: Duration,
+    /// How DCUDP's paper is read.
+    pub readings: Readings,
+}
+
+impl Default for ConnectionConfig {
+    fn default() -> Self {
+        Self {
+            control: Control::default(),
+            kind: SocketKind::Stream,
+            packet_size: 1500,
+            capacity: None,
+            rate_limit: None,
+            send_buffer: 16 << 20,
+            receive_buffer: None,
+            idle_timeout: Duration::from_secs(10),
+            connect_timeout: Duration::from_secs(3),
+            linger: Duration::from_secs(180),
+            burst_allowance: Duration::from_millis(1),
+            readings: Readings::default(),
+        }
+    }
+}
+
+/// What a sans-IO connection is made with.
+pub(crate) struct Made {
+    pub(crate) config: Config,
+    pub(crate) algorithm: Algorithm,
+    pub(crate) fallback: Option<Algorithm>,
+}
+
+impl ConnectionConfig {
+    /// Whether every parameter lies in its range.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        self.transport(DEFAULT_CAPACITY).check()
+    }
+
+    /// The sans-IO connection's parameters at an interface of that rate.
+    pub(crate) fn transport(&self, capacity: Rate) -> Config {
+        let base = match self.control {
+            Control::Udt => Config::default(),
+            Control::Dcudp => Config::dcudp(capacity),
+        };
+        let protocol = match base.protocol {
+            Protocol::Dcudp(dcudp) => Protocol::Dcudp(incastle_transport::udt::Dcudp {
+                exit_rule: self.readings.exit_rule,
+                silent_rtts: self.readings.silent_rtts,
+                reported_rtt: match self.readings.rtt {
+                    DcudpRtt::Latest => ReportedRtt::Latest,
+                    DcudpRtt::Smoothed => ReportedRtt::Smoothed,
+                },
+                ..dcudp
+            }),
+            Protocol::Udt => Protocol::Udt,
+        };
+        let payload = u64::from(self.packet_size.max(45)) - 44;
+        let receive_buffer = match self.receive_buffer {
+            Some(bytes) => u32::try_from(bytes as u64 / payload).unwrap_or(u32::MAX),
+            None => base.receive_buffer,
+        };
+        Config {
+            protocol,
+            socket_kind: self.kind,
+            packet_size: self.packet_size,
+            receive_buffer,
+            reads_at_once: false,
+            // Five expirations, of which the first comes after one period and the others after two.
+            keep_alive: span(self.idle_timeout / 9),
+            max_exp: 4,
+            min_silence: span(self.idle_timeout),
+            connect_timeout: span(self.connect_timeout),
+            burst_allowance: span(self.burst_allowance),
+            linger: Some(span(self.linger)),
+            ..base
+        }
+    }
+
+    /// Everything that a sans-IO connection is made with.
+    pub(crate) fn make(&self, capacity: Rate) -> Made {
+        let config = self.transport(capacity);
+        let packet = Bytes::new(u64::from(Config::payload_of(self.packet_size)));
+        let udt = || Algorithm::Udt(Udt::new(UdtConfig { packet }));
+        match self.control {
+            Control::Udt => Made {
+                config,
+                algorithm: udt(),
+                fallback: None,
+            },
+            Control::Dcudp => {
+                let readings = &self.readings;
+                let law = DcudpConfig {
+                    law: readings.law,
+                    growth: readings.growth,
+                    floor: readings.floor,
+                    rtt: readings.rtt,
+                    entry: readings.entry,
+                    loss_in_udp_mode: readings.loss_in_udp_mode,
+                    backlog: readings.backlog,
+                    ..DcudpConfig::new(packet, capacity)
+                };
+                Made {
+                    config,
+                    algorithm: Algorithm::Dcudp(Dcudp::new(law)),
+                    fallback: Some(udt()),
+                }
+            }
+        }
+    }
+}
+
+fn span(duration: Duration) -> Span {
+    let ns = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+    Span::from_ns(ns.min(u64::MAX / 1_000_000))
+}

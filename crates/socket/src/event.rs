@@ -1,0 +1,53 @@
+//! What a connection tells its application beside data.
+
+use std::collections::VecDeque;
+use std::task::Waker;
+
+use incastle_congestion::TransmissionMode;
+
+use crate::ConnectionError;
+
+/// Events that are kept for an application that does not ask; older ones are forgotten.
+const MAX_EVENTS: usize = 64;
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// DCUDP was asked for, but the peer speaks UDT alone: UDT's control is run.
+    Fallback,
+    /// The path carries ECT, so marks can come.
+    EcnVerified,
+    /// The path clears ECT or drops packets that carry it: UDT's control is run.
+    EcnFailed,
+    /// DCUDP went over to another mode.
+    Mode(TransmissionMode),
+    /// The peer closed.
+    PeerClosed,
+    /// The connection is over: everything was delivered, or why not.
+    Over(Option<ConnectionError>),
+}
+
+/// A bounded queue of events.
+#[derive(Debug, Default)]
+pub(crate) struct Queue {
+    waiting: VecDeque<Event>,
+    pub(crate) wakers: Vec<Waker>,
+    pub(crate) over: bool,
+}
+
+impl Queue {
+    pub(crate) fn push(&mut self, event: Event) {
+        if self.waiting.len() == MAX_EVENTS {
+            self.waiting.pop_front();
+        }
+        self.over |= matches!(event, Event::Over(_));
+        self.waiting.push_back(event);
+        for waker in self.wakers.drain(..) {
+            waker.wake();
+        }
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<Event> {
+        self.waiting.pop_front()
+    }
+}

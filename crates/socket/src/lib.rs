@@ -1,0 +1,46 @@
+//! UDT and DCUDP on real UDP sockets: the sans-IO connection of `incastle_transport::udt`, driven by
+//! tokio and `quinn-udp` (ECN, segmentation offloads, several datagrams in one system call).
+//!
+//! An [`Endpoint`] is one UDP socket with any number of connections, opened from here, by peers, or from
+//! both sides at once. A [`Connection`] carries a stream of bytes each way, or messages.
+//!
+//! ```no_run
+//! use incastle_socket::{ConnectionConfig, Endpoint, EndpointConfig};
+//! use tokio::io::AsyncWriteExt;
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let endpoint = Endpoint::bind("0.0.0.0:0".parse()?, EndpointConfig::default())?;
+//! let peer = "192.0.2.7:9000".parse()?;
+//! let connection = endpoint.connect(peer, &ConnectionConfig::default()).await?;
+//! connection.send_stream()?.write_all(b"hello").await?;
+//! connection.close().await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Linux only: timers are the kernel's timerfd, because tokio's own tick is a millisecond.
+
+// The skeleton of the interface; the driver follows.
+#![allow(dead_code, clippy::drop_non_drop, clippy::needless_pass_by_value)]
+
+mod config;
+mod connection;
+mod endpoint;
+mod error;
+mod event;
+mod listener;
+mod statistics;
+mod stream;
+
+pub use config::{ConnectionConfig, Control, DEFAULT_CAPACITY, EndpointConfig, Readings};
+pub use connection::{Connection, Events, MessageOptions};
+pub use endpoint::Endpoint;
+pub use error::{ConnectError, ConnectionError};
+pub use event::Event;
+pub use listener::Listener;
+pub use statistics::{EndpointStatistics, Ignored, Statistics};
+pub use stream::{RecvStream, SendStream};
+
+pub use incastle_congestion::TransmissionMode;
+pub use incastle_transport::udt::wire::SocketKind;
+pub use incastle_units::Rate;

@@ -1,0 +1,76 @@
+//! What a connection and an endpoint have seen, as a snapshot.
+
+use std::time::Duration;
+
+use incastle_congestion::TransmissionMode;
+use incastle_transport::udt::Stats;
+use incastle_units::Rate;
+
+use crate::Control;
+
+/// A snapshot of a connection.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Statistics {
+    /// The control that runs: DCUDP's may have fallen back to UDT's.
+    pub control: Control,
+    /// DCUDP's mode.
+    pub mode: Option<TransmissionMode>,
+    /// The rate at which the control lets packets leave, where it sets one.
+    pub rate: Option<Rate>,
+    /// The smoothed round-trip time.
+    pub rtt: Duration,
+    /// Payload bytes written and not acknowledged.
+    pub unacknowledged: u64,
+    /// Payload bytes that the peer has acknowledged.
+    pub acknowledged: u64,
+    /// Payload bytes sent, retransmissions included.
+    pub sent: u64,
+    /// Payload bytes that the application has taken.
+    pub delivered: u64,
+    /// Data packets sent again.
+    pub retransmissions: u64,
+    /// NAKs received: reports of losses.
+    pub losses_reported: u64,
+    /// Acknowledgements that echoed a mark.
+    pub marks_echoed: u64,
+    /// Data packets that arrived with a mark.
+    pub marks_received: u64,
+    /// Every counter of the protocol.
+    pub protocol: Stats,
+}
+
+/// A snapshot of an endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct EndpointStatistics {
+    /// Connections that there are.
+    pub connections: usize,
+    /// Bytes that arrived and were not read yet, of all connections.
+    pub receive_memory: usize,
+    /// Datagrams sent.
+    pub datagrams_sent: u64,
+    /// System calls that sent them.
+    pub sends: u64,
+    /// Datagrams received.
+    pub datagrams_received: u64,
+    /// Requests that were answered with a cookie.
+    pub cookies_sent: u64,
+    /// Datagrams that were ignored, by reason.
+    pub ignored: Ignored,
+}
+
+/// Datagrams that had no effect, by reason. What a connection ignored is in its own counters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Ignored {
+    /// No packet at all.
+    pub malformed: u64,
+    /// For a socket that is not there.
+    pub unknown_socket: u64,
+    /// For a connection, from another address than its peer's.
+    pub wrong_address: u64,
+    /// Handshakes that no listener or rendezvous waits for, or with a wrong cookie.
+    pub handshakes: u64,
+    /// Requests with a right cookie beyond the backlog or a limit of connections.
+    pub beyond_limit: u64,
+    /// Data beyond the limit of memory.
+    pub beyond_memory: u64,
+}
