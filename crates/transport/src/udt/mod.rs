@@ -17,6 +17,7 @@ mod modes;
 mod pacer;
 mod reassembly;
 mod receiver;
+mod reports;
 mod rtt;
 mod sender;
 mod sequence;

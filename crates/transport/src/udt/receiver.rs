@@ -3,27 +3,21 @@
 //!
 //! ACKs are in `acknowledgement`. Leaves out: reneging; what was acknowledged is kept.
 
+use std::collections::VecDeque;
+
 use incastle_units::{Ecn, Span, Time};
 
 use super::acknowledgement::Acknowledgement;
 use super::arrival_speed::ArrivalSpeed;
 use super::loss_list::{Full, LossList, LossRange};
 use super::reassembly::{MessageRange, Reassembly};
+use super::reports::Reports;
 use super::sequence::{Number, Numbering};
 use super::stats::Stats;
 use super::wire::{DataHeader, NumberRange};
 
 /// Ranges in one NAK: with a header they fit the smallest packet.
 pub(super) const MAX_NAK_RANGES: usize = 8;
-
-/// A gap that was reported.
-#[derive(Debug, Clone, Copy)]
-struct Report {
-    range: LossRange,
-    /// How many round trips the next report waits.
-    k: u32,
-    due: Time,
-}
 
 /// What became of a data packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,11 +53,9 @@ pub(super) struct Receiver {
     end: u64,
     reassembly: Reassembly,
     losses: LossList,
-    reports: Vec<Report>,
-    /// Ranges to be reported now.
-    naks: Vec<LossRange>,
-    /// When the next periodic report is due, or NEVER.
-    pub(super) nak_at: Time,
+    reports: Reports,
+    /// Ranges to be reported now, in this order.
+    naks: VecDeque<LossRange>,
     pub(super) ack: Acknowledgement,
     pub(super) speed: ArrivalSpeed,
 }
@@ -76,9 +68,8 @@ impl Receiver {
             end: 0,
             reassembly: Reassembly::new(setup.stream),
             losses: LossList::new(setup.max_loss_ranges as usize),
-            reports: Vec::new(),
-            naks: Vec::new(),
-            nak_at: Time::NEVER,
+            reports: Reports::new(setup.max_loss_ranges as usize),
+            naks: VecDeque::new(),
             ack: Acknowledgement::new(setup.buffer),
             speed: ArrivalSpeed::default(),
             setup,
@@ -155,7 +146,8 @@ impl Receiver {
                 start: self.end,
                 end: packet,
             };
-            self.report(now, range, rtt);
+            self.naks.push_back(range);
+            self.reports.add(now, range, rtt);
             self.end = packet + 1;
             return Ok(());
         }
@@ -164,18 +156,6 @@ impl Receiver {
         }
         self.next = self.losses.first().unwrap_or(self.end);
         Ok(())
-    }
-
-    /// A gap: reported at once, and again in two round trips.
-    fn report(&mut self, now: Time, range: LossRange, rtt: Span) {
-        self.naks.push(range);
-        if self.reports.len() >= self.setup.max_loss_ranges as usize {
-            // The sender's EXP repairs what finds no room here.
-            return;
-        }
-        let due = now.saturating_add(rtt.saturating_mul(2));
-        self.reports.push(Report { range, k: 2, due });
-        self.nak_at = self.nak_at.min(due);
     }
 
     fn keep(&mut self, packet: u64, header: &DataHeader, stats: &mut Stats) {
@@ -269,24 +249,23 @@ impl Receiver {
         true
     }
 
+    /// When the next periodic report is due, or NEVER.
+    #[inline]
+    pub(super) fn nak_at(&self) -> Time {
+        self.reports.at()
+    }
+
     /// Reports again what is still missing and due.
     pub(super) fn on_nak_timer(&mut self, now: Time, rtt: Span) {
-        if now < self.nak_at {
+        if now < self.reports.at() {
             return;
         }
         let (losses, naks) = (&self.losses, &mut self.naks);
-        self.reports.retain_mut(|report| {
-            if now < report.due {
-                return true;
-            }
+        self.reports.expire(now, rtt, |range| {
             let before = naks.len();
-            naks.extend(losses.within(report.range));
-            report.k += 1;
-            report.due = now.saturating_add(rtt.saturating_mul(u64::from(report.k)));
+            naks.extend(losses.within(range));
             naks.len() > before
         });
-        let dues = self.reports.iter().map(|report| report.due);
-        self.nak_at = dues.min().unwrap_or(Time::NEVER);
     }
 
     /// The ranges of the next NAK.

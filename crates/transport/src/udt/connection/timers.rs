@@ -134,7 +134,7 @@ impl Connection {
         let own = [
             self.exp_at(),
             self.receiver.ack.at,
-            self.receiver.nak_at,
+            self.receiver.nak_at(),
             self.sender.pacer.wake,
             self.mode.repeat_at(),
             self.linger_at(),

@@ -1,0 +1,204 @@
+//! The gaps that a receiver has reported, and when each is reported again (draft-gg-udt-03, section 6.2):
+//! after k round trips, k = 2, 3, ...
+//!
+//! A storm of losses leaves thousands of gaps that are each due at an instant of their own: they lie in
+//! a heap by that instant, so that a timer's expiry costs only what is due. Leaves out: what is still
+//! missing of a gap, which the loss list knows.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use incastle_units::{Span, Time};
+
+use super::loss_list::LossRange;
+
+/// A gap that was reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Report {
+    range: LossRange,
+    /// How many round trips the next report waits.
+    k: u32,
+    due: Time,
+    /// Its place in the order of the first reports.
+    place: u64,
+}
+
+impl Ord for Report {
+    /// The earliest due first; at one instant the oldest.
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        (self.due, self.place).cmp(&(other.due, other.place))
+    }
+}
+
+impl PartialOrd for Report {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// All of them. None of them owns memory before the first gap.
+#[derive(Debug, Clone)]
+pub(super) struct Reports {
+    waiting: BinaryHeap<Reverse<Report>>,
+    /// Those that are due at an expiry; kept for its memory alone.
+    due: Vec<Report>,
+    next_place: u64,
+    most: usize,
+}
+
+impl Reports {
+    /// No reports, and room for `most`.
+    pub(super) const fn new(most: usize) -> Self {
+        Self {
+            waiting: BinaryHeap::new(),
+            due: Vec::new(),
+            next_place: 0,
+            most,
+        }
+    }
+
+    /// When the next one is due, or NEVER.
+    #[inline]
+    pub(super) fn at(&self) -> Time {
+        let first = self.waiting.peek();
+        first.map_or(Time::NEVER, |Reverse(report)| report.due)
+    }
+
+    /// A gap was reported for the first time: again in two round trips. Where there is no room, the
+    /// sender's EXP repairs it.
+    pub(super) fn add(&mut self, now: Time, range: LossRange, rtt: Span) {
+        if self.waiting.len() >= self.most {
+            return;
+        }
+        let due = now.saturating_add(rtt.saturating_mul(2));
+        self.waiting.push(Reverse(Report {
+            range,
+            k: 2,
+            due,
+            place: self.next_place,
+        }));
+        self.next_place += 1;
+    }
+
+    /// Hands those that are due to `again`, in the order of their first reports; it tells whether
+    /// something is still missing, and then they wait one round trip longer than before.
+    pub(super) fn expire(
+        &mut self,
+        now: Time,
+        rtt: Span,
+        mut again: impl FnMut(LossRange) -> bool,
+    ) {
+        let mut due = std::mem::take(&mut self.due);
+        while self.at() <= now
+            && let Some(Reverse(report)) = self.waiting.pop()
+        {
+            due.push(report);
+        }
+        due.sort_unstable_by_key(|report| report.place);
+        for mut report in due.drain(..) {
+            if again(report.range) {
+                report.k += 1;
+                let wait = rtt.saturating_mul(u64::from(report.k));
+                report.due = now.saturating_add(wait);
+                self.waiting.push(Reverse(report));
+            }
+        }
+        self.due = due;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The same as a plain list that is looked through at every expiry.
+    #[derive(Default)]
+    struct Plain {
+        reports: Vec<Report>,
+    }
+
+    impl Plain {
+        fn expire(&mut self, now: Time, rtt: Span, missing: impl Fn(u64) -> bool) -> Vec<u64> {
+            let mut told = Vec::new();
+            self.reports.retain_mut(|report| {
+                if now < report.due {
+                    return true;
+                }
+                report.k += 1;
+                report.due = now.saturating_add(rtt.saturating_mul(u64::from(report.k)));
+                told.push(report.range.start);
+                missing(report.range.start)
+            });
+            told
+        }
+
+        fn at(&self) -> Time {
+            let dues = self.reports.iter().map(|report| report.due);
+            dues.min().unwrap_or(Time::NEVER)
+        }
+    }
+
+    fn range(start: u64) -> LossRange {
+        LossRange {
+            start,
+            end: start + 1,
+        }
+    }
+
+    #[test]
+    fn a_gap_waits_two_round_trips_and_then_one_more_each_time() {
+        let (us, rtt) = (|us| Time::ZERO + Span::from_us(us), Span::from_us(10));
+        let mut reports = Reports::new(1);
+        assert_eq!(reports.at(), Time::NEVER);
+        reports.add(us(5), range(7), rtt);
+        // There is no room for a second one.
+        reports.add(us(6), range(9), rtt);
+        let mut seen = Vec::new();
+        for at in [25, 55, 95] {
+            // 5 + 20; + 30; + 40.
+            assert_eq!(reports.at(), us(at));
+            reports.expire(us(at), rtt, |gap| {
+                seen.push(gap.start);
+                at < 95
+            });
+        }
+        assert_eq!(seen, [7, 7, 7]);
+        assert_eq!(reports.at(), Time::NEVER);
+    }
+
+    proptest! {
+        /// Round trips that change bring dues out of order: the same gaps are told in the same order at
+        /// the same instants.
+        #[test]
+        fn reports_agree_with_a_plain_list(
+            steps in prop::collection::vec((0_u64..30, 0_u64..20, any::<bool>()), 1..200),
+        ) {
+            let mut reports = Reports::new(20);
+            let mut plain = Plain::default();
+            let mut now = Time::ZERO;
+            for (start, (pause, rtt, expires)) in (0..).zip(steps) {
+                now += Span::from_us(pause);
+                let rtt = Span::from_us(rtt);
+                if expires {
+                    let missing = |gap: u64| !(gap + pause).is_multiple_of(3);
+                    let mut told = Vec::new();
+                    reports.expire(now, rtt, |gap| {
+                        told.push(gap.start);
+                        missing(gap.start)
+                    });
+                    prop_assert_eq!(told, plain.expire(now, rtt, missing));
+                } else {
+                    if plain.reports.len() < 20 {
+                        let due = now.saturating_add(rtt * 2);
+                        let report = Report { range: range(start), k: 2, due, place: 0 };
+                        plain.reports.push(report);
+                    }
+                    reports.add(now, range(start), rtt);
+                }
+                prop_assert_eq!(reports.at(), plain.at());
+            }
+        }
+    }
+}
