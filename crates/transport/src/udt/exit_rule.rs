@@ -57,6 +57,8 @@ pub enum ExitStage {
 #[derive(Debug, Clone)]
 struct Window {
     values: VecDeque<u64>,
+    /// How many of them are not greater than the one before, in the window.
+    falling: usize,
     k: usize,
 }
 
@@ -71,25 +73,27 @@ impl Window {
     fn new(k: usize) -> Self {
         Self {
             values: VecDeque::with_capacity(k),
+            falling: 0,
             k,
         }
     }
 
     fn push(&mut self, value: u64) {
         if self.values.len() == self.k {
-            self.values.pop_front();
+            let gone = self.values.pop_front();
+            // K >= 2: one is left that had it before itself.
+            self.falling -= usize::from(self.values.front() <= gone.as_ref());
         }
+        let falls = self.values.back().is_some_and(|before| value <= *before);
+        self.falling += usize::from(falls);
         self.values.push_back(value);
     }
 
     /// (3) and (4): of the K values those count that have another before them in the window.
     fn share(&self) -> Option<Share> {
-        (self.values.len() == self.k).then(|| {
-            let pairs = self.values.iter().zip(self.values.iter().skip(1));
-            Share {
-                falling: pairs.filter(|(before, value)| value <= before).count(),
-                of: self.k - 1,
-            }
+        (self.values.len() == self.k).then_some(Share {
+            falling: self.falling,
+            of: self.k - 1,
         })
     }
 }
