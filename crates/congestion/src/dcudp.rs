@@ -118,6 +118,13 @@ impl DcudpConfig {
             backlog: DcudpBacklog::Interface,
         }
     }
+
+    /// Packets per second as a rate.
+    fn rate_of(&self, packets: f64) -> Rate {
+        let bits = packets * self.packet.count() as f64 * 8.0;
+        // A pacer cannot work at a rate of zero: an RTT of hours would ask for it.
+        Rate::from_bits_per_second((bits as u64).max(1))
+    }
 }
 
 /// What a probe sees of the law in congestion mode, in packets per second.
@@ -178,13 +185,6 @@ impl Dcudp {
         }
     }
 
-    /// Packets per second as a rate.
-    fn rate_of(&self, packets: f64) -> Rate {
-        let bits = packets * self.config.packet.count() as f64 * 8.0;
-        // A pacer cannot work at a rate of zero: an RTT of hours would ask for it.
-        Rate::from_bits_per_second((bits as u64).max(1))
-    }
-
     /// Takes the round-trip times that the transport knows of by now.
     fn learn(&mut self, cx: &Context<'_>, sample: Option<Span>) {
         self.latest = sample.or(self.latest);
@@ -226,7 +226,10 @@ impl Dcudp {
             bytes / self.config.packet.count() as f64
         });
         let path = self.path(cx);
-        self.mode = Mode::Congestion(Law::new(rate.clamp(path.floor, path.capacity)));
+        self.mode = Mode::Congestion(Law::new(
+            rate.clamp(path.floor, path.capacity),
+            &self.config,
+        ));
     }
 }
 
@@ -255,18 +258,21 @@ fn packets(rate: Rate, packet: Bytes) -> f64 {
 #[derive(Debug, Clone)]
 struct Law {
     rates: DcudpRates,
+    /// Rate_data as a rate: every packet asks for it.
+    pace: Rate,
     n_ack: u64,
     n_ecn: u64,
     freeze: bool,
 }
 
 impl Law {
-    fn new(rate: f64) -> Self {
+    fn new(rate: f64, config: &DcudpConfig) -> Self {
         Self {
             rates: DcudpRates {
                 data: rate,
                 max: rate,
             },
+            pace: config.rate_of(rate),
             n_ack: 0,
             n_ecn: 0,
             freeze: false,
@@ -276,7 +282,7 @@ impl Law {
     /// "No ECN echo, speed up."
     fn speed_up(&mut self, path: Path, config: &DcudpConfig) {
         let DcudpRates { data, max } = self.rates;
-        self.rates = match config.law {
+        let rates = match config.law {
             DcudpLaw::Default if data < max => DcudpRates {
                 data: (2.0 * data).min(max),
                 max,
@@ -297,10 +303,16 @@ impl Law {
                 max,
             },
         };
+        self.set(rates, config);
+    }
+
+    fn set(&mut self, rates: DcudpRates, config: &DcudpConfig) {
+        self.rates = rates;
+        self.pace = config.rate_of(rates.data);
     }
 
     /// "Slow down rate due to ECN echo", once per data packet sent.
-    fn on_echo(&mut self, path: Path, law: DcudpLaw) -> Reaction {
+    fn on_echo(&mut self, path: Path, config: &DcudpConfig) -> Reaction {
         self.n_ecn += 1;
         if self.freeze {
             return Reaction::Ignored;
@@ -311,15 +323,15 @@ impl Law {
         let d = divisor(self.rates.data);
         let data = self.rates.data / d;
         // (2).
-        let max = match law {
+        let max = match config.law {
             DcudpLaw::Default => self.rates.max / d,
             DcudpLaw::Printed => self.rates.max / divisor(data),
         };
-        self.slow_down(DcudpRates { data, max }, path)
+        self.slow_down(DcudpRates { data, max }, path, config)
     }
 
     /// "Slow down rate due to packet loss": one packet per RTT.
-    fn on_nak(&mut self, path: Path) -> Reaction {
+    fn on_nak(&mut self, path: Path, config: &DcudpConfig) -> Reaction {
         self.n_ack += 1;
         self.n_ecn += 1;
         if self.freeze {
@@ -329,14 +341,15 @@ impl Law {
             data: path.floor,
             max: self.rates.max / 2.0,
         };
-        self.slow_down(rates, path)
+        self.slow_down(rates, path, config)
     }
 
-    fn slow_down(&mut self, rates: DcudpRates, path: Path) -> Reaction {
-        self.rates = DcudpRates {
+    fn slow_down(&mut self, rates: DcudpRates, path: Path, config: &DcudpConfig) -> Reaction {
+        let bounded = DcudpRates {
             data: rates.data.max(path.floor),
             max: rates.max.max(path.floor),
         };
+        self.set(bounded, config);
         self.freeze = true;
         Reaction::Reduced
     }
@@ -377,8 +390,8 @@ impl Controller for Dcudp {
         }
         let path = self.path(cx);
         match (&mut self.mode, event) {
-            (Mode::Congestion(law), CongestionEvent::Ecn) => law.on_echo(path, self.config.law),
-            (Mode::Congestion(law), CongestionEvent::Loss { .. }) => law.on_nak(path),
+            (Mode::Congestion(law), CongestionEvent::Ecn) => law.on_echo(path, &self.config),
+            (Mode::Congestion(law), CongestionEvent::Loss { .. }) => law.on_nak(path, &self.config),
             // Section IV.C: OBS = 0 ends congestion mode.
             (Mode::Congestion(_), CongestionEvent::Over) => {
                 self.mode = Mode::Udp(Meter::default());
@@ -399,14 +412,14 @@ impl Controller for Dcudp {
                 Some(rate) => rate.min(self.config.interface),
                 None => self.config.interface,
             },
-            Mode::Congestion(law) => self.rate_of(law.rates.data),
+            Mode::Congestion(law) => law.pace,
         })
     }
 
     fn state(&self) -> ControlState {
         ControlState {
             rate: self.pacing(),
-            max_rate: self.rates().map(|rates| self.rate_of(rates.max)),
+            max_rate: self.rates().map(|rates| self.config.rate_of(rates.max)),
             mode: Some(match self.mode {
                 Mode::Udp(_) => TransmissionMode::Udp,
                 Mode::Congestion(_) => TransmissionMode::Congestion,

@@ -107,11 +107,10 @@ pub struct Actions {
 }
 
 impl Actions {
-    pub(crate) fn new(next_flow: u32) -> Self {
-        Self {
-            list: Vec::new(),
-            next_flow,
-        }
+    /// An empty list, in the memory of an earlier one.
+    pub(crate) fn reuse(list: Vec<Action>, next_flow: u32) -> Self {
+        assert!(list.is_empty(), "an earlier list was carried out");
+        Self { list, next_flow }
     }
 
     /// Opens a flow and says which it will be.

@@ -160,11 +160,21 @@ impl Endpoint {
 
     /// Whether certainly nothing is to be sent now.
     #[inline(always)]
-    pub(crate) fn is_quiet(&mut self) -> bool {
+    pub(crate) fn is_quiet(&mut self, now: Time) -> bool {
         match &mut self.transport {
             Transport::Tcp(connection) => connection.is_quiet(),
             Transport::Datagram(endpoint) => endpoint.is_quiet(),
-            Transport::Udt(_) => false,
+            Transport::Udt(end) => end.is_quiet(now),
+        }
+    }
+
+    /// Whether its next packet waits for an instant that the event queue knows, whatever else is written,
+    /// and nobody looks on.
+    #[inline]
+    pub(crate) fn is_waiting(&mut self, now: Time) -> bool {
+        match &mut self.transport {
+            Transport::Udt(end) => !self.watched && self.limiter.is_none() && end.is_waiting(now),
+            Transport::Tcp(_) | Transport::Datagram(_) => false,
         }
     }
 

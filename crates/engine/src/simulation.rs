@@ -10,6 +10,7 @@ use incastle_queueing::{DropCause, Verdict};
 use incastle_transport::tcp::Batch;
 use incastle_units::{Bytes, Span, Time};
 
+use crate::application::Action;
 use crate::endpoint::ip_bytes;
 use crate::event::{Event, Kind};
 use crate::event_queue::EventQueue;
@@ -97,6 +98,8 @@ pub struct Simulation<P: Probe> {
     network: Network,
     flows: Flows,
     apps: Vec<AppSlot>,
+    /// The list of an application's actions while none is called; kept for its memory alone.
+    actions: Vec<Action>,
     events: EventQueue,
     probe: P,
     sampling: Sampling,
@@ -115,6 +118,7 @@ impl<P: Probe> Simulation<P> {
             network,
             flows: Flows::default(),
             apps: Vec::new(),
+            actions: Vec::new(),
             events,
             probe,
             sampling: Sampling::default(),
@@ -336,7 +340,7 @@ impl<P: Probe> Simulation<P> {
             return;
         }
         let mut open = true;
-        while open && endpoint.staged.is_none() && !endpoint.is_quiet() {
+        while open && endpoint.staged.is_none() && !endpoint.is_quiet(now) {
             let host = endpoint.host;
             let sent = self
                 .network

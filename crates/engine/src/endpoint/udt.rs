@@ -209,6 +209,22 @@ impl UdtEnd {
         self.connection()?.poll_timeout()
     }
 
+    /// Whether certainly nothing is to be sent now.
+    pub(crate) fn is_quiet(&mut self, now: Time) -> bool {
+        match &mut self.state {
+            State::Connected(connection) => connection.is_quiet(now),
+            State::Listening(listening) => listening.reply.is_none(),
+        }
+    }
+
+    /// Whether the connection's next packet waits for an instant that `poll_timeout` has told.
+    pub(crate) fn is_waiting(&mut self, now: Time) -> bool {
+        match &mut self.state {
+            State::Connected(connection) => connection.is_waiting(now),
+            State::Listening(_) => false,
+        }
+    }
+
     /// Writes the next packet to `out`.
     pub(crate) fn poll_transmit(
         &mut self,

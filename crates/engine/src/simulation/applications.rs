@@ -35,16 +35,18 @@ impl<P: Probe> Simulation<P> {
             return;
         }
         slot.wake = Time::NEVER;
-        let mut actions = Actions::new(self.flows.next());
-        for notice in std::mem::take(&mut slot.inbox) {
+        let list = std::mem::take(&mut self.actions);
+        let mut actions = Actions::reuse(list, self.flows.next());
+        for notice in slot.inbox.drain(..) {
             slot.app.handle(self.now, notice, &mut actions);
         }
         if slot.app.poll_timeout().is_some_and(|at| at <= self.now) {
             slot.app.handle_timeout(self.now, &mut actions);
         }
-        for action in actions.list {
+        for action in actions.list.drain(..) {
             self.perform(index, action);
         }
+        self.actions = actions.list;
         self.arm_application(index);
     }
 
@@ -67,7 +69,7 @@ impl<P: Probe> Simulation<P> {
                 self.flows.open(*spec, now, app, self.network.seed);
                 self.pump(flow.end(Side::Near));
             }
-            Action::Write(index, bytes) => self.with(index, |endpoint| endpoint.write(bytes)),
+            Action::Write(index, bytes) => self.write(index, bytes),
             Action::Stop(index) => self.with(index, |endpoint| endpoint.stop(now)),
             Action::Close(index) => self.with(index, |endpoint| endpoint.close(now)),
             Action::Expect(index, total) => {
@@ -97,6 +99,18 @@ impl<P: Probe> Simulation<P> {
             self.stray(packet);
         }
         self.flows.release(flow, self.now);
+    }
+
+    /// A sender that is slower than its application waits for its next packet anyhow: most writes
+    /// change nothing.
+    fn write(&mut self, index: EndpointIndex, bytes: u64) {
+        let now = self.now;
+        if let Some(endpoint) = self.flows.get(index) {
+            endpoint.write(bytes);
+            if !endpoint.is_waiting(now) {
+                self.pump(index);
+            }
+        }
     }
 
     fn with(&mut self, index: EndpointIndex, act: impl FnOnce(&mut Endpoint)) {

@@ -191,9 +191,20 @@ impl Acknowledgement {
         }
     }
 
+    /// Whether an ACK of either kind is due.
+    #[inline]
+    pub(super) const fn is_due(&self) -> bool {
+        self.due || self.is_light_due()
+    }
+
+    #[inline]
+    const fn is_light_due(&self) -> bool {
+        self.packets >= self.light_every && self.next != self.told_next
+    }
+
     /// Whether a light ACK is due, and what it says. A full one that is due too says more.
     pub(super) fn poll_light(&mut self) -> Option<u64> {
-        if self.packets < self.light_every || self.next == self.told_next {
+        if !self.is_light_due() {
             return None;
         }
         self.packets = 0;

@@ -85,14 +85,24 @@ impl LossList {
             })
     }
 
+    /// The first range that does not end before `start`. What is lost last comes last: mostly there is
+    /// none.
+    fn first_from(&self, start: u64) -> usize {
+        if self.ranges.back().is_none_or(|range| range.end < start) {
+            return self.ranges.len();
+        }
+        self.ranges.partition_point(|range| range.end < start)
+    }
+
     /// Adds `start..end`; gives how many packets are new.
     pub(super) fn insert(&mut self, start: u64, end: u64) -> Result<u64, Full> {
         if start >= end {
             return Ok(0);
         }
         // Those that touch the new one, neighbours without a gap included, merge with it.
-        let first = self.ranges.partition_point(|range| range.end < start);
-        let last = self.ranges.partition_point(|range| range.start <= end);
+        let first = self.first_from(start);
+        let touched = self.ranges.range(first..);
+        let last = first + touched.take_while(|range| range.start <= end).count();
         if first == last {
             if self.ranges.len() == self.max_ranges {
                 return Err(Full);
@@ -108,7 +118,9 @@ impl LossList {
         let touched = self.ranges.range(first..last);
         let before: u64 = touched.map(|range| range.packets()).sum();
         self.ranges[first] = merged;
-        self.ranges.drain(first + 1..last);
+        if last > first + 1 {
+            self.ranges.drain(first + 1..last);
+        }
         self.packets += merged.packets() - before;
         Ok(merged.packets() - before)
     }

@@ -43,6 +43,12 @@ impl Pacer {
         waits
     }
 
+    /// Whether a packet waits for the next departure.
+    #[inline]
+    pub(super) fn is_awaited(&self) -> bool {
+        self.wake == self.at
+    }
+
     pub(super) fn on_timer(&mut self, now: Time) {
         if self.wake <= now {
             self.wake = Time::NEVER;

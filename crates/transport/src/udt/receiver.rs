@@ -249,6 +249,12 @@ impl Receiver {
         true
     }
 
+    /// Whether a NAK or an ACK is due.
+    #[inline]
+    pub(super) fn has_word(&self) -> bool {
+        !self.naks.is_empty() | self.ack.is_due()
+    }
+
     /// When the next periodic report is due, or NEVER.
     #[inline]
     pub(super) fn nak_at(&self) -> Time {

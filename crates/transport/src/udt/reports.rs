@@ -7,6 +7,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 
 use incastle_units::{Span, Time};
 
@@ -21,6 +22,15 @@ struct Report {
     due: Time,
     /// Its place in the order of the first reports.
     place: u64,
+}
+
+impl Report {
+    /// It waits one round trip longer than before.
+    fn wait(&mut self, now: Time, rtt: Span) {
+        self.k += 1;
+        let wait = rtt.saturating_mul(u64::from(self.k));
+        self.due = now.saturating_add(wait);
+    }
 }
 
 impl Ord for Report {
@@ -88,6 +98,16 @@ impl Reports {
         rtt: Span,
         mut again: impl FnMut(LossRange) -> bool,
     ) {
+        if self.is_one_due(now)
+            && let Some(mut first) = self.waiting.peek_mut()
+        {
+            if again(first.0.range) {
+                first.0.wait(now, rtt);
+            } else {
+                PeekMut::pop(first);
+            }
+            return;
+        }
         let mut due = std::mem::take(&mut self.due);
         while self.at() <= now
             && let Some(Reverse(report)) = self.waiting.pop()
@@ -97,13 +117,17 @@ impl Reports {
         due.sort_unstable_by_key(|report| report.place);
         for mut report in due.drain(..) {
             if again(report.range) {
-                report.k += 1;
-                let wait = rtt.saturating_mul(u64::from(report.k));
-                report.due = now.saturating_add(wait);
+                report.wait(now, rtt);
                 self.waiting.push(Reverse(report));
             }
         }
         self.due = due;
+    }
+
+    /// Whether not more than the first is due: the second is one of the two below it.
+    fn is_one_due(&self, now: Time) -> bool {
+        let mut next = self.waiting.as_slice().iter().skip(1).take(2);
+        next.all(|Reverse(report)| report.due > now) && self.at() <= now
     }
 }
 

@@ -352,16 +352,40 @@ impl Sender {
         self.drops.pop_front()
     }
 
+    /// Whether certainly no data may leave now; messages may grow too old, which a poll finds out.
+    #[inline]
+    pub(super) fn is_quiet(&mut self, now: Time, algorithm: &Algorithm) -> bool {
+        self.setup.stream && (self.is_idle() || self.is_held(now, algorithm.pacing()))
+    }
+
+    /// Whether there is nothing to send.
+    #[inline]
+    fn is_idle(&mut self) -> bool {
+        let idle = self.losses.is_empty() && self.unsent == 0;
+        if idle {
+            self.limited_by = LimitedBy::Application;
+        }
+        idle
+    }
+
+    /// Whether the next packet must wait for its time.
+    #[inline]
+    fn is_held(&mut self, now: Time, rate: Option<Rate>) -> bool {
+        let held = self.pacer.holds(now, rate);
+        if held {
+            self.limited_by = LimitedBy::Window;
+        }
+        held
+    }
+
     /// The next data packet that may leave now.
     #[inline]
     pub(super) fn poll(&mut self, io: &mut Io<'_>) -> Option<Chunk> {
-        if self.losses.is_empty() && self.unsent == 0 {
-            self.limited_by = LimitedBy::Application;
+        if self.is_idle() {
             return None;
         }
         let rate = io.algorithm.pacing();
-        if self.pacer.holds(io.now, rate) {
-            self.limited_by = LimitedBy::Window;
+        if self.is_held(io.now, rate) {
             return None;
         }
         let chunk = match self.poll_lost(io) {

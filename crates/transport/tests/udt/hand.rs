@@ -173,18 +173,28 @@ impl Hand {
 
     /// All that leaves now.
     pub(crate) fn poll(&mut self) -> Vec<Sent> {
-        let mut all = Vec::new();
-        while let Some(transmit) = self.connection.poll_transmit(self.now, &mut self.rng) {
-            let losses = match self.connection.beside() {
-                Beside::Losses(losses) => losses
-                    .ranges()
-                    .map(|range| (range.first.word(), range.last.word()))
-                    .collect(),
-                _ => Vec::new(),
-            };
-            all.push(Sent { transmit, losses });
-        }
-        all
+        std::iter::from_fn(|| self.poll_one()).collect()
+    }
+
+    /// All that leaves now; asks first, before each packet, whether there is none.
+    pub(crate) fn poll_unless_quiet(&mut self) -> Vec<Sent> {
+        let one = || {
+            let quiet = self.connection.is_quiet(self.now);
+            if quiet { None } else { self.poll_one() }
+        };
+        std::iter::from_fn(one).collect()
+    }
+
+    fn poll_one(&mut self) -> Option<Sent> {
+        let transmit = self.connection.poll_transmit(self.now, &mut self.rng)?;
+        let losses = match self.connection.beside() {
+            Beside::Losses(losses) => losses
+                .ranges()
+                .map(|range| (range.first.word(), range.last.word()))
+                .collect(),
+            _ => Vec::new(),
+        };
+        Some(Sent { transmit, losses })
     }
 
     /// The control packets that leave now; there must be no data.

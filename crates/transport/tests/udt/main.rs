@@ -9,6 +9,7 @@ mod handshakes;
 mod messages;
 mod modes;
 mod net;
+mod quiet;
 mod timing;
 mod wire;
 mod worlds;

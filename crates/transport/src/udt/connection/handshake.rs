@@ -44,6 +44,14 @@ pub(super) struct Answering {
     sent: u32,
 }
 
+impl Answering {
+    /// Whether a repeated handshake waits for its answer.
+    #[inline]
+    pub(super) const fn is_due(&self) -> bool {
+        self.due
+    }
+}
+
 /// Where a connection stands.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum State {

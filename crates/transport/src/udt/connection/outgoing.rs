@@ -13,6 +13,23 @@ use super::handshake::State;
 use super::{Connection, Transmit};
 
 impl Connection {
+    /// Whether [`Self::poll_transmit`] would certainly give nothing now. A quick look, for worlds that
+    /// ask after each event; where it says no, a poll may still give nothing.
+    #[inline]
+    pub fn is_quiet(&mut self, now: Time) -> bool {
+        let State::Established(answering) = &self.state else {
+            return false;
+        };
+        !answering.is_due() && !self.has_control(now) && self.sender.is_quiet(now, &self.algorithm)
+    }
+
+    /// Whether it is quiet because data wait for their time, and [`Self::poll_timeout`] has told that
+    /// already: a write changes nothing then.
+    #[inline]
+    pub fn is_waiting(&mut self, now: Time) -> bool {
+        self.sender.pacer.is_awaited() && self.is_quiet(now)
+    }
+
     /// The next packet that leaves now.
     pub fn poll_transmit(&mut self, now: Time, rng: &mut dyn Rng) -> Option<Transmit> {
         let now = self.advance(now);
@@ -27,13 +44,27 @@ impl Connection {
             State::Failed if self.shutdown_due => return Some(self.shutdown(now)),
             _ => return None,
         }
-        if let Some(control) = self.poll_control(now) {
+        if self.has_control(now)
+            && let Some(control) = self.poll_control(now)
+        {
             return Some(control);
         }
         self.poll_data(now, rng)
     }
 
+    /// Whether a control packet may be due: what [`Self::poll_control`] looks at, all at once.
     #[inline]
+    fn has_control(&self, now: Time) -> bool {
+        let change = self.dialect == Dialect::Dcudp
+            && (self.watch.answer.is_some() | (self.mode.repeat_at() <= now));
+        !self.ack2s.is_empty()
+            | change
+            | self.receiver.has_word()
+            | self.sender.has_drop()
+            | self.keep_alive_due
+            | self.shutdown_due
+    }
+
     fn poll_control(&mut self, now: Time) -> Option<Transmit> {
         if let Some(number) = self.ack2s.pop_front() {
             return Some(self.control(now, self.mode.congested, Control::Ack2 { number }));

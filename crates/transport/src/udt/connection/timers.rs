@@ -130,17 +130,13 @@ impl Connection {
         (at != Time::NEVER).then_some(at)
     }
 
+    #[inline]
     fn established_at(&self) -> Time {
-        let own = [
-            self.exp_at(),
-            self.receiver.ack.at,
-            self.receiver.nak_at(),
-            self.sender.pacer.wake,
-            self.mode.repeat_at(),
-            self.linger_at(),
-        ];
+        let receiver = self.receiver.ack.at.min(self.receiver.nak_at());
+        let sender = self.sender.pacer.wake.min(self.mode.repeat_at());
+        let own = self.exp_at().min(receiver).min(sender);
         let controller = self.algorithm.next_timer().unwrap_or(Time::NEVER);
-        own.into_iter().fold(controller, Time::min)
+        own.min(self.linger_at()).min(controller)
     }
 
     fn linger_at(&self) -> Time {
