@@ -73,7 +73,7 @@ def test_the_expected_work_is_what_the_plan_says() -> None:
         for length in Length
     }
     assert work == pytest.approx(
-        {Length.QUICK: 13, Length.DEFAULT: 270, Length.FULL: 1100}, rel=0.1
+        {Length.QUICK: 27, Length.DEFAULT: 400, Length.FULL: 2600}, rel=0.1
     )
 
 
