@@ -26,6 +26,7 @@ BELOW: dict[str, set[str]] = {
     "queueing": {"units"},
     "transport": {"units", "congestion"},
     "socket": {"units", "congestion", "transport"},
+    "dcudp": {"units", "congestion", "transport", "socket"},
     "engine": {"units", "congestion", "queueing", "transport"},
     "scenario": {"units", "congestion", "queueing", "transport", "engine"},
     "python": {"units", "congestion", "queueing", "transport", "engine", "scenario"},

@@ -1,0 +1,73 @@
+//! `dcudp get`: files from a server.
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use super::stopped;
+use super::tally::Tally;
+use crate::arguments::Get;
+use crate::disk::Root;
+use crate::error::{Failure, reason};
+use crate::link::Link;
+use crate::protocol::Name;
+use crate::request::get;
+use crate::terminal::progress_bar;
+
+pub(super) async fn run(arguments: Get) -> Result<u8, Failure> {
+    let Get {
+        peer,
+        names,
+        into,
+        force,
+        transport,
+        safety,
+    } = arguments;
+    check(&names)?;
+    let root = Root::open(&into)
+        .map_err(|error| Failure::Input(format!("{}: {}", into.display(), reason(&error))))?;
+    let link = Link::call(&peer, &transport, &safety).await?;
+    let mut tally = Tally::new(names.len());
+    let got = tokio::select! {
+        got = get_all(&link, &root, &names, force, &mut tally) => got,
+        () = stopped() => {
+            link.abort().await;
+            return Ok(tally.interrupted(&format!("in {}", into.display())));
+        }
+    };
+    link.close().await;
+    got.map(|()| tally.status())
+}
+
+fn check(names: &[Name]) -> Result<(), Failure> {
+    let mut bases = BTreeSet::new();
+    match names.iter().find(|name| !bases.insert(name.base())) {
+        None => Ok(()),
+        Some(name) => {
+            let words = format!("two of these files would be called {} here", name.base());
+            Err(Failure::Input(words))
+        }
+    }
+}
+
+async fn get_all(
+    link: &Link,
+    root: &Root,
+    names: &[Name],
+    replace: bool,
+    tally: &mut Tally,
+) -> Result<(), Failure> {
+    let mut channel = link.channel().await?;
+    for name in names {
+        let started = Instant::now();
+        let bar = |size| progress_bar(name.base(), size);
+        match get(&mut channel, root, name, replace, bar).await {
+            Ok(moved) => tally.done(name.as_str(), moved, started.elapsed()),
+            Err(failure) if failure.leaves_connection() => tally.failed(name.as_str(), &failure),
+            Err(failure) => {
+                tally.failed(name.as_str(), &failure);
+                break;
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,113 @@
+//! `dcudp send`: files to a server.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use super::stopped;
+use super::tally::Tally;
+use crate::arguments::Send;
+use crate::error::{Failure, disk, reason};
+use crate::link::{Link, Stream};
+use crate::protocol::Name;
+use crate::request::put;
+use crate::terminal::progress_bar;
+use crate::transfer::Moved;
+
+/// A file of this machine, and what it shall be called there.
+struct Source {
+    path: PathBuf,
+    name: Name,
+}
+
+pub(super) async fn run(arguments: Send) -> Result<u8, Failure> {
+    let Send {
+        files,
+        peer,
+        force,
+        transport,
+        safety,
+    } = arguments;
+    let sources = sources(files)?;
+    let link = Link::call(&peer, &transport, &safety).await?;
+    let mut tally = Tally::new(sources.len());
+    let sent = tokio::select! {
+        sent = send_all(&link, &sources, force, &mut tally) => sent,
+        () = stopped() => {
+            link.abort().await;
+            return Ok(tally.interrupted(&format!("on {peer}")));
+        }
+    };
+    link.close().await;
+    sent.map(|()| tally.status())
+}
+
+/// Looks at every file before anybody is called.
+fn sources(files: Vec<PathBuf>) -> Result<Vec<Source>, Failure> {
+    let mut names = BTreeSet::new();
+    let mut sources = Vec::new();
+    for path in files {
+        let name = name_of(&path)?;
+        if !names.insert(name.clone()) {
+            let words = format!("two of these files would be called {name} there");
+            return Err(Failure::Input(words));
+        }
+        check(&path)?;
+        sources.push(Source { path, name });
+    }
+    Ok(sources)
+}
+
+fn name_of(path: &Path) -> Result<Name, Failure> {
+    let wrong = |words: &str| Failure::Input(format!("{}: {words}", path.display()));
+    let base = path
+        .file_name()
+        .ok_or_else(|| wrong("not the name of a file"))?;
+    let base = base
+        .to_str()
+        .ok_or_else(|| wrong("its name is not UTF-8"))?;
+    Name::parse(base).map_err(|error| wrong(&error.to_string()))
+}
+
+fn check(path: &Path) -> Result<(), Failure> {
+    let wrong = |words: &str| Failure::Input(format!("{}: {words}", path.display()));
+    let about = path.metadata().map_err(|error| wrong(&reason(&error)))?;
+    if about.is_dir() {
+        return Err(wrong("is a directory; name the files in it"));
+    }
+    if !about.is_file() {
+        return Err(wrong("is not a regular file"));
+    }
+    File::open(path).map_err(|error| wrong(&reason(&error)))?;
+    Ok(())
+}
+
+async fn send_all(
+    link: &Link,
+    sources: &[Source],
+    replace: bool,
+    tally: &mut Tally,
+) -> Result<(), Failure> {
+    let mut channel = link.channel().await?;
+    for source in sources {
+        let name = source.name.as_str();
+        let started = Instant::now();
+        match send_one(&mut channel, source, replace).await {
+            Ok(moved) => tally.done(name, moved, started.elapsed()),
+            Err(failure) if failure.leaves_connection() => tally.failed(name, &failure),
+            Err(failure) => {
+                tally.failed(name, &failure);
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn send_one(channel: &mut Stream, source: &Source, replace: bool) -> Result<Moved, Failure> {
+    let file = File::open(&source.path).map_err(|error| disk(&error))?;
+    let name = &source.name;
+    let bar = |size| progress_bar(name.as_str(), size);
+    put(channel, file, name, replace, bar).await
+}

@@ -1,0 +1,157 @@
+//! `dcudp serve` and `dcudp bench --serve`: the end that waits.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use incastle_socket::{Connection, Listener};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::stopped;
+use crate::address::Protection;
+use crate::arguments::{Bench, Safety, Serve, Transport};
+use crate::disk::Root;
+use crate::error::{DONE, Failure, reason};
+use crate::link::{self, LINGER};
+use crate::protocol::ErrorCode;
+use crate::service::{Service, serve};
+use crate::terminal::{note, say, warn};
+
+/// Where servers listen, if nothing else is said.
+const PORT: u16 = 9000;
+/// Measurements at the same time.
+const MEASUREMENTS: u16 = 16;
+
+pub(super) async fn files(arguments: Serve) -> Result<u8, Failure> {
+    let Serve {
+        dir,
+        listen,
+        read_only,
+        replace,
+        max_connections,
+        transport,
+        safety,
+    } = arguments;
+    let root = Root::open(&dir)
+        .map_err(|error| Failure::Input(format!("{}: {}", dir.display(), reason(&error))))?;
+    let service = Service::Files {
+        root: Arc::new(root),
+        writes: !read_only,
+        replaces: replace,
+    };
+    let what = format!("serving {}", dir.display());
+    run(service, &what, listen, max_connections, &transport, &safety).await
+}
+
+pub(super) async fn measurements(arguments: Bench) -> Result<u8, Failure> {
+    let Bench {
+        listen,
+        transport,
+        safety,
+        ..
+    } = arguments;
+    let service = Service::Measurements;
+    run(
+        service,
+        "measuring",
+        listen,
+        MEASUREMENTS,
+        &transport,
+        &safety,
+    )
+    .await
+}
+
+async fn run(
+    service: Service,
+    what: &str,
+    address: Option<SocketAddr>,
+    most: u16,
+    transport: &Transport,
+    safety: &Safety,
+) -> Result<u8, Failure> {
+    let protection = safety.protection();
+    let address = address.unwrap_or_else(|| default_address(protection));
+    let (endpoint, listener, local) = link::listen(address, transport, safety)?;
+    announce(what, local, protection);
+    let mut sessions = JoinSet::new();
+    tokio::select! {
+        () = accept(&listener, Arc::new(service), most, &mut sessions) => {
+            return Err(Failure::Connection("the socket failed".to_owned()));
+        }
+        () = stopped() => {}
+    }
+    let open = sessions.len();
+    sessions.shutdown().await;
+    timeout(LINGER, endpoint.close()).await.ok();
+    if open > 0 {
+        note(format_args!(
+            "stopped with {open} open connections; unfinished files are kept, senders can go on later"
+        ));
+    }
+    Ok(DONE)
+}
+
+/// Without a key nobody else can reach it.
+const fn default_address(protection: Protection) -> SocketAddr {
+    let ip = match protection {
+        Protection::Key => Ipv4Addr::UNSPECIFIED,
+        Protection::Insecure | Protection::Unsaid => Ipv4Addr::LOCALHOST,
+    };
+    SocketAddr::new(IpAddr::V4(ip), PORT)
+}
+
+/// The first line names the address: who asked for port 0 reads it there.
+fn announce(what: &str, local: SocketAddr, protection: Protection) {
+    say(format_args!("{what} on {local}"));
+    if protection == Protection::Key {
+        note("encrypted: only who has the key gets an answer");
+    } else if protection.is_open(local) {
+        warn(
+            "no key: everybody who reaches this address is served, and can read and change what is sent",
+        );
+    } else {
+        note("no key: reachable from this machine only; --key-file opens it to others");
+    }
+}
+
+async fn accept(listener: &Listener, service: Arc<Service>, most: u16, sessions: &mut JoinSet<()>) {
+    let places = Arc::new(Semaphore::new(usize::from(most)));
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => {
+                let Some(connection) = accepted else { return };
+                match Arc::clone(&places).try_acquire_owned() {
+                    Ok(place) => {
+                        let service = Arc::clone(&service);
+                        sessions.spawn(async move {
+                            attend(&connection, &service).await;
+                            drop(place);
+                        });
+                    }
+                    Err(_) => drop(sessions.spawn(send_away(connection))),
+                }
+            }
+            Some(_) = sessions.join_next() => {}
+        }
+    }
+}
+
+async fn attend(connection: &Connection, service: &Service) {
+    let peer = connection.peer_addr();
+    match link::channel(connection) {
+        Ok(channel) => serve(service, channel, peer).await,
+        Err(failure) => note(format_args!("{peer}: {failure}")),
+    }
+    timeout(LINGER, connection.close()).await.ok();
+}
+
+async fn send_away(connection: Connection) {
+    if let Ok(mut channel) = link::channel(&connection) {
+        let words = "as many connections as this server takes; try again later";
+        let busy = Failure::here(ErrorCode::Busy, words);
+        timeout(LINGER, channel.tell(&busy)).await.ok();
+    }
+    timeout(LINGER, connection.close()).await.ok();
+}

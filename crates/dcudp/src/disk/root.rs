@@ -1,0 +1,84 @@
+//! A directory that nothing leads out of.
+//!
+//! The directory is opened once; from there each part of a name is opened relative to the one before
+//! and never through a symbolic link (POSIX openat with O_NOFOLLOW), so that no name and nobody who
+//! changes the tree meanwhile leads elsewhere. Hard links that somebody with an account made inside
+//! are files like others.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, openat};
+
+use crate::error::{Failure, disk};
+use crate::protocol::{ErrorCode, Name};
+
+/// An open directory.
+#[derive(Debug)]
+pub struct Root {
+    directory: OwnedFd,
+}
+
+const DIRECTORY: OFlags = OFlags::RDONLY
+    .union(OFlags::DIRECTORY)
+    .union(OFlags::CLOEXEC);
+
+impl Root {
+    /// Opens a directory of the user's; here a symbolic link is as good as any.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        Ok(Self {
+            directory: openat(CWD, path, DIRECTORY, Mode::empty())?,
+        })
+    }
+
+    /// Opens the directory in which a name stands.
+    pub(super) fn parent(&self, name: &Name) -> Result<OwnedFd, Failure> {
+        let mut directory = self.directory.try_clone().map_err(|e| refused(&e))?;
+        for part in name.directories() {
+            let flags = DIRECTORY | OFlags::NOFOLLOW;
+            let next = openat(&directory, part, flags, Mode::empty());
+            directory = next.map_err(|error| refused(&error.into()))?;
+        }
+        Ok(directory)
+    }
+
+    /// Opens a file to read.
+    pub fn read(&self, name: &Name) -> Result<File, Failure> {
+        let directory = self.parent(name)?;
+        // A pipe without a writer would have us wait; it is refused below.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = openat(&directory, name.base(), flags, Mode::empty());
+        let file = file.map_err(|error| refused(&error.into()))?;
+        regular(&file)?;
+        Ok(file.into())
+    }
+}
+
+/// The length of what must be a regular file.
+pub(super) fn regular(file: &OwnedFd) -> Result<u64, Failure> {
+    let stat = fstat(file).map_err(|error| refused(&error.into()))?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return Err(Failure::here(ErrorCode::Denied, "not a regular file"));
+    }
+    Ok(u64::try_from(stat.st_size).unwrap_or(0))
+}
+
+/// Words for a name that cannot be opened. What O_NOFOLLOW meets is told as what it is.
+pub(super) fn refused(error: &io::Error) -> Failure {
+    let raw = error
+        .raw_os_error()
+        .map(rustix::io::Errno::from_raw_os_error);
+    match raw {
+        Some(rustix::io::Errno::LOOP) => {
+            let words = "symbolic links are not followed";
+            Failure::here(ErrorCode::Denied, words)
+        }
+        Some(rustix::io::Errno::NOTDIR) => {
+            let words = "one of its directories is none, or a symbolic link";
+            Failure::here(ErrorCode::Denied, words)
+        }
+        _ => disk(error),
+    }
+}

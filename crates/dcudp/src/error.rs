@@ -1,0 +1,101 @@
+//! Why a command did not do what it was asked to, in words for its user, and the exit status.
+
+use std::io;
+
+use thiserror::Error;
+
+use crate::protocol::{ErrorCode, ProtocolError};
+use crate::terminal::plain;
+
+/// Exit status of what was done.
+pub const DONE: u8 = 0;
+/// Exit status of a transfer that failed: the network, the other end, a disk.
+pub const FAILED: u8 = 1;
+/// Exit status of bad input, before anything was tried.
+pub const BAD_INPUT: u8 = 2;
+/// Exit status after Ctrl-C, as a shell counts it.
+pub const INTERRUPTED: u8 = 130;
+
+/// Why not.
+#[derive(Debug, Error)]
+pub enum Failure {
+    /// What the user gave cannot be right.
+    #[error("{0}")]
+    Input(String),
+    /// Something on this end failed; the code is what the other end is told.
+    #[error("{words}")]
+    Here {
+        /// For the other end.
+        code: ErrorCode,
+        /// What happened.
+        words: String,
+    },
+    /// The other end says that something failed there.
+    #[error("the other end says: {}", plain(.words))]
+    There {
+        /// The kind of it.
+        code: ErrorCode,
+        /// What it says.
+        words: String,
+    },
+    /// The other end sends what it must not.
+    #[error("the other end breaks the file protocol: {0}")]
+    Protocol(String),
+    /// The connection is over, or was never there.
+    #[error("{0}")]
+    Connection(String),
+}
+
+impl Failure {
+    /// A failure on this end.
+    pub fn here(code: ErrorCode, words: impl Into<String>) -> Self {
+        Self::Here {
+            code,
+            words: words.into(),
+        }
+    }
+
+    /// The exit status that goes with it.
+    pub const fn status(&self) -> u8 {
+        match self {
+            Self::Input(_) => BAD_INPUT,
+            _ => FAILED,
+        }
+    }
+
+    /// Whether the connection can be used for the next file.
+    pub const fn leaves_connection(&self) -> bool {
+        matches!(self, Self::Here { .. } | Self::There { .. })
+    }
+}
+
+impl From<ProtocolError> for Failure {
+    fn from(error: ProtocolError) -> Self {
+        match error {
+            ProtocolError::Magic => Self::Connection(error.to_string()),
+            other => Self::Protocol(other.to_string()),
+        }
+    }
+}
+
+/// An error of the disk. Whoever shows it says of which file.
+pub fn disk(error: &io::Error) -> Failure {
+    let code = match error.kind() {
+        io::ErrorKind::NotFound => ErrorCode::NotFound,
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => ErrorCode::Denied,
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+            ErrorCode::NoSpace
+        }
+        _ => ErrorCode::Disk,
+    };
+    Failure::here(code, reason(error))
+}
+
+/// What the system says, without its number.
+pub fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    match text.find(" (os error") {
+        Some(end) => text[..end].to_owned(),
+        None => text,
+    }
+}

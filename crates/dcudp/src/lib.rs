@@ -1,0 +1,67 @@
+//! The program `dcudp`: files, measurements and pings over UDT and DCUDP.
+//!
+//! A library, so that the binary and the Python package run the very same [`run`]. It leaves out what
+//! the crates below have: the protocol of the connection, its control, its encryption.
+
+pub mod address;
+pub mod arguments;
+pub mod bench;
+pub mod commands;
+pub mod disk;
+pub mod error;
+pub mod key;
+pub mod link;
+pub mod protocol;
+pub mod request;
+pub mod service;
+pub mod terminal;
+pub mod transfer;
+
+use std::ffi::OsString;
+
+use clap::Parser;
+use tracing_subscriber::filter::LevelFilter;
+
+use crate::arguments::Arguments;
+use crate::error::BAD_INPUT;
+
+/// Runs the program with what was typed, its own name first. Gives the exit status.
+pub fn run(typed: impl IntoIterator<Item = OsString>) -> u8 {
+    let arguments = match Arguments::try_parse_from(typed) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Help and version come this way too, to standard output and with status 0.
+            error.print().ok();
+            return u8::try_from(error.exit_code()).unwrap_or(BAD_INPUT);
+        }
+    };
+    trace(arguments.verbose);
+    // One thread for the network, which needs no locks then; disks have threads of their own.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let result = match runtime {
+        Ok(runtime) => runtime.block_on(commands::run(arguments.command)),
+        Err(error) => Err(error::disk(&error)),
+    };
+    result.unwrap_or_else(|failure| {
+        terminal::error(&failure);
+        failure.status()
+    })
+}
+
+/// What the libraries tell, on standard error.
+fn trace(verbose: u8) {
+    let level = match verbose {
+        0 => return,
+        1 => LevelFilter::DEBUG,
+        _ => LevelFilter::TRACE,
+    };
+    let told = tracing_subscriber::fmt()
+        .with_max_level(level)
+        .with_writer(std::io::stderr)
+        .without_time()
+        .try_init();
+    // A program around this one may have its own.
+    told.ok();
+}

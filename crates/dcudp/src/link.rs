@@ -1,0 +1,182 @@
+//! Endpoints and connections as the commands want them, and the words for what can go wrong there.
+
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use incastle_socket::{
+    ConnectError, Connection, ConnectionConfig, Control, Endpoint, EndpointConfig, Listener,
+    RecvStream, SendStream,
+};
+use tokio::time::timeout;
+
+use crate::address::{HostPort, local_for};
+use crate::arguments::{ControlName, Safety, Transport};
+use crate::error::{Failure, reason};
+use crate::key::Key;
+use crate::protocol::{Channel, PATIENCE};
+use crate::terminal::warn;
+
+/// The frames of one connection.
+pub type Stream = Channel<RecvStream, SendStream>;
+
+/// How long an end waits for its last words to arrive.
+pub const LINGER: Duration = Duration::from_secs(10);
+/// Peers that may wait to be accepted.
+const BACKLOG: usize = 128;
+
+/// A connection to a server.
+pub struct Link {
+    endpoint: Endpoint,
+    /// For statistics.
+    pub connection: Connection,
+}
+
+impl Link {
+    /// Calls the server's addresses, one after the other.
+    pub async fn call(
+        peer: &HostPort,
+        transport: &Transport,
+        safety: &Safety,
+    ) -> Result<Self, Failure> {
+        let config = connection_config(transport)?;
+        let protection = safety.protection();
+        let key = read_key(safety)?;
+        let addresses = peer.resolve().await?;
+        for address in &addresses {
+            protection.check(*address)?;
+        }
+        let mut last = None;
+        for address in addresses {
+            match Self::call_one(address, &config, key.as_ref()).await {
+                Ok(link) => {
+                    if protection.is_open(address) {
+                        warn(format_args!(
+                            "no key: what is sent to {address} can be read and changed on the way"
+                        ));
+                    }
+                    return Ok(link);
+                }
+                Err(failure) => last = Some(failure),
+            }
+        }
+        Err(last.expect("a name has at least one address"))
+    }
+
+    async fn call_one(
+        address: SocketAddr,
+        config: &ConnectionConfig,
+        key: Option<&Key>,
+    ) -> Result<Self, Failure> {
+        let endpoint = bind(local_for(address), key)?;
+        let connected = endpoint.connect(address, config).await;
+        match connected {
+            Ok(connection) => Ok(Self {
+                endpoint,
+                connection,
+            }),
+            Err(error) => Err(not_connected(error, key.is_some())),
+        }
+    }
+
+    /// Its frames, after the greeting.
+    pub async fn channel(&self) -> Result<Stream, Failure> {
+        let mut channel = channel(&self.connection)?;
+        channel.greet().await?;
+        Ok(channel)
+    }
+
+    /// Says good-bye, and waits a while for that to arrive.
+    pub async fn close(self) {
+        // What had to arrive was confirmed before; the peer forgets a connection that ends in silence.
+        timeout(LINGER, self.connection.close()).await.ok();
+        timeout(LINGER, self.endpoint.close()).await.ok();
+    }
+
+    /// Gives up what is under way.
+    pub async fn abort(self) {
+        self.connection.abort();
+        timeout(LINGER, self.endpoint.close()).await.ok();
+    }
+}
+
+/// The frames of a connection.
+pub fn channel(connection: &Connection) -> Result<Stream, Failure> {
+    let failed = |error| Failure::Connection(format!("{error}"));
+    let reader = connection.recv_stream().map_err(failed)?;
+    let writer = connection.send_stream().map_err(failed)?;
+    Ok(Channel::new(reader, writer, PATIENCE))
+}
+
+/// Starts to listen. Gives the address, with the port that the system chose for 0.
+pub fn listen(
+    address: SocketAddr,
+    transport: &Transport,
+    safety: &Safety,
+) -> Result<(Endpoint, Listener, SocketAddr), Failure> {
+    let config = connection_config(transport)?;
+    safety.protection().check(address)?;
+    let key = read_key(safety)?;
+    let endpoint = bind(address, key.as_ref())?;
+    let listener = endpoint
+        .listen(config, BACKLOG)
+        .map_err(|error| not_connected(error, key.is_some()))?;
+    let local = endpoint.local_addr();
+    let local = local.map_err(|error| Failure::Input(reason(&error)))?;
+    Ok((endpoint, listener, local))
+}
+
+fn bind(address: SocketAddr, key: Option<&Key>) -> Result<Endpoint, Failure> {
+    let config = endpoint_config(key)?;
+    Endpoint::bind(address, config).map_err(|error| {
+        let words = match error.kind() {
+            ErrorKind::AddrInUse => {
+                "another program has this port; choose one with --listen".to_owned()
+            }
+            ErrorKind::AddrNotAvailable => "this machine does not have this address".to_owned(),
+            _ => reason(&error),
+        };
+        Failure::Input(format!("{address}: {words}"))
+    })
+}
+
+fn read_key(safety: &Safety) -> Result<Option<Key>, Failure> {
+    safety.key_file.as_deref().map(Key::read).transpose()
+}
+
+fn endpoint_config(key: Option<&Key>) -> Result<EndpointConfig, Failure> {
+    if key.is_some() {
+        let words = "--key-file: this version cannot encrypt yet";
+        return Err(Failure::Input(words.to_owned()));
+    }
+    Ok(EndpointConfig::default())
+}
+
+fn connection_config(transport: &Transport) -> Result<ConnectionConfig, Failure> {
+    let mtu = transport.mtu;
+    let config = ConnectionConfig {
+        control: match transport.cc {
+            ControlName::Udt => Control::Udt,
+            ControlName::Dcudp => Control::Dcudp,
+        },
+        packet_size: u32::try_from(mtu.count()).unwrap_or(u32::MAX),
+        capacity: transport.capacity,
+        linger: LINGER,
+        ..ConnectionConfig::default()
+    };
+    let checked = config.check();
+    checked.map_err(|error| Failure::Input(format!("{error}")))?;
+    Ok(config)
+}
+
+/// Words for a connection that did not come about.
+fn not_connected(error: ConnectError, encrypted: bool) -> Failure {
+    match error {
+        ConnectError::Config(_) => Failure::Input(error.to_string()),
+        // Who has another key is not even told so.
+        ConnectError::NoAnswer(_) if encrypted => {
+            Failure::Connection(format!("{error}, or its key is another one"))
+        }
+        other => Failure::Connection(other.to_string()),
+    }
+}

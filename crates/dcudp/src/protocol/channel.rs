@@ -1,0 +1,206 @@
+//! Frames over the two halves of a stream, with patience that ends.
+//!
+//! It is generic over the halves, so that tests can put anything at the other end.
+
+use std::future::Future;
+use std::io;
+use std::pin::pin;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::time::{MissedTickBehavior, interval, timeout};
+
+use super::{Chunk, Decoder, ErrorCode, Frame, VERSION};
+use crate::error::{Failure, reason};
+
+/// How long an end waits for a word of the other, or for room to send one. Whoever works longer than
+/// that says so with [`Frame::Busy`].
+pub const PATIENCE: Duration = Duration::from_secs(60);
+/// How often it does.
+const BUSY_EVERY: Duration = Duration::from_secs(5);
+
+/// One end of the conversation.
+pub struct Channel<R, W> {
+    incoming: Incoming<R>,
+    writer: W,
+    scratch: BytesMut,
+    patience: Duration,
+}
+
+/// The half that listens.
+struct Incoming<R> {
+    reader: R,
+    decoder: Decoder,
+}
+
+impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Channel<R, W> {
+    /// Nothing was said yet.
+    pub fn new(reader: R, writer: W, patience: Duration) -> Self {
+        Self {
+            incoming: Incoming {
+                reader,
+                decoder: Decoder::default(),
+            },
+            writer,
+            scratch: BytesMut::new(),
+            patience,
+        }
+    }
+
+    /// The first word of both ends.
+    pub async fn greet(&mut self) -> Result<(), Failure> {
+        self.send(&Frame::Hello { version: VERSION }).await?;
+        match self.receive().await? {
+            Frame::Hello { version: VERSION } => Ok(()),
+            Frame::Hello { version } => {
+                let words = format!(
+                    "the other end speaks version {version} of the file protocol, \
+                     this program version {VERSION}; install the same dcudp on both"
+                );
+                let failure = Failure::here(ErrorCode::Version, words);
+                self.tell(&failure).await?;
+                Err(failure)
+            }
+            other => Err(unexpected(&other)),
+        }
+    }
+
+    /// Sends one frame.
+    pub async fn send(&mut self, frame: &Frame) -> Result<(), Failure> {
+        self.scratch.clear();
+        frame.encode(&mut self.scratch);
+        write(&mut self.writer, &self.scratch, self.patience).await
+    }
+
+    /// Tells the other end of a failure here.
+    pub async fn tell(&mut self, failure: &Failure) -> Result<(), Failure> {
+        let code = match failure {
+            Failure::Here { code, .. } | Failure::There { code, .. } => *code,
+            _ => ErrorCode::Protocol,
+        };
+        let words = failure.to_string();
+        self.send(&Frame::Error { code, words }).await
+    }
+
+    /// Sends data. An error that the other end tells meanwhile is given once all of it was sent.
+    pub async fn send_chunk(&mut self, chunk: &Chunk) -> Result<(), Failure> {
+        let mut told = Ok(());
+        let mut writing = pin!(write(&mut self.writer, chunk.wire(), self.patience));
+        loop {
+            tokio::select! {
+                biased;
+                written = &mut writing => return written.and(told),
+                frame = self.incoming.next_frame(), if told.is_ok() => {
+                    told = frame.and_then(only_error);
+                }
+            }
+        }
+    }
+
+    /// The next frame, which must come. An error that the other end tells is an error.
+    pub async fn receive(&mut self) -> Result<Frame, Failure> {
+        loop {
+            match self.incoming.within(self.patience).await? {
+                Some(Frame::Busy) => {}
+                Some(Frame::Error { code, words }) => return Err(Failure::There { code, words }),
+                Some(frame) => return Ok(frame),
+                None => return Err(Failure::Connection("the other end left".to_owned())),
+            }
+        }
+    }
+
+    /// The next frame, or `None` where the other end has nothing more to say.
+    pub async fn next_request(&mut self) -> Result<Option<Frame>, Failure> {
+        self.incoming.within(self.patience).await
+    }
+
+    /// After an error of ours in the middle of a file: leaves out the rest of it.
+    pub async fn skip_file(&mut self) -> Result<(), Failure> {
+        loop {
+            match self.receive().await {
+                Ok(Frame::Data(_)) => {}
+                Ok(Frame::End { .. }) | Err(Failure::There { .. }) => return Ok(()),
+                Ok(other) => return Err(unexpected(&other)),
+                Err(failure) => return Err(failure),
+            }
+        }
+    }
+
+    /// Waits for long work, and lets the other end know that it goes on.
+    pub async fn while_busy<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Failure> {
+        let mut work = pin!(work);
+        let mut ticks = interval(BUSY_EVERY);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        ticks.reset();
+        loop {
+            tokio::select! {
+                biased;
+                done = &mut work => return Ok(done),
+                _ = ticks.tick() => self.send(&Frame::Busy).await?,
+            }
+        }
+    }
+}
+
+impl<R: AsyncRead + Unpin> Incoming<R> {
+    async fn within(&mut self, patience: Duration) -> Result<Option<Frame>, Failure> {
+        match timeout(patience, self.next_frame()).await {
+            Ok(frame) => frame,
+            Err(_) => Err(silent(patience)),
+        }
+    }
+
+    /// Loses nothing when it is given up.
+    async fn next_frame(&mut self) -> Result<Option<Frame>, Failure> {
+        loop {
+            if let Some(frame) = self.decoder.next_frame()? {
+                return Ok(Some(frame));
+            }
+            let read = self.reader.read_buf(self.decoder.buffer()).await;
+            if read.map_err(|error| broken(&error))? == 0 {
+                if self.decoder.is_empty() {
+                    return Ok(None);
+                }
+                let words = "the other end left in the middle of a word";
+                return Err(Failure::Connection(words.to_owned()));
+            }
+        }
+    }
+}
+
+async fn write<W>(writer: &mut W, bytes: &[u8], patience: Duration) -> Result<(), Failure>
+where
+    W: AsyncWrite + Unpin,
+{
+    match timeout(patience, writer.write_all(bytes)).await {
+        Ok(written) => written.map_err(|error| broken(&error)),
+        Err(_) => Err(silent(patience)),
+    }
+}
+
+/// While a file is sent, its receiver says nothing but that it cannot go on.
+fn only_error(frame: Option<Frame>) -> Result<(), Failure> {
+    match frame {
+        Some(Frame::Busy) => Ok(()),
+        Some(Frame::Error { code, words }) => Err(Failure::There { code, words }),
+        Some(other) => Err(unexpected(&other)),
+        None => Err(Failure::Connection("the other end left".to_owned())),
+    }
+}
+
+/// The other end said something that is not due.
+pub fn unexpected(frame: &Frame) -> Failure {
+    let name = format!("{frame:?}");
+    let name = name.split(['(', ' ']).next().unwrap_or_default();
+    Failure::Protocol(format!("'{name}' is not due now"))
+}
+
+fn broken(error: &io::Error) -> Failure {
+    Failure::Connection(format!("the connection is lost: {}", reason(error)))
+}
+
+fn silent(patience: Duration) -> Failure {
+    let seconds = patience.as_secs_f64();
+    Failure::Connection(format!("not a word from the other end for {seconds} s"))
+}

@@ -1,0 +1,190 @@
+//! From the bytes of a stream to frames, without input and output.
+//!
+//! The bytes of a frame are kept until it is whole, so each type has its limit, and a length beyond it
+//! is an error before a byte of the body was waited for.
+
+use bytes::{Buf, Bytes, BytesMut};
+use thiserror::Error;
+
+use super::frame::{HEADER_BYTES, MAGIC, kind};
+use super::{
+    BenchDirection, ErrorCode, Frame, Hash, MAX_BENCH_MILLIS, MAX_DATA, MAX_NAME, MAX_PING,
+    MAX_WORDS, Name, NameError, Report,
+};
+
+/// What a greeting of a later version may hold.
+const MAX_HELLO: usize = 256;
+
+/// Why bytes are no frame. The stream is of no use afterwards.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ProtocolError {
+    /// The first words are not ours.
+    #[error("the other end does not speak the file protocol of dcudp")]
+    Magic,
+    /// An unknown type.
+    #[error("a frame of the unknown type {0:#04x}")]
+    Kind(u8),
+    /// More or fewer bytes than a frame of this type has.
+    #[error("a frame of type {kind:#04x} with {length} bytes")]
+    Length {
+        /// The type.
+        kind: u8,
+        /// What its header says.
+        length: u32,
+    },
+    /// A name that may not be.
+    #[error(transparent)]
+    Name(#[from] NameError),
+    /// Words that are no UTF-8.
+    #[error("words that are not UTF-8")]
+    Words,
+    /// A flag or number outside its range.
+    #[error("a frame of type {0:#04x} with a value out of range")]
+    Value(u8),
+}
+
+/// Collects bytes, gives frames.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    buffer: BytesMut,
+}
+
+impl Decoder {
+    /// Where bytes of the stream are added.
+    pub const fn buffer(&mut self) -> &mut BytesMut {
+        &mut self.buffer
+    }
+
+    /// Whether it stands between two frames.
+    pub fn is_empty(&self) -> bool {
+        self.buffer.is_empty()
+    }
+
+    /// The next frame, once it is whole.
+    pub fn next_frame(&mut self) -> Result<Option<Frame>, ProtocolError> {
+        let Some((header, rest)) = self.buffer.split_at_checked(HEADER_BYTES) else {
+            return Ok(None);
+        };
+        let kind = header[0];
+        let length = u32::from_be_bytes(header[1..].try_into().expect("four bytes"));
+        let (least, most) = limits(kind)?;
+        let bytes = length as usize;
+        if bytes < least || bytes > most {
+            return Err(ProtocolError::Length { kind, length });
+        }
+        if rest.len() < bytes {
+            self.buffer
+                .reserve(HEADER_BYTES + bytes - self.buffer.len());
+            return Ok(None);
+        }
+        self.buffer.advance(HEADER_BYTES);
+        let body = self.buffer.split_to(bytes).freeze();
+        parse(kind, body).map(Some)
+    }
+}
+
+/// The fewest and the most bytes of a body.
+const fn limits(kind: u8) -> Result<(usize, usize), ProtocolError> {
+    Ok(match kind {
+        kind::HELLO => (MAGIC.len() + 2, MAX_HELLO),
+        kind::ERROR => (2, 2 + MAX_WORDS),
+        kind::BUSY | kind::DONE => (0, 0),
+        kind::PUT => (8 + 1 + 1, 8 + 1 + MAX_NAME),
+        kind::GET => (1, MAX_NAME),
+        kind::FILE | kind::BEGIN => (8, 8),
+        kind::HAVE => (8 + size_of::<Hash>(), 8 + size_of::<Hash>()),
+        kind::DATA => (1, MAX_DATA),
+        kind::END => (size_of::<Hash>(), size_of::<Hash>()),
+        kind::PING | kind::PONG => (0, MAX_PING),
+        kind::BENCH => (1 + 4 + 8, 1 + 4 + 8),
+        kind::REPORT => (3 * 8, 3 * 8),
+        _ => return Err(ProtocolError::Kind(kind)),
+    })
+}
+
+/// Reads a body whose length is within the limits of its type.
+fn parse(kind: u8, mut body: Bytes) -> Result<Frame, ProtocolError> {
+    Ok(match kind {
+        kind::HELLO => {
+            if body.split_to(MAGIC.len()) != MAGIC[..] {
+                return Err(ProtocolError::Magic);
+            }
+            // A later version may say more; its number is where it was.
+            Frame::Hello {
+                version: body.get_u16(),
+            }
+        }
+        kind::ERROR => Frame::Error {
+            code: ErrorCode::from_number(body.get_u16()),
+            words: text(&body)?.to_owned(),
+        },
+        kind::BUSY => Frame::Busy,
+        kind::PUT => Frame::Put {
+            size: body.get_u64(),
+            replace: flag(kind, body.get_u8())?,
+            name: Name::parse(text(&body)?)?,
+        },
+        kind::GET => Frame::Get {
+            name: Name::parse(text(&body)?)?,
+        },
+        kind::FILE => Frame::File {
+            size: body.get_u64(),
+        },
+        kind::HAVE => Frame::Have {
+            bytes: body.get_u64(),
+            hash: hash(&mut body),
+        },
+        kind::BEGIN => Frame::Begin {
+            offset: body.get_u64(),
+        },
+        kind::DATA => Frame::Data(body),
+        kind::END => Frame::End {
+            hash: hash(&mut body),
+        },
+        kind::DONE => Frame::Done,
+        kind::PING => Frame::Ping(body),
+        kind::PONG => Frame::Pong(body),
+        kind::BENCH => bench(&mut body)?,
+        kind::REPORT => Frame::Report(Report {
+            bytes: body.get_u64(),
+            micros: body.get_u64(),
+            cpu_micros: body.get_u64(),
+        }),
+        _ => return Err(ProtocolError::Kind(kind)),
+    })
+}
+
+fn bench(body: &mut Bytes) -> Result<Frame, ProtocolError> {
+    let direction = if flag(kind::BENCH, body.get_u8())? {
+        BenchDirection::Down
+    } else {
+        BenchDirection::Up
+    };
+    let millis = body.get_u32();
+    if millis == 0 || millis > MAX_BENCH_MILLIS {
+        return Err(ProtocolError::Value(kind::BENCH));
+    }
+    Ok(Frame::Bench {
+        direction,
+        millis,
+        rate: body.get_u64(),
+    })
+}
+
+fn text(body: &[u8]) -> Result<&str, ProtocolError> {
+    std::str::from_utf8(body).map_err(|_| ProtocolError::Words)
+}
+
+const fn flag(kind: u8, value: u8) -> Result<bool, ProtocolError> {
+    match value {
+        0 => Ok(false),
+        1 => Ok(true),
+        _ => Err(ProtocolError::Value(kind)),
+    }
+}
+
+fn hash(body: &mut Bytes) -> Hash {
+    let mut hash = Hash::default();
+    body.copy_to_slice(&mut hash);
+    hash
+}

@@ -1,0 +1,208 @@
+//! One connection at a server: requests in order, until the client leaves.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use indicatif::ProgressBar;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::bench::{Meter, flow};
+use crate::disk::{Destination, Leaving, Root};
+use crate::error::Failure;
+use crate::protocol::{BenchDirection, Channel, ErrorCode, Frame, Name, unexpected};
+use crate::terminal::note;
+use crate::transfer::{Moved, on_disk, receive_file, send_file};
+
+/// What a server does beside answering pings.
+pub enum Service {
+    /// Files of a directory.
+    Files {
+        /// The directory.
+        root: Arc<Root>,
+        /// Senders may add files.
+        writes: bool,
+        /// Senders may replace files.
+        replaces: bool,
+    },
+    /// Measurements.
+    Measurements,
+}
+
+/// Serves one client, and notes what was done and what failed.
+pub async fn serve<R, W>(service: &Service, mut channel: Channel<R, W>, peer: SocketAddr)
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    let mut going = channel.greet().await.map(|()| true);
+    while matches!(going, Ok(true)) {
+        going = match channel.next_request().await {
+            Ok(Some(request)) => answer(service, &mut channel, request, peer).await,
+            Ok(None) => Ok(false),
+            Err(failure) => Err(failure),
+        };
+    }
+    if let Err(failure) = going {
+        note(format_args!("{peer}: {failure}"));
+    }
+}
+
+/// Gives whether the connection can go on, or why not if that was not noted yet.
+async fn answer<R, W>(
+    service: &Service,
+    channel: &mut Channel<R, W>,
+    request: Frame,
+    peer: SocketAddr,
+) -> Result<bool, Failure>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    let started = Instant::now();
+    let (what, moved) = match request {
+        Frame::Ping(bytes) => return channel.send(&Frame::Pong(bytes)).await.map(|()| true),
+        Frame::Put {
+            size,
+            replace,
+            name,
+        } => {
+            let what = ("took in", "could not take in", name.to_string());
+            (what, put(service, channel, (name, size, replace)).await)
+        }
+        Frame::Get { name } => {
+            let what = ("gave", "could not give", name.to_string());
+            (what, get(service, channel, name).await)
+        }
+        Frame::Bench {
+            direction,
+            millis,
+            rate,
+        } => {
+            measure(service, channel, direction, (millis, rate)).await?;
+            return Ok(true);
+        }
+        other => {
+            let failure = unexpected(&other);
+            channel.tell(&failure).await?;
+            return Err(failure);
+        }
+    };
+    Ok(noted(peer, what, moved, started.elapsed()))
+}
+
+/// Notes what became of a file; gives whether the connection can go on.
+fn noted(
+    peer: SocketAddr,
+    (did, did_not, name): (&str, &str, String),
+    moved: Result<Moved, Failure>,
+    time: Duration,
+) -> bool {
+    match moved {
+        Ok(moved) => {
+            note(format_args!("{peer}: {did} {name}: {}", moved.words(time)));
+            true
+        }
+        Err(failure) => {
+            note(format_args!("{peer}: {did_not} {name}: {failure}"));
+            failure.leaves_connection()
+        }
+    }
+}
+
+/// The client has a file.
+async fn put<R, W>(
+    service: &Service,
+    channel: &mut Channel<R, W>,
+    (name, size, replace): (Name, u64, bool),
+) -> Result<Moved, Failure>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    let destination = match service {
+        Service::Measurements => Err(no_files()),
+        Service::Files { writes: false, .. } => {
+            let words = "this server takes in no files (--read-only)";
+            Err(Failure::here(ErrorCode::Denied, words))
+        }
+        Service::Files {
+            replaces: false, ..
+        } if replace => {
+            let words = "this server lets nobody replace files; it was started without --replace";
+            Err(Failure::here(ErrorCode::Denied, words))
+        }
+        Service::Files { root, .. } => {
+            let root = Arc::clone(root);
+            on_disk(move || Destination::new(&root, name, replace)).await
+        }
+    };
+    let destination = told(channel, destination).await?;
+    receive_file(channel, destination, size, &ProgressBar::hidden()).await
+}
+
+/// The client wants a file.
+async fn get<R, W>(
+    service: &Service,
+    channel: &mut Channel<R, W>,
+    name: Name,
+) -> Result<Moved, Failure>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    let file = match service {
+        Service::Measurements => Err(no_files()),
+        Service::Files { root, .. } => {
+            let root = Arc::clone(root);
+            on_disk(move || root.read(&name).and_then(Leaving::new)).await
+        }
+    };
+    let file = told(channel, file).await?;
+    channel.send(&Frame::File { size: file.size() }).await?;
+    send_file(channel, file, &ProgressBar::hidden()).await
+}
+
+/// The client wants to measure.
+async fn measure<R, W>(
+    service: &Service,
+    channel: &mut Channel<R, W>,
+    direction: BenchDirection,
+    (millis, rate): (u32, u64),
+) -> Result<(), Failure>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    if !matches!(service, Service::Measurements) {
+        let words = "this server has files, and does not measure; start dcudp bench --serve there";
+        let failure = Failure::here(ErrorCode::Unsupported, words);
+        return channel.tell(&failure).await;
+    }
+    let meter = Meter::default();
+    match direction {
+        BenchDirection::Up => flow::sink(channel, &meter).await?,
+        BenchDirection::Down => flow::source(channel, millis, rate, &meter).await?,
+    };
+    Ok(())
+}
+
+/// Tells the client of a failure before anything was sent.
+async fn told<R, W, T>(
+    channel: &mut Channel<R, W>,
+    result: Result<T, Failure>,
+) -> Result<T, Failure>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    if let Err(failure) = &result {
+        channel.tell(failure).await?;
+    }
+    result
+}
+
+fn no_files() -> Failure {
+    let words = "this server only measures; start dcudp serve there";
+    Failure::here(ErrorCode::Unsupported, words)
+}

@@ -1,0 +1,143 @@
+//! What a person reads: lines, warnings, sizes, progress.
+//!
+//! Results go to standard output, everything else to standard error. A reader that went away (a closed
+//! pipe) is no error. What comes from a peer is made plain before it is shown.
+
+use std::fmt::Display;
+use std::io::{IsTerminal, Write, stderr, stdout};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// A line of the result.
+pub fn say(line: impl Display) {
+    // Whoever closed the pipe has read enough.
+    let mut out = stdout().lock();
+    writeln!(out, "{line}").and_then(|()| out.flush()).ok();
+}
+
+/// A line beside the result.
+pub fn note(line: impl Display) {
+    writeln!(stderr().lock(), "{line}").ok();
+}
+
+/// A line about something that may surprise.
+pub fn warn(line: impl Display) {
+    note(format_args!("warning: {line}"));
+}
+
+/// A line about what went wrong.
+pub fn error(line: impl Display) {
+    note(format_args!("error: {line}"));
+}
+
+/// A peer's text without anything that a terminal would obey.
+pub fn plain(text: &str) -> String {
+    let shown = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    text.chars().map(shown).collect()
+}
+
+/// A bar for one file, where standard error is a terminal.
+pub fn progress_bar(name: &str, size: u64) -> ProgressBar {
+    if !stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::with_draw_target(Some(size), ProgressDrawTarget::stderr());
+    let template =
+        "{msg} {wide_bar} {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec} {eta}";
+    let style = ProgressStyle::with_template(template).expect("the template is well-formed");
+    bar.set_style(style);
+    bar.set_message(name.to_owned());
+    bar
+}
+
+const SIZES: [(&str, f64); 5] = [
+    ("TB", 1e12),
+    ("GB", 1e9),
+    ("MB", 1e6),
+    ("KB", 1e3),
+    ("B", 1.0),
+];
+
+/// "1.25 GB".
+pub fn bytes_lossy(bytes: u64) -> String {
+    scaled(bytes as f64, &SIZES)
+}
+
+const RATES: [(&str, f64); 5] = [
+    ("Tbit/s", 1e12),
+    ("Gbit/s", 1e9),
+    ("Mbit/s", 1e6),
+    ("kbit/s", 1e3),
+    ("bit/s", 1.0),
+];
+
+/// "8.91 Gbit/s": bytes in a time.
+pub fn rate_lossy(bytes: u64, time: Duration) -> String {
+    scaled(bits_per_second_lossy(bytes, time), &RATES)
+}
+
+/// Bits per second; 0 where no time has passed.
+pub fn bits_per_second_lossy(bytes: u64, time: Duration) -> f64 {
+    if time.is_zero() {
+        return 0.0;
+    }
+    bytes as f64 * 8.0 / time.as_secs_f64()
+}
+
+/// Three digits, or the whole number of the smallest unit.
+fn scaled(value: f64, units: &[(&str, f64)]) -> String {
+    // What would be printed as 1000 of a unit is 1 of the next.
+    let fits = |factor: f64| value / factor >= 0.9995;
+    let found = units.iter().find(|(_, factor)| fits(*factor));
+    let Some((unit, factor)) = found.or(units.last()) else {
+        return value.to_string();
+    };
+    let value = value / factor;
+    let digits = match value {
+        _ if *factor <= 1.0 => 0,
+        v if v >= 99.95 => 0,
+        v if v >= 9.995 => 1,
+        _ => 2,
+    };
+    format!("{value:.digits$} {unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_and_rates_have_three_digits() {
+        let sizes = [
+            0,
+            1,
+            999,
+            1000,
+            1250,
+            99_960,
+            999_999,
+            1_000_000,
+            12_345_678_901,
+        ];
+        let shown = sizes.map(bytes_lossy);
+        let wanted = [
+            "0 B", "1 B", "999 B", "1.00 KB", "1.25 KB", "100 KB", "1.00 MB", "1.00 MB", "12.3 GB",
+        ];
+        assert_eq!(shown, wanted);
+        // 125 MB in a second are 1 Gbit/s.
+        assert_eq!(
+            rate_lossy(125_000_000, Duration::from_secs(1)),
+            "1.00 Gbit/s"
+        );
+        assert_eq!(rate_lossy(1, Duration::ZERO), "0 bit/s");
+    }
+
+    #[test]
+    fn a_peers_words_cannot_move_the_cursor() {
+        assert_eq!(
+            plain("a\x1b[2Jb\nc\u{9b}d"),
+            "a\u{fffd}[2Jb\u{fffd}c\u{fffd}d"
+        );
+    }
+}

@@ -1,0 +1,70 @@
+//! One file from one end to the other, whichever of them asked for it.
+//!
+//! The receiver says what it has, the sender begins there or at 0, and the receiver confirms what it
+//! has whole. The disk has a thread of its own on both sides, a few parts ahead of the network or
+//! behind it.
+//!
+//! The receiver has the last word on every file, one alone: done, or an error. A sender that cannot go
+//! on says so and waits for it; a receiver that cannot go on says so and leaves out what still comes, up
+//! to the sender's end or error. So both are ready for the next file, as long as the connection lives.
+
+mod receive;
+mod send;
+
+pub use receive::receive_file;
+pub use send::send_file;
+
+use std::time::Duration;
+
+use tokio::task::{JoinError, spawn_blocking};
+
+use crate::error::Failure;
+use crate::terminal::{bytes_lossy, rate_lossy};
+
+/// Parts of a file between the disk and the network.
+const AHEAD: usize = 8;
+
+/// What was done for one file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moved {
+    /// The length of the file.
+    pub size: u64,
+    /// How much of it the receiver had already.
+    pub resumed: u64,
+}
+
+impl Moved {
+    /// "1.25 GB in 1.02 s, 9.80 Gbit/s".
+    pub fn words(self, time: Duration) -> String {
+        let size = bytes_lossy(self.size);
+        if self.resumed == self.size && self.size > 0 {
+            return format!("{size}, was there already");
+        }
+        let fresh = self.size - self.resumed;
+        let rate = rate_lossy(fresh, time);
+        let how = format!("in {:.2} s, {rate}", time.as_secs_f64());
+        if self.resumed == 0 {
+            return format!("{size} {how}");
+        }
+        let had = bytes_lossy(self.resumed);
+        format!("{size}, of which {had} was there already; the rest {how}")
+    }
+}
+
+/// Runs what waits for a disk.
+pub async fn on_disk<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    joined(spawn_blocking(work).await)
+}
+
+/// A thread's result. Its panic is a defect of ours, and goes on here.
+fn joined<T>(result: Result<T, JoinError>) -> T {
+    match result {
+        Ok(value) => value,
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
+    }
+}
+
+/// Whether a failure leaves this end able to tell of it.
+const fn to_be_told(failure: &Failure) -> bool {
+    !matches!(failure, Failure::Connection(_))
+}
