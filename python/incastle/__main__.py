@@ -1,6 +1,17 @@
-"""`python -m incastle` is the command line."""
+"""The command `incastle`, and `python -m incastle`."""
 
-from incastle.cli import main
+from typing import NoReturn
+
+from incastle import interrupts
+
+
+def main() -> NoReturn:
+    """Import the command line, which takes a moment, and run it."""
+    interrupts.leave_at_once()
+    from incastle import cli  # noqa: PLC0415  slow to import
+
+    cli.main()
+
 
 if __name__ == "__main__":
     main()

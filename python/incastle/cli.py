@@ -16,14 +16,14 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.exceptions import TyperException
 
-from incastle import __version__, _engine, terminal
+from incastle import __version__, _engine, interrupts, terminal
 from incastle.errors import IncastleError, InternalError, Interrupted, ScenarioError
+from incastle.interrupts import INTERRUPTED
 from incastle.results import Result
 from incastle.runner import cores, run_many
 from incastle.scenario import Scenario, load
-from incastle.store import holds, prepare_place
+from incastle.store import holds, may_hold, prepare_place
 
-INTERRUPTED = 130
 RESULTS = Path("results")
 """Where results go without --out."""
 
@@ -115,9 +115,9 @@ def run(
     """Simulate a scenario and write what was measured.
 
     The result is a directory with scenario.toml (complete, every default written out), summary.json
-    and one Parquet file per table. An existing directory is an error unless --force is given;
-    without --out it may hold this very result already. With --json, standard output has the
-    summary: an object, or with --seeds a list of them.
+    and one Parquet file per table. An existing directory is an error unless it holds this very
+    result already, or --force is given. With --json, standard output has the summary: an object, or
+    with --seeds a list of them.
     """
     first = _load(scenario, settings, seed)
     runs = [first.with_seed(first.seed + index) for index in range(seeds)] if seeds else [first]
@@ -151,12 +151,14 @@ class _Keeper:
     def check(self, runs: list[Scenario]) -> None:
         """Refuse, before anything is run, places that are taken or cannot be written."""
         if self.out is None:
-            places = [RESULTS / "NAME-DIGEST"]
+            places = {RESULTS / "NAME-DIGEST": runs[0]}
         else:
-            places = [self._place(self.out, one.seed) for one in runs]
-        self.made = [folder for folder in places[0].parents if not folder.exists()]
-        for place in places:
-            prepare_place(place, force=self.force)
+            places = {self._place(self.out, one.seed): one for one in runs}
+        first = next(iter(places))
+        self.made = [folder for folder in first.parents if not folder.exists()]
+        for place, scenario in places.items():
+            if self.force or not may_hold(place, scenario):
+                prepare_place(place, force=self.force)
 
     def tidy(self) -> None:
         """Remove the folders that were made for results if none came."""
@@ -177,7 +179,7 @@ class _Keeper:
         place = self._place(self.out, result.seed) if self.out else self._default_place(result)
         place = place.with_name(place.name + suffix)
         self.kept.append((result, None))
-        if self.out is None and not self.force and holds(place, result):
+        if not self.force and holds(place, result):
             self.there_already += 1
             self.kept[-1] = (result, place)
             return
@@ -449,6 +451,7 @@ def main() -> NoReturn:
 
 
 def _run_app() -> int | None:
+    interrupts.raise_again()
     try:
         status: int | None = app(prog_name="incastle", standalone_mode=False)
         # A full disk behind a redirection shows itself here, while it can still be told.

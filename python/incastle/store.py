@@ -14,14 +14,19 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incastle import _engine
 from incastle.errors import ResultError
 from incastle.files import scratch_folder
 
 if TYPE_CHECKING:
     from incastle.results import Result
+    from incastle.scenario import Scenario
 
 SUMMARY = "summary.json"
 SCENARIO = "scenario.toml"
+OF_THE_DAY = {"wall_s", "warnings"}
+"""Entries of the summary that may differ where the result is the same: how long it took, and where
+in which file a warning's place is."""
 
 
 def file_name(name: str) -> str:
@@ -59,6 +64,23 @@ def _check_replaceable(directory: Path, *, force: bool) -> None:
         raise ResultError(f"{directory} exists and is not a result, so --force leaves it alone")
 
 
+def may_hold(directory: Path, scenario: Scenario) -> bool:
+    """Tell, before a run, whether a directory has the result of this scenario by this version.
+
+    `holds` tells after it whether it does.
+    """
+    try:
+        summary = json.loads((directory / SUMMARY).read_text(encoding="utf-8"))
+        text = (directory / SCENARIO).read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return False
+    return (
+        isinstance(summary, dict)
+        and summary.get("version") == _engine.__version__
+        and text == scenario.resolved
+    )
+
+
 def holds(directory: Path, result: Result) -> bool:
     """Tell whether a directory has this very result: same course, same scenario, every table.
 
@@ -69,14 +91,16 @@ def holds(directory: Path, result: Result) -> bool:
         scenario = (directory / SCENARIO).read_text(encoding="utf-8")
     except (OSError, ValueError):
         return False
-    # The time that it took is another one at each run.
-    ours = {key: value for key, value in result.to_summary().items() if key != "wall_s"}
     return (
         isinstance(summary, dict)
-        and ours == {key: value for key, value in summary.items() if key != "wall_s"}
+        and _lasting(result.to_summary()) == _lasting(summary)
         and scenario == result.scenario
         and all((directory / f"{name}.parquet").is_file() for name in result.tables)
     )
+
+
+def _lasting(summary: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in summary.items() if key not in OF_THE_DAY}
 
 
 def save(result: Result, directory: Path, *, force: bool) -> Path:
@@ -133,4 +157,5 @@ def load(directory: Path) -> dict[str, Any]:
         tables = {path.stem: pl.read_parquet(path) for path in sorted(directory.glob("*.parquet"))}
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
         raise ResultError(f"{directory} cannot be read: {error}") from None
-    return {**fields, "scenario": scenario, "tables": tables}
+    warnings = tuple(fields.get("warnings", ()))
+    return {**fields, "warnings": warnings, "scenario": scenario, "tables": tables}

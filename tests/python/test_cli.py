@@ -73,12 +73,30 @@ def test_seeds_run_in_a_row_each_in_a_directory(say: Say, folder: Path) -> None:
     assert alone["digest"] == as_list[1]["digest"]
 
 
-def test_existing_directory(say: Say) -> None:
+def test_existing_directory(say: Say, folder: Path) -> None:
     assert say("run", "small.toml", "--out", "one").status == 0
-    again = say("run", "small.toml", "--out", "one")
-    assert (again.status, again.out) == (2, "")
+    again = say("run", "small.toml", "--out", "one", "--seed", "2")
+    assert (again.status, again.out) == (2, ""), "told before the run"
     assert "one already exists" in again.err
+    (folder / "one" / "mark").touch()
+    same = say("run", "small.toml", "--out", "one")
+    assert same.status == 0
+    assert same.err == "the same result is already in one, nothing is replaced\n"
+    assert (folder / "one" / "mark").exists()
     assert say("run", "small.toml", "--out", "one", "--force").status == 0
+    assert not (folder / "one" / "mark").exists()
+
+
+def test_existing_directory_that_only_looks_the_same(say: Say, folder: Path) -> None:
+    assert say("run", "small.toml", "--out", "one").status == 0
+    summary = folder / "one" / "summary.json"
+    text = summary.read_text()
+    summary.write_text(text.replace(ic.Result.load(folder / "one").digest, "0" * 16))
+    again = say("run", "small.toml", "--out", "one")
+    assert again.status == 2
+    assert "one already exists" in again.err
+    summary.write_text(text.replace(f'"version": "{ic.__version__}"', '"version": "0.0"'))
+    assert say("run", "small.toml", "--out", "one").out == "", "by another version: told before"
 
 
 def test_same_run_again_finds_its_result(say: Say, folder: Path) -> None:

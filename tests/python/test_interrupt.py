@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -134,3 +136,34 @@ def test_second_interrupt_does_not_wait() -> None:
     with pytest.raises(KeyboardInterrupt):
         press_twice()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+WHILE_IMPORTING = """
+import os, signal, sys
+
+class Press:
+    def find_spec(self, name, path=None, target=None):
+        if name == sys.argv[0]:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.argv = sys.argv[1:]
+sys.meta_path.insert(0, Press())
+from incastle.__main__ import main
+main()
+"""
+"""Presses Ctrl-C when a module is looked for; its name stands in the place of the command's."""
+
+
+@pytest.mark.parametrize("module", ["incastle.cli", "typer", "incastle._engine", "rich"])
+def test_interrupt_before_everything_is_imported(module: str) -> None:
+    command = [sys.executable, "-c", WHILE_IMPORTING, module, "list", "papers"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout + done.stderr) == (130, "")
+
+
+def test_interrupt_that_is_ignored_stays_so() -> None:
+    ignored = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+    command = [sys.executable, "-c", ignored + WHILE_IMPORTING, "typer", "list", "transports"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "dcudp" in done.stdout
