@@ -54,11 +54,15 @@ class Diagnostic:
         option, space, setting = self.file.partition(" ")
         return f"{option} {shlex.quote(setting)}" if space and option == "--set" else self.file
 
+    @property
+    def in_one_line(self) -> str:
+        """`place: message`, without the help."""
+        kind = "warning: " if self.severity == "warning" else ""
+        return f"{self.place}: {kind}{self.message}"
+
     def __str__(self) -> str:
         """`place: message`, and the help on a line of its own."""
-        kind = "warning: " if self.severity == "warning" else ""
-        text = f"{self.place}: {kind}{self.message}"
-        return f"{text}\n  {self.help}" if self.help else text
+        return f"{self.in_one_line}\n  {self.help}" if self.help else self.in_one_line
 
 
 class ScenarioError(IncastleError, ValueError):

@@ -50,6 +50,7 @@ class Result:
         totals: the summary's numbers by name: counts as int, `simulated_s` as float.
         scenario: the complete scenario as TOML, every default written out.
         tables: every table by name; those below have an attribute of their own.
+        warnings: what was probably not as intended in the scenario, each with its place.
 
     """
 
@@ -62,6 +63,7 @@ class Result:
     totals: dict[str, int | float]
     scenario: str
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
 
     @property
     def summary(self) -> pl.DataFrame:
@@ -243,6 +245,7 @@ class Result:
             "interrupted": self.interrupted,
             "wall_s": self.wall_s,
             "totals": self.totals,
+            "warnings": list(self.warnings),
         }
 
     @property

@@ -189,4 +189,5 @@ def _result(scenario: Scenario, output: _engine.Output) -> Result:
         totals=output.totals(),
         scenario=scenario.resolved,
         tables=tables,
+        warnings=tuple(one.in_one_line for one in scenario.warnings),
     )

@@ -145,12 +145,21 @@ def _table(title: str, *columns: str) -> Table:
 
 
 def result(outcome: Result) -> None:
-    """Show one run: flows by group, transfers by group, the busiest switch ports."""
+    """Show one run: flows by group, transfers by group, the busiest switch ports, warnings."""
     console = output()
     console.print(_headline(outcome))
     for table in (_flows(outcome), _transfers(outcome), _ports(outcome)):
         if table is not None:
             console.print(table)
+    _warnings(outcome, console)
+
+
+def _warnings(outcome: Result, console: Console) -> None:
+    """Repeat in short what was told before the run: figures are read with it in mind."""
+    if outcome.warnings:
+        console.print("\n[bold]Warnings[/]")
+    for warning in outcome.warnings:
+        console.print(escape(warning), soft_wrap=True)
 
 
 def _headline(outcome: Result) -> str:
@@ -301,6 +310,7 @@ def seeds(results: Sequence[Result]) -> None:
     for more in (_fairness(results), _transfers(*results)):
         if more is not None:
             console.print(more)
+    _warnings(results[0], console)
 
 
 def _fairness(results: Sequence[Result]) -> Table | None:

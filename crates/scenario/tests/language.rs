@@ -9,7 +9,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use incastle_scenario::{Scenario, catalog, parse, reference, schema};
+use incastle_scenario::{CatalogEntry, Scenario, catalog, parse, reference, schema};
 use proptest::prelude::*;
 
 const SMALL: &str = r#"
@@ -251,7 +251,8 @@ fn the_schema_is_json_and_knows_every_choice() {
     let congestion = transport["congestion"]["enum"].as_array().unwrap();
     let algorithms = &catalog()[0];
     assert_eq!(algorithms.name, "algorithms");
-    // QCN works below any of them, and is listed beside them; UDT and DCUDP are transports too.
+    // QCN works below any of them, and is listed beside them; so is what several keys make together, and
+    // UDT and DCUDP are transports too.
     let (qcn, others): (Vec<&str>, Vec<&str>) = algorithms
         .entries
         .iter()
@@ -259,7 +260,11 @@ fn the_schema_is_json_and_knows_every_choice() {
         .partition(|name| name.starts_with("qcn-"));
     let (tcp, own) = others.split_at(congestion.len());
     assert_eq!(congestion, tcp);
-    assert_eq!(own, ["udt", "dcudp"]);
+    assert_eq!(own, ["sack-ecn", "dt-dctcp", "udt", "dcudp"]);
+    // Whoever takes such a name for a congestion control is told the keys that the list has.
+    for entry in algorithms.entries.iter().skip(congestion.len()) {
+        assert_told_where(entry);
+    }
     let variants = &schema["properties"]["switch"]["properties"]["qcn"]["anyOf"][1];
     let variants = variants["properties"]["variant"]["enum"]
         .as_array()
@@ -276,6 +281,23 @@ fn the_schema_is_json_and_knows_every_choice() {
     }
 }
 
+fn assert_told_where(entry: &CatalogEntry) {
+    let name = entry.name;
+    let sets = [("transport.congestion".to_owned(), name.to_owned())];
+    let found = parse(SMALL, "small.toml", &sets).unwrap_err();
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert_eq!(
+        found[0].message,
+        format!("\"{name}\" is not set by congestion")
+    );
+    let (_, keys) = entry.description.split_once("; ").unwrap();
+    let help = found[0].help.as_deref().unwrap();
+    assert!(
+        help.starts_with(&format!("write {keys}; congestion is \"new-reno\", ")),
+        "{help}"
+    );
+}
+
 const HEADERS: [&str; 11] = [
     "run",
     "network",
@@ -290,7 +312,7 @@ const HEADERS: [&str; 11] = [
     "measure",
 ];
 
-const KEYS: [&str; 31] = [
+const KEYS: [&str; 36] = [
     "topology",
     "senders",
     "duration",
@@ -322,9 +344,14 @@ const KEYS: [&str; 31] = [
     "modifications",
     "q_eq",
     "timeouts",
+    "mtu",
+    "packet_size",
+    "capacity",
+    "exit_window",
+    "flow_window",
 ];
 
-const VALUES: [&str; 30] = [
+const VALUES: [&str; 32] = [
     "\"star\"",
     "\"tree\"",
     "\"graph\"",
@@ -355,6 +382,8 @@ const VALUES: [&str; 30] = [
     "[\"II\", \"II\"]",
     "\"V\"",
     "\"20 %\"",
+    "\"dcudp\"",
+    "\"1500 B\"",
 ];
 
 /// Pieces of scenarios, right and wrong, in any order.
@@ -414,6 +443,8 @@ proptest! {
             ("switch.qcn.jitter", &format!("{:?}", g / 2.0)),
             ("switch.qcn.modifications", if shared { "['III']" } else { "['III', 'IV']" }),
             ("host.qcn.increase", &format!("{rate} bit/s")),
+            ("network.mtu", "9000 B"),
+            ("network.links.receivers.mtu", "1500 B"),
             ("network.links.senders.schedule", &format!("[{{ at = '1 ps', rate = '{rate} bit/s' }}]")),
             ("measure.qcn", "{ flows = 'first', ports = 'switch->receiver' }"),
         ]).with_seed(seed);

@@ -5,6 +5,7 @@ mod links;
 mod list;
 mod lockstep;
 mod measure;
+mod mtu;
 mod qcn;
 mod switches;
 mod transport;

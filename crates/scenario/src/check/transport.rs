@@ -3,30 +3,84 @@
 use incastle_transport::tcp::MAX_RECEIVE_WINDOW;
 use incastle_units::Amount;
 
-use crate::check::udt;
+use crate::check::lockstep::switch_at;
+use crate::check::{mtu, udt};
 use crate::language::Root;
 use crate::language::flows::Group;
 use crate::language::tcp::{Congestion, EcnMode, Tcp, WindowLimit};
 use crate::text::context::Context;
-use crate::topology::layout::Layout;
+use crate::topology::layout::{End, Layout};
+use crate::topology::routes::{Passed, Routes};
 
 pub(crate) fn check(root: &Root, layout: Option<&Layout>, cx: &mut Context<'_>) {
     if let Some(tcp) = root.transport.tcp() {
         check_tcp("transport", tcp, cx);
     }
-    let groups = root.switches.iter();
-    let marks = root.switch.marks() || groups.clone().any(|(_, group)| group.switch.marks());
     for (name, group) in &root.flows {
         if let Some(tcp) = group.transport.tcp() {
-            let path = format!("flows.{name}.transport");
-            check_tcp(&path, tcp, cx);
-            if tcp.ecn != EcnMode::Off && !marks {
-                warn_of_no_marks(&path, tcp, cx);
-            }
+            check_tcp(&format!("flows.{name}.transport"), tcp, cx);
         }
-        udt::check((name, group), marks, (root, layout), cx);
+    }
+    if let Some(layout) = layout {
+        let routes = Routes::new(layout);
+        for (name, group) in &root.flows {
+            let path = format!("flows.{name}.transport");
+            check_way((&path, group), &routes.passed(group), (root, layout), cx);
+        }
     }
     warn_of_no_deadlines(root, cx);
+}
+
+/// A group's transport before what its data pass.
+fn check_way(
+    (path, group): (&str, &Group),
+    passed: &Passed,
+    (root, layout): (&Root, &Layout),
+    cx: &mut Context<'_>,
+) {
+    mtu::check((path, group), passed, (root, layout), cx);
+    let silent = SilentPorts::of(passed, (root, layout));
+    if let Some(tcp) = group.transport.tcp()
+        && tcp.ecn != EcnMode::Off
+        && silent.all()
+    {
+        warn_of_no_marks(path, tcp, cx);
+    }
+    udt::check((path, group), &silent, (root, layout), cx);
+}
+
+/// Those ports of switches that never mark, of all that a group's data may pass.
+pub(super) struct SilentPorts {
+    /// How many do not mark, and how many there are.
+    pub(super) count: (usize, usize),
+    /// The first one.
+    pub(super) first: Option<String>,
+}
+
+impl SilentPorts {
+    fn of(passed: &Passed, (root, layout): (&Root, &Layout)) -> Self {
+        let silent = |&(switch, to): &(usize, End)| {
+            !switch_at(root, layout, switch)
+                .queue_to(layout.name(to))
+                .marks()
+        };
+        let mut ports = passed.ports(layout).filter(silent);
+        let first = ports
+            .next()
+            .map(|(switch, to)| layout.port_name(End::Switch(switch), to));
+        Self {
+            count: (
+                usize::from(first.is_some()) + ports.count(),
+                passed.ports(layout).count(),
+            ),
+            first,
+        }
+    }
+
+    /// Whether there are ports, and none of them ever marks.
+    pub(super) fn all(&self) -> bool {
+        self.first.is_some() && self.count.0 == self.count.1
+    }
 }
 
 /// D2TCP where nobody has a deadline.

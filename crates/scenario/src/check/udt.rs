@@ -3,7 +3,7 @@
 use incastle_units::{Amount, Bytes};
 
 use crate::check::lockstep::switch_at;
-use crate::check::transport::written;
+use crate::check::transport::{SilentPorts, written};
 use crate::language::flows::Group;
 use crate::language::switch::Buffer;
 use crate::language::udt::{Capacity, Loss};
@@ -15,45 +15,55 @@ use crate::topology::layout::{End, Layout};
 use crate::workload::Stack;
 
 pub(super) fn check(
-    (name, group): (&str, &Group),
-    marks: bool,
-    (root, layout): (&Root, Option<&Layout>),
+    (path, group): (&str, &Group),
+    silent: &SilentPorts,
+    (root, layout): (&Root, &Layout),
     cx: &mut Context<'_>,
 ) {
-    let path = format!("flows.{name}.transport");
-    if group.transport.dcudp().is_some() && !marks {
-        warn_of_no_marks(&path, group, cx);
-    }
-    if let Some(layout) = layout {
-        check_capacity(&path, group, layout, cx);
-        check_packet(&path, group, (root, layout), cx);
-    }
+    warn_of_no_marks(path, group, silent, cx);
+    check_capacity(path, group, layout, cx);
+    check_packet(path, group, (root, layout), cx);
 }
 
-/// DCUDP where nothing ever asks it to slow down.
-fn warn_of_no_marks(path: &str, group: &Group, cx: &mut Context<'_>) {
-    let ignores = |loss| loss == Loss::Ignore;
-    let deaf = group
-        .transport
-        .dcudp()
-        .is_some_and(|dcudp| ignores(dcudp.loss_in_udp_mode));
-    let message = if deaf {
-        "dcudp over queues that never mark: it cannot react to congestion"
-    } else {
-        "dcudp over queues that never mark: it reacts to losses alone"
+/// DCUDP where nothing ever asks it to slow down: on all its way, or on a part of it.
+fn warn_of_no_marks(path: &str, group: &Group, silent: &SilentPorts, cx: &mut Context<'_>) {
+    let (Some(dcudp), Some(first)) = (group.transport.dcudp(), &silent.first) else {
+        return;
     };
-    let otherwise = if deaf {
-        ", or let losses count: loss_in_udp_mode = \"congestion-mode\""
+    let (place, there) = if silent.all() {
+        ("dcudp over queues that never mark".to_owned(), "")
     } else {
-        ""
+        let (count, all) = silent.count;
+        let place = format!(
+            "dcudp by way of {}, which never marks ({count} of {all} switch ports on its way)",
+            quoted(first)
+        );
+        (place, " there")
+    };
+    let (reaction, otherwise) = match dcudp.loss_in_udp_mode {
+        Loss::Ignore => (
+            format!("it cannot react to congestion{there}"),
+            ", or let losses count: loss_in_udp_mode = \"congestion-mode\"",
+        ),
+        Loss::CongestionMode => (format!("it reacts to losses alone{there}"), ""),
     };
     cx.warn_at(
-        &written(path, &["kind"], cx),
-        message.to_owned(),
+        &own_kind(path, cx),
+        format!("{place}: {reaction}"),
         Some(format!(
             "let the switch mark: [switch.queue] with kind = \"threshold\" or \"red\"{otherwise}"
         )),
     );
+}
+
+/// The group's `kind`; the group where that is inherited, so that it is clear which group is meant.
+fn own_kind(path: &str, cx: &Context<'_>) -> String {
+    let kind = format!("{path}.kind");
+    let inherited = "transport.kind";
+    let own = cx.is_given(&kind)
+        && !(cx.is_given(inherited) && cx.place_of(inherited) == cx.place_of(&kind));
+    let group = path.strip_suffix(".transport").unwrap_or(path);
+    if own { kind } else { group.to_owned() }
 }
 
 /// A C that the host's own link does not have.

@@ -234,7 +234,7 @@ macro_rules! write_member {
 macro_rules! choice {
     (
         $(#[doc = $about:literal])*
-        pub enum $choice:ident by $key:ident $(= $default:literal)? $(, later [$($later:literal),*])? {
+        pub enum $choice:ident by $key:ident $(= $default:literal)? $(, later [$($later:literal),*])? $(, elsewhere $elsewhere:path)? {
             $( $(#[doc = $doc:literal])* $word:literal => $variant:ident($ty:ty), )*
         }
     ) => {
@@ -272,8 +272,11 @@ macro_rules! choice {
                 let word = reader.word(
                     cx,
                     stringify!($key),
-                    &[$($word),*],
-                    &[$($($later),*)?],
+                    $crate::grammar::value::Vocabulary {
+                        later: &[$($($later),*)?],
+                        $( elsewhere: $elsewhere, )?
+                        ..$crate::grammar::value::Vocabulary::of(&[$($word),*])
+                    },
                     [$($default)?].first().copied(),
                 )?;
                 match word {
@@ -322,7 +325,7 @@ macro_rules! words {
                 key: &str,
                 cx: &mut $crate::text::context::Context<'_>,
             ) -> Option<Self> {
-                match $crate::grammar::value::read_word(node, key, &[$($word),*], &[], cx)? {
+                match $crate::grammar::value::read_word(node, key, $crate::grammar::value::Vocabulary::of(&[$($word),*]), cx)? {
                     $( $word => Some(Self::$variant), )*
                     _ => unreachable!("one of the words"),
                 }

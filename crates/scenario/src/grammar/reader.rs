@@ -4,7 +4,7 @@
 use crate::grammar::declare::Table;
 use crate::grammar::describe::Description;
 use crate::grammar::range::Range;
-use crate::grammar::value::{Value, is_misspelt, read_within, read_word};
+use crate::grammar::value::{Value, Vocabulary, is_misspelt, read_within, read_word};
 use crate::text::context::Context;
 use crate::text::node::{Content, Entry, Node, Place, is_bare_key, quoted};
 use crate::text::suggest::{choices, did_you_mean};
@@ -163,15 +163,18 @@ impl<'a> Reader<'a> {
         &mut self,
         cx: &mut Context<'_>,
         name: &'static str,
-        words: &[&'static str],
-        later: &[&'static str],
+        known: Vocabulary<'_>,
         default: Option<&'static str>,
     ) -> Option<&'static str> {
         let word = match self.take(cx, name) {
-            Some(entry) => read_word(&entry.node, &join(&self.path, name), words, later, cx),
+            Some(entry) => read_word(&entry.node, &join(&self.path, name), known, cx),
             None if default.is_some() => default,
             None => {
-                self.report_missing(cx, name, format!("{name} is one of {}", choices(words)));
+                self.report_missing(
+                    cx,
+                    name,
+                    format!("{name} is one of {}", choices(known.words)),
+                );
                 None
             }
         };

@@ -74,36 +74,64 @@ pub(crate) fn wrong(node: &Node, key: &str, expected: &str, cx: &mut Context<'_>
     );
 }
 
-/// Reads one of `words`. Those of `later` are known, but not yet to be had.
+/// The words of a key.
+#[derive(Clone, Copy)]
+pub(crate) struct Vocabulary<'a> {
+    /// Those that are valid.
+    pub(crate) words: &'a [&'static str],
+    /// Those that are known, but not yet to be had.
+    pub(crate) later: &'a [&'static str],
+    /// Of a word that is valid elsewhere: what to write instead.
+    pub(crate) elsewhere: fn(&str) -> Option<String>,
+}
+
+impl<'a> Vocabulary<'a> {
+    /// These words, and no others that are known.
+    pub(crate) fn of(words: &'a [&'static str]) -> Self {
+        Self {
+            words,
+            later: &[],
+            elsewhere: |_| None,
+        }
+    }
+}
+
+/// Reads one of the words of a vocabulary.
 pub(crate) fn read_word(
     node: &Node,
     key: &str,
-    words: &[&'static str],
-    later: &[&'static str],
+    known: Vocabulary<'_>,
     cx: &mut Context<'_>,
 ) -> Option<&'static str> {
-    let valid = choices(words);
+    let valid = choices(known.words);
     let Content::Text(text) = &node.content else {
         wrong(node, key, &format!("one of {valid}"), cx);
         return None;
     };
-    if let Some(word) = words.iter().find(|word| *word == text) {
+    if let Some(word) = known.words.iter().find(|word| *word == text) {
         return Some(word);
     }
-    let name = name_of(key);
-    let message = if later.contains(&text.as_str()) {
-        format!("{name} = {} is not available yet", quoted(text))
-    } else {
-        format!("unknown {name} {}", quoted(text))
-    };
-    let help = match did_you_mean(text, words) {
-        Some(near) if !later.contains(&text.as_str()) => {
-            format!("did you mean {}? valid: {valid}", quoted(near))
-        }
-        _ => format!("valid: {valid}"),
-    };
+    let (message, help) = unknown_word(name_of(key), text, known);
     cx.error(node.place, key, message, Some(help));
     None
+}
+
+/// What to say of a word that is not valid, and what would be right.
+fn unknown_word(name: &str, text: &str, known: Vocabulary<'_>) -> (String, String) {
+    let valid = choices(known.words);
+    if let Some(instead) = (known.elsewhere)(text) {
+        let message = format!("{} is not set by {name}", quoted(text));
+        return (message, format!("write {instead}; {name} is {valid}"));
+    }
+    if known.later.contains(&text) {
+        let message = format!("{name} = {} is not available yet", quoted(text));
+        return (message, format!("valid: {valid}"));
+    }
+    let help = match did_you_mean(text, known.words) {
+        Some(near) => format!("did you mean {}? valid: {valid}", quoted(near)),
+        None => format!("valid: {valid}"),
+    };
+    (format!("unknown {name} {}", quoted(text)), help)
 }
 
 pub(crate) fn words_shape(words: &[&str]) -> Shape {

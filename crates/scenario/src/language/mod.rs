@@ -4,6 +4,7 @@
 //! tables mean together (`check`), and what they become (`simulate`).
 
 pub(crate) mod arrivals;
+pub(crate) mod elsewhere;
 pub mod flows;
 pub mod measure;
 pub mod network;

@@ -1,6 +1,6 @@
 //! `[network]`: hosts, switches and links by shape.
 
-use incastle_units::{Rate, Span};
+use incastle_units::{Bytes, Rate, Span};
 
 use crate::grammar::declare::{Table, choice, table};
 use crate::grammar::describe::Shape;
@@ -28,6 +28,14 @@ fn delays() -> Range<Span> {
     between(Span::ZERO, Span::from_secs(1_000))
 }
 
+/// Packets that links carry: at least what any acknowledgement takes, at most what IPv4 has (RFC 791, section 3.1).
+fn mtus() -> Range<Bytes> {
+    between(Bytes::new(128), MOST_MTU)
+}
+
+/// The largest packet of IPv4.
+const MOST_MTU: Bytes = Bytes::new(65_535);
+
 table! {
     /// `[network]`
     pub struct Network {
@@ -37,6 +45,9 @@ table! {
         value rate: Rate = Rate::from_bits_per_second(1_000_000_000), in rates();
         /// The one-way delay of every link, unless a link group says otherwise.
         value delay: Span = Span::from_us(25), in delays();
+        /// The largest IP packet of every link, unless a link group says otherwise; framing is not counted. A transport with
+        /// larger ones is refused. Ethernet has 1500 B, and 9000 B with jumbo frames; the default takes every packet.
+        value mtu: Bytes = MOST_MTU, in mtus();
         /// Links that differ, by the group's name or by `of`; in a graph, all links.
         each links: LinkGroup;
     }
@@ -110,6 +121,8 @@ table! {
         option rate: Rate, in rates();
         /// Their one-way delay.
         option delay: Span, in delays();
+        /// Their largest IP packet.
+        option mtu: Bytes, in mtus();
         /// Rates that they take later, both directions alike: `[{ at = "2 s", rate = "1 Gbit/s" }]`,
         /// in order of time. What is being sent at such an instant ends at the old rate.
         option schedule: Schedule;

@@ -293,12 +293,6 @@ impl Switch {
         let group = self.port_group(destination);
         group.map_or(&self.queue, |group| &self.ports[group].1.queue)
     }
-
-    /// Whether any port ever marks a packet.
-    pub(crate) fn marks(&self) -> bool {
-        let ports = self.ports.iter().map(|(_, group)| &group.queue);
-        ports.chain([&self.queue]).any(Queue::marks)
-    }
 }
 
 impl ThresholdReading {

@@ -2,9 +2,10 @@
 
 use crate::grammar::declare::{Table, Words};
 use crate::grammar::describe::{Choice, Description, Member};
+use crate::language::elsewhere;
 use crate::language::flows::Group;
 use crate::language::network::Network;
-use crate::language::qcn::{SamplingRule, Variant};
+use crate::language::qcn::SamplingRule;
 use crate::language::sizes::named;
 use crate::language::switch::Switch;
 use crate::language::tcp::Tcp;
@@ -32,8 +33,7 @@ pub struct CatalogEntry {
 /// What there is to choose from.
 pub fn catalog() -> Vec<CatalogList> {
     let mut algorithms = choice_of(&Tcp::description(), "congestion");
-    algorithms.extend(of_their_own());
-    algorithms.extend(qcn_variants());
+    algorithms.extend(set_elsewhere());
     let lists = [
         ("algorithms", algorithms),
         ("queues", choice_of(&Switch::description(), "kind")),
@@ -49,25 +49,11 @@ pub fn catalog() -> Vec<CatalogList> {
         .collect()
 }
 
-/// The transports that are algorithms themselves.
-fn of_their_own() -> impl Iterator<Item = CatalogEntry> {
-    let kinds = choice_of(&Transport::description(), "kind").into_iter();
-    let controls = kinds.filter(|kind| ["udt", "dcudp"].contains(&kind.name));
-    controls.map(|kind| CatalogEntry {
-        description: format!("{}; [transport] kind = \"{}\"", kind.description, kind.name),
-        ..kind
-    })
-}
-
-/// QCN below any transport, by its variants.
-fn qcn_variants() -> impl Iterator<Item = CatalogEntry> {
-    let names = ["qcn-I", "qcn-II", "qcn-III", "qcn-IV", "qcn-V", "qcn-VI"];
-    let variants = Variant::entries();
-    assert_eq!(names.len(), variants.len(), "each variant has its name");
-    let entries = names.into_iter().zip(variants);
-    entries.map(|(name, (word, about))| CatalogEntry {
-        name,
-        description: format!("{about}; [switch.qcn] variant = \"{word}\""),
+/// Algorithms that are set elsewhere than by `congestion`.
+fn set_elsewhere() -> impl Iterator<Item = CatalogEntry> {
+    elsewhere::all().map(|one| CatalogEntry {
+        name: one.name,
+        description: format!("{}; {}", one.about, one.keys),
     })
 }
 

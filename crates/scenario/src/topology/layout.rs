@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use incastle_units::{Rate, Span};
+use incastle_units::{Bytes, Rate, Span};
 
 use crate::language::network::{
     Dumbbell, Graph, LinkGroup, MOST_HOSTS, Network, Star, Topology, Tree,
@@ -46,6 +46,8 @@ pub struct Link {
     pub rate: Rate,
     /// The delay of either direction.
     pub delay: Span,
+    /// The largest IP packet of either direction.
+    pub mtu: Bytes,
     /// The rates that both directions take later, in order of time.
     pub schedule: Vec<(Span, Rate)>,
 }
@@ -148,6 +150,7 @@ struct Plan {
     layout: Layout,
     rate: Rate,
     delay: Span,
+    mtu: Bytes,
 }
 
 impl Plan {
@@ -160,6 +163,7 @@ impl Plan {
             },
             rate: network.rate,
             delay: network.delay,
+            mtu: network.mtu,
         }
     }
 
@@ -185,6 +189,7 @@ impl Plan {
             group,
             rate: self.rate,
             delay: self.delay,
+            mtu: self.mtu,
             schedule: Vec::new(),
         });
     }
@@ -276,6 +281,7 @@ impl Plan {
             let link = &mut self.layout.links[position];
             link.rate = group.rate.unwrap_or(link.rate);
             link.delay = group.delay.unwrap_or(link.delay);
+            link.mtu = group.mtu.unwrap_or(link.mtu);
             if group.schedule.is_some() {
                 link.schedule = changes(group);
             }
@@ -425,6 +431,7 @@ impl Plan {
                     group: "",
                     rate: group.rate.unwrap_or(self.rate),
                     delay: group.delay.unwrap_or(self.delay),
+                    mtu: group.mtu.unwrap_or(self.mtu),
                     schedule: changes(group),
                 });
             }

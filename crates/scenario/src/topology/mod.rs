@@ -3,3 +3,4 @@
 pub(crate) mod layout;
 pub(crate) mod pairs;
 pub(crate) mod paths;
+pub(crate) mod routes;

@@ -158,12 +158,17 @@ impl Stack {
 
     /// Bytes on the wire of a packet with this payload.
     pub(crate) fn wire_size(&self, payload: u64) -> u64 {
+        self.framed(self.ip_size(payload))
+    }
+
+    /// Bytes of the IP packet with this payload.
+    pub(crate) fn ip_size(&self, payload: u64) -> u64 {
         let headers = match &self.transport.kind {
             Kind::Tcp(_) => TCP_HEADERS,
             Kind::Datagram(_) => UDP_HEADERS,
             Kind::Udt(_) | Kind::Dcudp(_) => UDT_HEADERS,
         };
-        self.framed(payload + headers)
+        payload + headers
     }
 
     fn framed(&self, ip: u64) -> u64 {

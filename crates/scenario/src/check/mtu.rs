@@ -1,0 +1,55 @@
+//! Packets larger than a link carries. Nothing is fragmented: such a transport is refused.
+
+use incastle_units::Bytes;
+
+use crate::check::transport::written;
+use crate::language::Root;
+use crate::language::flows::Group;
+use crate::language::transport::Kind;
+use crate::text::context::Context;
+use crate::text::node::quoted;
+use crate::topology::layout::{Layout, Link};
+use crate::topology::routes::Passed;
+use crate::workload::Stack;
+
+pub(super) fn check(
+    (path, group): (&str, &Group),
+    passed: &Passed,
+    (root, layout): (&Root, &Layout),
+    cx: &mut Context<'_>,
+) {
+    let stack = Stack::new(&group.transport, root.host.burst);
+    let payload = stack.payload();
+    let size = Bytes::new(stack.ip_size(payload));
+    // The first of those that carry the least.
+    let narrow = passed
+        .links(layout)
+        .filter(|link| link.mtu < size)
+        .min_by_key(|link| link.mtu);
+    let Some(link) = narrow else { return };
+    let headers = size.count() - payload;
+    let (key, most) = match group.transport.kind {
+        Kind::Tcp(_) => ("mss", link.mtu.count() - headers),
+        Kind::Datagram(_) => ("payload", link.mtu.count() - headers),
+        Kind::Udt(_) | Kind::Dcudp(_) => ("packet_size", link.mtu.count()),
+    };
+    cx.error_at(
+        &written(path, &[key, "kind"], cx),
+        format!(
+            "a packet of {size} is above the mtu of {} of the link {}",
+            link.mtu,
+            between(link, layout)
+        ),
+        Some(format!(
+            "{key} = \"{}\" at most, or a larger mtu under [network]",
+            Bytes::new(most)
+        )),
+    );
+}
+
+/// The ends of a link, as messages have them.
+fn between(link: &Link, layout: &Layout) -> String {
+    let (a, b) = link.ends;
+    let name = |end| quoted(&layout.name(end).to_string());
+    format!("between {} and {}", name(a), name(b))
+}

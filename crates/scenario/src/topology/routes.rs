@@ -1,0 +1,180 @@
+//! The links and the ports of switches on which a group's data may travel: those on a shortest path
+//! from a sender to a receiver, all that the engine may choose from (its `route.rs`).
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use crate::language::flows::{Group, Workload};
+use crate::text::context::Context;
+use crate::text::files::NoFiles;
+use crate::topology::layout::{End, Layout, Link};
+use crate::topology::pairs::group_pairs;
+
+/// Links by the node at either end.
+pub(crate) struct Routes<'a> {
+    layout: &'a Layout,
+    /// By host: its link, and what is at the other end.
+    hosts: Vec<Option<(usize, End)>>,
+    /// By switch: (link, switch at its other end).
+    switches: Vec<Vec<(usize, usize)>>,
+}
+
+/// What data may pass on their way.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Passed {
+    /// Links, by their place in the layout.
+    links: BTreeSet<usize>,
+    /// Ports of switches: the link that each sends on, and which switch it belongs to.
+    ports: BTreeSet<(usize, usize)>,
+}
+
+/// Between which switches data travel: of each last one, the first ones.
+type Demand = BTreeMap<usize, BTreeSet<usize>>;
+
+impl<'a> Routes<'a> {
+    pub(crate) fn new(layout: &'a Layout) -> Self {
+        let mut routes = Self {
+            layout,
+            hosts: vec![None; layout.hosts.len()],
+            switches: vec![Vec::new(); layout.switches.len()],
+        };
+        for (place, link) in layout.links.iter().enumerate() {
+            let (a, b) = link.ends;
+            routes.enter(place, a, b);
+            routes.enter(place, b, a);
+        }
+        routes
+    }
+
+    fn enter(&mut self, link: usize, from: End, to: End) {
+        match (from, to) {
+            (End::Host(host), _) => self.hosts[host] = Some((link, to)),
+            (End::Switch(from), End::Switch(to)) => self.switches[from].push((link, to)),
+            (End::Switch(_), End::Host(_)) => {}
+        }
+    }
+
+    /// What the data of a group may pass; nothing where its hosts do not exist, which is told elsewhere.
+    pub(crate) fn passed(&self, group: &Group) -> Passed {
+        let hosts = &self.layout.hosts;
+        let mut quiet = Context::new(&NoFiles);
+        let from = group.from.resolve(hosts, "hosts", "", &mut quiet);
+        let to = group.to.resolve(hosts, "hosts", "", &mut quiet);
+        let (Some(from), Some(to)) = (from, to) else {
+            return Passed::default();
+        };
+        let mut passed = Passed::default();
+        let mut demand = Demand::new();
+        match &group.workload {
+            // Anyone may send to anyone.
+            Workload::Poisson(_) | Workload::Permutation(_) => {
+                self.meet(&from, &to, &mut demand, &mut passed);
+            }
+            Workload::List(list) => {
+                let numbers = self.layout.host_numbers();
+                for arrival in list.transfers.list() {
+                    let ends = [&arrival.source, &arrival.destination];
+                    if let [Some(&a), Some(&b)] = ends.map(|name| numbers.get(name)) {
+                        self.pair((a, b), &mut demand, &mut passed);
+                    }
+                }
+            }
+            _ => {
+                for pair in group_pairs(group, &from, &to) {
+                    self.pair(pair, &mut demand, &mut passed);
+                }
+            }
+        }
+        for (&last, first) in &demand {
+            self.between(first, last, &mut passed);
+        }
+        passed
+    }
+
+    /// Each of one set with each of another.
+    fn meet(&self, from: &[usize], to: &[usize], demand: &mut Demand, passed: &mut Passed) {
+        let other = |host: usize, set: &[usize]| set.iter().copied().find(|&one| one != host);
+        for pair in from.iter().filter_map(|&a| Some((a, other(a, to)?))) {
+            self.pair(pair, demand, passed);
+        }
+        for pair in to.iter().filter_map(|&b| Some((other(b, from)?, b))) {
+            self.pair(pair, demand, passed);
+        }
+        let firsts: BTreeSet<usize> = from.iter().filter_map(|&a| self.first_switch(a)).collect();
+        for last in to.iter().filter_map(|&b| self.first_switch(b)) {
+            demand.entry(last).or_default();
+        }
+        for set in demand.values_mut() {
+            set.extend(&firsts);
+        }
+    }
+
+    /// The switch of a host, unless its link leads to another host.
+    fn first_switch(&self, host: usize) -> Option<usize> {
+        match self.hosts[host] {
+            Some((_, End::Switch(switch))) => Some(switch),
+            _ => None,
+        }
+    }
+
+    /// The links of both ends, and the last port.
+    fn pair(&self, (from, to): (usize, usize), demand: &mut Demand, passed: &mut Passed) {
+        let (Some((up, first)), Some((down, last))) = (self.hosts[from], self.hosts[to]) else {
+            return;
+        };
+        passed.links.extend([up, down]);
+        if let (End::Switch(first), End::Switch(last)) = (first, last) {
+            passed.ports.insert((down, last));
+            demand.entry(last).or_default().insert(first);
+        }
+    }
+
+    /// Every shortest path from some switches to one.
+    fn between(&self, first: &BTreeSet<usize>, last: usize, passed: &mut Passed) {
+        let hops = self.hops_to(last);
+        let mut seen = first.clone();
+        let mut edge: Vec<usize> = first.iter().copied().collect();
+        while let Some(switch) = edge.pop() {
+            let Some(left) = hops[switch] else { continue };
+            for &(link, next) in &self.switches[switch] {
+                if hops[next].is_some_and(|hops| hops + 1 == left) {
+                    passed.links.insert(link);
+                    passed.ports.insert((link, switch));
+                    if seen.insert(next) {
+                        edge.push(next);
+                    }
+                }
+            }
+        }
+    }
+
+    /// From every switch to one, where there is a way.
+    fn hops_to(&self, last: usize) -> Vec<Option<u32>> {
+        let mut hops = vec![None; self.switches.len()];
+        hops[last] = Some(0);
+        let mut edge = VecDeque::from([(last, 0)]);
+        while let Some((switch, done)) = edge.pop_front() {
+            for &(_, next) in &self.switches[switch] {
+                if hops[next].is_none() {
+                    hops[next] = Some(done + 1);
+                    edge.push_back((next, done + 1));
+                }
+            }
+        }
+        hops
+    }
+}
+
+impl Passed {
+    /// The links, in the order of the layout.
+    pub(crate) fn links<'a>(&self, layout: &'a Layout) -> impl Iterator<Item = &'a Link> {
+        self.links.iter().map(|&link| &layout.links[link])
+    }
+
+    /// The ports of switches, each as its switch and what it leads to, in the order of their links.
+    pub(crate) fn ports(&self, layout: &Layout) -> impl Iterator<Item = (usize, End)> {
+        self.ports.iter().map(|&(link, switch)| {
+            let (a, b) = layout.links[link].ends;
+            (switch, if a == End::Switch(switch) { b } else { a })
+        })
+    }
+}
