@@ -8,11 +8,16 @@ use incastle_congestion::{
     DcudpRtt, LossInUdpMode, Udt, UdtConfig,
 };
 use incastle_transport::udt::wire::SocketKind;
-use incastle_transport::udt::{Config, ConfigError, ExitRuleConfig, Protocol, ReportedRtt};
+use incastle_transport::udt::{
+    Config, ConfigError, ExitRuleConfig, MIN_PACKET_SIZE, Protocol, ReportedRtt,
+};
 use incastle_units::{Bytes, Rate, Span};
 
 /// The rate C where neither the configuration nor the system says what the interface has.
 pub const DEFAULT_CAPACITY: Rate = Rate::from_bits_per_second(10_000_000_000);
+
+/// What an IPv6 header is longer than an IPv4 header.
+const IPV6_EXTRA: u32 = 20;
 
 /// Parameters of an endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +43,7 @@ impl Default for EndpointConfig {
     fn default() -> Self {
         Self {
             socket_send_buffer: 4 << 20,
-            socket_receive_buffer: 8 << 20,
+            socket_receive_buffer: 32 << 20,
             max_connections: 100_000,
             max_connections_per_peer: 10_000,
             max_receive_memory: 1 << 30,
@@ -197,15 +202,21 @@ impl ConnectionConfig {
             min_silence: span(self.idle_timeout),
             connect_timeout: span(self.connect_timeout),
             burst_allowance: span(self.burst_allowance),
+            rate_limit: self.rate_limit,
             linger: Some(span(self.linger)),
             ..base
         }
     }
 
     /// Everything that a sans-IO connection is made with.
-    pub(crate) fn make(&self, capacity: Rate) -> Made {
-        let config = self.transport(capacity);
-        let packet = Bytes::new(u64::from(Config::payload_of(self.packet_size)));
+    pub(crate) fn make(&self, capacity: Rate, ipv6: bool) -> Made {
+        let mut config = self.transport(capacity);
+        if ipv6 {
+            // UDT's packet sizes count an IPv4 header.
+            let shorter = config.packet_size.saturating_sub(IPV6_EXTRA);
+            config.packet_size = shorter.max(MIN_PACKET_SIZE);
+        }
+        let packet = Bytes::new(u64::from(Config::payload_of(config.packet_size)));
         let udt = || Algorithm::Udt(Udt::new(UdtConfig { packet }));
         match self.control {
             Control::Udt => Made {

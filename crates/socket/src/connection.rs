@@ -1,10 +1,19 @@
 //! A connection, as its application holds it.
 
+use std::fmt;
+use std::future::poll_fn;
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use incastle_transport::udt::SendError;
+use incastle_units::{Span, Time};
 
+use crate::endpoint::Handle;
+use crate::inner::Inner;
+use crate::shared::{Phase, Shared, State, remember};
 use crate::{ConnectionError, Event, RecvStream, SendStream, SocketKind, Statistics};
 
 /// How a message is sent.
@@ -29,86 +38,237 @@ impl Default for MessageOptions {
 /// closes as [`Self::close`] does, without anybody waiting for it.
 #[derive(Debug, Clone)]
 pub struct Connection {
-    peer: SocketAddr,
+    owner: Arc<Owner>,
+}
+
+/// What all handles of a connection have in common: with it the connection ends.
+struct Owner {
+    shared: Arc<Shared>,
+    endpoint: Arc<Handle>,
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        let now = Instant::now();
+        let mut state = self.shared.lock();
+        state.close(&self.shared, now);
+        self.shared.pump(&self.endpoint.inner, &mut state, now);
+    }
+}
+
+impl fmt::Debug for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connection")
+            .field("peer", &self.shared.peer)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Connection {
+    pub(crate) fn new(shared: Arc<Shared>, endpoint: Arc<Handle>) -> Self {
+        let owner = Arc::new(Owner { shared, endpoint });
+        Self { owner }
+    }
+
     /// What writes to the stream.
     pub fn send_stream(&self) -> Result<SendStream, ConnectionError> {
-        Err(ConnectionError::Closed)
+        self.expect(SocketKind::Stream)?;
+        Ok(SendStream::new(self.clone()))
     }
 
     /// What reads from the stream.
     pub fn recv_stream(&self) -> Result<RecvStream, ConnectionError> {
-        Err(ConnectionError::Closed)
+        self.expect(SocketKind::Stream)?;
+        Ok(RecvStream::new(self.clone()))
     }
 
     /// Queues a message, once the send buffer has room for it. Dropping the future sends nothing.
-    #[expect(clippy::unused_async)]
     pub async fn send_message(
         &self,
         message: Bytes,
         options: MessageOptions,
     ) -> Result<(), ConnectionError> {
-        let _ = (message, options);
-        Err(ConnectionError::Closed)
+        self.expect(SocketKind::Message)?;
+        poll_fn(|cx| {
+            self.change(|state, time| Self::poll_send_message(state, cx, time, &message, options))
+        })
+        .await
+    }
+
+    fn poll_send_message(
+        state: &mut State,
+        cx: &mut Context<'_>,
+        now: Time,
+        message: &[u8],
+        options: MessageOptions,
+    ) -> Poll<Result<(), ConnectionError>> {
+        if let Some(error) = state.write_error() {
+            return Poll::Ready(Err(error));
+        }
+        let ttl = options.ttl.map(span);
+        let sent = state
+            .connection
+            .send_message(now, message, ttl, options.in_order);
+        Poll::Ready(match sent {
+            Ok(()) => Ok(()),
+            Err(SendError::Full) => {
+                remember(&mut state.writers, cx.waker());
+                return Poll::Pending;
+            }
+            Err(SendError::Empty) => Err(ConnectionError::EmptyMessage),
+            Err(SendError::Long { bytes, most }) => {
+                Err(ConnectionError::LongMessage { bytes, most })
+            }
+            Err(SendError::Over) => Err(ConnectionError::Closed),
+        })
     }
 
     /// The next message; nothing once the peer has closed and all were taken. Dropping the future loses
     /// no message.
-    #[expect(clippy::unused_async)]
     pub async fn recv_message(&self) -> Result<Option<Bytes>, ConnectionError> {
-        Err(ConnectionError::Closed)
+        self.expect(SocketKind::Message)?;
+        poll_fn(|cx| {
+            self.change(|state, time| {
+                if let Some(message) = state.connection.receive_message(time) {
+                    return Poll::Ready(Ok(Some(Bytes::from(message))));
+                }
+                if let Some(end) = state.read_end() {
+                    return Poll::Ready(end.map(|()| None));
+                }
+                remember(&mut state.readers, cx.waker());
+                Poll::Pending
+            })
+        })
+        .await
     }
 
     /// A snapshot of what has happened.
     pub fn statistics(&self) -> Statistics {
-        Statistics::default()
+        Statistics::of(&self.owner.shared.lock())
     }
 
     /// What happens beside data. Each event is given once, to whoever asks first.
     pub fn events(&self) -> Events {
-        Events { peer: self.peer }
+        Events {
+            connection: self.clone(),
+        }
     }
 
     /// The peer's address.
     pub fn peer_addr(&self) -> SocketAddr {
-        self.peer
+        let peer = self.owner.shared.peer;
+        SocketAddr::new(peer.ip().to_canonical(), peer.port())
     }
 
     /// A stream or messages.
     pub fn kind(&self) -> SocketKind {
-        SocketKind::Stream
+        self.owner.shared.kind
     }
 
     /// Waits until everything written is acknowledged.
-    #[expect(clippy::unused_async)]
     pub async fn flush(&self) -> Result<(), ConnectionError> {
-        Err(ConnectionError::Closed)
+        poll_fn(|cx| self.poll_flush(cx)).await
     }
 
     /// Delivers everything written, tells the peer, and waits for both. UDT knows no half-closed
     /// connection: what the peer still sends is not delivered.
-    #[expect(clippy::unused_async)]
     pub async fn close(&self) -> Result<(), ConnectionError> {
-        Err(ConnectionError::Closed)
+        let shared = &self.owner.shared;
+        self.change(|state, _| state.close(shared, Instant::now()));
+        poll_fn(|cx| {
+            let mut state = shared.lock();
+            match &state.phase {
+                Phase::Over(result) => Poll::Ready(result.clone()),
+                Phase::Connecting | Phase::Up => {
+                    remember(&mut state.watchers, cx.waker());
+                    Poll::Pending
+                }
+            }
+        })
+        .await
     }
 
     /// Gives the connection up at once, and tells the peer.
-    pub fn abort(&self) {}
+    pub fn abort(&self) {
+        self.change(|state, _| state.connection.abort());
+    }
+
+    pub(crate) fn poll_flush(&self, cx: &mut Context<'_>) -> Poll<Result<(), ConnectionError>> {
+        let mut state = self.owner.shared.lock();
+        if state.connection.core().unacknowledged() == 0 {
+            return Poll::Ready(Ok(()));
+        }
+        if let Phase::Over(result) = &state.phase {
+            return Poll::Ready(result.clone());
+        }
+        remember(&mut state.watchers, cx.waker());
+        Poll::Pending
+    }
+
+    /// Changes the connection, then sends what may leave.
+    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut State, Time) -> T) -> T {
+        let Owner { shared, .. } = &*self.owner;
+        let now = Instant::now();
+        let mut state = shared.lock();
+        let result = change(&mut state, shared.time(now));
+        shared.pump(self.inner(), &mut state, now);
+        result
+    }
+
+    /// Sends what may leave, and tells the driver what it must do.
+    pub(crate) fn pump(&self, state: &mut State, now: Instant) {
+        self.owner.shared.pump(self.inner(), state, now);
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.owner.shared
+    }
+
+    fn inner(&self) -> &Inner {
+        &self.owner.endpoint.inner
+    }
+
+    fn expect(&self, wanted: SocketKind) -> Result<(), ConnectionError> {
+        let words = |kind| match kind {
+            SocketKind::Stream => "a stream",
+            SocketKind::Message => "messages",
+        };
+        let has = self.kind();
+        if has == wanted {
+            return Ok(());
+        }
+        Err(ConnectionError::WrongKind {
+            has: words(has),
+            wanted: words(wanted),
+        })
+    }
 }
 
 /// The events of a connection.
 #[derive(Debug)]
 pub struct Events {
-    peer: SocketAddr,
+    connection: Connection,
 }
 
 impl Events {
     /// The next event; nothing after [`Event::Over`].
-    #[expect(clippy::unused_async)]
     pub async fn next(&mut self) -> Option<Event> {
-        let _ = self.peer;
-        None
+        poll_fn(|cx| {
+            let mut state = self.connection.owner.shared.lock();
+            if let Some(event) = state.events.pop() {
+                return Poll::Ready(Some(event));
+            }
+            if state.events.over {
+                return Poll::Ready(None);
+            }
+            remember(&mut state.events.wakers, cx.waker());
+            Poll::Pending
+        })
+        .await
     }
+}
+
+fn span(duration: Duration) -> Span {
+    let ns = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
+    Span::from_ns(ns.min(u64::MAX / 1000))
 }

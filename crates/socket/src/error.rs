@@ -65,6 +65,12 @@ pub enum ConnectionError {
         /// Bytes written that it may not have.
         lost: u64,
     },
+    /// The interface takes no packets of the size agreed.
+    #[error("packets of {packet_size} bytes do not fit the interface: set a smaller packet size")]
+    PacketSize {
+        /// Bytes of the largest packet, IP and UDP headers included.
+        packet_size: u32,
+    },
     /// This end gave the connection up.
     #[error("the connection was aborted")]
     Aborted,
@@ -102,6 +108,7 @@ impl From<ConnectionError> for io::Error {
                 io::ErrorKind::TimedOut
             }
             ConnectionError::PeerClosed { .. } => io::ErrorKind::BrokenPipe,
+            ConnectionError::PacketSize { .. } => io::ErrorKind::InvalidInput,
             ConnectionError::Aborted => io::ErrorKind::ConnectionAborted,
             ConnectionError::Closed | ConnectionError::EndpointGone(_) => {
                 io::ErrorKind::NotConnected

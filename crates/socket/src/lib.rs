@@ -20,17 +20,22 @@
 //!
 //! Linux only: timers are the kernel's timerfd, because tokio's own tick is a millisecond.
 
-// The skeleton of the interface; the driver follows.
-#![allow(dead_code, clippy::drop_non_drop, clippy::needless_pass_by_value)]
-
+mod accept;
+mod capacity;
 mod config;
 mod connection;
+mod driver;
 mod endpoint;
 mod error;
 mod event;
+mod inner;
 mod listener;
+mod receive;
+mod shared;
 mod statistics;
 mod stream;
+mod timer;
+mod transmit;
 
 pub use config::{ConnectionConfig, Control, DEFAULT_CAPACITY, EndpointConfig, Readings};
 pub use connection::{Connection, Events, MessageOptions};

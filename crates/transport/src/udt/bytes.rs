@@ -152,8 +152,19 @@ impl ByteConnection {
         out: &mut Vec<u8>,
         rng: &mut dyn Rng,
     ) -> Option<Ecn> {
-        let transmit = self.core.poll_transmit(now, rng)?;
         out.clear();
+        self.append_transmit(now, out, rng)
+    }
+
+    /// The next datagram that leaves now, added to the end of `out`, where others may stand that leave
+    /// in the same system call.
+    pub fn append_transmit(
+        &mut self,
+        now: Time,
+        out: &mut Vec<u8>,
+        rng: &mut dyn Rng,
+    ) -> Option<Ecn> {
+        let transmit = self.core.poll_transmit(now, rng)?;
         // A handshake looks alike in both.
         let dialect = self.core.dialect();
         match &transmit.packet.content {
@@ -256,6 +267,11 @@ impl ByteConnection {
         Some(bytes)
     }
 
+    /// The most that may be written and not acknowledged, in bytes.
+    pub const fn send_buffer(&self) -> usize {
+        self.send_buffer
+    }
+
     /// Bytes that were written and not acknowledged, or not yet forgotten.
     pub fn buffered(&self) -> usize {
         self.written.len()
@@ -264,6 +280,24 @@ impl ByteConnection {
     /// The application has nothing more to say.
     pub fn close(&mut self, now: Time) {
         self.core.close(now);
+    }
+
+    /// Gives the connection up at once; the peer is told.
+    pub fn abort(&mut self) {
+        self.core.abort();
+    }
+
+    /// Takes what arrived and nobody wants any more.
+    pub fn discard(&mut self, now: Time) {
+        while self.core.take_message(now).is_some() {}
+        self.taken = 0;
+        self.core.consume(now, self.core.readable());
+        self.release();
+    }
+
+    /// Packets that arrived and were not taken, those that wait for earlier ones included.
+    pub fn held(&self) -> usize {
+        self.arrived.len()
     }
 }
 

@@ -107,6 +107,9 @@ pub struct Config {
     pub packet_pairs: bool,
     /// How far the pacer may fall behind and catch up: zero where the clock is exact.
     pub burst_allowance: Span,
+    /// No more than this leaves, whatever the control allows; payload, as every rate here. Absent for no
+    /// limit.
+    pub rate_limit: Option<Rate>,
     /// Ranges that each loss list may hold.
     pub max_loss_ranges: u32,
     /// How long a closed connection goes on delivering; absent for no limit.
@@ -134,6 +137,7 @@ impl Default for Config {
             light_ack_every: 64,
             packet_pairs: true,
             burst_allowance: Span::ZERO,
+            rate_limit: None,
             max_loss_ranges: 8_192,
             linger: None,
         }

@@ -115,6 +115,7 @@ pub(super) struct SenderSetup {
     pub(super) flow_window: u32,
     pub(super) pairs: bool,
     pub(super) burst_allowance: Span,
+    pub(super) rate_limit: Option<Rate>,
     pub(super) max_loss_ranges: u32,
 }
 
@@ -355,7 +356,7 @@ impl Sender {
     /// Whether certainly no data may leave now; messages may grow too old, which a poll finds out.
     #[inline]
     pub(super) fn is_quiet(&mut self, now: Time, algorithm: &Algorithm) -> bool {
-        self.setup.stream && (self.is_idle() || self.is_held(now, algorithm.pacing()))
+        self.setup.stream && (self.is_idle() || self.is_held(now, self.pacing(algorithm)))
     }
 
     /// Whether there is nothing to send.
@@ -384,7 +385,7 @@ impl Sender {
         if self.is_idle() {
             return None;
         }
-        let rate = io.algorithm.pacing();
+        let rate = self.pacing(io.algorithm);
         if self.is_held(io.now, rate) {
             return None;
         }
@@ -397,6 +398,15 @@ impl Sender {
         self.pacer.on_sent(io.now, rate, packet, full);
         self.count(io, &chunk);
         Some(chunk)
+    }
+
+    /// The controller's rate, below the application's limit.
+    #[inline]
+    fn pacing(&self, algorithm: &Algorithm) -> Option<Rate> {
+        match (algorithm.pacing(), self.setup.rate_limit) {
+            (Some(rate), Some(limit)) => Some(rate.min(limit)),
+            (rate, limit) => rate.or(limit),
+        }
     }
 
     /// The next packet of the loss list; those of given-up messages become drop requests.

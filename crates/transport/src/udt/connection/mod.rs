@@ -57,6 +57,8 @@ pub enum Failure {
     Silent(u64),
     /// The linger time of a closed connection ran out; so many bytes were not acknowledged.
     Linger(u64),
+    /// The application gave it up; so many bytes were not acknowledged.
+    Aborted(u64),
 }
 
 /// What the application may want to know.
@@ -211,6 +213,7 @@ impl Connection {
                 flow_window: config.flow_window,
                 pairs: config.packet_pairs,
                 burst_allowance: config.burst_allowance,
+                rate_limit: config.rate_limit,
                 max_loss_ranges: config.max_loss_ranges,
             }),
             receiver: Receiver::new(ReceiverSetup {
@@ -324,6 +327,15 @@ impl Connection {
         }
     }
 
+    /// The application gives the connection up: nothing more is delivered, the peer is told once.
+    pub fn abort(&mut self) {
+        if self.is_over() {
+            return;
+        }
+        self.shutdown_due = matches!(self.state, State::Established(_));
+        self.fail(Failure::Aborted(self.sender.unacknowledged()));
+    }
+
     /// Packets of a stream that the application could take, where it does not read at once.
     pub fn readable(&self) -> u64 {
         self.receiver.readable()
@@ -425,6 +437,16 @@ impl Connection {
     /// The smoothed round-trip time.
     pub const fn smoothed_rtt(&self) -> Span {
         self.rtt.smoothed()
+    }
+
+    /// Whether there is a peer.
+    pub const fn is_established(&self) -> bool {
+        matches!(self.state, State::Established(_))
+    }
+
+    /// DCUDP on a path that carries ECT, as far as is known.
+    pub const fn carries_ect(&self) -> bool {
+        self.ecn
     }
 
     /// OBS of what this end sends as a sender: whether it is in congestion mode.

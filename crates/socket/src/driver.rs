@@ -1,0 +1,363 @@
+//! The task of an endpoint: receives, finds the connection, lets it act, and wakes when one has to.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::future::Future;
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use incastle_transport::udt::wire;
+use quinn_udp::RecvMeta;
+use tokio::io::Interest;
+
+use crate::ConnectError;
+use crate::inner::{Inner, count, lock};
+use crate::receive::Buffers;
+use crate::shared::{Phase, Shared, State};
+use crate::timer::Timer;
+use crate::transmit::ecn_of;
+
+/// System calls that receive before others have their turn.
+const MAX_RECEIVES: usize = 8;
+/// How long a closed connection answers a peer that has not heard so: a few of its repeats.
+const PARTING: Duration = Duration::from_secs(3);
+
+/// Drives an endpoint until nobody holds it and its connections are over.
+pub(crate) struct Driver {
+    pub(crate) inner: Arc<Inner>,
+    timer: Timer,
+    buffers: Option<Buffers>,
+    /// Connections whose time comes. An entry that is not its connection's alarm any more is stale.
+    alarms: BinaryHeap<Reverse<(Instant, u32)>>,
+    /// Connections that are over, and when they are forgotten.
+    leaving: VecDeque<(Instant, u32)>,
+    /// To which something arrived in this round.
+    touched: Vec<Arc<Shared>>,
+    /// That have more to send.
+    ready: Vec<u32>,
+    /// That the socket takes nothing from.
+    blocked: Vec<u32>,
+    /// The one found last.
+    recent: Option<Arc<Shared>>,
+    last_alarm: Instant,
+}
+
+impl Driver {
+    pub(crate) fn new(inner: Arc<Inner>) -> io::Result<Self> {
+        Ok(Self {
+            timer: Timer::new()?,
+            buffers: Some(Buffers::new(&inner.udp)),
+            inner,
+            alarms: BinaryHeap::new(),
+            leaving: VecDeque::new(),
+            touched: Vec::new(),
+            ready: Vec::new(),
+            blocked: Vec::new(),
+            recent: None,
+            last_alarm: Instant::now(),
+        })
+    }
+
+    fn round(&mut self, cx: &mut Context<'_>) -> io::Result<Poll<()>> {
+        lock(&self.inner.mailbox).driver = Some(cx.waker().clone());
+        if self.timer.poll(cx)? {
+            self.last_alarm = Instant::now();
+        }
+        let again = self.receive(cx)?;
+        let now = Instant::now();
+        self.take_mail(now);
+        self.expire(now);
+        self.retry_blocked(cx, now)?;
+        for id in std::mem::take(&mut self.ready) {
+            self.visit(id, now, |_, _| {});
+        }
+        self.forget(now);
+        if self.is_done() {
+            return Ok(Poll::Ready(()));
+        }
+        self.arm(now)?;
+        if again || !self.ready.is_empty() {
+            cx.waker().wake_by_ref();
+        }
+        Ok(Poll::Pending)
+    }
+
+    /// Takes what arrived; gives whether there may be more.
+    fn receive(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
+        let inner = Arc::clone(&self.inner);
+        let mut buffers = self.buffers.take().expect("buffers between two rounds");
+        let mut calls = 0;
+        while calls < MAX_RECEIVES {
+            let Poll::Ready(ready) = inner.socket.poll_recv_ready(cx) else {
+                break;
+            };
+            ready?;
+            let attempt = || buffers.receive(&inner);
+            match inner.socket.try_io(Interest::READABLE, attempt) {
+                Ok(received) => {
+                    let now = Instant::now();
+                    for (meta, bytes) in buffers.received(received) {
+                        self.datagrams(meta, bytes, now);
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => {
+                    // What the network said of an earlier datagram; nothing that ends the socket.
+                    tracing::debug!(%error, "receiving");
+                    inner.take_errors();
+                }
+            }
+            calls += 1;
+        }
+        self.buffers = Some(buffers);
+        let now = Instant::now();
+        while let Some(shared) = self.touched.pop() {
+            let mut state = shared.lock();
+            state.touched = false;
+            self.follow(&shared, &mut state, now);
+        }
+        self.recent = None;
+        Ok(calls == MAX_RECEIVES)
+    }
+
+    /// Datagrams of one length from one peer, the last of which may be shorter.
+    fn datagrams(&mut self, meta: &RecvMeta, bytes: &[u8], now: Instant) {
+        let inner = Arc::clone(&self.inner);
+        let ecn = ecn_of(meta.ecn);
+        let mut datagrams = bytes.chunks(meta.stride.max(1)).peekable();
+        count(&inner.counters.datagrams_received, datagrams.len() as u64);
+        while let Some(datagram) = datagrams.next() {
+            let Ok(id) = wire::destination(datagram) else {
+                count(&inner.counters.malformed, 1);
+                continue;
+            };
+            if id == 0 {
+                self.greet(meta, datagram, now);
+                continue;
+            }
+            let Some(shared) = self.find(id) else {
+                count(&inner.counters.unknown_socket, 1);
+                continue;
+            };
+            if shared.peer != meta.addr {
+                count(&inner.counters.wrong_address, 1);
+                continue;
+            }
+            let time = shared.time(now);
+            let mut state = shared.lock();
+            state.receive(&inner, time, datagram, ecn);
+            while let Some(next) = datagrams.next_if(|next| wire::destination(next) == Ok(id)) {
+                state.receive(&inner, time, next, ecn);
+            }
+            self.touch(&shared, &mut state);
+        }
+    }
+
+    fn find(&mut self, id: u32) -> Option<Arc<Shared>> {
+        if let Some(recent) = &self.recent
+            && recent.id == id
+        {
+            return Some(Arc::clone(recent));
+        }
+        let found = lock(&self.inner.table).connections.get(&id).cloned()?;
+        self.recent = Some(Arc::clone(&found));
+        Some(found)
+    }
+
+    /// Something arrived: it acts once the round's datagrams are all in.
+    pub(crate) fn touch(&mut self, shared: &Arc<Shared>, state: &mut State) {
+        if !std::mem::replace(&mut state.touched, true) {
+            self.touched.push(Arc::clone(shared));
+        }
+    }
+
+    /// Lets a connection act, and notes what it needs next.
+    pub(crate) fn follow(&mut self, shared: &Shared, state: &mut State, now: Instant) {
+        let next = state.advance(shared, &self.inner, now);
+        if next.blocked && !std::mem::replace(&mut state.blocked, true) {
+            self.blocked.push(shared.id);
+        }
+        if next.more {
+            self.ready.push(shared.id);
+        }
+        if let Some(at) = next.at
+            && state.alarm.is_none_or(|alarm| at < alarm)
+        {
+            state.alarm = Some(at);
+            self.alarms.push(Reverse((at, shared.id)));
+        }
+        if next.over && !std::mem::replace(&mut state.leaving, true) {
+            self.leave(shared, state, now);
+        }
+    }
+
+    /// A connection is over. Where both ends said so, it stays for a while to say it again.
+    fn leave(&mut self, shared: &Shared, state: &State, now: Instant) {
+        let orderly = matches!(state.phase, Phase::Over(Ok(())));
+        let until = if orderly { now + PARTING } else { now };
+        // In the order of their time: those that stay not at all come first.
+        if orderly {
+            self.leaving.push_back((until, shared.id));
+        } else {
+            self.leaving.push_front((until, shared.id));
+        }
+        let mut table = lock(&self.inner.table);
+        table.live -= 1;
+        if table.live == 0 {
+            for closer in lock(&self.inner.mailbox).closers.drain(..) {
+                closer.wake();
+            }
+        }
+    }
+
+    fn visit(&mut self, id: u32, now: Instant, act: impl FnOnce(&Shared, &mut State)) {
+        let found = lock(&self.inner.table).connections.get(&id).cloned();
+        if let Some(shared) = found {
+            let mut state = shared.lock();
+            act(&shared, &mut state);
+            self.follow(&shared, &mut state, now);
+        }
+    }
+
+    /// Connections that their applications changed.
+    fn take_mail(&mut self, now: Instant) {
+        let (changed, unreachable) = {
+            let mut mailbox = lock(&self.inner.mailbox);
+            let changed = std::mem::take(&mut mailbox.changed);
+            (changed, std::mem::take(&mut mailbox.unreachable))
+        };
+        for id in changed {
+            self.visit(id, now, |_, state| state.notified = false);
+        }
+        for host in unreachable {
+            let asking: Vec<Arc<Shared>> = {
+                let table = lock(&self.inner.table);
+                let ids = table.asking.iter();
+                ids.filter_map(|id| table.connections.get(id).cloned())
+                    .filter(|shared| shared.peer.ip().to_canonical() == host.to_canonical())
+                    .collect()
+            };
+            // The message does not say which port it is about.
+            if let [shared] = &asking[..] {
+                self.visit(shared.id, now, |shared, state| {
+                    if state.phase == Phase::Connecting {
+                        let why = ConnectError::PortUnreachable(shared.peer);
+                        state.refusal.get_or_insert(why);
+                        state.connection.abort();
+                    }
+                });
+            }
+        }
+    }
+
+    /// Connections whose time has come.
+    fn expire(&mut self, now: Instant) {
+        while let Some(Reverse((at, id))) = self.alarms.peek().copied()
+            && at <= now
+        {
+            self.alarms.pop();
+            let found = lock(&self.inner.table).connections.get(&id).cloned();
+            let Some(shared) = found else {
+                continue;
+            };
+            let mut state = shared.lock();
+            if state.alarm != Some(at) {
+                continue;
+            }
+            state.alarm = None;
+            state.expire(shared.time(now));
+            self.follow(&shared, &mut state, now);
+        }
+    }
+
+    /// Connections from which the socket took nothing, once it takes something again.
+    fn retry_blocked(&mut self, cx: &mut Context<'_>, now: Instant) -> io::Result<()> {
+        while !self.blocked.is_empty() {
+            let Poll::Ready(ready) = self.inner.socket.poll_send_ready(cx) else {
+                return Ok(());
+            };
+            ready?;
+            for id in std::mem::take(&mut self.blocked) {
+                self.visit(id, now, |_, state| state.blocked = false);
+            }
+        }
+        Ok(())
+    }
+
+    fn forget(&mut self, now: Instant) {
+        while let Some((until, id)) = self.leaving.front().copied()
+            && until <= now
+        {
+            self.leaving.pop_front();
+            let mut table = lock(&self.inner.table);
+            let Some(shared) = table.connections.remove(&id) else {
+                continue;
+            };
+            table.asking.remove(&id);
+            if let Some(socket) = shared.accepted {
+                table.accepted.remove(&(shared.peer, socket));
+                table.release(shared.peer.ip());
+            } else if table.rendezvous.get(&shared.peer) == Some(&id) {
+                table.rendezvous.remove(&shared.peer);
+            }
+        }
+    }
+
+    /// Sets the alarm for the next of all, but not so close to the last that nothing else is done.
+    fn arm(&mut self, now: Instant) -> io::Result<()> {
+        let alarm = self.alarms.peek().map(|Reverse((at, _))| *at);
+        let leaving = self.leaving.front().map(|(until, _)| *until);
+        if let Some(at) = alarm.into_iter().chain(leaving).min() {
+            let earliest = self.last_alarm + self.inner.config.quantum;
+            self.timer.arm(now, at.max(earliest))?;
+        }
+        Ok(())
+    }
+
+    fn is_done(&self) -> bool {
+        let table = lock(&self.inner.table);
+        lock(&self.inner.mailbox).abandoned && table.connections.is_empty()
+    }
+}
+
+impl Future for Driver {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        match self.round(cx) {
+            Ok(poll) => poll,
+            Err(error) => {
+                tracing::error!(%error, "the endpoint's socket failed");
+                Poll::Ready(())
+            }
+        }
+    }
+}
+
+impl Drop for Driver {
+    /// The runtime ends, the socket failed, or nobody is left.
+    fn drop(&mut self) {
+        let (connections, listening) = {
+            let mut table = lock(&self.inner.table);
+            table.closed = true;
+            table.live = 0;
+            table.accepted.clear();
+            let connections = std::mem::take(&mut table.connections);
+            (connections, table.listening.take())
+        };
+        for shared in connections.into_values() {
+            shared
+                .lock()
+                .lose_endpoint(&shared, "its task has ended with the runtime");
+        }
+        if let Some(listening) = listening {
+            listening.end();
+        }
+        for closer in lock(&self.inner.mailbox).closers.drain(..) {
+            closer.wake();
+        }
+    }
+}

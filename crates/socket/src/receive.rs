@@ -1,0 +1,54 @@
+//! The buffers into which one system call receives many datagrams (recvmmsg, GRO).
+
+use std::io::{self, IoSliceMut};
+
+use quinn_udp::{BATCH_SIZE, RecvMeta, UdpSocketState};
+
+use crate::inner::Inner;
+
+/// What the kernel may join into one (GRO).
+const JOINED: usize = 65_536;
+/// One datagram, where it joins nothing: the longest that UDP has.
+const SINGLE: usize = 65_536;
+/// Without this the beginnings of all buffers would fall into the same sets of the caches.
+const STAGGER: usize = 1_664;
+
+/// Room for [`BATCH_SIZE`] joined datagrams.
+pub(crate) struct Buffers {
+    bytes: Vec<u8>,
+    length: usize,
+    metas: [RecvMeta; BATCH_SIZE],
+}
+
+impl Buffers {
+    pub(crate) fn new(udp: &UdpSocketState) -> Self {
+        let room = if udp.gro_segments() > 1 {
+            JOINED
+        } else {
+            SINGLE
+        };
+        let length = room + STAGGER;
+        Self {
+            bytes: vec![0; length * BATCH_SIZE],
+            length,
+            metas: [RecvMeta::default(); BATCH_SIZE],
+        }
+    }
+
+    /// One system call; gives how many buffers it filled.
+    pub(crate) fn receive(&mut self, inner: &Inner) -> io::Result<usize> {
+        let mut rooms = self.bytes.chunks_mut(self.length);
+        let mut slices: [IoSliceMut<'_>; BATCH_SIZE] =
+            std::array::from_fn(|_| IoSliceMut::new(rooms.next().unwrap_or_default()));
+        inner
+            .udp
+            .recv((&inner.socket).into(), &mut slices, &mut self.metas)
+    }
+
+    /// What the last call received.
+    pub(crate) fn received(&self, count: usize) -> impl Iterator<Item = (&RecvMeta, &[u8])> {
+        let rooms = self.bytes.chunks(self.length);
+        let filled = self.metas.iter().zip(rooms).take(count);
+        filled.map(|(meta, room)| (meta, &room[..meta.len.min(room.len())]))
+    }
+}

@@ -1,0 +1,421 @@
+//! A connection as its application's handles and the driver share it: the sans-IO connection, who waits
+//! for what, and how it ended. Whoever changes it pumps it: an application that writes sends its packets
+//! itself, so that no task needs to be woken for them.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Mutex, MutexGuard};
+use std::task::Waker;
+use std::time::{Duration, Instant};
+
+use incastle_congestion::TransmissionMode;
+use incastle_transport::udt::wire::{Dialect, SocketKind};
+use incastle_transport::udt::{self, ByteConnection, Failure};
+use incastle_units::{Ecn, Time};
+use rand_core::SeedableRng;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::event::{Event, Queue};
+use crate::inner::{Inner, count, lock, random, time_since};
+use crate::transmit::Outgoing;
+use crate::{ConnectError, ConnectionConfig, ConnectionError, Control};
+
+/// A UDT peer that closed has forgotten us: what it has not acknowledged by then never will be.
+const UDT_PARTING: Duration = Duration::from_secs(1);
+/// Writers are woken once so many bytes have room, or half of the buffer has.
+const WRITER_WAKE: usize = 1 << 18;
+
+/// A connection.
+pub(crate) struct Shared {
+    pub(crate) id: u32,
+    pub(crate) peer: SocketAddr,
+    pub(crate) kind: SocketKind,
+    /// What the peer calls itself, where it was accepted.
+    pub(crate) accepted: Option<u32>,
+    /// The address of ours that the peer writes to, where the socket has several.
+    pub(crate) source: Option<IpAddr>,
+    /// When its time began.
+    pub(crate) epoch: Instant,
+    state: Mutex<State>,
+}
+
+/// Where a connection stands for its application.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Phase {
+    Connecting,
+    Up,
+    Over(Result<(), ConnectionError>),
+}
+
+/// What is behind the lock.
+pub(crate) struct State {
+    pub(crate) connection: ByteConnection,
+    pub(crate) rng: Xoshiro256PlusPlus,
+    pub(crate) phase: Phase,
+    /// Why there was never a connection.
+    pub(crate) refusal: Option<ConnectError>,
+    pub(crate) readers: Vec<Waker>,
+    pub(crate) writers: Vec<Waker>,
+    /// Who waits for the beginning, for everything to be delivered, or for the end.
+    pub(crate) watchers: Vec<Waker>,
+    pub(crate) events: Queue,
+    /// The application has closed, and reads no more.
+    pub(crate) closed: bool,
+    pub(crate) peer_closed: bool,
+    give_up_at: Option<Instant>,
+    pub(crate) outgoing: Outgoing,
+    /// When the driver will look at it.
+    pub(crate) alarm: Option<Instant>,
+    /// The driver was told of a change.
+    pub(crate) notified: bool,
+    /// The driver has it on its list: something arrived, the socket was full, it is over.
+    pub(crate) touched: bool,
+    pub(crate) blocked: bool,
+    pub(crate) leaving: bool,
+    pub(crate) control: Control,
+    mode: Option<TransmissionMode>,
+    ecn_told: bool,
+    held: usize,
+}
+
+/// What a connection needs next.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Next {
+    /// When time alone changes something.
+    pub(crate) at: Option<Instant>,
+    /// The socket takes nothing now.
+    pub(crate) blocked: bool,
+    /// There is more to send, and it is others' turn.
+    pub(crate) more: bool,
+    pub(crate) over: bool,
+}
+
+/// What a connection is made of.
+pub(crate) struct Parts {
+    pub(crate) id: u32,
+    pub(crate) peer: SocketAddr,
+    pub(crate) kind: SocketKind,
+    pub(crate) accepted: Option<u32>,
+    pub(crate) source: Option<IpAddr>,
+    pub(crate) send_buffer: usize,
+    pub(crate) control: Control,
+    pub(crate) epoch: Instant,
+    pub(crate) seed: [u8; 32],
+}
+
+impl Parts {
+    /// Of a connection that this end opens; its number comes later.
+    pub(crate) fn new(
+        peer: SocketAddr,
+        config: &ConnectionConfig,
+        now: Instant,
+        seed: [u8; 32],
+    ) -> Self {
+        Self {
+            id: 0,
+            peer,
+            kind: config.kind,
+            accepted: None,
+            source: None,
+            send_buffer: config.send_buffer,
+            control: config.control,
+            epoch: now,
+            seed,
+        }
+    }
+}
+
+/// Random numbers for one connection.
+pub(crate) fn seed() -> Result<[u8; 32], ConnectError> {
+    random()
+}
+
+impl Shared {
+    pub(crate) fn new(parts: &Parts, core: udt::Connection) -> Self {
+        Self {
+            id: parts.id,
+            peer: parts.peer,
+            kind: parts.kind,
+            accepted: parts.accepted,
+            source: parts.source,
+            epoch: parts.epoch,
+            state: Mutex::new(State {
+                connection: ByteConnection::new(core, parts.send_buffer),
+                rng: Xoshiro256PlusPlus::from_seed(parts.seed),
+                phase: Phase::Connecting,
+                refusal: None,
+                readers: Vec::new(),
+                writers: Vec::new(),
+                watchers: Vec::new(),
+                events: Queue::default(),
+                closed: false,
+                peer_closed: false,
+                give_up_at: None,
+                outgoing: Outgoing::default(),
+                alarm: None,
+                notified: false,
+                touched: false,
+                blocked: false,
+                leaving: false,
+                control: parts.control,
+                mode: None,
+                ecn_told: false,
+                held: 0,
+            }),
+        }
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
+        lock(&self.state)
+    }
+
+    pub(crate) fn time(&self, now: Instant) -> Time {
+        time_since(self.epoch, now)
+    }
+
+    /// An instant that is not before `time`.
+    fn instant(&self, time: Time) -> Option<Instant> {
+        let ns = time.as_ps().div_ceil(1000);
+        self.epoch.checked_add(Duration::from_nanos(ns))
+    }
+
+    /// After a change by the application: sends what may leave, and tells the driver what it must do.
+    pub(crate) fn pump(&self, inner: &Inner, state: &mut State, now: Instant) {
+        let next = state.advance(self, inner, now);
+        let later = state
+            .alarm
+            .is_some_and(|alarm| next.at.is_none_or(|at| alarm <= at));
+        let waits = next.at.is_none() || later;
+        if (next.blocked || next.more || next.over || !waits) && !state.notified {
+            state.notified = true;
+            inner.notify(self.id);
+        }
+    }
+}
+
+impl State {
+    /// Follows what happened, and sends what may leave now.
+    pub(crate) fn advance(&mut self, shared: &Shared, inner: &Inner, now: Instant) -> Next {
+        let time = shared.time(now);
+        if self.give_up_at.is_some_and(|at| at <= now) {
+            self.connection.abort();
+        }
+        self.take_events(shared, now);
+        if self.closed && self.connection.held() > 0 {
+            self.connection.discard(time);
+        }
+        let (blocked, more) = self.transmit(shared, inner, time);
+        self.take_events(shared, now);
+        self.watch();
+        let held = self.connection.held() * usize::from(self.connection.core().payload());
+        inner.account(self.held, held);
+        self.held = held;
+        let timeout = self.connection.poll_timeout();
+        let at = timeout.and_then(|time| shared.instant(time));
+        Next {
+            at: at.into_iter().chain(self.give_up_at).min(),
+            blocked,
+            more,
+            over: matches!(self.phase, Phase::Over(_)),
+        }
+    }
+
+    /// What the sans-IO connection tells.
+    fn take_events(&mut self, shared: &Shared, now: Instant) {
+        while let Some(event) = self.connection.poll_event() {
+            tracing::trace!(id = shared.id, ?event, "event");
+            match event {
+                udt::Event::Connected => self.begin(shared),
+                udt::Event::Fallback => {
+                    tracing::warn!(peer = %shared.peer, "the peer speaks UDT alone: UDT's control");
+                    self.control = Control::Udt;
+                    self.events.push(Event::Fallback);
+                }
+                udt::Event::NoEcn => {
+                    tracing::warn!(peer = %shared.peer, "the path carries no ECN: UDT's control");
+                    self.control = Control::Udt;
+                    self.ecn_told = true;
+                    self.events.push(Event::EcnFailed);
+                }
+                udt::Event::Readable => wake(&mut self.readers),
+                udt::Event::Finished => {
+                    wake(&mut self.writers);
+                    wake(&mut self.watchers);
+                }
+                udt::Event::PeerClosed => self.part(shared, now),
+                udt::Event::Closed => self.end(shared, Ok(())),
+                udt::Event::Failed(failure) => self.fail(shared, failure),
+            }
+        }
+    }
+
+    fn begin(&mut self, shared: &Shared) {
+        let core = self.connection.core();
+        tracing::debug!(
+            id = shared.id,
+            peer = %shared.peer,
+            dialect = ?core.dialect(),
+            packet_size = core.packet_size(),
+            "connected"
+        );
+        self.phase = Phase::Up;
+        wake(&mut self.watchers);
+    }
+
+    /// The peer has closed. UDT knows no half-closed connection: this end closes too, as soon as
+    /// everything is delivered, and the application reads what has arrived.
+    fn part(&mut self, shared: &Shared, now: Instant) {
+        self.peer_closed = true;
+        self.events.push(Event::PeerClosed);
+        self.connection.close(shared.time(now));
+        if self.connection.core().dialect() == Dialect::Udt {
+            self.give_up_at = now.checked_add(UDT_PARTING);
+        }
+        wake(&mut self.readers);
+        wake(&mut self.writers);
+    }
+
+    fn fail(&mut self, shared: &Shared, failure: Failure) {
+        let error = match failure {
+            Failure::NoAnswer => {
+                self.refusal
+                    .get_or_insert(ConnectError::NoAnswer(shared.peer));
+                ConnectionError::Closed
+            }
+            Failure::Refused => {
+                self.refusal
+                    .get_or_insert(ConnectError::Refused(shared.peer));
+                ConnectionError::Closed
+            }
+            Failure::Silent(lost) | Failure::Linger(lost) | Failure::Aborted(lost)
+                if self.peer_closed =>
+            {
+                ConnectionError::PeerClosed { lost }
+            }
+            Failure::Silent(lost) => ConnectionError::Silent { lost },
+            Failure::Linger(lost) => ConnectionError::Linger { lost },
+            Failure::Aborted(_) => ConnectionError::Aborted,
+        };
+        self.end(shared, Err(error));
+    }
+
+    fn end(&mut self, shared: &Shared, result: Result<(), ConnectionError>) {
+        if matches!(self.phase, Phase::Over(_)) {
+            return;
+        }
+        tracing::debug!(id = shared.id, peer = %shared.peer, ?result, "over");
+        self.give_up_at = None;
+        self.events.push(Event::Over(result.clone().err()));
+        self.phase = Phase::Over(result);
+        self.wake_all();
+    }
+
+    /// The endpoint's socket failed: nothing can be sent or received any more.
+    pub(crate) fn lose_endpoint(&mut self, shared: &Shared, why: &str) {
+        self.refusal.get_or_insert(ConnectError::EndpointClosed);
+        self.end(shared, Err(ConnectionError::EndpointGone(why.to_owned())));
+    }
+
+    /// The connection cannot go on.
+    pub(crate) fn give_up(&mut self, shared: &Shared, error: ConnectionError) {
+        self.end(shared, Err(error));
+        self.connection.abort();
+    }
+
+    fn wake_all(&mut self) {
+        wake(&mut self.readers);
+        wake(&mut self.writers);
+        wake(&mut self.watchers);
+    }
+
+    /// What the application may want to know and the sans-IO connection does not tell.
+    fn watch(&mut self) {
+        let room = self.room();
+        if !self.writers.is_empty() && room >= WRITER_WAKE.min(self.connection.send_buffer() / 2) {
+            wake(&mut self.writers);
+        }
+        if self.control == Control::Udt {
+            return;
+        }
+        let core = self.connection.core();
+        if !self.ecn_told && core.carries_ect() && core.acknowledged_offset() > 0 {
+            self.ecn_told = true;
+            self.events.push(Event::EcnVerified);
+        }
+        let mode = core.control_state().mode;
+        if mode != self.mode {
+            let first = self.mode.is_none();
+            self.mode = mode;
+            if let (Some(mode), false) = (mode, first) {
+                self.events.push(Event::Mode(mode));
+            }
+        }
+    }
+
+    /// Bytes that the send buffer takes.
+    pub(crate) fn room(&self) -> usize {
+        let buffer = self.connection.send_buffer();
+        buffer.saturating_sub(self.connection.buffered())
+    }
+
+    /// Why nothing more can be written, if so.
+    pub(crate) fn write_error(&self) -> Option<ConnectionError> {
+        match &self.phase {
+            Phase::Over(Err(error)) => Some(error.clone()),
+            _ if self.closed => Some(ConnectionError::Closed),
+            _ if self.peer_closed => Some(ConnectionError::PeerClosed {
+                lost: self.connection.core().unacknowledged(),
+            }),
+            Phase::Over(Ok(())) => Some(ConnectionError::Closed),
+            Phase::Connecting | Phase::Up => None,
+        }
+    }
+
+    /// What a reader finds where nothing is left: nothing yet, the end, or an error.
+    pub(crate) fn read_end(&self) -> Option<Result<(), ConnectionError>> {
+        match &self.phase {
+            _ if self.closed => Some(Err(ConnectionError::Closed)),
+            _ if self.peer_closed => Some(Ok(())),
+            Phase::Over(result) => Some(result.clone()),
+            Phase::Connecting | Phase::Up => None,
+        }
+    }
+
+    /// A datagram arrived. What no memory is left for is dropped; its sender sends it again.
+    pub(crate) fn receive(&mut self, inner: &Inner, now: Time, datagram: &[u8], ecn: Ecn) {
+        let is_data = datagram.first().is_some_and(|byte| byte >> 7 == 0);
+        if is_data && inner.is_memory_full() {
+            count(&inner.counters.beyond_memory, 1);
+            return;
+        }
+        let handled = self
+            .connection
+            .handle_datagram(now, datagram, ecn, &mut self.rng);
+        if let Err(error) = handled {
+            tracing::trace!(%error, "a datagram was ignored");
+        }
+    }
+
+    /// The connection's time has come.
+    pub(crate) fn expire(&mut self, now: Time) {
+        self.connection.handle_timeout(now, &mut self.rng);
+    }
+
+    /// The application closes.
+    pub(crate) fn close(&mut self, shared: &Shared, now: Instant) {
+        self.closed = true;
+        self.connection.close(shared.time(now));
+    }
+}
+
+fn wake(wakers: &mut Vec<Waker>) {
+    for waker in wakers.drain(..) {
+        waker.wake();
+    }
+}
+
+/// Remembers who waits, once.
+pub(crate) fn remember(wakers: &mut Vec<Waker>, waker: &Waker) {
+    if !wakers.iter().any(|known| known.will_wake(waker)) {
+        wakers.push(waker.clone());
+    }
+}
