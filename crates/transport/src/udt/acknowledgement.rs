@@ -240,6 +240,12 @@ impl Acknowledgement {
         Some(number)
     }
 
+    /// An ACK of what no ACK has told yet, whatever the timer says, and its number.
+    pub(super) fn poll_last(&mut self, now: Time) -> Option<Number> {
+        self.due |= self.next > self.told_next;
+        self.poll_full(now)
+    }
+
     /// An ACK2 arrived; gives the round trip, or nothing where its ACK is not known.
     pub(super) fn on_ack2(&mut self, now: Time, number: Number) -> Option<Span> {
         let mut sent = self.window.iter();

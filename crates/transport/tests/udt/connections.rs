@@ -2,7 +2,7 @@
 
 use incastle_transport::udt::wire::{Control, Dialect, SocketKind};
 use incastle_transport::udt::{ByteConnection, Config, Event, Failure};
-use incastle_units::Span;
+use incastle_units::{Ecn, Span};
 
 use crate::hand::{self, Hand};
 use crate::net::{Net, Path, Side, dcudp_config, mbit, transfer, udt_config};
@@ -304,6 +304,24 @@ fn a_dcudp_shutdown_is_repeated_until_it_is_answered() {
     hand.control(shutdown(true));
     assert_eq!(hand.controls(), []);
     assert_eq!(hand.connection.poll_timeout(), None);
+}
+
+#[test]
+fn a_udt_end_that_closes_first_acknowledges_what_arrived() {
+    let mut hand = Hand::new(&hand::udt());
+    hand.arrive(100, Ecn::NotEct);
+    let now = hand.now;
+    hand.connection.close(now);
+    // The full ACK would have been due in 10 ms; after its shutdown the end is gone.
+    let words = hand.controls();
+    assert_eq!(hand::said(&words[0]), (0, 101, 8192));
+    assert_eq!(words[1..], [Control::Shutdown { answers: false }]);
+    assert_eq!(hand.events(), [Event::Closed]);
+    // Nothing unsaid, no ACK.
+    let mut hand = Hand::new(&hand::udt());
+    let now = hand.now;
+    hand.connection.close(now);
+    assert_eq!(hand.controls(), [Control::Shutdown { answers: false }]);
 }
 
 #[test]

@@ -98,7 +98,16 @@ impl Connection {
             self.stats.keep_alives += 1;
             return Some(self.control(now, self.mode.congested, Control::KeepAlive));
         }
-        self.shutdown_due.then(|| self.shutdown(now))
+        if !self.shutdown_due {
+            return None;
+        }
+        // With its shutdown a UDT end is gone: what arrived is acknowledged first.
+        if self.dialect == Dialect::Udt
+            && let Some(number) = self.receiver.ack.poll_last(now)
+        {
+            return Some(self.full_ack(now, number));
+        }
+        Some(self.shutdown(now))
     }
 
     fn poll_change(&mut self, now: Time) -> Option<Transmit> {
