@@ -27,6 +27,7 @@ BELOW: dict[str, set[str]] = {
     "transport": {"units", "congestion"},
     "socket": {"units", "congestion", "transport"},
     "dcudp": {"units", "congestion", "transport", "socket"},
+    "testbed": {"units", "congestion", "queueing", "transport"},
     "engine": {"units", "congestion", "queueing", "transport"},
     "scenario": {"units", "congestion", "queueing", "transport", "engine"},
     "python": {"units", "congestion", "queueing", "transport", "engine", "scenario"},

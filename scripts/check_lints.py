@@ -29,6 +29,7 @@ EXEMPT_CRATES = {
     "crates/dcudp/clippy.toml",
     "crates/python/clippy.toml",
     "crates/socket/clippy.toml",
+    "crates/testbed/clippy.toml",
 }
 
 

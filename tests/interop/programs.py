@@ -1,0 +1,114 @@
+"""Builds and runs the programs of these tests: ours (crates/testbed), the library's (peer.cc).
+
+What cannot be built here skips its tests, with the reason. Every process is ended by its test,
+whatever happens.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import shutil
+import socket
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parent
+# Longer than any program's own limit: only one that hangs meets it.
+PATIENCE_S = 200
+Report = dict[str, Any]
+
+
+@functools.cache
+def our_programs() -> dict[str, str]:
+    """Build the programs of crates/testbed as `cargo test` does, and return their paths by name."""
+    command = ["cargo", "build", "--locked", "--package", "incastle-testbed", "--bins"]
+    done = subprocess.run(
+        [*command, "--message-format=json"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    built = map(json.loads, done.stdout.splitlines())
+    return {one["target"]["name"]: one["executable"] for one in built if one.get("executable")}
+
+
+@functools.cache
+def library_peer() -> str:
+    """Compile peer.cc against the UDT library, and return its path."""
+    compiler = shutil.which("c++")
+    if compiler is None or not Path("/usr/include/udt/udt.h").exists():
+        pytest.skip("needs a C++ compiler and the UDT library (Debian: libudt-dev; make system)")
+    # Beside what cargo builds, so that it is removed with it.
+    folder = Path(our_programs()["relay"]).parent / "interop"
+    folder.mkdir(exist_ok=True)
+    program, source = folder / "peer", HERE / "peer.cc"
+    if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
+        flags = ["-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror"]
+        command = [compiler, *flags, "-o", str(program), str(source), "-ludt", "-lpthread"]
+        subprocess.run(command, check=True)
+    return str(program)
+
+
+class Process:
+    """A program that says "ready" and its addresses, and at its end one line of JSON."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self.command = command
+        self.errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - as long as the process
+        self.popen = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.errors,
+            text=True,
+        )
+
+    def ready(self) -> list[int]:
+        """Wait for its first line, and return the ports of its addresses."""
+        assert self.popen.stdout
+        words = self.popen.stdout.readline().split()
+        assert words[:1] == ["ready"], self.complaint()
+        return [int(address.rpartition(":")[2]) for address in words[1:]]
+
+    def report(self) -> Report:
+        """End its input, wait for its end, and return what it reported."""
+        output, _ = self.popen.communicate(timeout=PATIENCE_S)
+        assert self.popen.returncode == 0, self.complaint()
+        found: Report = json.loads(output.splitlines()[-1])
+        return found
+
+    def complaint(self) -> str:
+        """Return what it wrote to its standard error."""
+        self.errors.seek(0)
+        return f"{' '.join(self.command)}: {self.errors.read()}"
+
+    def end(self) -> None:
+        """End it if it still runs."""
+        self.popen.kill()
+        self.popen.communicate()
+        self.errors.close()
+
+
+@contextlib.contextmanager
+def running(command: Sequence[str]) -> Iterator[Process]:
+    """Run a program, and end it in any case."""
+    process = Process(command)
+    try:
+        yield process
+    finally:
+        process.end()
+
+
+def free_port() -> int:
+    """Return a UDP port of the loopback that nobody uses now."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
