@@ -19,7 +19,7 @@ from typing import Any
 
 from incastle.errors import IncastleError, InternalError
 
-SHIPPED = ("star-20", "star-2")
+SHIPPED = ("star-20", "star-2", "dcudp-20", "dcudp-20-congested")
 """Names of the scenarios in incastle/benchmarks, in the order of their rows."""
 
 

@@ -399,7 +399,9 @@ def bench(
     scenarios: Annotated[
         list[str] | None,
         typer.Option(
-            "--scenario", metavar="NAME|FILE", help="star-20, star-2 or a file. Repeatable."
+            "--scenario",
+            metavar="NAME|FILE",
+            help="star-20, star-2, dcudp-20, dcudp-20-congested or a file. Repeatable.",
         ),
     ] = None,
 ) -> None:

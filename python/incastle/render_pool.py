@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from incastle.figures import Drawing
 
-SHARE = 8
-"""A helper takes half a second to start: it must have this many figures to draw."""
+SHARE = 4
+"""A helper takes half a second to start, as long as one or two figures: it must have this many."""
 
 
 def render(drawings: Sequence[Drawing]) -> list[str]:

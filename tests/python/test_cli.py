@@ -206,7 +206,7 @@ def test_check_prints_the_complete_scenario(say: Say, scenario: ic.Scenario) -> 
         (("reproduce", "--quick", "--full"), "exclude"),
         (("reproduce", "no-such-paper"), "no-such-paper"),
         (("bench", "--scenario", "foo"), "--scenario foo: neither a file nor a benchmark"),
-        (("bench", "--scenario", "."), "there are star-20, star-2"),
+        (("bench", "--scenario", "."), "there are star-20, star-2, dcudp-20, dcudp-20-congested"),
         (("run", "small.toml", "--set", "network.rate=1 Gbits"), "'network.rate=1 Gbits': error"),
     ],
 )
