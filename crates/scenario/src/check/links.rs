@@ -1,10 +1,12 @@
-//! Checks of `[network.links.LABEL]`: rates that change in time.
+//! Checks of `[network.links.LABEL]`: rates that change in time, and that links join all there is.
 
 use incastle_units::Span;
 
 use crate::language::Root;
 use crate::language::network::Schedule;
 use crate::text::context::Context;
+use crate::text::node::quoted;
+use crate::topology::layout::Layout;
 
 pub(crate) fn check(root: &Root, cx: &mut Context<'_>) {
     for (label, group) in &root.network.links {
@@ -12,6 +14,27 @@ pub(crate) fn check(root: &Root, cx: &mut Context<'_>) {
             let key = format!("network.links.{label}.schedule");
             check_schedule(&key, schedule, root.run.duration, cx);
         }
+    }
+}
+
+/// Every switch must know a way to every host. Flows without a way have been told of before.
+pub(crate) fn check_whole(layout: &Layout, cx: &mut Context<'_>) {
+    if cx.has_errors() {
+        return;
+    }
+    if let Some((switch, host)) = layout.apart() {
+        cx.error_at(
+            "network.links",
+            format!(
+                "no links lead from switch {} to host {}",
+                quoted(&layout.switches[switch].to_string()),
+                quoted(&layout.hosts[host].to_string())
+            ),
+            Some(
+                "a network is one: parts without a link between them are scenarios of their own"
+                    .to_owned(),
+            ),
+        );
     }
 }
 

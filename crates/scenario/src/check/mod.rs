@@ -39,6 +39,9 @@ pub(crate) fn check(root: &Root, cx: &mut Context<'_>) -> Option<Layout> {
         lockstep::check(root, layout, cx);
     }
     transport::check(root, layout.as_ref(), cx);
+    if let Some(layout) = &layout {
+        links::check_whole(layout, cx);
+    }
     layout
 }
 

@@ -99,6 +99,23 @@ impl Layout {
 
     /// For each host the number of its connected part of the network.
     pub(crate) fn parts(&self) -> Vec<usize> {
+        let mut parts = self.all_parts();
+        parts.truncate(self.hosts.len());
+        parts
+    }
+
+    /// A switch, and a host that no links lead to from there, if there are such.
+    pub(crate) fn apart(&self) -> Option<(usize, usize)> {
+        let parts = self.all_parts();
+        let (hosts, switches) = parts.split_at(self.hosts.len());
+        switches.iter().enumerate().find_map(|(switch, part)| {
+            let host = hosts.iter().position(|other| other != part)?;
+            Some((switch, host))
+        })
+    }
+
+    /// For each host and then each switch the number of its connected part.
+    fn all_parts(&self) -> Vec<usize> {
         let count = self.hosts.len() + self.switches.len();
         let mut part: Vec<usize> = (0..count).collect();
         for link in &self.links {
@@ -106,9 +123,7 @@ impl Layout {
             let b = root(&mut part, self.position(link.ends.1));
             part[a] = b;
         }
-        (0..self.hosts.len())
-            .map(|host| root(&mut part, host))
-            .collect()
+        (0..count).map(|node| root(&mut part, node)).collect()
     }
 
     /// The name of the port at the first end of a link, as result tables have it.
