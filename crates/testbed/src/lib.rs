@@ -5,6 +5,7 @@
 
 pub mod application;
 pub mod bottleneck;
+pub mod capture;
 pub mod clock;
 pub mod data;
 pub mod ip;

@@ -1,0 +1,38 @@
+//! `dcudp-capture`: writes a capture of DCUDP packets, and what our parser reads in each.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a program that reports"
+)]
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use incastle_testbed::capture;
+
+/// Writes a pcap file with a session of two DCUDP ends and one packet of each kind, and on its standard output, as one line of
+/// JSON per packet, what our parser reads in it.
+#[derive(Parser)]
+#[command(version)]
+struct Options {
+    /// The file
+    file: PathBuf,
+    /// The session follows from it
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    let mut packets = capture::session(options.seed);
+    packets.extend(capture::examples());
+    if let Err(error) = std::fs::write(&options.file, capture::pcap(&packets)) {
+        eprintln!("dcudp-capture: {}: {error}", options.file.display());
+        return ExitCode::FAILURE;
+    }
+    for packet in &packets {
+        println!("{}", capture::fields(packet));
+    }
+    ExitCode::SUCCESS
+}

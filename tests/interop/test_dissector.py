@@ -1,0 +1,140 @@
+"""The Wireshark dissector reads what our parser reads, in every packet of a capture of ours.
+
+`dcudp-capture` (crates/testbed) writes a session with its handshake, losses and both modes, one
+packet of each kind with every field at its limits, and what our own parser says of each.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import struct
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from programs import ROOT, our_programs
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DISSECTOR = ROOT / "wireshark" / "dcudp.lua"
+Fields = dict[str, Any]
+EVERY = ["_ws.malformed", "_ws.expert.message", "frame.protocols"]
+
+
+def tshark(capture: Path, names: list[str], *options: str) -> list[list[str]]:
+    """Return the values of these fields, a row per packet; values of one field joined by ';'."""
+    program = shutil.which("tshark")
+    if program is None:
+        pytest.skip("needs tshark (make system)")
+    command = [
+        program,
+        "-r",
+        str(capture),
+        "-X",
+        f"lua_script:{DISSECTOR}",
+        *options,
+        "-T",
+        "fields",
+    ]
+    command += ["-E", "aggregator=;", *(word for name in names for word in ("-e", name))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    # Complaints of Lua come here; so does a warning of who is root.
+    assert "lua" not in done.stderr.lower(), done.stderr
+    return [line.split("\t") for line in done.stdout.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def captured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Fields]]:
+    """Make the capture; return the file, and what our parser reads in each packet."""
+    file = tmp_path_factory.mktemp("capture") / "dcudp.pcap"
+    command = [our_programs()["dcudp-capture"], str(file)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return file, [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def number(text: str) -> int:
+    """Read a number as tshark writes it: a flag may be a word."""
+    return {"True": 1, "False": 0}[text] if text in {"True", "False"} else int(text, 0)
+
+
+def test_every_field_of_every_packet(captured: tuple[Path, list[Fields]]) -> None:
+    file, expected = captured
+    names = sorted({name for fields in expected for name in fields})
+    rows = tshark(file, [*names, *EVERY])
+    assert len(rows) == len(expected)
+    for row, fields in zip(rows, expected, strict=True):
+        *values, malformed, complaint, protocols = row
+        assert (malformed, complaint) == ("", "")
+        assert protocols.endswith(":dcudp")
+        read = {name: value.split(";") for name, value in zip(names, values, strict=True) if value}
+        for name, value in fields.items():
+            wanted = value if isinstance(value, list) else [value]
+            assert [number(one) for one in read[name]] == [int(one) for one in wanted], name
+
+
+def test_the_capture_has_every_kind_of_packet(captured: tuple[Path, list[Fields]]) -> None:
+    file, _ = captured
+    rows = tshark(
+        file, ["dcudp.type", "dcudp.subtype", "dcudp.place", "dcudp.obs", "ip.dsfield.ecn"]
+    )
+    kinds = {number(row[0]) for row in rows if row[0]}
+    assert kinds == {0, 1, 2, 3, 4, 5, 6, 7, 0x7FFF}
+    assert {number(row[1]) for row in rows if row[1]} == {1, 2}
+    assert {number(row[2]) for row in rows if row[2]} == {0, 1, 2, 3}
+    # The session enters congestion mode by marks that the capture shows.
+    assert {number(row[3]) for row in rows if row[3]} == {0, 1}
+    assert {number(row[4]) for row in rows} == {0, 2, 3}
+
+
+def write_pcap(file: Path, *payloads: bytes) -> None:
+    """Write UDP packets to port 9000, as raw IP."""
+    out = struct.pack(">IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101)
+    for payload in payloads:
+        udp = struct.pack(">HHHH", 40000, 9000, len(payload) + 8, 0) + payload
+        addresses = bytes([10, 0, 0, 1, 10, 0, 0, 2])
+        ip = struct.pack(">BBHHHBBH", 0x45, 0, len(udp) + 20, 0, 0, 64, 17, 0) + addresses
+        length = len(ip) + len(udp)
+        out += struct.pack(">IIII", 0, 0, length, length) + ip + udp
+    file.write_bytes(out)
+
+
+def words(*values: int) -> bytes:
+    """Return 32-bit words, big-endian."""
+    return struct.pack(f">{len(values)}I", *values)
+
+
+HEADER = (0, 0, 42)
+DAMAGED = {
+    "control without its number": words(0x80010000, *HEADER),
+    "data without data": words(1, *HEADER),
+    "handshake cut short": words(0x80000000, *HEADER, 4, 1),
+    "ACK of no length": words(0x80020000, *HEADER, 7, 1, 2),
+    "NAK without losses": words(0x80030000, *HEADER, 7),
+    "NAK with an open range": words(0x80030000, *HEADER, 7, 0x80000001),
+    "NAK with two openings": words(0x80030000, *HEADER, 7, 0x80000001, 0x80000002),
+    "drop request cut short": words(0x80070000, *HEADER, 7, 1),
+    "unknown subtype": words(0xFFFF0003, *HEADER, 7),
+}
+
+
+def test_damage_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "damaged.pcap"
+    write_pcap(file, *DAMAGED.values())
+    rows = tshark(file, ["dcudp.malformed", *EVERY], "-d", "udp.port==9000,dcudp")
+    for name, row in zip(DAMAGED, rows, strict=True):
+        assert row[2] == "No DCUDP packet", name
+        assert row[3].endswith(":dcudp"), name
+
+
+def test_without_a_handshake_the_port_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "data.pcap"
+    write_pcap(file, words(5, 0xF8000001, 3, 4) + b"x")
+    fields = ["dcudp.sequence", "dcudp.obs", "dcudp.cwr", "dcudp.message"]
+    assert tshark(file, fields) in ([["", "", "", ""]], [])
+    for option in ("-d", "udp.port==9000,dcudp"), ("-o", "dcudp.ports:9000"):
+        [row] = tshark(file, fields, *option)
+        assert [number(one) for one in row] == [5, 1, 1, 1]

@@ -1,0 +1,277 @@
+-- Wireshark dissector for DCUDP: every field of docs/models/dcudp-wire.md, those of UDT 4 included.
+--
+-- Wireshark has a dissector for plain UDT, which reads a DCUDP connection wrongly. The dialect is agreed in the
+-- handshake, so this one takes over the UDP port on which it sees DCUDP's words there, for the rest of the conversation.
+-- Where the handshake is missing: "Decode As... DCUDP", or the preference `dcudp.ports`. Leaves out: reassembly of
+-- messages, pairing of requests and answers.
+--
+-- To install: copy it into the folder that Help > About > Folders calls "Personal Lua Plugins", or give it to
+-- tshark by -X lua_script:dcudp.lua.
+
+local dcudp = Proto("dcudp", "Data Center UDT")
+
+local MAGIC = 0x44435544
+local HANDSHAKE, KEEP_ALIVE, ACK, NAK, WARNING, SHUTDOWN, ACK2, DROP, USER = 0, 1, 2, 3, 4, 5, 6, 7, 0x7FFF
+local TYPES = {
+    [HANDSHAKE] = "Handshake", [KEEP_ALIVE] = "Keep-alive", [ACK] = "ACK", [NAK] = "NAK",
+    [WARNING] = "Congestion warning", [SHUTDOWN] = "Shutdown", [ACK2] = "ACK2",
+    [DROP] = "Message drop request", [USER] = "User-defined",
+}
+local SUBTYPES = { [1] = "OBS-change", [2] = "OBS-changed" }
+local PLACES = { [0] = "Middle", [1] = "Last", [2] = "First", [3] = "Only" }
+local SOCKET_TYPES = { [1] = "Stream", [2] = "Messages" }
+local CONNECTION_TYPES = {
+    [1] = "Request", [-1] = "Response", [0] = "Rendezvous", [-2] = "Rendezvous done", [1002] = "Refused",
+}
+local ROLES = { [1] = "Offer", [2] = "Answer" }
+
+local field, list = {}, {}
+local function add(name, make, title, ...)
+    field[name] = make("dcudp." .. name, title, ...)
+    table.insert(list, field[name])
+end
+
+add("control", ProtoField.bool, "Control packet", 32, nil, 0x80000000)
+-- Data.
+add("sequence", ProtoField.uint32, "Sequence number", base.DEC, nil, 0x7FFFFFFF)
+add("place", ProtoField.uint32, "Place in its message", base.DEC, PLACES, 0xC0000000)
+add("in_order", ProtoField.bool, "In order", 32, nil, 0x20000000)
+add("cwr", ProtoField.bool, "CWR: sender has slowed down", 32, nil, 0x08000000)
+add("message", ProtoField.uint32, "Message number", base.DEC, nil, 0x07FFFFFF)
+add("payload", ProtoField.bytes, "Payload")
+-- Control.
+add("type", ProtoField.uint32, "Type", base.HEX, TYPES, 0x7FFF0000)
+add("subtype", ProtoField.uint32, "Subtype", base.DEC, SUBTYPES, 0x0000FFFF)
+add("reserved", ProtoField.uint32, "Reserved", base.HEX, nil, 0x0000FFFF)
+add("ece", ProtoField.bool, "ECE: congestion experienced", 32, nil, 0x00008000)
+add("nect", ProtoField.bool, "NECT: the path clears ECT", 32, nil, 0x00004000)
+add("answers", ProtoField.bool, "Answers the peer's shutdown", 32, nil, 0x00000001)
+add("information", ProtoField.uint32, "Additional information")
+add("timestamp", ProtoField.uint32, "Time stamp (us)")
+add("destination", ProtoField.uint32, "Destination socket")
+add("number", ProtoField.uint32, "Control sequence number", base.DEC, nil, 0x7FFFFFFF)
+add("ack_number", ProtoField.uint32, "ACK number")
+add("change", ProtoField.uint32, "Number of the change")
+add("next", ProtoField.uint32, "Next sequence number expected")
+add("rtt", ProtoField.uint32, "Round-trip time (us)")
+add("variance", ProtoField.uint32, "Variance of the round-trip time (us)")
+add("free", ProtoField.uint32, "Free buffer (packets)")
+add("receiving_rate", ProtoField.uint32, "Receiving rate (packets/s)")
+add("capacity", ProtoField.uint32, "Link capacity (packets/s)")
+add("lost_first", ProtoField.uint32, "First lost", base.DEC, nil, 0x7FFFFFFF)
+add("lost_last", ProtoField.uint32, "Last lost")
+add("drop_message", ProtoField.uint32, "Message number")
+add("drop_first", ProtoField.uint32, "First sequence number")
+add("drop_last", ProtoField.uint32, "Last sequence number")
+-- Handshakes.
+add("hs.version", ProtoField.uint32, "UDT version")
+add("hs.socket_type", ProtoField.uint32, "Socket type", base.DEC, SOCKET_TYPES)
+add("hs.first", ProtoField.uint32, "First sequence number")
+add("hs.packet_size", ProtoField.uint32, "Maximum packet size")
+add("hs.window", ProtoField.uint32, "Maximum flow window")
+add("hs.type", ProtoField.int32, "Connection type", base.DEC, CONNECTION_TYPES)
+add("hs.socket", ProtoField.uint32, "Socket")
+add("hs.cookie", ProtoField.uint32, "Cookie", base.HEX)
+add("hs.address", ProtoField.bytes, "Peer's address")
+add("hs.magic", ProtoField.string, "DCUDP")
+add("hs.extension_version", ProtoField.uint32, "Version of DCUDP's words", base.DEC, nil, 0xFFFF0000)
+add("hs.role", ProtoField.uint32, "Role", base.DEC, ROLES, 0x0000FFFF)
+add("hs.extension_socket", ProtoField.uint32, "Socket of who wrote them")
+
+-- OBS lies in another place of data than of control packets: two fields of one name.
+local data_obs = ProtoField.bool("dcudp.obs", "OBS: congestion mode", 32, nil, 0x10000000)
+local control_obs = ProtoField.bool("dcudp.obs", "OBS: congestion mode", 32, nil, 0x80000000)
+table.insert(list, data_obs)
+table.insert(list, control_obs)
+dcudp.fields = list
+
+local malformed = ProtoExpert.new("dcudp.malformed", "No DCUDP packet", expert.group.MALFORMED, expert.severity.ERROR)
+dcudp.experts = { malformed }
+
+dcudp.prefs.ports = Pref.range("UDP ports", "", "UDP ports whose packets are DCUDP", 65535)
+
+local function top_bit(word)
+    return word >= 0x80000000
+end
+
+local function without_top_bit(word)
+    return word % 0x80000000
+end
+
+-- What follows takes the place of a body in its packet, and tells whether it is whole.
+
+local function handshake(packet, tree)
+    if packet:len() ~= 64 then
+        return false
+    end
+    local body = packet(16)
+    local names = { "version", "socket_type", "first", "packet_size", "window", "type", "socket", "cookie" }
+    for index, name in ipairs(names) do
+        tree:add(field["hs." .. name], body(4 * (index - 1), 4))
+    end
+    if body(36, 4):uint() ~= MAGIC then
+        tree:add(field["hs.address"], body(32, 16))
+        return true
+    end
+    tree:add(field["hs.address"], body(32, 4))
+    tree:add(field["hs.magic"], body(36, 4))
+    tree:add(field["hs.extension_version"], body(40, 4))
+    tree:add(field["hs.role"], body(40, 4))
+    tree:add(field["hs.extension_socket"], body(44, 4))
+    return true
+end
+
+local function ack(packet, at, tree)
+    local names = { "next", "rtt", "variance", "free", "receiving_rate", "capacity" }
+    local length = packet:len() - at
+    if length ~= 4 and length ~= 16 and length ~= 24 then
+        return false
+    end
+    for index = 1, length / 4 do
+        tree:add(field[names[index]], packet(at + 4 * (index - 1), 4))
+    end
+    return true
+end
+
+-- A number with its top bit set opens a range, which the next number closes.
+local function losses(packet, at, tree)
+    if packet:len() == at or packet:len() % 4 ~= 0 then
+        return false
+    end
+    while at < packet:len() do
+        local opens = top_bit(packet(at, 4):uint())
+        tree:add(field.lost_first, packet(at, 4))
+        if opens then
+            at = at + 4
+            if at >= packet:len() or top_bit(packet(at, 4):uint()) then
+                return false
+            end
+        end
+        tree:add(field.lost_last, packet(at, 4))
+        at = at + 4
+    end
+    return true
+end
+
+local function drop(packet, at, tree)
+    if packet:len() - at ~= 8 then
+        return false
+    end
+    tree:add(field.drop_first, packet(at, 4))
+    tree:add(field.drop_last, packet(at + 4, 4))
+    return true
+end
+
+-- The library pads what has no body with one word.
+local function bare(packet, at)
+    return packet:len() == at or packet:len() == at + 4
+end
+
+local BODIES = { [ACK] = ack, [NAK] = losses, [DROP] = drop }
+local INFORMATION = { [ACK] = "ack_number", [ACK2] = "ack_number", [DROP] = "drop_message", [USER] = "change" }
+
+local function reserved(kind, word, tree)
+    if kind == USER then
+        tree:add(field.subtype, word)
+    elseif kind == ACK then
+        tree:add(field.ece, word)
+        tree:add(field.nect, word)
+    elseif kind == SHUTDOWN then
+        tree:add(field.answers, word)
+    else
+        tree:add(field.reserved, word)
+    end
+end
+
+local function name_of(kind, bytes, subtype)
+    if kind == USER then
+        return SUBTYPES[subtype]
+    elseif kind == ACK and bytes == 24 then
+        return "Light ACK"
+    end
+    return TYPES[kind]
+end
+
+-- Adds a control packet to the tree; gives its name, or nothing where it is malformed.
+local function control(packet, tree)
+    local kind, subtype = math.floor(without_top_bit(packet(0, 4):uint()) / 0x10000), packet(2, 2):uint()
+    tree:add(field.type, packet(0, 4))
+    reserved(kind, packet(0, 4), tree)
+    tree:add(field[INFORMATION[kind] or "information"], packet(4, 4))
+    tree:add(field.timestamp, packet(8, 4))
+    tree:add(field.destination, packet(12, 4))
+    if kind == HANDSHAKE then
+        return handshake(packet, tree) and TYPES[kind] or nil
+    end
+    if packet:len() < 20 then
+        return nil
+    end
+    tree:add(control_obs, packet(16, 4))
+    tree:add(field.number, packet(16, 4))
+    local whole = (BODIES[kind] or bare)(packet, 20, tree)
+    return whole and name_of(kind, packet:len(), subtype) or nil
+end
+
+local function data(packet, tree)
+    tree:add(field.sequence, packet(0, 4))
+    tree:add(field.place, packet(4, 4))
+    tree:add(field.in_order, packet(4, 4))
+    tree:add(data_obs, packet(4, 4))
+    tree:add(field.cwr, packet(4, 4))
+    tree:add(field.message, packet(4, 4))
+    tree:add(field.timestamp, packet(8, 4))
+    tree:add(field.destination, packet(12, 4))
+    if packet:len() == 16 then
+        return nil
+    end
+    tree:add(field.payload, packet(16))
+    return "Data " .. packet(0, 4):uint()
+end
+
+function dcudp.dissector(packet, info, root)
+    if packet:len() < 16 then
+        return 0
+    end
+    local tree = root:add(dcudp, packet())
+    tree:add(field.control, packet(0, 4))
+    info.cols.protocol = "DCUDP"
+    local name
+    if top_bit(packet(0, 4):uint()) then
+        name = control(packet, tree)
+    else
+        name = data(packet, tree)
+    end
+    if not name then
+        tree:add_proto_expert_info(malformed)
+    end
+    info.cols.info = name or "Malformed"
+    return packet:len()
+end
+
+-- A handshake of DCUDP's takes the conversation.
+local function recognise(packet, info, root)
+    local is = packet:len() == 64 and packet(0, 4):uint() == 0x80000000 and packet(16, 4):uint() == 4
+        and packet(52, 4):uint() == MAGIC
+    if not is then
+        return false
+    end
+    info.conversation = dcudp
+    dcudp.dissector(packet, info, root)
+    return true
+end
+
+dcudp:register_heuristic("udp", recognise)
+
+local by_port = DissectorTable.get("udp.port")
+by_port:add_for_decode_as(dcudp)
+local ports = ""
+
+function dcudp.prefs_changed()
+    if ports ~= "" then
+        by_port:remove(ports, dcudp)
+    end
+    ports = dcudp.prefs.ports
+    if ports ~= "" then
+        by_port:add(ports, dcudp)
+    end
+end
