@@ -1,0 +1,32 @@
+//! Encryption and authentication of an endpoint's datagrams under a pre-shared key: a Noise handshake
+//! (NNpsk0), then one AES-256-GCM packet per datagram. What an endpoint with a key has not authenticated
+//! is not answered and changes nothing but a counter.
+//!
+//! From: the Noise Protocol Framework, revision 34; RFC 9001, section 6.6 (limits of AEAD keys); RFC 6479
+//! (the window of seen numbers). The format is in docs/models/dcudp-secure.md.
+//!
+//! [`Sessions`] owns no clock, socket or random source. Its driver calls, in this order:
+//!
+//! - [`Sessions::open`] with each datagram that arrived;
+//! - [`Sessions::handle_timeout`] once [`Sessions::poll_timeout`] has come;
+//! - [`Sessions::seal`] with what is to leave;
+//! - [`Sessions::poll_transmit`] after each of these, until it gives nothing.
+//!
+//! Leaves out: identities (whoever has the key is trusted, and one holder cannot be told from another),
+//! hiding of lengths and times, protection against a stolen memory image.
+
+mod chain;
+mod key;
+mod noise;
+mod seen;
+mod session;
+mod sessions;
+mod statistics;
+mod table;
+mod window;
+mod wire;
+
+pub use key::Key;
+pub use sessions::{Opened, Sealed, Sessions};
+pub use statistics::{Ignored, Reason, Statistics};
+pub use wire::{HEADER_BYTES, OVERHEAD, TAG_BYTES};

@@ -1,0 +1,264 @@
+//! Handshakes of an endpoint: begun, repeated, answered, completed, given up.
+//!
+//! The initiator repeats one message, and the responder answers a repeated one with the answer that it
+//! gave: so any answer fits, however late. Where both ends begin at once, the handshake with the greater
+//! ephemeral key goes first, and its initiator does not answer the other.
+
+use std::net::SocketAddr;
+
+use incastle_units::{Span, Time};
+use rand_core::CryptoRng;
+use zeroize::Zeroizing;
+
+use super::{Peer, Sealed, Sessions};
+use crate::key::Secret;
+use crate::noise::{Initiator, Message, PublicKey, Split, public_key};
+use crate::session::{Pending, Role, Session};
+use crate::statistics::Reason;
+use crate::wire::{initiation, response};
+
+/// An initiator repeats its message after this, then after twice as long each time ...
+const REPEAT_AFTER: Span = Span::from_ms(100);
+/// ... and gives up after this.
+const GIVE_UP_AFTER: Span = Span::from_secs(3);
+/// A responder waits for the first sealed datagram at least as long as an initiator repeats itself.
+const PENDING_FOR: Span = Span::from_secs(5);
+/// Handshakes that may be under way, in each role.
+const MAX_HANDSHAKES: usize = 4096;
+/// Answered handshakes of one peer: a recorded one may not push out the peer's own.
+const MAX_PENDING_PER_PEER: usize = 4;
+/// Datagrams, and their bytes, that wait for one handshake.
+const MAX_WAITING: usize = 16;
+const MAX_WAITING_BYTES: usize = 1 << 15;
+
+/// A handshake begun here.
+pub(super) struct Initiation {
+    noise: Initiator,
+    public: PublicKey,
+    message: Message,
+    /// The index that the session will have here.
+    index: u32,
+    begun: Time,
+    next: Time,
+    interval: Span,
+    waiting: Vec<Vec<u8>>,
+}
+
+impl Sessions {
+    /// Keeps datagrams until a handshake is done.
+    pub(super) fn wait(
+        &mut self,
+        now: Time,
+        to: SocketAddr,
+        datagrams: &[u8],
+        segment: usize,
+        rng: &mut dyn CryptoRng,
+    ) -> Sealed {
+        self.begin(now, to, rng);
+        let peer = self.peers.get_mut(&to);
+        let Some(initiation) = peer.and_then(|peer| peer.initiation.as_mut()) else {
+            self.statistics.dropped += datagrams.len().div_ceil(segment) as u64;
+            return Sealed::Dropped;
+        };
+        let mut outcome = Sealed::Waiting;
+        for datagram in datagrams.chunks(segment) {
+            let bytes: usize = initiation.waiting.iter().map(Vec::len).sum();
+            let room = bytes + datagram.len() <= MAX_WAITING_BYTES;
+            if room && initiation.waiting.len() < MAX_WAITING {
+                initiation.waiting.push(datagram.to_vec());
+            } else {
+                self.statistics.dropped += 1;
+                outcome = Sealed::Dropped;
+            }
+        }
+        outcome
+    }
+
+    /// Begins a handshake, unless one is under way or there is no room for its session.
+    pub(super) fn begin(&mut self, now: Time, to: SocketAddr, rng: &mut dyn CryptoRng) {
+        let under_way = self
+            .peers
+            .get(&to)
+            .is_some_and(|peer| peer.initiation.is_some());
+        let full =
+            self.statistics.initiations >= MAX_HANDSHAKES || self.statistics.sessions >= self.most;
+        if under_way || full {
+            return;
+        }
+        let index = self.table.reserve();
+        let (noise, message) = self.noise.initiate(index, ephemeral(rng));
+        let public = public_key(&message);
+        let next = now + REPEAT_AFTER;
+        self.peers.entry(to).or_default().initiation = Some(Initiation {
+            noise,
+            public,
+            message,
+            index,
+            begun: now,
+            next,
+            interval: REPEAT_AFTER,
+            waiting: Vec::new(),
+        });
+        self.own.insert(public);
+        self.timers.insert((next, to));
+        self.statistics.initiations += 1;
+        self.send(to, initiation(&message).to_vec());
+    }
+
+    /// Repeats the handshakes that are due, and gives up those that are too old.
+    pub(super) fn handle_initiations(&mut self, now: Time) {
+        while let Some(&(due, to)) = self.timers.first()
+            && due <= now
+        {
+            let peer = self.peers.get_mut(&to).expect("a timer's peer");
+            let begun = peer.initiation.as_mut().expect("a timer's handshake");
+            if now.saturating_since(begun.begun) >= GIVE_UP_AFTER {
+                self.statistics.unanswered += 1;
+                self.statistics.dropped += self.end_initiation(to).len() as u64;
+                self.forget_peer(to);
+                continue;
+            }
+            begun.interval = begun.interval + begun.interval;
+            begun.next = (now + begun.interval).min(begun.begun + GIVE_UP_AFTER);
+            let (next, message) = (begun.next, begun.message);
+            self.timers.remove(&(due, to));
+            self.timers.insert((next, to));
+            self.send(to, initiation(&message).to_vec());
+        }
+    }
+
+    /// The first message of a handshake arrived.
+    pub(super) fn answer(
+        &mut self,
+        now: Time,
+        from: SocketAddr,
+        message: &Message,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(), Reason> {
+        let public = public_key(message);
+        // Before the message is read: our own would be authentic, and the answer to it would complete
+        // our handshake with ourselves.
+        if self.own.contains(&public) {
+            return Err(Reason::ReplayedHandshake);
+        }
+        if let Some(response) = self.given_answer(from, message) {
+            // No more than was asked: a factor of 1, whoever asks.
+            self.send(from, response);
+            return Ok(());
+        }
+        let Some(peer_index) = self.noise.authenticate(message) else {
+            return Err(Reason::WrongKey);
+        };
+        if self.seen.contains(&public) {
+            return Err(Reason::ReplayedHandshake);
+        }
+        let peer = self.peers.get(&from);
+        let ours = peer.and_then(|peer| peer.initiation.as_ref());
+        if ours.is_some_and(|ours| ours.public > public) {
+            return Err(Reason::UnexpectedHandshake);
+        }
+        if self.statistics.sessions >= self.most {
+            return Err(Reason::BeyondLimit);
+        }
+        self.seen.insert(&public);
+        self.make_room_for_pending(from);
+        let index = self.table.reserve();
+        let (answer, keys) = self
+            .noise
+            .respond(message, index, ephemeral(rng))
+            .expect("it was authentic");
+        let mut session = Session::new(Role::Responder, from, peer_index, &keys, now);
+        session.pending = Some(Pending {
+            message: *message,
+            response: response(&answer),
+        });
+        self.table.put(index, session);
+        self.peers.entry(from).or_default().pending.push(index);
+        self.pending.push_back((now + PENDING_FOR, index));
+        self.statistics.pending += 1;
+        self.send(from, response(&answer).to_vec());
+        Ok(())
+    }
+
+    /// What the very same message of that peer was answered with before.
+    fn given_answer(&self, from: SocketAddr, message: &Message) -> Option<Vec<u8>> {
+        let pending = &self.peers.get(&from)?.pending;
+        let mut pending = pending.iter().filter_map(|index| {
+            let session = self.table.get(*index).expect("a pending session");
+            session.pending.as_ref()
+        });
+        let same = pending.find(|pending| pending.message == *message)?;
+        Some(same.response.to_vec())
+    }
+
+    /// Forgets the oldest answered handshakes beyond the limits, of this peer and of all.
+    fn make_room_for_pending(&mut self, from: SocketAddr) {
+        let of_peer = self.peers.get(&from).map(|peer| &peer.pending);
+        if let Some(pending) = of_peer
+            && pending.len() >= MAX_PENDING_PER_PEER
+        {
+            self.forget(pending[0]);
+        }
+        while self.pending.len() >= MAX_HANDSHAKES {
+            self.forget_oldest_pending();
+        }
+    }
+
+    fn forget_oldest_pending(&mut self) {
+        let (_, index) = self.pending.pop_front().expect("there is one");
+        let session = self.table.get(index);
+        // It may be real by now, or gone.
+        if session.is_some_and(|session| session.pending.is_some()) {
+            self.forget(index);
+        }
+    }
+
+    /// Forgets the answered handshakes whose initiators have sealed nothing in time.
+    pub(super) fn expire_pending(&mut self, now: Time) {
+        while self.pending.front().is_some_and(|(until, _)| *until <= now) {
+            self.forget_oldest_pending();
+        }
+    }
+
+    /// The second message of a handshake arrived.
+    pub(super) fn complete(
+        &mut self,
+        now: Time,
+        from: SocketAddr,
+        message: &Message,
+    ) -> Result<(), Reason> {
+        let peer = self.peers.get_mut(&from);
+        let ours = peer.and_then(|peer| peer.initiation.as_mut());
+        let ours = ours.ok_or(Reason::UnexpectedHandshake)?;
+        let (peer_index, keys): (u32, Split) =
+            ours.noise.finish(message).ok_or(Reason::WrongKey)?;
+        let index = ours.index;
+        let session = Session::new(Role::Initiator, from, peer_index, &keys, now);
+        self.table.put(index, session);
+        self.become_current(now, from, index);
+        Ok(())
+    }
+
+    /// Ends the handshake begun here with that peer, if there is one, and returns what waited for it. The
+    /// index is free again unless the session has come.
+    pub(super) fn end_initiation(&mut self, peer: SocketAddr) -> Vec<Vec<u8>> {
+        let entry: Option<&mut Peer> = self.peers.get_mut(&peer);
+        let Some(ended) = entry.and_then(|entry| entry.initiation.take()) else {
+            return Vec::new();
+        };
+        self.own.remove(&ended.public);
+        self.timers.remove(&(ended.next, peer));
+        self.statistics.initiations -= 1;
+        if self.table.get(ended.index).is_none() {
+            self.table.free(ended.index);
+        }
+        ended.waiting
+    }
+}
+
+/// The private key of one handshake.
+fn ephemeral(rng: &mut dyn CryptoRng) -> Secret {
+    let mut bytes = Zeroizing::new([0; 32]);
+    rng.fill_bytes(&mut *bytes);
+    bytes
+}

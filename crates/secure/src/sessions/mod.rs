@@ -1,0 +1,304 @@
+//! The sessions of an endpoint with all its peers.
+//!
+//! A peer is an address and port. Its *current* session seals; the one before still opens, because the
+//! peer may not know of the change yet. A handshake is begun when a datagram is to be sealed for a peer
+//! without a session, or with one that is silent: the peer may have been started anew. A session becomes
+//! real, and current, at its initiator with the response, at its responder with the first sealed
+//! datagram, which only a holder of the key who can receive at that address can make.
+//!
+//! Everything is bounded: sessions, handshakes that wait here or there, datagrams that wait for them, and
+//! what is remembered of handshakes.
+
+mod handshakes;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::SocketAddr;
+
+use incastle_units::{Span, Time};
+use rand_core::CryptoRng;
+
+use self::handshakes::Initiation;
+use crate::key::Key;
+use crate::noise::{Noise, PublicKey};
+use crate::seen::Seen;
+use crate::statistics::{Reason, Statistics};
+use crate::table::{PLACES, Table};
+use crate::wire::{Datagram, HEADER_BYTES, OVERHEAD, parse};
+
+/// A session that nothing was heard of for so long is forgotten; the next datagram begins another.
+const IDLE: Span = Span::from_secs(180);
+/// How often they are looked for.
+const SWEEP: Span = Span::from_secs(60);
+/// Datagrams that the driver did not fetch; more are dropped.
+const MAX_READY: usize = 1 << 14;
+
+/// What became of an arrived datagram.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Opened<'a> {
+    /// It was sealed by the peer, and this is its text.
+    Text(&'a mut [u8]),
+    /// It was part of a handshake: see [`Sessions::poll_transmit`].
+    Handshake,
+    /// It had no effect.
+    Ignored(Reason),
+}
+
+/// What became of datagrams to be sealed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sealed {
+    /// They are sealed, and may leave.
+    Ready,
+    /// They wait for a handshake, and come out of [`Sessions::poll_transmit`] after it.
+    Waiting,
+    /// There are too many sessions, or too much waits: as if the network had lost them.
+    Dropped,
+}
+
+/// What is known of a peer.
+#[derive(Default)]
+struct Peer {
+    current: Option<u32>,
+    previous: Option<u32>,
+    /// Handshakes that were answered, the oldest first.
+    pending: Vec<u32>,
+    initiation: Option<Initiation>,
+}
+
+impl Peer {
+    fn is_empty(&self) -> bool {
+        self.current.is_none()
+            && self.previous.is_none()
+            && self.pending.is_empty()
+            && self.initiation.is_none()
+    }
+}
+
+/// The sessions of an endpoint.
+pub struct Sessions {
+    noise: Noise,
+    /// Sessions that there may be.
+    most: usize,
+    table: Table,
+    peers: BTreeMap<SocketAddr, Peer>,
+    /// The ephemeral keys of the handshakes begun here. None of them may be answered here.
+    own: BTreeSet<PublicKey>,
+    /// When a handshake begun here sends again, or is given up.
+    timers: BTreeSet<(Time, SocketAddr)>,
+    /// Until when a responder waits, the earliest first; some have become real, or are gone.
+    pending: VecDeque<(Time, u32)>,
+    seen: Seen,
+    ready: VecDeque<(SocketAddr, Vec<u8>)>,
+    /// When idle sessions are looked for.
+    sweep: Option<Time>,
+    statistics: Statistics,
+}
+
+impl Sessions {
+    /// No sessions yet, under that key, and never more than `max_sessions`.
+    pub fn new(key: &Key, max_sessions: usize) -> Self {
+        Self {
+            noise: Noise::new(key),
+            // The rest of the table is for handshakes.
+            most: max_sessions.min(PLACES / 2),
+            table: Table::default(),
+            peers: BTreeMap::new(),
+            own: BTreeSet::new(),
+            timers: BTreeSet::new(),
+            pending: VecDeque::new(),
+            seen: Seen::default(),
+            ready: VecDeque::new(),
+            sweep: None,
+            statistics: Statistics::default(),
+        }
+    }
+
+    /// What has happened.
+    pub const fn statistics(&self) -> Statistics {
+        self.statistics
+    }
+
+    /// Whether there is a session with that peer, so that it has the key.
+    pub fn is_established(&self, peer: SocketAddr) -> bool {
+        let peer = self.peers.get(&peer);
+        peer.is_some_and(|peer| peer.current.is_some())
+    }
+
+    /// Seals datagrams for one peer in place. `datagrams` holds them one after the other, each of
+    /// `segment` bytes, of which the last may have fewer: [`HEADER_BYTES`] of room, the text, and
+    /// [`TAG_BYTES`](crate::TAG_BYTES) of room. This is the form in which the kernel takes a batch.
+    pub fn seal(
+        &mut self,
+        now: Time,
+        to: SocketAddr,
+        datagrams: &mut [u8],
+        segment: usize,
+        rng: &mut dyn CryptoRng,
+    ) -> Sealed {
+        assert!(segment >= OVERHEAD, "room for header and tag");
+        let count = datagrams.len().div_ceil(segment) as u64;
+        let Some(index) = self.current(to, count) else {
+            return self.wait(now, to, datagrams, segment, rng);
+        };
+        let session = self.table.get_mut(index).expect("a current session");
+        for datagram in datagrams.chunks_mut(segment) {
+            session.seal(now, datagram);
+        }
+        self.statistics.sealed += count;
+        if session.is_silent(now) {
+            self.begin(now, to, rng);
+        }
+        Sealed::Ready
+    }
+
+    /// The peer's current session, if it can seal so many datagrams. One that is used up goes.
+    fn current(&mut self, to: SocketAddr, count: u64) -> Option<u32> {
+        let index = self.peers.get(&to)?.current?;
+        let session = self.table.get(index).expect("a current session");
+        if session.has_room(count) {
+            return Some(index);
+        }
+        self.forget(index);
+        None
+    }
+
+    /// A datagram arrived. What is sealed is opened in place.
+    pub fn open<'a>(
+        &mut self,
+        now: Time,
+        from: SocketAddr,
+        datagram: &'a mut [u8],
+        rng: &mut dyn CryptoRng,
+    ) -> Opened<'a> {
+        let outcome = match parse(datagram) {
+            Ok(Datagram::Sealed { counter, index }) => {
+                match self.open_sealed(now, from, index, counter, datagram) {
+                    Ok(length) => {
+                        let text = &mut datagram[HEADER_BYTES..HEADER_BYTES + length];
+                        return Opened::Text(text);
+                    }
+                    Err(reason) => Err(reason),
+                }
+            }
+            Ok(Datagram::Initiation(message)) => self.answer(now, from, message, rng),
+            Ok(Datagram::Response(message)) => self.complete(now, from, message),
+            Err(reason) => Err(reason),
+        };
+        match outcome {
+            Ok(()) => Opened::Handshake,
+            Err(reason) => {
+                self.statistics.ignored.count(reason);
+                Opened::Ignored(reason)
+            }
+        }
+    }
+
+    fn open_sealed(
+        &mut self,
+        now: Time,
+        from: SocketAddr,
+        index: u32,
+        counter: u64,
+        datagram: &mut [u8],
+    ) -> Result<usize, Reason> {
+        let session = self.table.get_mut(index).ok_or(Reason::UnknownSession)?;
+        if session.peer != from {
+            return Err(Reason::WrongAddress);
+        }
+        let length = session.open(now, counter, datagram)?;
+        self.statistics.opened += 1;
+        if session.pending.take().is_some() {
+            self.statistics.pending -= 1;
+            let peer = self.peers.get_mut(&from).expect("a session's peer");
+            peer.pending.retain(|pending| *pending != index);
+            self.become_current(now, from, index);
+        }
+        Ok(length)
+    }
+
+    /// A datagram that is to leave, and where to.
+    pub fn poll_transmit(&mut self) -> Option<(SocketAddr, Vec<u8>)> {
+        self.ready.pop_front()
+    }
+
+    /// When [`Self::handle_timeout`] is to be called.
+    pub fn poll_timeout(&self) -> Option<Time> {
+        let timer = self.timers.first().map(|(time, _)| *time);
+        let pending = self.pending.front().map(|(time, _)| *time);
+        [timer, pending, self.sweep].into_iter().flatten().min()
+    }
+
+    /// Time has passed.
+    pub fn handle_timeout(&mut self, now: Time) {
+        self.handle_initiations(now);
+        self.expire_pending(now);
+        if self.sweep.is_some_and(|sweep| sweep <= now) {
+            self.forget_idle(now);
+        }
+    }
+
+    fn forget_idle(&mut self, now: Time) {
+        let idle: Vec<u32> = self
+            .table
+            .iter()
+            .filter(|(_, session)| {
+                session.pending.is_none() && now.saturating_since(session.heard) >= IDLE
+            })
+            .map(|(index, _)| index)
+            .collect();
+        for index in idle {
+            self.forget(index);
+        }
+        self.sweep = (self.statistics.sessions > 0).then(|| now + SWEEP);
+    }
+
+    /// A session of that peer is real: it seals from now on, and what waited for one leaves.
+    fn become_current(&mut self, now: Time, peer: SocketAddr, index: u32) {
+        let entry = self.peers.get_mut(&peer).expect("a session's peer");
+        let gone = entry.previous.take();
+        entry.previous = entry.current.replace(index);
+        self.statistics.sessions += 1;
+        self.statistics.established += 1;
+        self.sweep.get_or_insert(now + SWEEP);
+        if let Some(gone) = gone {
+            self.forget(gone);
+        }
+        for mut datagram in self.end_initiation(peer) {
+            let session = self.table.get_mut(index).expect("it became current");
+            session.seal(now, &mut datagram);
+            self.statistics.sealed += 1;
+            self.send(peer, datagram);
+        }
+    }
+
+    /// Removes a session, real or pending, from everywhere.
+    fn forget(&mut self, index: u32) {
+        let session = self.table.get(index).expect("a session to forget");
+        let (address, real) = (session.peer, session.pending.is_none());
+        self.table.free(index);
+        let peer = self.peers.get_mut(&address).expect("a session's peer");
+        peer.current = peer.current.filter(|current| *current != index);
+        peer.previous = peer.previous.filter(|previous| *previous != index);
+        peer.pending.retain(|pending| *pending != index);
+        if real {
+            self.statistics.sessions -= 1;
+        } else {
+            self.statistics.pending -= 1;
+        }
+        self.forget_peer(address);
+    }
+
+    /// Forgets a peer of whom there is nothing left.
+    fn forget_peer(&mut self, address: SocketAddr) {
+        if self.peers.get(&address).is_some_and(Peer::is_empty) {
+            self.peers.remove(&address);
+        }
+    }
+
+    fn send(&mut self, to: SocketAddr, datagram: Vec<u8>) {
+        if self.ready.len() < MAX_READY {
+            self.ready.push_back((to, datagram));
+        } else {
+            self.statistics.dropped += 1;
+        }
+    }
+}

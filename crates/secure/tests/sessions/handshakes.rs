@@ -1,0 +1,237 @@
+//! Handshakes that go well, and ones that are lost, late, repeated or crossed; peers that start anew.
+
+use incastle_secure::{HEADER_BYTES, OVERHEAD, Sealed};
+use incastle_units::Span;
+use proptest::prelude::*;
+
+use crate::net::{End, Flying, KEY, at, deliver, joined, pair, passes, run, statistics};
+
+#[test]
+fn what_waits_for_the_handshake_arrives_after_it() {
+    let (mut left, mut right) = pair();
+    let flying = left.say(at(0), right.address, b"one");
+    assert_eq!(flying.len(), 1, "the initiation alone");
+    assert_eq!(flying[0].bytes.len(), 56);
+    assert!(left.say(at(0), right.address, b"two").is_empty());
+    assert!(!left.sessions.is_established(right.address));
+    let [_, heard] = deliver(at(0), &mut left, &mut right, flying);
+    assert_eq!(heard, [b"one".to_vec(), b"two".to_vec()]);
+    for (end, other) in [(&left, &right), (&right, &left)] {
+        assert!(end.sessions.is_established(other.address));
+        assert_eq!(statistics(end).sessions, 1);
+        assert_eq!(statistics(end).pending, 0);
+        assert_eq!(statistics(end).initiations, 0);
+    }
+    passes(at(1), &mut right, &mut left, b"back");
+}
+
+#[test]
+fn a_batch_stays_a_batch_of_equal_segments() {
+    let (mut left, mut right) = joined();
+    let segment = OVERHEAD + 100;
+    let mut batch = vec![0xAB; 4 * segment + OVERHEAD + 7];
+    let sealed = left
+        .sessions
+        .seal(at(1), right.address, &mut batch, segment, &mut left.rng);
+    assert_eq!(sealed, Sealed::Ready);
+    let texts: Vec<_> = batch
+        .chunks(segment)
+        .map(|bytes| right.hear(at(1), left.address, bytes).expect("a text"))
+        .collect();
+    let lengths: Vec<_> = texts.iter().map(Vec::len).collect();
+    assert_eq!(lengths, [100, 100, 100, 100, 7]);
+    assert!(texts.concat().iter().all(|byte| *byte == 0xAB));
+    assert_eq!(HEADER_BYTES, 12);
+}
+
+#[test]
+fn a_lost_initiation_is_repeated_and_given_up() {
+    let (mut left, right) = pair();
+    let first = left.say(at(0), right.address, b"text");
+    let repeats = run(&mut left, at(60_000));
+    let times: Vec<_> = repeats.iter().map(|(time, _)| *time).collect();
+    assert_eq!(times, [at(100), at(300), at(700), at(1_500)]);
+    assert!(repeats.iter().all(|(_, flying)| *flying == first[0]));
+    assert_eq!(left.sessions.poll_timeout(), None, "nothing is left of it");
+    let statistics = statistics(&left);
+    assert_eq!(statistics.unanswered, 1);
+    assert_eq!(statistics.dropped, 1);
+    assert_eq!(statistics.initiations, 0);
+}
+
+#[test]
+fn a_lost_response_is_given_again_and_makes_one_session() {
+    let (mut left, mut right) = pair();
+    let first = left.say(at(0), right.address, b"text");
+    assert_eq!(right.hear(at(0), left.address, &first[0].bytes), None);
+    let lost = right.leaving();
+    let repeated = run(&mut left, at(100)).remove(0).1;
+    assert_eq!(right.hear(at(100), left.address, &repeated.bytes), None);
+    let again = right.leaving();
+    assert_eq!(again, lost, "the same answer");
+    assert_eq!(statistics(&right).pending, 1);
+    let [_, heard] = deliver(at(100), &mut left, &mut right, again);
+    assert_eq!(heard, [b"text".to_vec()]);
+    // The lost one was late only.
+    let [_, heard] = deliver(at(200), &mut left, &mut right, lost);
+    assert!(heard.is_empty());
+    assert_eq!(statistics(&left).ignored.unexpected_handshakes, 1);
+    assert_eq!(statistics(&left).established, 1);
+    assert_eq!(statistics(&right).established, 1);
+}
+
+#[test]
+fn a_response_after_the_end_has_no_effect() {
+    let (mut left, mut right) = pair();
+    let first = left.say(at(0), right.address, b"text");
+    right.hear(at(0), left.address, &first[0].bytes);
+    let late = right.leaving();
+    run(&mut left, at(3_000));
+    deliver(at(3_001), &mut left, &mut right, late);
+    assert_eq!(statistics(&left).ignored.unexpected_handshakes, 1);
+    assert_eq!(statistics(&left).sessions, 0);
+    // And the answered handshake ends by itself.
+    run(&mut right, at(5_000));
+    assert_eq!(statistics(&right).pending, 0);
+    assert_eq!(right.sessions.poll_timeout(), None);
+    // A new one is another one.
+    passes(at(6_000), &mut left, &mut right, b"again");
+}
+
+#[test]
+fn both_begin_at_once_and_agree() {
+    let (mut left, mut right) = pair();
+    let mut flying = left.say(at(0), right.address, b"from the left");
+    flying.extend(right.say(at(0), left.address, b"from the right"));
+    let heard = deliver(at(0), &mut left, &mut right, flying);
+    assert_eq!(heard[0], [b"from the right".to_vec()]);
+    assert_eq!(heard[1], [b"from the left".to_vec()]);
+    assert_eq!(statistics(&left).sessions, 1);
+    assert_eq!(statistics(&right).sessions, 1);
+    let crossed = [&left, &right].map(|end| statistics(end).ignored.unexpected_handshakes);
+    assert_eq!(crossed.iter().sum::<u64>(), 1, "one did not answer");
+}
+
+proptest! {
+    /// In whatever order the datagrams of two handshakes come, what was said is heard, by one session or
+    /// two, and the ends go on talking.
+    #[test]
+    fn crossed_in_any_order(order in proptest::collection::vec(any::<u16>(), 40), seed in 0..1_000_u64) {
+        let (mut left, mut right) = (End::new(KEY, 1, seed), End::new(KEY, 2, seed + 1_000));
+        let mut flying = left.say(at(0), right.address, b"L");
+        flying.extend(right.say(at(0), left.address, b"R"));
+        let mut heard = Vec::new();
+        for pick in order {
+            if flying.is_empty() {
+                break;
+            }
+            let datagram: Flying = flying.remove(usize::from(pick) % flying.len());
+            let end = if datagram.to == left.address { &mut left } else { &mut right };
+            heard.extend(end.hear(at(0), datagram.from, &datagram.bytes));
+            flying.extend(end.leaving());
+        }
+        prop_assert!(flying.is_empty());
+        heard.sort();
+        prop_assert_eq!(heard, [b"L".to_vec(), b"R".to_vec()]);
+        for ms in 1..20 {
+            passes(at(ms), &mut left, &mut right, b"on");
+            passes(at(ms), &mut right, &mut left, b"and on");
+        }
+    }
+}
+
+#[test]
+fn a_peer_that_starts_anew_and_speaks_first_is_heard_at_once() {
+    let (mut left, _) = joined();
+    let mut right = End::new(KEY, 2, 99);
+    passes(at(10), &mut right, &mut left, b"I am new");
+    passes(at(10), &mut left, &mut right, b"welcome");
+    assert_eq!(statistics(&left).sessions, 2, "the old one may still open");
+}
+
+#[test]
+fn a_peer_that_starts_anew_and_waits_is_found_after_a_second() {
+    let (mut left, _) = joined();
+    let mut right = End::new(KEY, 2, 99);
+    let mut found = None;
+    for ms in (10..3_000).step_by(250) {
+        let flying = left.say(at(ms), right.address, b"there?");
+        let [_, heard] = deliver(at(ms), &mut left, &mut right, flying);
+        if !heard.is_empty() {
+            found = Some(ms);
+            break;
+        }
+    }
+    // Datagrams at 10, 260, 510, 760 and 1,010 ms go unheard; the last begins a handshake.
+    assert_eq!(found, Some(1_260));
+    assert_eq!(statistics(&right).ignored.unknown_session, 5);
+}
+
+#[test]
+fn a_session_that_the_responder_forgot_before_it_was_real_is_made_anew() {
+    let (mut left, mut right) = pair();
+    let first = left.say(at(0), right.address, b"text");
+    right.hear(at(0), left.address, &first[0].bytes);
+    let response = right.leaving();
+    left.hear(at(0), right.address, &response[0].bytes);
+    let lost = left.leaving();
+    assert_eq!(lost.len(), 1, "the first sealed datagram is lost");
+    run(&mut right, at(5_000));
+    assert_eq!(statistics(&right).pending, 0);
+    for ms in [5_000, 5_300, 5_600, 6_100] {
+        let flying = left.say(at(ms), right.address, b"there?");
+        deliver(at(ms), &mut left, &mut right, flying);
+    }
+    passes(at(6_200), &mut left, &mut right, b"there!");
+    // The recorded initiation does not bring the old one back.
+    right.hear(at(6_300), left.address, &first[0].bytes);
+    assert!(right.leaving().is_empty());
+}
+
+#[test]
+fn what_was_sealed_before_a_change_of_sessions_still_opens() {
+    let (mut left, mut right) = joined();
+    let late = left.say(at(1), right.address, b"late");
+    // The right end is silent to the left for a second, and a handshake is begun.
+    for ms in [2, 3, 4, 1_200] {
+        let flying = left.say(at(ms), right.address, b"x");
+        deliver(at(ms), &mut left, &mut right, flying);
+    }
+    assert_eq!(
+        statistics(&right).established,
+        1,
+        "the new one is not used yet"
+    );
+    passes(at(1_300), &mut left, &mut right, b"in the new one");
+    assert_eq!(statistics(&right).established, 2);
+    assert_eq!(
+        right.hear(at(1_400), left.address, &late[0].bytes),
+        Some(b"late".to_vec())
+    );
+}
+
+#[test]
+fn an_idle_session_is_forgotten_and_made_anew() {
+    let (mut left, mut right) = joined();
+    for end in [&mut left, &mut right] {
+        run(end, at(179_000));
+        assert_eq!(statistics(end).sessions, 1);
+        run(end, at(180_000));
+        assert_eq!(statistics(end).sessions, 0);
+        assert_eq!(end.sessions.poll_timeout(), None, "nothing is left of it");
+    }
+    passes(at(200_000), &mut left, &mut right, b"again");
+}
+
+#[test]
+fn a_session_in_use_goes_on() {
+    let (mut left, mut right) = joined();
+    for second in 1..600 {
+        let now = at(0) + Span::from_secs(second);
+        run(&mut left, now);
+        run(&mut right, now);
+        passes(now, &mut left, &mut right, b"tick");
+        passes(now, &mut right, &mut left, b"tock");
+    }
+    assert_eq!(statistics(&left).established, 1);
+}

@@ -1,0 +1,69 @@
+//! A network between endpoints that delivers what is asked of it.
+
+use incastle_secure::Statistics;
+use incastle_units::{Span, Time};
+
+pub(crate) use crate::fuzz::bodies::{End, Flying};
+
+pub(crate) const KEY: u8 = 7;
+
+pub(crate) fn at(ms: u64) -> Time {
+    Time::ZERO + Span::from_ms(ms)
+}
+
+/// Two ends with the same key.
+pub(crate) fn pair() -> (End, End) {
+    (End::new(KEY, 1, 1), End::new(KEY, 2, 2))
+}
+
+/// Delivers datagrams to the two ends, and what they answer, until nothing is under way: the texts that
+/// each heard.
+pub(crate) fn deliver(
+    now: Time,
+    left: &mut End,
+    right: &mut End,
+    mut flying: Vec<Flying>,
+) -> [Vec<Vec<u8>>; 2] {
+    let mut heard = [Vec::new(), Vec::new()];
+    while !flying.is_empty() {
+        let datagram = flying.remove(0);
+        let (end, heard) = if datagram.to == left.address {
+            (&mut *left, &mut heard[0])
+        } else {
+            (&mut *right, &mut heard[1])
+        };
+        heard.extend(end.hear(now, datagram.from, &datagram.bytes));
+        flying.extend(end.leaving());
+    }
+    heard
+}
+
+/// The left end says a text, and the right hears it at once.
+pub(crate) fn passes(now: Time, left: &mut End, right: &mut End, text: &[u8]) {
+    let flying = left.say(now, right.address, text);
+    let [_, heard] = deliver(now, left, right, flying);
+    assert_eq!(heard, [text.to_vec()]);
+}
+
+/// Two ends with a session.
+pub(crate) fn joined() -> (End, End) {
+    let (mut left, mut right) = pair();
+    passes(at(0), &mut left, &mut right, b"first");
+    (left, right)
+}
+
+pub(crate) fn statistics(end: &End) -> Statistics {
+    end.sessions.statistics()
+}
+
+/// Lets an end's timers run until `until`, and returns what left and when.
+pub(crate) fn run(end: &mut End, until: Time) -> Vec<(Time, Flying)> {
+    let mut left = Vec::new();
+    while let Some(due) = end.sessions.poll_timeout()
+        && due <= until
+    {
+        end.sessions.handle_timeout(due);
+        left.extend(end.leaving().into_iter().map(|flying| (due, flying)));
+    }
+    left
+}

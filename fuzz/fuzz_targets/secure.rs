@@ -1,0 +1,7 @@
+//! Arbitrary bytes as what a network does between two endpoints with a key.
+#![no_main]
+
+#[path = "../secure.rs"]
+mod body;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| body::secure(input));

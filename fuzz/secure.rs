@@ -1,0 +1,305 @@
+//! What the fuzz target `secure` does with an input: two endpoints with one key, and a network that
+//! loses, repeats, reorders, damages, cuts, invents, reflects and sends from other addresses. The same
+//! function runs under libFuzzer and in the ordinary tests of `incastle-secure`.
+
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+use std::net::SocketAddr;
+
+use incastle_secure::{HEADER_BYTES, Key, OVERHEAD, Opened, Sealed, Sessions};
+use incastle_units::{Span, Time};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng, TryCryptoRng, TryRng};
+
+/// Datagrams under way; an input cannot fill memory.
+const MOST: usize = 2_000;
+
+/// Random bytes that follow from a seed: good enough to tell keys apart, and for nothing else.
+pub(crate) struct Seeded(Xoshiro256PlusPlus);
+
+impl Seeded {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(Xoshiro256PlusPlus::seed_from_u64(seed))
+    }
+}
+
+impl TryRng for Seeded {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
+        Ok(self.0.next_u32())
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
+        Ok(self.0.next_u64())
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
+        self.0.fill_bytes(bytes);
+        Ok(())
+    }
+}
+
+impl TryCryptoRng for Seeded {}
+
+/// One endpoint.
+pub(crate) struct End {
+    pub(crate) sessions: Sessions,
+    pub(crate) address: SocketAddr,
+    pub(crate) rng: Seeded,
+}
+
+/// A datagram under way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Flying {
+    pub(crate) from: SocketAddr,
+    pub(crate) to: SocketAddr,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl End {
+    pub(crate) fn new(key: u8, host: u8, seed: u64) -> Self {
+        Self {
+            sessions: Sessions::new(&Key::new([key; 32]), 1_000),
+            address: SocketAddr::from(([10, 0, 0, host], 9000)),
+            rng: Seeded::new(seed),
+        }
+    }
+
+    /// Seals a text: what leaves now, handshakes included.
+    pub(crate) fn say(&mut self, now: Time, to: SocketAddr, text: &[u8]) -> Vec<Flying> {
+        let mut bytes = vec![0; OVERHEAD + text.len()];
+        bytes[HEADER_BYTES..HEADER_BYTES + text.len()].copy_from_slice(text);
+        let segment = bytes.len();
+        let sealed = self
+            .sessions
+            .seal(now, to, &mut bytes, segment, &mut self.rng);
+        let mut leaving = self.leaving();
+        if sealed == Sealed::Ready {
+            let from = self.address;
+            leaving.insert(0, Flying { from, to, bytes });
+        }
+        leaving
+    }
+
+    /// A datagram arrives: its text, if it is one.
+    pub(crate) fn hear(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) -> Option<Vec<u8>> {
+        let mut bytes = bytes.to_vec();
+        match self.sessions.open(now, from, &mut bytes, &mut self.rng) {
+            Opened::Text(text) => Some(text.to_vec()),
+            Opened::Handshake | Opened::Ignored(_) => None,
+        }
+    }
+
+    pub(crate) fn leaving(&mut self) -> Vec<Flying> {
+        let from = self.address;
+        let polled = std::iter::from_fn(|| self.sessions.poll_transmit());
+        polled
+            .map(|(to, bytes)| Flying { from, to, bytes })
+            .collect()
+    }
+}
+
+struct World {
+    ends: [End; 2],
+    now: Time,
+    flying: Vec<Flying>,
+    /// Texts are numbers. Those that were sealed and have not arrived.
+    said: BTreeSet<u64>,
+    next: u64,
+    heard: [u64; 2],
+}
+
+struct Input<'a>(&'a [u8]);
+
+impl Input<'_> {
+    fn byte(&mut self) -> Option<u8> {
+        let (first, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    fn pick(&mut self, count: usize) -> Option<usize> {
+        let number = u16::from_be_bytes([self.byte()?, self.byte()?]);
+        (count > 0).then(|| usize::from(number) % count)
+    }
+}
+
+impl World {
+    fn new() -> Self {
+        Self {
+            ends: [End::new(7, 1, 1), End::new(7, 2, 2)],
+            now: Time::ZERO,
+            flying: Vec::new(),
+            said: BTreeSet::new(),
+            next: 0,
+            heard: [0; 2],
+        }
+    }
+
+    fn say(&mut self, end: usize) {
+        let to = self.ends[1 - end].address;
+        let leaving = self.ends[end].say(self.now, to, &self.next.to_be_bytes());
+        self.said.insert(self.next);
+        self.next += 1;
+        self.fly(leaving);
+    }
+
+    fn fly(&mut self, leaving: Vec<Flying>) {
+        self.flying.extend(leaving);
+        self.flying.truncate(MOST);
+    }
+
+    /// A datagram arrives as it left: a text that was said arrives once.
+    fn arrive(&mut self, datagram: &Flying) {
+        let end = usize::from(self.ends[1].address == datagram.to);
+        let text = self.ends[end].hear(self.now, datagram.from, &datagram.bytes);
+        if let Some(text) = text {
+            let number = u64::from_be_bytes(text.try_into().expect("a text of ours"));
+            assert!(self.said.remove(&number), "said once, heard once");
+            self.heard[end] += 1;
+        }
+        let leaving = self.ends[end].leaving();
+        self.fly(leaving);
+    }
+
+    /// A datagram arrives that nobody sent so: it is no text.
+    fn forge(&mut self, to: SocketAddr, from: SocketAddr, bytes: &[u8]) {
+        let end = usize::from(self.ends[1].address == to);
+        let text = self.ends[end].hear(self.now, from, bytes);
+        assert_eq!(text, None, "nothing but what the peer sealed");
+        let answers = self.ends[end].leaving();
+        let answered: usize = answers.iter().map(|answer| answer.bytes.len()).sum();
+        assert!(answered <= bytes.len(), "no more than was asked");
+        self.fly(answers);
+    }
+
+    fn tick(&mut self) {
+        for end in 0..2 {
+            let due = self.ends[end].sessions.poll_timeout();
+            if due.is_some_and(|due| due <= self.now) {
+                self.ends[end].sessions.handle_timeout(self.now);
+                let leaving = self.ends[end].leaving();
+                self.fly(leaving);
+            }
+            self.check(end);
+        }
+    }
+
+    fn check(&self, end: usize) {
+        let statistics = self.ends[end].sessions.statistics();
+        assert!(statistics.sessions <= 3 * 2, "two for each address");
+        assert!(statistics.initiations <= 1);
+    }
+
+    /// One operation; nothing where the input ends.
+    fn step(&mut self, input: &mut Input<'_>) -> Option<()> {
+        let op = input.byte()?;
+        match op % 14 {
+            0 | 1 => self.say(usize::from(op % 14)),
+            2..=4 => {
+                if let Some(index) = input.pick(self.flying.len()) {
+                    let datagram = self.flying.remove(index);
+                    self.arrive(&datagram);
+                }
+            }
+            5..=10 => {
+                if let Some(index) = input.pick(self.flying.len()) {
+                    let datagram = self.flying[index].clone();
+                    self.disturb(op % 14, index, datagram, input)?;
+                }
+            }
+            11 => self.now += Span::from_ms(u64::from(input.byte()?) << (op >> 5)),
+            12 => {
+                let due = self
+                    .ends
+                    .iter()
+                    .filter_map(|end| end.sessions.poll_timeout());
+                self.now = due.min().map_or(self.now, |due| due.max(self.now));
+            }
+            _ => self.strike(op, input)?,
+        }
+        self.tick();
+        Some(())
+    }
+
+    fn disturb(
+        &mut self,
+        op: u8,
+        index: usize,
+        datagram: Flying,
+        input: &mut Input<'_>,
+    ) -> Option<()> {
+        let Flying {
+            from,
+            to,
+            mut bytes,
+        } = datagram;
+        match op {
+            5 => {
+                self.flying.remove(index);
+            }
+            6 => self.fly(vec![Flying { from, to, bytes }]),
+            7 => {
+                let at = input.pick(bytes.len())?;
+                bytes[at] ^= 1 << (input.byte()? % 8);
+                self.forge(to, from, &bytes);
+            }
+            8 => {
+                let length = input.pick(bytes.len())?;
+                self.forge(to, from, &bytes[..length]);
+            }
+            // From somebody else: a handshake may be answered, to them.
+            9 => {
+                let other = SocketAddr::from(([10, 0, 0, 9], u16::from(input.byte()?)));
+                self.forge(to, other, &bytes);
+                self.flying.retain(|datagram| datagram.to != other);
+            }
+            // Back to its sender.
+            _ => self.forge(from, to, &bytes),
+        }
+        Some(())
+    }
+
+    /// An end starts anew, or is sent any bytes.
+    fn strike(&mut self, op: u8, input: &mut Input<'_>) -> Option<()> {
+        let end = usize::from(op >> 7);
+        let count = usize::from(input.byte()?);
+        if count == 255 {
+            self.next += 1;
+            self.ends[end] = End::new(7, end as u8 + 1, 1_000 + self.next);
+            return Some(());
+        }
+        let (bytes, rest) = input.0.split_at(count.min(input.0.len()));
+        input.0 = rest;
+        let (to, from) = (self.ends[end].address, self.ends[1 - end].address);
+        self.forge(to, from, bytes);
+        Some(())
+    }
+
+    /// On a network that disturbs no longer, both ends hear each other within some seconds.
+    fn recover(&mut self) {
+        self.flying.clear();
+        let before = self.heard;
+        for _ in 0..100 {
+            self.say(0);
+            self.say(1);
+            while !self.flying.is_empty() {
+                let datagram = self.flying.remove(0);
+                self.arrive(&datagram);
+            }
+            self.now += Span::from_ms(100);
+            self.tick();
+        }
+        assert!(self.heard[0] > before[0], "the second is heard");
+        assert!(self.heard[1] > before[1], "the first is heard");
+    }
+}
+
+/// Two endpoints live through any disturbance.
+pub(crate) fn secure(input: &[u8]) {
+    let mut world = World::new();
+    let mut input = Input(input);
+    while world.step(&mut input).is_some() {}
+    world.recover();
+}
