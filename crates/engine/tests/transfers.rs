@@ -14,7 +14,7 @@ use incastle_engine::{
     Actions, Application, Coalescing, FlowIndex, HostConfig, LinkConfig, Network, NetworkBuilder,
     NoProbe, Node, Notice, PortKind, Simulation, SwitchConfig,
 };
-use incastle_queueing::{PortBuffer, QueueConfig, RedConfig, SharedBuffer};
+use incastle_queueing::{PortBuffer, QueueConfig, RedAction, RedConfig, SharedBuffer};
 use incastle_transport::tcp;
 use incastle_units::{Amount, Bytes, Packets, Rate, Span, Time};
 use proptest::prelude::*;
@@ -169,19 +169,23 @@ fn run(net: &Net, transfers: &[Transfer], kind: PortKind) -> Result<u64, TestCas
 }
 
 fn queues() -> impl Strategy<Value = QueueConfig> {
-    let red = (1..10_u64, 1..20_u64, any::<bool>(), any::<bool>()).prop_map(
-        |(min, more, gentle, ecn)| {
+    let actions = prop::sample::select(vec![
+        RedAction::Mark,
+        RedAction::MarkBelowMax,
+        RedAction::Drop,
+    ]);
+    let red =
+        (1..10_u64, 1..20_u64, any::<bool>(), actions).prop_map(|(min, more, gentle, action)| {
             QueueConfig::Red(RedConfig {
                 min: Amount::Packets(Packets::new(min)),
                 max: Amount::Packets(Packets::new(min + more)),
                 max_p: 0.1,
                 weight: 0.02,
                 gentle,
-                ecn,
+                action,
                 ..RedConfig::default()
             })
-        },
-    );
+        });
     prop_oneof![
         Just(QueueConfig::DropTail),
         (0..20_u64).prop_map(mark_above),

@@ -25,6 +25,6 @@ pub use port_buffer::PortBuffer;
 pub use qcn_congestion_point::{
     CongestionMemory, CongestionPoint, CongestionPointConfig, Detail, QcnSampling, Sample,
 };
-pub use red::{Red, RedConfig, RedError};
+pub use red::{Red, RedAction, RedConfig, RedError};
 pub use shared_buffer::{SharedBuffer, SharedBufferConfig, SharedBufferError};
 pub use threshold::{Threshold, ThresholdConfig};

@@ -10,6 +10,18 @@ use rand_core::Rng;
 
 use crate::{Arrival, Discipline, DropCause, QueueState, Verdict};
 
+/// What happens to the packets that RED chooses. Those that are not ECN-capable are always dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RedAction {
+    /// Marked (the 1993 paper).
+    Mark,
+    /// Marked while the average is below `max`, dropped from there on (RFC 3168, section 7; ns-2 where
+    /// its `mark_p_` is not raised).
+    MarkBelowMax,
+    /// Dropped.
+    Drop,
+}
+
 /// The parameters of [`Red`]. Thresholds in bytes mean byte mode: the queue is measured in bytes,
 /// and the probability of a mark is proportional to the packet's size.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -24,8 +36,8 @@ pub struct RedConfig {
     pub weight: f64,
     /// Between `max` and twice `max` the probability rises from `max_p` to 1 instead of jumping.
     pub gentle: bool,
-    /// Mark packets that are ECN-capable; otherwise all are dropped.
-    pub ecn: bool,
+    /// What happens to the packets that are chosen.
+    pub action: RedAction,
     /// The packet whose sending time counts idle time, and the unit of size in byte mode.
     pub mean_packet: Bytes,
 }
@@ -39,7 +51,7 @@ impl Default for RedConfig {
             max_p: 0.02,
             weight: 0.002,
             gentle: false,
-            ecn: true,
+            action: RedAction::Mark,
             mean_packet: Bytes::new(1_500),
         }
     }
@@ -122,7 +134,7 @@ pub struct Red {
     max_p: f64,
     weight: f64,
     gentle: bool,
-    ecn: bool,
+    action: RedAction,
     mean_packet: f64,
     /// s: the sending time of a mean packet.
     packet_time: Span,
@@ -150,7 +162,7 @@ impl Red {
             max_p: config.max_p,
             weight: config.weight,
             gentle: config.gentle,
-            ecn: config.ecn,
+            action: config.action,
             mean_packet: config.mean_packet.count() as f64,
             packet_time: rate.span_of(config.mean_packet),
             average: 0.0,
@@ -201,6 +213,15 @@ impl Red {
         })
     }
 
+    /// Whether a chosen packet that is ECN-capable is marked.
+    fn marks(&self) -> bool {
+        match self.action {
+            RedAction::Mark => true,
+            RedAction::MarkBelowMax => self.average < self.max,
+            RedAction::Drop => false,
+        }
+    }
+
     /// Whether this packet is the one to mark; keeps the count.
     fn chooses(&mut self, size: Bytes, rng: &mut dyn Rng) -> bool {
         let chosen = match self.zone(size) {
@@ -238,7 +259,7 @@ impl Discipline for Red {
         self.update_average(queue);
         if !self.chooses(packet.size, rng) {
             Verdict::Admit
-        } else if self.ecn && packet.ecn.is_capable() {
+        } else if packet.ecn.is_capable() && self.marks() {
             Verdict::Mark
         } else {
             Verdict::Drop(DropCause::Early)

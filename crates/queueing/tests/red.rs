@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use incastle_queueing::{
-    Arrival, Discipline, DropCause, QueueState, Red, RedConfig, RedError, Verdict,
+    Arrival, Discipline, DropCause, QueueState, Red, RedAction, RedConfig, RedError, Verdict,
 };
 use incastle_units::{Amount, Bytes, Ecn, Packets, Rate, Span, Time};
 use proptest::prelude::*;
@@ -110,7 +110,7 @@ const SIXTEENTH: RedConfig = RedConfig {
     max_p: 0.125,
     weight: 1.0,
     gentle: false,
-    ecn: true,
+    action: RedAction::Mark,
     mean_packet: Bytes::new(1_500),
 };
 
@@ -152,14 +152,15 @@ fn below_min_the_count_starts_anew() {
 #[test]
 fn what_cannot_be_marked_is_dropped() {
     let early = Verdict::Drop(DropCause::Early);
-    for (ecn_marking, ecn, verdict) in [
-        (true, Ecn::Ect0, Verdict::Mark),
-        (true, Ecn::Ce, Verdict::Mark),
-        (true, Ecn::NotEct, early),
-        (false, Ecn::Ect0, early),
+    for (action, ecn, verdict) in [
+        (RedAction::Mark, Ecn::Ect0, Verdict::Mark),
+        (RedAction::Mark, Ecn::Ce, Verdict::Mark),
+        (RedAction::Mark, Ecn::NotEct, early),
+        (RedAction::MarkBelowMax, Ecn::Ect0, early),
+        (RedAction::Drop, Ecn::Ect0, early),
     ] {
         let mut red = without_memory(RedConfig {
-            ecn: ecn_marking,
+            action,
             ..RedConfig::default()
         });
         assert_eq!(
@@ -167,6 +168,22 @@ fn what_cannot_be_marked_is_dropped() {
             verdict
         );
     }
+}
+
+#[test]
+fn below_max_a_chosen_packet_is_marked_where_at_max_it_is_dropped() {
+    // At 14, p_b = 0.9 x max_p with max_p = 1: the second packet at the latest is chosen.
+    let mut red = without_memory(RedConfig {
+        action: RedAction::MarkBelowMax,
+        max_p: 1.0,
+        ..RedConfig::default()
+    });
+    let mut rng = source(1);
+    let mut verdict = |waiting| red.on_arrival(&queue(waiting), &full_size(Ecn::Ect0), &mut rng);
+    let below = [verdict(14), verdict(14)];
+    assert!(below.contains(&Verdict::Mark), "{below:?}");
+    assert!(!below.contains(&Verdict::Drop(DropCause::Early)));
+    assert_eq!(verdict(15), Verdict::Drop(DropCause::Early));
 }
 
 /// How often 10^5 packets of `size` at this queue are marked.
@@ -318,10 +335,18 @@ fn the_average_follows_a_step_as_a_power() {
     );
 }
 
+fn actions() -> impl Strategy<Value = RedAction> {
+    prop::sample::select(vec![
+        RedAction::Mark,
+        RedAction::MarkBelowMax,
+        RedAction::Drop,
+    ])
+}
+
 prop_compose! {
     fn configs()(
         min in 0_u64..40, width in 0_u64..40, max_p in 0.001..=1.0, weight in 0.0001..=1.0,
-        gentle: bool, ecn: bool, in_bytes: bool, mean_packet in 1_u64..9_000,
+        gentle: bool, action in actions(), in_bytes: bool, mean_packet in 1_u64..9_000,
     ) -> RedConfig {
         let amount = |count: u64| {
             if in_bytes { Amount::Bytes(Bytes::new(count * 1_500)) } else { packets(count) }
@@ -329,7 +354,7 @@ prop_compose! {
         RedConfig {
             min: amount(min),
             max: amount((min + width).max(1)),
-            max_p, weight, gentle, ecn,
+            max_p, weight, gentle, action,
             mean_packet: Bytes::new(mean_packet),
         }
     }
@@ -367,7 +392,12 @@ fn check_verdict(
     ecn: Ecn,
     verdict: Verdict,
 ) -> Result<(), TestCaseError> {
-    let may_mark = config.ecn && ecn.is_capable();
+    let marks = match config.action {
+        RedAction::Mark => true,
+        RedAction::MarkBelowMax => average < threshold_of(config.max),
+        RedAction::Drop => false,
+    };
+    let may_mark = marks && ecn.is_capable();
     match verdict {
         Verdict::Mark => prop_assert!(may_mark),
         Verdict::Drop(cause) => prop_assert!(!may_mark && cause == DropCause::Early),

@@ -1,8 +1,8 @@
 //! `[switch]`: buffers, queue disciplines, congestion points.
 
 use incastle_queueing::{
-    BufferConfig, DoubleThresholdConfig, PortBuffer, QueueConfig, RedConfig, SharedBufferConfig,
-    ThresholdConfig,
+    BufferConfig, DoubleThresholdConfig, PortBuffer, QueueConfig, RedAction, RedConfig,
+    SharedBufferConfig, ThresholdConfig,
 };
 use incastle_units::{Amount, Bytes};
 
@@ -143,8 +143,8 @@ table! {
         value weight: f64 = RedConfig::default().weight, in fraction();
         /// Between `max` and twice `max` the probability rises to 1 instead of jumping.
         value gentle: bool = RedConfig::default().gentle;
-        /// What happens to the packets that RED chooses: ECN-capable ones are marked, or all are
-        /// dropped.
+        /// What happens to the packets that RED chooses: ECN-capable ones are marked, or marked while
+        /// the average is below `max` and dropped from there on, or all are dropped.
         value action: Action = Action::Mark;
         /// The packet whose sending time counts idle time, and the unit of size in byte mode.
         value mean_packet: Bytes = RedConfig::default().mean_packet, in at_least(Bytes::new(1));
@@ -156,6 +156,8 @@ words! {
     pub enum Action {
         /// Marks those that are ECN-capable, drops the others.
         "mark" => Mark,
+        /// The same while the average is below `max`; drops all from there on.
+        "mark-below-max" => MarkBelowMax,
         /// Drops them all.
         "drop" => Drop,
     }
@@ -330,7 +332,11 @@ impl Queue {
                 max_p: red.max_p,
                 weight: red.weight,
                 gentle: red.gentle,
-                ecn: red.action == Action::Mark,
+                action: match red.action {
+                    Action::Mark => RedAction::Mark,
+                    Action::MarkBelowMax => RedAction::MarkBelowMax,
+                    Action::Drop => RedAction::Drop,
+                },
                 mean_packet: red.mean_packet,
             }),
         }
@@ -342,7 +348,7 @@ impl Queue {
             Self::DropTail(_) => false,
             Self::Drr(drr) => drr.mark_above.is_some(),
             Self::Threshold(_) | Self::DoubleThreshold(_) => true,
-            Self::Red(red) => red.action == Action::Mark,
+            Self::Red(red) => red.action != Action::Drop,
         }
     }
 }
