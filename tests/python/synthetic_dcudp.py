@@ -20,7 +20,7 @@ def made_up(name: str, seed: int) -> Observation:
 
 def system(name: str) -> str:
     """Take the protocol out of an experiment's name; a reading of DCUDP is one."""
-    known = ("dctcp-unmarked", "dctcp-50", "dctcp", "tcp-ecn", "tcp", "udt")
+    known = ("dctcp-unmarked", "dctcp-one", "dctcp-50", "dctcp", "tcp-ecn", "tcp", "udt")
     return next((one for one in known if one in name.split("/")), "dcudp")
 
 

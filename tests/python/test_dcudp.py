@@ -11,9 +11,19 @@ import pytest
 from incastle import claims
 from incastle.papers import Length, Observation, Observations, dcudp
 from incastle.papers.dcudp import answer, plan, runs
+from incastle.papers.dcudp.facts import FACTS
 from incastle.papers.dcudp.measures import MEASURES
-from incastle.papers.dcudp.readings import BASE, DEFAULT, NAMED, READINGS, Reading, combinations
-from incastle.papers.dcudp.tables import printed
+from incastle.papers.dcudp.readings import (
+    BASE,
+    DEFAULT,
+    FURTHER,
+    NAMED,
+    READINGS,
+    SHOWN,
+    Reading,
+    combinations,
+)
+from incastle.papers.dcudp.tables import frame, printed
 from synthetic import observations
 from synthetic_dcudp import flows, goodput, links, made_up, queue_samples
 
@@ -52,13 +62,19 @@ def test_the_readings_are_set_by_keys() -> None:
     assert keys["K = 64"] == {"transport.exit_window": "64"}
     assert keys["marker red"]["switch.queue.weight"] == "0.002"
     assert keys["as printed"].keys() > {"transport.law", "transport.exit", "switch.queue.min"}
+    assert "switch.queue.action" not in keys["as printed"]
+    further = {label: reading.overrides for label, reading in FURTHER.items()}
+    assert further["red drops at th_max"]["switch.queue.action"] == "mark-below-max"
+    assert further["control ECT"] == {"transport.ect_on_control": "true"}
 
 
 def test_the_map_has_every_combination_once() -> None:
-    # 3 laws with growth, 2 floors, 2 exits, 2 markers, 5 windows.
+    # 3 markers, control packets ECN-capable or not, 3 laws with growth, 2 floors, 3 ends.
     every = combinations()
-    assert len({reading.key for reading in every}) == len(every) == 3 * 2 * 2 * 2 * 5
-    assert set(NAMED.values()) <= set(every)
+    assert len({reading.key for reading in every}) == len(every) == 3 * 2 * 3 * 2 * 3
+    assert len({answer.row_of(reading) for reading in every}) == len(every) // 3
+    assert DEFAULT in every
+    assert set(FURTHER.values()) <= set(every)
 
 
 def test_every_length_has_the_senders_that_the_tables_name() -> None:
@@ -73,7 +89,7 @@ def test_the_expected_work_is_what_the_plan_says() -> None:
         for length in Length
     }
     assert work == pytest.approx(
-        {Length.QUICK: 27, Length.DEFAULT: 400, Length.FULL: 2600}, rel=0.1
+        {Length.QUICK: 41, Length.DEFAULT: 470, Length.FULL: 2990}, rel=0.1
     )
 
 
@@ -172,9 +188,19 @@ def test_the_queue_is_small_after_its_first_peak() -> None:
     assert runs.calm_after(never, 0.25) == 250
 
 
-def test_loss_counts_the_port_to_the_receiver() -> None:
-    seen = run(flows=flows(["cbr"] * 4, 250), links=links(50, 1.0))
+def test_loss_counts_data_that_neither_arrived_nor_waits() -> None:
+    # 1000 sent, 4 x 200 arrived, 150 wait at the end: 50 are lost, whatever else the port dropped.
+    arrived = pl.DataFrame({"packets_received": [200] * 4})
+    seen = run(
+        flows=flows(["cbr"] * 4, 250),
+        links=links(700, 1.0),
+        udt=arrived,
+        queue_samples=queue_samples([0, 900, 150]),
+    )
     assert runs.loss(seen) == pytest.approx(5.0)
+    # The last sample is older than the end: less than nothing is not lost.
+    drained = run(**{**seen.tables, "queue_samples": queue_samples([900])})
+    assert runs.loss(drained) == 0
 
 
 def test_the_share_of_the_link_counts_headers() -> None:
@@ -249,10 +275,42 @@ def test_each_figure_can_be_drawn(length: Length) -> None:
 def test_the_answer_is_shaded_by_the_bands(made: Observations) -> None:
     table = answer.as_taken(made)
     cells = {(row, column): inside for row, column, _, inside in table.iter_rows()}
-    assert len(cells) == len(READINGS) * len(answer.COLUMNS)
-    assert all(cells.values())
+    assert len(cells) == len(SHOWN) * len(answer.COLUMNS)
+    assert {column for (_, column), inside in cells.items() if not inside} == {"loss, (%)"}
     of_tcp = answer.bands()["fig8-tcp"]
     assert (of_tcp.contains(75), of_tcp.contains(75.1)) == (True, False)
+
+
+def test_the_map_tells_which_figures_appear() -> None:
+    cells = [
+        ("threshold, control ECT: per-rtt, floor idle", "K = 8, 6a", 0.98, True),
+        ("threshold, control ECT: per-rtt, floor idle", "K = 8, 7b", 2000.0, False),
+        ("threshold, control ECT: per-rtt, floor idle", "K = 8, 8", 95.0, True),
+        ("RED drops, control ECT: per-rtt, floor idle", "K = 64, 7b", 15.0, True),
+    ]
+    row, other = cells[0][0], cells[3][0]
+    found = answer.appearing(frame(cells))
+    assert found == {(row, "K = 8"): {"6a", "8"}, (other, "K = 64"): {"7b"}}
+
+
+def test_the_note_on_the_map_counts(made: Observations) -> None:
+    # In made-up runs every figure appears everywhere.
+    told = FACTS["answer-map"](made)
+    assert (told["all"], told["n6a"], told["n7b"], told["both"]) == ("108",) * 4
+    assert told["best"] == "6a and 6b and 7b and 8 in 108"
+    assert "RED drops, control not ECT (18)" in told["with_7b"]
+    assert FACTS["answer"](made)["appear"] == "6a, 6b, 7b, 8"
+
+
+def test_facts_are_means_over_the_seeds(made: Observations) -> None:
+    # 98 % less 0.1, 0.2 and 0.3 %; mean queues of 21 and 2001 packets.
+    assert FACTS["fig6a-dcudp"](made)["many"] == "0.98"
+    assert FACTS["fig7-tcp-worst"](made)["dcudp"] == "21"
+    assert FACTS["fig7-tcp-worst"](made)["tcp"] == "2,001"
+    assert FACTS["fig8-linear"](made) == {"waiting": "0", "seeds": "3", "ended": "500"}
+    # TCP has 0.499, 0.498, 0.497 for 9 of 10 ms, DCUDP 0.979, 0.978, 0.977 for all of them: 2.1799,
+    # 2.1821 and 2.1842 times as much.
+    assert FACTS["6-b"](made)["gain"] == "118.21"
 
 
 def test_numbers_in_tables() -> None:

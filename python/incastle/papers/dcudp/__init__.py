@@ -4,11 +4,13 @@ Figures 6 to 9 for every reading of its damaged law and of its exit rule, its cl
 fairness and convergence, and tables that tell under which reading its figures appear.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 from incastle.papers import Paper
 
 from .drawings import FIGURES
+from .facts import FACTS, needed
 from .measures import MEASURES
 from .plan import experiments
 
@@ -17,8 +19,7 @@ PAPER = Paper(
     folder=Path(__file__).parent,
     tables=("flows", "links"),
     plan=experiments,
-    figures=FIGURES,
+    figures=tuple(replace(one, uses=(*one.uses, *needed(*one.claims))) for one in FIGURES),
     measures=MEASURES,
-    facts={},
-    draft=True,
+    facts=FACTS,
 )

@@ -16,9 +16,9 @@ from incastle import claims
 from incastle.papers import FigureSpec
 
 from . import plan
-from .measures import MEASURES
+from .measures import OF_READING
 from .plan import MANY, MAP_SENDERS, SHORT_MS
-from .readings import DCTCP, EXITS, FLOORS, LAWS, MARKERS, READINGS, TCP, Reading
+from .readings import BASE, DCTCP, ENDS, SHOWN, TCP, combinations
 from .runs import (
     Values,
     burst,
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
     from incastle.claims import Band
     from incastle.papers import Observation, Observations
 
-    from .readings import System
+    from .readings import Reading, System
     from .tables import Cell
 
 COLUMNS = {
-    "fig6a-dcudp": "6a, Gbit/s",
+    "fig6a-dcudp": "6a, least, (Gbit/s)",
     "fig6a-tcp": "6a, TCP, less (%)",
     "fig6b-dcudp-tcp": "6b, ahead of, TCP (%)",
     "fig6b-dcudp-dctcp": "6b, ahead of, DCTCP (%)",
@@ -54,7 +54,9 @@ COLUMNS = {
     "fig7-stable": "7b, deviation, (packets)",
     "fig8-dcudp": "8, share of, link (%)",
     "abstract-fair": "Jain's, index",
+    "text-dcudp-loss": "loss, (%)",
 }
+FIGURES_ASKED = ("6a", "6b", "7b", "8")
 
 
 @cache
@@ -65,11 +67,10 @@ def bands() -> dict[str, Band]:
 
 
 def as_taken(runs: Observations) -> pl.DataFrame:
-    """Give the mean values of every named reading."""
-    measured = {name: MEASURES[name](runs) for name in COLUMNS}
+    """Give the mean values of every reading that is shown."""
     return frame(
-        _cell(system.label, column, fmean(measured[name][system.label]), name)
-        for system in READINGS
+        _cell(system.label, column, fmean(OF_READING[name](runs, system)), name)
+        for system in SHOWN
         for name, column in COLUMNS.items()
     )
 
@@ -82,40 +83,39 @@ def _cell(row: str, column: str, value: float, *judged: str) -> Cell:
 # ---- every combination
 
 
-def _row_of(law: str, growth: str, floor: str, leave: str, marker: str) -> str:
-    first = law if law == "printed" else growth
-    return f"{first}, {floor}, exit {leave}, {marker}"
+def row_of(reading: Reading) -> str:
+    """Name a row of the map: what the switch does, then what the sender does."""
+    marker = {"threshold": "threshold", "red": "RED marks", "red-drop": "RED drops"}
+    control = "control ECT" if reading.control == "ect" else "control not ECT"
+    law = "printed law" if reading.law == "printed" else reading.growth
+    return f"{marker[reading.marker]}, {control}: {law}, floor {reading.floor}"
 
 
 def combined(runs: Observations) -> pl.DataFrame:
-    """Give what decides figures 6a, 6b, 7b and 8 under every combination, a column for each K."""
+    """Give what decides figures 6a, 6b, 7b and 8 under every combination, in groups of columns."""
+    ends = {end: name for name, end in ENDS.items()}
     cells: list[Cell] = []
-    for law, growth in LAWS:
-        for floor in FLOORS:
-            for leave in EXITS:
-                for marker in MARKERS:
-                    row = _row_of(law, growth, floor, leave, marker)
-                    for k in plan.windows(runs.length):
-                        reading = Reading(law, growth, floor, leave, k, marker)
-                        cells += _combination(runs, row, reading)
-    order = {figure: place for place, figure in enumerate(("6a", "6b", "7b", "8"))}
-    return frame(sorted(cells, key=lambda cell: order[cell[1].partition(",")[0]]))
+    for reading in combinations(plan.floors(runs.length)):
+        end = ends[reading.exit, reading.window]
+        cells += _combination(runs, row_of(reading), end, reading)
+    order = list(ENDS)
+    return frame(sorted(cells, key=lambda cell: order.index(cell[1].partition(", ")[0])))
 
 
-def _combination(runs: Observations, row: str, reading: Reading) -> Iterator[Cell]:
+def _combination(runs: Observations, row: str, end: str, reading: Reading) -> Iterator[Cell]:
     base = f"map/{reading.key}"
     seconds = plan.EXTENTS[runs.length].map_s
-    k = f"K = {reading.window}"
     least = min(
         fmean(of(runs, f"{base}/long/n={n}", lambda run: throughput(run, seconds)))
         for n in MAP_SENDERS
     )
-    yield _cell(row, f"6a, {k}", least, "fig6a-dcudp")
-    yield _cell(row, f"6b, {k}", _ahead(runs, base), "fig6b-dcudp-tcp")
+    yield _cell(row, f"{end}, 6a", least, "fig6a-dcudp")
+    yield _cell(row, f"{end}, 6b", _ahead(runs, base), "fig6b-dcudp-tcp")
     many = runs[f"{base}/long/n={MANY}"]
-    yield row, f"7b, {k}", fmean(map(mean_queue, many)), _looks_like_7b(many, seconds)
+    small = fmean(number(queue(run, seconds / 2).mean()) for run in many)
+    yield row, f"{end}, 7b", small, _looks_like_7b(many, seconds)
     taken = of(runs, f"{base}/after", lambda run: share_after(run, "dcudp", seconds))
-    yield _cell(row, f"8, {k}", fmean(taken), "fig8-dcudp")
+    yield _cell(row, f"{end}, 8", fmean(taken), "fig8-dcudp")
 
 
 def _ahead(runs: Observations, base: str) -> float:
@@ -145,13 +145,24 @@ def _looks_like_7b(many: Sequence[Observation], seconds: float) -> bool:
     return all(bands()[name].contains(value) for name, value in values.items())
 
 
+def appearing(table: pl.DataFrame) -> dict[tuple[str, str], set[str]]:
+    """Give the figures that appear, by row of the map and end of congestion mode."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for row, column, _, inside in table.iter_rows():
+        end, _, figure = column.partition(", ")
+        here = found.setdefault((row, end), set())
+        if inside:
+            here.add(figure)
+    return found
+
+
 # ---- what else is open
 
 
 def variants(runs: Observations) -> pl.DataFrame:
     """Give every system's values for each other value of what is open, and as taken."""
     cells: list[Cell] = []
-    for system in (READINGS[0], TCP, DCTCP):
+    for system in (BASE, TCP, DCTCP):
         cells += _open(runs, "as taken", system, "")
         for place, (variant, (systems, _)) in enumerate(plan.VARIANTS.items()):
             if system in systems:
@@ -160,7 +171,7 @@ def variants(runs: Observations) -> pl.DataFrame:
 
 
 def _open(runs: Observations, variant: str, system: System, base: str) -> Iterator[Cell]:
-    row = f"{'DCUDP' if system is READINGS[0] else system.label}: {variant}"
+    row = f"{'DCUDP' if system is BASE else system.label}: {variant}"
     seconds = plan.seconds(runs.length)
     ended = plan.ended(runs.length)
     for n in MAP_SENDERS:
@@ -178,32 +189,33 @@ def _open(runs: Observations, variant: str, system: System, base: str) -> Iterat
     yield row, "8, share of, link (%)", fmean(taken), None
 
 
-_MAP = DrawTable(width=10.5, font=6.5)
 FIGURES = (
     FigureSpec(
         number="answer",
         kind="table",
         title="Which reading gives which figure?",
         caption="Mean over the seeds, for the default and for each reading that differs from it as "
-        "its name says; shaded what lies in the band of its claim.",
+        "its name says; green is what lies in the band of its claim. A figure appears where all "
+        "its columns are green. The last three rows belong to no claim.",
         uses=("long/", "after/", "bursts/"),
         claims=(),
         data=as_taken,
-        draw=DrawTable(width=9.0),
+        draw=DrawTable(width=9.5),
     ),
     FigureSpec(
         number="answer-map",
         kind="table",
         title="Which combination of readings gives which figure?",
-        caption="Rows are growth (or the printed law), floor, exit and marker, columns a figure "
-        "with each K. 6a: least throughput with 4 and 20 senders (Gbit/s); 6b: share of cases "
-        "ahead of both TCP and DCTCP in 10 ms (%); 7b: mean queue of 20 senders (packets), shaded "
-        "where it bursts, falls quickly, and stays small and stable; 8: share of the link taken "
-        "after the other's end (%).",
+        caption="A row is what the switch does, whether control packets are ECN-capable, the "
+        "growth (or the printed law) and the floor; a group of columns is how congestion mode "
+        "ends. Green: that figure appears. 6a: least throughput with 1, 4 and 20 senders "
+        "(Gbit/s); 6b: share of them ahead of both TCP and DCTCP in 10 ms (%); 7b: mean queue of "
+        "20 senders in the second half (packets), green where it also bursts at first, falls "
+        "quickly and is stable; 8: share of the link taken after the other's end (%).",
         uses=("map/", "long/tcp/", "long/dctcp/"),
         claims=(),
         data=combined,
-        draw=_MAP,
+        draw=DrawTable(width=9.5, font=7, height=0.19, grouped=True),
     ),
     FigureSpec(
         number="answer-open",

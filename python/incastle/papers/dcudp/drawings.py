@@ -14,8 +14,18 @@ from incastle.papers import FigureSpec
 from . import measures, plan
 from .answer import FIGURES as ANSWERS
 from .plan import MANY, PORT
-from .readings import BASE, DCTCP, DCTCP_50, READINGS, TCP, TCP_ECN, UDT
-from .runs import MSS, PACKET, PAYLOAD, loss, mean_queue, of, packets_per_ack, timeouts_per_flow
+from .readings import BASE, DCTCP, DCTCP_50, DCTCP_ONE, SHOWN, TCP, TCP_ECN, UDT
+from .runs import (
+    MSS,
+    PACKET,
+    PAYLOAD,
+    loss,
+    mean_queue,
+    number,
+    of,
+    packets_per_ack,
+    timeouts_per_flow,
+)
 from .tables import DrawTable, frame
 
 if TYPE_CHECKING:
@@ -29,22 +39,12 @@ if TYPE_CHECKING:
     from .readings import System
     from .tables import Cell
 
-OTHERS = (TCP, DCTCP)
-STYLES: dict[str, dict[str, Any]] = {
-    "TCP": {"color": figures.RED, "marker": "s"},
-    "DCTCP": {"color": figures.BLUE, "marker": "o"},
-    **{
-        system.label: {
-            "color": figures.SERIES[(place + 2) % len(figures.SERIES)],
-            "marker": "o^vDx+"[place % 6],
-            "ls": ("-", "--")[place // len(figures.SERIES)],
-        }
-        for place, system in enumerate(READINGS)
-    },
+OTHERS: dict[str, dict[str, Any]] = {
+    TCP.label: {"color": figures.RED, "marker": "s", "ms": 2.5},
+    DCTCP.label: {"color": figures.BLUE, "marker": "o", "ms": 2.5},
 }
-_CURVES = ("panel", "series", "n", "seed", "gbit_s")
+_CURVES = ("series", "n", "seed", "gbit_s")
 _LINES = ("panel", "series", "x", "y")
-_PROTOCOLS, _READINGS = "protocols", "readings of DCUDP"
 
 
 # ---- figure 6: over the number of senders
@@ -60,32 +60,34 @@ class Throughputs:
         """Give the table."""
         return pl.DataFrame(list(self._points(runs)), schema=list(_CURVES), orient="row")
 
-    def _points(self, runs: Observations) -> Iterator[tuple[str, str, int, int, float]]:
+    def _points(self, runs: Observations) -> Iterator[tuple[str, int, int, float]]:
         until = self.milliseconds / 1e3 if self.milliseconds else None
-        for panel, systems in ((_PROTOCOLS, (*OTHERS, BASE)), (_READINGS, READINGS)):
-            for system in systems:
-                for n, values in measures.over_senders(runs, system, until).items():
-                    for seed, value in enumerate(values, 1):
-                        yield panel, system.label, n, seed, value
+        for system in (TCP, DCTCP, *SHOWN):
+            for n, values in measures.over_senders(runs, system, until).items():
+                for seed, value in enumerate(values, 1):
+                    yield system.label, n, seed, value
 
 
 def draw_throughputs(figure: Figure, data: pl.DataFrame) -> None:
-    """Draw the protocols, and beside them the readings."""
-    figure.set_size_inches(7.6, 3.8)
-    panels = figure.subplots(1, 2, sharey=True)
-    shown: dict[str, Any] = {}
-    for axes, panel in zip(panels, (_PROTOCOLS, _READINGS), strict=True):
-        here = data.filter(pl.col("panel") == panel)
-        for series in here["series"].unique(maintain_order=True):
-            part = here.filter(pl.col("series") == series)
-            figures.spread(axes, part, "n", "gbit_s", label=series, **STYLES[series])
-            shown[series] = axes.lines[-1]
-        axes.set_title(panel)
-        axes.set_xlabel("senders")
-        axes.set_xticks([1, 5, 10, 15, 20])
+    """Draw a panel for each reading of DCUDP, TCP and DCTCP in all of them."""
+    labels = [one for one in data["series"].unique(maintain_order=True) if one not in OTHERS]
+    rows = -(-len(labels) // 5)
+    figure.set_size_inches(7.6, 0.9 + 1.45 * rows)
+    grid = figure.subplots(rows, 5, squeeze=False, sharex=True, sharey=True)
+    ours = {"color": figures.GREEN, "marker": "^", "ms": 2.5}
+    for axes, label in zip(grid.flat, labels, strict=False):
+        for series, style in (*OTHERS.items(), (label, ours)):
+            part = data.filter(pl.col("series") == series)
+            figures.spread(axes, part, "n", "gbit_s", label=series, **style)
+        axes.set_title(label, fontsize=8)
+        axes.set_xticks([1, 10, 20])
         axes.set_ylim(0, 1.05)
-    panels[0].set_ylabel("throughput (Gbit/s)")
-    figure.legend(shown.values(), shown.keys(), loc="outside lower center", ncols=5)
+    for axes in list(grid.flat)[len(labels) :]:
+        axes.set_visible(False)
+    figure.supxlabel("senders", fontsize=9)
+    figure.supylabel("throughput (Gbit/s)", fontsize=9)
+    lines = grid.flat[0].lines
+    figure.legend(lines, [*OTHERS, "DCUDP"], loc="outside upper right", ncols=3)
 
 
 # ---- figures 7 to 9: over time, seed 1, a panel for each system
@@ -120,7 +122,8 @@ class Lines:
             axes.set_title(name, fontsize=9)
             if self.logarithmic:
                 axes.set_yscale("symlog", linthresh=1)
-            axes.set_ylim(bottom=0)
+        above = 2.0 if self.logarithmic else 1.05
+        grid.flat[0].set_ylim(0, above * number(data["y"].max()))
         for axes in list(grid.flat)[len(names) :]:
             axes.set_visible(False)
         figure.supxlabel(self.x_label, fontsize=9)
@@ -158,7 +161,7 @@ def _per_millisecond(run: Observation) -> pl.DataFrame:
 def after(runs: Observations) -> pl.DataFrame:
     """Give what both flows of figure 8 take over time, in Mbit/s with headers."""
     rows = []
-    for system in (TCP, DCTCP, DCTCP_50, *READINGS):
+    for system in (TCP, DCTCP, DCTCP_50, *SHOWN):
         run = runs[f"after/{system.key}"][0]
         scale = 8 * PACKET / PAYLOAD[system.scenarios] / 0.01 / 1e6
         groups = dict(run["flows"].select("flow", "group").iter_rows())
@@ -207,7 +210,7 @@ def losses(runs: Observations) -> pl.DataFrame:
     cells: list[Cell] = []
     for n in plan.UDT_SENDERS:
         cells += _row(runs, f"long/{UDT.key}/n={n}", f"UDT, n = {n}", columns)
-    for system in READINGS:
+    for system in SHOWN:
         cells += _row(runs, f"long/{system.key}/n={MANY}", system.label, columns)
     return frame(cells)
 
@@ -215,7 +218,7 @@ def losses(runs: Observations) -> pl.DataFrame:
 def shares(runs: Observations) -> pl.DataFrame:
     """Give what every system does in the bursts, and for a newcomer."""
     cells: list[Cell] = []
-    systems: Sequence[System] = (TCP, TCP_ECN, DCTCP, *READINGS)
+    systems: Sequence[System] = (TCP, TCP_ECN, DCTCP, DCTCP_ONE, *SHOWN)
     columns: dict[str, Measured] = {
         "Jain's, index": measures.fairness,
         "Jain's index, last 25 ms": measures.converged,
@@ -269,7 +272,7 @@ _PAPERS = (
         caption="The longest of each millisecond, seed 1.",
         uses=("long/",),
         claims=("fig7-burst", "fig7-quickly", "fig7-small", "fig7-stable"),
-        data=Queues(READINGS),
+        data=Queues(SHOWN),
         draw=Lines("time (ms)", "queue (packets)", logarithmic=True),
     ),
     FigureSpec(

@@ -279,7 +279,37 @@ def _less_difference(runs: Observations, system: System) -> Values:
     return difference(ours, theirs)
 
 
-def _each(measure: Measured, systems: tuple[System, ...] = READINGS) -> Measure:
+OF_READING: dict[str, Measured] = {
+    "fig6a-dcudp": least,
+    "fig6a-tcp": _falls_behind,
+    "fig6b-dcudp-tcp": partial(ahead, other=TCP),
+    "fig6b-dcudp-dctcp": partial(ahead, other=DCTCP),
+    "fig6b-slow-start": _first_millisecond,
+    "fig7-tcp-worst": _tcp_worst,
+    "fig7-dctcp-least": _dctcp_least,
+    "fig7-burst": _burst,
+    "fig7-quickly": _quickly,
+    "fig7-small": _small,
+    "fig7-stable": _stable,
+    "fig7-throughput": _similar,
+    "fig8-dcudp": taken,
+    "fig8-mode": _mode,
+    "text-dcudp-loss": _loss,
+    "text-faster": _faster,
+    "text-packets": _packets,
+    "text-newcomer-dcudp": _newcomer_dcudp,
+    "abstract-fair": fairness,
+    "abstract-fairer-dctcp": _fairer_than_dctcp,
+    "abstract-fairer-tcp": _fairer_than_tcp,
+    "abstract-converges": converged,
+    "abstract-converges-dctcp": _converges_better,
+    "abstract-throughput": _more,
+    "text-rtt-dcudp": _less_difference,
+}
+"""What a claim measures of one reading of DCUDP."""
+
+
+def _each(measure: Measured, systems: tuple[System, ...]) -> Measure:
     return lambda runs: {system.label: measure(runs, system) for system in systems}
 
 
@@ -291,44 +321,29 @@ def _k10(measure: Measured) -> Measure:
     }
 
 
+_OTHERS: dict[str, tuple[System, ...]] = {
+    "fig6a-tcp": (DCTCP,),
+    "fig7-tcp-worst": (DCTCP, TCP_ECN),
+    "fig7-dctcp-least": (TCP, TCP_ECN),
+}
+"""Of what else than DCUDP a claim measures the same."""
 MEASURES: dict[str, Measure] = {
-    "fig6a-dcudp": _each(least),
+    **{
+        claim: _each(measure, (*_OTHERS.get(claim, ()), *READINGS))
+        for claim, measure in OF_READING.items()
+    },
     "fig6a-dctcp": _each(least, (DCTCP,)),
-    "fig6a-tcp": _each(_falls_behind, (DCTCP, *READINGS)),
     "fig6a-timeouts": _timeouts,
-    "fig6b-dcudp-tcp": _each(partial(ahead, other=TCP)),
-    "fig6b-dcudp-dctcp": _each(partial(ahead, other=DCTCP)),
     "fig6b-tcp-dctcp": _each(partial(ahead, other=DCTCP), (TCP,)),
-    "fig6b-slow-start": _each(_first_millisecond),
     "fig6b-overreacting": _overreacting,
-    "fig7-tcp-worst": _each(_tcp_worst, (DCTCP, TCP_ECN, *READINGS)),
-    "fig7-dctcp-least": _each(_dctcp_least, (TCP, TCP_ECN, *READINGS)),
-    "fig7-burst": _each(_burst),
-    "fig7-quickly": _each(_quickly),
-    "fig7-small": _each(_small),
-    "fig7-stable": _each(_stable),
-    "fig7-throughput": _each(_similar),
-    "fig8-dcudp": _each(taken),
     "fig8-dctcp-50": _each(taken, (DCTCP_50,)),
     "fig8-tcp": _k10(taken),
     "fig8-linear": _k10(_growth),
-    "fig8-mode": _each(_mode),
     "fig9-50": _sharp(DCTCP_50, "K = 50"),
     "fig9-10": _sharp(DCTCP, "K = 10"),
     "fig9-contrast": _contrast,
     "text-udt-loss": _udt_loss,
-    "text-dcudp-loss": _each(_loss),
-    "text-faster": _each(_faster),
-    "text-packets": _each(_packets),
     "text-newcomer-dctcp": _newcomer_dctcp,
-    "text-newcomer-dcudp": _each(_newcomer_dcudp),
-    "abstract-fair": _each(fairness),
-    "abstract-fairer-dctcp": _each(_fairer_than_dctcp),
-    "abstract-fairer-tcp": _each(_fairer_than_tcp),
-    "abstract-converges": _each(converged),
-    "abstract-converges-dctcp": _each(_converges_better),
-    "abstract-throughput": _each(_more),
     "text-dctcp-unfair": _each(_unfair, (TCP, TCP_ECN)),
     "text-rtt-dctcp": _each(round_trips, (DCTCP,)),
-    "text-rtt-dcudp": _each(_less_difference),
 }

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
 from incastle import figures
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -35,12 +36,16 @@ class DrawTable:
 
     width: float = 7.6
     font: float = 8
+    height: float = 0.24
+    """Of a row, in inches."""
+    grouped: bool = False
+    """Columns with the same text before the first ", " are a group, and so are rows before ": "."""
 
     def __call__(self, figure: Figure, data: pl.DataFrame) -> None:
         """Draw it."""
         rows = data["row"].unique(maintain_order=True).to_list()
         columns = data["column"].unique(maintain_order=True).to_list()
-        figure.set_size_inches(self.width, 1.1 + 0.24 * (len(rows) + 1))
+        figure.set_size_inches(self.width, 1.1 + self.height * (len(rows) + 1))
         axes = figure.subplots()
         self._frame(axes, rows, columns)
         for row, column, value, inside in data.iter_rows():
@@ -50,8 +55,8 @@ class DrawTable:
         """Name rows and columns, without lines of their own."""
         axes.set_xlim(-0.5, len(columns) - 0.5)
         axes.set_ylim(len(rows) - 0.5, -0.5)
-        axes.set_yticks(range(len(rows)), rows, fontsize=self.font)
-        labels = [column.replace(", ", "\n") for column in columns]
+        axes.set_yticks(range(len(rows)), self._names(rows, ": "), fontsize=self.font)
+        labels = [column.replace(", ", "\n") for column in self._names(columns, ", ")]
         axes.set_xticks(range(len(columns)), labels, fontsize=self.font)
         axes.xaxis.tick_top()
         axes.grid(visible=False)
@@ -60,10 +65,65 @@ class DrawTable:
             axes.spines[side].set_visible(False)
         for y in range(len(rows)):
             axes.axhline(y + 0.5, color="#dddddd", lw=0.6)
+        if self.grouped:
+            self._groups(axes, rows, columns)
+
+    def _names(self, labels: list[str], separator: str) -> list[str]:
+        """Leave out what the group says."""
+        return [one.rpartition(separator)[2] for one in labels] if self.grouped else labels
+
+    def _groups(self, axes: Axes, rows: list[str], columns: list[str]) -> None:
+        """Divide the groups, and name them."""
+        for first, last, name in _runs(columns, ", "):
+            axes.axvline(last + 0.5, color="black", lw=0.8)
+            style: dict[str, Any] = {"ha": "center", "weight": "bold", "fontsize": self.font + 1}
+            axes.annotate(
+                name,
+                ((first + last) / 2, 1),
+                xycoords=("data", "axes fraction"),
+                xytext=(0, 18),
+                textcoords="offset points",
+                **style,
+            )
+        for first, last, name in _runs(rows, ": "):
+            axes.axhline(last + 0.5, color="black", lw=0.8)
+            axes.annotate(
+                name.replace(", ", "\n"),
+                (0, (first + last) / 2),
+                xycoords=("axes fraction", "data"),
+                xytext=(-105, 0),
+                textcoords="offset points",
+                ha="right",
+                va="center",
+                weight="bold",
+                fontsize=self.font + 1,
+            )
 
     def _cell(self, axes: Axes, at: tuple[int, int], value: float, *, inside: bool) -> None:
-        box = {"facecolor": figures.GREEN, "alpha": 0.25, "lw": 0, "pad": 2} if inside else None
-        axes.text(*at, printed(value), ha="center", va="center", fontsize=self.font, bbox=box)
+        if inside:
+            sides = (at[0] - 0.5, at[0] + 0.5)
+            axes.fill_between(
+                sides, at[1] - 0.5, at[1] + 0.5, color=figures.GREEN, alpha=0.35, lw=0
+            )
+        weight = "bold" if inside else "normal"
+        colour = "black" if inside or not self.grouped else figures.GREY
+        axes.text(
+            *at,
+            printed(value),
+            ha="center",
+            va="center",
+            fontsize=self.font,
+            weight=weight,
+            color=colour,
+        )
+
+
+def _runs(labels: list[str], separator: str) -> Iterator[tuple[int, int, str]]:
+    """Give the first and last place of each group of labels, and its name."""
+    places = groupby(enumerate(labels), key=lambda one: one[1].partition(separator)[0])
+    for name, group in places:
+        members = [place for place, _ in group]
+        yield members[0], members[-1], name
 
 
 def printed(value: float | None) -> str:
