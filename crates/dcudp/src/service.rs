@@ -179,6 +179,7 @@ where
         let failure = Failure::here(ErrorCode::Unsupported, words);
         return channel.tell(&failure).await;
     }
+    channel.send(&Frame::Begin { offset: 0 }).await?;
     let meter = Meter::default();
     match direction {
         BenchDirection::Up => flow::sink(channel, &meter).await?,

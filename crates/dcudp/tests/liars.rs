@@ -13,7 +13,7 @@ use std::fs;
 use bytes::Bytes;
 use common::{End, PATIENCE, bytes, client_of, files, folder, get, hash, listing, name, pair, put};
 use incastle_dcudp::error::Failure;
-use incastle_dcudp::protocol::{Channel, ErrorCode, Frame, MAX_DATA};
+use incastle_dcudp::protocol::{Channel, Chunk, ErrorCode, Frame, MAX_DATA};
 use tokio::io::{AsyncWriteExt, duplex, split};
 
 const SIZE: u64 = 1000;
@@ -341,6 +341,29 @@ async fn who_is_not_dcudp_is_told_apart() {
         let words = failure.to_string();
         assert!(words.contains("file protocol"), "{words}");
     }
+}
+
+#[tokio::test]
+async fn a_receiver_that_leaves_with_words_is_heard() {
+    let (mut client, mut server) = pair();
+    tokio::spawn(async move {
+        server.greet().await.unwrap();
+        let full = Failure::here(ErrorCode::NoSpace, "the disk is full");
+        server.tell(&full).await.unwrap();
+    });
+    client.greet().await.unwrap();
+    let chunk = Chunk::fill(|space| Ok::<_, ()>(space.len()))
+        .unwrap()
+        .unwrap();
+    let failure = loop {
+        if let Err(failure) = client.send_chunk(&chunk).await {
+            break failure;
+        }
+    };
+    assert_eq!(
+        there(&failure),
+        (ErrorCode::NoSpace, "the disk is full".to_owned())
+    );
 }
 
 #[tokio::test(start_paused = true)]

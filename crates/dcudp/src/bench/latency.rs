@@ -46,7 +46,7 @@ fn quantile(sorted: &[Duration], percent: usize) -> Duration {
 
 /// In microseconds.
 pub fn micros(time: Duration) -> f64 {
-    time.as_secs_f64() * 1e6
+    time.as_nanos() as f64 / 1e3
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! `dcudp bench HOST:PORT`: throughput, with a line per interval.
 
+use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Instant;
 
 use incastle_socket::{Event, Rate};
@@ -12,7 +14,7 @@ use crate::bench::flow::{Reports, sink, source};
 use crate::bench::table::{End, Interval, Measurement, Snapshot, control};
 use crate::error::{DONE, Failure, INTERRUPTED};
 use crate::link::Link;
-use crate::protocol::{BenchDirection, Frame};
+use crate::protocol::{BenchDirection, Frame, unexpected};
 use crate::terminal::{error, note, say, warn};
 
 pub(super) async fn run(arguments: Bench) -> Result<u8, Failure> {
@@ -21,35 +23,34 @@ pub(super) async fn run(arguments: Bench) -> Result<u8, Failure> {
         .as_ref()
         .expect("clap wants it without --serve");
     let link = Link::call(peer, &arguments.transport, &arguments.safety).await?;
-    let mut intervals = Vec::new();
+    let mut lines = Lines::new(&link, &arguments);
     let measured = tokio::select! {
-        measured = measure(&link, &arguments, &mut intervals) => measured,
+        measured = measure(&mut lines) => measured,
         () = stopped() => {
+            lines.take();
             link.abort().await;
             note("interrupted: what was measured so far is above");
             return Ok(INTERRUPTED);
         }
     };
-    let reports = match measured {
-        Ok(reports) => reports,
-        Err(failure) => {
-            link.close().await;
-            return Err(failure);
-        }
-    };
+    let (intervals, control) = (
+        lines.intervals,
+        control(link.connection.statistics().control),
+    );
+    link.close().await;
+    let reports = measured?;
     let (sender, receiver) = match direction(&arguments) {
         BenchDirection::Up => (reports.here, reports.there),
         BenchDirection::Down => (reports.there, reports.here),
     };
     let measurement = Measurement {
         peer: peer.to_string(),
-        control: control(link.connection.statistics().control),
+        control,
         direction: if arguments.reverse { "down" } else { "up" },
         intervals,
         sender: End::new(sender),
         receiver: End::new(receiver),
     };
-    link.close().await;
     show(&measurement, arguments.json);
     Ok(DONE)
 }
@@ -62,11 +63,8 @@ const fn direction(arguments: &Bench) -> BenchDirection {
     }
 }
 
-async fn measure(
-    link: &Link,
-    arguments: &Bench,
-    intervals: &mut Vec<Interval>,
-) -> Result<Reports, Failure> {
+async fn measure(lines: &mut Lines<'_>) -> Result<Reports, Failure> {
+    let (link, arguments) = (lines.link, lines.arguments);
     let mut channel = link.channel().await?;
     let millis = u32::try_from(arguments.time.as_millis()).expect("checked when it was typed");
     let rate = arguments.rate.map_or(0, Rate::bits_per_second);
@@ -77,52 +75,81 @@ async fn measure(
         rate,
     };
     channel.send(&request).await?;
-    let meter = Meter::default();
+    match channel.receive().await? {
+        Frame::Begin { .. } => {}
+        other => return Err(unexpected(&other)),
+    }
+    let meter = Arc::clone(&lines.meter);
     let flow = async {
         match direction {
             BenchDirection::Up => source(&mut channel, millis, rate, &meter).await,
             BenchDirection::Down => sink(&mut channel, &meter).await,
         }
     };
-    tokio::select! {
-        reports = flow => reports,
-        never = watch(link, arguments, &meter, intervals) => match never {},
+    let reports = tokio::select! {
+        reports = flow => reports?,
+        never = lines.watch() => match never {},
         never = tell_events(link) => match never {},
-    }
+    };
+    lines.take();
+    Ok(reports)
 }
 
-/// A line per interval, until the measurement is over.
-async fn watch(
-    link: &Link,
-    arguments: &Bench,
-    meter: &Meter,
-    intervals: &mut Vec<Interval>,
-) -> std::convert::Infallible {
-    let started = Instant::now();
-    let every = arguments.interval;
-    let mut ticks = interval_at((started + every).into(), every);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
-    let mut last = Snapshot::default();
-    if !arguments.json {
-        say(Interval::heading());
+/// The intervals of a measurement, each shown when it is over.
+struct Lines<'a> {
+    link: &'a Link,
+    arguments: &'a Bench,
+    meter: Arc<Meter>,
+    started: Instant,
+    last: Snapshot,
+    intervals: Vec<Interval>,
+}
+
+impl<'a> Lines<'a> {
+    fn new(link: &'a Link, arguments: &'a Bench) -> Self {
+        Self {
+            link,
+            arguments,
+            meter: Arc::default(),
+            started: Instant::now(),
+            last: Snapshot::default(),
+            intervals: Vec::new(),
+        }
     }
-    loop {
-        ticks.tick().await;
-        let statistics = link.connection.statistics();
-        let bytes = match direction(arguments) {
+
+    /// A line per interval, until the measurement is over.
+    async fn watch(&mut self) -> Infallible {
+        self.started = Instant::now();
+        let every = self.arguments.interval;
+        let mut ticks = interval_at((self.started + every).into(), every);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        if !self.arguments.json {
+            say(Interval::heading());
+        }
+        loop {
+            ticks.tick().await;
+            self.take();
+        }
+    }
+
+    /// Ends an interval here.
+    fn take(&mut self) {
+        let statistics = self.link.connection.statistics();
+        let bytes = match direction(self.arguments) {
             BenchDirection::Up => statistics.acknowledged,
-            BenchDirection::Down => meter.bytes(),
+            BenchDirection::Down => self.meter.bytes(),
         };
-        let interval = Interval::since(&mut last, started.elapsed(), bytes, &statistics);
-        if !arguments.json {
+        let time = self.started.elapsed();
+        let interval = Interval::since(&mut self.last, time, bytes, &statistics);
+        if !self.arguments.json {
             say(interval.line());
         }
-        intervals.push(interval);
+        self.intervals.push(interval);
     }
 }
 
 /// What the user asked for and does not get.
-async fn tell_events(link: &Link) -> std::convert::Infallible {
+async fn tell_events(link: &Link) -> Infallible {
     let mut events = link.connection.events();
     while let Some(event) = events.next().await {
         match event {

@@ -8,6 +8,7 @@ mod send;
 mod serve;
 mod tally;
 
+use rustix::process::Signal;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::arguments::Command;
@@ -15,6 +16,14 @@ use crate::error::Failure;
 
 /// Runs a command. Gives the exit status; a failure of the whole has not been shown yet.
 pub async fn run(command: Command) -> Result<u8, Failure> {
+    // A limit on the size of files (ulimit -f) is an error of the write, not the end of the program.
+    let limit = signal(SignalKind::from_raw(Signal::XFSZ.as_raw()));
+    let result = dispatch(command).await;
+    drop(limit);
+    result
+}
+
+async fn dispatch(command: Command) -> Result<u8, Failure> {
     match command {
         Command::Serve(arguments) => serve::files(arguments).await,
         Command::Send(arguments) => send::run(arguments).await,
@@ -26,18 +35,21 @@ pub async fn run(command: Command) -> Result<u8, Failure> {
     }
 }
 
-/// Resolves when the user or the system asks the program to stop (SIGINT, SIGTERM).
-async fn stopped() {
+/// Resolves when the user or the system asks the program to stop (SIGINT, SIGTERM). From the call on
+/// neither of them ends the program by itself.
+fn stopped() -> impl Future<Output = ()> {
     let signals = (
         signal(SignalKind::interrupt()),
         signal(SignalKind::terminate()),
     );
-    let (Ok(mut interrupt), Ok(mut terminate)) = signals else {
-        // Without handlers the system ends the program at once; unfinished files stay as they are.
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
+    async {
+        let (Ok(mut interrupt), Ok(mut terminate)) = signals else {
+            // Without handlers the system ends the program; unfinished files stay as they are.
+            return std::future::pending().await;
+        };
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
     }
 }

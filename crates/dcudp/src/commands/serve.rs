@@ -74,13 +74,14 @@ async fn run(
     let protection = safety.protection();
     let address = address.unwrap_or_else(|| default_address(protection));
     let (endpoint, listener, local) = link::listen(address, transport, safety)?;
+    let stop = stopped();
     announce(what, local, protection);
     let mut sessions = JoinSet::new();
     tokio::select! {
         () = accept(&listener, Arc::new(service), most, &mut sessions) => {
             return Err(Failure::Connection("the socket failed".to_owned()));
         }
-        () = stopped() => {}
+        () = stop => {}
     }
     let open = sessions.len();
     sessions.shutdown().await;
@@ -102,9 +103,8 @@ const fn default_address(protection: Protection) -> SocketAddr {
     SocketAddr::new(IpAddr::V4(ip), PORT)
 }
 
-/// The first line names the address: who asked for port 0 reads it there.
+/// The line on standard output names the address: who asked for port 0 reads it there.
 fn announce(what: &str, local: SocketAddr, protection: Protection) {
-    say(format_args!("{what} on {local}"));
     if protection == Protection::Key {
         note("encrypted: only who has the key gets an answer");
     } else if protection.is_open(local) {
@@ -114,6 +114,7 @@ fn announce(what: &str, local: SocketAddr, protection: Protection) {
     } else {
         note("no key: reachable from this machine only; --key-file opens it to others");
     }
+    say(format_args!("{what} on {local}"));
 }
 
 async fn accept(listener: &Listener, service: Arc<Service>, most: u16, sessions: &mut JoinSet<()>) {

@@ -20,6 +20,9 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 /// How often it does.
 const BUSY_EVERY: Duration = Duration::from_secs(5);
 
+/// How long what was said before the end may take to be read.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
 /// One end of the conversation.
 pub struct Channel<R, W> {
     incoming: Incoming<R>,
@@ -70,7 +73,11 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Channel<R, W> {
     pub async fn send(&mut self, frame: &Frame) -> Result<(), Failure> {
         self.scratch.clear();
         frame.encode(&mut self.scratch);
-        write(&mut self.writer, &self.scratch, self.patience).await
+        let written = write(&mut self.writer, &self.scratch, self.patience).await;
+        match written {
+            Ok(()) => Ok(()),
+            Err(failure) => Err(self.incoming.last_words(failure).await),
+        }
     }
 
     /// Tells the other end of a failure here.
@@ -87,14 +94,18 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Channel<R, W> {
     pub async fn send_chunk(&mut self, chunk: &Chunk) -> Result<(), Failure> {
         let mut told = Ok(());
         let mut writing = pin!(write(&mut self.writer, chunk.wire(), self.patience));
-        loop {
+        let written = loop {
             tokio::select! {
                 biased;
-                written = &mut writing => return written.and(told),
+                written = &mut writing => break written,
                 frame = self.incoming.next_frame(), if told.is_ok() => {
                     told = frame.and_then(only_error);
                 }
             }
+        };
+        match written {
+            Err(failure) if told.is_ok() => Err(self.incoming.last_words(failure).await),
+            _ => told,
         }
     }
 
@@ -148,6 +159,19 @@ impl<R: AsyncRead + Unpin> Incoming<R> {
         match timeout(patience, self.next_frame()).await {
             Ok(frame) => frame,
             Err(_) => Err(silent(patience)),
+        }
+    }
+
+    /// A write failed because the other end is gone. It may have said why.
+    async fn last_words(&mut self, failure: Failure) -> Failure {
+        loop {
+            match timeout(LAST_WORDS, self.next_frame()).await {
+                Ok(Ok(Some(Frame::Error { code, words }))) => {
+                    return Failure::There { code, words };
+                }
+                Ok(Ok(Some(_))) => {}
+                _ => return failure,
+            }
         }
     }
 

@@ -47,15 +47,26 @@ where
     match receive(channel, destination, size, progress).await {
         Ok(moved) => channel.send(&Frame::Done).await.map(|()| moved),
         Err(broken) => {
-            if to_be_told(&broken.failure) {
-                channel.tell(&broken.failure).await?;
-            }
-            if broken.in_the_middle && broken.failure.leaves_connection() {
-                channel.skip_file().await?;
-            }
+            // If this fails too, the first failure is the one to tell.
+            end_early(channel, &broken).await.ok();
             Err(broken.failure)
         }
     }
+}
+
+/// The last word on a file that did not arrive.
+async fn end_early<R, W>(channel: &mut Channel<R, W>, broken: &Broken) -> Result<(), Failure>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    if to_be_told(&broken.failure) {
+        channel.tell(&broken.failure).await?;
+    }
+    if broken.in_the_middle && broken.failure.leaves_connection() {
+        channel.skip_file().await?;
+    }
+    Ok(())
 }
 
 async fn receive<R, W>(

@@ -45,7 +45,8 @@ where
         Err(failure) => Err(failure),
     };
     if let Err(failure) = &sent {
-        end_early(channel, failure).await?;
+        // If this fails too, the first failure is the one to tell.
+        end_early(channel, failure).await.ok();
     }
     let moved = sent?;
     match channel.receive().await? {

@@ -1,0 +1,495 @@
+//! The binary on this machine's own address: what it prints, its exit status, and what is on the disk
+//! afterwards.
+//!
+//! Servers listen on a port that the system chooses and tell it in their first line. Nothing here asks
+//! how long anything took; a program that hangs is ended after a while, and its test fails.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "helpers of tests; clippy sees only the tests themselves"
+)]
+
+mod common;
+mod running;
+
+use std::fs::{self, File};
+use std::net::UdpSocket;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use common::{bytes, folder, listing};
+use running::{Server, dcudp, text};
+
+const MB: usize = 1_000_000;
+
+/// Runs to the end; gives status, standard output and standard error.
+fn run(arguments: &[&str]) -> (i32, String, String) {
+    running::finish(dcudp(arguments).spawn().unwrap())
+}
+
+fn path(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+#[test]
+fn files_go_there_and_back() {
+    let (here, there, back) = (folder(), folder(), folder());
+    let names = ["a.bin", "b c.bin", "\u{e9}.bin"];
+    let paths: Vec<_> = names.iter().map(|name| here.path().join(name)).collect();
+    for (number, path) in paths.iter().enumerate() {
+        fs::write(path, bytes(number as u64, 3 * MB + number)).unwrap();
+    }
+    let server = Server::files(there.path(), &[]);
+    let mut arguments = vec!["send"];
+    arguments.extend(paths.iter().map(|file| path(file)));
+    arguments.push(&server.address);
+    let (status, out, err) = run(&arguments);
+    assert_eq!((status, err.as_str()), (0, ""), "{out}");
+    assert_eq!(out.lines().count(), 3, "{out}");
+    assert!(out.starts_with("a.bin: 3.00 MB in "), "{out}");
+
+    let into = path(back.path());
+    let mut arguments = vec!["get", &server.address];
+    arguments.extend(names);
+    arguments.extend(["--into", into]);
+    let (status, out, err) = run(&arguments);
+    assert_eq!((status, err.as_str()), (0, ""), "{out}");
+    for (number, name) in names.iter().enumerate() {
+        let content = bytes(number as u64, 3 * MB + number);
+        assert_eq!(fs::read(there.path().join(name)).unwrap(), content);
+        assert_eq!(fs::read(back.path().join(name)).unwrap(), content);
+    }
+    assert_eq!(listing(there.path()), listing(back.path()));
+
+    let (status, out, _) = run(&["send", path(&paths[0]), &server.address]);
+    assert_eq!(
+        (status, out.as_str()),
+        (0, "a.bin: 3.00 MB, was there already\n")
+    );
+    let (status, _, log) = server.interrupt();
+    assert_eq!(status, 0);
+    assert!(log.contains("took in a.bin: 3.00 MB in "), "{log}");
+    assert!(log.contains("gave b c.bin: 3.00 MB in "), "{log}");
+}
+
+#[test]
+fn both_controls_carry_files_over_both_families() {
+    let here = folder();
+    let file = here.path().join("f");
+    fs::write(&file, bytes(1, MB)).unwrap();
+    for listen in ["127.0.0.1:0", "[::1]:0"] {
+        for cc in ["udt", "dcudp"] {
+            let there = folder();
+            let server = Server::files(there.path(), &["--listen", listen]);
+            let (status, _, err) = run(&["send", path(&file), &server.address, "--cc", cc]);
+            assert_eq!((status, err.as_str()), (0, ""), "{listen} {cc}");
+            assert_eq!(fs::read(there.path().join("f")).unwrap(), bytes(1, MB));
+        }
+    }
+}
+
+#[test]
+fn a_resumed_file_says_what_was_there() {
+    let (here, there) = (folder(), folder());
+    let file = here.path().join("f");
+    fs::write(&file, bytes(2, 2 * MB)).unwrap();
+    fs::write(there.path().join("f.dcudp-part"), bytes(2, MB)).unwrap();
+    let server = Server::files(there.path(), &[]);
+    let (status, out, _) = run(&["send", path(&file), &server.address]);
+    assert_eq!(status, 0);
+    let words = "f: 2.00 MB, of which 1.00 MB was there already; the rest in ";
+    assert!(out.starts_with(words), "{out}");
+    assert_eq!(fs::read(there.path().join("f")).unwrap(), bytes(2, 2 * MB));
+    assert_eq!(listing(there.path()), ["f"]);
+}
+
+#[test]
+fn one_file_that_fails_does_not_stop_the_others() {
+    let (here, there) = (folder(), folder());
+    let files = ["a", "b", "c"].map(|name| here.path().join(name));
+    for file in &files {
+        fs::write(file, "mine").unwrap();
+    }
+    fs::write(there.path().join("b"), "not mine").unwrap();
+    let server = Server::files(there.path(), &[]);
+    let [a, b, c] = files.each_ref().map(|file| path(file));
+    let (status, out, err) = run(&["send", a, b, c, &server.address]);
+    assert_eq!(status, 1);
+    assert_eq!(out.lines().count(), 2, "{out}");
+    assert_eq!(
+        err,
+        "error: b: the other end says: another file of this name is there\n\
+         2 of 3 files are whole\n"
+    );
+    let (status, _, err) = run(&["send", "--force", b, &server.address]);
+    assert_eq!(status, 1);
+    assert!(err.contains("it was started without --replace"), "{err}");
+    assert_eq!(
+        fs::read_to_string(there.path().join("b")).unwrap(),
+        "not mine"
+    );
+
+    let (status, out, err) = run(&[
+        "get",
+        &server.address,
+        "a",
+        "none",
+        "--into",
+        path(there.path()),
+    ]);
+    assert_eq!(status, 1, "{out}");
+    assert!(
+        err.contains("error: none: the other end says: No such file"),
+        "{err}"
+    );
+}
+
+#[test]
+fn bad_input_is_told_before_anybody_is_called() {
+    let here = folder();
+    let file = here.path().join("f");
+    fs::write(&file, "x").unwrap();
+    let (file, dir) = (path(&file), path(here.path()));
+    let twin = here.path().join("twin");
+    fs::create_dir(&twin).unwrap();
+    let other = twin.join("f");
+    fs::write(&other, "y").unwrap();
+    let other = path(&other);
+    let nobody = "127.0.0.1:9";
+    let cases: &[(&[&str], &str)] = &[
+        (
+            &["send", "/nothing/here", nobody],
+            "error: /nothing/here: No such file or directory",
+        ),
+        (
+            &["send", dir, nobody],
+            "is a directory; name the files in it",
+        ),
+        (&["send", "/dev/null", nobody], "is not a regular file"),
+        (
+            &["send", file, other, nobody],
+            "two of these files would be called f there",
+        ),
+        (&["send", file], "HOST:PORT"),
+        (&["send", file, "nowhere"], "'nowhere' is not HOST:PORT"),
+        (&["send", file, "127.0.0.1:0"], "a port is 1 to 65535"),
+        (
+            &["send", file, "10.255.255.1:9000"],
+            "10.255.255.1:9000 is not this machine: give --key-file",
+        ),
+        (
+            &["send", file, "no-such-host.invalid:9000"],
+            "error: no-such-host.invalid:9000: ",
+        ),
+        (
+            &["send", file, nobody, "--cc", "tcp"],
+            "[possible values: udt, dcudp]",
+        ),
+        (&["send", file, nobody, "--mtu", "10"], "\"10\" has no unit"),
+        (&["send", file, nobody, "--mtu", "10 B"], "error: "),
+        (
+            &["send", file, nobody, "--capacity", "0 bit/s"],
+            "a rate of 0 sends nothing",
+        ),
+        (
+            &["send", file, nobody, "--key-file", "/nothing"],
+            "error: /nothing: No such file or directory",
+        ),
+        (
+            &["send", file, nobody, "--key-file", file],
+            "not a key: it must hold 32 bytes",
+        ),
+        (&["get", nobody, "../x"], "they could lead elsewhere"),
+        (&["get", nobody, "/etc/passwd"], "is absolute"),
+        (&["get", nobody, "a\\b"], "backslash"),
+        (
+            &["get", nobody, "a/f", "b/f"],
+            "two of these files would be called f here",
+        ),
+        (
+            &["get", nobody, "f", "--into", "/nothing"],
+            "error: /nothing: No such file or directory",
+        ),
+        (
+            &["serve", "/nothing"],
+            "error: /nothing: No such file or directory",
+        ),
+        (&["serve", file], "Not a directory"),
+        (
+            &["serve", dir, "--listen", "0.0.0.0:0"],
+            "0.0.0.0:0 is not this machine",
+        ),
+        (
+            &["serve", dir, "--listen", "192.0.2.1:9000", "--insecure"],
+            "this machine does not have this address",
+        ),
+        (
+            &["serve", dir, "--listen", "here"],
+            "invalid socket address",
+        ),
+        (&["serve", dir, "--max-connections", "0"], "1..=65535"),
+        (&["bench"], "HOST:PORT"),
+        (&["bench", "--serve", nobody], "cannot be used with"),
+        (&["bench", nobody, "--time", "10"], "\"10\" has no unit"),
+        (
+            &["bench", nobody, "--time", "0 s"],
+            "is not from 1 ms to 86400 s",
+        ),
+        (&["bench", nobody, "--rate", "5 GB/s"], "\"5 GB/s\""),
+        (&["ping", nobody, "--count", "0"], "0 is not in 1.."),
+        (&["ping", nobody, "--size", "1 MB"], "is more than 65536 B"),
+        (
+            &["ping", nobody, "--interval", "1000 s"],
+            "is longer than 30 s",
+        ),
+        (&["nonsense"], "unrecognized subcommand"),
+    ];
+    for (arguments, words) in cases {
+        let (status, out, err) = run(arguments);
+        assert_eq!((status, out.as_str()), (2, ""), "{arguments:?}: {err}");
+        assert!(
+            err.starts_with("error: ") && err.contains(words),
+            "{arguments:?}: {err}"
+        );
+        assert!(
+            !err.contains("os error") && !err.contains("panicked"),
+            "{err}"
+        );
+    }
+}
+
+#[test]
+fn a_port_in_use_is_told() {
+    let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let (status, out, err) = run(&["serve", path(folder().path()), "--listen", &address]);
+    let words = "another program has this port; choose one with --listen";
+    assert_eq!((status, out.as_str()), (2, ""));
+    assert_eq!(err, format!("error: {address}: {words}\n"));
+}
+
+#[test]
+fn a_port_where_nobody_listens_refuses() {
+    let here = folder();
+    let file = here.path().join("f");
+    fs::write(&file, "x").unwrap();
+    // A port that was just free.
+    let address = UdpSocket::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let address = address.to_string();
+    for arguments in [
+        vec!["send", path(&file), &address],
+        vec!["get", &address, "f"],
+        vec!["ping", &address],
+        vec!["bench", &address],
+    ] {
+        let (status, out, err) = run(&arguments);
+        assert_eq!((status, out.as_str()), (1, ""), "{err}");
+        assert!(err.starts_with(&format!("error: {address} ")), "{err}");
+        assert!(err.contains("nobody listens"), "{err}");
+    }
+}
+
+#[test]
+fn one_who_never_answers_is_given_up() {
+    // It has the port, and reads nothing.
+    let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let address = silent.local_addr().unwrap().to_string();
+    let (status, _, err) = run(&["ping", &address]);
+    assert_eq!(status, 1);
+    assert!(err.contains("does not answer"), "{err}");
+}
+
+#[test]
+fn a_key_is_printed_for_its_owner_alone() {
+    let here = folder();
+    let key = here.path().join("key");
+    let file = File::create(&key).unwrap();
+    file.set_permissions(PermissionsExt::from_mode(0o644))
+        .unwrap();
+    let child = dcudp(&["key"]).stdout(file).spawn().unwrap();
+    let (status, _, err) = running::finish(child);
+    assert_eq!((status, err.as_str()), (0, ""));
+    let mode = fs::metadata(&key).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    // 32 bytes of base64 and the end of the line.
+    assert_eq!(fs::read_to_string(&key).unwrap().len(), 45);
+    assert_ne!(run(&["key"]).1, run(&["key"]).1);
+}
+
+#[test]
+fn help_shows_examples_and_the_version_is_the_workspaces() {
+    for command in ["serve", "send", "get", "bench", "ping"] {
+        let (status, out, _) = run(&[command, "--help"]);
+        assert_eq!(status, 0);
+        assert!(out.contains("Examples:\n  dcudp "), "{out}");
+    }
+    let (status, out, _) = run(&["--help"]);
+    assert_eq!(status, 0);
+    assert!(
+        out.contains("Exit status: 0 done, 1 a transfer failed, 2 bad input"),
+        "{out}"
+    );
+    let version = format!("dcudp {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(run(&["--version"]), (0, version, String::new()));
+}
+
+#[test]
+fn a_reader_that_went_away_is_no_error() {
+    let mut child = dcudp(&["--help"]).spawn().unwrap();
+    drop(child.stdout.take());
+    let (_, _, err) = running::finish(child);
+    assert_eq!(err, "");
+}
+
+#[test]
+fn a_server_says_who_can_reach_it() {
+    let there = folder();
+    let server = Server::files(there.path(), &[]);
+    assert!(
+        server.address.starts_with("127.0.0.1:"),
+        "{}",
+        server.address
+    );
+    let (_, _, log) = server.interrupt();
+    assert!(
+        log.starts_with("no key: reachable from this machine only"),
+        "{log}"
+    );
+    let server = Server::files(there.path(), &["--listen", "0.0.0.0:0", "--insecure"]);
+    let (_, _, log) = server.interrupt();
+    assert!(
+        log.starts_with("warning: no key: everybody who reaches this address"),
+        "{log}"
+    );
+}
+
+#[test]
+fn pings_come_back() {
+    let there = folder();
+    for server in [Server::files(there.path(), &[]), Server::measurements()] {
+        let arguments = [
+            "ping",
+            &server.address,
+            "--count",
+            "3",
+            "--interval",
+            "1 ms",
+        ];
+        let (status, out, err) = run(&arguments);
+        assert_eq!((status, err.as_str()), (0, ""));
+        assert_eq!(out.lines().count(), 4, "{out}");
+        assert!(out.starts_with("64 B from 127.0.0.1:"), "{out}");
+        for size in ["0 B", "65536 B"] {
+            let arguments = [
+                "ping",
+                &server.address,
+                "--count",
+                "20",
+                "--interval",
+                "0 s",
+            ];
+            let (status, out, err) = run(&[&arguments[..], &["--size", size, "--json"]].concat());
+            assert_eq!((status, err.as_str()), (0, ""));
+            let found: serde_json::Value = serde_json::from_str(&out).unwrap();
+            assert_eq!(found["count"], 20);
+            let order =
+                ["min_us", "p50_us", "p99_us", "max_us"].map(|key| found[key].as_f64().unwrap());
+            assert!(order[0] > 0.0 && order.is_sorted(), "{out}");
+        }
+    }
+}
+
+#[test]
+fn a_measurement_counts_the_same_on_both_ends() {
+    let server = Server::measurements();
+    for reverse in [false, true] {
+        for cc in ["udt", "dcudp"] {
+            let mut arguments = vec!["bench", &server.address, "--cc", cc, "--json"];
+            arguments.extend([
+                "--time",
+                "500 ms",
+                "--interval",
+                "100 ms",
+                "--rate",
+                "100 Mbit/s",
+            ]);
+            if reverse {
+                arguments.push("--reverse");
+            }
+            let (status, out, err) = run(&arguments);
+            assert_eq!(status, 0, "{err}");
+            let found: serde_json::Value = serde_json::from_str(&out).unwrap();
+            assert_eq!(found["direction"], if reverse { "down" } else { "up" });
+            let number = |end: &str, key: &str| found[end][key].as_f64().unwrap();
+            let bytes = number("sender", "bytes");
+            assert!((bytes - number("receiver", "bytes")).abs() < 0.5, "{out}");
+            // 100 Mbit/s for 0.5 s are 6.25 MB; not more, however late the machine is.
+            assert!(bytes > 0.0 && bytes <= 6.25e6 + 25e3, "{out}");
+            let intervals = found["intervals"].as_array().unwrap();
+            let sum: f64 = intervals.iter().map(|i| i["bytes"].as_f64().unwrap()).sum();
+            assert!(sum <= bytes + 1e5, "{out}");
+        }
+    }
+    let arguments = [
+        "bench",
+        &server.address,
+        "--time",
+        "300 ms",
+        "--interval",
+        "100 ms",
+    ];
+    let (status, out, err) = run(&arguments);
+    assert_eq!(status, 0, "{err}");
+    assert!(
+        out.contains("interval") && out.contains("\nreceived  "),
+        "{out}"
+    );
+}
+
+#[test]
+fn servers_do_only_what_they_are_for() {
+    let there = folder();
+    let file = there.path().join("f");
+    fs::write(&file, "x").unwrap();
+    let server = Server::measurements();
+    let (status, _, err) = run(&["send", path(&file), &server.address]);
+    assert_eq!(status, 1);
+    assert!(err.contains("this server only measures"), "{err}");
+    let server = Server::files(there.path(), &["--read-only"]);
+    let (status, _, err) = run(&["bench", &server.address]);
+    assert_eq!(status, 1);
+    assert!(err.contains("start dcudp bench --serve there"), "{err}");
+    let (status, _, err) = run(&["send", path(&file), &server.address]);
+    assert_eq!(status, 1);
+    assert!(err.contains("(--read-only)"), "{err}");
+}
+
+#[test]
+fn too_many_clients_are_told_so() {
+    let there = folder();
+    let server = Server::files(there.path(), &["--max-connections", "1"]);
+    let first = dcudp(&[
+        "ping",
+        &server.address,
+        "--count",
+        "1000000",
+        "--interval",
+        "100 ms",
+    ]);
+    let mut first = running::Running::new({ first }.spawn().unwrap());
+    // Its first answer: it is served.
+    assert!(text(first.first_line()).contains("64 B from"));
+    let (status, _, err) = run(&["ping", &server.address]);
+    assert_eq!(status, 1);
+    assert!(
+        err.contains("as many connections as this server takes"),
+        "{err}"
+    );
+    let (status, out, err) = first.interrupt();
+    assert_eq!(status, 130);
+    assert!(out.contains("round trips: min"), "{out}");
+    assert!(err.contains("interrupted"), "{err}");
+}
