@@ -144,118 +144,110 @@ fn one_file_that_fails_does_not_stop_the_others() {
     );
 }
 
+/// Each line is typed behind `dcudp`, its parts cut at blanks; it must fail with status 2 and words.
+fn refused(cases: &[(&str, &str)]) {
+    for (line, words) in cases {
+        let arguments: Vec<_> = line.split(' ').map(|part| part.replace('_', " ")).collect();
+        let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+        let (status, out, err) = run(&arguments);
+        assert_eq!((status, out.as_str()), (2, ""), "{line}: {err}");
+        assert!(
+            err.starts_with("error: ") && err.contains(words),
+            "{line}: {err}"
+        );
+        assert!(!err.contains("os error") && !err.contains("panicked"));
+    }
+}
+
 #[test]
-fn bad_input_is_told_before_anybody_is_called() {
-    let here = folder();
-    let file = here.path().join("f");
-    fs::write(&file, "x").unwrap();
-    let (file, dir) = (path(&file), path(here.path()));
-    let twin = here.path().join("twin");
-    fs::create_dir(&twin).unwrap();
-    let other = twin.join("f");
-    fs::write(&other, "y").unwrap();
-    let other = path(&other);
-    let nobody = "127.0.0.1:9";
-    let cases: &[(&[&str], &str)] = &[
+fn files_and_servers_that_cannot_be_are_told_before_anybody_is_called() {
+    let nothing = "error: /nothing: No such file or directory";
+    refused(&[
+        ("send /nothing 127.0.0.1:9", nothing),
         (
-            &["send", "/nothing/here", nobody],
-            "error: /nothing/here: No such file or directory",
-        ),
-        (
-            &["send", dir, nobody],
+            "send /tmp 127.0.0.1:9",
             "is a directory; name the files in it",
         ),
-        (&["send", "/dev/null", nobody], "is not a regular file"),
+        ("send /dev/null 127.0.0.1:9", "is not a regular file"),
+        ("send /proc/version", "HOST:PORT"),
+        ("send /proc/version nowhere", "'nowhere' is not HOST:PORT"),
+        ("send /proc/version 127.0.0.1:0", "a port is 1 to 65535"),
         (
-            &["send", file, other, nobody],
-            "two of these files would be called f there",
-        ),
-        (&["send", file], "HOST:PORT"),
-        (&["send", file, "nowhere"], "'nowhere' is not HOST:PORT"),
-        (&["send", file, "127.0.0.1:0"], "a port is 1 to 65535"),
-        (
-            &["send", file, "10.255.255.1:9000"],
-            "10.255.255.1:9000 is not this machine: give --key-file",
+            "send /proc/version 10.255.255.1:9",
+            "10.255.255.1:9 is not this machine: give --key-file",
         ),
         (
-            &["send", file, "no-such-host.invalid:9000"],
-            "error: no-such-host.invalid:9000: ",
+            "send /proc/version no-such-host.invalid:9",
+            "error: no-such-host.invalid:9: ",
         ),
+        ("get 127.0.0.1:9 ../x", "they could lead elsewhere"),
+        ("get 127.0.0.1:9 /etc/passwd", "is absolute"),
+        ("get 127.0.0.1:9 a\\b", "backslash"),
         (
-            &["send", file, nobody, "--cc", "tcp"],
-            "[possible values: udt, dcudp]",
+            "get 127.0.0.1:9 a/f b/f",
+            "two of these files would be called f",
         ),
-        (&["send", file, nobody, "--mtu", "10"], "\"10\" has no unit"),
-        (&["send", file, nobody, "--mtu", "10 B"], "error: "),
+        ("get 127.0.0.1:9 f --into /nothing", nothing),
+        ("serve /nothing", nothing),
+        ("serve /proc/version", "Not a directory"),
         (
-            &["send", file, nobody, "--capacity", "0 bit/s"],
-            "a rate of 0 sends nothing",
-        ),
-        (
-            &["send", file, nobody, "--key-file", "/nothing"],
-            "error: /nothing: No such file or directory",
-        ),
-        (
-            &["send", file, nobody, "--key-file", file],
-            "not a key: it must hold 32 bytes",
-        ),
-        (&["get", nobody, "../x"], "they could lead elsewhere"),
-        (&["get", nobody, "/etc/passwd"], "is absolute"),
-        (&["get", nobody, "a\\b"], "backslash"),
-        (
-            &["get", nobody, "a/f", "b/f"],
-            "two of these files would be called f here",
-        ),
-        (
-            &["get", nobody, "f", "--into", "/nothing"],
-            "error: /nothing: No such file or directory",
-        ),
-        (
-            &["serve", "/nothing"],
-            "error: /nothing: No such file or directory",
-        ),
-        (&["serve", file], "Not a directory"),
-        (
-            &["serve", dir, "--listen", "0.0.0.0:0"],
+            "serve /tmp --listen 0.0.0.0:0",
             "0.0.0.0:0 is not this machine",
         ),
         (
-            &["serve", dir, "--listen", "192.0.2.1:9000", "--insecure"],
+            "serve /tmp --listen 192.0.2.1:9 --insecure",
             "this machine does not have this address",
         ),
+        ("serve /tmp --listen here", "invalid socket address"),
+        ("serve /tmp --max-connections 0", "1..=65535"),
+    ]);
+}
+
+#[test]
+fn options_that_cannot_be_are_told_with_what_would_be_right() {
+    refused(&[
+        ("ping 127.0.0.1:9 --cc tcp", "[possible values: udt, dcudp]"),
+        ("ping 127.0.0.1:9 --mtu 10", "\"10\" has no unit"),
+        ("ping 127.0.0.1:9 --mtu 10_B", "error: "),
         (
-            &["serve", dir, "--listen", "here"],
-            "invalid socket address",
+            "ping 127.0.0.1:9 --capacity 0_bit/s",
+            "a rate of 0 sends nothing",
         ),
-        (&["serve", dir, "--max-connections", "0"], "1..=65535"),
-        (&["bench"], "HOST:PORT"),
-        (&["bench", "--serve", nobody], "cannot be used with"),
-        (&["bench", nobody, "--time", "10"], "\"10\" has no unit"),
         (
-            &["bench", nobody, "--time", "0 s"],
+            "ping 127.0.0.1:9 --key-file /nothing",
+            "error: /nothing: No such file or directory",
+        ),
+        (
+            "ping 127.0.0.1:9 --key-file /proc/version",
+            "not a key: it must hold 32 bytes",
+        ),
+        ("ping 127.0.0.1:9 --count 0", "0 is not in 1.."),
+        ("ping 127.0.0.1:9 --size 1_MB", "is more than 65536 B"),
+        ("ping 127.0.0.1:9 --interval 1000_s", "is longer than 30 s"),
+        ("bench", "HOST:PORT"),
+        ("bench --serve 127.0.0.1:9", "cannot be used with"),
+        ("bench 127.0.0.1:9 --time 10", "\"10\" has no unit"),
+        (
+            "bench 127.0.0.1:9 --time 0_s",
             "is not from 1 ms to 86400 s",
         ),
-        (&["bench", nobody, "--rate", "5 GB/s"], "\"5 GB/s\""),
-        (&["ping", nobody, "--count", "0"], "0 is not in 1.."),
-        (&["ping", nobody, "--size", "1 MB"], "is more than 65536 B"),
-        (
-            &["ping", nobody, "--interval", "1000 s"],
-            "is longer than 30 s",
-        ),
-        (&["nonsense"], "unrecognized subcommand"),
-    ];
-    for (arguments, words) in cases {
-        let (status, out, err) = run(arguments);
-        assert_eq!((status, out.as_str()), (2, ""), "{arguments:?}: {err}");
-        assert!(
-            err.starts_with("error: ") && err.contains(words),
-            "{arguments:?}: {err}"
-        );
-        assert!(
-            !err.contains("os error") && !err.contains("panicked"),
-            "{err}"
-        );
+        ("bench 127.0.0.1:9 --rate 5_GB/s", "\"5 GB/s\""),
+        ("nonsense", "unrecognized subcommand"),
+    ]);
+}
+
+#[test]
+fn two_files_of_one_name_are_told_before_anybody_is_called() {
+    let (here, there) = (folder(), folder());
+    let files = [here.path().join("f"), there.path().join("f")];
+    for file in &files {
+        fs::write(file, "x").unwrap();
     }
+    let [a, b] = files.each_ref().map(|file| path(file));
+    let (status, _, err) = run(&["send", a, b, "127.0.0.1:9"]);
+    assert_eq!(status, 2);
+    let words = "error: two of these files would be called f there\n";
+    assert_eq!(err, words);
 }
 
 #[test]
