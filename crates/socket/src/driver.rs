@@ -152,6 +152,7 @@ impl Driver {
             while let Some(next) = datagrams.next_if(|next| wire::destination(next) == Ok(id)) {
                 state.receive(&inner, time, next, ecn);
             }
+            state.account(&inner);
             self.touch(&shared, &mut state);
         }
     }

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Instant;
 
+use incastle_transport::udt::ByteConnection;
 use incastle_units::Time;
 use quinn_udp::{TransportErrorPayload, UdpSocketState};
 use tokio::net::UdpSocket;
@@ -31,8 +32,6 @@ pub(crate) struct Inner {
     pub(crate) table: Mutex<Table>,
     pub(crate) mailbox: Mutex<Mailbox>,
     pub(crate) counters: Counters,
-    /// Buffers in which datagrams are put together.
-    buffers: Mutex<Vec<Vec<u8>>>,
 }
 
 /// The connections of an endpoint.
@@ -103,7 +102,6 @@ impl Inner {
             table: Mutex::default(),
             mailbox: Mutex::default(),
             counters: Counters::default(),
-            buffers: Mutex::default(),
         })
     }
 
@@ -168,22 +166,16 @@ impl Inner {
         any
     }
 
-    pub(crate) fn is_memory_full(&self) -> bool {
+    /// Whether memory is left for a data packet. Beyond half of the limit only for those that come in
+    /// their order, and beyond the limit only where an application waits for this very packet: else
+    /// what waits for a missing packet would leave no room for it.
+    pub(crate) fn has_memory(&self, connection: &ByteConnection, datagram: &[u8]) -> bool {
         let held = self.counters.receive_memory.load(Ordering::Relaxed);
-        held >= self.config.max_receive_memory
-    }
-
-    /// A buffer of the pool, empty.
-    pub(crate) fn take_buffer(&self) -> Vec<u8> {
-        lock(&self.buffers).pop().unwrap_or_default()
-    }
-
-    pub(crate) fn give_buffer(&self, mut buffer: Vec<u8>) {
-        buffer.clear();
-        let mut buffers = lock(&self.buffers);
-        if buffers.len() < 16 {
-            buffers.push(buffer);
+        let most = self.config.max_receive_memory;
+        if held < most / 2 {
+            return true;
         }
+        connection.is_next(datagram) && (held < most || !connection.has_something())
     }
 
     /// Follows a change of what a connection holds.

@@ -8,7 +8,7 @@ use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use incastle_congestion::TransmissionMode;
-use incastle_transport::udt::wire::{Dialect, SocketKind};
+use incastle_transport::udt::wire::{self, Dialect, SocketKind};
 use incastle_transport::udt::{self, ByteConnection, Failure};
 use incastle_units::{Ecn, Time};
 use rand_core::SeedableRng;
@@ -16,7 +16,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::event::{Event, Queue};
 use crate::inner::{Inner, count, lock, random, time_since};
-use crate::transmit::Outgoing;
+use crate::transmit::Refused;
 use crate::{ConnectError, ConnectionConfig, ConnectionError, Control};
 
 /// A UDT peer that closed has forgotten us: what it has not acknowledged by then never will be.
@@ -62,7 +62,7 @@ pub(crate) struct State {
     pub(crate) closed: bool,
     pub(crate) peer_closed: bool,
     give_up_at: Option<Instant>,
-    pub(crate) outgoing: Outgoing,
+    pub(crate) refused: Refused,
     /// When the driver will look at it.
     pub(crate) alarm: Option<Instant>,
     /// The driver was told of a change.
@@ -150,7 +150,7 @@ impl Shared {
                 closed: false,
                 peer_closed: false,
                 give_up_at: None,
-                outgoing: Outgoing::default(),
+                refused: None,
                 alarm: None,
                 notified: false,
                 touched: false,
@@ -206,9 +206,7 @@ impl State {
         let (blocked, more) = self.transmit(shared, inner, time);
         self.take_events(shared, now);
         self.watch();
-        let held = self.connection.held() * usize::from(self.connection.core().payload());
-        inner.account(self.held, held);
-        self.held = held;
+        self.account(inner);
         let timeout = self.connection.poll_timeout();
         let at = timeout.and_then(|time| shared.instant(time));
         Next {
@@ -380,10 +378,10 @@ impl State {
         }
     }
 
-    /// A datagram arrived. What no memory is left for is dropped; its sender sends it again.
+    /// A datagram arrived. Data that no memory is left for are dropped; their sender sends them again.
     pub(crate) fn receive(&mut self, inner: &Inner, now: Time, datagram: &[u8], ecn: Ecn) {
-        let is_data = datagram.first().is_some_and(|byte| byte >> 7 == 0);
-        if is_data && inner.is_memory_full() {
+        let is_data = wire::data_sequence(datagram).is_some();
+        if is_data && !inner.has_memory(&self.connection, datagram) {
             count(&inner.counters.beyond_memory, 1);
             return;
         }
@@ -392,6 +390,15 @@ impl State {
             .handle_datagram(now, datagram, ecn, &mut self.rng);
         if let Err(error) = handled {
             tracing::trace!(%error, "a datagram was ignored");
+        }
+    }
+
+    /// Tells the endpoint how much this connection holds.
+    pub(crate) fn account(&mut self, inner: &Inner) {
+        let held = self.connection.held() * usize::from(self.connection.core().payload());
+        if held != self.held {
+            inner.account(self.held, held);
+            self.held = held;
         }
     }
 

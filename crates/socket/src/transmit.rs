@@ -1,7 +1,6 @@
 //! From packets to system calls: datagrams of one size and one ECN field that leave together go to the
 //! kernel as one (GSO), the last of which may be shorter.
 
-use std::collections::VecDeque;
 use std::io;
 
 use incastle_units::{Ecn, Time};
@@ -14,132 +13,57 @@ use crate::{ConnectError, ConnectionError};
 
 /// System calls for one connection before it is others' turn.
 const MAX_BATCHES: usize = 16;
-/// The longest UDP payload over IPv4.
-const MAX_PAYLOAD: usize = 65_507;
 
-/// What the socket did not take.
-#[derive(Debug, Default)]
-pub(crate) struct Outgoing {
-    waiting: VecDeque<(Shape, Vec<u8>)>,
-}
+/// What the socket did not take: a batch, and its datagrams.
+pub(crate) type Refused = Option<(Shape, Vec<u8>)>;
 
 /// Datagrams that leave in one system call.
 #[derive(Debug, Clone, Copy)]
-struct Shape {
+pub(crate) struct Shape {
     /// The length of all but the last.
     segment: usize,
     ecn: Ecn,
-    /// Bytes of all.
-    end: usize,
-}
-
-/// Datagrams that are put together: one batch, and the datagram that did not fit into it.
-struct Assembly {
-    bytes: Vec<u8>,
-    carried: Option<(usize, Ecn)>,
-}
-
-/// What became of a batch.
-#[derive(PartialEq, Eq)]
-enum Sent {
-    Gone,
-    Blocked,
 }
 
 impl State {
     /// Sends what may leave. Gives whether the socket takes no more, and whether there is more to send.
     pub(crate) fn transmit(&mut self, shared: &Shared, inner: &Inner, now: Time) -> (bool, bool) {
-        while let Some((shape, bytes)) = self.outgoing.waiting.pop_front() {
-            if self.send(shared, inner, shape, &bytes) == Sent::Blocked {
-                self.outgoing.waiting.push_front((shape, bytes));
+        if let Some((shape, bytes)) = self.refused.take() {
+            let result = inner.submit(shared, shape, &bytes);
+            if self.is_refused(shared, result) {
+                self.refused = Some((shape, bytes));
                 return (true, false);
             }
         }
-        let mut assembly = Assembly {
-            bytes: inner.take_buffer(),
-            carried: None,
-        };
-        let mut batches = 0;
-        let ended = loop {
-            let Some(shape) = self.assemble(inner, now, &mut assembly) else {
-                break (false, false);
+        for _ in 0..MAX_BATCHES {
+            let most = inner.segments();
+            let Some(batch) = self.connection.poll_batch(now, most, &mut self.rng) else {
+                return (false, false);
             };
-            if self.send(shared, inner, shape, &assembly.bytes[..shape.end]) == Sent::Blocked {
-                self.keep(shape, &assembly);
-                break (true, false);
+            let (segment, ecn) = (batch.segment, batch.ecn);
+            let shape = Shape { segment, ecn };
+            let bytes = self.connection.batch(&batch);
+            let result = inner.submit(shared, shape, bytes);
+            if result.is_ok() {
+                continue;
             }
-            assembly.bytes.drain(..shape.end);
-            batches += 1;
-            if batches >= MAX_BATCHES && assembly.carried.is_none() {
-                break (false, true);
-            }
-        };
-        inner.give_buffer(assembly.bytes);
-        ended
-    }
-
-    /// Puts the next batch together; nothing where nothing may leave.
-    fn assemble(&mut self, inner: &Inner, now: Time, assembly: &mut Assembly) -> Option<Shape> {
-        let (segment, ecn) = match assembly.carried.take() {
-            Some(carried) => carried,
-            None => self.append(now, &mut assembly.bytes)?,
-        };
-        let most = inner.segments().min(MAX_PAYLOAD / segment);
-        let mut count = 1;
-        while count < most {
-            let end = assembly.bytes.len();
-            let Some((length, next)) = self.append(now, &mut assembly.bytes) else {
-                break;
-            };
-            if next != ecn || length > segment {
-                assembly.carried = Some((length, next));
-                return Some(Shape { segment, ecn, end });
-            }
-            count += 1;
-            if length < segment {
-                break;
+            let bytes = bytes.to_vec();
+            if self.is_refused(shared, result) {
+                self.refused = Some((shape, bytes));
+                return (true, false);
             }
         }
-        let end = assembly.bytes.len();
-        Some(Shape { segment, ecn, end })
+        (false, true)
     }
 
-    fn append(&mut self, now: Time, bytes: &mut Vec<u8>) -> Option<(usize, Ecn)> {
-        let before = bytes.len();
-        let ecn = self.connection.append_transmit(now, bytes, &mut self.rng)?;
-        Some((bytes.len() - before, ecn))
-    }
-
-    /// Keeps what the socket does not take now.
-    fn keep(&mut self, shape: Shape, assembly: &Assembly) {
-        let (first, rest) = assembly.bytes.split_at(shape.end);
-        self.outgoing.waiting.push_back((shape, first.to_vec()));
-        if let Some((segment, ecn)) = assembly.carried {
-            let end = segment;
-            let shape = Shape { segment, ecn, end };
-            self.outgoing.waiting.push_back((shape, rest.to_vec()));
-        }
-    }
-
-    fn send(&mut self, shared: &Shared, inner: &Inner, shape: Shape, bytes: &[u8]) -> Sent {
-        let transmit = Transmit {
-            destination: shared.peer,
-            ecn: codepoint(shape.ecn),
-            contents: bytes,
-            segment_size: (bytes.len() > shape.segment).then_some(shape.segment),
-            src_ip: shared.source,
-        };
-        match inner.send(&transmit) {
-            Ok(()) => {
-                let datagrams = bytes.len().div_ceil(shape.segment);
-                count(&inner.counters.datagrams_sent, datagrams as u64);
-                count(&inner.counters.sends, 1);
-                Sent::Gone
-            }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Sent::Blocked,
+    /// Whether the socket takes nothing now. Any other error loses what was to be sent.
+    fn is_refused(&mut self, shared: &Shared, result: io::Result<()>) -> bool {
+        match result {
+            Ok(()) => false,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => true,
             Err(error) => {
                 self.note_send_error(shared, error);
-                Sent::Gone
+                false
             }
         }
     }
@@ -166,6 +90,22 @@ impl Inner {
         } else {
             1
         }
+    }
+
+    /// Sends a connection's datagrams.
+    fn submit(&self, shared: &Shared, shape: Shape, bytes: &[u8]) -> io::Result<()> {
+        let transmit = Transmit {
+            destination: shared.peer,
+            ecn: codepoint(shape.ecn),
+            contents: bytes,
+            segment_size: (bytes.len() > shape.segment).then_some(shape.segment),
+            src_ip: shared.source,
+        };
+        self.send(&transmit)?;
+        let datagrams = bytes.len().div_ceil(shape.segment);
+        count(&self.counters.datagrams_sent, datagrams as u64);
+        count(&self.counters.sends, 1);
+        Ok(())
     }
 
     /// Sends; an error that an earlier datagram brought back says nothing of this one.

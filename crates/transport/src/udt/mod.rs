@@ -25,7 +25,7 @@ mod stats;
 pub mod wire;
 
 pub use arrival_speed::{ArrivalSpeed, Smoothed};
-pub use bytes::{ByteConnection, SendError};
+pub use bytes::{Batch, ByteConnection, SendError};
 pub use config::{
     Config, ConfigError, Dcudp, MAX_FLOW_WINDOW, MAX_PACKET_SIZE, MIN_PACKET_SIZE, Protocol,
     ReportedRtt,

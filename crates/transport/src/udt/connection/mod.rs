@@ -356,6 +356,11 @@ impl Connection {
         self.receiver.take_message(now, &mut self.stats)
     }
 
+    /// The next data packet expected: all before it have arrived, or were given up.
+    pub fn next_expected(&self) -> Number {
+        self.receiver.numbering.wire(self.receiver.next)
+    }
+
     /// The first received packet that may still be asked for: what lies before was taken, or given up.
     pub fn received_base(&self) -> u64 {
         self.receiver.base()

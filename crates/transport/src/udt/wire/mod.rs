@@ -164,6 +164,12 @@ pub fn destination(datagram: &[u8]) -> Result<u32, WireError> {
     word(datagram, 3).ok_or(WireError::Short(datagram.len()))
 }
 
+/// The sequence number of a data packet; nothing where it is none.
+pub fn data_sequence(datagram: &[u8]) -> Option<Number> {
+    let first = word(datagram, 0).filter(|first| first >> 31 == 0);
+    first.map(number)
+}
+
 /// Parses a datagram. Never panics, never reads beyond it.
 pub fn parse(datagram: &[u8], dialect: Dialect) -> Result<View<'_>, WireError> {
     let short = WireError::Short(datagram.len());
@@ -190,8 +196,7 @@ pub fn write(
     match &packet.content {
         Content::Data(header) => {
             assert_eq!(payload.len(), usize::from(header.length), "a whole payload");
-            let [first, second] = header.words(dialect);
-            put(out, &[first, second, packet.timestamp, packet.destination]);
+            out.extend_from_slice(&data_header(packet, header, dialect));
             out.extend_from_slice(payload);
         }
         Content::Control(header) => {
@@ -200,6 +205,17 @@ pub fn write(
             control::write_body(header, beside, dialect, out);
         }
     }
+}
+
+/// The bytes of a data packet before its payload.
+pub fn data_header(packet: &Packet, header: &DataHeader, dialect: Dialect) -> [u8; HEADER_BYTES] {
+    let [first, second] = header.words(dialect);
+    let mut bytes = [0; HEADER_BYTES];
+    let words = [first, second, packet.timestamp, packet.destination];
+    for (place, word) in bytes.chunks_exact_mut(4).zip(words) {
+        place.copy_from_slice(&word.to_be_bytes());
+    }
+    bytes
 }
 
 impl Packet {

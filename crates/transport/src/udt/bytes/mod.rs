@@ -2,16 +2,21 @@
 //! sent again, what arrived and was not taken.
 //!
 //! Its memory is bounded by the send buffer, and by the configuration's receive buffer times the packet
-//! size. Leaves out: copying less; one copy is made on each side.
+//! size. One copy is made on each side: from the application, and to it.
 
-use std::collections::VecDeque;
+mod arrived;
+mod written;
 
 use incastle_units::{Ecn, Span, Time};
 use rand_core::Rng;
 use thiserror::Error;
 
-use super::connection::{Connection, Event};
-use super::wire::{Content, IP_UDP_BYTES, WireError, parse, write};
+use super::connection::{Connection, Event, Transmit};
+use super::wire::{
+    Content, HEADER_BYTES, IP_UDP_BYTES, WireError, data_header, data_sequence, parse, write,
+};
+use arrived::Arrived;
+use written::{Location, Written};
 
 /// Why a message was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -38,15 +43,29 @@ pub enum SendError {
 /// One end of a connection, with its bytes.
 pub struct ByteConnection {
     core: Connection,
-    /// What was written from offset `base` on.
-    written: VecDeque<u8>,
-    base: u64,
+    written: Written,
     send_buffer: usize,
-    /// What arrived, from packet `first` on.
-    arrived: VecDeque<Option<Box<[u8]>>>,
-    first: u64,
+    arrived: Arrived,
     /// Bytes of the packet in line that were taken.
     taken: usize,
+    /// A datagram that does not lie among what was written: a control packet, data sent again.
+    single: Vec<u8>,
+    /// Such a datagram that was polled when a batch was under way: it leaves next.
+    waiting: Option<Ecn>,
+    /// Data packets that had come and gone at the last timeout.
+    moved: (u64, u64),
+}
+
+/// Datagrams that leave together: all of one length but the last, which may be shorter, and all with
+/// the same ECN field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Batch {
+    /// The ECN field of their IP packets.
+    pub ecn: Ecn,
+    /// The length of all but the last.
+    pub segment: usize,
+    /// Where they lie among what was written; absent for a single one elsewhere.
+    location: Option<Location>,
 }
 
 impl ByteConnection {
@@ -60,12 +79,13 @@ impl ByteConnection {
         );
         Self {
             core,
-            written: VecDeque::new(),
-            base: 0,
+            written: Written::default(),
             send_buffer,
-            arrived: VecDeque::new(),
-            first: 0,
+            arrived: Arrived::default(),
             taken: 0,
+            single: Vec::new(),
+            waiting: None,
+            moved: (0, 0),
         }
     }
 
@@ -92,7 +112,7 @@ impl ByteConnection {
         };
         let stored = self.core.handle(now, &view.packet, view.beside(), ecn, rng);
         if let Some(packet) = stored {
-            self.store(packet, view.payload);
+            self.arrived.store(packet, view.payload);
         }
         self.release();
         Ok(())
@@ -107,32 +127,23 @@ impl ByteConnection {
         parse(datagram, self.core.dialect())
     }
 
-    fn store(&mut self, packet: u64, payload: &[u8]) {
-        if packet < self.first {
-            return;
-        }
-        let index = (packet - self.first) as usize;
-        if index >= self.arrived.len() {
-            self.arrived.resize(index + 1, None);
-        }
-        self.arrived[index] = Some(payload.into());
-    }
-
     /// Lets go of what nobody will ask for again.
     fn release(&mut self) {
-        let base = self.core.received_base();
-        while self.first < base {
-            self.arrived.pop_front();
-            self.first += 1;
-        }
-        let acknowledged = self.core.acknowledged_offset();
-        self.written.drain(..(acknowledged - self.base) as usize);
-        self.base = acknowledged;
+        self.arrived.release(self.core.received_base());
+        self.written.release(self.core.acknowledged_offset());
     }
 
     /// The instant of [`Self::poll_timeout`] has come.
     pub fn handle_timeout(&mut self, now: Time, rng: &mut dyn Rng) {
         self.core.handle_timeout(now, rng);
+        let stats = self.core.stats();
+        let moved = (stats.packets_received, stats.packets_sent);
+        if std::mem::replace(&mut self.moved, moved) == moved {
+            // Nothing has moved between two timeouts: an idle connection is small.
+            self.arrived.trim();
+            self.written.trim();
+            self.single = Vec::new();
+        }
     }
 
     /// When to call [`Self::handle_timeout`].
@@ -152,33 +163,96 @@ impl ByteConnection {
         out: &mut Vec<u8>,
         rng: &mut dyn Rng,
     ) -> Option<Ecn> {
+        let batch = self.poll_batch(now, 1, rng)?;
         out.clear();
-        self.append_transmit(now, out, rng)
+        out.extend_from_slice(self.batch(&batch));
+        Some(batch.ecn)
     }
 
-    /// The next datagram that leaves now, added to the end of `out`, where others may stand that leave
-    /// in the same system call.
-    pub fn append_transmit(
-        &mut self,
-        now: Time,
-        out: &mut Vec<u8>,
-        rng: &mut dyn Rng,
-    ) -> Option<Ecn> {
+    /// The next datagrams that leave now, at most `most`; [`Self::batch`] has their bytes, until the next
+    /// call.
+    pub fn poll_batch(&mut self, now: Time, most: usize, rng: &mut dyn Rng) -> Option<Batch> {
+        if let Some(ecn) = self.waiting.take() {
+            return Some(self.single(ecn));
+        }
         let transmit = self.core.poll_transmit(now, rng)?;
-        // A handshake looks alike in both.
-        let dialect = self.core.dialect();
-        match &transmit.packet.content {
-            Content::Control(_) => {
-                write(&transmit.packet, self.core.beside(), &[], dialect, out);
-            }
-            Content::Data(header) => {
-                let start = (transmit.offset - self.base) as usize;
-                let end = start + usize::from(header.length);
-                let payload = contiguous(&mut self.written, start..end);
-                write(&transmit.packet, self.core.beside(), payload, dialect, out);
+        let Some(first) = self.put_in_place(&transmit) else {
+            self.put_aside(&transmit);
+            return Some(self.single(transmit.ecn));
+        };
+        let (mut all, mut count) = (first, 1);
+        let segment = first.end - first.start;
+        while count < most && self.written.follows(all) {
+            let Some(next) = self.core.poll_transmit(now, rng) else {
+                break;
+            };
+            let fits = next.ecn == transmit.ecn && next.is_shorter_than(segment + 1);
+            let place = if fits { self.put_in_place(&next) } else { None };
+            let Some(location) = place.filter(|place| place.start == all.end) else {
+                self.put_aside(&next);
+                self.waiting = Some(next.ecn);
+                break;
+            };
+            all.end = location.end;
+            count += 1;
+            if next.is_shorter_than(segment) {
+                break;
             }
         }
-        Some(transmit.ecn)
+        Some(Batch {
+            ecn: transmit.ecn,
+            segment,
+            location: Some(all),
+        })
+    }
+
+    /// The bytes of the batch polled last.
+    pub fn batch(&self, batch: &Batch) -> &[u8] {
+        match batch.location {
+            Some(location) => self.written.packet(location),
+            None => &self.single,
+        }
+    }
+
+    fn single(&self, ecn: Ecn) -> Batch {
+        Batch {
+            ecn,
+            segment: self.single.len(),
+            location: None,
+        }
+    }
+
+    /// Writes the header of data that leave for the first time where their payload lies.
+    fn put_in_place(&mut self, transmit: &Transmit) -> Option<Location> {
+        let Content::Data(header) = &transmit.packet.content else {
+            return None;
+        };
+        if transmit.retransmission {
+            return None;
+        }
+        let payload = self.core.payload();
+        let location = self.written.first_time(payload, transmit.offset);
+        let length = location.end - location.start;
+        assert_eq!(length, HEADER_BYTES + usize::from(header.length));
+        let header = data_header(&transmit.packet, header, self.core.dialect());
+        self.written.put_header(location, header);
+        Some(location)
+    }
+
+    /// Writes a datagram of its own.
+    fn put_aside(&mut self, transmit: &Transmit) {
+        // A handshake looks alike in both.
+        let dialect = self.core.dialect();
+        let payload = match &transmit.packet.content {
+            Content::Control(_) => &[],
+            Content::Data(_) => {
+                let location = self.written.again(transmit.offset);
+                &self.written.packet(location)[HEADER_BYTES..]
+            }
+        };
+        let beside = self.core.beside();
+        self.single.clear();
+        write(&transmit.packet, beside, payload, dialect, &mut self.single);
     }
 
     /// Adds to the stream what the send buffer has room for; gives how much that was: 0 when it is
@@ -188,9 +262,9 @@ impl ByteConnection {
             return 0;
         }
         self.release();
-        let room = self.send_buffer.saturating_sub(self.written.len());
+        let room = self.send_buffer.saturating_sub(self.written.bytes());
         let count = bytes.len().min(room);
-        self.written.extend(&bytes[..count]);
+        self.written.write(self.core.payload(), &bytes[..count]);
         self.core.write(count as u64);
         count
     }
@@ -218,10 +292,10 @@ impl ByteConnection {
             });
         }
         self.release();
-        if self.written.len() + bytes.len() > self.send_buffer.max(bytes.len()) {
+        if self.written.bytes() + bytes.len() > self.send_buffer.max(bytes.len()) {
             return Err(SendError::Full);
         }
-        self.written.extend(bytes);
+        self.written.write_message(self.core.payload(), bytes);
         self.core.write_message(now, length, ttl, in_order);
         Ok(())
     }
@@ -231,10 +305,7 @@ impl ByteConnection {
         let (mut count, mut packets) = (0, 0);
         let readable = self.core.readable();
         while packets < readable && count < out.len() {
-            let index = (self.core.received_base() + packets - self.first) as usize;
-            let packet = self.arrived[index]
-                .as_deref()
-                .expect("a packet that arrived");
+            let packet = self.arrived.payload(self.core.received_base() + packets);
             let rest = &packet[self.taken..];
             let part = rest.len().min(out.len() - count);
             out[count..count + part].copy_from_slice(&rest[..part]);
@@ -255,12 +326,7 @@ impl ByteConnection {
         let message = self.core.next_message()?;
         let mut bytes = Vec::with_capacity(message.bytes as usize);
         for packet in message.first..=message.last {
-            let index = (packet - self.first) as usize;
-            bytes.extend_from_slice(
-                self.arrived[index]
-                    .as_deref()
-                    .expect("a packet that arrived"),
-            );
+            bytes.extend_from_slice(self.arrived.payload(packet));
         }
         self.core.take_message(now);
         self.release();
@@ -274,7 +340,7 @@ impl ByteConnection {
 
     /// Bytes that were written and not acknowledged, or not yet forgotten.
     pub fn buffered(&self) -> usize {
-        self.written.len()
+        self.written.bytes()
     }
 
     /// The application has nothing more to say.
@@ -295,21 +361,28 @@ impl ByteConnection {
         self.release();
     }
 
-    /// Packets that arrived and were not taken, those that wait for earlier ones included.
-    pub fn held(&self) -> usize {
-        self.arrived.len()
+    /// Packets that arrived and were not taken.
+    pub const fn held(&self) -> usize {
+        self.arrived.stored()
+    }
+
+    /// Whether this is the data packet that all later ones wait for.
+    pub fn is_next(&self, datagram: &[u8]) -> bool {
+        data_sequence(datagram) == Some(self.core.next_expected())
+    }
+
+    /// Whether the application has anything to take.
+    pub fn has_something(&self) -> bool {
+        self.core.readable() > 0 || self.core.next_message().is_some()
     }
 }
 
-/// A part of a ring in one piece.
-fn contiguous(ring: &mut VecDeque<u8>, range: std::ops::Range<usize>) -> &[u8] {
-    let split = ring.as_slices().0.len();
-    if range.end <= split {
-        return &ring.as_slices().0[range];
+impl Transmit {
+    /// Whether its datagram is shorter than that.
+    const fn is_shorter_than(&self, bytes: usize) -> bool {
+        match &self.packet.content {
+            Content::Data(header) => HEADER_BYTES + (header.length as usize) < bytes,
+            Content::Control(_) => false,
+        }
     }
-    if range.start >= split {
-        return &ring.as_slices().1[range.start - split..range.end - split];
-    }
-    // Once per round of the ring.
-    &ring.make_contiguous()[range]
 }

@@ -1,0 +1,219 @@
+//! What was written and may have to be sent (again), laid out as it leaves: packets one after the other,
+//! each behind room for its header. So a packet needs no copy of its own to be sent, and full packets
+//! that leave together lie in one piece, which segmentation offload wants.
+//!
+//! The layout follows the sender's rule: a packet is filled as long as it has not left.
+
+use std::collections::VecDeque;
+
+use super::super::wire::HEADER_BYTES;
+
+/// Bytes of a chunk: what one call of the system takes, and a packet of any size.
+const CHUNK: usize = 65_507;
+/// Chunks that are kept for what is written next.
+const SPARE: usize = 4;
+
+/// A packet.
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    /// Where its payload begins in what the application wrote.
+    offset: u64,
+    /// Its chunk, counted from the beginning, and where its header begins there.
+    chunk: u64,
+    start: u32,
+    length: u16,
+    /// Whether it ends its message.
+    ends: bool,
+}
+
+/// Where a packet lies: its chunk and its bytes there, header included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Location {
+    pub(super) chunk: u64,
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+/// Packets that are not acknowledged, and packets that never left.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    chunks: VecDeque<Vec<u8>>,
+    /// The number of the first chunk.
+    first: u64,
+    slots: VecDeque<Slot>,
+    /// The first slot that never left.
+    unsent: usize,
+    /// Bytes of payload in all slots, and where the next begins in what the application wrote.
+    bytes: usize,
+    end: u64,
+    /// Payload of a full packet.
+    payload: usize,
+    spare: Vec<Vec<u8>>,
+}
+
+impl Written {
+    pub(super) const fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Adds to the stream: first to the last packet, if it has not left and has room.
+    pub(super) fn write(&mut self, payload: u16, mut bytes: &[u8]) {
+        self.lay_out(payload);
+        if self.unsent < self.slots.len()
+            && let (Some(slot), Some(chunk)) = (self.slots.back_mut(), self.chunks.back_mut())
+        {
+            let room = self.payload - usize::from(slot.length);
+            let (more, rest) = bytes.split_at(room.min(bytes.len()));
+            chunk.extend_from_slice(more);
+            slot.length += more.len() as u16;
+            self.bytes += more.len();
+            self.end += more.len() as u64;
+            bytes = rest;
+        }
+        self.push(bytes, false);
+    }
+
+    /// Adds a message, which begins a packet of its own.
+    pub(super) fn write_message(&mut self, payload: u16, bytes: &[u8]) {
+        self.lay_out(payload);
+        self.push(bytes, true);
+    }
+
+    fn push(&mut self, bytes: &[u8], message: bool) {
+        let mut left = bytes.len();
+        for part in bytes.chunks(self.payload) {
+            let (index, start) = self.make_room(left);
+            let chunk = self.chunks.back_mut().expect("room was made");
+            chunk.extend_from_slice(&[0; HEADER_BYTES]);
+            chunk.extend_from_slice(part);
+            left -= part.len();
+            self.slots.push_back(Slot {
+                offset: self.end,
+                chunk: index,
+                start: start as u32,
+                length: part.len() as u16,
+                ends: message && left == 0,
+            });
+            self.bytes += part.len();
+            self.end += part.len() as u64;
+        }
+    }
+
+    /// A chunk at the end with room for a full packet; gives its number and where the packet begins.
+    /// `coming` bytes are to be written in all.
+    fn make_room(&mut self, coming: usize) -> (u64, usize) {
+        let full = HEADER_BYTES + self.payload;
+        let has_room = |chunk: &Vec<u8>| chunk.len() + full <= CHUNK;
+        if !self.chunks.back().is_some_and(has_room) {
+            let packets = coming.div_ceil(self.payload);
+            let bytes = (coming + packets * HEADER_BYTES).min(CHUNK / full * full);
+            let mut chunk = self.spare.pop().unwrap_or_default();
+            chunk.reserve(bytes);
+            self.chunks.push_back(chunk);
+        }
+        let index = self.first + self.chunks.len() as u64 - 1;
+        (index, self.chunks.back().map_or(0, Vec::len))
+    }
+
+    /// The packet size was agreed after something was written: it is laid out anew.
+    fn lay_out(&mut self, payload: u16) {
+        let before = std::mem::replace(&mut self.payload, usize::from(payload));
+        if before == self.payload || self.slots.is_empty() {
+            return;
+        }
+        assert_eq!(self.unsent, 0, "sizes are agreed before anything leaves");
+        let old = std::mem::take(self);
+        self.payload = old.payload;
+        self.end = old.end - old.bytes as u64;
+        let mut part = Vec::new();
+        for slot in &old.slots {
+            let location = slot.location();
+            part.extend_from_slice(&old.packet(location)[HEADER_BYTES..]);
+            if slot.ends {
+                self.push(&part, true);
+                part.clear();
+            }
+        }
+        self.push(&part, false);
+    }
+
+    /// Everything below that offset will never be sent again.
+    pub(super) fn release(&mut self, acknowledged: u64) {
+        while let Some(slot) = self.slots.front()
+            && slot.offset + u64::from(slot.length) <= acknowledged
+        {
+            self.bytes -= usize::from(slot.length);
+            self.unsent = self.unsent.saturating_sub(1);
+            self.slots.pop_front();
+        }
+        let next = self.first + self.chunks.len() as u64;
+        let needed = self.slots.front().map_or(next, |slot| slot.chunk);
+        while self.first < needed {
+            self.first += 1;
+            // The newest is in the caches.
+            if let Some(mut chunk) = self.chunks.pop_front()
+                && self.spare.len() < SPARE
+            {
+                chunk.clear();
+                self.spare.push(chunk);
+            }
+        }
+    }
+
+    /// Gives back memory that waits to be used.
+    pub(super) fn trim(&mut self) {
+        self.spare = Vec::new();
+    }
+
+    /// Where the packet lies that begins at that offset and leaves for the first time.
+    pub(super) fn first_time(&mut self, payload: u16, offset: u64) -> Location {
+        self.lay_out(payload);
+        // Messages that grew too old were never numbered.
+        while self.slots[self.unsent].offset < offset {
+            self.unsent += 1;
+        }
+        self.unsent += 1;
+        let slot = &self.slots[self.unsent - 1];
+        assert_eq!(slot.offset, offset, "packets leave as they were laid out");
+        slot.location()
+    }
+
+    /// Where the packet lies that begins at that offset and has left before.
+    pub(super) fn again(&self, offset: u64) -> Location {
+        let slot = self
+            .slots
+            .binary_search_by_key(&offset, |slot| slot.offset)
+            .expect("what may be sent again is kept");
+        self.slots[slot].location()
+    }
+
+    /// Whether the next packet that leaves for the first time lies right behind that one.
+    pub(super) fn follows(&self, location: Location) -> bool {
+        let next = self.slots.get(self.unsent);
+        next.is_some_and(|slot| slot.chunk == location.chunk && slot.start as usize == location.end)
+    }
+
+    /// A packet, or several that lie in one piece.
+    pub(super) fn packet(&self, location: Location) -> &[u8] {
+        let chunk = (location.chunk - self.first) as usize;
+        &self.chunks[chunk][location.start..location.end]
+    }
+
+    /// Writes a packet's header.
+    pub(super) fn put_header(&mut self, location: Location, header: [u8; HEADER_BYTES]) {
+        let chunk = (location.chunk - self.first) as usize;
+        let end = location.start + HEADER_BYTES;
+        self.chunks[chunk][location.start..end].copy_from_slice(&header);
+    }
+}
+
+impl Slot {
+    const fn location(&self) -> Location {
+        let start = self.start as usize;
+        Location {
+            chunk: self.chunk,
+            start,
+            end: start + HEADER_BYTES + self.length as usize,
+        }
+    }
+}
