@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 
-use incastle_secure::{HEADER_BYTES, Key, OVERHEAD, Opened, Sealed, Sessions};
-use incastle_units::{Span, Time};
+use incastle_secure::{Batch, HEADER_BYTES, Key, OVERHEAD, Opened, Path, Sealed, Sessions};
+use incastle_units::{Ecn, Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng, TryCryptoRng, TryRng};
 
@@ -57,6 +57,10 @@ pub(crate) struct Flying {
     pub(crate) bytes: Vec<u8>,
 }
 
+pub(crate) const fn path(peer: SocketAddr) -> Path {
+    Path { peer, source: None }
+}
+
 impl End {
     pub(crate) fn new(key: u8, host: u8, seed: u64) -> Self {
         Self {
@@ -70,10 +74,12 @@ impl End {
     pub(crate) fn say(&mut self, now: Time, to: SocketAddr, text: &[u8]) -> Vec<Flying> {
         let mut bytes = vec![0; OVERHEAD + text.len()];
         bytes[HEADER_BYTES..HEADER_BYTES + text.len()].copy_from_slice(text);
-        let segment = bytes.len();
-        let sealed = self
-            .sessions
-            .seal(now, to, &mut bytes, segment, &mut self.rng);
+        let mut batch = Batch {
+            segment: bytes.len(),
+            bytes: &mut bytes,
+            ecn: Ecn::Ect0,
+        };
+        let sealed = self.sessions.seal(now, path(to), &mut batch, &mut self.rng);
         let mut leaving = self.leaving();
         if sealed == Sealed::Ready {
             let from = self.address;
@@ -85,7 +91,10 @@ impl End {
     /// A datagram arrives: its text, if it is one.
     pub(crate) fn hear(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) -> Option<Vec<u8>> {
         let mut bytes = bytes.to_vec();
-        match self.sessions.open(now, from, &mut bytes, &mut self.rng) {
+        match self
+            .sessions
+            .open(now, path(from), &mut bytes, &mut self.rng)
+        {
             Opened::Text(text) => Some(text.to_vec()),
             Opened::Handshake | Opened::Ignored(_) => None,
         }
@@ -95,7 +104,11 @@ impl End {
         let from = self.address;
         let polled = std::iter::from_fn(|| self.sessions.poll_transmit());
         polled
-            .map(|(to, bytes)| Flying { from, to, bytes })
+            .map(|transmit| Flying {
+                from,
+                to: transmit.path.peer,
+                bytes: transmit.bytes,
+            })
             .collect()
     }
 }

@@ -27,6 +27,6 @@ mod window;
 mod wire;
 
 pub use key::Key;
-pub use sessions::{Opened, Sealed, Sessions};
+pub use sessions::{Batch, Opened, Path, Sealed, Sessions, Transmit};
 pub use statistics::{Ignored, Reason, Statistics};
 pub use wire::{HEADER_BYTES, OVERHEAD, TAG_BYTES};

@@ -6,16 +6,16 @@
 
 use std::net::SocketAddr;
 
-use incastle_units::{Span, Time};
+use incastle_units::{Ecn, Span, Time};
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
-use super::{Peer, Sealed, Sessions};
+use super::{Batch, Path, Peer, Sealed, Sessions, Transmit};
 use crate::key::Secret;
 use crate::noise::{Initiator, Message, PublicKey, Split, public_key};
 use crate::session::{Pending, Role, Session};
 use crate::statistics::Reason;
-use crate::wire::{initiation, response};
+use crate::wire::{HANDSHAKE_BYTES, initiation, response};
 
 /// An initiator repeats its message after this, then after twice as long each time ...
 const REPEAT_AFTER: Span = Span::from_ms(100);
@@ -33,6 +33,7 @@ const MAX_WAITING_BYTES: usize = 1 << 15;
 
 /// A handshake begun here.
 pub(super) struct Initiation {
+    path: Path,
     noise: Initiator,
     public: PublicKey,
     message: Message,
@@ -41,7 +42,7 @@ pub(super) struct Initiation {
     begun: Time,
     next: Time,
     interval: Span,
-    waiting: Vec<Vec<u8>>,
+    waiting: Vec<(Ecn, Vec<u8>)>,
 }
 
 impl Sessions {
@@ -49,23 +50,26 @@ impl Sessions {
     pub(super) fn wait(
         &mut self,
         now: Time,
-        to: SocketAddr,
-        datagrams: &[u8],
-        segment: usize,
+        path: Path,
+        batch: &Batch<'_>,
         rng: &mut dyn CryptoRng,
     ) -> Sealed {
-        self.begin(now, to, rng);
-        let peer = self.peers.get_mut(&to);
+        self.begin(now, path, rng);
+        let peer = self.peers.get_mut(&path.peer);
         let Some(initiation) = peer.and_then(|peer| peer.initiation.as_mut()) else {
-            self.statistics.dropped += datagrams.len().div_ceil(segment) as u64;
+            self.statistics.dropped += batch.bytes.len().div_ceil(batch.segment) as u64;
             return Sealed::Dropped;
         };
         let mut outcome = Sealed::Waiting;
-        for datagram in datagrams.chunks(segment) {
-            let bytes: usize = initiation.waiting.iter().map(Vec::len).sum();
+        for datagram in batch.bytes.chunks(batch.segment) {
+            let bytes: usize = initiation
+                .waiting
+                .iter()
+                .map(|(_, waiting)| waiting.len())
+                .sum();
             let room = bytes + datagram.len() <= MAX_WAITING_BYTES;
             if room && initiation.waiting.len() < MAX_WAITING {
-                initiation.waiting.push(datagram.to_vec());
+                initiation.waiting.push((batch.ecn, datagram.to_vec()));
             } else {
                 self.statistics.dropped += 1;
                 outcome = Sealed::Dropped;
@@ -75,10 +79,10 @@ impl Sessions {
     }
 
     /// Begins a handshake, unless one is under way or there is no room for its session.
-    pub(super) fn begin(&mut self, now: Time, to: SocketAddr, rng: &mut dyn CryptoRng) {
+    pub(super) fn begin(&mut self, now: Time, path: Path, rng: &mut dyn CryptoRng) {
         let under_way = self
             .peers
-            .get(&to)
+            .get(&path.peer)
             .is_some_and(|peer| peer.initiation.is_some());
         let full =
             self.statistics.initiations >= MAX_HANDSHAKES || self.statistics.sessions >= self.most;
@@ -89,7 +93,8 @@ impl Sessions {
         let (noise, message) = self.noise.initiate(index, ephemeral(rng));
         let public = public_key(&message);
         let next = now + REPEAT_AFTER;
-        self.peers.entry(to).or_default().initiation = Some(Initiation {
+        self.peers.entry(path.peer).or_default().initiation = Some(Initiation {
+            path,
             noise,
             public,
             message,
@@ -100,9 +105,9 @@ impl Sessions {
             waiting: Vec::new(),
         });
         self.own.insert(public);
-        self.timers.insert((next, to));
+        self.timers.insert((next, path.peer));
         self.statistics.initiations += 1;
-        self.send(to, initiation(&message).to_vec());
+        self.send(handshake(path, initiation(&message)));
     }
 
     /// Repeats the handshakes that are due, and gives up those that are too old.
@@ -120,10 +125,13 @@ impl Sessions {
             }
             begun.interval = begun.interval + begun.interval;
             begun.next = (now + begun.interval).min(begun.begun + GIVE_UP_AFTER);
-            let (next, message) = (begun.next, begun.message);
+            let (next, repeated) = (
+                begun.next,
+                handshake(begun.path, initiation(&begun.message)),
+            );
             self.timers.remove(&(due, to));
             self.timers.insert((next, to));
-            self.send(to, initiation(&message).to_vec());
+            self.send(repeated);
         }
     }
 
@@ -131,11 +139,11 @@ impl Sessions {
     pub(super) fn answer(
         &mut self,
         now: Time,
-        from: SocketAddr,
+        path: Path,
         message: &Message,
         rng: &mut dyn CryptoRng,
     ) -> Result<(), Reason> {
-        let public = public_key(message);
+        let (public, from) = (public_key(message), path.peer);
         // Before the message is read: our own would be authentic, and the answer to it would complete
         // our handshake with ourselves.
         if self.own.contains(&public) {
@@ -143,7 +151,7 @@ impl Sessions {
         }
         if let Some(response) = self.given_answer(from, message) {
             // No more than was asked: a factor of 1, whoever asks.
-            self.send(from, response);
+            self.send(handshake(path, response));
             return Ok(());
         }
         let Some(peer_index) = self.noise.authenticate(message) else {
@@ -176,19 +184,19 @@ impl Sessions {
         self.peers.entry(from).or_default().pending.push(index);
         self.pending.push_back((now + PENDING_FOR, index));
         self.statistics.pending += 1;
-        self.send(from, response(&answer).to_vec());
+        self.send(handshake(path, response(&answer)));
         Ok(())
     }
 
     /// What the very same message of that peer was answered with before.
-    fn given_answer(&self, from: SocketAddr, message: &Message) -> Option<Vec<u8>> {
+    fn given_answer(&self, from: SocketAddr, message: &Message) -> Option<[u8; HANDSHAKE_BYTES]> {
         let pending = &self.peers.get(&from)?.pending;
         let mut pending = pending.iter().filter_map(|index| {
             let session = self.table.get(*index).expect("a pending session");
             session.pending.as_ref()
         });
         let same = pending.find(|pending| pending.message == *message)?;
-        Some(same.response.to_vec())
+        Some(same.response)
     }
 
     /// Forgets the oldest answered handshakes beyond the limits, of this peer and of all.
@@ -224,24 +232,24 @@ impl Sessions {
     pub(super) fn complete(
         &mut self,
         now: Time,
-        from: SocketAddr,
+        path: Path,
         message: &Message,
     ) -> Result<(), Reason> {
-        let peer = self.peers.get_mut(&from);
+        let peer = self.peers.get_mut(&path.peer);
         let ours = peer.and_then(|peer| peer.initiation.as_mut());
         let ours = ours.ok_or(Reason::UnexpectedHandshake)?;
         let (peer_index, keys): (u32, Split) =
             ours.noise.finish(message).ok_or(Reason::WrongKey)?;
         let index = ours.index;
-        let session = Session::new(Role::Initiator, from, peer_index, &keys, now);
+        let session = Session::new(Role::Initiator, path.peer, peer_index, &keys, now);
         self.table.put(index, session);
-        self.become_current(now, from, index);
+        self.become_current(now, path, index);
         Ok(())
     }
 
     /// Ends the handshake begun here with that peer, if there is one, and returns what waited for it. The
     /// index is free again unless the session has come.
-    pub(super) fn end_initiation(&mut self, peer: SocketAddr) -> Vec<Vec<u8>> {
+    pub(super) fn end_initiation(&mut self, peer: SocketAddr) -> Vec<(Ecn, Vec<u8>)> {
         let entry: Option<&mut Peer> = self.peers.get_mut(&peer);
         let Some(ended) = entry.and_then(|entry| entry.initiation.take()) else {
             return Vec::new();
@@ -253,6 +261,14 @@ impl Sessions {
             self.table.free(ended.index);
         }
         ended.waiting
+    }
+}
+
+fn handshake(path: Path, bytes: [u8; HANDSHAKE_BYTES]) -> Transmit {
+    Transmit {
+        path,
+        ecn: Ecn::NotEct,
+        bytes: bytes.to_vec(),
     }
 }
 

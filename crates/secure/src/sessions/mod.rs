@@ -12,9 +12,9 @@
 mod handshakes;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
-use incastle_units::{Span, Time};
+use incastle_units::{Ecn, Span, Time};
 use rand_core::CryptoRng;
 
 use self::handshakes::Initiation;
@@ -54,6 +54,38 @@ pub enum Sealed {
     Dropped,
 }
 
+/// The way to a peer. Sessions are known by the peer's address alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Path {
+    /// The peer's address.
+    pub peer: SocketAddr,
+    /// The address of ours that it writes to, where the driver has several.
+    pub source: Option<IpAddr>,
+}
+
+/// Datagrams to be sealed for one peer, as the kernel takes them: one after the other, each of `segment`
+/// bytes, of which the last may have fewer.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Batch<'a> {
+    /// Each is [`HEADER_BYTES`] of room, the text, and [`TAG_BYTES`](crate::TAG_BYTES) of room.
+    pub bytes: &'a mut [u8],
+    /// Bytes of all but the last.
+    pub segment: usize,
+    /// Their ECN field, for those that wait.
+    pub ecn: Ecn,
+}
+
+/// A datagram that is to leave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transmit {
+    /// Where to.
+    pub path: Path,
+    /// Its ECN field.
+    pub ecn: Ecn,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
 /// What is known of a peer.
 #[derive(Default)]
 struct Peer {
@@ -87,7 +119,7 @@ pub struct Sessions {
     /// Until when a responder waits, the earliest first; some have become real, or are gone.
     pending: VecDeque<(Time, u32)>,
     seen: Seen,
-    ready: VecDeque<(SocketAddr, Vec<u8>)>,
+    ready: VecDeque<Transmit>,
     /// When idle sessions are looked for.
     sweep: Option<Time>,
     statistics: Statistics,
@@ -123,29 +155,26 @@ impl Sessions {
         peer.is_some_and(|peer| peer.current.is_some())
     }
 
-    /// Seals datagrams for one peer in place. `datagrams` holds them one after the other, each of
-    /// `segment` bytes, of which the last may have fewer: [`HEADER_BYTES`] of room, the text, and
-    /// [`TAG_BYTES`](crate::TAG_BYTES) of room. This is the form in which the kernel takes a batch.
+    /// Seals datagrams for one peer in place.
     pub fn seal(
         &mut self,
         now: Time,
-        to: SocketAddr,
-        datagrams: &mut [u8],
-        segment: usize,
+        path: Path,
+        batch: &mut Batch<'_>,
         rng: &mut dyn CryptoRng,
     ) -> Sealed {
-        assert!(segment >= OVERHEAD, "room for header and tag");
-        let count = datagrams.len().div_ceil(segment) as u64;
-        let Some(index) = self.current(to, count) else {
-            return self.wait(now, to, datagrams, segment, rng);
+        assert!(batch.segment >= OVERHEAD, "room for header and tag");
+        let count = batch.bytes.len().div_ceil(batch.segment) as u64;
+        let Some(index) = self.current(path.peer, count) else {
+            return self.wait(now, path, batch, rng);
         };
         let session = self.table.get_mut(index).expect("a current session");
-        for datagram in datagrams.chunks_mut(segment) {
+        for datagram in batch.bytes.chunks_mut(batch.segment) {
             session.seal(now, datagram);
         }
         self.statistics.sealed += count;
         if session.is_silent(now) {
-            self.begin(now, to, rng);
+            self.begin(now, path, rng);
         }
         Sealed::Ready
     }
@@ -165,13 +194,13 @@ impl Sessions {
     pub fn open<'a>(
         &mut self,
         now: Time,
-        from: SocketAddr,
+        path: Path,
         datagram: &'a mut [u8],
         rng: &mut dyn CryptoRng,
     ) -> Opened<'a> {
         let outcome = match parse(datagram) {
             Ok(Datagram::Sealed { counter, index }) => {
-                match self.open_sealed(now, from, index, counter, datagram) {
+                match self.open_sealed(now, path, index, counter, datagram) {
                     Ok(length) => {
                         let text = &mut datagram[HEADER_BYTES..HEADER_BYTES + length];
                         return Opened::Text(text);
@@ -179,8 +208,8 @@ impl Sessions {
                     Err(reason) => Err(reason),
                 }
             }
-            Ok(Datagram::Initiation(message)) => self.answer(now, from, message, rng),
-            Ok(Datagram::Response(message)) => self.complete(now, from, message),
+            Ok(Datagram::Initiation(message)) => self.answer(now, path, message, rng),
+            Ok(Datagram::Response(message)) => self.complete(now, path, message),
             Err(reason) => Err(reason),
         };
         match outcome {
@@ -195,28 +224,28 @@ impl Sessions {
     fn open_sealed(
         &mut self,
         now: Time,
-        from: SocketAddr,
+        path: Path,
         index: u32,
         counter: u64,
         datagram: &mut [u8],
     ) -> Result<usize, Reason> {
         let session = self.table.get_mut(index).ok_or(Reason::UnknownSession)?;
-        if session.peer != from {
+        if session.peer != path.peer {
             return Err(Reason::WrongAddress);
         }
         let length = session.open(now, counter, datagram)?;
         self.statistics.opened += 1;
         if session.pending.take().is_some() {
             self.statistics.pending -= 1;
-            let peer = self.peers.get_mut(&from).expect("a session's peer");
+            let peer = self.peers.get_mut(&path.peer).expect("a session's peer");
             peer.pending.retain(|pending| *pending != index);
-            self.become_current(now, from, index);
+            self.become_current(now, path, index);
         }
         Ok(length)
     }
 
-    /// A datagram that is to leave, and where to.
-    pub fn poll_transmit(&mut self) -> Option<(SocketAddr, Vec<u8>)> {
+    /// A datagram that is to leave.
+    pub fn poll_transmit(&mut self) -> Option<Transmit> {
         self.ready.pop_front()
     }
 
@@ -252,8 +281,8 @@ impl Sessions {
     }
 
     /// A session of that peer is real: it seals from now on, and what waited for one leaves.
-    fn become_current(&mut self, now: Time, peer: SocketAddr, index: u32) {
-        let entry = self.peers.get_mut(&peer).expect("a session's peer");
+    fn become_current(&mut self, now: Time, path: Path, index: u32) {
+        let entry = self.peers.get_mut(&path.peer).expect("a session's peer");
         let gone = entry.previous.take();
         entry.previous = entry.current.replace(index);
         self.statistics.sessions += 1;
@@ -262,11 +291,11 @@ impl Sessions {
         if let Some(gone) = gone {
             self.forget(gone);
         }
-        for mut datagram in self.end_initiation(peer) {
+        for (ecn, mut bytes) in self.end_initiation(path.peer) {
             let session = self.table.get_mut(index).expect("it became current");
-            session.seal(now, &mut datagram);
+            session.seal(now, &mut bytes);
             self.statistics.sealed += 1;
-            self.send(peer, datagram);
+            self.send(Transmit { path, ecn, bytes });
         }
     }
 
@@ -294,9 +323,9 @@ impl Sessions {
         }
     }
 
-    fn send(&mut self, to: SocketAddr, datagram: Vec<u8>) {
+    fn send(&mut self, transmit: Transmit) {
         if self.ready.len() < MAX_READY {
-            self.ready.push_back((to, datagram));
+            self.ready.push_back(transmit);
         } else {
             self.statistics.dropped += 1;
         }

@@ -3,14 +3,14 @@
 use incastle_secure::{Key, Opened, Reason, Sessions};
 use incastle_units::Time;
 
-use crate::net::{End, Flying, KEY, at, deliver, joined, pair, passes, statistics};
+use crate::net::{End, Flying, KEY, at, deliver, joined, pair, passes, path, statistics};
 
 /// Opens bytes that must have no effect, and says why they had none.
 fn refused(end: &mut End, now: Time, datagram: &Flying) -> Reason {
     let mut bytes = datagram.bytes.clone();
     let opened = end
         .sessions
-        .open(now, datagram.from, &mut bytes, &mut end.rng);
+        .open(now, path(datagram.from), &mut bytes, &mut end.rng);
     let Opened::Ignored(reason) = opened else {
         panic!("had an effect: {opened:?}");
     };
@@ -291,7 +291,7 @@ fn without_a_session_nothing_sealed_is_heard() {
     let mut empty = Sessions::new(&Key::new([KEY; 32]), 10);
     let mut rng = End::new(KEY, 9, 9).rng;
     let mut bytes = sealed.bytes;
-    let opened = empty.open(at(1), left.address, &mut bytes, &mut rng);
+    let opened = empty.open(at(1), path(left.address), &mut bytes, &mut rng);
     assert_eq!(opened, Opened::Ignored(Reason::UnknownSession));
     assert_eq!(empty.poll_timeout(), None);
 }

@@ -7,7 +7,7 @@ use incastle_secure::{Opened, Sessions};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::net::{KEY, at, joined};
+use crate::net::{KEY, at, joined, path};
 
 #[path = "../../../../fuzz/secure.rs"]
 pub(crate) mod bodies;
@@ -53,13 +53,13 @@ proptest! {
         if pads {
             bytes.resize(56, 0);
         }
-        let opened = right.sessions.open(at(1), left.address, &mut bytes, &mut right.rng);
+        let opened = right.sessions.open(at(1), path(left.address), &mut bytes, &mut right.rng);
         prop_assert!(matches!(opened, Opened::Ignored(_)));
         prop_assert!(right.leaving().is_empty());
         crate::net::passes(at(2), &mut left, &mut right, b"still");
         crate::net::passes(at(2), &mut right, &mut left, b"still");
         let mut none = Sessions::new(&incastle_secure::Key::new([KEY; 32]), 10);
-        let opened = none.open(at(1), left.address, &mut bytes, &mut right.rng);
+        let opened = none.open(at(1), path(left.address), &mut bytes, &mut right.rng);
         prop_assert!(matches!(opened, Opened::Ignored(_)));
         prop_assert!(none.poll_transmit().is_none());
     }

@@ -1,10 +1,10 @@
 //! Handshakes that go well, and ones that are lost, late, repeated or crossed; peers that start anew.
 
-use incastle_secure::{HEADER_BYTES, OVERHEAD, Sealed};
-use incastle_units::Span;
+use incastle_secure::{Batch, HEADER_BYTES, OVERHEAD, Path, Sealed};
+use incastle_units::{Ecn, Span};
 use proptest::prelude::*;
 
-use crate::net::{End, Flying, KEY, at, deliver, joined, pair, passes, run, statistics};
+use crate::net::{End, Flying, KEY, at, deliver, joined, pair, passes, run, seal, statistics};
 
 #[test]
 fn what_waits_for_the_handshake_arrives_after_it() {
@@ -30,9 +30,7 @@ fn a_batch_stays_a_batch_of_equal_segments() {
     let (mut left, mut right) = joined();
     let segment = OVERHEAD + 100;
     let mut batch = vec![0xAB; 4 * segment + OVERHEAD + 7];
-    let sealed = left
-        .sessions
-        .seal(at(1), right.address, &mut batch, segment, &mut left.rng);
+    let sealed = seal(&mut left, at(1), right.address, &mut batch, segment);
     assert_eq!(sealed, Sealed::Ready);
     let texts: Vec<_> = batch
         .chunks(segment)
@@ -42,6 +40,47 @@ fn a_batch_stays_a_batch_of_equal_segments() {
     assert_eq!(lengths, [100, 100, 100, 100, 7]);
     assert!(texts.concat().iter().all(|byte| *byte == 0xAB));
     assert_eq!(HEADER_BYTES, 12);
+}
+
+/// A handshake leaves from the address that the peer writes to, and what waited for it keeps its ECN field.
+#[test]
+fn what_waits_keeps_its_way_and_its_ecn_field() {
+    let (mut left, mut right) = pair();
+    let from = |address: &str| Some(address.parse().expect("an address"));
+    let to_right = Path {
+        peer: right.address,
+        source: from("10.0.0.11"),
+    };
+    let to_left = Path {
+        peer: left.address,
+        source: from("10.0.0.12"),
+    };
+    for ecn in [Ecn::Ect0, Ecn::NotEct] {
+        let mut batch = Batch {
+            bytes: &mut [0; OVERHEAD],
+            segment: OVERHEAD,
+            ecn,
+        };
+        left.sessions
+            .seal(at(0), to_right, &mut batch, &mut left.rng);
+    }
+    let mut first = left.sessions.poll_transmit().expect("an initiation");
+    assert_eq!((first.path, first.ecn), (to_right, Ecn::NotEct));
+    left.sessions.handle_timeout(at(100));
+    let repeated = left.sessions.poll_transmit();
+    assert_eq!(repeated.as_ref(), Some(&first));
+    right
+        .sessions
+        .open(at(100), to_left, &mut first.bytes, &mut right.rng);
+    let mut answer = right.sessions.poll_transmit().expect("a response");
+    assert_eq!((answer.path, answer.ecn), (to_left, Ecn::NotEct));
+    left.sessions
+        .open(at(100), to_right, &mut answer.bytes, &mut left.rng);
+    for ecn in [Ecn::Ect0, Ecn::NotEct] {
+        let waited = left.sessions.poll_transmit().expect("what waited");
+        assert_eq!((waited.path, waited.ecn), (to_right, ecn));
+    }
+    assert_eq!(left.sessions.poll_transmit(), None);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use incastle_secure::{Key, OVERHEAD, Opened, Reason, Sealed, Sessions};
 use rand_core::Rng;
 
-use crate::net::{End, KEY, at, joined, pair, passes, run, statistics};
+use crate::net::{End, KEY, at, joined, pair, passes, path, run, seal, statistics};
 
 fn address(number: u32) -> SocketAddr {
     let [a, b, c, d] = number.to_be_bytes();
@@ -24,7 +24,7 @@ fn a_flood_of_forged_initiations_leaves_nothing_and_gets_no_answer() {
         let from = address(number);
         let opened = right
             .sessions
-            .open(at(1), from, &mut forged, &mut right.rng);
+            .open(at(1), path(from), &mut forged, &mut right.rng);
         assert_eq!(opened, Opened::Ignored(Reason::WrongKey));
         assert_eq!(right.sessions.poll_transmit(), None);
     }
@@ -80,12 +80,12 @@ fn little_waits_for_a_handshake() {
     let (mut left, right) = pair();
     for number in 0..100 {
         let mut datagram = vec![0; OVERHEAD + 10];
-        let sealed = left.sessions.seal(
+        let sealed = seal(
+            &mut left,
             at(0),
             right.address,
             &mut datagram,
             OVERHEAD + 10,
-            &mut left.rng,
         );
         let expected = if number < 16 {
             Sealed::Waiting
@@ -102,9 +102,7 @@ fn long_datagrams_wait_by_their_bytes() {
     let (mut left, right) = pair();
     let segment = OVERHEAD + 8_972;
     let mut batch = vec![0; 5 * segment];
-    let sealed = left
-        .sessions
-        .seal(at(0), right.address, &mut batch, segment, &mut left.rng);
+    let sealed = seal(&mut left, at(0), right.address, &mut batch, segment);
     assert_eq!(sealed, Sealed::Dropped);
     assert_eq!(statistics(&left).dropped, 2, "three are 27,000 bytes");
 }
@@ -128,7 +126,7 @@ fn no_more_sessions_than_there_may_be() {
             let mut bytes = initiation.bytes;
             let opened = right
                 .sessions
-                .open(at(0), peer.address, &mut bytes, &mut right.rng);
+                .open(at(0), path(peer.address), &mut bytes, &mut right.rng);
             assert_eq!(opened, Opened::Ignored(Reason::BeyondLimit));
             assert!(right.leaving().is_empty());
         }

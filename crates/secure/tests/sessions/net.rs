@@ -1,9 +1,11 @@
 //! A network between endpoints that delivers what is asked of it.
 
-use incastle_secure::Statistics;
-use incastle_units::{Span, Time};
+use std::net::SocketAddr;
 
-pub(crate) use crate::fuzz::bodies::{End, Flying};
+use incastle_secure::{Batch, Sealed, Statistics};
+use incastle_units::{Ecn, Span, Time};
+
+pub(crate) use crate::fuzz::bodies::{End, Flying, path};
 
 pub(crate) const KEY: u8 = 7;
 
@@ -66,4 +68,20 @@ pub(crate) fn run(end: &mut End, until: Time) -> Vec<(Time, Flying)> {
         left.extend(end.leaving().into_iter().map(|flying| (due, flying)));
     }
     left
+}
+
+/// Seals a batch.
+pub(crate) fn seal(
+    end: &mut End,
+    now: Time,
+    to: SocketAddr,
+    bytes: &mut [u8],
+    segment: usize,
+) -> Sealed {
+    let mut batch = Batch {
+        bytes,
+        segment,
+        ecn: Ecn::Ect0,
+    };
+    end.sessions.seal(now, path(to), &mut batch, &mut end.rng)
 }
