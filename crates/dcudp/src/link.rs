@@ -75,7 +75,7 @@ impl Link {
                 endpoint,
                 connection,
             }),
-            Err(error) => Err(not_connected(error, key.is_some())),
+            Err(error) => Err(not_connected(&error)),
         }
     }
 
@@ -120,15 +120,14 @@ pub fn listen(
     let endpoint = bind(address, key.as_ref())?;
     let listener = endpoint
         .listen(config, BACKLOG)
-        .map_err(|error| not_connected(error, key.is_some()))?;
+        .map_err(|error| not_connected(&error))?;
     let local = endpoint.local_addr();
     let local = local.map_err(|error| Failure::Input(reason(&error)))?;
     Ok((endpoint, listener, local))
 }
 
 fn bind(address: SocketAddr, key: Option<&Key>) -> Result<Endpoint, Failure> {
-    let config = endpoint_config(key)?;
-    Endpoint::bind(address, config).map_err(|error| {
+    Endpoint::bind(address, endpoint_config(key)).map_err(|error| {
         let words = match error.kind() {
             ErrorKind::AddrInUse => {
                 "another program has this port; choose one with --listen".to_owned()
@@ -144,12 +143,11 @@ fn read_key(safety: &Safety) -> Result<Option<Key>, Failure> {
     safety.key_file.as_deref().map(Key::read).transpose()
 }
 
-fn endpoint_config(key: Option<&Key>) -> Result<EndpointConfig, Failure> {
-    if key.is_some() {
-        let words = "--key-file: this version cannot encrypt yet";
-        return Err(Failure::Input(words.to_owned()));
+fn endpoint_config(key: Option<&Key>) -> EndpointConfig {
+    EndpointConfig {
+        key: key.map(|key| incastle_socket::Key::new(*key.bytes())),
+        ..EndpointConfig::default()
     }
-    Ok(EndpointConfig::default())
 }
 
 fn connection_config(transport: &Transport) -> Result<ConnectionConfig, Failure> {
@@ -170,13 +168,10 @@ fn connection_config(transport: &Transport) -> Result<ConnectionConfig, Failure>
 }
 
 /// Words for a connection that did not come about.
-fn not_connected(error: ConnectError, encrypted: bool) -> Failure {
+fn not_connected(error: &ConnectError) -> Failure {
+    let words = error.to_string();
     match error {
-        ConnectError::Config(_) => Failure::Input(error.to_string()),
-        // Who has another key is not even told so.
-        ConnectError::NoAnswer(_) if encrypted => {
-            Failure::Connection(format!("{error}, or its key is another one"))
-        }
-        other => Failure::Connection(other.to_string()),
+        ConnectError::Config(_) => Failure::Input(words),
+        _ => Failure::Connection(words),
     }
 }

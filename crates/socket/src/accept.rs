@@ -102,7 +102,7 @@ impl Driver {
     }
 
     /// The address of ours to answer from, where the socket has several.
-    fn source(&self, meta: &RecvMeta) -> Option<IpAddr> {
+    pub(crate) fn source(&self, meta: &RecvMeta) -> Option<IpAddr> {
         let any = self.inner.local.ip().is_unspecified();
         meta.dst_ip.filter(|_| any)
     }
@@ -155,7 +155,7 @@ impl Driver {
         parts.source = self.source(meta);
         let shared = self.inner.insert(&mut table, |id| {
             parts.id = id;
-            let made = config.make(capacity, is_ipv6(peer));
+            let made = config.make(capacity, is_ipv6(peer), self.inner.overhead());
             Shared::new(&parts, begin(made, &parts, incoming))
         })?;
         table.accepted.insert((peer, incoming.socket()), shared.id);

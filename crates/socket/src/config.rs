@@ -7,6 +7,7 @@ use incastle_congestion::{
     Algorithm, Dcudp, DcudpBacklog, DcudpConfig, DcudpEntry, DcudpFloor, DcudpGrowth, DcudpLaw,
     DcudpRtt, LossInUdpMode, Udt, UdtConfig,
 };
+use incastle_secure::Key;
 use incastle_transport::udt::wire::SocketKind;
 use incastle_transport::udt::{
     Config, ConfigError, ExitRuleConfig, MIN_PACKET_SIZE, Protocol, ReportedRtt,
@@ -37,6 +38,9 @@ pub struct EndpointConfig {
     pub quantum: Duration,
     /// Whether one system call carries many packets (GSO, GRO).
     pub offload: bool,
+    /// The key under which everything is encrypted and authenticated, and whoever has not the same is not
+    /// answered (docs/models/dcudp-secure.md). Absent: nothing is.
+    pub key: Option<Key>,
 }
 
 impl Default for EndpointConfig {
@@ -49,6 +53,7 @@ impl Default for EndpointConfig {
             max_receive_memory: 1 << 30,
             quantum: Duration::from_micros(100),
             offload: true,
+            key: None,
         }
     }
 }
@@ -208,12 +213,13 @@ impl ConnectionConfig {
         }
     }
 
-    /// Everything that a sans-IO connection is made with.
-    pub(crate) fn make(&self, capacity: Rate, ipv6: bool) -> Made {
+    /// Everything that a sans-IO connection is made with; `sealing` is what that adds to a datagram.
+    pub(crate) fn make(&self, capacity: Rate, ipv6: bool, sealing: usize) -> Made {
         let mut config = self.transport(capacity);
-        if ipv6 {
-            // UDT's packet sizes count an IPv4 header.
-            let shorter = config.packet_size.saturating_sub(IPV6_EXTRA);
+        // UDT's packet sizes count an IPv4 header, and know of nothing else around a datagram.
+        let unknown = if ipv6 { IPV6_EXTRA } else { 0 } + sealing as u32;
+        if unknown > 0 {
+            let shorter = config.packet_size.saturating_sub(unknown);
             config.packet_size = shorter.max(MIN_PACKET_SIZE);
         }
         let packet = Bytes::new(u64::from(Config::payload_of(config.packet_size)));

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use incastle_secure::Path;
 use incastle_transport::udt::wire;
 use quinn_udp::RecvMeta;
 use tokio::io::Interest;
@@ -70,6 +71,7 @@ impl Driver {
         let now = Instant::now();
         self.take_mail(now);
         self.expire(now);
+        self.inner.expire_sessions(now);
         self.retry_blocked(cx, now)?;
         for id in std::mem::take(&mut self.ready) {
             self.visit(id, now, |_, _| {});
@@ -124,11 +126,34 @@ impl Driver {
     }
 
     /// Datagrams of one length from one peer, the last of which may be shorter.
-    fn datagrams(&mut self, meta: &RecvMeta, bytes: &[u8], now: Instant) {
+    fn datagrams(&mut self, meta: &RecvMeta, bytes: &mut [u8], now: Instant) {
+        let inner = Arc::clone(&self.inner);
+        let stride = meta.stride.max(1);
+        let datagrams = bytes.len().div_ceil(stride) as u64;
+        count(&inner.counters.datagrams_received, datagrams);
+        if let Some(secure) = &inner.secure {
+            let path = Path {
+                peer: meta.addr,
+                source: self.source(meta),
+            };
+            let texts = inner.open(secure, path, bytes, stride, now);
+            let texts = texts.into_iter().map(|text| &bytes[text]);
+            self.distribute(meta, texts, now);
+        } else {
+            self.distribute(meta, bytes.chunks(stride), now);
+        }
+    }
+
+    /// Gives datagrams of one peer to their connections.
+    fn distribute<'a>(
+        &mut self,
+        meta: &RecvMeta,
+        datagrams: impl Iterator<Item = &'a [u8]>,
+        now: Instant,
+    ) {
         let inner = Arc::clone(&self.inner);
         let ecn = ecn_of(meta.ecn);
-        let mut datagrams = bytes.chunks(meta.stride.max(1)).peekable();
-        count(&inner.counters.datagrams_received, datagrams.len() as u64);
+        let mut datagrams = datagrams.peekable();
         while let Some(datagram) = datagrams.next() {
             let Ok(id) = wire::destination(datagram) else {
                 count(&inner.counters.malformed, 1);
@@ -311,7 +336,8 @@ impl Driver {
     fn arm(&mut self, now: Instant) -> io::Result<()> {
         let alarm = self.alarms.peek().map(|Reverse((at, _))| *at);
         let leaving = self.leaving.front().map(|(until, _)| *until);
-        if let Some(at) = alarm.into_iter().chain(leaving).min() {
+        let sessions = self.inner.sessions_alarm();
+        if let Some(at) = [alarm, leaving, sessions].into_iter().flatten().min() {
             let earliest = self.last_alarm + self.inner.config.quantum;
             self.timer.arm(now, at.max(earliest))?;
         }

@@ -83,7 +83,8 @@ impl Endpoint {
         config: &ConnectionConfig,
     ) -> Result<Connection, ConnectError> {
         let connection = self.open(peer, config, Opening::Client)?;
-        connected(connection).await
+        let opened = connected(connection).await;
+        opened.map_err(|error| self.inner().explain(error))
     }
 
     /// Opens a connection to an endpoint that opens one to this at about the same time.
@@ -93,7 +94,8 @@ impl Endpoint {
         config: &ConnectionConfig,
     ) -> Result<Connection, ConnectError> {
         let connection = self.open(peer, config, Opening::Rendezvous)?;
-        connected(connection).await
+        let opened = connected(connection).await;
+        opened.map_err(|error| self.inner().explain(error))
     }
 
     /// Accepts connections of that configuration. At most `backlog` wait to be accepted; peers beyond
@@ -185,7 +187,7 @@ impl Endpoint {
         let inner = self.inner();
         let peer = inner.reachable(peer)?;
         let capacity = config.capacity.unwrap_or_else(|| capacity::towards(peer));
-        let made = config.make(capacity, is_ipv6(peer));
+        let made = config.make(capacity, is_ipv6(peer), inner.overhead());
         let now = Instant::now();
         let first = Number::from_word(u32::from_le_bytes(random()?));
         let mut parts = Parts::new(peer, config, now, seed()?);

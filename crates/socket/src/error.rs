@@ -10,8 +10,14 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum ConnectError {
     /// Nobody answered the handshake in time.
-    #[error("{0} does not answer: nobody listens there, or a firewall drops UDP")]
+    #[error("{0} does not answer: nobody listens there, it wants a key, or a firewall drops UDP")]
     NoAnswer(SocketAddr),
+    /// Nobody answered an endpoint with a key.
+    #[error("{0} does not answer: its key is another one or it has none, or nobody is there")]
+    NoSession(SocketAddr),
+    /// The peer has the key, but does not answer the handshake.
+    #[error("{0} has the key, but does not answer: nobody listens there, or it is gone")]
+    NoListener(SocketAddr),
     /// The peer's host says that nobody listens on that port.
     #[error("{0} refused: nobody listens on that port")]
     PortUnreachable(SocketAddr),

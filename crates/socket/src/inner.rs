@@ -15,6 +15,7 @@ use quinn_udp::{TransportErrorPayload, UdpSocketState};
 use tokio::net::UdpSocket;
 
 use crate::listener::Listening;
+use crate::secure::Secure;
 use crate::shared::Shared;
 use crate::{ConnectError, EndpointConfig, EndpointStatistics, Ignored};
 
@@ -32,6 +33,8 @@ pub(crate) struct Inner {
     pub(crate) table: Mutex<Table>,
     pub(crate) mailbox: Mutex<Mailbox>,
     pub(crate) counters: Counters,
+    /// The sessions, on an endpoint with a key.
+    pub(crate) secure: Option<Secure>,
 }
 
 /// The connections of an endpoint.
@@ -94,7 +97,12 @@ impl Inner {
         udp: UdpSocketState,
         config: EndpointConfig,
     ) -> io::Result<Self> {
+        let secure = config
+            .key
+            .as_ref()
+            .map(|key| Secure::new(key, config.max_connections));
         Ok(Self {
+            secure: secure.transpose()?,
             local: socket.local_addr()?,
             socket,
             udp,
@@ -198,6 +206,7 @@ impl Inner {
             sends: read(&counters.sends),
             datagrams_received: read(&counters.datagrams_received),
             cookies_sent: read(&counters.cookies_sent),
+            sessions: self.secure.as_ref().map(Secure::statistics),
             ignored: Ignored {
                 malformed: read(&counters.malformed),
                 unknown_socket: read(&counters.unknown_socket),

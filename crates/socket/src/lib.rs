@@ -31,6 +31,7 @@ mod event;
 mod inner;
 mod listener;
 mod receive;
+mod secure;
 mod shared;
 mod statistics;
 mod stream;
@@ -47,5 +48,6 @@ pub use statistics::{EndpointStatistics, Ignored, Statistics};
 pub use stream::{RecvStream, SendStream};
 
 pub use incastle_congestion::TransmissionMode;
+pub use incastle_secure::{Key, Statistics as SessionStatistics};
 pub use incastle_transport::udt::wire::SocketKind;
 pub use incastle_units::Rate;

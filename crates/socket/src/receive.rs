@@ -46,9 +46,15 @@ impl Buffers {
     }
 
     /// What the last call received.
-    pub(crate) fn received(&self, count: usize) -> impl Iterator<Item = (&RecvMeta, &[u8])> {
-        let rooms = self.bytes.chunks(self.length);
+    pub(crate) fn received(
+        &mut self,
+        count: usize,
+    ) -> impl Iterator<Item = (&RecvMeta, &mut [u8])> {
+        let rooms = self.bytes.chunks_mut(self.length);
         let filled = self.metas.iter().zip(rooms).take(count);
-        filled.map(|(meta, room)| (meta, &room[..meta.len.min(room.len())]))
+        filled.map(|(meta, room)| {
+            let length = meta.len.min(room.len());
+            (meta, &mut room[..length])
+        })
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use incastle_congestion::TransmissionMode;
+use incastle_secure::Statistics as SessionStatistics;
 use incastle_transport::udt::Stats;
 use incastle_units::Rate;
 
@@ -77,6 +78,8 @@ pub struct EndpointStatistics {
     pub datagrams_received: u64,
     /// Requests that were answered with a cookie.
     pub cookies_sent: u64,
+    /// The sessions, on an endpoint with a key, and what they ignored.
+    pub sessions: Option<SessionStatistics>,
     /// Datagrams that were ignored, by reason.
     pub ignored: Ignored,
 }

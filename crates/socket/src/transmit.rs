@@ -14,6 +14,11 @@ use crate::{ConnectError, ConnectionError};
 /// System calls for one connection before it is others' turn.
 const MAX_BATCHES: usize = 16;
 
+/// The longest UDP payload over IPv4.
+const MAX_PAYLOAD: usize = 65_507;
+/// What UDT's packet sizes count around a datagram: IPv4 and UDP.
+const HEADERS: usize = 28;
+
 /// What the socket did not take: a batch, and its datagrams.
 pub(crate) type Refused = Option<(Shape, Vec<u8>)>;
 
@@ -30,13 +35,13 @@ impl State {
     pub(crate) fn transmit(&mut self, shared: &Shared, inner: &Inner, now: Time) -> (bool, bool) {
         if let Some((shape, bytes)) = self.refused.take() {
             let result = inner.submit(shared, shape, &bytes);
-            if self.is_refused(shared, result) {
+            if self.is_refused(shared, inner, result) {
                 self.refused = Some((shape, bytes));
                 return (true, false);
             }
         }
         for _ in 0..MAX_BATCHES {
-            let most = inner.segments();
+            let most = inner.segments(self.connection.core().packet_size());
             let Some(batch) = self.connection.poll_batch(now, most, &mut self.rng) else {
                 return (false, false);
             };
@@ -48,7 +53,7 @@ impl State {
                 continue;
             }
             let bytes = bytes.to_vec();
-            if self.is_refused(shared, result) {
+            if self.is_refused(shared, inner, result) {
                 self.refused = Some((shape, bytes));
                 return (true, false);
             }
@@ -57,22 +62,22 @@ impl State {
     }
 
     /// Whether the socket takes nothing now. Any other error loses what was to be sent.
-    fn is_refused(&mut self, shared: &Shared, result: io::Result<()>) -> bool {
+    fn is_refused(&mut self, shared: &Shared, inner: &Inner, result: io::Result<()>) -> bool {
         match result {
             Ok(()) => false,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => true,
             Err(error) => {
-                self.note_send_error(shared, error);
+                self.note_send_error(shared, inner, error);
                 false
             }
         }
     }
 
     /// What the socket refused counts as lost, unless it can never be sent.
-    fn note_send_error(&mut self, shared: &Shared, error: io::Error) {
+    fn note_send_error(&mut self, shared: &Shared, inner: &Inner, error: io::Error) {
         tracing::debug!(peer = %shared.peer, %error, "a datagram was not sent");
         if is_msg_size_err(&error) {
-            let packet_size = self.connection.core().packet_size();
+            let packet_size = self.connection.core().packet_size() + inner.overhead() as u32;
             self.give_up(shared, ConnectionError::PacketSize { packet_size });
         } else if self.phase == Phase::Connecting {
             self.refusal
@@ -83,13 +88,13 @@ impl State {
 }
 
 impl Inner {
-    /// How many datagrams the kernel takes in one call.
-    fn segments(&self) -> usize {
-        if self.config.offload {
-            self.udp.max_gso_segments()
-        } else {
-            1
+    /// How many datagrams of a connection the kernel takes in one call.
+    fn segments(&self, packet_size: u32) -> usize {
+        if !self.config.offload {
+            return 1;
         }
+        let longest = packet_size as usize - HEADERS + self.overhead();
+        self.udp.max_gso_segments().min(MAX_PAYLOAD / longest)
     }
 
     /// Sends a connection's datagrams.
@@ -108,8 +113,16 @@ impl Inner {
         Ok(())
     }
 
-    /// Sends; an error that an earlier datagram brought back says nothing of this one.
+    /// Sends, sealed if this endpoint has a key.
     pub(crate) fn send(&self, transmit: &Transmit<'_>) -> io::Result<()> {
+        match &self.secure {
+            Some(secure) => self.send_sealed(secure, transmit),
+            None => self.send_plain(transmit),
+        }
+    }
+
+    /// Sends; an error that an earlier datagram brought back says nothing of this one.
+    pub(crate) fn send_plain(&self, transmit: &Transmit<'_>) -> io::Result<()> {
         let attempt = || {
             let send = || self.udp.try_send((&self.socket).into(), transmit);
             self.socket.try_io(Interest::WRITABLE, send)

@@ -5,4 +5,5 @@
 
 mod connections;
 mod endings;
+mod keys;
 mod world;

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use incastle_socket::{
-    Connection, ConnectionConfig, Control, Endpoint, EndpointConfig, Listener, SocketKind,
+    Connection, ConnectionConfig, Control, Endpoint, EndpointConfig, Key, Listener, SocketKind,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -29,6 +29,15 @@ pub(crate) fn run(test: impl Future<Output = ()>) {
 
 pub(crate) fn endpoint(address: &str) -> Endpoint {
     Endpoint::bind(address.parse().unwrap(), EndpointConfig::default()).unwrap()
+}
+
+/// An endpoint with the key of 32 such bytes.
+pub(crate) fn endpoint_with_key(address: &str, byte: u8) -> Endpoint {
+    let config = EndpointConfig {
+        key: Some(Key::new([byte; 32])),
+        ..EndpointConfig::default()
+    };
+    Endpoint::bind(address.parse().unwrap(), config).unwrap()
 }
 
 pub(crate) fn config(control: Control, kind: SocketKind) -> ConnectionConfig {
