@@ -18,12 +18,16 @@ pub mod terminal;
 pub mod transfer;
 
 use std::ffi::OsString;
+use std::time::Duration;
 
 use clap::Parser;
 use tracing_subscriber::filter::LevelFilter;
 
 use crate::arguments::Arguments;
 use crate::error::BAD_INPUT;
+
+/// How long the disk may take for what had arrived when the program was stopped.
+const LAST_WRITES: Duration = Duration::from_secs(5);
 
 /// Runs the program with what was typed, its own name first. Gives the exit status.
 pub fn run(typed: impl IntoIterator<Item = OsString>) -> u8 {
@@ -41,7 +45,12 @@ pub fn run(typed: impl IntoIterator<Item = OsString>) -> u8 {
         .enable_all()
         .build();
     let result = match runtime {
-        Ok(runtime) => runtime.block_on(commands::run(arguments.command)),
+        Ok(runtime) => {
+            let result = runtime.block_on(commands::run(arguments.command));
+            // A disk that hashes or writes for somebody who was interrupted is not waited for long.
+            runtime.shutdown_timeout(LAST_WRITES);
+            result
+        }
         Err(error) => Err(error::disk(&error)),
     };
     result.unwrap_or_else(|failure| {

@@ -22,6 +22,8 @@ pub type Stream = Channel<RecvStream, SendStream>;
 
 /// How long an end waits for its last words to arrive.
 pub const LINGER: Duration = Duration::from_secs(10);
+/// How long a user who stopped the program waits for it.
+const ABORT: Duration = Duration::from_secs(1);
 /// Peers that may wait to be accepted.
 const BACKLOG: usize = 128;
 
@@ -93,10 +95,10 @@ impl Link {
         timeout(LINGER, self.endpoint.close()).await.ok();
     }
 
-    /// Gives up what is under way.
+    /// Gives up what is under way, and waits a moment for that to be told.
     pub async fn abort(self) {
         self.connection.abort();
-        timeout(LINGER, self.endpoint.close()).await.ok();
+        timeout(ABORT, self.endpoint.close()).await.ok();
     }
 }
 

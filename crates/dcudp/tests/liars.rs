@@ -12,6 +12,7 @@ use std::fs;
 
 use bytes::Bytes;
 use common::{End, PATIENCE, bytes, client_of, files, folder, get, hash, listing, name, pair, put};
+use incastle_dcudp::bench::{Meter, flow};
 use incastle_dcudp::error::Failure;
 use incastle_dcudp::protocol::{Channel, Chunk, ErrorCode, Frame, MAX_DATA};
 use tokio::io::{AsyncWriteExt, duplex, split};
@@ -380,6 +381,23 @@ async fn a_silent_peer_is_given_up_and_a_busy_one_is_not() {
         server.send(&Frame::Done).await.unwrap();
     });
     assert_eq!(client.receive().await.unwrap(), Frame::Done);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_end_that_only_listens_says_that_it_does() {
+    let (mut client, mut server) = pair();
+    tokio::spawn(async move { flow::sink(&mut server, &Meter::default()).await.unwrap() });
+    for _ in 0..3 {
+        tokio::time::sleep(PATIENCE / 2).await;
+        client.send(&data(1)).await.unwrap();
+        let word = client.next_request().await.unwrap();
+        assert_eq!(word, Some(Frame::Busy));
+    }
+    client.send(&end(b"")).await.unwrap();
+    let Frame::Report(report) = client.receive().await.unwrap() else {
+        panic!("no report")
+    };
+    assert_eq!(report.bytes, 3);
 }
 
 #[tokio::test]

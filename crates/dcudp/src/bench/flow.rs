@@ -71,6 +71,7 @@ where
                     watch = Watch::start();
                 }
                 meter.add(bytes.len());
+                channel.keep_alive().await?;
             }
             Frame::End { .. } => break,
             other => return Err(unexpected(&other)),

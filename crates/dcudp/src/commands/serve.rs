@@ -84,8 +84,15 @@ async fn run(
         () = stop => {}
     }
     let open = sessions.len();
-    sessions.shutdown().await;
-    timeout(LINGER, endpoint.close()).await.ok();
+    let ending = async {
+        sessions.shutdown().await;
+        timeout(LINGER, endpoint.close()).await.ok();
+    };
+    // Who asks twice does not want to wait.
+    tokio::select! {
+        () = ending => {}
+        () = stopped() => {}
+    }
     if open > 0 {
         note(format_args!(
             "stopped with {open} open connections; unfinished files are kept, senders can go on later"

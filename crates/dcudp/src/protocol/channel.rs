@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
 use super::{Chunk, Decoder, ErrorCode, Frame, VERSION};
 use crate::error::{Failure, reason};
@@ -29,6 +29,7 @@ pub struct Channel<R, W> {
     writer: W,
     scratch: BytesMut,
     patience: Duration,
+    last_word: Instant,
 }
 
 /// The half that listens.
@@ -48,6 +49,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Channel<R, W> {
             writer,
             scratch: BytesMut::new(),
             patience,
+            last_word: Instant::now(),
         }
     }
 
@@ -73,6 +75,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Channel<R, W> {
     pub async fn send(&mut self, frame: &Frame) -> Result<(), Failure> {
         self.scratch.clear();
         frame.encode(&mut self.scratch);
+        self.last_word = Instant::now();
         let written = write(&mut self.writer, &self.scratch, self.patience).await;
         match written {
             Ok(()) => Ok(()),
@@ -136,6 +139,15 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Channel<R, W> {
                 Err(failure) => return Err(failure),
             }
         }
+    }
+
+    /// For an end that only listens for long: lets the other one know that it does. Much may be on its
+    /// way, and the answer to it far.
+    pub async fn keep_alive(&mut self) -> Result<(), Failure> {
+        if self.last_word.elapsed() < BUSY_EVERY {
+            return Ok(());
+        }
+        self.send(&Frame::Busy).await
     }
 
     /// Waits for long work, and lets the other end know that it goes on.

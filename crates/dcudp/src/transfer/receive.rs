@@ -174,6 +174,7 @@ where
                     return Ok(None);
                 }
                 progress.inc(count);
+                channel.keep_alive().await?;
             }
             Frame::End { hash } => return Ok(Some(hash)),
             other => return Err(unexpected(&other)),
