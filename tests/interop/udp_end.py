@@ -1,0 +1,51 @@
+"""Plain UDP, as a program in a namespace: `send ADDRESS COUNT ECN`, or `receive ADDRESS`.
+
+The sender sends packets of 1500 bytes as fast as it can, then, some times, one of a single byte,
+which ends the receiver; that one prints how many of the long ones came with each ECN field.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import sys
+import time
+
+PORT = 9009
+PAYLOAD = bytes(1500 - 28)
+
+
+def send(address: str, count: int, ecn: int) -> None:
+    """Send packets, then the end."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+        one.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, ecn)
+        for _ in range(count):
+            one.sendto(PAYLOAD, (address, PORT))
+        # Behind a full queue the first ends may be lost.
+        for _ in range(20):
+            time.sleep(0.05)
+            one.sendto(b".", (address, PORT))
+
+
+def receive(address: str) -> None:
+    """Count packets until the end."""
+    counts = [0, 0, 0, 0]
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+        one.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 24)
+        one.bind((address, PORT))
+        print("ready", flush=True)
+        while True:
+            payload, beside, _, _ = one.recvmsg(2048, 64)
+            if len(payload) == 1:
+                break
+            [(_, _, tos)] = beside
+            counts[tos[0] & 3] += 1
+    print(json.dumps(counts))
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "send":
+        send(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+    else:
+        receive(sys.argv[2])
