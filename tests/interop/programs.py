@@ -1,4 +1,4 @@
-"""Builds and runs the programs of these tests: ours (crates/testbed), the library's (peer.cc).
+"""Builds and runs the programs of these tests: ours, and the UDT library's (peer.cc).
 
 What cannot be built here skips its tests, with the reason. Every process is ended by its test,
 whatever happens.
@@ -30,8 +30,9 @@ Report = dict[str, Any]
 
 @functools.cache
 def our_programs() -> dict[str, str]:
-    """Build the programs of crates/testbed as `cargo test` does, and return their paths by name."""
-    command = ["cargo", "build", "--locked", "--package", "incastle-testbed", "--bins"]
+    """Build `dcudp` and the programs of crates/testbed, and return their paths by name."""
+    packages = ["--package", "incastle-dcudp", "--package", "incastle-testbed"]
+    command = ["cargo", "build", "--locked", *packages, "--bins"]
     done = subprocess.run(
         [*command, "--message-format=json"], cwd=ROOT, capture_output=True, text=True, check=False
     )

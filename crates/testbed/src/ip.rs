@@ -25,18 +25,28 @@ fn field(packet: &[u8]) -> Option<u8> {
     }
 }
 
-/// Sets CE. The header checksum of IPv4 follows (RFC 1624, equation 3); IPv6 has none.
+/// Sets CE.
 pub fn mark(packet: &mut [u8]) {
+    set(packet, CE);
+}
+
+/// Clears the ECN field, as some paths do: what was ECN-capable no longer is.
+pub fn bleach(packet: &mut [u8]) {
+    set(packet, 0);
+}
+
+/// Sets the ECN field. The header checksum of IPv4 follows (RFC 1624, equation 3); IPv6 has none.
+fn set(packet: &mut [u8], bits: u8) {
     match packet.first().map(|first| first >> 4) {
         Some(4) if packet.len() >= 20 => {
             let before = u16::from_be_bytes([packet[0], packet[1]]);
-            packet[1] |= CE;
+            packet[1] = packet[1] & !CE | bits;
             let after = u16::from_be_bytes([packet[0], packet[1]]);
             let checksum = u16::from_be_bytes([packet[10], packet[11]]);
             let updated = update(checksum, before, after).to_be_bytes();
             packet[10..12].copy_from_slice(&updated);
         }
-        Some(6) if packet.len() >= 2 => packet[1] |= CE << 4,
+        Some(6) if packet.len() >= 2 => packet[1] = packet[1] & !(CE << 4) | bits << 4,
         _ => {}
     }
 }
@@ -65,6 +75,12 @@ mod tests {
         !(sum as u16)
     }
 
+    fn is_valid(header: &[u8; 20]) -> bool {
+        let mut bare = *header;
+        bare[10..12].copy_from_slice(&[0, 0]);
+        header[10..12] == checksum(&bare).to_be_bytes()
+    }
+
     proptest! {
         #[test]
         fn a_marked_header_has_a_valid_checksum(mut header in prop::array::uniform20(any::<u8>()), ecn_bits in 1..3_u8) {
@@ -76,15 +92,17 @@ mod tests {
             prop_assert_eq!(ecn(&header), Ecn::Ect0);
             mark(&mut header);
             prop_assert_eq!(ecn(&header), Ecn::Ce);
-            let marked = header[10..12].to_vec();
-            header[10..12].copy_from_slice(&[0, 0]);
-            prop_assert_eq!(marked, checksum(&header).to_be_bytes().to_vec());
+            prop_assert!(is_valid(&header));
+            bleach(&mut header);
+            prop_assert_eq!(ecn(&header), Ecn::NotEct);
+            prop_assert!(is_valid(&header));
         }
 
         #[test]
         fn anything_can_be_looked_at(mut packet in prop::collection::vec(any::<u8>(), 0..30)) {
             ecn(&packet);
             mark(&mut packet);
+            bleach(&mut packet);
         }
     }
 
@@ -95,6 +113,8 @@ mod tests {
         mark(&mut packet);
         assert_eq!(packet, [0x60, 0x30, 0, 0]);
         assert_eq!(ecn(&packet), Ecn::Ce);
+        bleach(&mut packet);
+        assert_eq!(packet, [0x60, 0x00, 0, 0]);
         assert_eq!(ecn(&[0x60, 0x0F]), Ecn::NotEct);
     }
 }

@@ -14,6 +14,7 @@ use clap::{Parser, ValueEnum};
 use incastle_queueing::{DropTail, Marker, PortBuffer, Red, RedConfig, Threshold, ThresholdConfig};
 use incastle_testbed::bottleneck::{Bottleneck, Counts};
 use incastle_testbed::clock::Clock;
+use incastle_testbed::ip;
 use incastle_testbed::samples::{LatenessSummary, QueueSummary};
 use incastle_testbed::tun::Tun;
 use incastle_testbed::wait::readable;
@@ -79,6 +80,9 @@ struct Options {
     /// What the queue and the packet being sent may take
     #[arg(long, default_value = "1000 packets")]
     buffer: Amount,
+    /// Clear the ECN field of every packet, as some paths do
+    #[arg(long)]
+    bleach: bool,
     /// RED's draws follow from it
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -165,6 +169,7 @@ struct Direction<'a> {
     from: &'a Tun,
     to: &'a Tun,
     bottleneck: Bottleneck,
+    bleach: bool,
     refused: u64,
 }
 
@@ -180,6 +185,9 @@ impl Direction<'_> {
             let Some(length) = self.from.read(room)? else {
                 break;
             };
+            if self.bleach {
+                ip::bleach(&mut room[..length]);
+            }
             self.bottleneck
                 .arrive(clock.now(), room[..length].into(), rng);
         }
@@ -267,6 +275,7 @@ fn run(options: &Options) -> Result<(), String> {
         from,
         to,
         bottleneck,
+        bleach: options.bleach,
         refused: 0,
     };
     let clock = Clock::start();
