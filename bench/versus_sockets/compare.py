@@ -1,6 +1,6 @@
 """DCUDP on real sockets through a bottleneck in user space, beside the simulator.
 
-    .venv/bin/python bench/versus_sockets/run.py [--runs N] [--seeds N] [--out FOLDER]
+    .venv/bin/python bench/versus_sockets/compare.py [--runs N] [--seeds N] [--out FOLDER]
 
 The simulator reads bottleneck.toml; `router` and `dcudp bench` have the same by their options.
 Prints one table; README.md has the method. Needs the rights for namespaces.
@@ -188,6 +188,7 @@ def draw(outcomes: list[Outcome], file: Path) -> None:
         axis.set_xlabel("senders")
         axis.set_title(title)
     axes[1].set_yscale("symlog", linthresh=1)
+    axes[1].set_ylim(bottom=0)
     axes[1].axhline(15, color="grey", linewidth=0.8, label="th_max")
     axes[1].legend()
     figure.savefig(file, dpi=110, metadata={"Software": None})
