@@ -1,11 +1,12 @@
 //! Endpoints and connections as the commands want them, and the words for what can go wrong there.
 
+use std::convert::Infallible;
 use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use incastle_socket::{
-    ConnectError, Connection, ConnectionConfig, Control, Endpoint, EndpointConfig, Listener,
+    ConnectError, Connection, ConnectionConfig, Control, Endpoint, EndpointConfig, Event, Listener,
     RecvStream, SendStream,
 };
 use tokio::time::timeout;
@@ -70,7 +71,7 @@ impl Link {
         config: &ConnectionConfig,
         key: Option<&Key>,
     ) -> Result<Self, Failure> {
-        let endpoint = bind(local_for(address), key)?;
+        let endpoint = bind(local_for(address), endpoint_config(key))?;
         let connected = endpoint.connect(address, config).await;
         match connected {
             Ok(connection) => Ok(Self {
@@ -86,6 +87,27 @@ impl Link {
         let mut channel = channel(&self.connection)?;
         channel.greet().await?;
         Ok(channel)
+    }
+
+    /// Does something on the connection, and tells the user meanwhile of what was asked for and is not
+    /// to be had.
+    pub async fn telling<T>(&self, work: impl Future<Output = T>) -> T {
+        tokio::select! {
+            done = work => done,
+            never = self.tell_events() => match never {},
+        }
+    }
+
+    async fn tell_events(&self) -> Infallible {
+        let mut events = self.connection.events();
+        while let Some(event) = events.next().await {
+            match event {
+                Event::Fallback => warn("the other end speaks UDT alone: its control is run"),
+                Event::EcnFailed => warn("this path does not carry ECN: UDT's control is run"),
+                _ => {}
+            }
+        }
+        std::future::pending().await
     }
 
     /// Says good-bye, and waits a while for that to arrive.
@@ -110,16 +132,23 @@ pub fn channel(connection: &Connection) -> Result<Stream, Failure> {
     Ok(Channel::new(reader, writer, PATIENCE))
 }
 
-/// Starts to listen. Gives the address, with the port that the system chose for 0.
+/// Starts to listen, for `most` connections at a time. Gives the address, with the port that the system
+/// chose for 0.
 pub fn listen(
     address: SocketAddr,
+    most: u16,
     transport: &Transport,
     safety: &Safety,
 ) -> Result<(Endpoint, Listener, SocketAddr), Failure> {
     let config = connection_config(transport)?;
     safety.protection().check(address)?;
     let key = read_key(safety)?;
-    let endpoint = bind(address, key.as_ref())?;
+    let bounded = EndpointConfig {
+        // Those beyond `most` are there until they were told to come later.
+        max_connections: usize::from(most) + BACKLOG,
+        ..endpoint_config(key.as_ref())
+    };
+    let endpoint = bind(address, bounded)?;
     let listener = endpoint
         .listen(config, BACKLOG)
         .map_err(|error| not_connected(&error))?;
@@ -128,8 +157,8 @@ pub fn listen(
     Ok((endpoint, listener, local))
 }
 
-fn bind(address: SocketAddr, key: Option<&Key>) -> Result<Endpoint, Failure> {
-    Endpoint::bind(address, endpoint_config(key)).map_err(|error| {
+fn bind(address: SocketAddr, config: EndpointConfig) -> Result<Endpoint, Failure> {
+    Endpoint::bind(address, config).map_err(|error| {
         let words = match error.kind() {
             ErrorKind::AddrInUse => {
                 "another program has this port; choose one with --listen".to_owned()

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Instant;
 
-use incastle_socket::{Event, Rate};
+use incastle_socket::Rate;
 use tokio::time::{MissedTickBehavior, interval_at};
 
 use super::stopped;
@@ -15,7 +15,7 @@ use crate::bench::table::{End, Interval, Measurement, Snapshot, control};
 use crate::error::{DONE, Failure, INTERRUPTED};
 use crate::link::Link;
 use crate::protocol::{BenchDirection, Frame, unexpected};
-use crate::terminal::{error, note, say, warn};
+use crate::terminal::{error, note, say};
 
 pub(super) async fn run(arguments: Bench) -> Result<u8, Failure> {
     let peer = arguments
@@ -25,7 +25,7 @@ pub(super) async fn run(arguments: Bench) -> Result<u8, Failure> {
     let link = Link::call(peer, &arguments.transport, &arguments.safety).await?;
     let mut lines = Lines::new(&link, &arguments);
     let measured = tokio::select! {
-        measured = measure(&mut lines) => measured,
+        measured = link.telling(measure(&mut lines)) => measured,
         () = stopped() => {
             lines.take();
             link.abort().await;
@@ -89,7 +89,6 @@ async fn measure(lines: &mut Lines<'_>) -> Result<Reports, Failure> {
     let reports = tokio::select! {
         reports = flow => reports?,
         never = lines.watch() => match never {},
-        never = tell_events(link) => match never {},
     };
     lines.take();
     Ok(reports)
@@ -146,19 +145,6 @@ impl<'a> Lines<'a> {
         }
         self.intervals.push(interval);
     }
-}
-
-/// What the user asked for and does not get.
-async fn tell_events(link: &Link) -> Infallible {
-    let mut events = link.connection.events();
-    while let Some(event) = events.next().await {
-        match event {
-            Event::Fallback => warn("the other end speaks UDT alone: its control is run"),
-            Event::EcnFailed => warn("this path does not carry ECN: UDT's control is run"),
-            _ => {}
-        }
-    }
-    std::future::pending().await
 }
 
 fn show(measurement: &Measurement, json: bool) {

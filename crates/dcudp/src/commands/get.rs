@@ -28,7 +28,7 @@ pub(super) async fn run(arguments: Get) -> Result<u8, Failure> {
     let link = Link::call(&peer, &transport, &safety).await?;
     let mut tally = Tally::new(names.len());
     let got = tokio::select! {
-        got = get_all(&link, &root, &names, force, &mut tally) => got,
+        got = link.telling(get_all(&link, &root, &names, force, &mut tally)) => got,
         () = stopped() => {
             link.abort().await;
             return Ok(tally.interrupted(&format!("in {}", into.display())));

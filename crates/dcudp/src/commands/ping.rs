@@ -17,7 +17,7 @@ pub(super) async fn run(arguments: Ping) -> Result<u8, Failure> {
     let link = Link::call(&arguments.peer, &arguments.transport, &arguments.safety).await?;
     let mut times = Vec::new();
     let pinged = tokio::select! {
-        pinged = ping_all(&link, &arguments, &mut times) => pinged,
+        pinged = link.telling(ping_all(&link, &arguments, &mut times)) => pinged,
         () = stopped() => {
             link.abort().await;
             show(times, &arguments);

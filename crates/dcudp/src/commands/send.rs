@@ -33,7 +33,7 @@ pub(super) async fn run(arguments: Send) -> Result<u8, Failure> {
     let link = Link::call(&peer, &transport, &safety).await?;
     let mut tally = Tally::new(sources.len());
     let sent = tokio::select! {
-        sent = send_all(&link, &sources, force, &mut tally) => sent,
+        sent = link.telling(send_all(&link, &sources, force, &mut tally)) => sent,
         () = stopped() => {
             link.abort().await;
             return Ok(tally.interrupted(&format!("on {peer}")));

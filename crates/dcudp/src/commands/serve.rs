@@ -73,7 +73,7 @@ async fn run(
 ) -> Result<u8, Failure> {
     let protection = safety.protection();
     let address = address.unwrap_or_else(|| default_address(protection));
-    let (endpoint, listener, local) = link::listen(address, transport, safety)?;
+    let (endpoint, listener, local) = link::listen(address, most, transport, safety)?;
     let stop = stopped();
     announce(what, local, protection);
     let mut sessions = JoinSet::new();
