@@ -11,10 +11,10 @@ export VIRTUAL_ENV := $(abspath $(VENV))
 unexport CONDA_PREFIX
 
 .DEFAULT_GOAL := help
-.PHONY: help setup reproduce test bench bench-ns3 docs clean system deny wasm-digest
+.PHONY: help setup reproduce test bench bench-ns3 bench-transports docs clean system deny wasm-digest
 
 help: ## list these names
-	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
 
 setup: $(VENV)/.native ## build everything up to .venv/bin/incastle
 
@@ -46,6 +46,9 @@ bench: setup ## packet-hops per second, beside ns-2 where it is installed
 
 bench-ns3: setup ## the cluster benchmark and the star beside ns-3, times and physics (downloads it)
 	@$(BIN)/python bench/versus_ns3/run.py
+
+bench-transports: ## DCUDP and UDT of ours beside TCP, QUIC, UDT4 and SRT, on this machine (needs root)
+	@$(PYTHON) bench/versus_transports/versus.py
 
 docs: $(VENV)/.packages ## the documentation, into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
