@@ -94,6 +94,8 @@ table! {
         value silent_rtts: u32 = dcudp().1.silent_rtts, in at_least(1);
         /// Whether control packets are ECN-capable too.
         value ect_on_control: bool = dcudp().1.ect_on_control;
+        /// Whether an interval of congestion mode in which nothing arrived has an ACK, too.
+        value ack_without_data: bool = dcudp().1.ack_without_data;
     }
 }
 
@@ -282,6 +284,7 @@ impl Dcudp {
                 },
                 silent_rtts: self.silent_rtts,
                 ect_on_control: self.ect_on_control,
+                ack_without_data: self.ack_without_data,
                 ..udt::Dcudp::new(capacity)
             }),
             flow_window,

@@ -3,7 +3,8 @@
 //! within two round trips; repeated until an ACK2 confirms it.
 //!
 //! The timer runs only while something is to be said: an idle connection has none. In congestion mode
-//! an interval in which nothing arrived has no ACK, which document 000 does not say.
+//! an interval in which nothing arrived has no ACK, as in UDT; document 000 does not say, and
+//! `Dcudp::ack_without_data` is the other reading.
 
 use std::collections::VecDeque;
 
@@ -56,6 +57,8 @@ pub(super) struct Acknowledgement {
     /// The interval in congestion mode.
     congested: Option<Span>,
     light_every: u32,
+    /// In congestion mode every interval has an ACK, whether anything arrived or not.
+    without_data: bool,
 }
 
 impl Acknowledgement {
@@ -81,6 +84,7 @@ impl Acknowledgement {
             syn: Span::from_ms(10),
             congested: None,
             light_every: 64,
+            without_data: false,
         }
     }
 
@@ -94,9 +98,18 @@ impl Acknowledgement {
     /// The interval of congestion mode begins, changes or ends.
     pub(super) fn set_congested(&mut self, now: Time, interval: Option<Span>) {
         self.congested = interval;
-        if self.at != Time::NEVER {
+        if self.at != Time::NEVER || self.never_rests() {
             self.at = self.tick(now);
         }
+    }
+
+    /// Whether intervals of congestion mode have an ACK even if nothing arrived.
+    pub(super) const fn set_without_data(&mut self, without_data: bool) {
+        self.without_data = without_data;
+    }
+
+    const fn never_rests(&self) -> bool {
+        self.without_data && self.congested.is_some()
     }
 
     /// Something new arrived, or was given up.
@@ -169,7 +182,7 @@ impl Acknowledgement {
             return;
         }
         self.at = Time::NEVER;
-        let news = self.fresh && self.congested.is_some();
+        let news = self.fresh && self.congested.is_some() || self.never_rests();
         if !self.is_wanted() && !news {
             return;
         }
@@ -234,7 +247,7 @@ impl Acknowledgement {
         self.packets = 0;
         self.fresh = false;
         self.at = Time::NEVER;
-        if self.is_wanted() {
+        if self.is_wanted() || self.never_rests() {
             self.arm(now);
         }
         Some(number)

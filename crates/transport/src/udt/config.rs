@@ -40,6 +40,9 @@ pub struct Dcudp {
     pub silent_rtts: u32,
     /// Whether control packets are ECN-capable too.
     pub ect_on_control: bool,
+    /// Whether an interval of congestion mode in which nothing arrived has an ACK, too. It says that there
+    /// was no mark, where there was no packet.
+    pub ack_without_data: bool,
 }
 
 impl Dcudp {
@@ -51,6 +54,7 @@ impl Dcudp {
             exit_rule: ExitRuleConfig::default(),
             silent_rtts: 8,
             ect_on_control: false,
+            ack_without_data: false,
         }
     }
 }

@@ -63,6 +63,34 @@ fn the_first_mark_is_told_at_once_then_acks_leave_every_round_trip() {
     assert_eq!(acks(hand.go(5_000)), []);
 }
 
+#[test]
+fn acks_of_intervals_without_data_go_on_while_the_mode_lasts() {
+    let config = short_memory();
+    let Protocol::Dcudp(law) = config.protocol else {
+        unreachable!()
+    };
+    let mut hand = Hand::new(&Config {
+        protocol: Protocol::Dcudp(Dcudp {
+            ack_without_data: true,
+            ..law
+        }),
+        ..config
+    });
+    // None in UDP mode.
+    hand.go(10).arrive(100, Ecn::Ect0);
+    hand.go(11_000).poll();
+    ack2(&mut hand);
+    assert_eq!(acks(hand.go(30_000)), []);
+    hand.arrive(101, Ecn::Ce);
+    assert_eq!(acks(&mut hand), [(true, true)]);
+    ack2(&mut hand);
+    for _ in 0..20 {
+        let at = hand.timer_us();
+        assert_eq!(acks(hand.go(at)), [(true, false)]);
+        ack2(&mut hand);
+    }
+}
+
 /// Where ACK2s take four hundred times as long as before, they must still find their ACKs.
 #[test]
 fn acks_become_rarer_where_ack2s_stay_away() {

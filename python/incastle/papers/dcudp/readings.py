@@ -1,11 +1,11 @@
 """The readings of 000, and the protocols that it compares DCUDP with, as keys of a scenario.
 
-A reading is one choice in each of seven places: the law of figure 4, its growth, its floor, the
-rule for leaving congestion mode, the length K of that rule's windows, the marker, and whether
-control packets are ECN-capable. Claims have a case for the default, for single other choices in the
-first six, and for all that stands in print at once. Further readings, found decisive when the runs
-were examined, are shown beside them; the map has the combinations. Under the printed law nothing
-grows, so that growth is no choice there.
+A reading is one choice in each of eight places: the law of figure 4, its growth, its floor, the
+rule for leaving congestion mode, the length K of that rule's windows, the marker, whether control
+packets are ECN-capable, and whether intervals without data have an ACK. Claims have a case for the
+default, for single other choices in the first six, and for all that stands in print at once. More
+readings, tried when the runs were examined, are shown beside them; the map has the combinations of
+the first seven. Under the printed law nothing grows, so that growth is no choice there.
 """
 
 from __future__ import annotations
@@ -55,6 +55,8 @@ class Reading:
     window: int = 8
     marker: str = "threshold"
     control: str = "not-ect"
+    without_data: bool = False
+    """Whether an interval of congestion mode in which nothing arrived has an ACK, too."""
 
     @property
     def overrides(self) -> dict[str, str]:
@@ -67,6 +69,7 @@ class Reading:
             "transport.exit": (self.exit, default.exit),
             "transport.exit_window": (str(self.window), str(default.window)),
             "transport.ect_on_control": (_capable(self.control), _capable(default.control)),
+            "transport.ack_without_data": (_word(self.without_data), _word(default.without_data)),
         }
         found = {key: value for key, (value, usual) in keys.items() if value != usual}
         return {**found, **_MARKERS[self.marker]}
@@ -76,7 +79,7 @@ class Reading:
         """Name it in experiments, every place of it."""
         law = self.law if self.law == "printed" else self.growth
         places = (law, self.floor, self.exit, f"K{self.window}", self.marker, self.control)
-        return "+".join(places)
+        return "+".join((*places, "without-data") if self.without_data else places)
 
     def system(self, label: str) -> System:
         """Give it as a system."""
@@ -84,7 +87,11 @@ class Reading:
 
 
 def _capable(control: str) -> str:
-    return "true" if control == "ect" else "false"
+    return _word(control == "ect")
+
+
+def _word(value: bool) -> str:
+    return "true" if value else "false"
 
 
 DEFAULT = Reading()
@@ -103,10 +110,13 @@ FURTHER = {
     "red drops at th_max": replace(DEFAULT, marker="red-drop"),
     "control ECT": replace(DEFAULT, control="ect"),
     "control ECT, K = 64": replace(DEFAULT, control="ect", window=64),
+    "ACKs without data": replace(DEFAULT, without_data=True),
+    "control ECT, ACKs without data": replace(DEFAULT, control="ect", without_data=True),
 }
 """Shown beside the cases, judged by no claim: found after claims.toml had been committed."""
 READINGS = tuple(reading.system(label) for label, reading in NAMED.items())
-SHOWN = (*READINGS, *(reading.system(label) for label, reading in FURTHER.items()))
+FURTHER_SHOWN = tuple(reading.system(label) for label, reading in FURTHER.items())
+SHOWN = (*READINGS, *FURTHER_SHOWN)
 BASE = READINGS[0]
 
 LAWS = (("default", "per-second"), ("default", "per-rtt"), ("printed", "per-second"))

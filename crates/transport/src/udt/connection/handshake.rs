@@ -261,6 +261,8 @@ impl Connection {
         self.receiver
             .ack
             .begin(now, self.config.syn, self.config.light_ack_every);
+        let without_data = self.dcudp().is_some_and(|dcudp| dcudp.ack_without_data);
+        self.receiver.ack.set_without_data(without_data);
         self.exp.learn(&self.rtt, &self.config);
         self.exp.heard(now, true, &self.config);
         self.state = State::Established(Answering {
