@@ -445,6 +445,19 @@ mod tests {
         Zeroizing::new([byte; 32])
     }
 
+    /// The bytes that another implementation of the pattern computes (Python's hmac and cryptography): our
+    /// prologue, key and payload go where Noise says.
+    #[test]
+    fn our_first_message_byte_by_byte() {
+        let noise = Noise::new(&Key::new([1; 32]));
+        let (_, first) = noise.initiate(77, drawn(2));
+        let expected = bytes(
+            "ce8d3ad1ccb633ec7b70c17814a5c76ecd029685050d344745ba05870e587d59\
+             929ba52540c19421a184d42f11e2f58de12d7f6e",
+        );
+        assert_eq!(first[..], expected);
+    }
+
     #[test]
     fn both_ends_agree_on_keys_and_indices() {
         let noise = Noise::new(&Key::new([1; 32]));
