@@ -93,9 +93,27 @@ pub fn disk(error: &io::Error) -> Failure {
 
 /// What the system says, without its number.
 pub fn reason(error: &io::Error) -> String {
-    let text = error.to_string();
+    unnumbered(error.to_string())
+}
+
+/// A text that ends in what the system says, without its number.
+pub fn unnumbered(text: String) -> String {
     match text.find(" (os error") {
         Some(end) => text[..end].to_owned(),
         None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_the_system_are_left_out() {
+        let error = io::Error::from_raw_os_error(rustix::io::Errno::NOENT.raw_os_error());
+        assert_eq!(reason(&error), "No such file or directory");
+        let long = "1.2.3.4:5 cannot be reached: Network is unreachable (os error 101)";
+        let short = "1.2.3.4:5 cannot be reached: Network is unreachable";
+        assert_eq!(unnumbered(long.to_owned()), short);
     }
 }

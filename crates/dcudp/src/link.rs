@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use crate::address::{HostPort, local_for};
 use crate::arguments::{ControlName, Safety, Transport};
-use crate::error::{Failure, reason};
+use crate::error::{Failure, reason, unnumbered};
 use crate::key::Key;
 use crate::protocol::{Channel, PATIENCE};
 use crate::terminal::warn;
@@ -200,7 +200,7 @@ fn connection_config(transport: &Transport) -> Result<ConnectionConfig, Failure>
 
 /// Words for a connection that did not come about.
 fn not_connected(error: &ConnectError) -> Failure {
-    let words = error.to_string();
+    let words = unnumbered(error.to_string());
     match error {
         ConnectError::Config(_) => Failure::Input(words),
         _ => Failure::Connection(words),
