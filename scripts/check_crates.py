@@ -28,7 +28,7 @@ BELOW: dict[str, set[str]] = {
     "secure": {"units"},
     "socket": {"units", "congestion", "transport", "secure"},
     "dcudp": {"units", "congestion", "transport", "socket"},
-    "testbed": {"units", "congestion", "queueing", "transport"},
+    "testbed": {"units", "congestion", "queueing", "transport", "socket"},
     "engine": {"units", "congestion", "queueing", "transport"},
     "scenario": {"units", "congestion", "queueing", "transport", "engine"},
     "python": {"units", "congestion", "queueing", "transport", "engine", "scenario"},

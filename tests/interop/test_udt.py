@@ -1,5 +1,6 @@
 """Our UDT and the library, version 4.11: the same bytes on both sides, whoever opens and closes.
 
+Ours is the connection in a bare loop (`udt-peer`), and the socket library (`socket-peer`).
 Both ends make their data from a seed, and tell the hashes of what they sent and received. Losses,
 duplicates and reordering are made by the relay of crates/testbed, which counts them. Times are not
 looked at; each program has its own limit.
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MB = 1_000_000
-OURS, LIBRARY = "ours", "library"
+OURS, SOCKETS, LIBRARY = "udt-peer", "socket-peer", "library"
 LOSSY = ("--loss", "0.01")
 ROUGH = "--loss 0.02 --duplicate 0.02 --reorder 0.05 --delay"
 BAD = (*ROUGH.split(), "2 ms", "--held-back", "3 ms")
@@ -53,7 +54,7 @@ def peer(who: str, how: str, own: int, other: int | None, words: list[str]) -> l
         addresses = [str(port) for port in (own, other) if port is not None]
         return [library_peer(), how, *addresses, *words]
     addresses = [f"127.0.0.1:{port}" for port in (own, other) if port is not None]
-    return [our_programs()["udt-peer"], how, *addresses, *words]
+    return [our_programs()[who], how, *addresses, *words]
 
 
 def words(case: Case, send: int, receive: int, seed: int, *, first: bool) -> list[str]:
@@ -198,3 +199,14 @@ def test_messages(server: str, client: str, message: int, path: tuple[str, ...])
 def test_a_rendezvous(message: int | None, path: tuple[str, ...]) -> None:
     # Here the client is whoever closes first: the library, as above.
     meet(Case(OURS, LIBRARY, 10 * MB, 10 * MB, message, path=path))
+
+
+@pytest.mark.parametrize("message", [None, 30_000], ids=["stream", "messages"])
+@pytest.mark.parametrize("path", [(), LOSSY], ids=["clean", "1-percent-loss"])
+@pytest.mark.parametrize(("server", "client"), [(LIBRARY, SOCKETS), (SOCKETS, LIBRARY)])
+def test_the_socket_library(
+    server: str, client: str, path: tuple[str, ...], message: int | None
+) -> None:
+    # The library closes first, as above.
+    first = server == LIBRARY
+    transfer(Case(server, client, 5 * MB, 5 * MB, message, path, server_closes_first=first))

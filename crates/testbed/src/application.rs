@@ -32,7 +32,6 @@ pub struct Application {
     piece: Vec<u8>,
     sent: Tally,
     received: Tally,
-    messages: u64,
 }
 
 impl Application {
@@ -45,7 +44,6 @@ impl Application {
             piece: vec![0; PIECE],
             sent: Tally::default(),
             received: Tally::default(),
-            messages: 0,
         }
     }
 
@@ -57,11 +55,6 @@ impl Application {
     /// What was received.
     pub const fn received(&self) -> &Tally {
         &self.received
-    }
-
-    /// Messages received.
-    pub const fn messages(&self) -> u64 {
-        self.messages
     }
 
     /// Whether all is written and all is received.
@@ -82,7 +75,6 @@ impl Application {
                 return false;
             };
             self.received.add(&message);
-            self.messages += 1;
             return true;
         }
         let count = connection.read(now, &mut self.piece);

@@ -7,6 +7,7 @@ pub mod application;
 pub mod bottleneck;
 pub mod capture;
 pub mod clock;
+pub mod command;
 pub mod data;
 pub mod ip;
 pub mod peer;
