@@ -220,6 +220,22 @@ fn a_recorded_initiation_is_answered_to_its_sender_only_while_it_waits() {
     assert_eq!(statistics(&right).established, 1);
 }
 
+/// The answer that is kept is for the very same message.
+#[test]
+fn a_damaged_repeat_of_an_answered_initiation() {
+    let (mut left, mut right) = pair();
+    let initiation = left.say(at(0), right.address, b"text").remove(0);
+    right.hear(at(0), left.address, &initiation.bytes);
+    assert_eq!(right.leaving().len(), 1);
+    for place in 36..initiation.bytes.len() {
+        let mut damaged = initiation.clone();
+        damaged.bytes[place] ^= 1;
+        assert_eq!(refused(&mut right, at(0), &damaged), Reason::WrongKey);
+    }
+    right.hear(at(0), left.address, &initiation.bytes);
+    assert_eq!(right.leaving().len(), 1);
+}
+
 /// A peer that was started anew knows no old handshakes: it answers a recorded one, and that is all.
 #[test]
 fn a_recorded_initiation_never_becomes_a_session() {

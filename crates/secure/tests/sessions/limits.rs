@@ -39,21 +39,20 @@ fn a_flood_of_forged_initiations_leaves_nothing_and_gets_no_answer() {
 #[test]
 fn a_flood_of_recorded_initiations_is_bounded_and_passes() {
     let (mut left, mut right) = joined();
-    let mut third = End::new(KEY, 3, 3);
-    for number in 0..4_500 {
-        // An initiation each; the third end never hears of them again.
-        let recorded = third.say(at(1), address(number), b"x");
-        let Some(recorded) = recorded.first() else {
-            break;
-        };
-        let from = address(100_000 + number);
-        right.hear(at(1), from, &recorded.bytes);
-        let answers = right.leaving();
-        assert_eq!(answers.len(), 1);
-        assert_eq!(answers[0].bytes.len(), recorded.bytes.len());
-        assert!(statistics(&right).pending <= 4_096);
+    // An initiation for each of many peers, which never hear of it.
+    let mut begun = 0;
+    for host in [3, 4] {
+        let mut recorder = End::new(KEY, host, u64::from(host));
+        for number in 0..3_000 {
+            let recorded = recorder.say(at(1), address(number), b"x").remove(0);
+            begun += 1;
+            right.hear(at(1), address(100_000 + begun), &recorded.bytes);
+            let answers = right.leaving();
+            assert_eq!(answers.len(), 1);
+            assert_eq!(answers[0].bytes.len(), recorded.bytes.len());
+            assert!(statistics(&right).pending <= 4_096);
+        }
     }
-    assert_eq!(statistics(&third).initiations, 4_096);
     assert_eq!(statistics(&right).pending, 4_096);
     assert_eq!(statistics(&right).sessions, 1);
     passes(at(2), &mut left, &mut right, b"still");
@@ -61,6 +60,19 @@ fn a_flood_of_recorded_initiations_is_bounded_and_passes() {
     passes(at(2), &mut End::new(KEY, 5, 5), &mut right, b"new");
     run(&mut right, at(5_002));
     assert_eq!(statistics(&right).pending, 0);
+}
+
+#[test]
+fn few_handshakes_are_begun_at_a_time() {
+    let (mut left, _) = pair();
+    for number in 0..5_000 {
+        let begun = !left.say(at(1), address(number), b"x").is_empty();
+        assert_eq!(begun, number < 4_096);
+    }
+    assert_eq!(statistics(&left).initiations, 4_096);
+    assert_eq!(statistics(&left).dropped, 904);
+    run(&mut left, at(4_000));
+    assert_eq!(statistics(&left).initiations, 0);
 }
 
 #[test]
