@@ -17,6 +17,9 @@ use incastle_units::{Bytes, Rate, Span};
 /// The rate C where neither the configuration nor the system says what the interface has.
 pub const DEFAULT_CAPACITY: Rate = Rate::from_bits_per_second(10_000_000_000);
 
+/// RFC 9000, section 13.4.2: what carries ECT is given up after three timeouts.
+const ECT_TIMEOUTS: u32 = 3;
+
 /// What an IPv6 header is longer than an IPv4 header.
 const IPV6_EXTRA: u32 = 20;
 
@@ -182,6 +185,7 @@ impl ConnectionConfig {
             Protocol::Dcudp(dcudp) => Protocol::Dcudp(incastle_transport::udt::Dcudp {
                 exit_rule: self.readings.exit_rule,
                 silent_rtts: self.readings.silent_rtts,
+                ect_timeouts: Some(ECT_TIMEOUTS),
                 reported_rtt: match self.readings.rtt {
                     DcudpRtt::Latest => ReportedRtt::Latest,
                     DcudpRtt::Smoothed => ReportedRtt::Smoothed,

@@ -13,11 +13,17 @@ const SINGLE: usize = 65_536;
 /// Without this the beginnings of all buffers would fall into the same sets of the caches.
 const STAGGER: usize = 1_664;
 
+/// Buffers that are offered while the kernel joins datagrams: what they hold stays in the caches until
+/// it is looked at.
+const JOINED_BATCH: usize = 4;
+
 /// Room for [`BATCH_SIZE`] joined datagrams.
 pub(crate) struct Buffers {
     bytes: Vec<u8>,
     length: usize,
     metas: [RecvMeta; BATCH_SIZE],
+    /// How many are offered to the next call.
+    offered: usize,
 }
 
 impl Buffers {
@@ -32,6 +38,7 @@ impl Buffers {
             bytes: vec![0; length * BATCH_SIZE],
             length,
             metas: [RecvMeta::default(); BATCH_SIZE],
+            offered: BATCH_SIZE,
         }
     }
 
@@ -40,9 +47,14 @@ impl Buffers {
         let mut rooms = self.bytes.chunks_mut(self.length);
         let mut slices: [IoSliceMut<'_>; BATCH_SIZE] =
             std::array::from_fn(|_| IoSliceMut::new(rooms.next().unwrap_or_default()));
-        inner
+        let slices = &mut slices[..self.offered];
+        let received = inner
             .udp
-            .recv((&inner.socket).into(), &mut slices, &mut self.metas)
+            .recv((&inner.socket).into(), slices, &mut self.metas)?;
+        let joins = |meta: &RecvMeta| meta.len > 4 * meta.stride;
+        let joined = self.metas[..received].iter().any(joins);
+        self.offered = if joined { JOINED_BATCH } else { BATCH_SIZE };
+        Ok(received)
     }
 
     /// What the last call received.

@@ -43,6 +43,9 @@ pub struct Dcudp {
     /// Whether an interval of congestion mode in which nothing arrived has an ACK, too. It says that there
     /// was no mark, where there was no packet.
     pub ack_without_data: bool,
+    /// Expirations of EXP before anything was acknowledged after which the path is taken to drop what
+    /// carries ECT (RFC 9000, section 13.4.2, has three). Absent: never.
+    pub ect_timeouts: Option<u32>,
 }
 
 impl Dcudp {
@@ -55,6 +58,7 @@ impl Dcudp {
             silent_rtts: 8,
             ect_on_control: false,
             ack_without_data: false,
+            ect_timeouts: None,
         }
     }
 }

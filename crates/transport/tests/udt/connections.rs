@@ -4,7 +4,7 @@ use incastle_transport::udt::wire::{Control, Dialect, SocketKind};
 use incastle_transport::udt::{ByteConnection, Config, Event, Failure};
 use incastle_units::{Ecn, Span};
 
-use crate::hand::{self, Hand};
+use crate::hand::{self, Hand, dcudp};
 use crate::net::{Net, Path, Side, dcudp_config, mbit, transfer, udt_config};
 
 const SECOND: Span = Span::from_secs(1);
@@ -351,4 +351,23 @@ fn a_send_buffer_takes_what_fits() {
     assert_eq!(connection.buffered(), 1_000);
     connection.close(hand.now);
     assert_eq!(connection.write(&[7]), 0);
+}
+
+#[test]
+fn an_abort_delivers_nothing_more_and_tells_the_peer_once() {
+    let mut hand = Hand::fixed(&dcudp(), None, 1_000);
+    hand.events();
+    hand.connection.write(5000);
+    hand.connection.abort();
+    assert_eq!(hand.events(), [Event::Failed(Failure::Aborted(5000))]);
+    assert_eq!(hand.controls(), [Control::Shutdown { answers: false }]);
+    assert_eq!(hand.controls(), []);
+    hand.connection.abort();
+    assert_eq!(hand.events(), []);
+    // Before there is a peer, there is nobody to tell.
+    let mut asking = Hand::asking(&dcudp(), crate::net::law(&dcudp()));
+    asking.poll();
+    asking.connection.abort();
+    assert_eq!(asking.events(), [Event::Failed(Failure::Aborted(0))]);
+    assert_eq!(asking.poll().len(), 0);
 }

@@ -304,6 +304,50 @@ fn eight_round_trips_without_an_ack_stop_new_data() {
 }
 
 #[test]
+fn a_path_that_drops_ect_is_given_up_after_so_many_timeouts() {
+    let with = |ect_timeouts| {
+        let mut config = dcudp();
+        if let Protocol::Dcudp(dcudp) = &mut config.protocol {
+            dcudp.ect_timeouts = ect_timeouts;
+        }
+        Hand::new(&config)
+    };
+    let expire = |hand: &mut Hand, times: u64| {
+        for _ in 0..1000 {
+            if hand.connection.stats().timeouts >= times {
+                return;
+            }
+            let at = hand.connection.poll_timeout().expect("a timer");
+            hand.go_to(at);
+            hand.poll();
+        }
+        panic!("no timeout");
+    };
+    let mut hand = with(Some(3));
+    hand.connection.write(10 * FULL);
+    hand.poll();
+    expire(&mut hand, 2);
+    assert_eq!(hand.events(), []);
+    expire(&mut hand, 3);
+    assert_eq!(hand.events(), [Event::NoEcn]);
+    assert!(!hand.connection.carries_ect());
+    // One that arrived tells that the others were lost for another reason.
+    let mut hand = with(Some(3));
+    hand.connection.write(10 * FULL);
+    hand.poll();
+    hand.control(ack_with(0, 101, 10_000, false));
+    hand.events();
+    expire(&mut hand, 5);
+    assert_eq!(hand.events(), []);
+    // The paper has no such rule.
+    let mut hand = with(None);
+    hand.connection.write(10 * FULL);
+    hand.poll();
+    expire(&mut hand, 5);
+    assert!(hand.connection.carries_ect());
+}
+
+#[test]
 fn a_path_that_clears_ect_is_noticed_and_udts_control_takes_over() {
     let mut hand = Hand::new(&dcudp());
     hand.connection.write(10 * FULL);

@@ -264,6 +264,30 @@ fn a_late_pacer_catches_up_within_its_allowance() {
 }
 
 #[test]
+fn a_rate_limit_lies_below_the_controls_rate() {
+    let mbits = |mbits: u64| Some(Rate::from_bits_per_second(mbits * 1_000_000));
+    // In 10 ms at 11.648 Mbit/s: 10 packets of 1456 bytes; one more leaves at the beginning.
+    let sent = |control, limit| {
+        let config = Config {
+            packet_pairs: false,
+            rate_limit: limit,
+            ..dcudp()
+        };
+        let mut hand = Hand::fixed(&config, control, 10_000);
+        hand.connection.write(1000 * FULL);
+        let mut count = hand.data().len();
+        for step in 1..=100 {
+            count += hand.go(100 * step).data().len();
+        }
+        count
+    };
+    let limit = Some(Rate::from_bits_per_second(11_648_000));
+    assert_eq!(sent(None, limit), 11);
+    assert_eq!(sent(mbits(1000), limit), 11);
+    assert_eq!(sent(limit, mbits(1000)), 11);
+}
+
+#[test]
 fn what_was_never_sent_can_be_forgotten() {
     let mut hand = Hand::fixed(&udt(), None, 1_000);
     hand.connection.write(u64::MAX / 2);

@@ -100,13 +100,19 @@ impl Written {
     }
 
     /// A chunk at the end with room for a full packet; gives its number and where the packet begins.
-    /// `coming` bytes are to be written in all.
+    /// `coming` bytes are to be written in all. Where everything before has left they begin a chunk of
+    /// their own rather than being torn.
     fn make_room(&mut self, coming: usize) -> (u64, usize) {
         let full = HEADER_BYTES + self.payload;
-        let has_room = |chunk: &Vec<u8>| chunk.len() + full <= CHUNK;
+        let packets = coming.div_ceil(self.payload);
+        let bytes = (coming + packets * HEADER_BYTES).min(CHUNK / full * full);
+        let needed = if self.unsent == self.slots.len() {
+            bytes.max(full)
+        } else {
+            full
+        };
+        let has_room = |chunk: &Vec<u8>| chunk.len() + needed <= CHUNK;
         if !self.chunks.back().is_some_and(has_room) {
-            let packets = coming.div_ceil(self.payload);
-            let bytes = (coming + packets * HEADER_BYTES).min(CHUNK / full * full);
             let mut chunk = self.spare.pop().unwrap_or_default();
             chunk.reserve(bytes);
             self.chunks.push_back(chunk);
@@ -215,5 +221,155 @@ impl Slot {
             start,
             end: start + HEADER_BYTES + self.length as usize,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Payload of a full packet in these tests.
+    const FULL: u16 = 100;
+
+    fn payload(written: &Written, location: Location) -> &[u8] {
+        &written.packet(location)[HEADER_BYTES..]
+    }
+
+    #[test]
+    fn a_packet_is_filled_until_it_leaves() {
+        let mut written = Written::default();
+        written.write(FULL, &[1; 30]);
+        written.write(FULL, &[2; 90]);
+        // 30 + 70 of the second write, then its other 20.
+        let first = written.first_time(FULL, 0);
+        assert_eq!(
+            payload(&written, first),
+            [[1; 30].as_slice(), &[2; 70]].concat()
+        );
+        let second = written.first_time(FULL, 100);
+        assert_eq!(payload(&written, second), [2; 20]);
+        // It has left: what comes begins another.
+        written.write(FULL, &[3; 5]);
+        let third = written.first_time(FULL, 120);
+        assert_eq!(payload(&written, third), [3; 5]);
+        assert_eq!(written.again(100), second);
+        assert_eq!(written.bytes(), 125);
+    }
+
+    #[test]
+    fn full_packets_lie_in_one_piece() {
+        let mut written = Written::default();
+        let bytes: Vec<u8> = (0..1000).map(|byte| byte as u8).collect();
+        written.write(FULL, &bytes);
+        let mut all = written.first_time(FULL, 0);
+        for packet in 1..10 {
+            assert!(written.follows(all));
+            all.end = written.first_time(FULL, packet * 100).end;
+        }
+        assert!(!written.follows(all), "nothing is left");
+        let stride = HEADER_BYTES + 100;
+        assert_eq!(written.packet(all).len(), 10 * stride);
+        let parts: Vec<u8> = written
+            .packet(all)
+            .chunks(stride)
+            .flat_map(|packet| packet[HEADER_BYTES..].to_vec())
+            .collect();
+        assert_eq!(parts, bytes);
+    }
+
+    #[test]
+    fn a_chunk_holds_what_one_call_takes() {
+        let mut written = Written::default();
+        // 564 packets of 116 bytes are 65,424; one more would be 65,540.
+        written.write(FULL, &[7; 600 * 100]);
+        let mut all = written.first_time(FULL, 0);
+        let mut count = 1;
+        while written.follows(all) {
+            all.end = written.first_time(FULL, count * 100).end;
+            count += 1;
+        }
+        assert_eq!((count, all.end), (564, 65_424));
+        assert_eq!(written.first_time(FULL, 56_400).chunk, 1);
+    }
+
+    #[test]
+    fn what_would_be_torn_begins_a_chunk_once_all_before_has_left() {
+        let mut written = Written::default();
+        written.write(FULL, &[1; 500]);
+        for packet in 0..5 {
+            written.first_time(FULL, packet * 100);
+        }
+        written.write(FULL, &[2; 56_400]);
+        assert_eq!(written.first_time(FULL, 500).chunk, 1);
+        // What fits is added to the same chunk.
+        let mut written = Written::default();
+        written.write(FULL, &[1; 500]);
+        written.first_time(FULL, 0);
+        written.write(FULL, &[2; 56_400]);
+        written.release(100);
+        for packet in 1..5 {
+            assert_eq!(written.first_time(FULL, packet * 100).chunk, 0);
+        }
+    }
+
+    #[test]
+    fn what_is_acknowledged_is_given_back() {
+        let mut written = Written::default();
+        written.write(FULL, &[1; 250]);
+        for offset in [0, 100, 200] {
+            written.first_time(FULL, offset);
+        }
+        written.release(200);
+        assert_eq!((written.bytes(), written.slots.len()), (50, 1));
+        written.release(250);
+        assert_eq!((written.bytes(), written.chunks.len()), (0, 0));
+        assert_eq!(written.spare.len(), 1);
+        written.trim();
+        assert_eq!(written.spare.len(), 0);
+        written.write(FULL, &[9; 10]);
+        let location = written.first_time(FULL, 250);
+        assert_eq!(payload(&written, location), [9; 10]);
+    }
+
+    #[test]
+    fn messages_begin_packets_and_old_ones_are_passed_over() {
+        let mut written = Written::default();
+        written.write_message(FULL, &[1; 150]);
+        written.write_message(FULL, &[2; 10]);
+        written.write_message(FULL, &[3; 20]);
+        let first = written.first_time(FULL, 0);
+        assert_eq!(payload(&written, first), [1; 100]);
+        assert_eq!(payload(&written, written.slots[1].location()), [1; 50]);
+        written.first_time(FULL, 100);
+        // The second grew too old before it was numbered.
+        let third = written.first_time(FULL, 160);
+        assert_eq!(payload(&written, third), [3; 20]);
+        written.release(180);
+        assert_eq!(written.bytes(), 0);
+    }
+
+    #[test]
+    fn a_smaller_packet_that_is_agreed_later_lays_everything_out_anew() {
+        let mut written = Written::default();
+        written.write(FULL, &[1; 130]);
+        written.write(60, &[2; 10]);
+        // 140 bytes in packets of 60: the last has 20.
+        let first = written.first_time(60, 0);
+        let second = written.first_time(60, 60);
+        let third = written.first_time(60, 120);
+        assert_eq!(payload(&written, first), [1; 60]);
+        assert_eq!(payload(&written, second), [1; 60]);
+        assert_eq!(payload(&written, third), [[1; 10], [2; 10]].concat());
+
+        let mut written = Written::default();
+        written.write_message(FULL, &[1; 70]);
+        written.write_message(FULL, &[2; 10]);
+        let first = written.first_time(60, 0);
+        assert_eq!(payload(&written, first), [1; 60]);
+        let rest = written.first_time(60, 60);
+        assert_eq!(payload(&written, rest), [1; 10]);
+        let message = written.first_time(60, 70);
+        assert_eq!(payload(&written, message), [2; 10]);
+        assert_eq!(written.bytes(), 80);
     }
 }

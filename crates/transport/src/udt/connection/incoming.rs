@@ -282,8 +282,8 @@ impl Connection {
         }
     }
 
-    /// The path clears ECT: marks would never come.
-    fn lose_ecn(&mut self, now: Time) {
+    /// The path clears ECT, or drops what carries it: marks would never come.
+    pub(super) fn lose_ecn(&mut self, now: Time) {
         self.ecn = false;
         self.sender.cwr_due = false;
         self.fall_back(Event::NoEcn);

@@ -161,12 +161,23 @@ impl Connection {
         }
         if self.sender.is_outstanding() {
             self.stats.timeouts += 1;
+            self.doubt_ecn(now);
             self.sender.on_exp();
             self.report(now, CongestionEvent::Timeout { backoff }, rng);
         } else if self.closing.is_some_and(|closing| closing.shutdown_sent) {
             self.shutdown_due = true;
         } else {
             self.keep_alive_due = true;
+        }
+    }
+
+    /// RFC 9000, section 13.4.2.1: where every packet with ECT was lost, the path may drop what carries
+    /// it. Without it they are tried again.
+    fn doubt_ecn(&mut self, now: Time) {
+        let most = self.dcudp().and_then(|dcudp| dcudp.ect_timeouts);
+        let doubtful = most.is_some_and(|most| self.stats.timeouts >= u64::from(most));
+        if self.ecn && self.sender.una == 0 && doubtful {
+            self.lose_ecn(now);
         }
     }
 
