@@ -284,7 +284,7 @@ fn the_linger_time_is_kept() {
 
 #[test]
 fn a_dcudp_shutdown_is_repeated_until_it_is_answered() {
-    let mut hand = Hand::new(&hand::dcudp());
+    let mut hand = Hand::new(&dcudp());
     let shutdown = |answers| Control::Shutdown { answers };
     let now = hand.now;
     hand.connection.close(now);

@@ -281,7 +281,7 @@ mod tests {
     fn a_chunk_holds_what_one_call_takes() {
         let mut written = Written::default();
         // 564 packets of 116 bytes are 65,424; one more would be 65,540.
-        written.write(FULL, &[7; 600 * 100]);
+        written.write(FULL, &vec![7; 600 * 100]);
         let mut all = written.first_time(FULL, 0);
         let mut count = 1;
         while written.follows(all) {
@@ -299,13 +299,13 @@ mod tests {
         for packet in 0..5 {
             written.first_time(FULL, packet * 100);
         }
-        written.write(FULL, &[2; 56_400]);
+        written.write(FULL, &vec![2; 56_400]);
         assert_eq!(written.first_time(FULL, 500).chunk, 1);
         // What fits is added to the same chunk.
         let mut written = Written::default();
         written.write(FULL, &[1; 500]);
         written.first_time(FULL, 0);
-        written.write(FULL, &[2; 56_400]);
+        written.write(FULL, &vec![2; 56_400]);
         written.release(100);
         for packet in 1..5 {
             assert_eq!(written.first_time(FULL, packet * 100).chunk, 0);
