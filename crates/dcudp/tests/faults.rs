@@ -30,9 +30,9 @@ use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use rustix::process::Signal;
 
 const MB: usize = 1_000_000;
-/// Takes 32 s on the slow interface.
-const LONG: usize = 200 * MB;
-const SLOW: [&str; 2] = ["--capacity", "50 Mbit/s"];
+/// Takes 16 s on the slow interface.
+const LONG: usize = 40 * MB;
+const SLOW: [&str; 2] = ["--capacity", "20 Mbit/s"];
 
 fn run(arguments: &[&str]) -> (i32, String, String) {
     finish(dcudp(arguments).spawn().unwrap())
@@ -218,8 +218,8 @@ fn a_file_that_shrinks_while_it_is_sent_fails() {
 fn a_file_that_vanishes_before_its_turn_fails_alone() {
     let (here, there) = (folder(), folder());
     let file = here.path().join("f");
-    // 3.2 s on the slow interface.
-    fs::write(&file, bytes(1, 20 * MB)).unwrap();
+    // 2 s on the slow interface.
+    fs::write(&file, bytes(1, 5 * MB)).unwrap();
     let second = here.path().join("second");
     fs::write(&second, "x").unwrap();
     let server = Server::files(there.path(), &[]);
@@ -229,7 +229,7 @@ fn a_file_that_vanishes_before_its_turn_fails_alone() {
     fs::remove_file(&file).unwrap();
     let (status, out, err) = sender.finish();
     assert_eq!(status, 1);
-    assert!(out.starts_with("f: 20.0 MB in "), "{out}");
+    assert!(out.starts_with("f: 5.00 MB in "), "{out}");
     assert_eq!(
         err,
         "error: second: No such file or directory\n1 of 2 files are whole\n"
