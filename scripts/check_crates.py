@@ -31,7 +31,10 @@ BELOW: dict[str, set[str]] = {
     "testbed": {"units", "congestion", "queueing", "transport", "socket"},
     "engine": {"units", "congestion", "queueing", "transport"},
     "scenario": {"units", "congestion", "queueing", "transport", "engine"},
-    "python": {"units", "congestion", "queueing", "transport", "engine", "scenario"},
+    "python": {
+        *("units", "congestion", "queueing", "transport", "engine", "scenario"),
+        *("secure", "socket", "dcudp"),
+    },
 }
 
 

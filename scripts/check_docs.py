@@ -20,7 +20,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCUMENTS = ["README.md", "docs/tutorial.md", "docs/storage-cluster.md", "docs/choose-k.md"]
+DOCUMENTS = [
+    "README.md",
+    "docs/tutorial.md",
+    "docs/storage-cluster.md",
+    "docs/choose-k.md",
+    "docs/dcudp-python.md",
+]
 PROGRAMS = ("incastle ", "python examples/")
 FENCE = re.compile(r"^ *```(\w+)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 

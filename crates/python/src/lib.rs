@@ -1,12 +1,14 @@
 //! `incastle._engine`: the private Python module under the package `incastle`.
 //!
-//! It hands scenarios to the engine and results back, and nothing else. Names, docstrings for
-//! users, files, the command line and plots belong to the Python side, which alone imports this.
+//! It hands scenarios to the engine and results back, lets DCUDP's sockets be used in blocking calls,
+//! and nothing else. Names, docstrings for users, files, the command line and plots belong to the
+//! Python side, which alone imports this.
 //!
 //! Three promises are kept here. The interpreter's lock is released while the engine runs. A signal
 //! (Ctrl-C) reaches the engine within a tenth of a second. A panic of the engine becomes a value
 //! that names it, never an abort and never a line on the standard error stream.
 
+mod dcudp;
 mod run;
 mod scenario;
 mod tables;
@@ -17,6 +19,10 @@ use pyo3::prelude::*;
 mod _engine {
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 
+    #[pymodule_export]
+    use super::dcudp::{
+        DcudpConnection, DcudpListener, dcudp_connect, dcudp_listen, dcudp_program, dcudp_read_key,
+    };
     #[pymodule_export]
     use super::run::{Failure, run_many};
     #[pymodule_export]

@@ -279,24 +279,33 @@ impl Driver {
         }
     }
 
-    /// Connections whose time has come.
+    /// Connections whose time has come, each once: one that is due again at once has its turn in the next
+    /// round, after what it may wait for.
     fn expire(&mut self, now: Instant) {
+        let mut due = Vec::new();
         while let Some(Reverse((at, id))) = self.alarms.peek().copied()
             && at <= now
         {
             self.alarms.pop();
-            let found = lock(&self.inner.table).connections.get(&id).cloned();
-            let Some(shared) = found else {
-                continue;
-            };
-            let mut state = shared.lock();
-            if state.alarm != Some(at) {
-                continue;
-            }
-            state.alarm = None;
-            state.expire(shared.time(now));
-            self.follow(&shared, &mut state, now);
+            due.push((at, id));
         }
+        for (at, id) in due {
+            self.visit_due(at, id, now);
+        }
+    }
+
+    fn visit_due(&mut self, at: Instant, id: u32, now: Instant) {
+        let found = lock(&self.inner.table).connections.get(&id).cloned();
+        let Some(shared) = found else {
+            return;
+        };
+        let mut state = shared.lock();
+        if state.alarm != Some(at) {
+            return;
+        }
+        state.alarm = None;
+        state.expire(shared.time(now));
+        self.follow(&shared, &mut state, now);
     }
 
     /// Connections from which the socket took nothing, once it takes something again.
