@@ -49,7 +49,7 @@ class Plan:
 
 
 FULL = Plan(seconds=4, pings=10_000, repeats=3, patience_s=10, patience_lossy_s=100, budget_s=600)
-QUICK = Plan(seconds=2, pings=2_000, repeats=1, patience_s=10, patience_lossy_s=30, budget_s=190)
+QUICK = Plan(seconds=2, pings=5_000, repeats=1, patience_s=10, patience_lossy_s=30, budget_s=190)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 // SRT (Debian: libsrt-openssl-dev) as a peer: its file mode, a stream of bytes without the time stamps of live
 // video. With the environment variable PEER_PASSPHRASE, AES with 128 bits.
 //
-// Buffers and the window are 32 MB, more than this path needs; the sockets as of udt.cc.
+// Buffers are the library's defaults (12 MB each way, a window of 25,600 packets); sockets as in udt.cc.
 
 #include <srt/srt.h>
 
@@ -9,7 +9,6 @@
 
 namespace {
 
-constexpr int kWindowPackets = 25'600;
 constexpr int kKeyBytes = 16;
 
 [[noreturn]] void FailSrt(const std::string& what) { peer::Fail(what + ": " + srt_getlasterror_str()); }
@@ -58,8 +57,7 @@ class Srt {
     srt_setloglevel(LOG_CRIT);
     const Srt made(srt_create_socket());
     made.Set(SRTO_TRANSTYPE, SRTT_FILE);
-    made.Set(SRTO_FC, kWindowPackets);
-    for (const SRT_SOCKOPT option : {SRTO_SNDBUF, SRTO_RCVBUF, SRTO_UDP_SNDBUF, SRTO_UDP_RCVBUF}) {
+    for (const SRT_SOCKOPT option : {SRTO_UDP_SNDBUF, SRTO_UDP_RCVBUF}) {
       made.Set(option, peer::kSocketBuffer);
     }
     if (const char* passphrase = std::getenv("PEER_PASSPHRASE")) {
