@@ -99,7 +99,6 @@ def main() -> None:
         "left_out": left_out,
         "records": [record.fields() for record in records],
     }
-    options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     print(tables.everything(document, records))
     print(f"\nEvery measurement: {options.out}")
@@ -115,7 +114,14 @@ def arguments() -> argparse.Namespace:
     )
     default = transports.WORK / "result.json"
     parser.add_argument("--out", type=Path, default=default, help="the JSON file")
-    return parser.parse_args()
+    options = parser.parse_args()
+    try:
+        # Now, not after ten minutes.
+        options.out.parent.mkdir(parents=True, exist_ok=True)
+        options.out.touch()
+    except OSError as error:
+        parser.error(f"--out {options.out}: {error.strerror}")
+    return options
 
 
 def prepared(only: list[str] | None) -> tuple[list[Transport], dict[str, str]]:
@@ -182,4 +188,7 @@ def tell(words: str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit("interrupted")
