@@ -21,8 +21,8 @@ def send(address: str, count: int, ecn: int) -> None:
         one.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, ecn)
         for _ in range(count):
             one.sendto(PAYLOAD, (address, PORT))
-        # The ends leave when the queue has gone, and cannot be marked: what the router counts are the
-        # long ones. Some of them, as UDP may lose one.
+        # The ends leave when the queue has gone, and cannot be marked: what the router counts are
+        # the long ones. Several, as UDP may lose one.
         time.sleep(1.0)
         one.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 0)
         for _ in range(20):
