@@ -8,17 +8,17 @@
 
 #![allow(clippy::print_stdout)] // a program whose purpose is to print
 
-use std::convert::Infallible;
 use std::error::Error;
 use std::hint::black_box;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use getrandom::SysRng;
 use incastle_secure::{
     Batch, HEADER_BYTES, Key, OVERHEAD, Opened, Path, Sealed, Sessions, Transmit,
 };
 use incastle_units::{Ecn, Time};
-use rand_core::{TryCryptoRng, TryRng};
+use rand_core::UnwrapErr;
 use rustix::time::{ClockId, clock_gettime};
 
 /// Datagrams of a batch, as GSO takes them.
@@ -34,30 +34,9 @@ fn since(begun: Duration) -> Duration {
     spent().saturating_sub(begun)
 }
 
-struct System;
-
-impl TryRng for System {
-    type Error = Infallible;
-
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        let mut bytes = [0; 4];
-        self.try_fill_bytes(&mut bytes)?;
-        Ok(u32::from_le_bytes(bytes))
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        let mut bytes = [0; 8];
-        self.try_fill_bytes(&mut bytes)?;
-        Ok(u64::from_le_bytes(bytes))
-    }
-
-    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
-        getrandom::fill(bytes).expect("random numbers");
-        Ok(())
-    }
+fn system() -> UnwrapErr<SysRng> {
+    UnwrapErr(SysRng)
 }
-
-impl TryCryptoRng for System {}
 
 /// Two ends, each known to the other by a path.
 struct Pair {
@@ -91,21 +70,29 @@ impl Pair {
             ecn: Ecn::NotEct,
         };
         self.left
-            .seal(Time::ZERO, self.to_right, &mut batch, &mut System);
+            .seal(Time::ZERO, self.to_right, &mut batch, &mut system());
         self.left.poll_transmit().expect("an initiation")
     }
 
     fn join(&mut self) {
         let mut initiation = self.initiation();
-        self.right
-            .open(Time::ZERO, self.to_left, &mut initiation.bytes, &mut System);
+        self.right.open(
+            Time::ZERO,
+            self.to_left,
+            &mut initiation.bytes,
+            &mut system(),
+        );
         let mut response = self.right.poll_transmit().expect("a response");
-        self.left
-            .open(Time::ZERO, self.to_right, &mut response.bytes, &mut System);
+        self.left.open(
+            Time::ZERO,
+            self.to_right,
+            &mut response.bytes,
+            &mut system(),
+        );
         let mut first = self.left.poll_transmit().expect("what waited");
         let opened = self
             .right
-            .open(Time::ZERO, self.to_left, &mut first.bytes, &mut System);
+            .open(Time::ZERO, self.to_left, &mut first.bytes, &mut system());
         assert_eq!(opened, Opened::Text(&mut []));
     }
 }
@@ -133,14 +120,14 @@ fn data(bytes: usize, least: Duration) {
         };
         let sealed = pair
             .left
-            .seal(Time::ZERO, pair.to_right, &mut batch, &mut System);
+            .seal(Time::ZERO, pair.to_right, &mut batch, &mut system());
         sealing += since(begun);
         assert_eq!(sealed, Sealed::Ready);
         let begun = spent();
         for datagram in buffer.chunks_mut(segment) {
             let opened = pair
                 .right
-                .open(Time::ZERO, pair.to_left, datagram, &mut System);
+                .open(Time::ZERO, pair.to_left, datagram, &mut system());
             assert!(matches!(opened, Opened::Text(text) if text.len() == bytes));
         }
         opening += since(begun);
@@ -162,7 +149,7 @@ fn forged(what: &str, mut pair: Pair, datagram: &[u8], least: Duration) {
             *bytes.last_mut().expect("a datagram") ^= 1;
             let opened = pair
                 .right
-                .open(Time::ZERO, pair.to_left, &mut bytes, &mut System);
+                .open(Time::ZERO, pair.to_left, &mut bytes, &mut system());
             assert!(matches!(black_box(opened), Opened::Ignored(_)));
             count += 1;
         }
@@ -199,7 +186,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         ecn: Ecn::Ect0,
     };
     pair.left
-        .seal(Time::ZERO, pair.to_right, &mut batch, &mut System);
+        .seal(Time::ZERO, pair.to_right, &mut batch, &mut system());
     forged("forged sealed datagram", pair, &sealed, least);
     Ok(())
 }

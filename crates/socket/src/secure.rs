@@ -4,20 +4,20 @@
 //!
 //! The sessions have one lock, which is held while a batch is sealed or opened, and not in a system call.
 
-use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::ops::Range;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use getrandom::SysRng;
 use incastle_secure::{
     Batch, HEADER_BYTES, Key, OVERHEAD, Opened, Path, Sealed, Sessions, Statistics, TAG_BYTES,
     Transmit,
 };
 use incastle_units::Time;
 use quinn_udp::Transmit as Datagrams;
-use rand_core::{TryCryptoRng, TryRng};
+use rand_core::UnwrapErr;
 
 use crate::ConnectError;
 use crate::inner::{Inner, count, lock, time_since};
@@ -63,7 +63,7 @@ impl Secure {
         let mut start = 0;
         for datagram in bytes.chunks_mut(stride) {
             let length = datagram.len();
-            match sessions.open(time, path, datagram, &mut System) {
+            match sessions.open(time, path, datagram, &mut UnwrapErr(SysRng)) {
                 Opened::Text(text) => {
                     let begin = start + HEADER_BYTES;
                     texts.push(begin..begin + text.len());
@@ -102,7 +102,7 @@ impl Secure {
         };
         let time = self.time(now);
         let mut sessions = lock(&self.sessions);
-        let sealed = sessions.seal(time, path, &mut batch, &mut System);
+        let sealed = sessions.seal(time, path, &mut batch, &mut UnwrapErr(SysRng));
         (sealed, ready(&mut sessions))
     }
 
@@ -245,29 +245,3 @@ impl Secure {
         }
     }
 }
-
-/// The system's random numbers, which it gave when the endpoint was bound.
-struct System;
-
-impl TryRng for System {
-    type Error = Infallible;
-
-    fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        let mut bytes = [0; 4];
-        self.try_fill_bytes(&mut bytes)?;
-        Ok(u32::from_le_bytes(bytes))
-    }
-
-    fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        let mut bytes = [0; 8];
-        self.try_fill_bytes(&mut bytes)?;
-        Ok(u64::from_le_bytes(bytes))
-    }
-
-    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
-        getrandom::fill(bytes).expect("random numbers, as when the endpoint was bound");
-        Ok(())
-    }
-}
-
-impl TryCryptoRng for System {}
