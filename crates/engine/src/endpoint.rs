@@ -44,6 +44,8 @@ pub(crate) struct Endpoint {
     pub(crate) expect: u64,
     pub(crate) app: AppIndex,
     pub(crate) watched: bool,
+    /// Its application is left alone, and must catch up before anything happens here.
+    pub(crate) unattended: bool,
     pub(crate) packets_sent: u64,
     pub(crate) packets_received: u64,
     pub(crate) payload_sent: u64,
@@ -81,6 +83,7 @@ impl Endpoint {
             expect: u64::MAX,
             app: origin.app,
             watched: false,
+            unattended: false,
             packets_sent: 0,
             packets_received: 0,
             payload_sent: 0,
@@ -174,6 +177,14 @@ impl Endpoint {
     pub(crate) fn is_waiting(&mut self, now: Time) -> bool {
         match &mut self.transport {
             Transport::Udt(end) => !self.watched && self.limiter.is_none() && end.is_waiting(now),
+            Transport::Tcp(_) | Transport::Datagram(_) => false,
+        }
+    }
+
+    /// Whether it holds data that were never sent; asked of UDT alone.
+    pub(crate) fn has_unsent(&self) -> bool {
+        match &self.transport {
+            Transport::Udt(end) => end.has_unsent(),
             Transport::Tcp(_) | Transport::Datagram(_) => false,
         }
     }

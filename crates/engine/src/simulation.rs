@@ -4,6 +4,7 @@ mod applications;
 mod coalescing;
 mod conservation;
 mod notification;
+mod unattended;
 
 use applications::AppSlot;
 use incastle_queueing::{DropCause, Verdict};
@@ -132,11 +133,7 @@ impl<P: Probe> Simulation<P> {
     /// Adds an application, which is called first at its `poll_timeout`.
     pub fn add_application(&mut self, app: Box<dyn Application>) -> AppIndex {
         let index = AppIndex::from_index(self.apps.len());
-        self.apps.push(AppSlot {
-            app,
-            inbox: Vec::new(),
-            wake: Time::NEVER,
-        });
+        self.apps.push(AppSlot::new(app));
         self.arm_application(index);
         index
     }
@@ -177,6 +174,7 @@ impl<P: Probe> Simulation<P> {
         for _ in 0..budget {
             let Some(event) = self.events.take(until) else {
                 self.now = self.now.max(until);
+                self.catch_up_all(self.now);
                 return Ok(Status::Done);
             };
             self.count(event.at)?;
@@ -296,6 +294,10 @@ impl<P: Probe> Simulation<P> {
             self.stray(packet);
             return;
         };
+        if endpoint.unattended {
+            self.deliver_unattended(packet);
+            return;
+        }
         let before = endpoint.delivered();
         endpoint.receive(self.now, packet, &mut self.network.extras, Batch::Last);
         self.after_receive(packet.to, before);
@@ -402,9 +404,13 @@ impl<P: Probe> Simulation<P> {
             let at = deadline.max(self.now);
             self.events.push(Event::new(at, Kind::Timer, index.0));
         }
+        let unattended = endpoint.unattended;
         if endpoint.poll_finished() {
             let app = endpoint.app;
             self.notify(app, Notice::Finished(index));
+        }
+        if unattended {
+            self.look_for_application(index);
         }
     }
 
@@ -413,6 +419,7 @@ impl<P: Probe> Simulation<P> {
         let Some(index) = self.network.next_turn(host, self.now) else {
             return;
         };
+        self.catch_up_if_unattended(index);
         if let Some((endpoint, record)) = self.flows.get_with_record(index)
             && let Some(packet) = endpoint.staged.take()
         {
@@ -438,6 +445,12 @@ impl<P: Probe> Simulation<P> {
             return;
         }
         endpoint.wake = Time::NEVER;
+        if endpoint.unattended {
+            self.catch_up(index, now);
+        }
+        let Some(endpoint) = self.flows.get(index) else {
+            return;
+        };
         if endpoint
             .poll_timeout()
             .is_some_and(|deadline| deadline <= now)

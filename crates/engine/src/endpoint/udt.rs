@@ -225,6 +225,13 @@ impl UdtEnd {
         }
     }
 
+    pub(crate) fn has_unsent(&self) -> bool {
+        match &self.state {
+            State::Connected(connection) => connection.unsent() > 0,
+            State::Listening(_) => false,
+        }
+    }
+
     /// Writes the next packet to `out`.
     pub(crate) fn poll_transmit(
         &mut self,

@@ -16,6 +16,22 @@ pub(super) struct AppSlot {
     pub(super) inbox: Vec<Notice>,
     /// The earliest event of this application in the event queue.
     pub(super) wake: Time,
+    /// The endpoint that it is left alone for.
+    pub(super) asleep: Option<EndpointIndex>,
+    /// Until when at most it was left alone the last time: the event queue holds that event.
+    pub(super) alone_until: Time,
+}
+
+impl AppSlot {
+    pub(super) fn new(app: Box<dyn Application>) -> Self {
+        Self {
+            app,
+            inbox: Vec::new(),
+            wake: Time::NEVER,
+            asleep: None,
+            alone_until: Time::NEVER,
+        }
+    }
 }
 
 impl<P: Probe> Simulation<P> {
@@ -35,6 +51,11 @@ impl<P: Probe> Simulation<P> {
             return;
         }
         slot.wake = Time::NEVER;
+        if let Some(endpoint) = slot.asleep {
+            self.catch_up(endpoint, self.now);
+            self.attend(endpoint);
+        }
+        let slot = &mut self.apps[index.index()];
         let list = std::mem::take(&mut self.actions);
         let mut actions = Actions::reuse(list, self.flows.next());
         for notice in slot.inbox.drain(..) {
@@ -52,6 +73,9 @@ impl<P: Probe> Simulation<P> {
 
     pub(super) fn arm_application(&mut self, index: AppIndex) {
         let slot = &mut self.apps[index.index()];
+        if slot.asleep.is_some() {
+            return;
+        }
         if let Some(at) = slot.app.poll_timeout()
             && at < slot.wake
         {
@@ -107,7 +131,9 @@ impl<P: Probe> Simulation<P> {
         let now = self.now;
         if let Some(endpoint) = self.flows.get(index) {
             endpoint.write(bytes);
-            if !endpoint.is_waiting(now) {
+            if endpoint.is_waiting(now) {
+                self.leave_alone(index);
+            } else {
                 self.pump(index);
             }
         }

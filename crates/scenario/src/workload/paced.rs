@@ -73,6 +73,11 @@ impl Paced {
             .flow
             .get_or_insert_with(|| self.plan.open(now, actions));
         actions.write(flow.end(Side::Near), self.message);
+        self.pass(now);
+    }
+
+    /// The message of `now` is written: when the next one follows.
+    fn pass(&mut self, now: Time) {
         let gap = self.pace.span(Bytes::new(self.message));
         let next = now.saturating_add(gap.max(Span::from_ps(1)));
         self.next = match &mut self.silence {
@@ -109,6 +114,18 @@ impl Application for Paced {
 
     fn poll_timeout(&self) -> Option<Time> {
         (!self.over).then(|| self.next.min(self.plan.stop))
+    }
+
+    fn only_writes_until(&self) -> Option<Time> {
+        (!self.over).then_some(self.plan.stop)
+    }
+
+    fn catch_up(&mut self, before: Time) -> Option<u64> {
+        let at = self.next;
+        (at < before.min(self.plan.stop)).then(|| {
+            self.pass(at);
+            self.message
+        })
     }
 }
 
