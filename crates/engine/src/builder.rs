@@ -10,7 +10,7 @@ use crate::host::Host;
 use crate::network::{SharedMemory, Switch};
 use crate::port::{Gate, Port, Sampler};
 use crate::rate_schedule::RateSchedule;
-use crate::route::{Edge, Routes};
+use crate::route::{Ecmp, Edge, Routes};
 use crate::{
     Coalescing, FairConfig, HostIndex, Network, Node, PortIndex, Purpose, ReactionPointSettings,
     Source, SwitchIndex, substream,
@@ -104,6 +104,7 @@ pub enum BuildError {
 /// A network under construction.
 pub struct NetworkBuilder {
     seed: u64,
+    ecmp: Ecmp,
     hosts: Vec<(String, HostConfig)>,
     switches: Vec<(String, SwitchConfig)>,
     ports: Vec<Port>,
@@ -116,12 +117,18 @@ impl NetworkBuilder {
     pub fn new(seed: u64) -> Self {
         Self {
             seed,
+            ecmp: Ecmp::default(),
             hosts: Vec::new(),
             switches: Vec::new(),
             ports: Vec::new(),
             owners: Vec::new(),
             schedules: BTreeMap::new(),
         }
+    }
+
+    /// Says what takes one of several equal paths together.
+    pub fn ecmp(&mut self, ecmp: Ecmp) {
+        self.ecmp = ecmp;
     }
 
     /// Adds a host.
@@ -204,14 +211,14 @@ impl NetworkBuilder {
             })
             .collect();
         let seed = self.seed;
-        let routes = Routes::new(self.hosts.len(), self.switches.len(), &edges, seed);
+        let sizes = (self.hosts.len(), self.switches.len());
+        let routes = Routes::new(sizes, &edges, (self.ecmp, seed));
         let hosts = self.hosts.iter().zip(host_ports).enumerate();
         let hosts = hosts.map(|(index, ((_, config), port))| {
             let rng = substream(seed, Source::Host, index as u64, Purpose::Jitter);
             let rate = self.ports[port.index()].rate();
             Host::new((port, rate), *config, rng)
         });
-        let port_count = self.ports.len();
         let network = Network {
             seed,
             hosts: hosts.collect(),
@@ -221,9 +228,7 @@ impl NetworkBuilder {
                 .switches
                 .into_iter()
                 .map(|(_, config)| Switch {
-                    memory: config
-                        .memory
-                        .map(|books| SharedMemory::new(books, port_count)),
+                    memory: config.memory.map(SharedMemory::new),
                 })
                 .collect(),
             ports: self.ports,
@@ -257,17 +262,12 @@ impl NetworkBuilder {
 impl Network {
     /// Every switch must know a way to every host.
     fn check_reachability(&self) -> Result<(), BuildError> {
-        let probe = crate::FlowIndex(0).end(crate::Side::Far);
-        for switch in (0..self.switches.len()).map(SwitchIndex::from_index) {
-            for host in (0..self.hosts.len()).map(HostIndex::from_index) {
-                if self.routes.port(switch, host, probe).is_none() {
-                    return Err(BuildError::Unreachable {
-                        host: self.host_names[host.index()].clone(),
-                        switch: self.switch_names[switch.index()].clone(),
-                    });
-                }
-            }
-        }
-        Ok(())
+        let Some((switch, host)) = self.routes.first_unreachable() else {
+            return Ok(());
+        };
+        Err(BuildError::Unreachable {
+            host: self.host_names[host.index()].clone(),
+            switch: self.switch_names[switch.index()].clone(),
+        })
     }
 }

@@ -43,4 +43,5 @@ pub use recorder::{
     BinBytes, CongestionSample, Loss, Measurements, MemorySample, ModeSample, QueueHistogram,
     QueueSample, RateSample, Recorder, Series, Silence, Timeout, WindowSample,
 };
+pub use route::Ecmp;
 pub use simulation::{RunError, Simulation, Status, Totals};

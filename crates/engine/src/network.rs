@@ -27,16 +27,13 @@ pub(crate) struct Switch {
 pub(crate) struct SharedMemory {
     books: SharedBuffer,
     departures: BinaryHeap<Reverse<(Time, PortIndex)>>,
-    /// By port: whether it is in the heap.
-    listed: Vec<bool>,
 }
 
 impl SharedMemory {
-    pub(crate) fn new(books: SharedBuffer, ports: usize) -> Self {
+    pub(crate) fn new(books: SharedBuffer) -> Self {
         Self {
             books,
             departures: BinaryHeap::new(),
-            listed: vec![false; ports],
         }
     }
 
@@ -46,8 +43,9 @@ impl SharedMemory {
             && at <= now
         {
             self.departures.pop();
-            self.listed[index.index()] = false;
-            self.list(&mut ports[index.index()], now, probe);
+            let port = &mut ports[index.index()];
+            port.listed = false;
+            self.list(port, now, probe);
         }
     }
 
@@ -55,11 +53,10 @@ impl SharedMemory {
     fn list<P: Probe>(&mut self, port: &mut Port, now: Time, probe: &mut P) {
         let (freed, next) = port.free(now, probe);
         self.books.release(freed);
-        let listed = &mut self.listed[port.index.index()];
         if let Some(at) = next
-            && !*listed
+            && !port.listed
         {
-            *listed = true;
+            port.listed = true;
             self.departures.push(Reverse((at, port.index)));
         }
     }

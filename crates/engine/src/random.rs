@@ -22,6 +22,8 @@ pub enum Source {
     Application = 4,
     /// The whole network; index 0.
     Network = 5,
+    /// A switch, by its index.
+    Switch = 6,
 }
 
 /// What the draws are for.

@@ -1,11 +1,21 @@
 //! Routes: for each switch and host, the ports that lie on a shortest path (in hops).
 //!
-//! Among several equal ports a flow's direction always takes the same one, chosen by a seeded hash
-//! (ECMP, RFC 2992's idea with a better hash). Leaves out: weights, failures, per-packet spraying.
+//! All hosts at one switch share the ways to it, as hosts under one prefix share an entry in a router:
+//! the table has an entry for each switch and each *last* switch, one that has hosts. Among several
+//! equal ports `ecmp` chooses. Leaves out: weights, protocols that find routes, time to look them up.
 
-use std::collections::VecDeque;
+mod ecmp;
+mod graph;
 
-use crate::{Digest, EndpointIndex, HostIndex, Node, PortIndex, SwitchIndex};
+pub use ecmp::Ecmp;
+pub(crate) use graph::Edge;
+
+use incastle_units::Time;
+
+use crate::packet::Packet;
+use crate::{HostIndex, Node, PortIndex, SwitchIndex};
+use ecmp::Chooser;
+use graph::Graph;
 
 /// Marks a table entry that names a group of ports rather than one port.
 const GROUP: u32 = 1 << 31;
@@ -13,145 +23,161 @@ const GROUP: u32 = 1 << 31;
 const NONE: u32 = u32::MAX;
 
 /// All routes of a network.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Routes {
-    hosts: usize,
-    seed: u64,
-    /// By switch, then host.
+    /// By host.
+    hosts: Vec<Attachment>,
+    /// How many switches have hosts.
+    columns: usize,
+    /// By switch, then last switch.
     table: Vec<u32>,
-    groups: Vec<Vec<PortIndex>>,
+    /// Of several equal ports.
+    groups: Vec<Box<[PortIndex]>>,
+    chooser: Chooser,
 }
 
-/// One direction of a link, as far as routing looks.
+/// Where a host is: its last switch, the column of that switch in the table, the port to the host.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Edge {
-    pub(crate) from: Node,
-    pub(crate) to: Node,
-    pub(crate) port: PortIndex,
+struct Attachment {
+    last: SwitchIndex,
+    column: u32,
+    port: PortIndex,
+}
+
+impl Attachment {
+    /// At no switch.
+    const NOWHERE: Self = Self {
+        last: SwitchIndex(NONE),
+        column: NONE,
+        port: PortIndex(NONE),
+    };
 }
 
 impl Routes {
-    /// Shortest paths over `edges`; hosts do not forward. All hosts at one switch share the paths to
-    /// it, so that the search runs once per switch that has hosts.
-    pub(crate) fn new(hosts: usize, switches: usize, edges: &[Edge], seed: u64) -> Self {
+    /// Shortest paths over `edges`; hosts do not forward.
+    pub(crate) fn new(
+        (hosts, switches): (usize, usize),
+        edges: &[Edge],
+        (ecmp, seed): (Ecmp, u64),
+    ) -> Self {
         let mut routes = Self {
-            hosts,
-            seed,
-            table: vec![NONE; hosts * switches],
+            hosts: vec![Attachment::NOWHERE; hosts],
+            columns: 0,
+            table: Vec::new(),
             groups: Vec::new(),
+            chooser: Chooser::new(ecmp, switches, seed),
         };
-        let graph = Graph::new(switches, edges);
-        let mut paths: Vec<Option<Vec<u32>>> = vec![None; switches];
+        let last = routes.attach(switches, edges);
+        routes.columns = last.len();
+        routes.find(&Graph::new(switches, edges), &last);
+        routes
+    }
+
+    /// Notes where each host is; gives the switches that have hosts.
+    fn attach(&mut self, switches: usize, edges: &[Edge]) -> Vec<SwitchIndex> {
+        let mut columns = vec![NONE; switches];
+        let mut all = Vec::new();
         for edge in edges {
             let (Node::Switch(last), Node::Host(host)) = (edge.from, edge.to) else {
                 continue;
             };
-            let to_last =
-                paths[last.index()].get_or_insert_with(|| routes.paths_to(&graph, last.index()));
-            for (switch, &entry) in to_last.iter().enumerate() {
-                routes.table[switch * hosts + host.index()] = entry;
+            let column = &mut columns[last.index()];
+            if *column == NONE {
+                *column = u32::try_from(all.len()).expect("fewer than 2^32 switches");
+                all.push(last);
             }
-            routes.table[last.index() * hosts + host.index()] = edge.port.0;
+            self.hosts[host.index()] = Attachment {
+                last,
+                column: *column,
+                port: edge.port,
+            };
         }
-        routes
+        all
     }
 
-    /// The entries of all switches for what is behind one of them.
-    fn paths_to(&mut self, graph: &Graph, last: usize) -> Vec<u32> {
-        let distance = graph.distances_to(last);
-        (0..distance.len())
-            .map(|switch| self.entry(graph.next_ports(switch, &distance)))
-            .collect()
+    /// Fills the table: one search for each last switch.
+    fn find(&mut self, graph: &Graph, last: &[SwitchIndex]) {
+        let switches = graph.len();
+        self.table = vec![NONE; switches * self.columns];
+        self.groups.clear();
+        // By switch: its groups, of which most have one at the most.
+        let mut known: Vec<Vec<u32>> = vec![Vec::new(); switches];
+        let mut ports = Vec::new();
+        for (column, last) in last.iter().enumerate() {
+            let distance = graph.distances_to(last.index());
+            for (switch, known) in known.iter_mut().enumerate() {
+                graph.next_ports(switch, &distance, &mut ports);
+                let entry = self.entry(&ports, known);
+                self.table[switch * self.columns + column] = entry;
+            }
+        }
     }
 
-    fn entry(&mut self, ports: Vec<PortIndex>) -> u32 {
-        match ports.as_slice() {
+    /// The entry of a switch for what leaves by these ports; `known` are its groups.
+    fn entry(&mut self, ports: &[PortIndex], known: &mut Vec<u32>) -> u32 {
+        match ports {
             [] => NONE,
             [port] => port.0,
             _ => {
-                let known = self.groups.iter().position(|group| *group == ports);
-                let place = known.unwrap_or_else(|| {
-                    self.groups.push(ports);
-                    self.groups.len() - 1
+                let same = |place: &&u32| *self.groups[**place as usize] == *ports;
+                let place = known.iter().find(same).copied().unwrap_or_else(|| {
+                    let place = u32::try_from(self.groups.len()).expect("fewer than 2^31 groups");
+                    self.groups.push(ports.into());
+                    known.push(place);
+                    place
                 });
-                GROUP | u32::try_from(place).expect("fewer than 2^31 groups")
+                GROUP | place
             }
         }
     }
 
-    /// The port by which a switch sends what is for an endpoint at a host.
+    /// A switch, and a host that it knows no way to, if there are such.
+    pub(crate) fn first_unreachable(&self) -> Option<(SwitchIndex, HostIndex)> {
+        let switches = self.chooser.switches();
+        let missing = |switch: SwitchIndex| {
+            let unknown = |host: &Attachment| {
+                host.last != switch
+                    && (host.column == NONE || self.table[self.place(switch, host)] == NONE)
+            };
+            let host = self.hosts.iter().position(unknown)?;
+            Some((switch, HostIndex::from_index(host)))
+        };
+        (0..switches).map(SwitchIndex::from_index).find_map(missing)
+    }
+
+    #[inline]
+    fn place(&self, switch: SwitchIndex, host: &Attachment) -> usize {
+        switch.index() * self.columns + host.column as usize
+    }
+
+    /// The port by which a switch sends a packet on.
     #[inline]
     pub(crate) fn port(
-        &self,
+        &mut self,
         switch: SwitchIndex,
-        host: HostIndex,
-        to: EndpointIndex,
+        packet: &Packet,
+        now: Time,
     ) -> Option<PortIndex> {
-        let entry = self.table[switch.index() * self.hosts + host.index()];
+        let host = &self.hosts[packet.host.index()];
+        if host.last == switch {
+            return Some(host.port);
+        }
+        let entry = self.table[self.place(switch, host)];
         if entry & GROUP == 0 {
             return Some(PortIndex(entry));
         }
-        if entry == NONE {
-            return None;
-        }
-        let group = &self.groups[(entry & !GROUP) as usize];
-        let mut hash = Digest::default();
-        hash.mix(self.seed ^ u64::from(switch.0), u64::from(to.0));
-        hash.mix(0, 0);
-        let choice = (u128::from(hash.value()) * group.len() as u128) >> 64;
-        Some(group[choice as usize])
-    }
-}
-
-/// The switches as adjacency lists.
-struct Graph {
-    forth: Vec<Vec<(usize, PortIndex)>>,
-    back: Vec<Vec<usize>>,
-}
-
-impl Graph {
-    fn new(switches: usize, edges: &[Edge]) -> Self {
-        let mut graph = Self {
-            forth: vec![Vec::new(); switches],
-            back: vec![Vec::new(); switches],
-        };
-        for edge in edges {
-            if let (Node::Switch(from), Node::Switch(to)) = (edge.from, edge.to) {
-                graph.forth[from.index()].push((to.index(), edge.port));
-                graph.back[to.index()].push(from.index());
-            }
-        }
-        graph
+        self.choose(entry, switch, packet, now)
     }
 
-    /// Hops from every switch to one, by breadth-first search backwards.
-    fn distances_to(&self, last: usize) -> Vec<u32> {
-        let mut distance = vec![u32::MAX; self.forth.len()];
-        distance[last] = 0;
-        let mut reached = VecDeque::from([last]);
-        while let Some(switch) = reached.pop_front() {
-            for &before in &self.back[switch] {
-                if distance[before] == u32::MAX {
-                    distance[before] = distance[switch] + 1;
-                    reached.push_back(before);
-                }
-            }
-        }
-        distance
-    }
-
-    /// The ports of a switch that lead one hop closer.
-    fn next_ports(&self, switch: usize, distance: &[u32]) -> Vec<PortIndex> {
-        if distance[switch] == u32::MAX {
-            return Vec::new();
-        }
-        let closer = |&&(to, _): &&(usize, PortIndex)| {
-            distance[to] != u32::MAX && distance[to] + 1 == distance[switch]
-        };
-        self.forth[switch]
-            .iter()
-            .filter(closer)
-            .map(|&(_, port)| port)
-            .collect()
+    #[inline(never)]
+    fn choose(
+        &mut self,
+        entry: u32,
+        switch: SwitchIndex,
+        packet: &Packet,
+        now: Time,
+    ) -> Option<PortIndex> {
+        let group = self.groups.get((entry & !GROUP) as usize)?;
+        Some(self.chooser.choose(group, switch, packet.to, now))
     }
 }

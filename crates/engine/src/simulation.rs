@@ -245,7 +245,7 @@ impl<P: Probe> Simulation<P> {
         self.totals.packet_hops += 1;
         match to {
             Node::Switch(switch) => {
-                let route = self.network.routes.port(switch, packet.host, packet.to);
+                let route = self.network.routes.port(switch, &packet, self.now);
                 let out = route.expect("a built network has a route to every host");
                 if self.network.ports[out.index()].is_special() {
                     self.enter_special(out, &packet);

@@ -1,10 +1,11 @@
-//! Routes: shortest paths, equal-cost paths by flow, and what cannot be built.
+//! Routes: shortest paths, equal-cost paths by flow, packet and flowlet, and what cannot be built.
 
 mod common;
 
 use common::{Datagrams, Gap};
 use incastle_engine::{
-    BuildError, HostConfig, LinkConfig, NetworkBuilder, NoProbe, Node, Simulation, SwitchConfig,
+    BuildError, Ecmp, HostConfig, LinkConfig, NetworkBuilder, NoProbe, Node, Simulation,
+    SwitchConfig,
 };
 use incastle_units::{Rate, Span, Time};
 
@@ -45,14 +46,20 @@ fn fabric(hosts: usize, spines: usize, seed: u64) -> NetworkBuilder {
 
 /// Packets that the spine switches received, and hops in all, with one datagram flow per host pair.
 fn spread(spines: usize, seed: u64) -> (Vec<u64>, u64) {
-    let hosts = 40;
-    let network = fabric(hosts, spines, seed)
-        .build()
-        .expect("a connected fabric");
+    shares(Ecmp::Flow, (40, 10), spines, seed)
+}
+
+/// Packets to each spine, and hops in all, of so many flows with so many packets each, 100 us apart.
+fn shares(ecmp: Ecmp, (hosts, packets): (usize, u64), spines: usize, seed: u64) -> (Vec<u64>, u64) {
+    let mut builder = fabric(hosts, spines, seed);
+    builder.ecmp(ecmp);
+    let network = builder.build().expect("a connected fabric");
     let mut simulation = Simulation::new(network, NoProbe);
+    let every = Span::from_us(100);
+    let end = Time::ZERO + every * packets;
     for host in 0..hosts {
-        let gap = Gap::Constant(Span::from_us(100));
-        let stop = Time::ZERO + Span::from_us(950);
+        let gap = Gap::Constant(every);
+        let stop = Time::ZERO + every * packets - Span::from_us(50);
         simulation.add_application(Box::new(Datagrams::new(
             (host, hosts + host),
             972,
@@ -61,7 +68,7 @@ fn spread(spines: usize, seed: u64) -> (Vec<u64>, u64) {
         )));
     }
     simulation
-        .run(Time::ZERO + Span::from_ms(100), u64::MAX)
+        .run(end + Span::from_ms(100), u64::MAX)
         .expect("no loop");
     let network = simulation.network();
     let to_spines = network.ports().filter(|&port| {
@@ -89,6 +96,51 @@ fn equal_paths_share_flows_and_longer_ones_get_none() {
         packets.iter().all(|packets| (20..=220).contains(packets)),
         "{packets:?}"
     );
+}
+
+/// Of n even draws among 4: mean n / 4, five standard deviations.
+fn assert_even(shares: &[u64], of: u64) {
+    let (mean, deviation) = (of as f64 / 4.0, (of as f64 * 0.25 * 0.75).sqrt());
+    assert_eq!(shares.iter().sum::<u64>(), of);
+    for share in shares {
+        let off = (*share as f64 - mean).abs();
+        assert!(off <= 5.0 * deviation, "{shares:?} of {of}");
+    }
+    // Pearson's statistic with 3 degrees of freedom: above 21.1 once in ten thousand.
+    let square = |off: f64| off * off;
+    let squares = shares.iter().map(|share| square(*share as f64 - mean));
+    let statistic = squares.sum::<f64>() / mean;
+    assert!(statistic < 21.1, "{statistic} of {shares:?}");
+}
+
+#[test]
+fn flows_packets_and_flowlets_share_evenly() {
+    let gap = Span::from_us(99);
+    for seed in 1..=5 {
+        // Each flow once; each packet of one flow; each packet a flowlet of its own.
+        assert_even(&shares(Ecmp::Flow, (2_000, 1), 4, seed).0, 2_000);
+        assert_even(&shares(Ecmp::Packet, (1, 2_000), 4, seed).0, 2_000);
+        assert_even(&shares(Ecmp::Flowlet { gap }, (1, 2_000), 4, seed).0, 2_000);
+    }
+}
+
+#[test]
+fn packets_of_one_flowlet_take_one_path() {
+    // Packets are 100 us apart: within the gap, so each flow is one flowlet, whatever its length.
+    let gap = Span::from_us(100);
+    let (packets, hops) = shares(Ecmp::Flowlet { gap }, (40, 10), 4, 1);
+    assert_eq!(hops, 40 * 10 * 4);
+    assert!(packets.iter().all(|packets| packets % 10 == 0));
+    let used = packets.iter().filter(|packets| **packets > 0).count();
+    assert!(used >= 2, "{packets:?}");
+}
+
+#[test]
+fn sprayed_packets_take_no_longer_way() {
+    let (packets, hops) = shares(Ecmp::Packet, (1, 400), 4, 1);
+    assert_eq!(hops, 400 * 4);
+    assert_eq!(shares(Ecmp::Packet, (1, 400), 4, 1).0, packets);
+    assert_ne!(shares(Ecmp::Packet, (1, 400), 4, 2).0, packets);
 }
 
 #[test]

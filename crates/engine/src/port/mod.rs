@@ -125,6 +125,8 @@ pub(crate) struct Port {
     pub(crate) to: Node,
     /// Whether probes look at this queue.
     pub(crate) observed: bool,
+    /// Whether a shared memory waits for its next departure.
+    pub(crate) listed: bool,
     pub(crate) gate: Gate,
     /// QCN's congestion point.
     pub(crate) sampler: Option<Box<Sampler>>,
@@ -142,6 +144,7 @@ impl Port {
             index,
             to,
             observed: false,
+            listed: false,
             gate,
             sampler: None,
             special: false,

@@ -72,7 +72,7 @@ impl<P: Probe> Simulation<P> {
     }
 
     fn forward(&mut self, switch: SwitchIndex, packet: &Packet) {
-        let route = self.network.routes.port(switch, packet.host, packet.to);
+        let route = self.network.routes.port(switch, packet, self.now);
         let out = route.expect("a built network has a route to every host");
         self.enter_special(out, packet);
     }
