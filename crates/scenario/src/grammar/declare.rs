@@ -234,7 +234,7 @@ macro_rules! write_member {
 macro_rules! choice {
     (
         $(#[doc = $about:literal])*
-        pub enum $choice:ident by $key:ident $(= $default:literal)? $(, later [$($later:literal),*])? $(, elsewhere $elsewhere:path)? {
+        pub enum $choice:ident by $key:ident $(= $default:literal)? $(, elsewhere $elsewhere:path)? {
             $( $(#[doc = $doc:literal])* $word:literal => $variant:ident($ty:ty), )*
         }
     ) => {
@@ -273,7 +273,6 @@ macro_rules! choice {
                     cx,
                     stringify!($key),
                     $crate::grammar::value::Vocabulary {
-                        later: &[$($($later),*)?],
                         $( elsewhere: $elsewhere, )?
                         ..$crate::grammar::value::Vocabulary::of(&[$($word),*])
                     },

@@ -79,8 +79,6 @@ pub(crate) fn wrong(node: &Node, key: &str, expected: &str, cx: &mut Context<'_>
 pub(crate) struct Vocabulary<'a> {
     /// Those that are valid.
     pub(crate) words: &'a [&'static str],
-    /// Those that are known, but not yet to be had.
-    pub(crate) later: &'a [&'static str],
     /// Of a word that is valid elsewhere: what to write instead.
     pub(crate) elsewhere: fn(&str) -> Option<String>,
 }
@@ -90,7 +88,6 @@ impl<'a> Vocabulary<'a> {
     pub(crate) fn of(words: &'a [&'static str]) -> Self {
         Self {
             words,
-            later: &[],
             elsewhere: |_| None,
         }
     }
@@ -122,10 +119,6 @@ fn unknown_word(name: &str, text: &str, known: Vocabulary<'_>) -> (String, Strin
     if let Some(instead) = (known.elsewhere)(text) {
         let message = format!("{} is not set by {name}", quoted(text));
         return (message, format!("write {instead}; {name} is {valid}"));
-    }
-    if known.later.contains(&text) {
-        let message = format!("{name} = {} is not available yet", quoted(text));
-        return (message, format!("valid: {valid}"));
     }
     let help = match did_you_mean(text, known.words) {
         Some(near) => format!("did you mean {}? valid: {valid}", quoted(near)),

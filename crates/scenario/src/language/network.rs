@@ -4,7 +4,7 @@ use incastle_units::{Bytes, Rate, Span};
 
 use crate::grammar::declare::{Table, choice, table};
 use crate::grammar::describe::Shape;
-use crate::grammar::range::{Range, between};
+use crate::grammar::range::{Range, above_to, between};
 use crate::grammar::reader::read_table;
 use crate::grammar::value::{Value, wrong};
 use crate::language::selection::Selection;
@@ -48,6 +48,8 @@ table! {
         /// The largest IP packet of every link, unless a link group says otherwise; framing is not counted. A transport with
         /// larger ones is refused. Ethernet has 1500 B, and 9000 B with jumbo frames; the default takes every packet.
         value mtu: Bytes = MOST_MTU, in mtus();
+        /// Which of several equal paths packets take.
+        flat ecmp: Ecmp;
         /// Links that differ, by the group's name or by `of`; in a graph, all links.
         each links: LinkGroup;
     }
@@ -55,13 +57,19 @@ table! {
 
 choice! {
     /// The shape of the network.
-    pub enum Topology by topology, later ["leaf-spine", "fat-tree"] {
+    pub enum Topology by topology {
         /// hosts around one switch: `sender:0` ..., `receiver`, `switch`; link groups `senders`, `receivers`
         "star" => Star(Star),
         /// senders on one switch, receivers on the other: `sender:0` ..., `receiver`, `left`, `right`; link groups `senders`, `receivers`, `bottleneck`
         "dumbbell" => Dumbbell(Dumbbell),
         /// switches in levels, senders at the leaves, receivers at the root: `sender:0` ..., `receiver`, `switch:0` (the root) ...; link groups `senders`, `receivers`, `trunks`
         "tree" => Tree(Tree),
+        /// leaves with hosts, each linked with every spine: `host:0` ..., `leaf:0` ..., `spine:0` ...; link groups `hosts`, `leaf-spine`
+        "leaf-spine" => LeafSpine(LeafSpine),
+        /// three tiers of switches with `k` ports each: `host:0` ..., `edge:0` ..., `aggregation:0` ..., `core:0` ...; link groups `hosts`, `edge-aggregation`, `aggregation-core`
+        "fat-tree" => FatTree(FatTree),
+        /// three tiers with free numbers and oversubscription: names and link groups of `"fat-tree"`
+        "clos" => Clos(Clos),
         /// hosts and switches by name, and links between them
         "graph" => Graph(Graph),
     }
@@ -95,6 +103,83 @@ table! {
         value fanout: Vec<u32>;
         /// Hosts of the role `receiver`, at the root.
         value receivers: u32 = 1, in between(1, MOST_HOSTS);
+    }
+}
+
+table! {
+    /// Two tiers.
+    pub struct LeafSpine {
+        /// Leaf switches.
+        value leaves: u32, in between(1, MOST_HOSTS);
+        /// Spine switches.
+        value spines: u32, in between(1, MOST_HOSTS);
+        /// Hosts of each leaf.
+        value hosts_per_leaf: u32, in between(1, MOST_HOSTS);
+    }
+}
+
+table! {
+    /// A k-ary fat tree.
+    pub struct FatTree {
+        /// Ports of each switch, an even number: k^3/4 hosts and 5k^2/4 switches.
+        value k: u32, in between(2, MOST_K);
+    }
+}
+
+/// More than half a million hosts.
+const MOST_K: u32 = 128;
+
+table! {
+    /// Three tiers.
+    pub struct Clos {
+        /// Pods: sets of edge and aggregation switches, each edge linked with each aggregation.
+        value pods: u32, in between(1, MOST_HOSTS);
+        /// Edge switches of each pod.
+        value edges_per_pod: u32, in between(1, MOST_HOSTS);
+        /// Aggregation switches of each pod.
+        value aggregations_per_pod: u32, in between(1, MOST_HOSTS);
+        /// Core switches: a multiple of `aggregations_per_pod`. The first aggregation switches of all pods share the first
+        /// cores, and so on.
+        value cores: u32, in between(1, MOST_HOSTS);
+        /// Hosts of each edge switch.
+        value hosts_per_edge: u32, in between(1, MOST_HOSTS);
+        /// The rates of an edge switch's links to hosts over those of its links upwards, which follow from it. Without it
+        /// they have the rate of `[network]` or of their link group.
+        option edge_oversubscription: f64, in above_to(0.0, 1000.0);
+        /// The same of an aggregation switch.
+        option aggregation_oversubscription: f64, in above_to(0.0, 1000.0);
+    }
+}
+
+choice! {
+    /// What takes one of several equal paths together (ECMP).
+    pub enum Ecmp by ecmp = "flow" {
+        /// all packets of a flow's direction, chosen by a seeded hash
+        "flow" => Flow(PerFlow),
+        /// each packet by itself, at random (packet spraying): packets overtake each other
+        "packet" => Packet(PerPacket),
+        /// packets of a flow's direction that follow each other at a switch within `flowlet_gap`, each such flowlet at random
+        "flowlet" => Flowlet(PerFlowlet),
+    }
+}
+
+table! {
+    /// ECMP by flow.
+    pub struct PerFlow {
+    }
+}
+
+table! {
+    /// ECMP by packet.
+    pub struct PerPacket {
+    }
+}
+
+table! {
+    /// ECMP by flowlet.
+    pub struct PerFlowlet {
+        /// Packets of a flow further apart than this may take another path. CONGA's value (Alizadeh et al. 2014, section 3.6).
+        value flowlet_gap: Span = Span::from_us(500), in between(Span::ZERO, Span::from_secs(1_000));
     }
 }
 

@@ -1,7 +1,7 @@
 //! From a checked scenario to the engine's network.
 
 use incastle_engine::{
-    BuildError, Coalescing, FairConfig, FairDrop, FairPer, HostConfig, HostIndex, LinkConfig,
+    BuildError, Coalescing, Ecmp, FairConfig, FairDrop, FairPer, HostConfig, HostIndex, LinkConfig,
     Network, NetworkBuilder, Node, PortKind, ReactionPointSettings, SwitchConfig, SwitchIndex,
 };
 use incastle_queueing::{BufferConfig, CongestionPointConfig, PortBuffer, SharedBuffer};
@@ -9,6 +9,7 @@ use incastle_units::{Rate, Span, Time};
 
 use crate::check::switch_members;
 use crate::language::Root;
+use crate::language::network;
 use crate::language::switch::{self as language, Queue, Switch};
 use crate::scenario::Scenario;
 use crate::text::context::Context;
@@ -34,6 +35,7 @@ pub(super) fn assemble(parts: &Parts<'_>, seed: u64) -> Result<Network, BuildErr
         switches,
     } = *parts;
     let mut builder = NetworkBuilder::new(seed);
+    builder.ecmp(ecmp(&root.network.ecmp));
     for name in &layout.hosts {
         builder.host(name.to_string(), host(root, switches));
     }
@@ -91,6 +93,16 @@ fn reaction_point(root: &Root, switches: &[&Switch]) -> Option<ReactionPointSett
         template: qcn.to_config(points.modifications.adaptive),
         queue,
     })
+}
+
+fn ecmp(ecmp: &network::Ecmp) -> Ecmp {
+    match ecmp {
+        network::Ecmp::Flow(_) => Ecmp::Flow,
+        network::Ecmp::Packet(_) => Ecmp::Packet,
+        network::Ecmp::Flowlet(flowlet) => Ecmp::Flowlet {
+            gap: flowlet.flowlet_gap,
+        },
+    }
 }
 
 fn node(end: End) -> Node {

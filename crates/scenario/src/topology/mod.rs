@@ -1,6 +1,10 @@
 //! Hosts, switches and links by name and by position, and which hosts talk with which.
 
+mod fabric;
+mod graph;
 pub(crate) mod layout;
 pub(crate) mod pairs;
 pub(crate) mod paths;
+mod plan;
 pub(crate) mod routes;
+mod shapes;

@@ -12,19 +12,26 @@ use crate::topology::pairs::group_pairs;
 /// Links by the node at either end.
 pub(crate) struct Routes<'a> {
     layout: &'a Layout,
-    /// By host: its link, and what is at the other end.
-    hosts: Vec<Option<(usize, End)>>,
-    /// By switch: (link, switch at its other end).
-    switches: Vec<Vec<(usize, usize)>>,
+    /// By host: the port at the other end of its link, and what is there.
+    hosts: Vec<Option<(PortAt, End)>>,
+    /// By switch: its port, and the switch at the other end of the link.
+    switches: Vec<Vec<(PortAt, usize)>>,
+}
+
+/// A port: its link, and which of the link's ends it is at.
+#[derive(Debug, Clone, Copy)]
+struct PortAt {
+    link: usize,
+    end: usize,
 }
 
 /// What data may pass on their way.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Passed {
-    /// Links, by their place in the layout.
-    links: BTreeSet<usize>,
-    /// Ports of switches: the link that each sends on, and which switch it belongs to.
-    ports: BTreeSet<(usize, usize)>,
+    /// By link of the layout.
+    links: Vec<bool>,
+    /// By link of the layout: the ports of switches at either end.
+    ports: Vec<[bool; 2]>,
 }
 
 /// Between which switches data travel: of each last one, the first ones.
@@ -39,16 +46,17 @@ impl<'a> Routes<'a> {
         };
         for (place, link) in layout.links.iter().enumerate() {
             let (a, b) = link.ends;
-            routes.enter(place, a, b);
-            routes.enter(place, b, a);
+            routes.enter(place, (a, b), [0, 1]);
+            routes.enter(place, (b, a), [1, 0]);
         }
         routes
     }
 
-    fn enter(&mut self, link: usize, from: End, to: End) {
+    fn enter(&mut self, link: usize, (from, to): (End, End), [near, far]: [usize; 2]) {
+        let at = |end| PortAt { link, end };
         match (from, to) {
-            (End::Host(host), _) => self.hosts[host] = Some((link, to)),
-            (End::Switch(from), End::Switch(to)) => self.switches[from].push((link, to)),
+            (End::Host(host), _) => self.hosts[host] = Some((at(far), to)),
+            (End::Switch(from), End::Switch(to)) => self.switches[from].push((at(near), to)),
             (End::Switch(_), End::Host(_)) => {}
         }
     }
@@ -59,10 +67,10 @@ impl<'a> Routes<'a> {
         let mut quiet = Context::new(&NoFiles);
         let from = group.from.resolve(hosts, "hosts", "", &mut quiet);
         let to = group.to.resolve(hosts, "hosts", "", &mut quiet);
+        let mut passed = Passed::nothing(self.layout);
         let (Some(from), Some(to)) = (from, to) else {
-            return Passed::default();
+            return passed;
         };
-        let mut passed = Passed::default();
         let mut demand = Demand::new();
         match &group.workload {
             // Anyone may send to anyone.
@@ -121,9 +129,10 @@ impl<'a> Routes<'a> {
         let (Some((up, first)), Some((down, last))) = (self.hosts[from], self.hosts[to]) else {
             return;
         };
-        passed.links.extend([up, down]);
+        passed.links[up.link] = true;
+        passed.links[down.link] = true;
         if let (End::Switch(first), End::Switch(last)) = (first, last) {
-            passed.ports.insert((down, last));
+            passed.ports[down.link][down.end] = true;
             demand.entry(last).or_default().insert(first);
         }
     }
@@ -135,10 +144,10 @@ impl<'a> Routes<'a> {
         let mut edge: Vec<usize> = first.iter().copied().collect();
         while let Some(switch) = edge.pop() {
             let Some(left) = hops[switch] else { continue };
-            for &(link, next) in &self.switches[switch] {
+            for &(port, next) in &self.switches[switch] {
                 if hops[next].is_some_and(|hops| hops + 1 == left) {
-                    passed.links.insert(link);
-                    passed.ports.insert((link, switch));
+                    passed.links[port.link] = true;
+                    passed.ports[port.link][port.end] = true;
                     if seen.insert(next) {
                         edge.push(next);
                     }
@@ -165,16 +174,32 @@ impl<'a> Routes<'a> {
 }
 
 impl Passed {
+    fn nothing(layout: &Layout) -> Self {
+        Self {
+            links: vec![false; layout.links.len()],
+            ports: vec![[false; 2]; layout.links.len()],
+        }
+    }
+
     /// The links, in the order of the layout.
     pub(crate) fn links<'a>(&self, layout: &'a Layout) -> impl Iterator<Item = &'a Link> {
-        self.links.iter().map(|&link| &layout.links[link])
+        let links = layout.links.iter().zip(&self.links);
+        links.filter(|(_, passed)| **passed).map(|(link, _)| link)
     }
 
     /// The ports of switches, each as its switch and what it leads to, in the order of their links.
     pub(crate) fn ports(&self, layout: &Layout) -> impl Iterator<Item = (usize, End)> {
-        self.ports.iter().map(|&(link, switch)| {
-            let (a, b) = layout.links[link].ends;
-            (switch, if a == End::Switch(switch) { b } else { a })
+        let links = layout.links.iter().zip(&self.ports);
+        links.flat_map(|(link, &[first, second])| {
+            let (a, b) = link.ends;
+            let ports = [first.then_some((a, b)), second.then_some((b, a))];
+            ports
+                .into_iter()
+                .flatten()
+                .filter_map(|(from, to)| match from {
+                    End::Switch(switch) => Some((switch, to)),
+                    End::Host(_) => None,
+                })
         })
     }
 }

@@ -99,14 +99,10 @@ impl PathCopy {
             link.schedule = Vec::new();
             link
         });
-        let layout = Layout {
-            hosts: [from, to].map(|host| whole.hosts[host].clone()).to_vec(),
-            links: links.collect(),
-            switches: visited
-                .iter()
-                .map(|&switch| whole.switches[switch].clone())
-                .collect(),
-        };
+        let hosts = [from, to].map(|host| whole.hosts[host].clone());
+        let switches = visited.iter();
+        let switches = switches.map(|&switch| whole.switches[switch].clone());
+        let layout = Layout::of(hosts.to_vec(), switches.collect(), links.collect());
         let mut root = root.clone();
         root.host.jitter = Span::ZERO;
         Self {

@@ -1,0 +1,123 @@
+//! A graph: declared hosts and switches, and links between sets of them.
+
+use crate::language::network::{Graph, LinkGroup, Network};
+use crate::language::selection::Name;
+use crate::text::context::Context;
+use crate::text::node::quoted;
+use crate::topology::layout::End;
+use crate::topology::plan::{Plan, most_links};
+
+impl Plan {
+    pub(super) fn graph(
+        &mut self,
+        graph: &Graph,
+        network: &Network,
+        cx: &mut Context<'_>,
+    ) -> Option<()> {
+        self.hosts = graph.hosts.declared();
+        self.switches = graph.switches.declared();
+        let nodes: Vec<Name> = self.hosts.iter().chain(&self.switches).cloned().collect();
+        let mut sorted: Vec<&Name> = nodes.iter().collect();
+        sorted.sort();
+        if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
+            let name = pair[0].to_string();
+            cx.error_at(
+                "network.hosts",
+                format!("{} is there twice", quoted(&name)),
+                None,
+            );
+            return None;
+        }
+        if network.links.is_empty() {
+            cx.error_at(
+                "network.links",
+                "a graph needs links".to_owned(),
+                Some(
+                    "[network.links.LABEL] with between = [\"server:0..7\", \"switch\"]".to_owned(),
+                ),
+            );
+            return None;
+        }
+        let mut right = true;
+        for (label, group) in &network.links {
+            right &= self.graph_links(label, group, &nodes, cx).is_some();
+        }
+        right &= self.check_adapters(cx);
+        right.then_some(())
+    }
+
+    fn graph_links(
+        &mut self,
+        label: &str,
+        group: &LinkGroup,
+        nodes: &[Name],
+        cx: &mut Context<'_>,
+    ) -> Option<()> {
+        let path = format!("network.links.{label}");
+        let between = format!("{path}.between");
+        if group.of.is_some() {
+            cx.error_at(
+                &format!("{path}.of"),
+                "`of` chooses links of other topologies".to_owned(),
+                Some("in a graph each link group makes its links with `between`".to_owned()),
+            );
+            return None;
+        }
+        let Some([first, second]) = group.between.as_deref() else {
+            cx.error_at(
+                &between,
+                "in a graph a link group needs `between` with two sets of nodes".to_owned(),
+                Some("between = [\"server:0..7\", \"switch\"]".to_owned()),
+            );
+            return None;
+        };
+        let first = first.resolve(nodes, "nodes", &between, cx)?;
+        let second = second.resolve(nodes, "nodes", &between, cx)?;
+        let links = self.links.len() as u64 + first.len() as u64 * second.len() as u64;
+        most_links(&between, links, cx)?;
+        let hosts = self.hosts.len();
+        let end = |node: usize| match node.checked_sub(hosts) {
+            None => End::Host(node),
+            Some(switch) => End::Switch(switch),
+        };
+        for &a in &first {
+            for &b in &second {
+                if a == b {
+                    let name = nodes[a].to_string();
+                    cx.error_at(
+                        &between,
+                        format!("{} is linked with itself", quoted(&name)),
+                        None,
+                    );
+                    return None;
+                }
+                self.link_of(end(a), end(b), group);
+            }
+        }
+        Some(())
+    }
+
+    /// Every host has one adapter, so one link.
+    fn check_adapters(&self, cx: &mut Context<'_>) -> bool {
+        let mut links = vec![0; self.hosts.len()];
+        for link in &self.links {
+            for end in [link.ends.0, link.ends.1] {
+                if let End::Host(host) = end {
+                    links[host] += 1;
+                }
+            }
+        }
+        let mut right = true;
+        for (name, count) in self.hosts.iter().zip(links) {
+            if count != 1 {
+                right = false;
+                cx.error_at(
+                    "network.links",
+                    format!("host {} has {count} links", quoted(&name.to_string())),
+                    Some("a host has one network adapter, so one link".to_owned()),
+                );
+            }
+        }
+        right
+    }
+}

@@ -1,0 +1,191 @@
+//! From `[network]` to a layout: the parts that all topologies share.
+
+use incastle_units::{Bytes, Rate, Span};
+
+use crate::language::network::{LinkGroup, Network, Topology};
+use crate::language::selection::{Name, Selection};
+use crate::text::context::Context;
+use crate::text::files::NoFiles;
+use crate::text::node::quoted;
+use crate::text::suggest::{choices, did_you_mean};
+use crate::topology::layout::{End, Layout, Link};
+
+/// The most links of a network: beyond it a scenario is a slip of the pen.
+const MOST_LINKS: u64 = 4_000_000;
+
+/// A layout while it grows.
+pub(super) struct Plan {
+    pub(super) hosts: Vec<Name>,
+    pub(super) switches: Vec<Name>,
+    pub(super) links: Vec<Link>,
+    rate: Rate,
+    delay: Span,
+    mtu: Bytes,
+}
+
+impl Plan {
+    pub(super) fn new(network: &Network) -> Self {
+        Self {
+            hosts: Vec::new(),
+            switches: Vec::new(),
+            links: Vec::new(),
+            rate: network.rate,
+            delay: network.delay,
+            mtu: network.mtu,
+        }
+    }
+
+    /// The layout of `[network]`; what is wrong with it is reported.
+    pub(super) fn layout(mut self, network: &Network, cx: &mut Context<'_>) -> Option<Layout> {
+        match &network.topology {
+            Topology::Star(star) => self.star(star),
+            Topology::Dumbbell(dumbbell) => self.dumbbell(dumbbell),
+            Topology::Tree(tree) => self.tree(tree, cx)?,
+            Topology::LeafSpine(fabric) => self.leaf_spine(fabric, cx)?,
+            Topology::FatTree(fabric) => self.fat_tree(fabric, cx)?,
+            Topology::Clos(fabric) => self.clos(fabric, cx)?,
+            Topology::Graph(graph) => self.graph(graph, network, cx)?,
+        }
+        if !matches!(&network.topology, Topology::Graph(_)) {
+            for (label, group) in &network.links {
+                self.adjust(label, group, cx);
+            }
+        }
+        if let Topology::Clos(fabric) = &network.topology {
+            self.oversubscribe(fabric, network, cx);
+        }
+        Some(Layout::of(self.hosts, self.switches, self.links))
+    }
+
+    pub(super) fn host(&mut self, role: &str, index: Option<u32>) -> End {
+        self.hosts.push(Name {
+            role: role.to_owned(),
+            index,
+        });
+        End::Host(self.hosts.len() - 1)
+    }
+
+    pub(super) fn switch(&mut self, role: &str, index: Option<u32>) -> End {
+        self.switches.push(Name {
+            role: role.to_owned(),
+            index,
+        });
+        End::Switch(self.switches.len() - 1)
+    }
+
+    pub(super) fn link(&mut self, a: End, b: End, group: &'static str) {
+        self.links.push(Link {
+            ends: (a, b),
+            group,
+            rate: self.rate,
+            delay: self.delay,
+            mtu: self.mtu,
+            schedule: Vec::new(),
+        });
+    }
+
+    /// A link of a graph, as its link group has it.
+    pub(super) fn link_of(&mut self, a: End, b: End, group: &LinkGroup) {
+        self.link(a, b, "");
+        let link = self.links.last_mut().expect("a link was added just now");
+        set(link, group);
+    }
+
+    /// Changes the links that a link group means.
+    fn adjust(&mut self, label: &str, group: &LinkGroup, cx: &mut Context<'_>) {
+        let path = format!("network.links.{label}");
+        if group.between.is_some() {
+            cx.error_at(
+                &format!("{path}.between"),
+                "`between` makes links in a graph; this topology has its links already".to_owned(),
+                Some("choose existing links with `of`".to_owned()),
+            );
+            return;
+        }
+        let chosen = match &group.of {
+            Some(of) => self.links_of(of, &format!("{path}.of"), cx),
+            None => self.links_of(&Selection::named(label), &path, cx),
+        };
+        for position in chosen.unwrap_or_default() {
+            set(&mut self.links[position], group);
+        }
+    }
+
+    fn links_of(
+        &self,
+        selection: &Selection,
+        key: &str,
+        cx: &mut Context<'_>,
+    ) -> Option<Vec<usize>> {
+        let terms = selection.terms();
+        let links = self.links.iter().enumerate();
+        if let [word] = terms.as_slice() {
+            let group: Vec<usize> = links
+                .clone()
+                .filter(|(_, link)| link.group == word)
+                .map(|(position, _)| position)
+                .collect();
+            if !group.is_empty() {
+                return Some(group);
+            }
+        }
+        let mut quiet = Context::new(&NoFiles);
+        let Some(hosts) = selection.resolve(&self.hosts, "hosts", key, &mut quiet) else {
+            self.report_no_links(selection, key, cx);
+            return None;
+        };
+        let mut chosen = vec![false; self.hosts.len()];
+        for host in hosts {
+            chosen[host] = true;
+        }
+        let is_chosen = |end: End| matches!(end, End::Host(host) if chosen[host]);
+        let theirs = links.filter(|(_, link)| is_chosen(link.ends.0) || is_chosen(link.ends.1));
+        Some(theirs.map(|(position, _)| position).collect())
+    }
+
+    fn report_no_links(&self, selection: &Selection, key: &str, cx: &mut Context<'_>) {
+        let mut groups: Vec<&str> = self.links.iter().map(|link| link.group).collect();
+        groups.sort_unstable();
+        groups.dedup();
+        let wanted = selection.terms().join(", ");
+        let near = did_you_mean(&wanted, &groups)
+            .map(|near| format!("did you mean {}? ", quoted(near)))
+            .unwrap_or_default();
+        cx.error_at(
+            key,
+            format!(
+                "no link group {}, and no hosts of that name",
+                quoted(&wanted)
+            ),
+            Some(format!(
+                "{near}the link groups are {}; single links go by their host, as in of = {}",
+                choices(&groups),
+                quoted(&self.hosts[0].to_string())
+            )),
+        );
+    }
+}
+
+/// Gives a link what its group says.
+fn set(link: &mut Link, group: &LinkGroup) {
+    link.rate = group.rate.unwrap_or(link.rate);
+    link.delay = group.delay.unwrap_or(link.delay);
+    link.mtu = group.mtu.unwrap_or(link.mtu);
+    if let Some(schedule) = &group.schedule {
+        let changes = schedule.0.iter();
+        link.schedule = changes.map(|change| (change.at, change.rate)).collect();
+    }
+}
+
+/// Reports more links than a network may have.
+pub(super) fn most_links(key: &str, links: u64, cx: &mut Context<'_>) -> Option<()> {
+    if links <= MOST_LINKS {
+        return Some(());
+    }
+    cx.error_at(
+        key,
+        format!("{links} links: a network has at most {MOST_LINKS}"),
+        None,
+    );
+    None
+}
