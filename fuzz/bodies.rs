@@ -241,7 +241,7 @@ impl Subject {
                 let _ = self.connection.send_message(self.now, &data, ttl, in_order);
             }
         }
-        assert!(self.connection.buffered() <= 200_000);
+        assert!(self.connection.buffered() <= self.connection.send_buffer());
     }
 
     fn listen(&mut self, bytes: usize) {

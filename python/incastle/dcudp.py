@@ -75,7 +75,8 @@ class Options(TypedDict, total=False):
         packet_bytes: the largest IP packet, 1500. The smaller of both ends counts.
         capacity_bit_s: the rate of the interface; what the system says of it, else 10e9.
         rate_limit_bit_s: no more is sent, whatever the control allows.
-        send_buffer_bytes: bytes that may be written and not acknowledged, 16 MiB.
+        send_buffer_bytes: bytes that may be written and not acknowledged, 16 MiB; no message
+            can be longer.
         receive_buffer_bytes: bytes that may have arrived and not been read; what the rate needs.
         idle_timeout: a peer that says nothing for so many seconds is given up, 10.
         linger: seconds for which a closed connection goes on delivering, 180.

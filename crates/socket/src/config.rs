@@ -126,7 +126,7 @@ pub struct ConnectionConfig {
     pub capacity: Option<Rate>,
     /// No more than this is sent, whatever the control allows.
     pub rate_limit: Option<Rate>,
-    /// Bytes that may be written and not acknowledged.
+    /// Bytes that may be written and not acknowledged. No message can be longer.
     pub send_buffer: usize,
     /// Bytes that may have arrived and not been read. Absent: what the rate needs.
     pub receive_buffer: Option<usize>,

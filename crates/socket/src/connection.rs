@@ -82,7 +82,8 @@ impl Connection {
         Ok(RecvStream::new(self.clone()))
     }
 
-    /// Queues a message, once the send buffer has room for it. Dropping the future sends nothing.
+    /// Queues a message, once the send buffer has room for it; one longer than the whole buffer is
+    /// refused. Dropping the future sends nothing.
     pub async fn send_message(
         &self,
         message: Bytes,

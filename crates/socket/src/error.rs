@@ -97,8 +97,8 @@ pub enum ConnectionError {
     /// An empty message.
     #[error("a message must hold at least one byte")]
     EmptyMessage,
-    /// A message that could never be delivered whole.
-    #[error("a message of {bytes} bytes is longer than the {most} that this connection takes")]
+    /// A message that could never be kept or delivered whole.
+    #[error("a message of {bytes} bytes is longer than the {most} that both ends' buffers take")]
     LongMessage {
         /// Its length.
         bytes: u64,

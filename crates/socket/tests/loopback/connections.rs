@@ -118,16 +118,35 @@ fn messages_that_cannot_be_sent_are_refused_with_a_reason() {
         let options = MessageOptions::default();
         let empty = client.send_message(Bytes::new(), options).await;
         assert_eq!(empty, Err(ConnectionError::EmptyMessage));
-        // The flow window is 25,600 packets of 1456 bytes.
-        let long = Bytes::from(vec![0; 25_600 * 1456 + 1]);
-        let refused = client.send_message(long, options).await;
-        let why = refused.unwrap_err().to_string();
-        assert_eq!(
-            why,
-            "a message of 37273601 bytes is longer than the 37273600 that this connection takes"
-        );
         let stream = client.send_stream().unwrap_err().to_string();
         assert_eq!(stream, "this connection carries messages, not a stream");
+    });
+}
+
+#[test]
+fn a_message_longer_than_a_buffer_is_refused() {
+    run(async {
+        // The flow window is 25,600 packets of 1456 bytes: 37,273,600.
+        for (send_buffer, most) in [(10_000, 10_000), (40_000_000, 37_273_600)] {
+            let config = ConnectionConfig {
+                send_buffer,
+                ..config(Control::Dcudp, SocketKind::Message)
+            };
+            let (client, server) = pair(&config, V4).await;
+            let options = MessageOptions::default();
+            let long = Bytes::from(vec![0; most + 1]);
+            let why = client.send_message(long, options).await.unwrap_err();
+            let words = format!(
+                "a message of {} bytes is longer than the {most} that both ends' buffers take",
+                most + 1
+            );
+            assert_eq!(why.to_string(), words);
+            let longest = Bytes::from(data(most, 1));
+            let sent = client.send_message(longest.clone(), options);
+            let (sent, received) = tokio::join!(sent, server.recv_message());
+            assert_eq!(sent, Ok(()));
+            assert!(received.unwrap().unwrap() == longest);
+        }
     });
 }
 

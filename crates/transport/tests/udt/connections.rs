@@ -1,10 +1,10 @@
 //! Opening, transfers, closing.
 
 use incastle_transport::udt::wire::{Control, Dialect, SocketKind};
-use incastle_transport::udt::{ByteConnection, Config, Event, Failure};
+use incastle_transport::udt::{ByteConnection, Config, Event, Failure, SendError};
 use incastle_units::{Ecn, Span};
 
-use crate::hand::{self, Hand, dcudp};
+use crate::hand::{self, Hand, dcudp, messages};
 use crate::net::{Net, Path, Side, dcudp_config, mbit, transfer, udt_config};
 
 const SECOND: Span = Span::from_secs(1);
@@ -351,6 +351,22 @@ fn a_send_buffer_takes_what_fits() {
     assert_eq!(connection.buffered(), 1_000);
     connection.close(hand.now);
     assert_eq!(connection.write(&[7]), 0);
+}
+
+#[test]
+fn a_message_fits_the_send_buffer_or_is_refused() {
+    let hand = Hand::new(&messages(udt_config()));
+    let mut connection = ByteConnection::new(hand.connection, 1_000);
+    let mut send = |bytes: usize| connection.send_message(hand.now, &vec![7; bytes], None, true);
+    let long = SendError::Long {
+        bytes: 1_001,
+        most: 1_000,
+    };
+    assert_eq!(send(1_001), Err(long));
+    assert_eq!(send(600), Ok(()));
+    assert_eq!(send(401), Err(SendError::Full));
+    assert_eq!(send(400), Ok(()));
+    assert_eq!(connection.buffered(), 1_000);
 }
 
 #[test]

@@ -210,7 +210,12 @@ fn a_drop_request_that_overtakes_other_data_leaves_them_missing() {
 
 #[test]
 fn what_cannot_be_a_message_is_refused() {
-    let config = messages(udt_config());
+    // 720 packets of 1456 bytes, 256 bytes less than the send buffers of 1 MiB.
+    let config = Config {
+        receive_buffer: 720,
+        ..messages(udt_config())
+    };
+    let most = 720 * FULL;
     let mut net = Net::client_server(1, Path::default(), &config, &config);
     net.run(Span::from_secs(1));
     let now = net.local(Side::A);
@@ -219,8 +224,6 @@ fn what_cannot_be_a_message_is_refused() {
         connection.send_message(now, &[], None, true),
         Err(SendError::Empty)
     );
-    // 8192 packets of 1456 bytes.
-    let most = 8192 * FULL;
     let long = vec![0; most as usize + 1];
     let error = SendError::Long {
         bytes: most + 1,
@@ -229,7 +232,7 @@ fn what_cannot_be_a_message_is_refused() {
     assert_eq!(connection.send_message(now, &long, None, true), Err(error));
     assert_eq!(connection.send_message(now, &long[1..], None, true), Ok(()));
     assert_eq!(
-        connection.send_message(now, &[1], None, true),
+        connection.send_message(now, &[1; 257], None, true),
         Err(SendError::Full)
     );
     connection.close(now);

@@ -24,8 +24,8 @@ pub enum SendError {
     /// It is empty.
     #[error("a message must hold at least one byte")]
     Empty,
-    /// It could never be delivered whole.
-    #[error("a message of {bytes} bytes is longer than the {most} that the peer's buffer takes")]
+    /// It could never be kept or delivered whole.
+    #[error("a message of {bytes} bytes is longer than the {most} that both ends' buffers take")]
     Long {
         /// Its length.
         bytes: u64,
@@ -270,7 +270,7 @@ impl ByteConnection {
     }
 
     /// Adds a message, which is given up once `ttl` has passed. One that is not `in_order` may be taken
-    /// before earlier ones.
+    /// before earlier ones. Both the send buffer and the peer's window must take it whole.
     pub fn send_message(
         &mut self,
         now: Time,
@@ -284,7 +284,8 @@ impl ByteConnection {
         if bytes.is_empty() {
             return Err(SendError::Empty);
         }
-        let (length, most) = (bytes.len() as u64, self.core.max_message());
+        let length = bytes.len() as u64;
+        let most = self.core.max_message().min(self.send_buffer as u64);
         if length > most {
             return Err(SendError::Long {
                 bytes: length,
@@ -292,7 +293,7 @@ impl ByteConnection {
             });
         }
         self.release();
-        if self.written.bytes() + bytes.len() > self.send_buffer.max(bytes.len()) {
+        if self.written.bytes() + bytes.len() > self.send_buffer {
             return Err(SendError::Full);
         }
         self.written.write_message(self.core.payload(), bytes);
