@@ -2,8 +2,9 @@
 --
 -- Wireshark has a dissector for plain UDT, which reads a DCUDP connection wrongly. The dialect is agreed in the
 -- handshake, so this one takes over the UDP port on which it sees DCUDP's words there, for the rest of the conversation.
--- Where the handshake is missing: "Decode As... DCUDP", or the preference `dcudp.ports`. Leaves out: reassembly of
--- messages, pairing of requests and answers.
+-- Where the handshake is missing: "Decode As... DCUDP", or the preference `dcudp.ports`. A conversation in which one end
+-- answers without those words is plain UDT, and shown so; without a handshake, from the first ACK on whose length only
+-- plain UDT has. Leaves out: reassembly of messages, pairing of requests and answers.
 --
 -- To install: copy it into the folder that Help > About > Folders calls "Personal Lua Plugins", or give it to
 -- tshark by -X lua_script:dcudp.lua.
@@ -83,6 +84,9 @@ local data_obs = ProtoField.bool("dcudp.obs", "OBS: congestion mode", 32, nil, 0
 local control_obs = ProtoField.bool("dcudp.obs", "OBS: congestion mode", 32, nil, 0x80000000)
 table.insert(list, data_obs)
 table.insert(list, control_obs)
+-- Plain UDT's message number has the two bits of OBS and CWR too.
+local plain_message = ProtoField.uint32("dcudp.message", "Message number", base.DEC, nil, 0x1FFFFFFF)
+table.insert(list, plain_message)
 dcudp.fields = list
 
 local malformed = ProtoExpert.new("dcudp.malformed", "No DCUDP packet", expert.group.MALFORMED, expert.severity.ERROR)
@@ -96,6 +100,46 @@ end
 
 local function without_top_bit(word)
     return word % 0x80000000
+end
+
+-- Whether a conversation is plain UDT, once that is known.
+local plain = {}
+
+function dcudp.init()
+    plain = {}
+end
+
+local function conversation_of(info)
+    local ends = { tostring(info.src) .. " " .. info.src_port, tostring(info.dst) .. " " .. info.dst_port }
+    table.sort(ends)
+    return ends[1] .. " " .. ends[2]
+end
+
+-- What a handshake tells of its conversation: a request begins it, who answers without DCUDP's words makes it plain.
+local function learn_from_handshake(packet, conversation)
+    local connection_type = packet(36, 4):int()
+    if connection_type == 1 then
+        plain[conversation] = nil
+    else
+        plain[conversation] = plain[conversation] or packet(52, 4):uint() ~= MAGIC
+    end
+end
+
+-- The lengths of plain UDT's ACKs: no control sequence number stands before the body.
+local PLAIN_ACKS = { [20] = true, [32] = true, [40] = true }
+
+local function is_plain(packet, info)
+    local conversation = conversation_of(info)
+    local first = packet(0, 4):uint()
+    if top_bit(first) then
+        local kind = math.floor(without_top_bit(first) / 0x10000)
+        if kind == HANDSHAKE and packet:len() == 64 then
+            learn_from_handshake(packet, conversation)
+        elseif kind == ACK and plain[conversation] == nil and PLAIN_ACKS[packet:len()] then
+            plain[conversation] = true
+        end
+    end
+    return plain[conversation]
 end
 
 -- What follows takes the place of a body in its packet, and tells whether it is whole.
@@ -170,13 +214,13 @@ end
 local BODIES = { [ACK] = ack, [NAK] = losses, [DROP] = drop }
 local INFORMATION = { [ACK] = "ack_number", [ACK2] = "ack_number", [DROP] = "drop_message", [USER] = "change" }
 
-local function reserved(kind, word, tree)
+local function reserved(kind, word, tree, udt)
     if kind == USER then
         tree:add(field.subtype, word)
-    elseif kind == ACK then
+    elseif kind == ACK and not udt then
         tree:add(field.ece, word)
         tree:add(field.nect, word)
-    elseif kind == SHUTDOWN then
+    elseif kind == SHUTDOWN and not udt then
         tree:add(field.answers, word)
     else
         tree:add(field.reserved, word)
@@ -186,39 +230,46 @@ end
 local function name_of(kind, bytes, subtype)
     if kind == USER then
         return SUBTYPES[subtype]
-    elseif kind == ACK and bytes == 24 then
+    elseif kind == ACK and bytes == 4 then
         return "Light ACK"
     end
     return TYPES[kind]
 end
 
 -- Adds a control packet to the tree; gives its name, or nothing where it is malformed.
-local function control(packet, tree)
+local function control(packet, tree, udt)
     local kind, subtype = math.floor(without_top_bit(packet(0, 4):uint()) / 0x10000), packet(2, 2):uint()
     tree:add(field.type, packet(0, 4))
-    reserved(kind, packet(0, 4), tree)
+    reserved(kind, packet(0, 4), tree, udt)
     tree:add(field[INFORMATION[kind] or "information"], packet(4, 4))
     tree:add(field.timestamp, packet(8, 4))
     tree:add(field.destination, packet(12, 4))
     if kind == HANDSHAKE then
         return handshake(packet, tree) and TYPES[kind] or nil
     end
-    if packet:len() < 20 then
+    local at = udt and 16 or 20
+    if packet:len() < at then
         return nil
     end
-    tree:add(control_obs, packet(16, 4))
-    tree:add(field.number, packet(16, 4))
-    local whole = (BODIES[kind] or bare)(packet, 20, tree)
-    return whole and name_of(kind, packet:len(), subtype) or nil
+    if not udt then
+        tree:add(control_obs, packet(16, 4))
+        tree:add(field.number, packet(16, 4))
+    end
+    local whole = (BODIES[kind] or bare)(packet, at, tree)
+    return whole and name_of(kind, packet:len() - at, subtype) or nil
 end
 
-local function data(packet, tree)
+local function data(packet, tree, udt)
     tree:add(field.sequence, packet(0, 4))
     tree:add(field.place, packet(4, 4))
     tree:add(field.in_order, packet(4, 4))
-    tree:add(data_obs, packet(4, 4))
-    tree:add(field.cwr, packet(4, 4))
-    tree:add(field.message, packet(4, 4))
+    if udt then
+        tree:add(plain_message, packet(4, 4))
+    else
+        tree:add(data_obs, packet(4, 4))
+        tree:add(field.cwr, packet(4, 4))
+        tree:add(field.message, packet(4, 4))
+    end
     tree:add(field.timestamp, packet(8, 4))
     tree:add(field.destination, packet(12, 4))
     if packet:len() == 16 then
@@ -234,13 +285,10 @@ function dcudp.dissector(packet, info, root)
     end
     local tree = root:add(dcudp, packet())
     tree:add(field.control, packet(0, 4))
-    info.cols.protocol = "DCUDP"
-    local name
-    if top_bit(packet(0, 4):uint()) then
-        name = control(packet, tree)
-    else
-        name = data(packet, tree)
-    end
+    local udt = is_plain(packet, info)
+    info.cols.protocol = udt and "UDT" or "DCUDP"
+    local dissect = top_bit(packet(0, 4):uint()) and control or data
+    local name = dissect(packet, tree, udt)
     if not name then
         tree:add_proto_expert_info(malformed)
     end

@@ -107,6 +107,7 @@ def words(*values: int) -> bytes:
     return struct.pack(f">{len(values)}I", *values)
 
 
+FORCED = "-d", "udp.port==9000,dcudp"
 HEADER = (0, 0, 42)
 DAMAGED = {
     "control without its number": words(0x80010000, *HEADER),
@@ -124,10 +125,62 @@ DAMAGED = {
 def test_damage_is_told(tmp_path: Path) -> None:
     file = tmp_path / "damaged.pcap"
     write_pcap(file, *DAMAGED.values())
-    rows = tshark(file, ["dcudp.malformed", *EVERY], "-d", "udp.port==9000,dcudp")
+    rows = tshark(file, ["dcudp.malformed", *EVERY], *FORCED)
     for name, row in zip(DAMAGED, rows, strict=True):
         assert row[2] == "No DCUDP packet", name
         assert row[3].endswith(":dcudp"), name
+
+
+def handshake(connection_type: int, *, offers: bool) -> bytes:
+    """Return a handshake for a stream, with or without DCUDP's words."""
+    address = (0x0A000001, 0x44435544, 0x00010001, 9) if offers else (0x0A000001, 0, 0, 0)
+    kind = connection_type % 2**32
+    return words(0x80000000, *HEADER, 4, 1, 100, 1500, 8192, kind, 9, 0xC00C1E, *address)
+
+
+PLAIN = {
+    "ACK": words(0x80020000, 7, 0, 42, 105, 20, 10, 64, 1000, 90000),
+    "ACK without rates": words(0x80020000, 8, 0, 42, 105, 20, 10, 64),
+    "Light ACK": words(0x80020000, 0, 0, 42, 105),
+    "Message drop request": words(0x80070000, 3, 0, 42, 101, 104),
+    "NAK": words(0x80030000, 0, 0, 42, 0x80000065, 103),
+    "Keep-alive": words(0x80010000, 0, 0, 42, 0),
+    "ACK2": words(0x80060000, 7, 0, 42),
+    "Data 105": words(105, 0xFFFFFFFF, 0, 42) + b"x",
+}
+
+
+def test_plain_udt_is_shown_as_such(tmp_path: Path) -> None:
+    """Without a handshake, and where DCUDP was offered and the answer came without its words."""
+    file = tmp_path / "plain.pcap"
+    fields = ["dcudp.next", "dcudp.lost_last", "dcudp.message", "dcudp.obs", "dcudp.malformed"]
+    offered = [handshake(1, offers=True), handshake(-1, offers=True), handshake(-1, offers=False)]
+    for before, options in ([], FORCED), (offered[1:], FORCED), (offered, ()):
+        write_pcap(file, *before, *PLAIN.values())
+        rows = tshark(file, [*fields, "_ws.col.Protocol", "_ws.col.Info"], *options)
+        rows = rows[len(before) :]
+        for name, (_, _, _, obs, malformed, protocol, info) in zip(PLAIN, rows, strict=True):
+            assert (obs, malformed, protocol) == ("", "", "UDT"), name
+            assert name.startswith(info), name
+        assert [row[0] for row in rows[:3]] == ["105"] * 3
+        assert rows[4][1] == "103"
+        assert number(rows[7][2]) == 0x1FFFFFFF
+
+
+def test_the_next_connection_of_the_same_ports_is_its_own(tmp_path: Path) -> None:
+    file = tmp_path / "two.pcap"
+    ours = words(0x80020000, 7, 0, 42, 0x80000009, 105, 20, 10, 64, 1000, 90000)
+    again = [handshake(1, offers=True), handshake(-1, offers=True), ours]
+    write_pcap(file, handshake(-1, offers=False), PLAIN["ACK"], *again)
+    rows = tshark(file, ["dcudp.number", "dcudp.next", "dcudp.malformed"], *FORCED)
+    assert [rows[1], rows[4]] == [["", "105", ""], ["9", "105", ""]]
+
+
+def test_in_a_conversation_of_ours_such_a_length_is_damage(tmp_path: Path) -> None:
+    file = tmp_path / "ours.pcap"
+    write_pcap(file, handshake(-1, offers=True), PLAIN["ACK"])
+    rows = tshark(file, ["dcudp.malformed"], *FORCED)
+    assert [bool(row[0]) for row in rows] == [False, True]
 
 
 def test_without_a_handshake_the_port_is_named(tmp_path: Path) -> None:
