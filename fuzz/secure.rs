@@ -294,18 +294,20 @@ impl World {
     fn recover(&mut self) {
         self.flying.clear();
         let before = self.heard;
-        for _ in 0..100 {
-            self.say(0);
-            self.say(1);
+        for round in 0..100 {
+            // One after the other: a handshake is nearly all of the time that an input takes.
+            self.say(round % 2);
             while !self.flying.is_empty() {
                 let datagram = self.flying.remove(0);
                 self.arrive(&datagram);
             }
             self.now += Span::from_ms(100);
             self.tick();
+            if self.heard[0] > before[0] && self.heard[1] > before[1] {
+                return;
+            }
         }
-        assert!(self.heard[0] > before[0], "the second is heard");
-        assert!(self.heard[1] > before[1], "the first is heard");
+        panic!("one of them is not heard");
     }
 }
 

@@ -1,0 +1,111 @@
+//! What the fuzz target `dcudp_frames` does with an input: a peer's bytes on the stream of a connection, in
+//! pieces of one length, as the file protocol of `dcudp` reads them. The same function runs under libFuzzer
+//! and in the ordinary tests of `incastle-dcudp`.
+
+use std::path::{Component, Path};
+
+use bytes::BytesMut;
+use incastle_dcudp::error::Failure;
+use incastle_dcudp::protocol::{Decoder, Frame, MAX_DATA, Name, ProtocolError};
+
+/// Type and length of a frame.
+const HEADER_BYTES: usize = 5;
+/// What a decoder may keep: a frame that is not whole yet, and what came beside it.
+const MOST_KEPT: usize = 2 * (MAX_DATA + HEADER_BYTES) + 1024;
+
+/// The frames of a stream, and how it ended.
+#[derive(Debug, PartialEq, Eq)]
+struct Heard {
+    frames: Vec<Frame>,
+    error: Option<ProtocolError>,
+}
+
+fn heard(stream: &[u8], piece: usize) -> Heard {
+    let mut decoder = Decoder::default();
+    let mut frames = Vec::new();
+    for bytes in stream.chunks(piece) {
+        decoder.buffer().extend_from_slice(bytes);
+        loop {
+            match decoder.next_frame() {
+                Ok(Some(frame)) => frames.push(frame),
+                Ok(None) => break,
+                Err(error) => {
+                    let error = Some(error);
+                    return Heard { frames, error };
+                }
+            }
+        }
+        assert!(decoder.buffer().capacity() <= MOST_KEPT.max(2 * piece));
+    }
+    let error = None;
+    Heard { frames, error }
+}
+
+/// However a stream is cut, it holds the same frames and ends in the same error; a frame that is written
+/// again has the bytes that it came in; names lead nowhere else; and no words move a terminal's cursor.
+pub(crate) fn frames(input: &[u8]) {
+    let Some((&piece, stream)) = input.split_first() else {
+        return;
+    };
+    let whole = heard(stream, stream.len().max(1));
+    assert_eq!(heard(stream, usize::from(piece) + 1), whole);
+    let mut rest = stream;
+    for frame in &whole.frames {
+        rest = behind(frame, rest);
+        look_at(frame);
+    }
+    if let Some(error) = whole.error {
+        assert!(rest.len() >= HEADER_BYTES);
+        shown(&Failure::from(error));
+    }
+}
+
+/// What follows a frame in its stream.
+fn behind<'a>(frame: &Frame, stream: &'a [u8]) -> &'a [u8] {
+    let (header, rest) = stream.split_at(HEADER_BYTES);
+    let length = u32::from_be_bytes(header[1..].try_into().expect("four bytes"));
+    let (body, rest) = rest.split_at(length as usize);
+    let mut wire = BytesMut::new();
+    frame.encode(&mut wire);
+    if matches!(frame, Frame::Hello { .. }) {
+        // A later version may say more.
+        assert!(body.starts_with(&wire[HEADER_BYTES..]));
+    } else {
+        assert_eq!(
+            (&wire[..HEADER_BYTES], &wire[HEADER_BYTES..]),
+            (header, body)
+        );
+    }
+    rest
+}
+
+fn look_at(frame: &Frame) {
+    match frame {
+        Frame::Put { name, .. } | Frame::Get { name } => inside(name),
+        Frame::Error { code, words } => shown(&Failure::There {
+            code: *code,
+            words: words.clone(),
+        }),
+        _ => {}
+    }
+}
+
+/// A name stays below the directory that it counts from.
+fn inside(name: &Name) {
+    let parts = Path::new(name.as_str()).components();
+    let mut plain = parts.filter(|part| matches!(part, Component::Normal(_)));
+    for directory in name.directories() {
+        assert_eq!(plain.next(), Some(Component::Normal(directory.as_ref())));
+    }
+    assert_eq!(plain.next(), Some(Component::Normal(name.base().as_ref())));
+    assert_eq!(plain.next(), None);
+    assert_eq!(
+        Path::new(name.as_str()).components().count(),
+        name.directories().count() + 1
+    );
+}
+
+/// What a user reads of a peer's words.
+fn shown(failure: &Failure) {
+    assert!(!failure.to_string().contains(char::is_control));
+}
