@@ -49,28 +49,6 @@ pub enum Command {
     Key,
 }
 
-/// What protects a connection.
-#[derive(Debug, Clone, Args)]
-pub struct Safety {
-    /// Encrypt and authenticate with the key in this file, the same on both ends.
-    #[arg(long, value_name = "FILE")]
-    pub key_file: Option<PathBuf>,
-    /// Use other addresses than this machine's own without a key.
-    #[arg(long, conflicts_with = "key_file")]
-    pub insecure: bool,
-}
-
-impl Safety {
-    /// In one word.
-    pub const fn protection(&self) -> Protection {
-        match (&self.key_file, self.insecure) {
-            (Some(_), _) => Protection::Key,
-            (None, true) => Protection::Insecure,
-            (None, false) => Protection::Unsaid,
-        }
-    }
-}
-
 /// The congestion control of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ControlName {
@@ -80,9 +58,9 @@ pub enum ControlName {
     Dcudp,
 }
 
-/// How a connection is made.
+/// How a connection is made, and what protects it.
 #[derive(Debug, Clone, Args)]
-pub struct Transport {
+pub struct LinkArguments {
     /// Congestion control.
     #[arg(long, value_name = "CONTROL", default_value = "dcudp")]
     pub cc: ControlName,
@@ -92,6 +70,23 @@ pub struct Transport {
     /// Largest IP packet.
     #[arg(long, value_name = "SIZE", default_value = "1500 B", value_parser = quantity::<Bytes>)]
     pub mtu: Bytes,
+    /// Encrypt and authenticate with the key in this file, the same on both ends.
+    #[arg(long, value_name = "FILE")]
+    pub key_file: Option<PathBuf>,
+    /// Use other addresses than this machine's own without a key.
+    #[arg(long, conflicts_with = "key_file")]
+    pub insecure: bool,
+}
+
+impl LinkArguments {
+    /// What protects it, in one word.
+    pub const fn protection(&self) -> Protection {
+        match (&self.key_file, self.insecure) {
+            (Some(_), _) => Protection::Key,
+            (None, true) => Protection::Insecure,
+            (None, false) => Protection::Unsaid,
+        }
+    }
 }
 
 /// `dcudp serve`.
@@ -121,10 +116,7 @@ pub struct Serve {
     pub max_connections: u16,
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would print it")]
-    pub transport: Transport,
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would print it")]
-    pub safety: Safety,
+    pub link: LinkArguments,
 }
 
 /// `dcudp send`.
@@ -147,10 +139,7 @@ pub struct Send {
     pub force: bool,
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would print it")]
-    pub transport: Transport,
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would print it")]
-    pub safety: Safety,
+    pub link: LinkArguments,
 }
 
 /// `dcudp get`.
@@ -176,10 +165,7 @@ pub struct Get {
     pub force: bool,
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would print it")]
-    pub transport: Transport,
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would print it")]
-    pub safety: Safety,
+    pub link: LinkArguments,
 }
 
 /// `dcudp bench`.
@@ -216,10 +202,7 @@ pub struct Bench {
     pub json: bool,
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would print it")]
-    pub transport: Transport,
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would print it")]
-    pub safety: Safety,
+    pub link: LinkArguments,
 }
 
 /// `dcudp ping`.
@@ -246,10 +229,7 @@ pub struct Ping {
     pub json: bool,
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would print it")]
-    pub transport: Transport,
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "clap would print it")]
-    pub safety: Safety,
+    pub link: LinkArguments,
 }
 
 fn quantity<T>(text: &str) -> Result<T, String>

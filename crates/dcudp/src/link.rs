@@ -12,7 +12,7 @@ use incastle_socket::{
 use tokio::time::timeout;
 
 use crate::address::{HostPort, local_for};
-use crate::arguments::{ControlName, Safety, Transport};
+use crate::arguments::{ControlName, LinkArguments};
 use crate::error::{Failure, reason, unnumbered};
 use crate::key::Key;
 use crate::protocol::{Channel, PATIENCE};
@@ -37,14 +37,10 @@ pub struct Link {
 
 impl Link {
     /// Calls the server's addresses, one after the other.
-    pub async fn call(
-        peer: &HostPort,
-        transport: &Transport,
-        safety: &Safety,
-    ) -> Result<Self, Failure> {
-        let config = connection_config(transport)?;
-        let protection = safety.protection();
-        let key = read_key(safety)?;
+    pub async fn call(peer: &HostPort, arguments: &LinkArguments) -> Result<Self, Failure> {
+        let config = connection_config(arguments)?;
+        let protection = arguments.protection();
+        let key = read_key(arguments)?;
         let addresses = peer.resolve().await?;
         for address in &addresses {
             protection.check(*address)?;
@@ -137,12 +133,11 @@ pub fn channel(connection: &Connection) -> Result<Stream, Failure> {
 pub fn listen(
     address: SocketAddr,
     most: u16,
-    transport: &Transport,
-    safety: &Safety,
+    arguments: &LinkArguments,
 ) -> Result<(Endpoint, Listener, SocketAddr), Failure> {
-    let config = connection_config(transport)?;
-    safety.protection().check(address)?;
-    let key = read_key(safety)?;
+    let config = connection_config(arguments)?;
+    arguments.protection().check(address)?;
+    let key = read_key(arguments)?;
     let bounded = EndpointConfig {
         // Those beyond `most` are there until they were told to come later.
         max_connections: usize::from(most) + BACKLOG,
@@ -170,8 +165,8 @@ fn bind(address: SocketAddr, config: EndpointConfig) -> Result<Endpoint, Failure
     })
 }
 
-fn read_key(safety: &Safety) -> Result<Option<Key>, Failure> {
-    safety.key_file.as_deref().map(Key::read).transpose()
+fn read_key(arguments: &LinkArguments) -> Result<Option<Key>, Failure> {
+    arguments.key_file.as_deref().map(Key::read).transpose()
 }
 
 fn endpoint_config(key: Option<&Key>) -> EndpointConfig {
@@ -181,15 +176,15 @@ fn endpoint_config(key: Option<&Key>) -> EndpointConfig {
     }
 }
 
-fn connection_config(transport: &Transport) -> Result<ConnectionConfig, Failure> {
-    let mtu = transport.mtu;
+fn connection_config(arguments: &LinkArguments) -> Result<ConnectionConfig, Failure> {
+    let mtu = arguments.mtu;
     let config = ConnectionConfig {
-        control: match transport.cc {
+        control: match arguments.cc {
             ControlName::Udt => Control::Udt,
             ControlName::Dcudp => Control::Dcudp,
         },
         packet_size: u32::try_from(mtu.count()).unwrap_or(u32::MAX),
-        capacity: transport.capacity,
+        capacity: arguments.capacity,
         linger: LINGER,
         ..ConnectionConfig::default()
     };

@@ -442,6 +442,43 @@ fn a_measurement_counts_the_same_on_both_ends() {
 }
 
 #[test]
+fn a_measurement_that_is_cut_short_shows_what_there_is() {
+    let server = Server::measurements();
+    let bench = ["bench", &server.address, "--interval", "10 ms", "--json"];
+    // Nothing tells from outside that it has begun: it is given more time until it has.
+    for millis in (0..).map(|doubled| 100 << doubled) {
+        let running = running::Running::new(dcudp(&bench).spawn().unwrap());
+        std::thread::sleep(std::time::Duration::from_millis(millis));
+        let (status, out, err) = running.interrupt();
+        if status != 130 || out.is_empty() {
+            // Not yet at work, or not yet listening to signals.
+            assert!(
+                [130, -1].contains(&status) && millis < 60_000,
+                "{status} {err}"
+            );
+            continue;
+        }
+        assert_eq!(err, "interrupted: what was measured so far is above\n");
+        let found: serde_json::Value = serde_json::from_str(&out).unwrap();
+        assert!(!found["intervals"].as_array().unwrap().is_empty(), "{out}");
+        assert_eq!(found["direction"], "up");
+        assert!(found.get("sender").is_none() && found.get("receiver").is_none());
+        break;
+    }
+
+    let mut client = running::Running::new(dcudp(&bench[..4]).spawn().unwrap());
+    assert!(client.first_line().contains("interval"));
+    server.interrupt();
+    let (status, out, err) = client.finish();
+    assert_eq!(status, 1, "{err}");
+    assert!(
+        out.lines().count() > 1 && !out.contains("received"),
+        "{out}"
+    );
+    assert!(err.starts_with("error: "), "{err}");
+}
+
+#[test]
 fn servers_do_only_what_they_are_for() {
     let there = folder();
     let file = there.path().join("f");

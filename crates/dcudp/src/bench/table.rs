@@ -56,6 +56,14 @@ pub struct Measurement {
     pub direction: &'static str,
     /// The intervals.
     pub intervals: Vec<Interval>,
+    /// What both ends reported. Absent where the measurement was cut short.
+    #[serde(flatten)]
+    pub ends: Option<Ends>,
+}
+
+/// Both ends.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Ends {
     /// Who sent.
     pub sender: End,
     /// Who received: its rate is the goodput.
@@ -147,9 +155,9 @@ impl End {
     }
 }
 
-impl Measurement {
+impl Ends {
     /// The lines below the intervals.
-    pub fn closing(&self) -> String {
+    pub fn lines(&self) -> String {
         let (sent, received) = (self.sender.line(), self.receiver.line());
         format!("sent      {sent}\nreceived  {received}")
     }

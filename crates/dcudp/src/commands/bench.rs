@@ -11,7 +11,7 @@ use super::stopped;
 use crate::arguments::Bench;
 use crate::bench::Meter;
 use crate::bench::flow::{Reports, sink, source};
-use crate::bench::table::{End, Interval, Measurement, Snapshot, control};
+use crate::bench::table::{End, Ends, Interval, Measurement, Snapshot, control};
 use crate::error::{DONE, Failure, INTERRUPTED};
 use crate::link::Link;
 use crate::protocol::{BenchDirection, Frame, unexpected};
@@ -22,37 +22,72 @@ pub(super) async fn run(arguments: Bench) -> Result<u8, Failure> {
         .peer
         .as_ref()
         .expect("clap wants it without --serve");
-    let link = Link::call(peer, &arguments.transport, &arguments.safety).await?;
+    let link = Link::call(peer, &arguments.link).await?;
     let mut lines = Lines::new(&link, &arguments);
-    let measured = tokio::select! {
-        measured = link.telling(measure(&mut lines)) => measured,
-        () = stopped() => {
-            lines.take();
-            link.abort().await;
-            note("interrupted: what was measured so far is above");
-            return Ok(INTERRUPTED);
-        }
+    let ending = tokio::select! {
+        measured = link.telling(measure(&mut lines)) => match measured {
+            Ok(reports) => Ending::Whole(reports),
+            Err(failure) => Ending::Failed(failure),
+        },
+        () = stopped() => Ending::Interrupted,
     };
-    let (intervals, control) = (
-        lines.intervals,
-        control(link.connection.statistics().control),
-    );
-    link.close().await;
-    let reports = measured?;
-    let (sender, receiver) = match direction(&arguments) {
+    let intervals = lines.end();
+    let control = control(link.connection.statistics().control);
+    match ending {
+        Ending::Interrupted => link.abort().await,
+        Ending::Whole(_) | Ending::Failed(_) => link.close().await,
+    }
+    // Where it was cut short, what there is of it is shown: nothing if it never began.
+    let began = !intervals.is_empty();
+    if began {
+        let measurement = Measurement {
+            peer: peer.to_string(),
+            control,
+            direction: if arguments.reverse { "down" } else { "up" },
+            intervals,
+            ends: ending.reports().map(|reports| ends(&arguments, reports)),
+        };
+        show(&measurement, arguments.json);
+    }
+    match ending {
+        Ending::Whole(_) => Ok(DONE),
+        Ending::Interrupted => {
+            note(if began {
+                "interrupted: what was measured so far is above"
+            } else {
+                "interrupted before the measurement began"
+            });
+            Ok(INTERRUPTED)
+        }
+        Ending::Failed(failure) => Err(failure),
+    }
+}
+
+/// How a measurement ended.
+enum Ending {
+    Whole(Reports),
+    Interrupted,
+    Failed(Failure),
+}
+
+impl Ending {
+    const fn reports(&self) -> Option<Reports> {
+        match self {
+            Self::Whole(reports) => Some(*reports),
+            Self::Interrupted | Self::Failed(_) => None,
+        }
+    }
+}
+
+fn ends(arguments: &Bench, reports: Reports) -> Ends {
+    let (sender, receiver) = match direction(arguments) {
         BenchDirection::Up => (reports.here, reports.there),
         BenchDirection::Down => (reports.there, reports.here),
     };
-    let measurement = Measurement {
-        peer: peer.to_string(),
-        control,
-        direction: if arguments.reverse { "down" } else { "up" },
-        intervals,
+    Ends {
         sender: End::new(sender),
         receiver: End::new(receiver),
-    };
-    show(&measurement, arguments.json);
-    Ok(DONE)
+    }
 }
 
 const fn direction(arguments: &Bench) -> BenchDirection {
@@ -86,12 +121,10 @@ async fn measure(lines: &mut Lines<'_>) -> Result<Reports, Failure> {
             BenchDirection::Down => sink(&mut channel, &meter).await,
         }
     };
-    let reports = tokio::select! {
-        reports = flow => reports?,
+    tokio::select! {
+        reports = flow => reports,
         never = lines.watch() => match never {},
-    };
-    lines.take();
-    Ok(reports)
+    }
 }
 
 /// The intervals of a measurement, each shown when it is over.
@@ -99,7 +132,8 @@ struct Lines<'a> {
     link: &'a Link,
     arguments: &'a Bench,
     meter: Arc<Meter>,
-    started: Instant,
+    /// Once it has begun.
+    started: Option<Instant>,
     last: Snapshot,
     intervals: Vec<Interval>,
 }
@@ -110,7 +144,7 @@ impl<'a> Lines<'a> {
             link,
             arguments,
             meter: Arc::default(),
-            started: Instant::now(),
+            started: None,
             last: Snapshot::default(),
             intervals: Vec::new(),
         }
@@ -118,27 +152,35 @@ impl<'a> Lines<'a> {
 
     /// A line per interval, until the measurement is over.
     async fn watch(&mut self) -> Infallible {
-        self.started = Instant::now();
+        let started = *self.started.insert(Instant::now());
         let every = self.arguments.interval;
-        let mut ticks = interval_at((self.started + every).into(), every);
+        let mut ticks = interval_at((started + every).into(), every);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         if !self.arguments.json {
             say(Interval::heading());
         }
         loop {
             ticks.tick().await;
-            self.take();
+            self.take(started);
         }
     }
 
+    /// Ends the last interval here; gives all of them.
+    fn end(mut self) -> Vec<Interval> {
+        if let Some(started) = self.started {
+            self.take(started);
+        }
+        self.intervals
+    }
+
     /// Ends an interval here.
-    fn take(&mut self) {
+    fn take(&mut self, started: Instant) {
         let statistics = self.link.connection.statistics();
         let bytes = match direction(self.arguments) {
             BenchDirection::Up => statistics.acknowledged,
             BenchDirection::Down => self.meter.bytes(),
         };
-        let time = self.started.elapsed();
+        let time = started.elapsed();
         let interval = Interval::since(&mut self.last, time, bytes, &statistics);
         if !self.arguments.json {
             say(interval.line());
@@ -149,7 +191,9 @@ impl<'a> Lines<'a> {
 
 fn show(measurement: &Measurement, json: bool) {
     if !json {
-        say(measurement.closing());
+        if let Some(ends) = &measurement.ends {
+            say(ends.lines());
+        }
         return;
     }
     match serde_json::to_string_pretty(measurement) {

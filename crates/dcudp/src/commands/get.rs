@@ -19,13 +19,12 @@ pub(super) async fn run(arguments: Get) -> Result<u8, Failure> {
         names,
         into,
         force,
-        transport,
-        safety,
+        link,
     } = arguments;
     check(&names)?;
     let root = Root::open(&into)
         .map_err(|error| Failure::Input(format!("{}: {}", into.display(), reason(&error))))?;
-    let link = Link::call(&peer, &transport, &safety).await?;
+    let link = Link::call(&peer, &link).await?;
     let mut tally = Tally::new(names.len());
     let got = tokio::select! {
         got = link.telling(get_all(&link, &root, &names, force, &mut tally)) => got,

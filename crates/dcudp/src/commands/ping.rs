@@ -14,7 +14,7 @@ use crate::protocol::{Frame, unexpected};
 use crate::terminal::{error, note, say};
 
 pub(super) async fn run(arguments: Ping) -> Result<u8, Failure> {
-    let link = Link::call(&arguments.peer, &arguments.transport, &arguments.safety).await?;
+    let link = Link::call(&arguments.peer, &arguments.link).await?;
     let mut times = Vec::new();
     let pinged = tokio::select! {
         pinged = link.telling(ping_all(&link, &arguments, &mut times)) => pinged,

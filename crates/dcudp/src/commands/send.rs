@@ -26,11 +26,10 @@ pub(super) async fn run(arguments: Send) -> Result<u8, Failure> {
         files,
         peer,
         force,
-        transport,
-        safety,
+        link,
     } = arguments;
     let sources = sources(files)?;
-    let link = Link::call(&peer, &transport, &safety).await?;
+    let link = Link::call(&peer, &link).await?;
     let mut tally = Tally::new(sources.len());
     let sent = tokio::select! {
         sent = link.telling(send_all(&link, &sources, force, &mut tally)) => sent,

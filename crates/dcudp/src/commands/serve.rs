@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use super::stopped;
 use crate::address::Protection;
-use crate::arguments::{Bench, Safety, Serve, Transport};
+use crate::arguments::{Bench, LinkArguments, Serve};
 use crate::disk::Root;
 use crate::error::{DONE, Failure, reason};
 use crate::link::{self, LINGER};
@@ -30,8 +30,7 @@ pub(super) async fn files(arguments: Serve) -> Result<u8, Failure> {
         read_only,
         replace,
         max_connections,
-        transport,
-        safety,
+        link,
     } = arguments;
     let root = Root::open(&dir)
         .map_err(|error| Failure::Input(format!("{}: {}", dir.display(), reason(&error))))?;
@@ -41,26 +40,13 @@ pub(super) async fn files(arguments: Serve) -> Result<u8, Failure> {
         replaces: replace,
     };
     let what = format!("serving {}", dir.display());
-    run(service, &what, listen, max_connections, &transport, &safety).await
+    run(service, &what, listen, max_connections, &link).await
 }
 
 pub(super) async fn measurements(arguments: Bench) -> Result<u8, Failure> {
-    let Bench {
-        listen,
-        transport,
-        safety,
-        ..
-    } = arguments;
+    let Bench { listen, link, .. } = arguments;
     let service = Service::Measurements;
-    run(
-        service,
-        "measuring",
-        listen,
-        MEASUREMENTS,
-        &transport,
-        &safety,
-    )
-    .await
+    run(service, "measuring", listen, MEASUREMENTS, &link).await
 }
 
 async fn run(
@@ -68,12 +54,11 @@ async fn run(
     what: &str,
     address: Option<SocketAddr>,
     most: u16,
-    transport: &Transport,
-    safety: &Safety,
+    arguments: &LinkArguments,
 ) -> Result<u8, Failure> {
-    let protection = safety.protection();
+    let protection = arguments.protection();
     let address = address.unwrap_or_else(|| default_address(protection));
-    let (endpoint, listener, local) = link::listen(address, most, transport, safety)?;
+    let (endpoint, listener, local) = link::listen(address, most, arguments)?;
     let stop = stopped();
     announce(what, local, protection);
     let mut sessions = JoinSet::new();
