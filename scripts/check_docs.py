@@ -25,6 +25,7 @@ DOCUMENTS = [
     "docs/tutorial.md",
     "docs/storage-cluster.md",
     "docs/choose-k.md",
+    "docs/sweep.md",
     "docs/dcudp-python.md",
 ]
 PROGRAMS = ("incastle ", "python examples/")

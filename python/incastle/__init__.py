@@ -6,7 +6,9 @@
 >>> result.flows.select("group", "index", "goodput_bit_s")  # doctest: +SKIP
 
 `load` and `Scenario` make scenarios, `run` and `run_many` simulate them, `Result` holds what was
-measured as polars frames. Units are in the names: `_s` seconds, `_bytes`, `_bit_s` bits per second.
+measured as polars frames. `sweep` runs every combination of the values of some keys, `find` and
+`optimise` search among them. Units are in the names: `_s` seconds, `_bytes`, `_bit_s` bits per
+second.
 """
 
 from importlib import import_module
@@ -15,6 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from incastle._engine import __version__
     from incastle.errors import (
+        ClusterError,
         Diagnostic,
         IncastleError,
         InternalError,
@@ -28,12 +31,20 @@ if TYPE_CHECKING:
     from incastle.results import Result
     from incastle.runner import Progress, run, run_many
     from incastle.scenario import Scenario, load
+    from incastle.sweeps.api import find, optimise, sweep
+    from incastle.sweeps.bisect import Found
+    from incastle.sweeps.optimise import Optimum
+    from incastle.sweeps.progress import SweepProgress
+    from incastle.sweeps.sweep import Sweep, SweepStopped
 
 __all__ = [
+    "ClusterError",
     "Diagnostic",
+    "Found",
     "IncastleError",
     "InternalError",
     "Interrupted",
+    "Optimum",
     "PlotError",
     "Progress",
     "Result",
@@ -41,11 +52,17 @@ __all__ = [
     "RunError",
     "Scenario",
     "ScenarioError",
+    "Sweep",
+    "SweepProgress",
+    "SweepStopped",
     "TableMissing",
     "__version__",
+    "find",
     "load",
+    "optimise",
     "run",
     "run_many",
+    "sweep",
 ]
 
 _HOMES = {
@@ -53,6 +70,11 @@ _HOMES = {
     "results": ("Result",),
     "runner": ("Progress", "run", "run_many"),
     "scenario": ("Scenario", "load"),
+    "sweeps.api": ("find", "optimise", "sweep"),
+    "sweeps.bisect": ("Found",),
+    "sweeps.optimise": ("Optimum",),
+    "sweeps.progress": ("SweepProgress",),
+    "sweeps.sweep": ("Sweep", "SweepStopped"),
 }
 """Where public names live; the others are errors."""
 

@@ -16,9 +16,18 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.exceptions import TyperException
 
-from incastle import __version__, _engine, interrupts, terminal
+from incastle import __version__, _engine, cli_sweeps, interrupts, terminal
 from incastle.errors import IncastleError, InternalError, Interrupted, ScenarioError
 from incastle.interrupts import INTERRUPTED
+from incastle.options import (
+    MAX_SEED,
+    AsJson,
+    ScenarioFile,
+    Settings,
+    Threads,
+    examples,
+    setting,
+)
 from incastle.results import Result
 from incastle.runner import cores, run_many
 from incastle.scenario import Scenario, load
@@ -35,23 +44,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario in TOML.")]
-Threads = Annotated[
-    int | None,
-    typer.Option("--threads", min=1, help="Runs at the same time.", show_default="all cores"),
-]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the scenario. Repeatable."),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, only that.")]
-MAX_SEED = 2**64 - 1
-
-
-def examples(*lines: str) -> str:
-    """Lay out examples for the end of a command's help."""
-    return "\n\n".join(("Examples:", *(f"`{line}`" for line in lines)))
 
 
 def _show_version(wanted: bool) -> None:
@@ -230,19 +222,12 @@ def _stopped(stop: Interrupted, keeper: _Keeper) -> NoReturn:
 
 def _load(path: Path, settings: list[str] | None, seed: int | None) -> Scenario:
     """Read, override and check; warnings are shown."""
-    overrides = [_setting(text) for text in settings or []]
+    overrides = [setting(text) for text in settings or []]
     if seed is not None:
         overrides.append(("run.seed", str(seed)))
     scenario = load(path, overrides)
     terminal.diagnostics(scenario.warnings)
     return scenario
-
-
-def _setting(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not (equals and key.strip() and value.strip()):
-        raise IncastleError(f"--set {text}: expected KEY=VALUE, as in --set flows.storage.count=40")
-    return key.strip(), value.strip()
 
 
 @app.command(
@@ -424,6 +409,10 @@ def bench(
 def schema() -> None:
     """Print the JSON Schema of the scenario language, for editors."""
     print(_engine.schema())
+
+
+app.command(epilog=examples(*cli_sweeps.SWEEP_EXAMPLES))(cli_sweeps.sweep)
+app.command(epilog=examples(*cli_sweeps.FIND_EXAMPLES))(cli_sweeps.find)
 
 
 def main() -> NoReturn:

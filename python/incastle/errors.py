@@ -112,6 +112,10 @@ class RunError(IncastleError, RuntimeError):
         return self.message
 
 
+class ClusterError(IncastleError):
+    """A cluster that cannot be reached, or whose workers cannot be used."""
+
+
 class InternalError(RunError):
     """A defect of Incastle: an invariant of the engine did not hold. Please report it."""
 

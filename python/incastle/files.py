@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def scratch_file(path: Path) -> Iterator[Path]:
+def scratch_file(path: Path, folder: Path | None = None) -> Iterator[Path]:
     """Give a place to write to; the file there becomes `path` at the end of the block.
 
-    After an exception it is removed, and `path` is what it was.
+    After an exception it is removed, and `path` is what it was. The place is beside `path`, or in
+    `folder`, which must be on the same file system.
     """
-    scratch = path.with_name(f".{path.name}.{os.getpid()}.part")
+    scratch = (folder or path.parent) / f".{path.name}.{os.getpid()}.part"
     try:
         yield scratch
         scratch.replace(path)

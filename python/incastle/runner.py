@@ -92,11 +92,49 @@ def run_many(
 
     """
     scenarios = [_scenario(job) for job in jobs]
+    results: list[Result | None] = [None] * len(scenarios)
+    failures: dict[int, RunError] = {}
+
+    def on_end(index: int, outcome: Result | RunError) -> None:
+        if isinstance(outcome, RunError):
+            failures[index] = outcome
+            return
+        results[index] = outcome
+        if on_result is not None:
+            on_result(index, outcome)
+
+    try:
+        run_each(scenarios, threads, on_end, progress)
+    except Interrupted as stop:
+        raise Interrupted(results, stop.partial) from None
+    if failures:
+        first = failures[min(failures)]
+        raise type(first)(first.message, results)
+    return [result for result in results if result is not None]
+
+
+def run_each(
+    scenarios: Sequence[Scenario],
+    threads: int | None,
+    on_end: Callable[[int, Result | RunError], object],
+    progress: Callable[[Progress], object] | None = None,
+) -> None:
+    """Simulate many scenarios in parallel, hand over what comes of each, and keep nothing.
+
+    Args:
+        scenarios: what to simulate.
+        threads: runs at the same time; all cores if None.
+        on_end: called with (index, result, or why there is none) as soon as a run is over, in
+            this thread.
+        progress: called about twenty times a second, in this thread.
+
+    Raises:
+        Interrupted: Ctrl-C; `.partial` has the runs that were under way.
+
+    """
     if threads is not None and threads < 1:
         raise ValueError(f"threads = {threads}: at least one is needed")
-    batch = _Batch(scenarios, progress, on_result)
-    batch.run(threads or cores())
-    return batch.complete()
+    _Batch(scenarios, on_end, progress).run(threads or cores())
 
 
 def cores() -> int:
@@ -117,21 +155,20 @@ def _scenario(job: Job) -> Scenario:
 
 
 class _Batch:
-    """The runs of one call, and what has come of them."""
+    """The runs of one call, and who is told what has come of them."""
 
     def __init__(
         self,
         scenarios: Sequence[Scenario],
+        on_end: Callable[[int, Result | RunError], object],
         progress: Callable[[Progress], object] | None,
-        on_result: Callable[[int, Result], object] | None,
     ) -> None:
         self.scenarios = scenarios
+        self.on_end = on_end
         self.progress = progress
-        self.on_result = on_result
         self.duration_s = sum(scenario.duration_s for scenario in scenarios)
-        self.results: list[Result | None] = [None] * len(scenarios)
+        self.finished = 0
         self.partial: list[Result] = []
-        self.failures: list[tuple[int, _engine.Failure]] = []
 
     def run(self, threads: int) -> None:
         """Run all; after an exception (Ctrl-C, a callable that raised) the rest is stopped."""
@@ -139,40 +176,35 @@ class _Batch:
         try:
             _engine.run_many(checked, threads, self._on_finished, self._on_progress)
         except KeyboardInterrupt:
-            raise Interrupted(self.results, self.partial) from None
-
-    def complete(self) -> list[Result]:
-        """Give all results, or raise the first failure."""
-        if self.failures:
-            index, failure = min(self.failures, key=lambda pair: pair[0])
-            raise self._error(self.scenarios[index], failure)
-        return [result for result in self.results if result is not None]
+            raise Interrupted(partial=self.partial) from None
 
     def _on_finished(self, index: int, outcome: _engine.Output | _engine.Failure) -> None:
-        if isinstance(outcome, _engine.Failure):
-            self.failures.append((index, outcome))
-            return
         # A finished run is kept even if Ctrl-C comes just now.
         with interrupts.put_off():
-            result = _result(self.scenarios[index], outcome)
-            if result.interrupted:
-                self.partial.append(result)
-                return
-            self.results[index] = result
-            if self.on_result is not None:
-                self.on_result(index, result)
+            self._hand_over(index, outcome)
+
+    def _hand_over(self, index: int, outcome: _engine.Output | _engine.Failure) -> None:
+        scenario = self.scenarios[index]
+        if isinstance(outcome, _engine.Failure):
+            self.finished += 1
+            self.on_end(index, _error(scenario, outcome))
+            return
+        result = _result(scenario, outcome)
+        if result.interrupted:
+            self.partial.append(result)
+            return
+        self.finished += 1
+        self.on_end(index, result)
 
     def _on_progress(self, simulated_s: list[float]) -> None:
-        if self.progress is None:
-            return
-        finished = sum(result is not None for result in self.results) + len(self.failures)
-        total = len(self.scenarios)
-        self.progress(Progress(finished, total, sum(simulated_s), self.duration_s))
+        if self.progress is not None:
+            total = len(self.scenarios)
+            self.progress(Progress(self.finished, total, sum(simulated_s), self.duration_s))
 
-    def _error(self, scenario: Scenario, failure: _engine.Failure) -> RunError:
-        kind = InternalError if failure.internal else RunError
-        where = f"{scenario.name}, seed {scenario.seed}"
-        return kind(f"{where}: {failure.message}", self.results)
+
+def _error(scenario: Scenario, failure: _engine.Failure) -> RunError:
+    kind = InternalError if failure.internal else RunError
+    return kind(f"{scenario.name}, seed {scenario.seed}: {failure.message}")
 
 
 def _result(scenario: Scenario, output: _engine.Output) -> Result:

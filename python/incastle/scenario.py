@@ -67,13 +67,7 @@ class Scenario:
             ScenarioError: it can, and is not a right scenario.
 
         """
-        file = os.fspath(path)
-        try:
-            text = Path(file).read_text(encoding="utf-8-sig")
-        except UnicodeDecodeError as error:
-            message = f"not a text file in UTF-8 (byte {error.start} is not)"
-            raise ScenarioError([Diagnostic("error", file, 0, 0, "", message)]) from None
-        return cls(text, file, tuple(overrides))
+        return cls(read_text(path), os.fspath(path), tuple(overrides))
 
     @classmethod
     def from_text(cls, text: str, file: str = IN_CODE) -> Scenario:
@@ -184,6 +178,21 @@ def load(path: str | os.PathLike[str], overrides: Sequence[tuple[str, str]] = ()
 
     """
     return Scenario.from_file(path, overrides)
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """Read a scenario's file, without checking more than that it is text."""
+    file = os.fspath(path)
+    try:
+        return Path(file).read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        message = f"not a text file in UTF-8 (byte {error.start} is not)"
+        raise ScenarioError([Diagnostic("error", file, 0, 0, "", message)]) from None
+
+
+def source_of(scenario: Scenario) -> tuple[str, str, tuple[tuple[str, str], ...]]:
+    """Give what a scenario was made from: text, name of the file, overrides."""
+    return scenario._text, scenario._file, scenario._overrides  # noqa: SLF001  as for `checked_form`
 
 
 def checked_form(scenario: Scenario) -> _engine.Scenario:

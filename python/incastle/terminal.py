@@ -128,14 +128,14 @@ def _three_digits(size: float) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _table(title: str, *columns: str) -> Table:
+def aligned(title: str | None, *columns: str) -> Table:
     """Make a table whose first column is text and whose others are numbers."""
     table = Table(
         box=SIMPLE_HEAD,
         show_edge=False,
         pad_edge=False,
         padding=(0, 1, 0, 0),
-        title=f"\n{title}",
+        title=None if title is None else f"\n{title}",
         title_justify="left",
         title_style="bold",
     )
@@ -188,7 +188,7 @@ def _flows(outcome: Result) -> Table | None:
     )
     goodput = ("goodput\nmean", "goodput\nleast to greatest")
     shown = ("group", "flows", "delivered", *goodput, "resent", "timeouts", "marks", "drops")
-    table = _table("Flows", *shown)
+    table = aligned("Flows", *shown)
     for row in groups.iter_rows(named=True):
         numbers = (f"{row[name]:,}" for name in counters)
         table.add_row(
@@ -231,7 +231,7 @@ def _transfers(*outcomes: Result) -> Table | None:
         )
     )
     has_deadlines = groups["wanted"].sum() > 0
-    table = _table(
+    table = aligned(
         "Completion times" + (f", {len(outcomes)} runs together" if len(outcomes) > 1 else ""),
         "group",
         "kind",
@@ -258,7 +258,7 @@ def _ports(outcome: Result) -> Table | None:
         return None
     shown = ports.sort("mean_queue_packets", descending=True).head(MAX_PORTS)
     of_all = f", {len(shown)} of {len(ports)}" if len(shown) < len(ports) else ""
-    table = _table(
+    table = aligned(
         f"Switch ports, longest queues first{of_all}",
         *("port", "utilisation", "mean queue", "longest", "marks", "drops"),
     )
@@ -290,7 +290,7 @@ def seeds(results: Sequence[Result]) -> None:
     """
     counters = ("retransmissions", "timeouts", "marks", "drops")
     shown = ("seed", "delivered", "resent", "timeouts", "marks", "drops", "digest")
-    table = _table(f"{results[0].name}, by seed", *shown)
+    table = aligned(f"{results[0].name}, by seed", *shown)
     for one in results:
         numbers = (f"{one.totals.get(name, 0):,}" for name in counters)
         delivered = si(one.totals.get("delivered_bytes", 0), "B")
@@ -336,7 +336,7 @@ def _fairness(results: Sequence[Result]) -> Table | None:
     if groups.is_empty():
         return None
     title = f"Goodput of flows, {len(results)} run{'s' if len(results) > 1 else ''} together"
-    table = _table(title, "group", "flows", "mean", "median", "least to greatest")
+    table = aligned(title, "group", "flows", "mean", "median", "least to greatest")
     for row in groups.iter_rows(named=True):
         middle = (si(row[name], "bit/s") for name in ("mean", "median"))
         spread = _range(row["least"], row["greatest"], "bit/s")
@@ -346,7 +346,7 @@ def _fairness(results: Sequence[Result]) -> Table | None:
 
 def benchmarks(rows: Sequence[dict[str, Any]]) -> None:
     """Show what `bench` measured."""
-    table = _table(
+    table = aligned(
         "Speed of the engine",
         *("scenario", "packet-hops\nper second", "data packets\nper second", "events"),
         *("wall", "whole\nprocess", "peak\nmemory"),

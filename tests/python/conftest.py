@@ -15,7 +15,7 @@ import incastle as ic
 from incastle import cli
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 # A shell that starts this in the background has its children ignore interrupts; tests of them would
@@ -117,6 +117,20 @@ def say(
         return Said(int(left.value.code or 0), captured.out, captured.err)
 
     return call
+
+
+@pytest.fixture
+def tiny_disk(tmp_path: Path) -> Iterator[Path]:
+    """Give a file system of 16 KB, where this system lets us make one."""
+    mount = ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(tmp_path)]
+    try:
+        made = subprocess.run(mount, check=False, capture_output=True).returncode == 0
+    except FileNotFoundError:
+        made = False
+    if not made:
+        pytest.skip("a small file system can be made by the superuser only")
+    yield tmp_path
+    subprocess.run(["umount", str(tmp_path)], check=True)  # noqa: S607
 
 
 def start(folder: Path, *arguments: str, stdout: int = subprocess.PIPE) -> subprocess.Popen[str]:

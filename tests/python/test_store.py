@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
-import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 import incastle as ic
 from incastle import store
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def test_existing_directory_needs_force(result: ic.Result, tmp_path: Path) -> None:
@@ -57,20 +53,6 @@ def test_full_disk_leaves_nothing(
         result.save(tmp_path / "one")
     assert failed.value.filename == str(tmp_path / "one")
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.fixture
-def tiny_disk(tmp_path: Path) -> Iterator[Path]:
-    """Give a file system of 16 KB, where this system lets us make one."""
-    mount = ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(tmp_path)]
-    try:
-        made = subprocess.run(mount, check=False, capture_output=True).returncode == 0
-    except FileNotFoundError:
-        made = False
-    if not made:
-        pytest.skip("a small file system can be made by the superuser only")
-    yield tmp_path
-    subprocess.run(["umount", str(tmp_path)], check=True)  # noqa: S607
 
 
 def test_really_full_disk_leaves_nothing(result: ic.Result, tiny_disk: Path) -> None:

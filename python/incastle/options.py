@@ -1,0 +1,36 @@
+"""Options and arguments that several commands have, and how their help is laid out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from incastle.errors import IncastleError
+
+MAX_SEED = 2**64 - 1
+
+ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario in TOML.")]
+Threads = Annotated[
+    int | None,
+    typer.Option("--threads", min=1, help="Runs at the same time.", show_default="all cores"),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the scenario. Repeatable."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, only that.")]
+
+
+def examples(*lines: str) -> str:
+    """Lay out examples for the end of a command's help."""
+    return "\n\n".join(("Examples:", *(f"`{line}`" for line in lines)))
+
+
+def setting(text: str) -> tuple[str, str]:
+    """Take apart what stands after --set."""
+    key, equals, value = text.partition("=")
+    if not (equals and key.strip() and value.strip()):
+        raise IncastleError(f"--set {text}: expected KEY=VALUE, as in --set flows.storage.count=40")
+    return key.strip(), value.strip()

@@ -1,0 +1,176 @@
+"""Sweeps and searches from Python, as `incastle.sweep`, `incastle.find` and `incastle.optimise`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from incastle.sweeps import bisect as bisection
+from incastle.sweeps import optimise as optimisation
+from incastle.sweeps.plan import Plan, Source
+from incastle.sweeps.values import axis_from_values
+from incastle.sweeps.work import Place, run_plan
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Mapping
+
+    from incastle.scenario import Scenario, Value
+    from incastle.sweeps.progress import SweepProgress
+    from incastle.sweeps.sweep import Sweep
+
+
+def sweep(
+    scenario: Scenario,
+    values: Mapping[str, Iterable[Value] | str],
+    seeds: int | Iterable[int] = 1,
+    *,
+    on: Any = None,  # noqa: ANN401  an address, a cluster or a client
+    out: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    tables: Iterable[str] = (),
+    threads: int | None = None,
+    progress: Callable[[SweepProgress], object] | None = None,
+) -> Sweep:
+    """Simulate every combination of the values of some keys, each with every seed.
+
+    Args:
+        scenario: what to simulate.
+        values: the values of each key, keys as for `Scenario.with_`; or a text as after `--set`.
+        seeds: how many, from the scenario's own on; or which.
+        on: a Dask cluster: the address of its scheduler, a cluster object or a client. The results
+            are the same.
+        out: directory of the dataset; without one nothing is kept but the frames.
+        resume: go on with the sweep in `out`.
+        tables: tables to keep of each run, beside the summary.
+        threads: runs at the same time on this machine; all cores if None.
+        progress: called with a `SweepProgress` now and then, in this thread.
+
+    Raises:
+        ScenarioError: a key or value is wrong; no run has begun.
+        SweepStopped: Ctrl-C; what was finished is in `out`.
+        ResultError: `out` holds something else.
+
+    """
+    axes = tuple(axis_from_values(key, some) for key, some in values.items())
+    plan = Plan(Source.of(scenario), axes, _seeds(scenario, seeds))
+    runs = plan.check().runs
+    return run_plan(plan, runs, _place(out, resume=resume), tables, on, threads, progress)
+
+
+def find(
+    scenario: Scenario,
+    where: str,
+    *,
+    largest: Mapping[str, Iterable[Value] | str] | None = None,
+    smallest: Mapping[str, Iterable[Value] | str] | None = None,
+    seeds: int | Iterable[int] = 5,
+    on: Any = None,  # noqa: ANN401  an address, a cluster or a client
+    out: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    threads: int | None = None,
+    progress: Callable[[SweepProgress], object] | None = None,
+) -> bisection.Found:
+    """Find the largest or smallest value of one key for which a condition holds with every seed.
+
+    Example:
+        >>> found = find(scenario, "goodput > 0.9 Gbit/s", largest={"network.senders": "2..200"})
+        ... # doctest: +SKIP
+
+    Args:
+        scenario: what to simulate.
+        where: the condition, as `goodput > 0.9 Gbit/s and timeouts == 0`.
+        largest: one key and its values, in their order, of which the largest is asked for.
+        smallest: or of which the smallest is.
+        seeds: how many, from the scenario's own on; or which.
+        on: as for `sweep`, and so are the others.
+        out: as for `sweep`.
+        resume: as for `sweep`.
+        threads: as for `sweep`.
+        progress: as for `sweep`.
+
+    Raises:
+        IncastleError: the condition or the values cannot be read, or a run failed.
+
+    """
+    given = [some for some in (largest, smallest) if some is not None]
+    if len(given) != 1 or len(given[0]) != 1:
+        raise ValueError("one key is needed, in `largest` or in `smallest`")
+    ((key, values),) = given[0].items()
+    return bisection.bisect(
+        Source.of(scenario),
+        axis_from_values(key, values),
+        where,
+        _seeds(scenario, seeds),
+        _place(out, resume=resume),
+        largest=largest is not None,
+        on=on,
+        threads=threads,
+        progress=progress,
+    )
+
+
+def optimise(
+    scenario: Scenario,
+    values: Mapping[str, Iterable[Value] | str],
+    *,
+    maximise: str | None = None,
+    minimise: str | None = None,
+    where: str | None = None,
+    trials: int = 40,
+    seeds: int | Iterable[int] = 5,
+    on: Any = None,  # noqa: ANN401  an address, a cluster or a client
+    out: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    threads: int | None = None,
+    progress: Callable[[SweepProgress], object] | None = None,
+) -> optimisation.Optimum:
+    """Find the values of one or several keys with the greatest or least median of a measure.
+
+    Args:
+        scenario: what to simulate.
+        values: the values of each key to choose from.
+        maximise: the measure of which the greatest is asked for.
+        minimise: or of which the least is.
+        where: a condition that must hold with every seed.
+        trials: combinations to try.
+        seeds: how many, from the scenario's own on; or which.
+        on: as for `sweep`, and so are the others.
+        out: as for `sweep`.
+        resume: as for `sweep`.
+        threads: as for `sweep`.
+        progress: as for `sweep`.
+
+    Raises:
+        IncastleError: no such measure, or the condition cannot be read.
+
+    """
+    measure = maximise if maximise is not None else minimise
+    if measure is None or (maximise is not None and minimise is not None):
+        raise ValueError("one measure is needed, in `maximise` or in `minimise`")
+    return optimisation.optimise(
+        Source.of(scenario),
+        [axis_from_values(key, some) for key, some in values.items()],
+        measure,
+        _seeds(scenario, seeds),
+        _place(out, resume=resume),
+        maximise=maximise is not None,
+        where=where,
+        trials=trials,
+        on=on,
+        threads=threads,
+        progress=progress,
+    )
+
+
+def _seeds(scenario: Scenario, seeds: int | Iterable[int]) -> tuple[int, ...]:
+    """Give the seeds, from the scenario's own on if only their number is told."""
+    chosen = range(scenario.seed, scenario.seed + seeds) if isinstance(seeds, int) else seeds
+    whole = tuple(dict.fromkeys(chosen))
+    if not whole:
+        raise ValueError("at least one seed is needed")
+    return whole
+
+
+def _place(out: str | os.PathLike[str] | None, *, resume: bool) -> Place:
+    return Place(None if out is None else Path(out), resume=resume)

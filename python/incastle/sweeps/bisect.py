@@ -1,0 +1,203 @@
+"""The largest or smallest value of one key for which a condition holds, by bisection.
+
+Assumed is that the condition changes once along the values: it holds up to some value and nowhere
+above it (or from some value on). Bisection cannot see whether that is so, therefore two neighbours
+on either side of the answer are run as well, and every value that contradicts is named.
+
+A value fulfils the condition if it does with every seed. What is run next depends on results alone,
+so that the answer is the same on any number of workers, and a search that was stopped goes on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from incastle.errors import IncastleError
+from incastle.sweeps.plan import Checker, Plan, Source
+from incastle.sweeps.trials import Trials, check_candidates, header_for, measures_of
+from incastle.sweeps.work import Place, working
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from incastle.sweeps.conditions import Condition
+    from incastle.sweeps.plan import Cell
+    from incastle.sweeps.progress import SweepProgress
+    from incastle.sweeps.sweep import Sweep
+    from incastle.sweeps.values import Axis, Choice
+
+NEIGHBOURS = 2
+"""Values on either side of the answer that are run to see whether the condition changes once."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One value that was run with every seed."""
+
+    choice: Choice
+    rows: tuple[dict[str, Any], ...]
+    holds: int
+
+    @property
+    def fulfils(self) -> bool:
+        """Whether the condition holds with every seed."""
+        return self.holds == len(self.rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What a bisection found.
+
+    Attributes:
+        key: the key.
+        largest: whether the largest value was asked for, else the smallest.
+        condition: what was to hold.
+        answer: the value, or None where the condition does not hold even at the end of the values
+            where it was expected to.
+        beyond: the next value, at which it does not hold; None if the answer is the last one.
+        contradictions: values against the assumption that the condition changes once.
+        tried: every value that was run, in the order of the values.
+        sweep: all runs.
+
+    """
+
+    key: str
+    largest: bool
+    condition: Condition
+    answer: Choice | None
+    beyond: Choice | None
+    contradictions: tuple[Tried, ...]
+    tried: tuple[Tried, ...]
+    sweep: Sweep
+
+    @property
+    def values(self) -> dict[str, Any] | None:
+        """The answer by key, or None."""
+        return None if self.answer is None else {self.key: self.answer.value}
+
+    @property
+    def why_nothing(self) -> str:
+        """Say why there is no answer."""
+        end = self.tried[0 if self.largest else -1]
+        return (
+            f"{self.condition.text} does not hold at {self.key}={end.choice.words}, the end where "
+            f"it was expected to: {end.holds} of {len(end.rows)} seeds fulfil it"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Give what `incastle find --json` prints."""
+        return {
+            "key": self.key,
+            "asked": "largest" if self.largest else "smallest",
+            "where": self.condition.text,
+            "answer": None if self.answer is None else self.answer.value,
+            "beyond": None if self.beyond is None else self.beyond.value,
+            "contradictions": [one.choice.value for one in self.contradictions],
+            "tried": [
+                {"value": one.choice.value, "seeds": len(one.rows), "fulfil": one.holds}
+                for one in self.tried
+            ],
+            "directory": str(self.sweep.directory),
+        }
+
+
+class Bisection:
+    """A search along positions 0, 1, ...: the condition is expected to hold at the first ones."""
+
+    def __init__(self, count: int, ask: Callable[[Sequence[int]], dict[int, bool]]) -> None:
+        self.count = count
+        self.ask = ask
+        self.known: dict[int, bool] = {}
+
+    def last_that_holds(self) -> int | None:
+        """Give the last position before the condition fails; none if it fails at the first."""
+        last = self.count - 1
+        self._look([0, last])
+        if not self.known[0]:
+            return None
+        good, bad = (last, self.count) if self.known[last] else (0, last)
+        while bad - good > 1:
+            middle = (good + bad) // 2
+            self._look([middle])
+            good, bad = (middle, bad) if self.known[middle] else (good, middle)
+        near = range(good - NEIGHBOURS, good + 1 + NEIGHBOURS)
+        # Where it holds at both ends nothing in between was run: look at the middle, too.
+        self._look([*near, self.count // 2] if good == last else near)
+        return good
+
+    def contradictions(self, good: int | None) -> list[int]:
+        """Give positions that do not fit: holding beyond the answer, or failing before it."""
+        limit = -1 if good is None else good
+        return sorted(place for place, holds in self.known.items() if holds != (place <= limit))
+
+    def _look(self, places: Sequence[int]) -> None:
+        wanted = sorted({place for place in places if 0 <= place < self.count} - set(self.known))
+        if wanted:
+            self.known |= self.ask(wanted)
+
+
+def bisect(
+    source: Source,
+    axis: Axis,
+    where: str,
+    seeds: Sequence[int],
+    place: Place,
+    *,
+    largest: bool,
+    on: Any = None,  # noqa: ANN401  an address, a cluster or a client
+    threads: int | None = None,
+    progress: Callable[[SweepProgress], object] | None = None,
+) -> Found:
+    """Find the largest or smallest value of a key for which a condition holds.
+
+    Raises:
+        ScenarioError: the key or a value is wrong; no run has begun.
+        IncastleError: the condition cannot be read, or a run failed.
+        SweepStopped: Ctrl-C.
+
+    """
+    plan = Plan(source, (axis,), tuple(seeds))
+    first = check_candidates(plan)
+    condition = measures_of(first).condition(where)
+    # Along the positions the condition is expected to hold first: from the other end for smallest.
+    order = range(len(axis.choices)) if largest else range(len(axis.choices))[::-1]
+    with working(place, header_for(plan, first), source, (), on, threads, progress) as work:
+        trials = Trials(work, plan)
+        checker = Checker(source)
+        rows: dict[int, tuple[dict[str, Any], ...]] = {}
+
+        def ask(places: Sequence[int]) -> dict[int, bool]:
+            cells = [_cell(checker, axis, order[place]) for place in places]
+            rows.update(zip(places, trials.rows(cells), strict=True))
+            return {place: all(map(condition.holds, rows[place])) for place in places}
+
+        search = Bisection(len(order), ask)
+        good = search.last_that_holds()
+        contradictions = search.contradictions(good)
+        sweep = work.sweep()
+
+    def tried(place: int) -> Tried:
+        holds = sum(map(condition.holds, rows[place]))
+        return Tried(axis.choices[order[place]], rows[place], holds)
+
+    ordered = sorted(rows, key=lambda place: order[place])
+    beyond = None if good is None or good + 1 == len(order) else axis.choices[order[good + 1]]
+    return Found(
+        axis.key,
+        largest,
+        condition,
+        None if good is None else axis.choices[order[good]],
+        beyond,
+        tuple(tried(place) for place in contradictions),
+        tuple(tried(place) for place in ordered),
+        sweep,
+    )
+
+
+def _cell(checker: Checker, axis: Axis, index: int) -> Cell:
+    cell = checker.cell(((axis.key, axis.choices[index]),))
+    checker.complain()
+    if cell is None:
+        raise IncastleError(f"{axis.key}={axis.choices[index].words} cannot be run")
+    return cell

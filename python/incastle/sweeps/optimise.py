@@ -1,0 +1,254 @@
+"""The best value of one or several keys for one measure, by Optuna.
+
+Its tree-structured Parzen estimator (Bergstra et al. 2011) proposes a few combinations at a time;
+each is run with every seed, and the median over the seeds is what it is judged by. With `where`,
+only combinations count that fulfil a condition with every seed, and the estimator is told by how
+much the others fail.
+
+The proposals come from a fixed seed and depend on earlier results alone, so that a search gives the
+same on any number of workers, and one that was stopped is done again from the results on the disk.
+Where there are no more combinations than trials, all are run.
+
+Leaves out: any promise. It is the best of those that were tried.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from incastle.errors import IncastleError
+from incastle.sweeps.plan import Cell, Checker, Plan, Source
+from incastle.sweeps.quantities import as_numbers
+from incastle.sweeps.trials import Trials, check_candidates, header_for, measures_of
+from incastle.sweeps.work import Place, working
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import optuna
+
+    from incastle.sweeps.conditions import Condition
+    from incastle.sweeps.progress import SweepProgress
+    from incastle.sweeps.sweep import Sweep
+    from incastle.sweeps.values import Axis
+
+AT_ONCE = 4
+"""Proposals before their results are known. Another number would give another search."""
+
+ASKED_PER_TRIAL = 20
+"""Proposals per trial, after which what is proposed again and again is taken as the end."""
+
+PROPOSALS_SEED = 1
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One combination that was run with every seed.
+
+    Attributes:
+        cell: the combination.
+        rows: its rows of the summary, by seed; empty if a run failed.
+        objective: the median of the measure over the seeds; None where it has no value.
+        shortfall: how far it is from the condition, 0 if it fulfils it with every seed.
+
+    """
+
+    cell: Cell
+    rows: tuple[dict[str, Any], ...]
+    objective: float | None
+    shortfall: float
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The combination by key."""
+        return {key: choice.value for key, choice in self.cell.choices}
+
+    @property
+    def counts(self) -> bool:
+        """Whether it can be the best."""
+        return self.objective is not None and self.shortfall == 0
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """What an optimisation found.
+
+    Attributes:
+        column: the measure's column in the summary.
+        maximise: whether its greatest value was asked for, else its least.
+        condition: what had to hold, if anything.
+        best: the best combination, or None if none counts.
+        tried: all, in the order in which they were proposed.
+        sweep: all runs.
+
+    """
+
+    column: str
+    maximise: bool
+    condition: Condition | None
+    best: Tried | None
+    tried: tuple[Tried, ...]
+    sweep: Sweep
+
+    @property
+    def values(self) -> dict[str, Any] | None:
+        """The best combination by key, or None."""
+        if self.best is None:
+            return None
+        return self.best.values
+
+    @property
+    def why_nothing(self) -> str:
+        """Say why there is no answer."""
+        if self.condition is None:
+            return f"{self.column} has no value in any of the combinations that were tried"
+        return (
+            f"none of the {len(self.tried)} combinations that were tried fulfils "
+            f"{self.condition.text} with every seed"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Give what `incastle find --json` prints."""
+        return {
+            "measure": self.column,
+            "asked": "maximise" if self.maximise else "minimise",
+            "where": None if self.condition is None else self.condition.text,
+            "answer": self.values,
+            "objective": None if self.best is None else self.best.objective,
+            "tried": [
+                {"values": one.values, "objective": one.objective, "shortfall": one.shortfall}
+                for one in self.tried
+            ],
+            "directory": str(self.sweep.directory),
+        }
+
+
+def optimise(
+    source: Source,
+    axes: Sequence[Axis],
+    measure: str,
+    seeds: Sequence[int],
+    place: Place,
+    *,
+    maximise: bool,
+    where: str | None = None,
+    trials: int = 40,
+    on: Any = None,  # noqa: ANN401  an address, a cluster or a client
+    threads: int | None = None,
+    progress: Callable[[SweepProgress], object] | None = None,
+) -> Optimum:
+    """Find the combination with the greatest or least value of a measure.
+
+    Raises:
+        ScenarioError: a key or a value is wrong; no run has begun.
+        IncastleError: no such measure, or the condition cannot be read.
+        SweepStopped: Ctrl-C.
+
+    """
+    plan = Plan(source, tuple(axes), tuple(seeds))
+    first = check_candidates(plan)
+    measures = measures_of(first)
+    column = measures.column(measure).name
+    condition = measures.condition(where) if where is not None else None
+    with working(place, header_for(plan, first), source, (), on, threads, progress) as work:
+        judge = _Judge(Trials(work, plan), column, condition)
+        if plan.number_of_cells <= trials:
+            judge.judge([dict(enumerate(some)) for some in _everything(plan)])
+        else:
+            _propose(plan, judge, trials, maximise=maximise)
+        sweep = work.sweep()
+    tried = tuple(judge.tried.values())
+    good = [one for one in tried if one.counts]
+    best = (max if maximise else min)(good, key=_objective, default=None)
+    return Optimum(column, maximise, condition, best, tried, sweep)
+
+
+def _objective(tried: Tried) -> float:
+    return 0.0 if tried.objective is None else tried.objective
+
+
+def _everything(plan: Plan) -> Iterator[tuple[int, ...]]:
+    from itertools import product  # noqa: PLC0415
+
+    yield from product(*(range(len(axis.choices)) for axis in plan.axes))
+
+
+class _Judge:
+    """Runs combinations, given as positions along the axes, and says how good they are."""
+
+    def __init__(self, trials: Trials, column: str, condition: Condition | None) -> None:
+        self.trials = trials
+        self.column = column
+        self.condition = condition
+        self.checker = Checker(trials.plan.source)
+        self.tried: dict[tuple[int, ...], Tried] = {}
+
+    def judge(self, proposals: Sequence[dict[int, int]]) -> list[Tried]:
+        """Judge combinations; those that were tried before are not run again."""
+        places = [tuple(proposal[axis] for axis in sorted(proposal)) for proposal in proposals]
+        cells = {place: self._cell(place) for place in places if place not in self.tried}
+        self.trials.attempt(list(cells.values()))
+        failed = {run.cell.digest for run, _ in self.trials.work.failures}
+        for place, cell in cells.items():
+            whole = cell.digest not in failed
+            self.tried[place] = self._judged(cell, self.trials.rows_of(cell) if whole else ())
+        return [self.tried[place] for place in places]
+
+    def _cell(self, place: tuple[int, ...]) -> Cell:
+        axes = self.trials.plan.axes
+        pairs = zip(axes, place, strict=True)
+        cell = self.checker.cell(tuple((axis.key, axis.choices[at]) for axis, at in pairs))
+        self.checker.complain()
+        if cell is None:
+            raise IncastleError("a combination cannot be run")
+        return cell
+
+    def _judged(self, cell: Cell, rows: tuple[dict[str, Any], ...]) -> Tried:
+        values = [row[self.column] for row in rows]
+        known = bool(values) and all(value is not None for value in values)
+        shortfall = 0.0
+        if self.condition is not None:
+            shortfall = max((self.condition.shortfall(row) for row in rows), default=1.0)
+        return Tried(cell, rows, float(median(values)) if known else None, shortfall)
+
+
+def _propose(plan: Plan, judge: _Judge, trials: int, *, maximise: bool) -> None:
+    """Let Optuna propose until so many combinations were tried, or it has no new ones."""
+    import optuna  # noqa: PLC0415  slow to import: only here
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study = optuna.create_study(
+        direction="maximize" if maximise else "minimize",
+        sampler=optuna.samplers.TPESampler(seed=PROPOSALS_SEED),
+    )
+    for _ in range(trials * ASKED_PER_TRIAL // AT_ONCE):
+        left = trials - len(judge.tried)
+        if left <= 0:
+            return
+        asked = [study.ask() for _ in range(min(AT_ONCE, left))]
+        proposals = [_places(trial, plan) for trial in asked]
+        for trial, tried in zip(asked, judge.judge(proposals), strict=True):
+            trial.set_constraint("where", tried.shortfall)
+            if tried.objective is None:
+                study.tell(trial, state=optuna.trial.TrialState.FAIL)
+            else:
+                study.tell(trial, tried.objective)
+
+
+def _places(trial: optuna.Trial, plan: Plan) -> dict[int, int]:
+    """Let a position be proposed along each axis: nearby ones are alike where values ascend."""
+    places = {}
+    for number, axis in enumerate(plan.axes):
+        last = len(axis.choices) - 1
+        if _ascends(axis):
+            places[number] = trial.suggest_int(axis.key, 0, last)
+        else:
+            places[number] = trial.suggest_categorical(axis.key, list(range(last + 1)))
+    return places
+
+
+def _ascends(axis: Axis) -> bool:
+    numbers = as_numbers([choice.value for choice in axis.choices])
+    return numbers is not None and sorted(numbers[0]) == numbers[0]

@@ -1,0 +1,96 @@
+"""What is kept of a run: its tables as Parquet, made where the run is, so that they travel small.
+
+The content depends on the run alone: no time of day, no machine, no number of workers.
+"""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from incastle.sweeps.dataset import SUMMARY, in_column
+from incastle.sweeps.measures import measure
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from incastle.results import Result
+    from incastle.scenario import Value
+    from incastle.sweeps.plan import Run
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A run that gave no result: why, and whether that is a defect of Incastle."""
+
+    message: str
+    internal: bool = False
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is kept of a run.
+
+    Attributes:
+        values: its swept values by key.
+        kinds: what the columns of these keys hold.
+        tables: further tables beside the summary.
+
+    """
+
+    values: dict[str, Value]
+    kinds: dict[str, str]
+    tables: tuple[str, ...]
+
+    @classmethod
+    def of(cls, run: Run, kinds: dict[str, str], tables: tuple[str, ...]) -> Wanted:
+        """Say what is kept of a run of a plan."""
+        return cls(run.values, kinds, tables)
+
+    def encode(self, result: Result) -> dict[str, bytes]:
+        """Give the content of each file.
+
+        Raises:
+            TableMissing: the scenario did not ask for a table.
+
+        """
+        import polars as pl  # noqa: PLC0415  slow to import: only where frames are made
+
+        row = {"digest": result.digest, **measure(result)}
+        types = {name: _type(name, result) for name in row}
+        columns = [pl.Series(name, [value], types[name]) for name, value in row.items()]
+        frames = {SUMMARY: pl.DataFrame(columns)}
+        frames |= {name: result.table(name) for name in self.tables}
+        return {name: self._parquet(frame, result.seed) for name, frame in frames.items()}
+
+    def _parquet(self, frame: pl.DataFrame, seed: int) -> bytes:
+        import polars as pl  # noqa: PLC0415  slow to import: only where frames are made
+
+        types: dict[str, Any] = {"integer": pl.Int64, "number": pl.Float64, "boolean": pl.Boolean}
+        head = {
+            key: (in_column([value], self.kinds[key])[0], types.get(self.kinds[key], pl.String))
+            for key, value in self.values.items()
+        }
+        head["seed"] = (seed, pl.UInt64)
+        columns = [
+            pl.Series(name, [value], type_).new_from_index(0, frame.height)
+            for name, (value, type_) in head.items()
+        ]
+        file = io.BytesIO()
+        whole = pl.DataFrame([*columns, *frame.get_columns()])
+        whole.write_parquet(file, compression="zstd", statistics=False)
+        return file.getvalue()
+
+
+def _type(name: str, result: Result) -> Any:  # noqa: ANN401  a type of polars
+    """Give a column's type: the summary's own for totals; counts whole, the rest with a point."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are made
+
+    if name == "digest":
+        return pl.String
+    if name in result.totals:
+        return result.summary.schema[name]
+    last = name.rpartition(".")[2]
+    whole = {"completed", "rounds", "retransmissions", "timeouts", "marks", "drops"}
+    return pl.UInt64 if last in whole else pl.Float64

@@ -1,0 +1,220 @@
+"""The figure of a sweep: a measure over a swept key, one curve per value of another.
+
+Each curve is the median over the seeds, its band their range from least to largest, in the style of
+`figures`. Every other swept key must be fixed: a median over different networks says nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from incastle.errors import IncastleError, PlotError
+from incastle.figures import FORMATS, SERIES, canvas, encode, spread
+from incastle.files import scratch_file
+from incastle.sweeps.dataset import in_column
+from incastle.sweeps.measures import find_column, shortened, unit_of
+from incastle.sweeps.quantities import as_numbers, scale_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    import polars as pl
+    from matplotlib import axes as mpl_axes
+    from matplotlib.figure import Figure
+
+    from incastle.sweeps.dataset import Header
+    from incastle.sweeps.sweep import Sweep
+
+MARKERS = "osD^vP*X"
+EVEN = 1.05
+"""Ratios of neighbours that differ by no more than this are one ratio: the axis is logarithmic."""
+LEAST_RATIO = 1.5
+
+
+@dataclass(frozen=True)
+class Axes:
+    """What is drawn: names of keys and of a measure, and the values of keys that are fixed."""
+
+    x: str
+    y: str
+    hue: str | None
+    fixed: dict[str, str]
+
+    @classmethod
+    def parse(cls, words: Sequence[str]) -> Axes:
+        """Read `x=KEY y=MEASURE [hue=KEY] [KEY=VALUE ...]`.
+
+        Raises:
+            PlotError: says what is missing or wrong.
+
+        """
+        found: dict[str, str] = {}
+        for word in words:
+            name, equals, value = word.partition("=")
+            if not (equals and name and value):
+                raise PlotError(f"--plot: {word!r} is not NAME=VALUE, as x=network.senders")
+            if name in found:
+                raise PlotError(f"--plot: {name} is there twice")
+            found[name] = value
+        for name in ("x", "y"):
+            if name not in found:
+                raise PlotError(f"--plot: {name}=... is missing: x is a key, y a measure")
+        x, y, hue = found.pop("x"), found.pop("y"), found.pop("hue", None)
+        return cls(x, y, hue, found)
+
+    def check(self, kinds: Mapping[str, Sequence[str]], columns: Sequence[str]) -> str:
+        """Check the names against the swept keys, their values and the measures.
+
+        Returns:
+            The column of the measure.
+
+        Raises:
+            PlotError: says what is wrong, and what there is.
+
+        """
+        for key in (self.x, *([self.hue] if self.hue else []), *self.fixed):
+            if key not in kinds:
+                there = ", ".join(kinds) or "none"
+                raise PlotError(f"{key!r} is not a swept key: there are {there}")
+        for key, value in self.fixed.items():
+            if value not in kinds[key]:
+                there = ", ".join(kinds[key])
+                raise PlotError(f"{key} has no value {value!r}: it has {there}")
+        for key, values in kinds.items():
+            if len(values) > 1 and key not in {self.x, self.hue, *self.fixed}:
+                raise PlotError(
+                    f"{key} has {len(values)} values: draw it as hue={key}, or fix one as "
+                    f"'{key}={values[0]}'"
+                )
+        try:
+            return find_column(self.y, columns).name
+        except IncastleError as error:
+            raise PlotError(str(error)) from None
+
+
+def words_of(header: Header) -> dict[str, list[str]]:
+    """Give the values of each key as texts."""
+    return {
+        key: [_word(value) for value in in_column(header.values[key], kind)]
+        for key, kind in header.kinds.items()
+    }
+
+
+def _word(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def check_path(path: Path) -> None:
+    """Refuse a file whose suffix is none of ours."""
+    if path.suffix.removeprefix(".").lower() not in FORMATS:
+        raise PlotError(f"{path} must end in one of {', '.join('.' + name for name in FORMATS)}")
+
+
+def draw(sweep: Sweep, wanted: Axes, path: Path | None = None) -> Figure:
+    """Draw, and write a file if there is a path.
+
+    Raises:
+        PlotError: the names do not fit the sweep, or the file has none of our suffixes.
+        OSError: the file cannot be written.
+
+    """
+    if path is not None:
+        check_path(path)
+    data = sweep.frame
+    if data.is_empty():
+        raise PlotError("no run of this sweep is finished: there is nothing to draw")
+    words = words_of(sweep.header)
+    column = wanted.check(words, measured(data, sweep.header.keys))
+    for key, value in wanted.fixed.items():
+        data = data.filter(_texts(data, key).is_in([value]))
+    data = data.filter(data[column].is_not_null())
+    if data.is_empty():
+        raise PlotError(f"{wanted.y} has no value in any of these runs")
+    with canvas() as figure:
+        figure.set_size_inches(6.4, 4.0)
+        _curves(figure.subplots(), data, wanted, column)
+        figure.axes[0].set_title(_title(sweep, wanted, data), fontsize=9)
+        if path is not None:
+            picture = encode(figure, path.suffix.removeprefix(".").lower())
+            try:
+                with scratch_file(path) as scratch:
+                    scratch.write_bytes(picture)
+            except OSError as error:
+                error.filename, error.filename2 = str(path), None
+                raise
+    return figure
+
+
+def measured(data: pl.DataFrame, keys: Sequence[str]) -> list[str]:
+    """Give the columns that are measures."""
+    return [name for name in data.columns if name not in {*keys, "seed", "digest"}]
+
+
+def _texts(data: pl.DataFrame, key: str) -> pl.Series:
+    import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
+
+    return pl.Series([_word(value) for value in data[key]], dtype=pl.String)
+
+
+def _title(sweep: Sweep, wanted: Axes, data: pl.DataFrame) -> str:
+    seeds = data["seed"].n_unique()
+    fixed = "".join(f", {key} = {value}" for key, value in wanted.fixed.items())
+    spread_over = f"median and range of {seeds} seeds" if seeds > 1 else "one seed"
+    return f"{sweep.header.name}{fixed}: {spread_over}"
+
+
+def _curves(axes: mpl_axes.Axes, data: pl.DataFrame, wanted: Axes, column: str) -> None:
+    import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
+
+    values = data[wanted.x].to_list()
+    positions = _x_axis(axes, wanted.x, values)
+    numbers = [float(value) for value in data[column]]
+    factor, unit = scale_of(numbers, unit_of(column))
+    drawn = pl.DataFrame({"x": positions, "y": [number / factor for number in numbers]})
+    groups = _texts(data, wanted.hue) if wanted.hue else pl.Series([""] * len(data))
+    for place, group in enumerate(groups.unique(maintain_order=True)):
+        spread(
+            axes,
+            drawn.filter(groups == group),
+            "x",
+            "y",
+            color=SERIES[place % len(SERIES)],
+            marker=MARKERS[place // len(SERIES) % len(MARKERS)],
+            label=group,
+        )
+    name = shortened(column)
+    axes.set_ylabel(f"{name} ({unit})" if unit else name)
+    if min(numbers) >= 0:
+        axes.set_ylim(bottom=0)
+    if wanted.hue:
+        axes.legend(title=wanted.hue, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+
+
+def _x_axis(axes: mpl_axes.Axes, key: str, values: Sequence[str | float | bool]) -> list[float]:
+    """Give each value its place: to scale where they are quantities, else side by side."""
+    numbers = as_numbers(values)
+    if numbers is None:
+        names = list(dict.fromkeys(_word(value) for value in values))
+        axes.set_xticks(range(len(names)), names)
+        axes.set_xlabel(key)
+        return [float(names.index(_word(value))) for value in values]
+    factor, unit = scale_of(*numbers)
+    places = [number / factor for number in numbers[0]]
+    axes.set_xlabel(f"{key} ({unit})" if unit else key)
+    ticks = sorted(set(places))
+    if _is_geometric(ticks):
+        axes.set_xscale("log")
+        axes.set_xticks(ticks, [f"{tick:,g}" for tick in ticks])
+        axes.minorticks_off()
+    return places
+
+
+def _is_geometric(ordered: Sequence[float]) -> bool:
+    """Tell whether each value is about the same multiple of the one before it."""
+    if len(ordered) < 3 or ordered[0] <= 0:  # noqa: PLR2004  two values have one ratio only
+        return False
+    ratios = [after / before for before, after in pairwise(ordered)]
+    return min(ratios) >= LEAST_RATIO and max(ratios) / min(ratios) <= EVEN ** len(ratios)

@@ -1,0 +1,210 @@
+"""The plan of a sweep: which runs there are, each with the name under which its result is kept.
+
+A run is known by its swept values, its seed and its complete scenario, defaults and the content of
+files included. Two sweeps that have a run in common give it the same name, so that a sweep with
+more values or more seeds finds what is there already.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from incastle.errors import Diagnostic, IncastleError, ScenarioError
+from incastle.scenario import Scenario, Value, read_text, source_of
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterator, Sequence
+
+    from incastle.sweeps.values import Axis, Choice
+
+MOST_MISTAKES = 20
+"""Mistakes that are told: a wrong unit in a long list is understood before that."""
+
+SEED = "run.seed"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A scenario before it is checked: it may lack what the sweep gives it."""
+
+    text: str
+    file: str
+    settings: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], settings: Sequence[tuple[str, str]] = ()) -> Source:
+        """Read a file; settings are (key, value) as after `--set`."""
+        return cls(read_text(path), str(path), tuple(settings))
+
+    @classmethod
+    def of(cls, scenario: Scenario) -> Source:
+        """Take a scenario apart again."""
+        return cls(*source_of(scenario))
+
+    def first_seed(self, axes: Sequence[Axis]) -> int:
+        """Give the scenario's own seed, or 0 where mistakes hide it, which are told later."""
+        try:
+            return self.first_scenario(axes).seed
+        except ScenarioError:
+            return 0
+
+    def first_scenario(self, axes: Sequence[Axis]) -> Scenario:
+        """Give the scenario with the first value of each axis."""
+        return self.scenario([(axis.key, axis.choices[0].text) for axis in axes])
+
+    def scenario(self, settings: Sequence[tuple[str, str]]) -> Scenario:
+        """Check the scenario with more settings, as they are written after `--set`."""
+        return Scenario(self.text, self.file, (*self.settings, *settings))
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One combination of values, checked: its runs differ by their seeds alone."""
+
+    choices: tuple[tuple[str, Choice], ...]
+    digest: str
+
+    @property
+    def settings(self) -> tuple[tuple[str, str], ...]:
+        """What stands after `--set`."""
+        return tuple((key, choice.text) for key, choice in self.choices)
+
+    @property
+    def words(self) -> str:
+        """The combination for messages."""
+        return ", ".join(f"{key}={choice.words}" for key, choice in self.choices) or "as it is"
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: a cell and a seed."""
+
+    source: Source
+    cell: Cell
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """The name of its files: 20 hexadecimal digits."""
+        return _hash(f"{self.cell.digest} {self.seed}")
+
+    @property
+    def words(self) -> str:
+        """The run for messages."""
+        return f"{self.cell.words}, seed {self.seed}"
+
+    @property
+    def values(self) -> dict[str, Value]:
+        """The swept values by key."""
+        return {key: choice.value for key, choice in self.cell.choices}
+
+    def scenario(self) -> Scenario:
+        """Give what is to be simulated."""
+        return self.source.scenario((*self.cell.settings, (SEED, str(self.seed))))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Every combination of the axes' values, each with every seed."""
+
+    source: Source
+    axes: tuple[Axis, ...]
+    seeds: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse a key that is there twice, and the seed, which has its own option."""
+        keys = [axis.key for axis in self.axes]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise IncastleError(f"{key} is there twice: give all its values in one list")
+        if SEED in keys:
+            raise IncastleError(f"{SEED}: --seed gives the first seed, --seeds how many there are")
+
+    @property
+    def number_of_cells(self) -> int:
+        """How many combinations there are."""
+        return math.prod(len(axis.choices) for axis in self.axes)
+
+    @property
+    def number_of_runs(self) -> int:
+        """How many runs there are."""
+        return self.number_of_cells * len(self.seeds)
+
+    def combinations(self) -> Iterator[tuple[tuple[str, Choice], ...]]:
+        """Give the combinations, the last key's values changing fastest."""
+        keys = [axis.key for axis in self.axes]
+        for choices in itertools.product(*(axis.choices for axis in self.axes)):
+            yield tuple(zip(keys, choices, strict=True))
+
+    def check(self, tell: Callable[[int], object] | None = None) -> Checked:
+        """Check every combination before the first run begins; `tell` hears how many are done.
+
+        Raises:
+            ScenarioError: with all mistakes, each once, however many combinations have it.
+
+        """
+        checker = Checker(self.source)
+        cells = []
+        for done, combination in enumerate(self.combinations(), 1):
+            cell = checker.cell(combination)
+            if cell is not None:
+                cells.append(cell)
+            if len(checker.mistakes) >= MOST_MISTAKES:
+                break
+            if tell is not None:
+                tell(done)
+        checker.complain()
+        return Checked(self.runs(cells), tuple(checker.warnings.values()))
+
+    def runs(self, cells: Sequence[Cell]) -> tuple[Run, ...]:
+        """Give the runs of some cells, cell by cell."""
+        return tuple(Run(self.source, cell, seed) for cell in cells for seed in self.seeds)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The runs of a plan without mistakes, and what is probably not as intended in them."""
+
+    runs: tuple[Run, ...]
+    warnings: tuple[Diagnostic, ...]
+
+
+class Checker:
+    """Checks combinations and collects mistakes and warnings, each once."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.mistakes: dict[tuple[str, str], Diagnostic] = {}
+        self.warnings: dict[tuple[str, str], Diagnostic] = {}
+
+    def cell(self, combination: tuple[tuple[str, Choice], ...]) -> Cell | None:
+        """Check one combination; none if it has mistakes."""
+        try:
+            scenario = self.source.scenario([(key, choice.text) for key, choice in combination])
+        except ScenarioError as broken:
+            _add(self.mistakes, broken.diagnostics)
+            return None
+        _add(self.warnings, scenario.warnings)
+        # The words too: two ways to write a value may resolve to the same scenario.
+        words = json.dumps([(key, choice.words) for key, choice in combination])
+        return Cell(combination, _hash(f"{words}\n{scenario.resolved}"))
+
+    def complain(self) -> None:
+        """Raise if there was a mistake."""
+        if self.mistakes:
+            raise ScenarioError(list(self.mistakes.values()))
+
+
+def _add(known: dict[tuple[str, str], Diagnostic], found: Sequence[Diagnostic]) -> None:
+    for one in found:
+        known.setdefault((one.place, one.message), one)
+
+
+def _hash(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=10).hexdigest()

@@ -1,0 +1,112 @@
+"""What searches share: candidates are checked, run with every seed, and their rows read back."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from incastle.errors import InternalError, RunError
+from incastle.sweeps.conditions import Condition, parse_condition
+from incastle.sweeps.measures import Column, columns_of, find_column
+from incastle.sweeps.plan import Cell, Checker, Plan, Run
+from incastle.sweeps.work import header_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from incastle.sweeps.dataset import Header
+    from incastle.sweeps.work import Work
+
+CHECKED = 1_000
+"""Combinations that are all checked before the first run; of more, the corners."""
+
+
+@dataclass(frozen=True)
+class Measures:
+    """The measures that a scenario has."""
+
+    columns: tuple[str, ...]
+
+    def condition(self, text: str) -> Condition:
+        """Read a condition on them."""
+        return parse_condition(text, self.columns)
+
+    def column(self, name: str) -> Column:
+        """Find one by name."""
+        return find_column(name, self.columns)
+
+
+def measures_of(run: Run) -> Measures:
+    """Give the measures of a scenario, whose groups of flows tell."""
+    return Measures(tuple(columns_of(list(run.scenario().to_dict()["flows"]))))
+
+
+def check_candidates(plan: Plan) -> Run:
+    """Check all candidates, or of very many the corners, and give the first run.
+
+    Raises:
+        ScenarioError: with all mistakes.
+
+    """
+    if plan.number_of_cells <= CHECKED:
+        return plan.check().runs[0]
+    checker = Checker(plan.source)
+    ends = [(axis.choices[0], axis.choices[-1]) for axis in plan.axes]
+    keys = [axis.key for axis in plan.axes]
+    corners = (tuple(zip(keys, some, strict=True)) for some in itertools.product(*ends))
+    cells = [checker.cell(corner) for corner in itertools.islice(corners, CHECKED)]
+    checker.complain()
+    return plan.runs([cell for cell in cells if cell is not None])[0]
+
+
+def header_for(plan: Plan, first: Run) -> Header:
+    """Give the header of a search: no value is tried yet."""
+    header = header_of(plan, first, ())
+    return replace(header, values={axis.key: [] for axis in plan.axes})
+
+
+class Trials:
+    """Runs candidates and keeps the header's values those that were run."""
+
+    def __init__(self, work: Work, plan: Plan) -> None:
+        self.work = work
+        self.plan = plan
+
+    def rows(self, cells: Sequence[Cell]) -> list[tuple[dict[str, Any], ...]]:
+        """Run candidates that are not there yet; give each one's rows of the summary, by seed.
+
+        Raises:
+            RunError: a run failed.
+
+        """
+        runs = self.attempt(cells)
+        failed = {run.name: failure for run, failure in self.work.failures}
+        for run in runs:
+            if run.name in failed:
+                kind = InternalError if failed[run.name].internal else RunError
+                raise kind(f"{run.words}: {failed[run.name].message}")
+        return [self.rows_of(cell) for cell in cells]
+
+    def attempt(self, cells: Sequence[Cell]) -> tuple[Run, ...]:
+        """Run candidates that are not there yet."""
+        self._announce(cells)
+        runs = self.plan.runs(cells)
+        self.work.do(runs)
+        return runs
+
+    def rows_of(self, cell: Cell) -> tuple[dict[str, Any], ...]:
+        """Give the rows of a candidate whose runs are all finished."""
+        frame = self.work.dataset.frame(runs=self.plan.runs([cell]))
+        return tuple(frame.iter_rows(named=True))
+
+    def _announce(self, cells: Sequence[Cell]) -> None:
+        """Add the candidates' values to sweep.json, in the order of the plan."""
+        values = self.work.dataset.header.values
+        for axis in self.plan.axes:
+            known = values[axis.key]
+            known += [dict(cell.choices)[axis.key].value for cell in cells]
+            values[axis.key] = [one.value for one in axis.choices if one.value in known] + [
+                one for one in known if one not in [choice.value for choice in axis.choices]
+            ]
+        self.work.dataset.write_header()

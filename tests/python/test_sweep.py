@@ -1,0 +1,557 @@
+"""Sweeps: which runs there are, the same results on any threads, resumed, killed, full disks."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import incastle as ic
+from conftest import SMALL, Said, start
+from incastle import runner
+from incastle.sweeps import dataset, measures, threads
+from incastle.sweeps.plan import Plan, Source
+from incastle.sweeps.values import axis_from_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from incastle.scenario import Scenario, Value
+    from incastle.sweeps.outcome import Wanted
+
+    Say = Callable[..., Said]
+
+KEYS: dict[str, Sequence[Value]] = {
+    "network.senders": [2, 3],
+    "transport.congestion": ["dctcp", "new-reno"],
+}
+SETTINGS = (
+    *("--set", "network.senders=2,3"),
+    *("--set", "transport.congestion=dctcp,new-reno", "--seeds", "2"),
+)
+
+
+@pytest.fixture(scope="module")
+def swept() -> ic.Sweep:
+    scenario = ic.Scenario.from_text(SMALL)
+    return ic.sweep(scenario, KEYS, seeds=2, threads=1, tables=["flows", "goodput"])
+
+
+def files(directory: Path) -> dict[str, bytes]:
+    """Give the content of every file of a dataset's tables."""
+    return {
+        str(path.relative_to(directory)): path.read_bytes() for path in directory.rglob("*.parquet")
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("2,4,8", [2, 4, 8]),
+        ("2", [2]),
+        ("1..4", [1, 2, 3, 4]),
+        ("-1..1", [-1, 0, 1]),
+        ("0.1..0.3", [0.1, 0.2, 0.3]),
+        ("9..11 ms", ["9 ms", "10 ms", "11 ms"]),
+        ("1..2,8", [1, 2, 8]),
+        ("dctcp, new-reno", ["dctcp", "new-reno"]),
+        ("10 ms,1 s", ["10 ms", "1 s"]),
+        ('"10 ms","a, b"', ["10 ms", "a, b"]),
+        ('["a, b", "c"]', ["a, b", "c"]),
+        ('[["sender:0", "sender:1"], "senders"]', [["sender:0", "sender:1"], "senders"]),
+        (
+            "64 KB,{ shared = '4 MB', alpha = 0.2 }",
+            ["64 KB", {"shared": "4 MB", "alpha": 0.2}],
+        ),
+        ("sender:0..4", ["sender:0..4"]),
+        ("true,false", [True, False]),
+        ("2024-01-01", ["2024-01-01"]),
+    ],
+)
+def test_lists_of_values(text: str, values: list[Any]) -> None:
+    assert [choice.value for choice in axis_from_text("a.b", text).choices] == values
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("2,,4", "missing beside a comma"),
+        ("2,4,2", "the value 2 is there twice"),
+        ("1..3,2", "the value 2 is there twice"),
+        ("4..2", "from 4 to 2 there are 0 values"),
+        ("1..99999999", "99,999,999 values"),
+        ("[]", "no value"),
+    ],
+)
+def test_lists_of_values_that_are_wrong(text: str, message: str) -> None:
+    with pytest.raises(ic.IncastleError, match=message):
+        axis_from_text("a.b", text)
+
+
+def test_every_combination_in_the_order_of_values_and_seeds(swept: ic.Sweep) -> None:
+    rows = swept.frame.select(*KEYS, "seed").rows()
+    assert rows == [
+        (senders, congestion, seed)
+        for senders in (2, 3)
+        for congestion in ("dctcp", "new-reno")
+        for seed in (1, 2)
+    ]
+    assert swept.frame.schema["network.senders"] == pl.Int64
+    assert swept.failures == ()
+    assert swept.directory is None
+
+
+def test_rows_are_the_runs_that_one_would_do_alone(swept: ic.Sweep, scenario: Scenario) -> None:
+    for row in swept.frame.iter_rows(named=True):
+        alone = ic.run(scenario.with_({key: row[key] for key in KEYS}), row["seed"])
+        assert row["digest"] == alone.digest
+        assert {name: row[name] for name in alone.totals} == alone.totals
+        here = [pl.col(key) == row[key] for key in (*KEYS, "seed")]
+        flows = swept.tables["flows"].filter(*here).drop(*KEYS, "seed")
+        assert flows.equals(alone.flows)
+
+
+def test_same_frames_and_files_on_any_number_of_threads(
+    swept: ic.Sweep, scenario: Scenario, tmp_path: Path
+) -> None:
+    for count in (1, 2):
+        out = tmp_path / str(count)
+        again = ic.sweep(scenario, KEYS, 2, threads=count, tables=["flows", "goodput"], out=out)
+        assert again.frame.equals(swept.frame)
+        assert all(again.tables[name].equals(swept.tables[name]) for name in swept.tables)
+    assert files(tmp_path / "1") == files(tmp_path / "2")
+    assert len(files(tmp_path / "1")) == 3 * 8
+
+
+def test_each_table_is_a_dataset(swept: ic.Sweep, scenario: Scenario, tmp_path: Path) -> None:
+    ic.sweep(scenario, KEYS, 2, tables=["flows"], out=tmp_path / "s")
+    order = [*KEYS, "seed"]
+    read = pl.read_parquet(tmp_path / "s" / "summary").sort(*order)
+    assert read.equals(swept.frame.sort(*order))
+    assert pl.read_parquet(tmp_path / "s" / "flows").height == swept.tables["flows"].height
+
+
+def test_resume_does_the_missing_runs_only(
+    swept: ic.Sweep, scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "s"
+    ic.sweep(scenario, KEYS, 2, out=out, tables=["flows", "goodput"])
+    whole = files(out)
+    victims = sorted((out / "summary").iterdir())
+    victims[0].unlink()
+    victims[1].write_bytes(victims[1].read_bytes()[:-1])  # as after a power cut
+    (out / dataset.UNFINISHED).mkdir()
+    (out / dataset.UNFINISHED / ".part").write_bytes(b"half")
+    done = counted(monkeypatch)
+    again = ic.sweep(scenario, KEYS, 2, out=out, resume=True)
+    assert (len(done), again.found) == (2, 6)
+    assert files(out) == whole
+    assert again.frame.equals(swept.frame)
+    assert not (out / dataset.UNFINISHED).exists()
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[Scenario]:
+    """Note what is run."""
+    done: list[Scenario] = []
+    real = runner.run_each
+
+    def run_each(scenarios: Sequence[Scenario], *rest: Any) -> None:
+        done.extend(scenarios)
+        real(scenarios, *rest)
+
+    monkeypatch.setattr(runner, "run_each", run_each)
+    return done
+
+
+def test_more_values_and_seeds_are_added(
+    scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "s"
+    ic.sweep(scenario, {"network.senders": [4, 2]}, 1, out=out)
+    done = counted(monkeypatch)
+    more = ic.sweep(scenario, {"network.senders": [4, 3]}, 2, out=out, resume=True)
+    assert len(done) == 3
+    assert more.frame.select("network.senders", "seed").rows() == [
+        *((4, 1), (4, 2), (2, 1), (3, 1), (3, 2))
+    ]
+    assert ic.Sweep.load(out).frame.equals(more.frame)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"values": {"network.senders": [2, 3]}}, "begun with network.senders, transport"),
+        ({"values": {**KEYS, "network.senders": [2.5]}}, "integer values of network.senders"),
+        ({"scenario": SMALL.replace("20 packets", "30 packets")}, r"20 packets.*now.*30 packets"),
+        ({"tables": ["flows"]}, "no further table"),
+        ({"version": "9.9.9"}, r"by Incastle .*, this is 9.9.9"),
+        ({"resume": False}, "already holds a sweep"),
+    ],
+)
+def test_resume_refuses_what_does_not_fit(
+    changes: dict[str, Any],
+    message: str,
+    scenario: Scenario,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    out = tmp_path / "s"
+    ic.sweep(scenario, KEYS, out=out)
+    before = files(out)
+    other = ic.Scenario.from_text(changes.pop("scenario", SMALL))
+    if "version" in changes:
+        monkeypatch.setattr(dataset, "_engine", Version(changes.pop("version")))
+    values = changes.pop("values", KEYS)
+    monkeypatch.setattr(ic.Scenario, "__init__", lenient(ic.Scenario.__init__))
+    with pytest.raises(ic.ResultError, match=message):
+        ic.sweep(other, values, 2, out=out, **{"resume": True, **changes})
+    assert files(out) == before
+
+
+class Version:
+    """Another version of the engine."""
+
+    def __init__(self, version: str) -> None:
+        self.__version__ = version
+
+
+def lenient(real: Callable[..., None]) -> Callable[..., None]:
+    """Take 2.5 senders for three, so that it comes to a comparison of kinds."""
+
+    def init(self: Any, text: str, file: str, overrides: tuple[tuple[str, str], ...] = ()) -> None:
+        real(self, text, file, tuple((key, value.replace("2.5", "3")) for key, value in overrides))
+
+    return init
+
+
+def test_places_that_are_no_sweep_are_left_alone(scenario: Scenario, tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("years of work")
+    with pytest.raises(ic.ResultError, match="is not a sweep"):
+        ic.sweep(scenario, {}, out=tmp_path)
+    with pytest.raises(ic.ResultError, match="is not a directory"):
+        ic.sweep(scenario, {}, out=tmp_path / "thesis.txt")
+    with pytest.raises(ic.ResultError, match="is not a directory"):
+        ic.sweep(scenario, {}, out=tmp_path / "thesis.txt" / "below")
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_force_replaces_a_sweep_and_nothing_else(say: Say, folder: Path) -> None:
+    once = ("sweep", "small.toml", "--set", "network.senders=2,3", "--out", "s")
+    assert say(*once).status == 0
+    other = ("sweep", "small.toml", "--set", "run.duration=9 ms", "--out", "s", "--force")
+    assert say(*other).status == 0
+    assert ic.Sweep.load(folder / "s").header.keys == ["run.duration"]
+    (folder / "s" / "notes.txt").write_text("mine")
+    said = say(*once, "--force")
+    assert (said.status, "notes.txt was not written by a sweep" in said.err) == (2, True)
+    assert len(files(folder / "s")) == 1
+
+
+def test_one_sweep_at_a_time_in_a_directory(scenario: Scenario, tmp_path: Path) -> None:
+    with (
+        dataset.locked(tmp_path / "s"),
+        pytest.raises(ic.ResultError, match="another sweep is writing"),
+    ):
+        ic.sweep(scenario, {}, out=tmp_path / "s")
+    assert list(tmp_path.iterdir()) == [], "nothing is left of a sweep that did not begin"
+
+
+def test_all_mistakes_are_told_before_the_first_run(
+    say: Say, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = counted(monkeypatch)
+    said = say(
+        *("sweep", "small.toml", "--set", "network.senders=2,-3,4"),
+        *("--set", "transport.congestion=dctcp,new-rno", "--set", "run.duratio=1 ms"),
+    )
+    assert said.status == 2
+    assert said.err.count("network.senders=-3") == 1
+    assert 'did you mean "new-reno"' in said.err
+    assert "did you mean duration" in said.err
+    assert done == []
+    assert not (folder / "results").exists()
+
+
+def test_files_that_a_scenario_refers_to_travel_with_it(tmp_path: Path) -> None:
+    (tmp_path / "my.cdf").write_text("1000 0\n3000 40\n9000 100\n")
+    text = SMALL.replace(
+        'workload = "bulk"\nfrom = "senders"\nto = "receiver"',
+        'workload = "poisson"\nfrom = "senders"\nto = "receiver"\nload = 0.3\nsizes = "my.cdf"',
+    )
+    (tmp_path / "s.toml").write_text(text)
+    plan = Plan(Source.read(tmp_path / "s.toml"), (axis_from_text("network.senders", "3"),), (7,))
+    (run,) = plan.check().runs
+    here = run.scenario()
+    (tmp_path / "my.cdf").unlink()
+    assert ic.run(ic.Scenario.from_text(here.resolved)).digest == ic.run(here).digest
+    assert here.seed == 7
+
+
+def test_measures_are_what_the_tables_say(result: ic.Result) -> None:
+    row = measures.measure(result)
+    assert tuple(result.summary.columns) == measures.TOTALS
+    delivered = int(result.flows["delivered_bytes"].sum())
+    assert row["goodput_bit_s"] == pytest.approx(8 * delivered / 0.02, rel=1e-12)
+    rates = result.flows["goodput_bit_s"].to_numpy()
+    assert row["fairness"] == pytest.approx(rates.sum() ** 2 / (5 * (rates**2).sum()))
+    assert row["flow_goodput_least_bit_s"] == rates.min()
+    short = result.flows.filter(pl.col("group") == "short")
+    took = short["completed_s"][0] - short["started_s"][0]
+    assert row["completed"] == 1
+    assert {row[f"completion_{which}_s"] for which in ("mean", "median", "p99")} == {took}
+    assert row["round_mean_s"] is None
+    assert row["slowdown_p99"] is None
+    assert row["long.completed"] == 0
+    assert row["long.completion_mean_s"] is None
+    assert row["short.goodput_bit_s"] == pytest.approx(8 * 64_000 / 0.02)
+    assert row["long.marks"] == result.flows.filter(group="long")["marks"].sum()
+    assert list(row) == measures.columns_of(["long", "short"])
+
+
+def test_measures_of_the_port_with_the_longest_queue(result: ic.Result) -> None:
+    row = measures.measure(result)
+    port = result.links.filter(pl.col("port") == "switch->receiver").row(0, named=True)
+    assert row["utilisation"] == port["utilisation"]
+    assert row["queue_mean_packets"] == port["mean_queue_packets"]
+    assert row["queue_max_packets"] == port["max_queue_packets"]
+    bins = result.queues.filter(pl.col("port") == "switch->receiver").sort("packets")
+    share = np.cumsum(bins["seconds"].to_numpy()) / bins["seconds"].sum()
+    for name, level in (("median", 0.5), ("p99", 0.99)):
+        exceeded = int(np.searchsorted(share, level))
+        assert row[f"queue_{name}_packets"] == bins["packets"][exceeded]
+
+
+def test_quantiles_are_those_of_numpy() -> None:
+    values = sorted([3.0, 1.0, 4.0, 1.5, 9.0, 2.6])
+    for share in (0.0, 0.5, 0.99, 1.0):
+        assert measures._quantile(values, share) == pytest.approx(np.quantile(values, share))
+
+
+def break_runs(monkeypatch: pytest.MonkeyPatch, kind: type[ic.RunError]) -> None:
+    """Let runs with three senders fail."""
+    real = threads.kept
+
+    def kept(outcome: Any, wanted: Wanted) -> Any:
+        if wanted.values.get("network.senders") == 3:
+            outcome = kind("small, seed 1: queue below zero")
+        return real(outcome, wanted)
+
+    monkeypatch.setattr(threads, "kept", kept)
+
+
+@pytest.mark.parametrize(("kind", "status"), [(ic.InternalError, 3), (ic.RunError, 2)])
+def test_a_failed_run_does_not_end_the_sweep(
+    say: Say,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    kind: type[ic.RunError],
+    status: int,
+) -> None:
+    with monkeypatch.context() as broken:
+        break_runs(broken, kind)
+        said = say("sweep", "small.toml", "--set", "network.senders=2,3,4", "--out", "s", "--json")
+    assert said.status == status
+    assert "1 run failed" in said.err
+    assert "network.senders=3, seed 1: small, seed 1: queue below zero" in said.err
+    assert [row["network.senders"] for row in json.loads(said.out)["runs"]] == [2, 4]
+    (failure,) = json.loads((folder / "s" / "failures.json").read_text())
+    assert failure["values"] == {"network.senders": 3}
+    done = counted(monkeypatch)
+    args = ("sweep", "small.toml", "--set", "network.senders=2,3,4", "--out", "s", "--resume")
+    assert say(*args).status == 0
+    assert [one["network.senders"] for one in done] == [3]
+    assert not (folder / "s" / "failures.json").exists()
+
+
+def test_sweep_of_which_every_run_fails(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
+    break_runs(monkeypatch, ic.RunError)
+    said = say("sweep", "small.toml", "--set", "network.senders=3", "--seeds", "12")
+    assert said.status == 2
+    assert "12 runs failed" in said.err
+    assert "and 2 more" in said.err
+    assert "Traceback" not in said.err
+
+
+def test_full_disk_is_told_and_what_is_finished_stays(
+    say: Say, tiny_disk: Path, scenario: Scenario
+) -> None:
+    larger = ["mount", "-o", "remount,size=48k", str(tiny_disk)]
+    subprocess.run(larger, check=True)
+    out = str(tiny_disk / "s")
+    said = say("sweep", "small.toml", "--set", "network.senders=2..5", "--out", out)
+    assert said.status == 2
+    assert "No space left on device" in said.err
+    assert "What is finished stays" in said.err
+    kept = ic.Sweep.load(tiny_disk / "s").frame
+    assert 1 <= kept.height < 4
+    senders = kept["network.senders"][0]
+    assert kept["digest"][0] == ic.run(scenario.with_({"network.senders": senders})).digest
+
+
+def slow(folder: Path, runs: int) -> tuple[str, ...]:
+    """Write a scenario whose runs take some tens of milliseconds each."""
+    (folder / "slow.toml").write_text(SMALL.replace("20 ms", "1 s"))
+    return ("sweep", "slow.toml", "--seeds", str(runs), "--jobs", "1", "--out", "s")
+
+
+def wait_for(process: subprocess.Popen[str], folder: Path, runs: int) -> None:
+    """Wait until so many runs are finished."""
+    patience = time.monotonic() + 60
+    while len(list((folder / "s" / "summary").glob("*.parquet"))) < runs:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < patience
+        time.sleep(0.01)
+
+
+def test_killed_sweep_goes_on_where_it_was(folder: Path) -> None:
+    arguments = slow(folder, 12)
+    process = start(folder, *arguments)
+    wait_for(process, folder, 3)
+    process.kill()
+    process.communicate()
+    before = {path: path.stat().st_mtime_ns for path in (folder / "s" / "summary").iterdir()}
+    assert 3 <= len(before) < 12, "it was killed in the middle"
+    again = start(folder, *arguments, "--resume")
+    _, err = again.communicate(timeout=60)
+    assert again.returncode == 0, err
+    assert f"{len(before)} of them from before" in err
+    assert all(path.stat().st_mtime_ns == when for path, when in before.items())
+    whole = ic.sweep(ic.load(folder / "slow.toml"), {}, 12)
+    assert ic.Sweep.load(folder / "s").frame.equals(whole.frame)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+def test_interrupt_keeps_what_is_finished(folder: Path) -> None:
+    process = start(folder, *slow(folder, 200))
+    wait_for(process, folder, 2)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    kept = ic.Sweep.load(folder / "s").frame.height
+    assert 2 <= kept < 200
+    assert f"{kept} of 200 runs are in s; --resume does the rest" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--set", "run.seed=1,2"), "--seed gives the first seed"),
+        (("--set", "network.senders=2", "--set", "network.senders=3"), "is there twice"),
+        (("--set", "network.senders"), "expected KEY=VALUE"),
+        (("--set", "network.senders=1..1000", "--seeds", "101"), "101,000 runs"),
+        (("--seed", str(2**64 - 1), "--seeds", "2"), "above 18446744073709551615"),
+        (("--tables", "flow"), "no table 'flow'"),
+        (("--tables", "windows"), r"under [measure], write window"),
+        (("--plot", "x=network.senders"), "y=... is missing"),
+        (("--plot", "x=a y=goodput"), "'a' is not a swept key: there are none"),
+        (("y=goodput",), "one scenario, not 2"),
+        (("--figure", "a.bmp"), "must end in one of"),
+        (("--set", "network.senders=2", "--plot", "x=network.senders y=goodputt"), "no measure"),
+    ],
+)
+def test_mistakes_are_told_in_one_message(
+    say: Say, folder: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    said = say("sweep", "small.toml", *arguments)
+    assert said.status == 2
+    assert message in said.err
+    assert said.out == ""
+    assert not (folder / "results").exists()
+
+
+def test_sweep_and_its_figure_from_the_command_line(say: Say, folder: Path) -> None:
+    axes = ("--plot", "x=network.senders", "y=goodput", "hue=transport.congestion")
+    said = say("sweep", "small.toml", *SETTINGS, *axes)
+    assert said.status == 0, said.err
+    place = folder / "results" / "small-by-network.senders-transport.congestion"
+    assert (place / "goodput-by-network.senders.png").read_bytes().startswith(b"\x89PNG")
+    assert "8 runs in results/" in said.err
+    frame = ic.Sweep.load(place).frame
+    mine = frame.filter(pl.col("network.senders") == 3, pl.col("transport.congestion") == "dctcp")
+    goodput = f"{median(mine['goodput_bit_s'].to_list()) / 1e6:.0f} Mbit/s"
+    assert goodput in said.out
+    again = say("sweep", "small.toml", *SETTINGS)
+    assert "8 of them from before" in again.err
+    words = "x=network.senders y=queue_mean transport.congestion=dctcp"
+    assert say("sweep", str(place), "--plot", words, "--figure", "q.svg").status == 0
+    assert (folder / "q.svg").read_text().startswith("<?xml")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("x=network.senders y=goodput", "transport.congestion has 2 values"),
+        ("x=network.senders y=goodput transport.congestion=cubic", "it has dctcp, new-reno"),
+        ("x=network.senders y=round_mean hue=transport.congestion", "has no value in any"),
+    ],
+)
+def test_figures_that_would_mislead_are_refused(swept: ic.Sweep, words: str, message: str) -> None:
+    pairs = dict(word.split("=") for word in words.split())
+    x, y, hue = pairs.pop("x"), pairs.pop("y"), pairs.pop("hue", None)
+    with pytest.raises(ic.PlotError, match=message):
+        swept.plot(x, y, hue, where=pairs)
+
+
+def test_figure_has_the_medians(swept: ic.Sweep, tmp_path: Path) -> None:
+    figure = swept.plot(
+        "network.senders", "goodput", "transport.congestion", out=tmp_path / "f.pdf"
+    )
+    curves = figure.axes[0].get_lines()
+    assert [curve.get_label() for curve in curves] == ["dctcp", "new-reno"]
+    groups = swept.frame.group_by(*KEYS, maintain_order=True).agg(pl.col("goodput_bit_s").median())
+    for curve in curves:
+        mine = groups.filter(pl.col("transport.congestion") == curve.get_label())
+        assert np.asarray(curve.get_ydata()) * 1e6 == pytest.approx(
+            mine["goodput_bit_s"].to_numpy()
+        )
+        assert np.asarray(curve.get_xdata()).tolist() == [2.0, 3.0]
+    assert figure.axes[0].get_ylabel() == "goodput (Mbit/s)"
+    assert (tmp_path / "f.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_progress_counts_found_finished_and_failed(
+    scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ic.sweep(scenario, {"network.senders": [2]}, out=tmp_path / "s")
+    break_runs(monkeypatch, ic.RunError)
+    seen: list[ic.SweepProgress] = []
+    values = {"network.senders": [2, 3, 4]}
+    ic.sweep(scenario, values, out=tmp_path / "s", resume=True, progress=seen.append)
+    first, last = seen[0], seen[-1]
+    assert (first.total, first.found, first.finished, first.failed) == (3, 1, 1, 0)
+    assert (last.total, last.found, last.finished, last.failed) == (3, 1, 3, 1)
+    assert last.fraction == 1.0
+
+
+def test_start_of_the_command_line_does_not_pay_for_sweeps() -> None:
+    program = (
+        "import sys; sys.argv = ['incastle', 'sweep', '--help']\n"
+        "from incastle import cli\n"
+        "try: cli.main()\n"
+        "except SystemExit: pass\n"
+        "slow = {'dask', 'distributed', 'optuna', 'polars', 'matplotlib'} & set(sys.modules)\n"
+        "sys.exit(str(slow) if slow else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_interrupted_sweep_is_known_from_python(scenario: Scenario, tmp_path: Path) -> None:
+    def stop(state: ic.SweepProgress) -> None:
+        if state.finished == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(ic.SweepStopped, match=r"of 8 runs are in") as stopped:
+        ic.sweep(scenario, KEYS, 2, threads=1, out=tmp_path / "s", progress=stop)
+    assert ic.Sweep.load(tmp_path / "s").frame.height == stopped.value.progress.finished >= 3

@@ -1,0 +1,246 @@
+"""Sweeps on a Dask cluster: the same results, whatever happens to its workers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import incastle as ic
+from conftest import SMALL, Said
+from incastle import runner
+from incastle.sweeps import on_dask
+from incastle.sweeps.outcome import Failure, Wanted
+from test_sweep import KEYS, files
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from distributed import Client, LocalCluster, Worker
+
+    from incastle.scenario import Scenario
+
+    Say = Callable[..., Said]
+
+SLOWER = SMALL.replace("20 ms", "1 s")
+POISON = "poison"
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[LocalCluster]:
+    """Give two workers, processes of their own, that may die once without being blamed."""
+    import dask  # noqa: PLC0415  slow to import
+    from distributed import LocalCluster  # noqa: PLC0415
+
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as made,
+    ):
+        yield made
+
+
+@pytest.fixture
+def client(cluster: LocalCluster) -> Iterator[Client]:
+    from distributed import Client  # noqa: PLC0415  slow to import
+
+    with Client(cluster, set_as_default=False) as made:
+        made.wait_for_workers(2, timeout=30)
+        yield made
+
+
+def test_same_frames_and_files_as_on_threads(
+    cluster: LocalCluster, client: Client, scenario: Scenario, tmp_path: Path
+) -> None:
+    here = ic.sweep(scenario, KEYS, 2, threads=2, tables=["flows"], out=tmp_path / "here")
+    for name, on in (("address", cluster.scheduler_address), ("client", client)):
+        there = ic.sweep(scenario, KEYS, 2, on=on, tables=["flows"], out=tmp_path / name)
+        assert there.frame.equals(here.frame)
+        assert there.tables["flows"].equals(here.tables["flows"])
+        assert files(tmp_path / name) == files(tmp_path / "here")
+
+
+def test_command_line_with_a_cluster_object_resumes_what_threads_began(
+    cluster: LocalCluster, say: Say, folder: Path
+) -> None:
+    few = ("sweep", "small.toml", "--seeds", "2", "--out", "s")
+    assert say(*few, "--set", "network.senders=2").status == 0
+    on = ("--on", cluster.scheduler_address, "--resume")
+    said = say(*few, "--set", "network.senders=2,3", *on)
+    assert (said.status, "4 runs in s, 2 of them from before" in said.err) == (0, True)
+    scenario = ic.load(folder / "small.toml")
+    again = ic.sweep(scenario, {"network.senders": [2, 3]}, 2, on=cluster)
+    assert again.frame.equals(ic.Sweep.load(folder / "s").frame)
+
+
+def test_worker_that_is_killed_costs_its_runs_only(client: Client) -> None:
+    scenario = ic.Scenario.from_text(SLOWER)
+    whole = ic.sweep(scenario, {}, 12)
+    victims = sorted(client.run(os.getpid).values())[:1]
+
+    def kill(state: ic.SweepProgress) -> None:
+        if state.finished >= 2 and victims:
+            os.kill(victims.pop(), signal.SIGKILL)
+
+    there = ic.sweep(scenario, {}, 12, on=client, progress=kill)
+    assert victims == []
+    assert there.frame.equals(whole.frame)
+    assert there.failures == ()
+
+
+def install_poison(dask_worker: Worker) -> None:
+    """Let a worker, and those that take its place, die of runs with three senders."""
+    del dask_worker
+    real = runner.run
+
+    def run(scenario: Scenario, *rest: Any) -> ic.Result:
+        if scenario["network.senders"] == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(scenario, *rest)
+
+    runner.run = run  # type: ignore[assignment]
+
+
+def test_run_that_kills_its_workers_is_named_and_no_other(
+    client: Client, scenario: Scenario
+) -> None:
+    from distributed import WorkerPlugin  # noqa: PLC0415  slow to import
+
+    class Poison(WorkerPlugin):
+        name = POISON
+
+        def setup(self, worker: Worker) -> None:
+            install_poison(worker)
+
+    client.register_plugin(Poison())
+    try:
+        values = {"network.senders": [2, 3, 4, 5]}
+        there = ic.sweep(scenario, values, 2, on=client)
+    finally:
+        client.unregister_worker_plugin(POISON)
+        client.restart()
+    assert there.frame["network.senders"].to_list() == [2, 2, 4, 4, 5, 5]
+    assert [(run.values["network.senders"], run.seed) for run, _ in there.failures] == [
+        (3, 1),
+        (3, 2),
+    ]
+    assert all("its worker died each time" in failure.message for _, failure in there.failures)
+
+
+def test_worker_with_another_version_is_refused(
+    client: Client, scenario: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Engine:
+        __version__ = "9.9.9"
+
+    monkeypatch.setattr(on_dask, "_engine", Engine)
+    message = rf"worker tcp://.* has Incastle {ic.__version__}, this is 9\.9\.9"
+    with pytest.raises(ic.ClusterError, match=message):
+        ic.sweep(scenario, {}, on=client)
+
+
+def test_task_refuses_another_version(scenario: Scenario) -> None:
+    wanted = Wanted({}, {}, ())
+    with pytest.raises(on_dask.WrongVersion, match=r"has Incastle .*, this is 9\.9\.9"):
+        on_dask.do_run("9.9.9", scenario.resolved, wanted)
+
+
+def test_failure_on_a_worker_comes_back(
+    scenario: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(_: Scenario) -> None:
+        raise ic.InternalError("queue below zero")
+
+    monkeypatch.setattr(runner, "run", run)
+    outcome = on_dask.do_run(ic.__version__, scenario.resolved, Wanted({}, {}, ()))
+    assert outcome == Failure("queue below zero", internal=True)
+
+
+def test_table_that_was_not_asked_for_ends_the_sweep(client: Client, scenario: Scenario) -> None:
+    with pytest.raises(ic.TableMissing, match=r"under \[measure\]"):
+        ic.sweep(scenario, {}, 3, on=client, tables=["windows"])
+
+
+def test_interrupt_takes_the_runs_back(client: Client, scenario: Scenario, tmp_path: Path) -> None:
+    def stop(state: ic.SweepProgress) -> None:
+        if state.finished >= 1:
+            raise KeyboardInterrupt
+
+    slower = ic.Scenario.from_text(SLOWER)
+    with pytest.raises(ic.SweepStopped):
+        ic.sweep(slower, {}, 40, on=client, out=tmp_path / "s", progress=stop)
+    assert 1 <= ic.Sweep.load(tmp_path / "s").frame.height < 40
+    # The cluster is free for the next.
+    assert ic.sweep(scenario, {}, 2, on=client).frame.height == 2
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("tcp://127.0.0.1:9", "no scheduler answers there"),
+        ("localhost", "missing port number"),
+        ("http://localhost:8786", "unknown address scheme"),
+    ],
+)
+def test_scheduler_that_is_not_there(
+    say: Say, folder: Path, monkeypatch: pytest.MonkeyPatch, address: str, message: str
+) -> None:
+    monkeypatch.setattr(on_dask, "CONNECT_S", 1)
+    said = say("sweep", "small.toml", "--on", address)
+    assert said.status == 2
+    assert message in said.err
+    assert "tcp://host:8786" in said.err
+    assert not (folder / "results").exists()
+
+
+def test_server_that_is_no_scheduler(scenario: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(on_dask, "CONNECT_S", 1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        with pytest.raises(ic.ClusterError, match="no scheduler answers there"):
+            ic.sweep(scenario, {}, on=f"tcp://127.0.0.1:{port}")
+
+
+def test_worker_is_no_scheduler(client: Client, scenario: Scenario) -> None:
+    worker = next(iter(client.run(os.getpid)))
+    with pytest.raises(ic.ClusterError, match="a Worker answers there"):
+        ic.sweep(scenario, {}, on=worker)
+
+
+SCHEDULER = """
+import asyncio, sys
+from distributed import Scheduler
+
+async def main():
+    async with Scheduler(host="127.0.0.1", port=0, dashboard=False) as scheduler:
+        print(scheduler.address, flush=True)
+        await asyncio.sleep(60)
+
+asyncio.run(main())
+"""
+
+
+def test_scheduler_that_dies_is_told(say: Say, folder: Path) -> None:
+    command = [sys.executable, "-c", SCHEDULER]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as scheduler:
+        assert scheduler.stdout is not None
+        address = scheduler.stdout.readline().strip()
+        # Nobody works there: the sweep waits until the scheduler is gone.
+        end = threading.Timer(1.5, scheduler.kill)
+        end.start()
+        said = say("sweep", "small.toml", "--on", address, "--out", "s")
+        end.join()
+    assert said.status == 2
+    assert "the connection to the scheduler is lost" in said.err
+    assert "Traceback" not in said.err
+    assert not (folder / "s").exists()
