@@ -17,7 +17,7 @@ import asyncio
 import logging
 import uuid
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from incastle import _engine, runner
@@ -39,6 +39,9 @@ CONNECT_S = 5
 AHEAD = 1000
 """Runs that are handed to the scheduler before they can be done: enough for a cluster that grows
 with its work, few enough for the memory of the scheduler."""
+
+
+LOST = "the connection to the scheduler is lost"
 
 
 class WrongVersion(IncastleError):  # noqa: N818  reads well where it is caught
@@ -107,7 +110,8 @@ class _Pass:
         finally:
             # After Ctrl-C or an error: what nobody waits for any more need not be done.
             if under_way and self.client.status == "running":
-                self.client.cancel(list(under_way), force=True)
+                with suppress(ClusterError), connection():
+                    self.client.cancel(list(under_way), force=True)
         return self.suspects
 
     def _submit(self, run: Run, wanted: Wanted) -> Future[Any]:
@@ -115,7 +119,10 @@ class _Pass:
         # One group of keys: the scheduler then keeps the runs and hands them out as threads come
         # free, so that few are lost with a worker.
         key = (self.group, run.name)
-        return self.client.submit(do_run, _engine.__version__, text, wanted, key=key, pure=False)
+        with connection():
+            return self.client.submit(
+                do_run, _engine.__version__, text, wanted, key=key, pure=False
+            )
 
     def _take(self, future: Future[Any], answer: Any, one: tuple[Run, Wanted]) -> None:  # noqa: ANN401
         from distributed.scheduler import KilledWorker  # noqa: PLC0415  slow to import
@@ -124,7 +131,7 @@ class _Pass:
             self.on_end(one[0], answer)
             return
         if future.status != "error":
-            raise ClusterError("the connection to the scheduler is lost")
+            raise ClusterError(LOST)
         error = answer[1]
         if isinstance(error, KilledWorker):
             self.suspects.append(one)
@@ -170,7 +177,9 @@ def check_workers(client: Client) -> None:
             return ""
 
     ours = _engine.__version__
-    for worker, theirs in sorted(client.run(version, on_error="return").items()):
+    with connection():
+        answers = client.run(version, on_error="return")
+    for worker, theirs in sorted(answers.items()):
         if isinstance(theirs, OSError):
             continue  # it has just died
         if theirs != ours:
@@ -182,8 +191,25 @@ def check_workers(client: Client) -> None:
 
 def threads_of(client: Client) -> int:
     """Count the threads of a cluster's workers."""
-    workers = client.scheduler_info(n_workers=-1)["workers"]
+    with connection():
+        workers = client.scheduler_info(n_workers=-1)["workers"]
     return sum(worker["nthreads"] for worker in workers.values())
+
+
+@contextmanager
+def connection() -> Iterator[None]:
+    """Turn what the client raises without its scheduler into one message.
+
+    Raises:
+        ClusterError: the scheduler is gone.
+
+    """
+    from distributed.client import ClosedClientError  # noqa: PLC0415  slow to import
+
+    try:
+        yield
+    except (OSError, ClosedClientError):
+        raise ClusterError(LOST) from None
 
 
 @contextmanager

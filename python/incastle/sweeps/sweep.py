@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from incastle.sweeps.dataset import Dataset, Header
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     import polars as pl
     from matplotlib.figure import Figure
@@ -24,15 +25,15 @@ if TYPE_CHECKING:
 
 
 class SweepStopped(Interrupted):
-    """Ctrl-C during a sweep. What was finished is in its directory.
+    """Ctrl-C during a sweep or a search. What was finished is in its directory.
 
     Attributes:
         progress: how far it came.
-        directory: where.
+        directory: where, or None if nothing was to be kept.
 
     """
 
-    def __init__(self, progress: SweepProgress, directory: Path) -> None:
+    def __init__(self, progress: SweepProgress, directory: Path | None) -> None:
         super().__init__()
         self.args = (progress, directory)
         self.progress = progress
@@ -41,7 +42,38 @@ class SweepStopped(Interrupted):
     def __str__(self) -> str:
         """Say how far it came."""
         done = self.progress.finished - self.progress.failed
-        return f"interrupted: {done} of {self.progress.total} runs are in {self.directory}"
+        where = "were finished" if self.directory is None else f"are in {self.directory}"
+        return f"interrupted: {done} of {self.progress.total} runs {where}"
+
+
+class Tables(Mapping[str, "pl.DataFrame"]):
+    """The further tables of a dataset by name: they may be large, and are read one at a time."""
+
+    def __init__(self, dataset: Dataset, names: tuple[str, ...]) -> None:
+        self._dataset = dataset
+        self._names = names
+        self._read: dict[str, pl.DataFrame] = {}
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        """Read a table, once."""
+        if name not in self._names:
+            raise KeyError(name)
+        if name not in self._read:
+            self._read[name] = self._dataset.frame(name)
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """Give the names."""
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        """Count the tables."""
+        return len(self._names)
+
+    def read_all(self) -> None:
+        """Read all while the directory is there."""
+        for name in self._names:
+            self[name]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +83,8 @@ class Sweep:
     Attributes:
         frame: one row per finished run: swept keys, seed, digest, totals, measures. In the order of
             the values and seeds, whatever the order in which they were finished.
-        tables: the further tables that were kept, with the swept keys and the seed in front.
+        tables: the further tables that were kept, by name, with the swept keys and the seed in
+            front; read when they are first asked for.
         failures: the runs of this call that gave no result, and why.
         header: the keys with their values, the seeds.
         directory: where the dataset is, or None if it was not kept.
@@ -60,7 +93,7 @@ class Sweep:
     """
 
     frame: pl.DataFrame
-    tables: dict[str, pl.DataFrame]
+    tables: Tables
     failures: tuple[tuple[Run, Failure], ...]
     header: Header
     directory: Path | None = None
@@ -90,8 +123,9 @@ class Sweep:
 
         nothing = bool(failures) and dataset.is_empty
         frame = pl.DataFrame() if nothing else dataset.frame()
-        names = () if nothing else dataset.header.tables
-        tables = {name: dataset.frame(name) for name in names}
+        tables = Tables(dataset, () if nothing else tuple(dataset.header.tables))
+        if directory is None:
+            tables.read_all()
         return cls(frame, tables, tuple(failures), dataset.header, directory, found)
 
     def to_json(self) -> dict[str, Any]:

@@ -63,7 +63,7 @@ class Work:
             if wanted:
                 self.place.execute(wanted, self._on_end, self._note)
         except KeyboardInterrupt:
-            raise SweepStopped(self.state, self.dataset.directory) from None
+            raise SweepStopped(self.state, self.kept) from None
         finally:
             self._write_failures(runs)
 
