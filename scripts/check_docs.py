@@ -5,7 +5,8 @@ A ```sh block is run line by line where a line begins with `incastle` or `python
 (installation, and `reproduce`, which tests of its own cover, are left out); a ```python block as a
 program; a ```toml block is saved under the name that the line above it gives. A ```text block shows
 lines that the command before it prints, in their order; what it leaves out does not matter. Each
-document has a folder of its own.
+document has a folder of its own. ```console blocks, which show a session with servers, are run by
+`consoles`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
+from consoles import try_consoles
+
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [
     "README.md",
@@ -27,6 +30,7 @@ DOCUMENTS = [
     "docs/choose-k.md",
     "docs/sweep.md",
     "docs/dcudp-python.md",
+    "docs/dcudp.md",
 ]
 PROGRAMS = ("incastle ", "python examples/")
 FENCE = re.compile(r"^ *```(\w+)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
@@ -97,6 +101,9 @@ def try_document(document: str) -> list[str]:
             print(f"{step.title}\n{done.stdout}{done.stderr}")
             for line in missing:
                 print(f"the document shows a line that is not printed:\n{line}")
+    consoles, wrong = try_consoles(ROOT / document, path)
+    passed += consoles
+    failed += wrong
     word = "FAILED" if failed else "ok"
     # The words of cargo's runner, so that one counter reads both.
     print(f"test result: {word}. {passed} passed; {len(failed)} failed; 0 ignored; {document}")
