@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use incastle_socket::{
-    ConnectError, Connection, ConnectionConfig, Control, Endpoint, EndpointConfig, Event, Listener,
-    RecvStream, SendStream,
+    ConnectError, Connection, ConnectionConfig, ConnectionError, Control, Endpoint, EndpointConfig,
+    Event, Listener, RecvStream, SendStream,
 };
 use tokio::time::timeout;
 
@@ -31,6 +31,8 @@ const BACKLOG: usize = 128;
 /// A connection to a server.
 pub struct Link {
     endpoint: Endpoint,
+    /// Of the largest IP packet asked for.
+    packet_size: u32,
     /// For statistics.
     pub connection: Connection,
 }
@@ -72,6 +74,7 @@ impl Link {
         match connected {
             Ok(connection) => Ok(Self {
                 endpoint,
+                packet_size: config.packet_size,
                 connection,
             }),
             Err(error) => Err(not_connected(&error)),
@@ -89,8 +92,10 @@ impl Link {
     /// to be had.
     pub async fn telling<T>(&self, work: impl Future<Output = T>) -> T {
         tokio::select! {
-            done = work => done,
+            biased;
+            // First, because the work is over too once the connection is.
             never = self.tell_events() => match never {},
+            done = work => done,
         }
     }
 
@@ -100,10 +105,24 @@ impl Link {
             match event {
                 Event::Fallback => warn("the other end speaks UDT alone: its control is run"),
                 Event::EcnFailed => warn("this path does not carry ECN: UDT's control is run"),
+                Event::Over(Some(ConnectionError::Silent { .. })) => self.tell_size(),
                 _ => {}
             }
         }
         std::future::pending().await
+    }
+
+    /// Of a peer that answered small packets and no full one. Routers that drop what is too large for
+    /// the next link rarely say so to those who would believe them.
+    fn tell_size(&self) {
+        let statistics = self.connection.statistics();
+        let size = u64::from(self.packet_size);
+        if statistics.acknowledged < size && statistics.sent > 2 * size {
+            warn(format_args!(
+                "no packet of {size} bytes was acknowledged: \
+                 if this path takes only smaller ones, give --mtu '1280 B'"
+            ));
+        }
     }
 
     /// Says good-bye, and waits a while for that to arrive.

@@ -14,9 +14,10 @@ mod common;
 mod running;
 
 use std::fs::{self, File};
+use std::net::UdpSocket;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::thread::sleep;
+use std::thread::{sleep, spawn};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -137,6 +138,67 @@ fn an_interrupted_get_goes_on() {
         hash(&bytes(1, LONG))
     );
     assert_eq!(listing(into.path()), ["f"]);
+}
+
+/// A path to a server that carries no datagram longer than this, in either direction, for one client.
+fn narrow_path(server: &str, most: usize) -> String {
+    let [near, far] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
+    far.connect(server).unwrap();
+    let address = near.local_addr().unwrap().to_string();
+    let (near_too, far_too) = (near.try_clone().unwrap(), far.try_clone().unwrap());
+    // They end with the tests.
+    spawn(move || {
+        let mut room = vec![0; 65_536];
+        while let Ok((length, client)) = near.recv_from(&mut room) {
+            // Connected before anything can come back.
+            near.connect(client).unwrap();
+            if length <= most {
+                far.send(&room[..length]).ok();
+            }
+        }
+    });
+    spawn(move || {
+        let mut room = vec![0; 65_536];
+        while let Ok(length) = far_too.recv(&mut room) {
+            if length <= most {
+                near_too.send(&room[..length]).ok();
+            }
+        }
+    });
+    address
+}
+
+#[test]
+fn a_path_of_smaller_packets_is_told_with_what_to_try() {
+    let (here, there) = (folder(), folder());
+    let file = here.path().join("f");
+    fs::write(&file, bytes(1, MB)).unwrap();
+    let server = Server::files(there.path(), &[]);
+    let path_there = narrow_path(&server.address, 1_300);
+    // Such a relay carries no ECN either.
+    let (status, out, err) = run(&["send", path(&file), &path_there, "--cc", "udt"]);
+    assert_eq!((status, out.as_str()), (1, ""));
+    let words = "warning: no packet of 1500 bytes was acknowledged: \
+                 if this path takes only smaller ones, give --mtu '1280 B'\n\
+                 error: f: the connection is lost: the peer is silent";
+    assert!(err.starts_with(words), "{err}");
+    let path_there = narrow_path(&server.address, 1_300);
+    let smaller = [
+        "send",
+        path(&file),
+        &path_there,
+        "--cc",
+        "udt",
+        "--mtu",
+        "1280 B",
+    ];
+    let mut again = run(&smaller);
+    // The server gives the first connection up a moment later.
+    while again.2.contains("another transfer writes to it now") {
+        again = run(&smaller);
+    }
+    assert_eq!((again.0, again.2.as_str()), (0, ""));
+    assert_eq!(fs::read(there.path().join("f")).unwrap(), bytes(1, MB));
 }
 
 #[test]

@@ -285,6 +285,19 @@ fn a_port_where_nobody_listens_refuses() {
 }
 
 #[test]
+fn a_host_that_cannot_be_reached_is_told() {
+    // An address for documentation (RFC 3849): without a way there, or with one on which nobody answers.
+    let (status, out, err) = run(&["ping", "[2001:db8::1]:9", "--insecure"]);
+    assert_eq!((status, out.as_str()), (1, ""));
+    let words = [
+        "cannot be reached: Network is unreachable",
+        "does not answer",
+    ];
+    assert!(err.starts_with("error: [2001:db8::1]:9 "), "{err}");
+    assert!(words.iter().any(|words| err.contains(words)), "{err}");
+}
+
+#[test]
 fn one_who_never_answers_is_given_up() {
     // It has the port, and reads nothing.
     let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -326,6 +339,25 @@ fn help_shows_examples_and_the_version_is_the_workspaces() {
     );
     let version = format!("dcudp {}\n", env!("CARGO_PKG_VERSION"));
     assert_eq!(run(&["--version"]), (0, version, String::new()));
+}
+
+#[test]
+fn every_option_of_the_page_is_one() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/dcudp.md");
+    let page = fs::read_to_string(page).unwrap();
+    let commands = ["serve", "send", "get", "bench", "ping"];
+    let help: String = commands.map(|command| run(&[command, "--help"]).1).concat();
+    let known: Vec<_> = help
+        .split(|c: char| !c.is_ascii_lowercase() && c != '-')
+        .collect();
+    let words = page.split(|c: char| !c.is_ascii_lowercase() && c != '-');
+    let options: Vec<_> = words
+        .filter(|word| word.len() > 3 && word.starts_with("--") && word.as_bytes()[2] != b'-')
+        .collect();
+    assert!(options.len() > 20, "{options:?}");
+    for option in options {
+        assert!(known.contains(&option), "docs/dcudp.md: {option}");
+    }
 }
 
 #[test]
@@ -458,7 +490,11 @@ fn a_measurement_that_is_cut_short_shows_what_there_is() {
             );
             continue;
         }
-        assert_eq!(err, "interrupted: what was measured so far is above\n");
+        // A busy machine may have had a path without ECN.
+        assert!(
+            err.ends_with("interrupted: what was measured so far is above\n"),
+            "{err}"
+        );
         let found: serde_json::Value = serde_json::from_str(&out).unwrap();
         assert!(!found["intervals"].as_array().unwrap().is_empty(), "{out}");
         assert_eq!(found["direction"], "up");
