@@ -11,7 +11,7 @@ export VIRTUAL_ENV := $(abspath $(VENV))
 unexport CONDA_PREFIX
 
 .DEFAULT_GOAL := help
-.PHONY: help setup reproduce test bench bench-ns3 bench-transports docs clean system deny wasm-digest
+.PHONY: module-is-missing help setup reproduce test bench bench-ns3 bench-transports docs clean system deny wasm-digest
 
 help: ## list these names
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -26,13 +26,17 @@ $(VENV)/.packages: requirements.lock
 	@$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
 	@touch $@
 
-# The engine, optimised, and the package beside it, editable.
-$(VENV)/.native: $(VENV)/.packages pyproject.toml $(RUST_SOURCES)
+# The engine, optimised, and the package beside it, editable. Its module lies among the sources: where it is gone, it is
+# built again, whatever the stamp says.
+MODULE := python/incastle/_engine.abi3.so
+$(VENV)/.native: $(VENV)/.packages pyproject.toml $(RUST_SOURCES) $(if $(wildcard $(MODULE)),,module-is-missing)
 	@PYTHON="$(PYTHON)" scripts/prerequisites.sh
 	@echo "building the engine (a minute or two the first time)"
 	@PIP_QUIET=1 $(BIN)/maturin develop --quiet --release --locked
 	@touch $@
 	@echo "ready: $(BIN)/incastle"
+
+module-is-missing:
 
 reproduce: setup ## every shipped paper: figures, claims, report/index.html
 	$(BIN)/incastle reproduce

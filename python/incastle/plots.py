@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 MAX_LINES = len(SERIES)
 """More lines than colours cannot be told apart: the rest is left out, and the legend says so."""
 
+MAX_ROWS = 24
+"""Rows of modes that still have a name each."""
+
 WIDE = 10
 """Rates of which one is so many times another are drawn on a logarithmic axis."""
 
@@ -202,7 +205,12 @@ def _by_flow(result: Result, table: str) -> pl.DataFrame:
 
 
 def _window(axes: Axes, result: Result) -> str:
-    frame = _by_flow(result, "windows")
+    frame = _by_flow(result, "windows").drop_nulls("cwnd_bytes")
+    if frame.is_empty():
+        raise PlotError(
+            "there is nothing to draw: no recorded flow has a window (DCUDP has rates: under "
+            '[measure], write dcudp = { flows = "all" }, and plot dcudp-rates)'
+        )
     _lines(axes, frame, "name", "cwnd_bytes", 1000)
     _from_zero(axes, "congestion window (KB)")
     return "windows.parquet"
@@ -259,7 +267,7 @@ def _throughput(axes: Axes, result: Result) -> str:
     if not isinstance(interval, float):
         raise PlotError("there is nothing to draw: throughput has a single interval")
     frame = frame.with_columns((pl.col("bytes") * 8 / interval).alias("bit_s"))
-    _bit_rates(axes, frame, "name", "delivered")
+    _bit_rates(axes, frame, "name", "handed over in order")
     return "throughput.parquet"
 
 
@@ -277,6 +285,43 @@ def _limits(axes: Axes, result: Result) -> str:
     else:
         _from_zero(axes, label)
     return "rates.parquet"
+
+
+def _sending(axes: Axes, result: Result) -> str:
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    frame = _by_flow(result, "dcudp_rates").filter(pl.col("data_packets_s") > 0)
+    _filled(frame, "no sender has a rate yet, so the table of rates")
+    _lines(axes, frame, "name", "data_packets_s", 1000, style="steps-post")
+    label = "sending rate (thousand packets/s)"
+    rates = frame["data_packets_s"]
+    if rates.max() > WIDE * rates.min():  # type: ignore[operator]
+        _logarithmic(axes, label)
+    else:
+        _from_zero(axes, label)
+    return "dcudp_rates.parquet"
+
+
+def _modes(axes: Axes, result: Result) -> str:
+    """Draw a row for each flow, filled while it is in congestion mode."""
+    frame = _by_flow(result, "modes")
+    names = frame["name"].unique(maintain_order=True).to_list()[:MAX_ROWS]
+    end = float(result.totals["simulated_s"])
+    for row, name in enumerate(names):
+        here = frame.filter(name=name).sort("time_s", maintain_order=True)
+        times = here["time_s"].to_list()
+        changes = zip(times, [*times[1:], end], here["mode"], strict=True)
+        spans = [(begin, until - begin) for begin, until, mode in changes if mode == "congestion"]
+        axes.broken_barh(spans, (row - 0.4, 0.8), color=SERIES[0])
+    _remark(axes, "filled: congestion mode")
+    left_out = frame["name"].n_unique() - len(names)
+    if left_out > 0:
+        _remark(axes, f"and {left_out} more")
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.set_xlim(0, end)
+    axes.set_xlabel("time (s)")
+    return "modes.parquet"
 
 
 def _feedback(axes: Axes, result: Result) -> str:
@@ -325,8 +370,12 @@ KINDS = {
     "alpha": Kind("DCTCP's alpha over time ([measure] window)", _alpha),
     "rtt": Kind("smoothed round-trip times ([measure] window)", _rtt),
     "goodput": Kind("goodput of each receiving host, per millisecond", _goodput),
-    "throughput": Kind("bytes delivered per flow and interval ([measure] throughput)", _throughput),
+    "throughput": Kind(
+        "bytes handed over in order, per flow and interval ([measure] throughput)", _throughput
+    ),
     "rates": Kind("rates of QCN's reaction points over time ([measure] qcn)", _limits),
+    "dcudp-rates": Kind("sending rates of DCUDP's flows over time ([measure] dcudp)", _sending),
+    "modes": Kind("when DCUDP's flows are in congestion mode ([measure] dcudp)", _modes),
     "feedback": Kind("feedback of QCN's congestion points over time ([measure] qcn)", _feedback),
     "rounds": Kind("completion time of each round of a barrier", _rounds),
     "completion": Kind("distribution of completion times of transfers", _completion),

@@ -297,10 +297,17 @@ def _told(judged: claims.Judged) -> str:
     """Give the deciding value, of several cases with its case, and how many were measured."""
     if not judged.deciding.known:
         return "not measurable in this run"
-    words = [judged.deciding.case] if len(judged.cases) > 1 else []
+    words = [_which(judged)] if len(judged.cases) > 1 else []
     words += [judged.coverage] if judged.coverage else []
     measured = f"{claims.number(judged.deciding.measured)} {judged.claim.unit}"
     return f"{measured} ({'; '.join(words)})" if words else measured
+
+
+def _which(judged: claims.Judged) -> str:
+    """Name the case that decides, and count those that hold where some do and some do not."""
+    hold = sum(case.verdict is claims.Verdict.HOLDS for case in judged.cases)
+    some = 0 < hold < len(judged.cases) and not judged.coverage
+    return judged.deciding.case + (f"; {hold} of {len(judged.cases)} hold" if some else "")
 
 
 def _names(figure: FigureSpec) -> list[str]:

@@ -231,6 +231,10 @@ class Result:
     def _missing(self, name: str) -> NoReturn:
         if name in HOW_TO_ASK:
             advice = f"its scenario did not ask for it: under [measure], write {HOW_TO_ASK[name]}"
+            if name == "rates" and "dcudp_rates" in self.tables:
+                advice = "these are QCN's; those of DCUDP are in dcudp_rates (plot: dcudp-rates)"
+            if name == "windows" and "dcudp_rates" in self.tables:
+                advice += "; what DCUDP has instead is in dcudp_rates (plot: dcudp-rates)"
         else:
             advice = "it has " + ", ".join(sorted(self.tables))
         raise TableMissing(f"the result of {self.name!r} has no table {name!r}: {advice}")

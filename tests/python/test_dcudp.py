@@ -12,7 +12,7 @@ from incastle import claims
 from incastle.papers import Length, Observation, Observations, dcudp
 from incastle.papers.dcudp import answer, plan, runs
 from incastle.papers.dcudp.facts import FACTS
-from incastle.papers.dcudp.measures import MEASURES
+from incastle.papers.dcudp.measures import MEASURES, OF_READING
 from incastle.papers.dcudp.readings import (
     BASE,
     DEFAULT,
@@ -90,7 +90,7 @@ def test_the_expected_work_is_what_the_plan_says() -> None:
         for length in Length
     }
     assert work == pytest.approx(
-        {Length.QUICK: 30, Length.DEFAULT: 271, Length.FULL: 2000}, rel=0.1
+        {Length.QUICK: 39, Length.DEFAULT: 271, Length.FULL: 2000}, rel=0.1
     )
 
 
@@ -275,9 +275,22 @@ def test_each_figure_can_be_drawn(length: Length) -> None:
 
 def test_the_answer_is_shaded_by_the_bands(made: Observations) -> None:
     table = answer.as_taken(made)
-    cells = {(row, column): inside for row, column, _, inside in table.iter_rows()}
-    assert len(cells) == len(SHOWN) * len(answer.COLUMNS)
-    assert {column for (_, column), inside in cells.items() if not inside} == {"loss, (%)"}
+    assert len(table) == len(SHOWN) * len(answer.COLUMNS)
+    assert set(table.filter(in_band=False)["column"]) == {"loss, (%)"}
+    assert table["shaded"].equals(table["in_band"])
+
+
+def test_a_figure_of_which_one_column_fails_is_not_shaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = observations(PAPER, Length.QUICK, made_up)
+    monkeypatch.setitem(OF_READING, "fig7-small", lambda *_: [1e6])
+    table = answer.as_taken(made)
+    of_7b = table.filter(pl.col("column").str.starts_with("7b"))
+    assert of_7b["in_band"].sum() == len(of_7b) * 3 // 4
+    assert not of_7b["shaded"].any()
+    assert table.filter(pl.col("column").str.starts_with("6a"))["shaded"].all()
+
+
+def test_bands_include_what_they_say() -> None:
     of_tcp = answer.bands()["fig8-tcp"]
     assert (of_tcp.contains(75), of_tcp.contains(75.1)) == (True, False)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -36,14 +36,34 @@ qcn = { flows = "all", ports = "all" }
 """
 OF_BARRIERS = {"rates", "feedback", "rounds"}
 """Kinds that need requests with a barrier, or QCN."""
+OF_DCUDP = {"dcudp-rates", "modes"}
+DCUDP = """\
+name = "dcudp"
+network = { topology = "star", senders = 2, rate = "1 Gbit/s" }
+transport = { kind = "dcudp", handshake = false }
+run = { duration = "20 ms" }
+
+[switch.queue]
+kind = "threshold"
+mark_above = "15 packets"
+
+[flows.bulk]
+workload = "bulk"
+from = "senders"
+to = "receiver"
+
+[measure]
+window = "bulk"
+dcudp = { flows = "all", every = "1 ms" }
+"""
 
 
 @pytest.mark.parametrize("kind", plots.KINDS)
 def test_every_kind(result: ic.Result, kind: str, tmp_path: Path) -> None:
     path = tmp_path / f"{kind}.png"
-    if kind in OF_BARRIERS:
-        file = tmp_path / "barrier.toml"
-        file.write_text(BARRIER)
+    if kind in OF_BARRIERS | OF_DCUDP:
+        file = tmp_path / "needed.toml"
+        file.write_text(BARRIER if kind in OF_BARRIERS else DCUDP)
         result = ic.run(ic.load(file))
         file.unlink()
     assert "parquet" in plots.plot(result, kind, path)
@@ -137,3 +157,44 @@ def test_flows_in_their_order_and_rates_in_a_unit_that_fits(
     drawn, _ = _legend(result, "throughput", monkeypatch, tmp_path / "c.png")
     delivered = result.flows.sort("delivered_bytes", descending=True)
     assert drawn == [f"{one['group']}:{one['index']}" for one in delivered.iter_rows(named=True)]
+
+
+def of_dcudp(tmp_path: Path) -> ic.Result:
+    file = tmp_path / "dcudp.toml"
+    file.write_text(DCUDP)
+    return ic.run(ic.load(file))
+
+
+def test_dcudp_has_no_window_and_says_what_it_has(tmp_path: Path) -> None:
+    with pytest.raises(ic.IncastleError, match=r"has a window .*plot dcudp-rates"):
+        plots.plot(of_dcudp(tmp_path), "window", tmp_path / "window.png")
+
+
+def test_rates_of_a_dcudp_run_are_elsewhere(tmp_path: Path) -> None:
+    with pytest.raises(ic.IncastleError, match=r"QCN's; those of DCUDP are in dcudp_rates"):
+        plots.plot(of_dcudp(tmp_path), "rates", tmp_path / "rates.png")
+
+
+def test_a_row_of_modes_is_filled_while_the_flow_is_in_congestion_mode(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = of_dcudp(tmp_path)
+    drawn: list[list[tuple[float, float]]] = []
+    real = plots.KINDS["modes"].draw
+
+    def draw(axes: Axes, result: ic.Result) -> str:
+        bars = axes.broken_barh
+
+        def note(spans: list[tuple[float, float]], *rest: Any, **style: Any) -> object:
+            drawn.append(spans)
+            return bars(spans, *rest, **style)
+
+        monkeypatch.setattr(axes, "broken_barh", note)
+        return real(axes, result)
+
+    monkeypatch.setitem(plots.KINDS, "modes", plots.Kind("", draw))
+    plots.plot(result, "modes", tmp_path / "modes.png")
+    filled = [sum(length for _, length in spans) for spans in drawn]
+    counted = result.table("udt").sort("flow")["congestion_s"].to_list()
+    assert filled == pytest.approx(counted, abs=1e-9)
+    assert min(filled) > 0

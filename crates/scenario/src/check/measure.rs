@@ -1,7 +1,7 @@
 //! Checks of `[measure]`.
 
 use crate::language::Root;
-use crate::language::flows::{Stop, Workload};
+use crate::language::flows::{Group, Stop, Workload};
 use crate::language::measure::Sampling;
 use crate::language::selection::{Name, Selection};
 use crate::text::context::Context;
@@ -55,9 +55,22 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     }
     if let Sampling::On(dcudp) = &measure.dcudp {
         flows.check(&dcudp.flows, "measure.dcudp", cx);
+        warn_of_no_dcudp(root, cx);
     }
     if let Sampling::On(qcn) = &measure.qcn {
         flows.check(&qcn.flows, "measure.qcn", cx);
+    }
+}
+
+/// Modes and rates of DCUDP are asked for where nobody speaks it.
+fn warn_of_no_dcudp(root: &Root, cx: &mut Context<'_>) {
+    let spoken = |(_, group): &(String, Group)| group.transport.dcudp().is_some();
+    if !root.flows.iter().any(spoken) {
+        cx.warn_at(
+            "measure.dcudp",
+            "no flow is of kind \"dcudp\": its tables will be empty".to_owned(),
+            Some("the tables of TCP's windows are asked for with window = [...]".to_owned()),
+        );
     }
 }
 

@@ -1,8 +1,8 @@
 """The answer: under which reading which of 000's figures appear, and what else was tried.
 
 Three tables: every named reading with the values that decide figures 6a, 6b, 7b and 8 and Jain's
-index; every combination of readings; and other values of what is open. Shaded is what lies in the
-band of its claim, whose bands are those of claims.toml.
+index; every combination of readings; and other values of what is open. Shaded are figures that
+appear: what they show lies in the bands of its claims, which are those of claims.toml.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from functools import cache
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
+
+import polars as pl
 
 from incastle import claims
 from incastle.papers import FigureSpec
@@ -34,8 +36,6 @@ from .tables import DrawTable, frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    import polars as pl
 
     from incastle.claims import Band
     from incastle.papers import Observation, Observations
@@ -67,12 +67,14 @@ def bands() -> dict[str, Band]:
 
 
 def as_taken(runs: Observations) -> pl.DataFrame:
-    """Give the mean values of every reading that is shown."""
-    return frame(
+    """Give the mean values of every reading that is shown; shaded are figures that appear whole."""
+    table = frame(
         _cell(system.label, column, fmean(OF_READING[name](runs, system)), name)
         for system in SHOWN
         for name, column in COLUMNS.items()
     )
+    of_figure = ("row", pl.col("column").str.split(", ").list.first())
+    return table.with_columns(shaded=pl.col("in_band").all().over(*of_figure))
 
 
 def _cell(row: str, column: str, value: float, *judged: str) -> Cell:
@@ -195,8 +197,8 @@ FIGURES = (
         kind="table",
         title="Which reading gives which figure?",
         caption="Mean over the seeds, for the default and for each reading that differs from it as "
-        "its name says; green is what lies in the band of its claim. A figure appears where all "
-        "its columns are green. The last three rows belong to no claim.",
+        "its name says. Bold is what lies in the band of its claim; green is a figure that "
+        "appears: all its columns are bold.",
         uses=("long/", "after/", "bursts/"),
         claims=(),
         data=as_taken,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from statistics import fmean
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -119,7 +120,8 @@ class Lines:
                 )
             if self.line is not None:
                 axes.axvline(self.line, color=figures.GREY, lw=0.9, ls=(0, (4, 3)))
-            axes.set_title(name, fontsize=9)
+            # A long name has a second line, where it is cut in words.
+            axes.set_title(fill(name, round(88 / self.columns)), fontsize=9)
             if self.logarithmic:
                 axes.set_yscale("symlog", linthresh=1)
         above = 2.0 if self.logarithmic else 1.05

@@ -1,6 +1,7 @@
-"""Tables as drawings: a row for each system, a column for each number, shaded in its band.
+"""Tables as drawings: a row for each system, a column for each number, bold and shaded in its band.
 
-The data of such a table has row, column, value and in_band, which is null where there is no band.
+The data of such a table has row, column, value and in_band, which is null where there is no band;
+it may have `shaded`, where that is not the same.
 """
 
 from __future__ import annotations
@@ -48,8 +49,11 @@ class DrawTable:
         figure.set_size_inches(self.width, 1.1 + self.height * (len(rows) + 1))
         axes = figure.subplots()
         self._frame(axes, rows, columns)
-        for row, column, value, inside in data.iter_rows():
-            self._cell(axes, (columns.index(column), rows.index(row)), value, inside=bool(inside))
+        shaded = data["shaded" if "shaded" in data.columns else "in_band"]
+        cells = data.select("row", "column", "value", "in_band").iter_rows()
+        for (row, column, value, inside), shade in zip(cells, shaded, strict=True):
+            at = (columns.index(column), rows.index(row))
+            self._cell(axes, at, value, inside=bool(inside), shaded=bool(shade))
 
     def _frame(self, axes: Axes, rows: list[str], columns: list[str]) -> None:
         """Name rows and columns, without lines of their own."""
@@ -99,8 +103,10 @@ class DrawTable:
                 fontsize=self.font + 1,
             )
 
-    def _cell(self, axes: Axes, at: tuple[int, int], value: float, *, inside: bool) -> None:
-        if inside:
+    def _cell(
+        self, axes: Axes, at: tuple[int, int], value: float, *, inside: bool, shaded: bool
+    ) -> None:
+        if shaded:
             sides = (at[0] - 0.5, at[0] + 0.5)
             axes.fill_between(
                 sides, at[1] - 0.5, at[1] + 0.5, color=figures.GREEN, alpha=0.35, lw=0
