@@ -93,7 +93,8 @@ class Session:
         self.address = "127.0.0.1:9"
         for name in ("srv/data", "tmp"):
             (folder / name).mkdir(parents=True)
-        (folder / "big.bin").write_bytes(os.urandom(20 * MEGABYTE))
+        for name in ("big.bin", "results.tar"):
+            (folder / name).write_bytes(os.urandom(20 * MEGABYTE))
 
     def here(self, line: str) -> str:
         """Return a line with this test's directories and server."""
