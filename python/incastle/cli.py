@@ -269,6 +269,7 @@ class Listing(StrEnum):
     TRANSPORTS = "transports"
     WORKLOADS = "workloads"
     SIZES = "sizes"
+    MEASURES = "measures"
     PAPERS = "papers"
     PLOTS = "plots"
 
@@ -298,6 +299,10 @@ def _listing(what: Listing) -> list[tuple[str, str]]:
         from incastle import papers as module  # noqa: PLC0415  only here
 
         return [(name, paper.listed()) for name, paper in module.discover().items()]
+    if what is Listing.MEASURES:
+        from incastle.sweeps import measures  # noqa: PLC0415  only here
+
+        return list(measures.listed())
     if what is Listing.PLOTS:
         from incastle import plots  # noqa: PLC0415  only here
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +13,7 @@ from incastle import terminal, terminal_sweeps
 from incastle.errors import ClusterError, IncastleError, InternalError, RunError
 from incastle.interrupts import INTERRUPTED
 from incastle.options import MAX_SEED, AsJson, ScenarioFile, Settings, setting
+from incastle.store import file_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -112,7 +114,7 @@ def sweep(
     from incastle.sweeps import picture  # noqa: PLC0415  slow to import
     from incastle.sweeps.sweep import Sweep  # noqa: PLC0415
 
-    axes = None if plot is None else picture.Axes.parse([*plot.split(), *place[1:]])
+    axes = None if plot is None else picture.Axes.parse([*_words(plot), *place[1:]])
     if plot is None and len(place) > 1:
         raise IncastleError(f"one scenario, not {len(place)}: {' '.join(place)}")
     if figure is not None:
@@ -131,8 +133,17 @@ def sweep(
     _show(outcome, as_json=as_json)
     if axes is not None:
         directory = outcome.directory or Path()
-        _draw(outcome, axes, figure or directory / f"{axes.y}-by-{axes.x}.png")
+        name = file_name(f"{axes.y}-by-{axes.x}") + ".png"
+        _draw(outcome, axes, figure or directory / name)
     _leave(outcome)
+
+
+def _words(text: str) -> list[str]:
+    """Take apart what stands after --plot; quotes hold a value with blanks together."""
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise IncastleError(f"--plot {text}: {error}") from None
 
 
 def _plan(
@@ -177,8 +188,6 @@ def _check_axes(axes: Any, plan: Plan, checked: Checked) -> None:  # noqa: ANN40
 
 
 def _default_place(plan: Plan, word: str) -> Path:
-    from incastle.store import file_name  # noqa: PLC0415
-
     keys = [axis.key for axis in plan.axes if len(axis.choices) > 1]
     name = plan.source.first_scenario(plan.axes).name
     return RESULTS / file_name(f"{name}-{word}-{'-'.join(keys) or 'seed'}")[:LONGEST_NAME]

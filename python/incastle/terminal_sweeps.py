@@ -60,11 +60,11 @@ def counting(what: str, total: int) -> Iterator[Callable[[int], None] | None]:
 
 
 @contextmanager
-def sweep_bar(name: str) -> Iterator[Callable[[SweepProgress], None] | None]:
-    """Give a callable that draws a bar with failures, the rate and the time left, or None."""
+def sweep_bar(name: str) -> Iterator[Callable[[SweepProgress], None]]:
+    """Give a callable that draws a bar with failures, the rate and the time left."""
     with _bars() as bars:
         if bars is None:
-            yield None
+            yield _only_what_a_log_needs()
             return
         task = bars.add_task(escape(name), total=1.0, runs="")
         started = time.monotonic()
@@ -76,6 +76,19 @@ def sweep_bar(name: str) -> Iterator[Callable[[SweepProgress], None] | None]:
             bars.update(task, completed=state.fraction, runs=_state(state, rate))
 
         yield show
+
+
+def _only_what_a_log_needs() -> Callable[[SweepProgress], None]:
+    """Say, where there is no terminal for a bar, why nothing happens on a cluster."""
+    said = False
+
+    def show(state: SweepProgress) -> None:
+        nonlocal said
+        if state.workers == 0 and not said:
+            note("no worker is connected to the scheduler yet: waiting for one")
+            said = True
+
+    return show
 
 
 @contextmanager

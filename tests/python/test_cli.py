@@ -320,6 +320,12 @@ def test_list_of_everything(say: Say) -> None:
     assert all(word in said.out for word in ("algorithms", "dctcp", "star", "dctcp-ns2"))
 
 
+def test_list_of_measures(say: Say) -> None:
+    names = [one["name"] for one in json.loads(say("list", "measures", "--json").out)]
+    assert {"goodput", "completion_p99", "queue_mean", "timeouts"} <= set(names)
+    assert len(names) == len(set(names))
+
+
 def test_schema_is_json_that_knows_the_tables(say: Say) -> None:
     schema = json.loads(say("schema").out)
     assert {"run", "network", "switch", "transport", "flows"} <= set(schema["properties"])

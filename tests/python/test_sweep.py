@@ -454,6 +454,8 @@ def test_interrupt_keeps_what_is_finished(folder: Path) -> None:
         (("--tables", "flow"), "no table 'flow'"),
         (("--tables", "windows"), r"under [measure], write window"),
         (("--plot", "x=network.senders"), "y=... is missing"),
+        (("--plot", "x=network.senders 'y=goodput"), "No closing quotation"),
+        (("--plot", "x=network.senders x=goodput"), "x is there twice"),
         (("--plot", "x=a y=goodput"), "'a' is not a swept key: there are none"),
         (("y=goodput",), "one scenario, not 2"),
         (("--figure", "a.bmp"), "must end in one of"),
@@ -518,6 +520,26 @@ def test_figure_has_the_medians(swept: ic.Sweep, tmp_path: Path) -> None:
         assert np.asarray(curve.get_xdata()).tolist() == [2.0, 3.0]
     assert figure.axes[0].get_ylabel() == "goodput (Mbit/s)"
     assert (tmp_path / "f.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_figure_of_fixed_numbers(scenario: Scenario) -> None:
+    values: dict[str, Sequence[Value]] = {"network.senders": [2, 3], "transport.g": [0.5, 1]}
+    drawn = ic.sweep(scenario, values, 1).plot(
+        "network.senders", "goodput", where={"transport.g": 1}
+    )
+    assert "transport.g = 1: one seed" in drawn.axes[0].get_title(loc="left")
+    (curve,) = drawn.axes[0].get_lines()
+    assert len(np.asarray(curve.get_xdata())) == 2
+
+
+def test_axis_of_quantities_is_to_scale(scenario: Scenario) -> None:
+    sizes = ["32 KiB", "64 KiB", "128 KiB"]
+    drawn = ic.sweep(scenario, {"switch.buffer": sizes}).plot("switch.buffer", "drops")
+    axes = drawn.axes[0]
+    assert axes.get_xscale() == "log"
+    assert axes.get_xlabel() == "switch.buffer (KiB)"
+    (curve,) = axes.get_lines()
+    assert np.asarray(curve.get_xdata()).tolist() == [32.0, 64.0, 128.0]
 
 
 def test_progress_counts_found_finished_and_failed(

@@ -241,6 +241,7 @@ def test_scheduler_that_dies_is_told(say: Say, folder: Path) -> None:
         said = say("sweep", "small.toml", "--on", address, "--out", "s")
         end.join()
     assert said.status == 2
+    assert "no worker is connected to the scheduler yet" in said.err
     assert "the connection to the scheduler is lost" in said.err
     assert "Traceback" not in said.err
     assert not (folder / "s").exists()

@@ -123,6 +123,13 @@ def test_quantities(values: list[Any], numbers: Any) -> None:
     assert quantities.as_numbers(values) == numbers
 
 
+def test_quantities_keep_the_unit_that_they_are_written_in() -> None:
+    assert quantities.as_written(["64 KiB", "128 KiB"]) == ([64.0, 128.0], "KiB")
+    assert quantities.as_written(["500 us", "1 ms"]) == ([0.5, 1.0], "ms")
+    assert quantities.as_written([1, 2]) == ([1.0, 2.0], "")
+    assert quantities.as_written(["dctcp"]) is None
+
+
 def test_every_column_is_found_with_and_without_its_unit() -> None:
     assert find_column("goodput", COLUMNS).unit == "bit/s"
     for name in COLUMNS:

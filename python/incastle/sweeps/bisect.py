@@ -98,7 +98,7 @@ class Found:
                 {"value": one.choice.value, "seeds": len(one.rows), "fulfil": one.holds}
                 for one in self.tried
             ],
-            "directory": str(self.sweep.directory),
+            "directory": self.sweep.place,
         }
 
 

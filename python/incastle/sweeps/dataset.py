@@ -285,6 +285,8 @@ def locked(directory: Path) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise ResultError(f"another sweep is writing to {directory}") from None
+        except OSError:
+            pass  # a file system without locks: then the user has to see to it
         shutil.rmtree(directory / UNFINISHED, ignore_errors=True)
         try:
             yield

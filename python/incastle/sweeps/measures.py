@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from incastle.errors import IncastleError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import polars as pl
 
@@ -34,33 +34,28 @@ TOTALS = (
 
 MEASURES = {
     "goodput_bit_s": "application bytes delivered over the simulated time",
-    "flow_goodput_mean_bit_s": "goodput of a flow over its own life, mean of the flows",
-    "flow_goodput_least_bit_s": "the same, of the slowest flow",
+    "flow_goodput_mean_bit_s": "goodput of a flow over its own life: mean of the flows",
+    "flow_goodput_least_bit_s": "goodput of a flow over its own life: the slowest flow",
     "fairness": "Jain's index of the flows' goodputs: 1 if all are equal, 1/n if one has all",
-    "completed": "finite flows and answers that were completed",
-    "completion_mean_s": "their completion time, mean",
-    "completion_median_s": "median",
-    "completion_p99_s": "99th percentile",
+    "completed": "finite flows and single answers that were completed",
+    "completion_mean_s": "completion time of finite flows and single answers: mean",
+    "completion_median_s": "completion time of finite flows and single answers: median",
+    "completion_p99_s": "completion time of finite flows and single answers: 99th percentile",
     "rounds": "requests to several servers of which the last answer came",
-    "round_mean_s": "their completion time, mean",
-    "round_median_s": "median",
-    "round_p99_s": "99th percentile",
-    "slowdown_median": "completion time over the ideal one, where [measure] slowdown asks: median",
-    "slowdown_p99": "99th percentile",
+    "round_mean_s": "completion time of requests to several servers: mean",
+    "round_median_s": "completion time of requests to several servers: median",
+    "round_p99_s": "completion time of requests to several servers: 99th percentile",
+    "slowdown_median": "completion time over the ideal one, with [measure] slowdown: median",
+    "slowdown_p99": "completion time over the ideal one, with [measure] slowdown: 99th percentile",
 }
 OF_PORTS = {
-    "utilisation": "of the switch port with the longest mean queue: share of its rate in use",
-    "queue_mean_packets": "mean queue of that port",
-    "queue_median_packets": "its median over time",
-    "queue_p99_packets": "its 99th percentile over time",
-    "queue_max_packets": "its longest queue",
+    "utilisation": "switch port with the longest mean queue: share of its rate in use",
+    "queue_mean_packets": "switch port with the longest mean queue: that mean",
+    "queue_median_packets": "switch port with the longest mean queue: median over time",
+    "queue_p99_packets": "switch port with the longest mean queue: 99th percentile over time",
+    "queue_max_packets": "switch port with the longest mean queue: its longest queue",
 }
-COUNTERS = {
-    "retransmissions": "of the flows of the group",
-    "timeouts": "of the flows of the group",
-    "marks": "of the flows of the group",
-    "drops": "of the flows of the group",
-}
+COUNTERS = ("retransmissions", "timeouts", "marks", "drops")
 """Of groups alone: those of the whole run are totals."""
 
 UNITS = {"_bit_s": "bit/s", "_bytes": "B", "_packets": "packets", "_s": "s"}
@@ -73,6 +68,14 @@ class Column:
 
     name: str
     unit: str
+
+
+def listed() -> Iterator[tuple[str, str]]:
+    """Give names, without units, and what they stand for; totals are in the language's page."""
+    for name, text in (MEASURES | OF_PORTS).items():
+        yield shortened(name), text
+    for name in TOTALS:
+        yield shortened(name), "total of the run, as in the table summary"
 
 
 def find_column(name: str, columns: Iterable[str]) -> Column:

@@ -121,7 +121,7 @@ class Optimum:
                 {"values": one.values, "objective": one.objective, "shortfall": one.shortfall}
                 for one in self.tried
             ],
-            "directory": str(self.sweep.directory),
+            "directory": self.sweep.place,
         }
 
 

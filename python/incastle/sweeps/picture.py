@@ -15,7 +15,7 @@ from incastle.figures import FORMATS, SERIES, canvas, encode, spread
 from incastle.files import scratch_file
 from incastle.sweeps.dataset import in_column
 from incastle.sweeps.measures import find_column, shortened, unit_of
-from incastle.sweeps.quantities import as_numbers, scale_of
+from incastle.sweeps.quantities import as_written, scale_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -129,13 +129,14 @@ def draw(sweep: Sweep, wanted: Axes, path: Path | None = None) -> Figure:
     words = words_of(sweep.header)
     column = wanted.check(words, measured(data, sweep.header.keys))
     for key, value in wanted.fixed.items():
-        data = data.filter(_texts(data, key).is_in([value]))
+        data = data.filter(_texts(data, key, sweep.header).is_in([value]))
     data = data.filter(data[column].is_not_null())
     if data.is_empty():
         raise PlotError(f"{wanted.y} has no value in any of these runs")
     with canvas() as figure:
         figure.set_size_inches(6.4, 4.0)
-        _curves(figure.subplots(), data, wanted, column)
+        hues = None if wanted.hue is None else _texts(data, wanted.hue, sweep.header)
+        _curves(figure.subplots(), data, wanted, column, hues)
         figure.axes[0].set_title(_title(sweep, wanted, data), fontsize=9)
         if path is not None:
             picture = encode(figure, path.suffix.removeprefix(".").lower())
@@ -153,10 +154,13 @@ def measured(data: pl.DataFrame, keys: Sequence[str]) -> list[str]:
     return [name for name in data.columns if name not in {*keys, "seed", "digest"}]
 
 
-def _texts(data: pl.DataFrame, key: str) -> pl.Series:
+def _texts(data: pl.DataFrame, key: str, header: Header) -> pl.Series:
+    """Give the values of a column as the header writes them: 1 in a column of numbers is 1.0."""
     import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
 
-    return pl.Series([_word(value) for value in data[key]], dtype=pl.String)
+    kind = header.kinds[key]
+    written = {value: _word(value) for value in in_column(header.values[key], kind)}
+    return pl.Series([written[value] for value in data[key]], dtype=pl.String)
 
 
 def _title(sweep: Sweep, wanted: Axes, data: pl.DataFrame) -> str:
@@ -166,7 +170,9 @@ def _title(sweep: Sweep, wanted: Axes, data: pl.DataFrame) -> str:
     return f"{sweep.header.name}{fixed}: {spread_over}"
 
 
-def _curves(axes: mpl_axes.Axes, data: pl.DataFrame, wanted: Axes, column: str) -> None:
+def _curves(
+    axes: mpl_axes.Axes, data: pl.DataFrame, wanted: Axes, column: str, hues: pl.Series | None
+) -> None:
     import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
 
     values = data[wanted.x].to_list()
@@ -174,7 +180,7 @@ def _curves(axes: mpl_axes.Axes, data: pl.DataFrame, wanted: Axes, column: str) 
     numbers = [float(value) for value in data[column]]
     factor, unit = scale_of(numbers, unit_of(column))
     drawn = pl.DataFrame({"x": positions, "y": [number / factor for number in numbers]})
-    groups = _texts(data, wanted.hue) if wanted.hue else pl.Series([""] * len(data))
+    groups = pl.Series([""] * len(data)) if hues is None else hues
     for place, group in enumerate(groups.unique(maintain_order=True)):
         spread(
             axes,
@@ -195,14 +201,13 @@ def _curves(axes: mpl_axes.Axes, data: pl.DataFrame, wanted: Axes, column: str) 
 
 def _x_axis(axes: mpl_axes.Axes, key: str, values: Sequence[str | float | bool]) -> list[float]:
     """Give each value its place: to scale where they are quantities, else side by side."""
-    numbers = as_numbers(values)
+    numbers = as_written(values)
     if numbers is None:
         names = list(dict.fromkeys(_word(value) for value in values))
         axes.set_xticks(range(len(names)), names)
         axes.set_xlabel(key)
         return [float(names.index(_word(value))) for value in values]
-    factor, unit = scale_of(*numbers)
-    places = [number / factor for number in numbers[0]]
+    places, unit = numbers
     axes.set_xlabel(f"{key} ({unit})" if unit else key)
     ticks = sorted(set(places))
     if _is_geometric(ticks):

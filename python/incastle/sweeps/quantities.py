@@ -61,6 +61,19 @@ def as_numbers(values: Sequence[Value]) -> tuple[list[float], str] | None:
     return [number for number, _ in known], units.pop()
 
 
+def as_written(values: Sequence[Value]) -> tuple[list[float], str] | None:
+    """Give quantities in the unit that all are written in, else in a common one; none as above."""
+    common = as_numbers(values)
+    if common is None:
+        return None
+    found = [QUANTITY.fullmatch(value.strip()) for value in values if isinstance(value, str)]
+    units = {one[2] for one in found if one is not None}
+    if len(found) == len(values) and len(units) == 1:
+        return [float(one[1]) for one in found if one is not None], units.pop()
+    factor, unit = scale_of(*common)
+    return [number / factor for number in common[0]], unit
+
+
 def scale_of(numbers: Sequence[float], base: str) -> tuple[float, str]:
     """Give the unit in which the greatest of these numbers is written best: factor and name."""
     greatest = max((abs(number) for number in numbers if math.isfinite(number)), default=0.0)

@@ -128,10 +128,15 @@ class Sweep:
             tables.read_all()
         return cls(frame, tables, tuple(failures), dataset.header, directory, found)
 
+    @property
+    def place(self) -> str | None:
+        """The directory as a text, or None."""
+        return None if self.directory is None else str(self.directory)
+
     def to_json(self) -> dict[str, Any]:
         """Give what `incastle sweep --json` prints."""
         return {
-            "directory": None if self.directory is None else str(self.directory),
+            "directory": self.place,
             "keys": self.header.values,
             "seeds": self.header.seeds,
             "found": self.found,

@@ -10,6 +10,7 @@ from incastle.errors import InternalError, RunError
 from incastle.sweeps.conditions import Condition, parse_condition
 from incastle.sweeps.measures import Column, columns_of, find_column
 from incastle.sweeps.plan import Cell, Checker, Plan, Run
+from incastle.sweeps.values import as_words
 from incastle.sweeps.work import header_of
 
 if TYPE_CHECKING:
@@ -72,6 +73,10 @@ class Trials:
     def __init__(self, work: Work, plan: Plan) -> None:
         self.work = work
         self.plan = plan
+        self.places = {
+            axis.key: {choice.words: place for place, choice in enumerate(axis.choices)}
+            for axis in plan.axes
+        }
 
     def rows(self, cells: Sequence[Cell]) -> list[tuple[dict[str, Any], ...]]:
         """Run candidates that are not there yet; give each one's rows of the summary, by seed.
@@ -103,10 +108,12 @@ class Trials:
     def _announce(self, cells: Sequence[Cell]) -> None:
         """Add the candidates' values to sweep.json, in the order of the plan."""
         values = self.work.dataset.header.values
-        for axis in self.plan.axes:
-            known = values[axis.key]
-            known += [dict(cell.choices)[axis.key].value for cell in cells]
-            values[axis.key] = [one.value for one in axis.choices if one.value in known] + [
-                one for one in known if one not in [choice.value for choice in axis.choices]
-            ]
+        for key, places in self.places.items():
+            known = {as_words(value): value for value in values[key]}
+            for cell in cells:
+                choice = dict(cell.choices)[key]
+                known[choice.words] = choice.value
+            # What another search has left here comes last.
+            last = len(places)
+            values[key] = [known[word] for word in sorted(known, key=lambda w: places.get(w, last))]
         self.work.dataset.write_header()

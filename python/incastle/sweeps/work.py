@@ -98,8 +98,9 @@ class Work:
 
     def _write_failures(self, runs: Sequence[Run]) -> None:
         """Write them in the order of the plan, not in that of their ends."""
-        order = {run.name: place for place, run in enumerate(runs)}
-        self.failures.sort(key=lambda pair: order.get(pair[0].name, -1))
+        if self.failures:
+            order = {run.name: place for place, run in enumerate(runs)}
+            self.failures.sort(key=lambda pair: order.get(pair[0].name, -1))
         self.dataset.write_failures([(run, failure.message) for run, failure in self.failures])
 
 
