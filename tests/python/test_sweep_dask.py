@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,7 +25,6 @@ from test_sweep import KEYS, files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
     from distributed import Client, LocalCluster, Worker
 
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
 
 SLOWER = SMALL.replace("20 ms", "1 s")
 POISON = "poison"
+PATIENCE_S = 120
+"""Workers take a second to start, on a busy machine much longer."""
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +58,7 @@ def client(cluster: LocalCluster) -> Iterator[Client]:
     from distributed import Client  # noqa: PLC0415  slow to import
 
     with Client(cluster, set_as_default=False) as made:
-        made.wait_for_workers(2, timeout=30)
+        made.wait_for_workers(2, timeout=PATIENCE_S)
         yield made
 
 
@@ -94,45 +99,6 @@ def test_worker_that_is_killed_costs_its_runs_only(client: Client) -> None:
     assert victims == []
     assert there.frame.equals(whole.frame)
     assert there.failures == ()
-
-
-def install_poison(dask_worker: Worker) -> None:
-    """Let a worker, and those that take its place, die of runs with three senders."""
-    del dask_worker
-    real = runner.run
-
-    def run(scenario: Scenario, *rest: Any) -> ic.Result:
-        if scenario["network.senders"] == 3:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return real(scenario, *rest)
-
-    runner.run = run  # type: ignore[assignment]
-
-
-def test_run_that_kills_its_workers_is_named_and_no_other(
-    client: Client, scenario: Scenario
-) -> None:
-    from distributed import WorkerPlugin  # noqa: PLC0415  slow to import
-
-    class Poison(WorkerPlugin):
-        name = POISON
-
-        def setup(self, worker: Worker) -> None:
-            install_poison(worker)
-
-    client.register_plugin(Poison())
-    try:
-        values = {"network.senders": [2, 3, 4, 5]}
-        there = ic.sweep(scenario, values, 2, on=client)
-    finally:
-        client.unregister_worker_plugin(POISON)
-        client.restart()
-    assert there.frame["network.senders"].to_list() == [2, 2, 4, 4, 5, 5]
-    assert [(run.values["network.senders"], run.seed) for run, _ in there.failures] == [
-        (3, 1),
-        (3, 2),
-    ]
-    assert all("its worker died each time" in failure.message for _, failure in there.failures)
 
 
 def test_worker_with_another_version_is_refused(
@@ -215,33 +181,101 @@ def test_worker_is_no_scheduler(client: Client, scenario: Scenario) -> None:
         ic.sweep(scenario, {}, on=worker)
 
 
-SCHEDULER = """
-import asyncio, sys
-from distributed import Scheduler
-
-async def main():
-    async with Scheduler(host="127.0.0.1", port=0, dashboard=False) as scheduler:
-        print(scheduler.address, flush=True)
-        await asyncio.sleep(60)
-
-asyncio.run(main())
-"""
+PAGE = Path(__file__).parents[2] / "docs" / "sweep.md"
 
 
-def test_scheduler_that_dies_is_told(say: Say, folder: Path) -> None:
-    command = [sys.executable, "-c", SCHEDULER]
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as scheduler:
-        assert scheduler.stdout is not None
-        address = scheduler.stdout.readline().strip()
-        # Nobody works there: the sweep waits until the scheduler is gone.
-        end = threading.Timer(1.5, scheduler.kill)
+def typed(port: int) -> tuple[list[str], list[str], list[str]]:
+    """Give the page's three commands for a cluster, with an address of this machine."""
+    lines = [line for line in PAGE.read_text().splitlines() if line.startswith("    $ ")]
+    here = [
+        line.replace("//scheduler:", "//127.0.0.1:").replace("8786", str(port)) for line in lines
+    ]
+    scheduler, worker, sweep = (shlex.split(line, comments=True)[1:] for line in here)
+    local = ["--host", "127.0.0.1", "--no-dashboard"]
+    return [*scheduler, *local], [*worker, "--nthreads", "1", "--no-dashboard"], sweep
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        return port
+
+
+@contextmanager
+def running(command: list[str]) -> Iterator[subprocess.Popen[bytes]]:
+    """Run one of Dask's programs for a while."""
+    program = [str(Path(sys.executable).parent / command[0]), *command[1:]]
+    nowhere = subprocess.DEVNULL
+    with subprocess.Popen(program, stdout=nowhere, stderr=nowhere) as process:
+        try:
+            yield process
+        finally:
+            process.terminate()
+
+
+def wait_for_port(port: int) -> None:
+    patience = time.monotonic() + PATIENCE_S
+    while time.monotonic() < patience:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+            return
+        time.sleep(0.05)
+    pytest.fail("the scheduler does not listen")
+
+
+def test_cluster_of_the_page_and_a_scheduler_that_dies(
+    say: Say, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(on_dask, "CONNECT_S", 30)
+    (folder / "examples").symlink_to(PAGE.parents[1] / "examples")
+    port = free_port()
+    scheduler, worker, sweep = typed(port)
+    with running(scheduler) as process:
+        wait_for_port(port)
+        with running(worker):
+            said = say(*sweep[1:])
+        assert said.status == 0, said.err
+        frame = ic.Sweep.load(folder / "results/cluster").frame
+        assert frame["network.senders"].to_list() == [5, 10]
+        # Nobody works there now: a sweep waits until the scheduler is gone.
+        end = threading.Timer(1.5, process.kill)
         end.start()
-        said = say("sweep", "small.toml", "--on", address, "--out", "s")
+        said = say("sweep", "small.toml", "--on", f"tcp://127.0.0.1:{port}", "--out", "s")
         end.join()
     assert said.status == 2
     assert "no worker is connected to the scheduler yet" in said.err
     assert "the connection to the scheduler is lost" in said.err
     assert "Traceback" not in said.err
     assert not (folder / "s").exists()
+
+
+# The last one: the workers of this cluster keep the poison.
+def install_poison(dask_worker: Worker) -> None:
+    """Let a worker die of runs with three senders."""
+    del dask_worker
+    real = runner.run
+
+    def run(scenario: Scenario, *rest: Any) -> ic.Result:
+        if scenario["network.senders"] == 3:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(scenario, *rest)
+
+    runner.run = run  # type: ignore[assignment]
+
+
+def test_run_that_kills_its_workers_is_named_and_no_other(
+    client: Client, scenario: Scenario
+) -> None:
+    from distributed import WorkerPlugin  # noqa: PLC0415  slow to import
+
+    class Poison(WorkerPlugin):
+        name = POISON
+
+        def setup(self, worker: Worker) -> None:
+            install_poison(worker)
+
+    client.register_plugin(Poison())
+    there = ic.sweep(scenario, {"network.senders": [2, 3, 4, 5]}, on=client)
+    assert there.frame["network.senders"].to_list() == [2, 4, 5]
+    ((run, failure),) = there.failures
+    assert run.values == {"network.senders": 3}
+    assert "its worker died each time" in failure.message
