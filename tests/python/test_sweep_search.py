@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import incastle as ic
 from conftest import SMALL, Said
 from incastle.sweeps import quantities
-from incastle.sweeps.bisect import NEIGHBOURS, Bisection
+from incastle.sweeps.bisect import NEIGHBOURS, Bisection, most_values
 from incastle.sweeps.conditions import parse_condition
 from incastle.sweeps.measures import columns_of, find_column
 from test_sweep import break_runs, counted
@@ -153,7 +153,7 @@ def test_bisection_finds_the_one_change(count: int, data: st.DataObject) -> None
     found = search.last_that_holds()
     assert found == (good - 1 if good else None)
     assert search.contradictions(found) == []
-    assert len(asked) == len(set(asked)) <= 2 + 9 + 2 * NEIGHBOURS + 1
+    assert len(asked) == len(set(asked)) <= most_values(count)
     if found is not None:
         near = range(found - NEIGHBOURS, found + NEIGHBOURS + 1)
         assert {place for place in near if 0 <= place < count} <= set(asked)

@@ -137,6 +137,11 @@ class Bisection:
             self.known |= self.ask(wanted)
 
 
+def most_values(count: int) -> int:
+    """Give how many of so many values a bisection runs at most."""
+    return min(count, 2 + count.bit_length() + 2 * NEIGHBOURS)
+
+
 def bisect(
     source: Source,
     axis: Axis,
@@ -164,6 +169,7 @@ def bisect(
     order = range(len(axis.choices)) if largest else range(len(axis.choices))[::-1]
     with working(place, header_for(plan, first), source, (), on, threads, progress) as work:
         trials = Trials(work, plan)
+        work.expected = most_values(len(order)) * len(plan.seeds)
         checker = Checker(source)
         rows: dict[int, tuple[dict[str, Any], ...]] = {}
 

@@ -154,6 +154,7 @@ def optimise(
     condition = measures.condition(where) if where is not None else None
     with working(place, header_for(plan, first), source, (), on, threads, progress) as work:
         judge = _Judge(Trials(work, plan), column, condition)
+        work.expected = min(trials, plan.number_of_cells) * len(plan.seeds)
         if plan.number_of_cells <= trials:
             judge.judge([dict(enumerate(some)) for some in _everything(plan)])
         else:

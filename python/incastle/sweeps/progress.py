@@ -10,7 +10,7 @@ class SweepProgress:
     """How far a sweep has come.
 
     Attributes:
-        total: runs of the plan.
+        total: runs of the plan; of a search about as many as it will take.
         found: those that an earlier call had finished.
         finished: those that are over by now: found, done or failed.
         failed: those that gave no result.

@@ -36,6 +36,8 @@ class Work:
         progress: called with the state whenever it changes.
         state: how far the work has come.
         failures: the runs that gave no result.
+        expected: about how many runs there will be, where a search asks for them bit by bit.
+        asked: runs that were asked for so far.
 
     """
 
@@ -45,6 +47,8 @@ class Work:
     progress: Callable[[SweepProgress], object] | None = None
     state: SweepProgress = field(default_factory=lambda: SweepProgress(0))
     failures: list[tuple[Run, Failure]] = field(default_factory=list)
+    expected: int = 0
+    asked: int = 0
 
     def do(self, runs: Sequence[Run]) -> None:
         """Do the runs that the dataset does not hold.
@@ -57,7 +61,8 @@ class Work:
         header = self.dataset.header
         missing = [run for run in runs if not self.dataset.holds(run)]
         found = len(runs) - len(missing)
-        self._tell(total=len(runs), found=found, finished=found)
+        self.asked += len(runs)
+        self._tell(found=found, finished=found)
         wanted = [(run, Wanted.of(run, header.kinds, tuple(header.tables))) for run in missing]
         try:
             if wanted:
@@ -71,11 +76,11 @@ class Work:
         """Give all that the dataset holds."""
         return Sweep.of(self.dataset, self.kept, self.failures, self.state.found)
 
-    def _tell(self, total: int = 0, found: int = 0, finished: int = 0, failed: int = 0) -> None:
+    def _tell(self, found: int = 0, finished: int = 0, failed: int = 0) -> None:
         old = self.state
         self.state = replace(
             old,
-            total=old.total + total,
+            total=max(self.expected, self.asked),
             found=old.found + found,
             finished=old.finished + finished,
             failed=old.failed + failed,
