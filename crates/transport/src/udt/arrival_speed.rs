@@ -2,6 +2,10 @@
 //! packet pairs (draft-gg-udt-03, section 4; Gu and Grossman 2007). Integers throughout: picoseconds,
 //! and packets per second as the ACK carries them.
 //!
+//! Packets may share an instant, where several are taken from a socket at once or an adapter joins
+//! them. They tell how many came until the next instant, and so the mean of their intervals, which is
+//! taken once for each; of the interval within a pair they tell nothing.
+//!
 //! Leaves out: who sends pairs, and when an ACK reports. Until 16 intervals are there nothing is
 //! reported; the library fills its windows with guesses instead.
 
@@ -62,19 +66,32 @@ pub struct ArrivalSpeed {
 struct Arrival {
     at: Time,
     number: Number,
+    /// Packets that arrived at that instant, itself included.
+    together: u64,
 }
 
 impl ArrivalSpeed {
     /// A data packet arrived, new or not.
     pub fn on_arrival(&mut self, now: Time, number: Number) {
-        let before = self.last.replace(Arrival { at: now, number });
+        if let Some(last) = self.last.as_mut().filter(|last| now <= last.at) {
+            last.together += 1;
+            last.number = number;
+            return;
+        }
+        let before = self.last.replace(Arrival {
+            at: now,
+            number,
+            together: 1,
+        });
         let Some(before) = before else { return };
         let interval = now.saturating_since(before.at);
-        self.arrivals.take(interval);
+        for _ in 0..before.together.min(INTERVALS as u64) {
+            self.arrivals.take(interval / before.together);
+        }
         // A pair that lost one of its packets, or came with others between, says nothing about the
         // path's capacity.
         let begins_pair = before.number.word().is_multiple_of(PAIR_EVERY);
-        if begins_pair && before.number.plus(1) == number {
+        if begins_pair && before.number.plus(1) == number && before.together == 1 {
             self.pairs.take(interval);
         }
     }
@@ -201,10 +218,46 @@ mod tests {
     }
 
     #[test]
-    fn packets_that_come_at_once_have_no_rate() {
+    fn packets_that_come_at_once_share_the_time_until_the_next() {
         assert_eq!(rate(&[0; 16]), None);
-        // Nine at once: the median is 0, and 0 is the only interval near it.
-        assert_eq!(rate(&[vec![0; 9], vec![20; 7]].concat()), None);
+        // Four at once every 48 us: 12 us each, as if they had come one by one. The first four tell
+        // their rate with the fifth.
+        let batches = |count| [0, 0, 0, 48].repeat(count);
+        assert_eq!(rate(&batches(3)), None);
+        assert_eq!(rate(&batches(4)), Some(83_333));
+        assert_eq!(rate(&[batches(9), vec![0; 3]].concat()), Some(83_333));
+        // More than the window holds: 440 us for 44.
+        assert_eq!(rate(&[vec![0; 43], vec![440]].concat()), Some(100_000));
+    }
+
+    #[test]
+    fn a_pair_that_comes_at_once_with_another_packet_does_not_count() {
+        // 16 n - 1, 16 n and 16 n + 1: each at an instant of its own, or with its neighbour.
+        let pairs = |before: u64, within: u64| {
+            let mut speed = ArrivalSpeed::default();
+            let mut now = Time::ZERO;
+            for round in 1..40 {
+                for (offset, us) in [(15, 100), (16, before), (17, within)] {
+                    now += Span::from_us(us);
+                    speed.on_arrival(now, Number::from_word(16 * round + offset));
+                }
+            }
+            speed.capacity()
+        };
+        assert_eq!(pairs(5, 3), Some(333_333));
+        assert_eq!(pairs(5, 0), None);
+        // When the first of the pair came is not known: with the packet before it.
+        assert_eq!(pairs(0, 3), None);
+    }
+
+    #[test]
+    fn a_clock_that_runs_back_says_nothing() {
+        let mut speed = ArrivalSpeed::default();
+        for us in [10, 5, 30] {
+            speed.on_arrival(Time::ZERO + Span::from_us(us), Number::from_word(0));
+        }
+        let ten = Span::from_us(10).as_ps();
+        assert_eq!(speed.arrivals.values[..3], [ten, ten, 0]);
     }
 
     #[test]
@@ -308,7 +361,7 @@ mod tests {
         /// interval, and depends on the last 16 only.
         #[test]
         fn estimates_stay_within_what_arrived(
-            steps in prop::collection::vec((0_u64..1_000_000_000, 0_u32..40), 0..200)
+            steps in prop::collection::vec((1_u64..1_000_000_000, 0_u32..40), 0..200)
         ) {
             let mut speed = ArrivalSpeed::default();
             let mut now = Time::ZERO;

@@ -26,6 +26,30 @@ pub enum ReportedRtt {
     Smoothed,
 }
 
+/// What EXP sends again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ExpRepeat {
+    /// Everything that is outstanding, as in UDT.
+    #[default]
+    Everything,
+    /// The first and the last packet that are outstanding. The last one shows the peer what is missing, and
+    /// its NAK tells (as the tail loss probe of RFC 8985, section 7); where the peer was merely late, little
+    /// was sent in vain. Only a peer that repeats its NAKs can be asked so, and the UDT library does not.
+    Ends,
+}
+
+/// When a NAK repeats what is still missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum NakRepeat {
+    /// After k round trips, k = 2, 3, ...
+    #[default]
+    RoundTrips,
+    /// Of what was reported k round trips ago, when the NAK timer expires: every 4 RTT + RTTVar + SYN, as
+    /// the draft has it. A sender with UDT's control, whose packets leave up to a SYN and more apart, has
+    /// answered by then. Only there: DCUDP's clocks are round trips.
+    Timer,
+}
+
 /// DCUDP's parameters.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Dcudp {
@@ -38,6 +62,8 @@ pub struct Dcudp {
     /// New data stop after this many round trips, beyond the interval at which ACKs are due, without
     /// an ACK.
     pub silent_rtts: u32,
+    /// What EXP sends again.
+    pub exp_repeat: ExpRepeat,
     /// Whether control packets are ECN-capable too.
     pub ect_on_control: bool,
     /// Whether an interval of congestion mode in which nothing arrived has an ACK, too. It says that there
@@ -56,6 +82,7 @@ impl Dcudp {
             reported_rtt: ReportedRtt::default(),
             exit_rule: ExitRuleConfig::default(),
             silent_rtts: 8,
+            exp_repeat: ExpRepeat::default(),
             ect_on_control: false,
             ack_without_data: false,
             ect_timeouts: None,
@@ -113,8 +140,15 @@ pub struct Config {
     /// Whether the packet after every sixteenth leaves at once, so that the peer can measure the
     /// capacity.
     pub packet_pairs: bool,
+    /// When a NAK repeats what is still missing.
+    pub nak_repeat: NakRepeat,
     /// How far the pacer may fall behind and catch up: zero where the clock is exact.
     pub burst_allowance: Span,
+    /// The rate of the network interface, where it is known. What the peer measures of the path's capacity
+    /// is not believed beyond it, and it stands in while the peer measures none: software that takes
+    /// packets from an adapter in batches sees pairs closer than they came, or at one instant. Under
+    /// DCUDP it is C that counts.
+    pub interface: Option<Rate>,
     /// No more than this leaves, whatever the control allows; payload, as every rate here. Absent for no
     /// limit.
     pub rate_limit: Option<Rate>,
@@ -144,7 +178,9 @@ impl Default for Config {
             first_rtt: Span::from_ms(100),
             light_ack_every: 64,
             packet_pairs: true,
+            nak_repeat: NakRepeat::default(),
             burst_allowance: Span::ZERO,
+            interface: None,
             rate_limit: None,
             max_loss_ranges: 8_192,
             linger: None,

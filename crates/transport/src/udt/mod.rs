@@ -10,12 +10,14 @@ mod bytes;
 mod config;
 mod connection;
 mod control_window;
+mod estimates;
 mod exit_rule;
 mod listener;
 mod loss_list;
 mod modes;
 mod pacer;
 mod reassembly;
+mod received;
 mod receiver;
 mod reports;
 mod rtt;
@@ -27,13 +29,14 @@ pub mod wire;
 pub use arrival_speed::{ArrivalSpeed, Smoothed};
 pub use bytes::{Batch, ByteConnection, SendError};
 pub use config::{
-    Config, ConfigError, Dcudp, MAX_FLOW_WINDOW, MAX_PACKET_SIZE, MIN_PACKET_SIZE, Protocol,
-    ReportedRtt,
+    Config, ConfigError, Dcudp, ExpRepeat, MAX_FLOW_WINDOW, MAX_PACKET_SIZE, MIN_PACKET_SIZE,
+    NakRepeat, Protocol, ReportedRtt,
 };
 pub use connection::{Connection, Event, Failure, Identity, Transmit};
 pub use exit_rule::{ExitReading, ExitRule, ExitRuleConfig, ExitStage};
 pub use listener::{Answer, Incoming, Listener, PeerAddress};
 pub use loss_list::LossRange;
 pub use reassembly::MessageRange;
+pub use received::Received;
 pub use sequence::{MAX_SEQUENCE, Number, Numbering};
 pub use stats::{Refused, Stats};

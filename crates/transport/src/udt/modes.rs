@@ -18,7 +18,9 @@ const MAX_DOUBLINGS: u32 = 10;
 /// An OBS-change that nobody has answered.
 #[derive(Debug, Clone, Copy)]
 struct Unanswered {
+    /// When it leaves (again), or NEVER once that has come.
     repeat_at: Time,
+    due: bool,
     sent: u32,
 }
 
@@ -46,9 +48,27 @@ impl SenderMode {
         self.over_from = None;
         self.unanswered = Some(Unanswered {
             repeat_at: now,
+            due: false,
             sent: 0,
         });
         true
+    }
+
+    /// The timer's instant has come.
+    pub(super) fn on_timer(&mut self, now: Time) {
+        if let Some(change) = &mut self.unanswered
+            && change.repeat_at <= now
+        {
+            change.repeat_at = Time::NEVER;
+            change.due = true;
+        }
+    }
+
+    /// Whether OBS-change is due.
+    #[inline]
+    pub(super) fn is_due(&self, now: Time) -> bool {
+        let change = self.unanswered.as_ref();
+        change.is_some_and(|change| change.due || change.repeat_at <= now)
     }
 
     /// An ACK with OBS = 1 came, the newest so far, as control packet `index` of the peer's.
@@ -82,10 +102,11 @@ impl SenderMode {
     /// The number of the OBS-change that is due, if one is: at once, then every two round trips, and
     /// ever more rarely.
     pub(super) fn poll(&mut self, now: Time, rtt: Span) -> Option<u32> {
-        let change = self.unanswered.as_mut()?;
-        if now < change.repeat_at {
+        if !self.is_due(now) {
             return None;
         }
+        let change = self.unanswered.as_mut()?;
+        change.due = false;
         let wait = rtt.saturating_mul(2).max(LEAST_REPEAT);
         let factor = 1 << change.sent.min(MAX_DOUBLINGS);
         change.repeat_at = now.saturating_add(wait.saturating_mul(factor));

@@ -1,17 +1,18 @@
 //! The receiver half: which data arrived, which are missing, and the NAKs that say so
-//! (draft-gg-udt-03, section 6.2): at once on a gap, and again after k round trips, k = 2, 3, ...
+//! (draft-gg-udt-03, section 6.2): at once on a gap, and again later (`reports`).
 //!
 //! ACKs are in `acknowledgement`. Leaves out: reneging; what was acknowledged is kept.
 
 use std::collections::VecDeque;
 
-use incastle_units::{Ecn, Span, Time};
+use incastle_units::{Ecn, Time};
 
 use super::acknowledgement::Acknowledgement;
 use super::arrival_speed::ArrivalSpeed;
 use super::loss_list::{Full, LossList, LossRange};
 use super::reassembly::{MessageRange, Reassembly};
-use super::reports::Reports;
+use super::received::Received;
+use super::reports::{Repeat, Reports};
 use super::sequence::{Number, Numbering};
 use super::stats::Stats;
 use super::wire::{DataHeader, NumberRange};
@@ -98,8 +99,8 @@ impl Receiver {
         &mut self,
         now: Time,
         header: &DataHeader,
-        ecn: Ecn,
-        rtt: Span,
+        received: Received,
+        repeat: Repeat,
         stats: &mut Stats,
     ) -> Fate {
         if header.length > self.setup.payload {
@@ -107,7 +108,7 @@ impl Receiver {
             return Fate::Refused;
         }
         stats.packets_received += 1;
-        stats.ce_received += u64::from(ecn == Ecn::Ce);
+        stats.ce_received += u64::from(received.ecn == Ecn::Ce);
         let packet = self.numbering.index(header.sequence, self.next);
         let Some(packet) = packet.filter(|packet| *packet >= self.next) else {
             stats.duplicates_received += 1;
@@ -117,12 +118,13 @@ impl Receiver {
             stats.refused.beyond_buffer += 1;
             return Fate::Refused;
         }
-        self.speed.on_arrival(now, header.sequence);
+        let stamp = received.stamp.unwrap_or(now);
+        self.speed.on_arrival(stamp, header.sequence);
         if packet < self.end && !self.reassembly.is_missing(packet) {
             stats.duplicates_received += 1;
             return Fate::Nothing;
         }
-        if self.arrive(now, packet, rtt).is_err() {
+        if self.arrive(now, packet, repeat).is_err() {
             stats.refused.loss_list_full += 1;
             return Fate::Refused;
         }
@@ -132,7 +134,7 @@ impl Receiver {
     }
 
     /// Moves `next` and `end` past a packet that was missing; notes the gap that it leaves.
-    fn arrive(&mut self, now: Time, packet: u64, rtt: Span) -> Result<(), Full> {
+    fn arrive(&mut self, now: Time, packet: u64, repeat: Repeat) -> Result<(), Full> {
         if packet == self.end {
             self.end += 1;
             if self.losses.is_empty() {
@@ -147,7 +149,7 @@ impl Receiver {
                 end: packet,
             };
             self.naks.push_back(range);
-            self.reports.add(now, range, rtt);
+            self.reports.add(now, range, repeat);
             self.end = packet + 1;
             return Ok(());
         }
@@ -262,12 +264,12 @@ impl Receiver {
     }
 
     /// Reports again what is still missing and due.
-    pub(super) fn on_nak_timer(&mut self, now: Time, rtt: Span) {
+    pub(super) fn on_nak_timer(&mut self, now: Time, repeat: Repeat) {
         if now < self.reports.at() {
             return;
         }
         let (losses, naks) = (&self.losses, &mut self.naks);
-        self.reports.expire(now, rtt, |range| {
+        self.reports.expire(now, repeat, |range| {
             let before = naks.len();
             naks.extend(losses.within(range));
             naks.len() > before

@@ -1,5 +1,7 @@
 //! The gaps that a receiver has reported, and when each is reported again (draft-gg-udt-03, section 6.2):
-//! after k round trips, k = 2, 3, ...
+//! after k round trips, k = 2, 3, ..., and no sooner than the NAK timer expires, where there is one.
+//!
+//! The timer runs while a gap is known: it begins with the first one, and anew with each expiry.
 //!
 //! A storm of losses leaves thousands of gaps that are each due at an instant of their own: they lie in
 //! a heap by that instant, so that a timer's expiry costs only what is due. Leaves out: what is still
@@ -12,6 +14,14 @@ use std::collections::binary_heap::PeekMut;
 use incastle_units::{Span, Time};
 
 use super::loss_list::LossRange;
+
+/// The clocks of repeated reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Repeat {
+    pub(super) rtt: Span,
+    /// The period of the NAK timer; zero where there is none.
+    pub(super) period: Span,
+}
 
 /// A gap that was reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +60,8 @@ impl PartialOrd for Report {
 #[derive(Debug, Clone)]
 pub(super) struct Reports {
     waiting: BinaryHeap<Reverse<Report>>,
+    /// When the NAK timer expires, while it runs.
+    timer: Time,
     /// Those that are due at an expiry; kept for its memory alone.
     due: Vec<Report>,
     next_place: u64,
@@ -61,6 +73,7 @@ impl Reports {
     pub(super) const fn new(most: usize) -> Self {
         Self {
             waiting: BinaryHeap::new(),
+            timer: Time::ZERO,
             due: Vec::new(),
             next_place: 0,
             most,
@@ -70,17 +83,24 @@ impl Reports {
     /// When the next one is due, or NEVER.
     #[inline]
     pub(super) fn at(&self) -> Time {
+        self.first_due().max(self.timer)
+    }
+
+    fn first_due(&self) -> Time {
         let first = self.waiting.peek();
         first.map_or(Time::NEVER, |Reverse(report)| report.due)
     }
 
     /// A gap was reported for the first time: again in two round trips. Where there is no room, the
     /// sender's EXP repairs it.
-    pub(super) fn add(&mut self, now: Time, range: LossRange, rtt: Span) {
+    pub(super) fn add(&mut self, now: Time, range: LossRange, repeat: Repeat) {
         if self.waiting.len() >= self.most {
             return;
         }
-        let due = now.saturating_add(rtt.saturating_mul(2));
+        if self.waiting.is_empty() {
+            self.timer = now.saturating_add(repeat.period);
+        }
+        let due = now.saturating_add(repeat.rtt.saturating_mul(2));
         self.waiting.push(Reverse(Report {
             range,
             k: 2,
@@ -95,9 +115,10 @@ impl Reports {
     pub(super) fn expire(
         &mut self,
         now: Time,
-        rtt: Span,
+        Repeat { rtt, period }: Repeat,
         mut again: impl FnMut(LossRange) -> bool,
     ) {
+        self.timer = now.saturating_add(period);
         if self.is_one_due(now)
             && let Some(mut first) = self.waiting.peek_mut()
         {
@@ -109,7 +130,7 @@ impl Reports {
             return;
         }
         let mut due = std::mem::take(&mut self.due);
-        while self.at() <= now
+        while self.first_due() <= now
             && let Some(Reverse(report)) = self.waiting.pop()
         {
             due.push(report);
@@ -127,7 +148,7 @@ impl Reports {
     /// Whether not more than the first is due: the second is one of the two below it.
     fn is_one_due(&self, now: Time) -> bool {
         let mut next = self.waiting.as_slice().iter().skip(1).take(2);
-        next.all(|Reverse(report)| report.due > now) && self.at() <= now
+        next.all(|Reverse(report)| report.due > now) && self.first_due() <= now
     }
 }
 
@@ -171,9 +192,53 @@ mod tests {
         }
     }
 
+    fn without_timer(rtt_us: u64) -> Repeat {
+        Repeat {
+            rtt: Span::from_us(rtt_us),
+            period: Span::ZERO,
+        }
+    }
+
+    #[test]
+    fn the_timer_holds_back_what_is_due_before_it_expires() {
+        let us = |us| Time::ZERO + Span::from_us(us);
+        let repeat = Repeat {
+            rtt: Span::from_us(10),
+            period: Span::from_us(100),
+        };
+        let mut reports = Reports::new(9);
+        let expire = |reports: &mut Reports, at, missing: bool| {
+            assert_eq!(reports.at(), us(at));
+            let mut told = Vec::new();
+            reports.expire(us(at), repeat, |gap| {
+                told.push(gap.start);
+                missing
+            });
+            told
+        };
+        // It begins with the first gap, at 5; both are due by then.
+        reports.add(us(5), range(1), repeat);
+        reports.add(us(70), range(2), repeat);
+        // Two round trips after its first report the third one is not due.
+        reports.add(us(90), range(3), repeat);
+        assert_eq!(expire(&mut reports, 105, true), [1, 2]);
+        assert_eq!(expire(&mut reports, 205, false), [1, 2, 3]);
+        assert_eq!(reports.at(), Time::NEVER);
+        // It stood still in between, and begins anew.
+        reports.add(us(250), range(4), repeat);
+        assert_eq!(expire(&mut reports, 350, false), [4]);
+        // Where the round trips are longer they decide.
+        let long = Repeat {
+            rtt: Span::from_us(80),
+            ..repeat
+        };
+        reports.add(us(400), range(5), long);
+        assert_eq!(reports.at(), us(560));
+    }
+
     #[test]
     fn a_gap_waits_two_round_trips_and_then_one_more_each_time() {
-        let (us, rtt) = (|us| Time::ZERO + Span::from_us(us), Span::from_us(10));
+        let (us, rtt) = (|us| Time::ZERO + Span::from_us(us), without_timer(10));
         let mut reports = Reports::new(1);
         assert_eq!(reports.at(), Time::NEVER);
         reports.add(us(5), range(7), rtt);
@@ -204,11 +269,11 @@ mod tests {
             let mut now = Time::ZERO;
             for (start, (pause, rtt, expires)) in (0..).zip(steps) {
                 now += Span::from_us(pause);
-                let rtt = Span::from_us(rtt);
+                let (repeat, rtt) = (without_timer(rtt), Span::from_us(rtt));
                 if expires {
                     let missing = |gap: u64| !(gap + pause).is_multiple_of(3);
                     let mut told = Vec::new();
-                    reports.expire(now, rtt, |gap| {
+                    reports.expire(now, repeat, |gap| {
                         told.push(gap.start);
                         missing(gap.start)
                     });
@@ -219,7 +284,7 @@ mod tests {
                         let report = Report { range: range(start), k: 2, due, place: 0 };
                         plain.reports.push(report);
                     }
-                    reports.add(now, range(start), rtt);
+                    reports.add(now, range(start), repeat);
                 }
                 prop_assert_eq!(reports.at(), plain.at());
             }

@@ -2,9 +2,8 @@
 //! when (draft-gg-udt-03, section 6.1): the loss list first, then new data within flow window and
 //! cwnd, one packet per SND interval, the second of each pair at once.
 //!
-//! Works with lengths and offsets into what the application wrote; the bytes are elsewhere. Leaves out:
-//! Nagle's algorithm (data leave at once), and data cut at the borders of writes, as the library does:
-//! a stream's packets are filled.
+//! Works with lengths and offsets into what the application wrote; the bytes are elsewhere. Leaves out
+//! Nagle's algorithm, and data cut at the borders of writes, as in the library: packets are filled.
 
 use std::collections::VecDeque;
 
@@ -12,7 +11,8 @@ use incastle_congestion::{Algorithm, Context, Controller, LimitedBy, Window};
 use incastle_units::{Bytes, Rate, Span, Time};
 use rand_core::Rng;
 
-use super::arrival_speed::Smoothed;
+use super::config::ExpRepeat;
+use super::estimates::Estimates;
 use super::loss_list::LossList;
 use super::pacer::Pacer;
 use super::sequence::{Number, Numbering};
@@ -22,7 +22,7 @@ use super::wire::{Dialect, Losses, NumberRange, Place, max_message};
 /// Unsent bytes from which on the rest counts as unlimited.
 const UNLIMITED: u64 = u64::MAX / 4;
 
-/// What the sender needs from the rest of the connection in each call.
+/// What the sender needs from the rest of the connection.
 pub(super) struct Io<'a> {
     pub(super) now: Time,
     pub(super) algorithm: &'a mut Algorithm,
@@ -115,6 +115,7 @@ pub(super) struct SenderSetup {
     pub(super) flow_window: u32,
     pub(super) pairs: bool,
     pub(super) burst_allowance: Span,
+    pub(super) interface: Option<Rate>,
     pub(super) rate_limit: Option<Rate>,
     pub(super) max_loss_ranges: u32,
 }
@@ -152,8 +153,7 @@ pub(super) struct Sender {
     offset: u64,
     next_message: u32,
     drops: VecDeque<Drop>,
-    pub(super) receiving: Smoothed,
-    pub(super) capacity: Smoothed,
+    pub(super) estimates: Estimates,
     /// The next data packet carries CWR.
     pub(super) cwr_due: bool,
     pub(super) limited_by: LimitedBy,
@@ -179,8 +179,7 @@ impl Sender {
             offset: 0,
             next_message: 1,
             drops: VecDeque::new(),
-            receiving: Smoothed::default(),
-            capacity: Smoothed::default(),
+            estimates: Estimates::new(setup.interface),
             cwr_due: false,
             limited_by: LimitedBy::Application,
             light: Acked::default(),
@@ -271,11 +270,6 @@ impl Sender {
         configured: Option<Rate>,
         rng: &'a mut dyn Rng,
     ) -> Context<'a> {
-        let rate = |estimate: Smoothed| {
-            let packets = u64::from(estimate.packets_per_second()?);
-            let bits = packets * u64::from(self.setup.payload) * 8;
-            Some(Rate::from_bits_per_second(bits))
-        };
         Context {
             now,
             snd_una: self.una,
@@ -284,8 +278,8 @@ impl Sender {
             smoothed_rtt: Some(rtt),
             remaining: (self.unsent < UNLIMITED).then_some(Bytes::new(self.unacknowledged())),
             deadline: None,
-            receiving_rate: rate(self.receiving),
-            capacity: configured.or_else(|| rate(self.capacity)),
+            receiving_rate: self.estimates.receiving_rate(self.setup.payload),
+            capacity: configured.or_else(|| self.estimates.path_capacity(self.setup.payload)),
             rng,
         }
     }
@@ -319,7 +313,7 @@ impl Sender {
         Some(acked)
     }
 
-    /// A NAK. Ranges that were never sent or are acknowledged are counted and left out.
+    /// A NAK. Ranges that were never sent or are acknowledged are counted.
     pub(super) fn on_nak(&mut self, losses: Losses<'_>, stats: &mut Stats) -> Lost {
         let mut lost = Lost::default();
         for NumberRange { first, last } in losses.ranges() {
@@ -331,8 +325,8 @@ impl Sender {
                 continue;
             };
             let start = start.max(self.una);
+            // EXP repairs what finds no room.
             if self.losses.insert(start, last + 1).is_err() {
-                // EXP repairs what finds no room here.
                 stats.refused.nak_ranges += 1;
                 continue;
             }
@@ -342,10 +336,19 @@ impl Sender {
         lost
     }
 
-    /// EXP: all unacknowledged packets go into the loss list.
-    pub(super) fn on_exp(&mut self) {
-        let inserted = self.losses.insert(self.una, self.nxt);
-        assert!(inserted.is_ok(), "the list's ranges lie within this one");
+    /// EXP: all unacknowledged packets go into the loss list, or the ends of them.
+    pub(super) fn on_exp(&mut self, repeat: ExpRepeat) {
+        match repeat {
+            ExpRepeat::Everything => {
+                let inserted = self.losses.insert(self.una, self.nxt);
+                assert!(inserted.is_ok(), "the list's ranges lie within this one");
+            }
+            ExpRepeat::Ends => {
+                // Where there is no room for them, enough is about to be sent again.
+                let ends = [self.una, self.nxt - 1];
+                let _ = ends.map(|packet| self.losses.insert(packet, packet + 1));
+            }
+        }
     }
 
     /// A drop request that must be sent.

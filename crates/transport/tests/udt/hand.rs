@@ -7,7 +7,9 @@ use incastle_transport::udt::wire::{
     AckReport, Beside, Content, Control, ControlHeader, DataHeader, Dialect, Extension, Handshake,
     HandshakeKind, Losses, NumberRange, Packet, Place, SocketKind,
 };
-use incastle_transport::udt::{Config, Connection, Event, Identity, Number, Protocol, Transmit};
+use incastle_transport::udt::{
+    Config, Connection, Event, Identity, Number, Protocol, Received, Transmit,
+};
 use incastle_units::{Bytes, Ecn, Rate, Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
@@ -94,6 +96,12 @@ pub(crate) fn handshake_packet(destination: u32) -> Packet {
     }
 }
 
+/// A timer that has expired waits for nothing, not for a poll either: else who cannot send now, and
+/// so does not poll, would be called again and again.
+pub(crate) fn assert_ahead(timeout: Option<Time>, now: Time) {
+    assert!(timeout.is_none_or(|at| at > now), "{timeout:?} at {now:?}");
+}
+
 impl Hand {
     /// A client that has not sent anything.
     pub(crate) fn asking(config: &Config, algorithm: Algorithm) -> Self {
@@ -147,9 +155,14 @@ impl Hand {
         self.handle(&packet, beside, Ecn::NotEct);
     }
 
-    pub(crate) fn handle(&mut self, packet: &Packet, beside: Beside<'_>, ecn: Ecn) {
+    pub(crate) fn handle(
+        &mut self,
+        packet: &Packet,
+        beside: Beside<'_>,
+        received: impl Into<Received>,
+    ) {
         self.connection
-            .handle(self.now, packet, beside, ecn, &mut self.rng);
+            .handle(self.now, packet, beside, received, &mut self.rng);
     }
 
     /// Moves on to so many microseconds after the connection was made, firing timers on the way.
@@ -162,6 +175,7 @@ impl Hand {
         self.now = until;
         if self.connection.poll_timeout().is_some_and(|at| at <= until) {
             self.connection.handle_timeout(until, &mut self.rng);
+            assert_ahead(self.connection.poll_timeout(), until);
         }
     }
 
@@ -265,7 +279,7 @@ impl Hand {
     }
 
     /// The peer sends a full packet with that number.
-    pub(crate) fn arrive(&mut self, sequence: u32, ecn: Ecn) {
+    pub(crate) fn arrive(&mut self, sequence: u32, received: impl Into<Received>) {
         let header = DataHeader {
             sequence: number(sequence),
             message: 1,
@@ -275,16 +289,16 @@ impl Hand {
             cwr: false,
             length: 1000,
         };
-        self.arrive_with(header, ecn);
+        self.arrive_with(header, received);
     }
 
-    pub(crate) fn arrive_with(&mut self, header: DataHeader, ecn: Ecn) {
+    pub(crate) fn arrive_with(&mut self, header: DataHeader, received: impl Into<Received>) {
         let packet = Packet {
             timestamp: 0,
             destination: SOCKET,
             content: Content::Data(header),
         };
-        self.handle(&packet, Beside::Nothing, ecn);
+        self.handle(&packet, Beside::Nothing, received);
     }
 
     pub(crate) fn events(&mut self) -> Vec<Event> {

@@ -241,6 +241,22 @@ fn an_obs_change_is_repeated_until_it_is_answered() {
 }
 
 #[test]
+fn an_obs_change_that_cannot_leave_asks_for_its_time_once() {
+    let mut hand = Hand::new(&dcudp());
+    hand.connection.write(FULL);
+    hand.poll();
+    hand.go(100).observing(ack_with(0, 101, 10_000, true), true);
+    // Nothing is polled, as where a socket takes nothing: the timers after it lie ahead.
+    assert_eq!(hand.timer_us(), 100);
+    assert!(hand.go(100).timer_us() > 100);
+    assert!(hand.go(20_000).timer_us() > 20_000);
+    hand.poll();
+    assert_eq!(hand.connection.stats().changes_sent, 1);
+    // The next one is counted from when it left.
+    assert_eq!(hand.timer_us(), 20_200);
+}
+
+#[test]
 fn acks_from_before_do_not_end_what_a_loss_has_begun() {
     let mut hand = Hand::new(&dcudp());
     hand.connection.write(1000 * FULL);

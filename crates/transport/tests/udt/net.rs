@@ -14,6 +14,8 @@ use incastle_units::{Bytes, Ecn, Rate, Span, Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
+use crate::hand::assert_ahead;
+
 pub(crate) const CLIENT: PeerAddress = PeerAddress {
     ip: [1; 16],
     port: 4000,
@@ -427,6 +429,7 @@ impl Net {
                 && connection.poll_timeout().is_some_and(|at| at <= now)
             {
                 connection.handle_timeout(now, &mut rng);
+                assert_ahead(connection.poll_timeout(), now);
                 self.rng = rng;
             }
             self.flush(side);

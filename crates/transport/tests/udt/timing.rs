@@ -2,7 +2,9 @@
 //! 100 ms, under DCUDP the handshake's 100 us.
 
 use incastle_transport::udt::wire::Control;
-use incastle_transport::udt::{Config, Connection, Event, Identity};
+use incastle_transport::udt::{
+    Config, Connection, Dcudp, Event, ExpRepeat, Identity, NakRepeat, Protocol, Received,
+};
 use incastle_units::{Ecn, Rate, Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
@@ -92,6 +94,87 @@ fn a_gap_is_reported_at_once_and_again_after_two_then_three_round_trips() {
 }
 
 #[test]
+fn a_nak_timer_repeats_what_is_older_than_k_round_trips() {
+    let config = Config {
+        nak_repeat: NakRepeat::Timer,
+        ..udt()
+    };
+    let mut hand = Hand::new(&config);
+    hand.arrive(100, Ecn::NotEct);
+    hand.go(1_000).arrive(102, Ecn::NotEct);
+    hand.go(300_000).arrive(104, Ecn::NotEct);
+    hand.poll();
+    // 4 x 100 + 50 + 10 ms after the first gap: the second one was reported 161 ms ago.
+    assert_eq!(reported(hand.go(460_999)), []);
+    assert_eq!(reported(hand.go(461_000)), [101]);
+    // 460 ms later k = 3 of the first one is over, 300 ms, and k = 2 of the second.
+    assert_eq!(reported(hand.go(920_999)), []);
+    assert_eq!(reported(hand.go(921_000)), [101, 103]);
+}
+
+#[test]
+fn dcudp_has_no_nak_timer_until_a_packet_comes_without_ect() {
+    let config = Config {
+        nak_repeat: NakRepeat::Timer,
+        ..dcudp()
+    };
+    let mut hand = Hand::new(&config);
+    hand.arrive(100, Ecn::Ect0);
+    hand.go(1_000).arrive(102, Ecn::Ect0);
+    hand.poll();
+    // Two round trips of 100 us.
+    assert_eq!(reported(hand.go(1_200)), [101]);
+    hand.arrive(101, Ecn::Ect0);
+    hand.go(2_000);
+    // The sender hears of it, and falls back: 4 x 100 + 50 + 10,000 us.
+    hand.arrive(103, Ecn::NotEct);
+    hand.arrive(105, Ecn::NotEct);
+    hand.poll();
+    assert_eq!(reported(hand.go(12_449)), []);
+    assert_eq!(reported(hand.go(12_450)), [104]);
+}
+
+/// The first packets of what is reported now.
+fn reported(hand: &mut Hand) -> Vec<u32> {
+    let sent = hand.poll().into_iter();
+    let losses = sent.flat_map(|sent| sent.losses);
+    losses.map(|(first, _)| first).collect()
+}
+
+#[test]
+fn a_stamp_tells_the_rates_of_arrival_and_nothing_else() {
+    let mut hand = Hand::new(&udt());
+    // All are taken at once, 7 ms after the first came.
+    hand.go(7_000);
+    for index in 0..300 {
+        let stamp = Time::ZERO + Span::from_us(10 * u64::from(index));
+        let received = Received {
+            ecn: Ecn::NotEct,
+            stamp: Some(stamp),
+        };
+        hand.arrive(100 + index, received);
+    }
+    let acks = hand.go(10_000).controls();
+    let Some(Control::Ack { report, .. }) = acks.last() else {
+        panic!("a full ACK: {acks:?}");
+    };
+    assert_eq!(report.receiving_packets_per_s, 100_000);
+    assert_eq!(report.capacity_packets_per_s, 100_000);
+    // Handled at one instant, they would have none.
+    let mut hand = Hand::new(&udt());
+    hand.go(7_000);
+    for index in 0..300 {
+        hand.arrive(100 + index, Ecn::NotEct);
+    }
+    let acks = hand.go(10_000).controls();
+    let Some(Control::Ack { report, .. }) = acks.last() else {
+        panic!("a full ACK: {acks:?}");
+    };
+    assert_eq!(report.receiving_packets_per_s, 0);
+    assert_eq!(report.capacity_packets_per_s, 0);
+}
+
+#[test]
 fn a_full_ack_is_answered_by_an_ack2_and_a_light_one_is_not() {
     let mut hand = Hand::new(&udt());
     hand.connection.write(10 * FULL);
@@ -119,6 +202,35 @@ fn exp_repeats_everything_that_is_outstanding() {
     // A word that does not tell of data ends the count, not the period.
     hand.go(1_000_000).control(Control::KeepAlive);
     assert_eq!(hand.timer_us(), 460_000 + 460_000);
+}
+
+#[test]
+fn exp_may_repeat_the_ends_alone() {
+    let repeating = |exp_repeat| {
+        let law = Dcudp {
+            exp_repeat,
+            ..Dcudp::new(mbit(1_000))
+        };
+        let config = Config {
+            protocol: Protocol::Dcudp(law),
+            ..dcudp()
+        };
+        let mut hand = Hand::fixed(&config, None, 1_000);
+        hand.connection.write(6 * FULL);
+        assert_eq!(hand.data().len(), 6);
+        hand.control(ack(0, 101));
+        hand.go(20_000);
+        hand
+    };
+    let mut all = repeating(ExpRepeat::Everything);
+    assert_eq!(all.data(), [101, 102, 103, 104, 105]);
+    let mut hand = repeating(ExpRepeat::Ends);
+    assert_eq!(hand.data(), [101, 105]);
+    // The peer's NAK tells the rest; one packet is both ends.
+    hand.nak(&[(103, 104)]);
+    assert_eq!(hand.data(), [103, 104]);
+    hand.control(ack(1, 105));
+    assert_eq!(hand.go(60_000).data(), [105]);
 }
 
 #[test]

@@ -12,6 +12,7 @@ use rand_core::Rng;
 use thiserror::Error;
 
 use super::connection::{Connection, Event, Transmit};
+use super::received::Received;
 use super::wire::{
     Content, HEADER_BYTES, IP_UDP_BYTES, WireError, data_header, data_sequence, parse, write,
 };
@@ -94,13 +95,13 @@ impl ByteConnection {
         &self.core
     }
 
-    /// A datagram arrived, with the ECN field of its IP packet. What is no packet of this connection
-    /// is counted and ignored; the error says what was wrong with the format.
+    /// A datagram arrived, with the ECN field of its IP packet or with that and its time stamp. What is
+    /// no packet of this connection is counted and ignored; the error says what was wrong with the format.
     pub fn handle_datagram(
         &mut self,
         now: Time,
         datagram: &[u8],
-        ecn: Ecn,
+        received: impl Into<Received>,
         rng: &mut dyn Rng,
     ) -> Result<(), WireError> {
         let view = match self.parse(datagram) {
@@ -110,7 +111,8 @@ impl ByteConnection {
                 return Err(error);
             }
         };
-        let stored = self.core.handle(now, &view.packet, view.beside(), ecn, rng);
+        let (packet, beside) = (&view.packet, view.beside());
+        let stored = self.core.handle(now, packet, beside, received, rng);
         if let Some(packet) = stored {
             self.arrived.store(packet, view.payload);
         }

@@ -24,10 +24,11 @@ pub(super) struct Asking {
     cookie: u32,
     first: Number,
     rendezvous: bool,
-    /// When the handshake leaves (again).
-    pub(super) send_at: Time,
+    /// When the handshake leaves (again), or NEVER once that has come.
+    send_at: Time,
+    due: bool,
     /// When it is given up.
-    pub(super) until: Time,
+    until: Time,
     /// When the present kind left first.
     asked_at: Option<Time>,
 }
@@ -81,6 +82,7 @@ impl State {
             first: identity.first,
             rendezvous: kind == HandshakeKind::Rendezvous,
             send_at: now,
+            due: false,
             until: now.saturating_add(config.connect_timeout),
             asked_at: None,
         })
@@ -309,7 +311,8 @@ impl Connection {
     /// The handshake that leaves now.
     pub(super) fn poll_handshake(&mut self, now: Time) -> Option<Transmit> {
         let (kind, cookie, first) = match &mut self.state {
-            State::Asking(asking) if asking.send_at <= now => {
+            State::Asking(asking) if asking.due || asking.send_at <= now => {
+                asking.due = false;
                 asking.asked_at = asking.asked_at.or(Some(now));
                 asking.send_at = now.saturating_add(self.config.handshake_interval);
                 (asking.kind, asking.cookie, asking.first)
@@ -381,9 +384,14 @@ impl Connection {
     }
 
     pub(super) fn handshake_timer(&mut self, now: Time) {
-        if let State::Asking(asking) = &self.state
-            && asking.until <= now
-        {
+        let State::Asking(asking) = &mut self.state else {
+            return;
+        };
+        if asking.send_at <= now {
+            asking.send_at = Time::NEVER;
+            asking.due = true;
+        }
+        if asking.until <= now {
             self.fail(Failure::NoAnswer);
         }
     }

@@ -5,6 +5,7 @@ use incastle_units::{Bytes, Ecn, Span, Time};
 use rand_core::Rng;
 
 use super::super::control_window::Refusal;
+use super::super::received::Received;
 use super::super::receiver::Fate;
 use super::super::sender::{AckKind, Acked};
 use super::super::sequence::Number;
@@ -33,15 +34,15 @@ struct FullAck {
 }
 
 impl Connection {
-    /// A packet arrived, with what lies beside it and the ECN field of its IP packet. Gives the number
-    /// of a data packet (counted from 0) whose payload is new and must be kept, where the application
-    /// does not read at once.
+    /// A packet arrived, with what lies beside it and the ECN field of its IP packet, or with that and
+    /// its time stamp. Gives the number of a data packet (counted from 0) whose payload is new and must
+    /// be kept, where the application does not read at once.
     pub fn handle(
         &mut self,
         now: Time,
         packet: &Packet,
         beside: Beside<'_>,
-        ecn: Ecn,
+        received: impl Into<Received>,
         rng: &mut dyn Rng,
     ) -> Option<u64> {
         let now = self.advance(now);
@@ -63,7 +64,7 @@ impl Connection {
             return None;
         }
         match &packet.content {
-            Content::Data(header) => self.handle_data(now, header, ecn),
+            Content::Data(header) => self.handle_data(now, header, received.into()),
             Content::Control(header) => {
                 self.handle_control(now, header, beside, rng);
                 None
@@ -71,9 +72,10 @@ impl Connection {
         }
     }
 
-    fn handle_data(&mut self, now: Time, header: &DataHeader, ecn: Ecn) -> Option<u64> {
-        let rtt = self.rtt.smoothed();
-        let fate = self.receiver.handle(now, header, ecn, rtt, &mut self.stats);
+    fn handle_data(&mut self, now: Time, header: &DataHeader, received: Received) -> Option<u64> {
+        let (repeat, ecn) = (self.nak_repeat(), received.ecn);
+        let stats = &mut self.stats;
+        let fate = self.receiver.handle(now, header, received, repeat, stats);
         if fate == Fate::Refused {
             return None;
         }
@@ -237,8 +239,7 @@ impl Connection {
             self.rtt.smooth(Span::from_us(u64::from(report.rtt_us)));
             self.exp.learn(&self.rtt, &self.config);
         }
-        self.sender.receiving.report(report.receiving_packets_per_s);
-        self.sender.capacity.report(report.capacity_packets_per_s);
+        self.sender.estimates.learn(report);
     }
 
     /// Order: `on_ack`, then `on_congestion(Ecn)`, then `on_congestion(Over)`.

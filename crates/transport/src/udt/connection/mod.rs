@@ -213,6 +213,7 @@ impl Connection {
                 flow_window: config.flow_window,
                 pairs: config.packet_pairs,
                 burst_allowance: config.burst_allowance,
+                interface: config.interface,
                 rate_limit: config.rate_limit,
                 max_loss_ranges: config.max_loss_ranges,
             }),
@@ -442,6 +443,17 @@ impl Connection {
     /// The smoothed round-trip time.
     pub const fn smoothed_rtt(&self) -> Span {
         self.rtt.smoothed()
+    }
+
+    /// At which rate packets arrive at the peer, by what it reports, as payload.
+    pub fn receiving_rate(&self) -> Option<Rate> {
+        self.sender.estimates.receiving_rate(self.payload())
+    }
+
+    /// The path's capacity as UDT's control takes it: what the peer measured, as payload, at most the
+    /// interface's rate; else that.
+    pub fn path_capacity(&self) -> Option<Rate> {
+        self.sender.estimates.path_capacity(self.payload())
     }
 
     /// Whether there is a peer.

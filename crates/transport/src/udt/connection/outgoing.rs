@@ -55,8 +55,8 @@ impl Connection {
     /// Whether a control packet may be due: what [`Self::poll_control`] looks at, all at once.
     #[inline]
     fn has_control(&self, now: Time) -> bool {
-        let change = self.dialect == Dialect::Dcudp
-            && (self.watch.answer.is_some() | (self.mode.repeat_at() <= now));
+        let change =
+            self.dialect == Dialect::Dcudp && (self.watch.answer.is_some() | self.mode.is_due(now));
         !self.ack2s.is_empty()
             | change
             | self.receiver.has_word()
@@ -157,6 +157,7 @@ impl Connection {
         self.shutdown_due = false;
         if let Some(closing) = &mut self.closing {
             closing.shutdown_sent = true;
+            self.exp.restart(now);
         }
         let answers = self.peer_closed;
         // The library forgets a connection that it closes; a DCUDP peer answers.

@@ -4,13 +4,19 @@
 //! EXP fires after N (4 RTT + RTTVar + SYN), at least a floor; N counts expirations without a word from
 //! the peer. It is set anew by ACKs and NAKs that tell something new, and by anything while nothing is
 //! outstanding: what else a peer says, or repeats, does not tell whether our data arrive.
+//!
+//! A timer that has expired waits for nothing: what it asks for is noted, and leaves when it can. So
+//! [`Connection::poll_timeout`] lies ahead after each [`Connection::handle_timeout`], whatever the
+//! socket takes.
 
 use incastle_congestion::{CongestionEvent, Controller};
 use incastle_units::{Span, Time};
 use rand_core::Rng;
 
-use super::super::config::Config;
+use super::super::config::{Config, NakRepeat};
+use super::super::reports::Repeat;
 use super::super::rtt::Rtt;
+use super::super::wire::Dialect;
 use super::handshake::State;
 use super::{Connection, Failure};
 
@@ -104,10 +110,11 @@ impl Connection {
         if !matches!(self.state, State::Established(_)) {
             return;
         }
-        let rtt = self.rtt.smoothed();
-        self.receiver.ack.on_timer(now, rtt);
-        self.receiver.on_nak_timer(now, rtt);
+        let repeat = self.nak_repeat();
+        self.receiver.ack.on_timer(now, repeat.rtt);
+        self.receiver.on_nak_timer(now, repeat);
         self.sender.pacer.on_timer(now);
+        self.mode.on_timer(now);
         self.linger_timer(now);
         if self.exp_at() <= now {
             self.on_exp(now, rng);
@@ -139,6 +146,18 @@ impl Connection {
         own.min(self.linger_at()).min(controller)
     }
 
+    /// When gaps are reported again. A sender that was told of packets without ECT falls back to UDT's
+    /// control.
+    #[inline]
+    pub(super) fn nak_repeat(&self) -> Repeat {
+        let udt = self.dialect == Dialect::Udt || self.watch.not_ect;
+        let timer = udt && self.config.nak_repeat == NakRepeat::Timer;
+        Repeat {
+            rtt: self.rtt.smoothed(),
+            period: if timer { self.exp.one } else { Span::ZERO },
+        }
+    }
+
     fn linger_at(&self) -> Time {
         match &self.closing {
             Some(closing) if !closing.shutdown_sent && !self.ended => closing.until,
@@ -150,7 +169,9 @@ impl Connection {
         if self.ended {
             return Time::NEVER;
         }
-        self.exp.at(self.sender.is_outstanding())
+        // A shutdown that was said is outstanding, too.
+        let unanswered = self.closing.is_some_and(|closing| closing.shutdown_sent);
+        self.exp.at(self.sender.is_outstanding() || unanswered)
     }
 
     fn on_exp(&mut self, now: Time, rng: &mut dyn Rng) {
@@ -162,7 +183,8 @@ impl Connection {
         if self.sender.is_outstanding() {
             self.stats.timeouts += 1;
             self.doubt_ecn(now);
-            self.sender.on_exp();
+            let repeat = self.dcudp().map(|dcudp| dcudp.exp_repeat);
+            self.sender.on_exp(repeat.unwrap_or_default());
             self.report(now, CongestionEvent::Timeout { backoff }, rng);
         } else if self.closing.is_some_and(|closing| closing.shutdown_sent) {
             self.shutdown_due = true;
