@@ -210,3 +210,10 @@ def test_the_socket_library(
     # The library closes first, as above.
     first = server == LIBRARY
     transfer(Case(server, client, 5 * MB, 5 * MB, message, path, server_closes_first=first))
+
+
+@pytest.mark.parametrize("up", [True, False], ids=["client-sends", "server-sends"])
+@pytest.mark.parametrize(("server", "client"), [(LIBRARY, SOCKETS), (SOCKETS, LIBRARY)])
+def test_the_socket_library_with_a_stream_of_100_mb(server: str, client: str, up: bool) -> None:
+    sizes = (100 * MB, 0) if up else (0, 100 * MB)
+    transfer(Case(server, client, *sizes))

@@ -62,7 +62,7 @@ impl Driver {
         };
         if let Some(shared) = addressee {
             let mut state = shared.lock();
-            state.receive(&inner, shared.time(now), datagram, Ecn::NotEct);
+            state.receive(&inner, shared.time(now), datagram, Ecn::NotEct.into());
             self.touch(&shared, &mut state);
             return;
         }

@@ -10,7 +10,8 @@ use incastle_congestion::{
 use incastle_secure::Key;
 use incastle_transport::udt::wire::SocketKind;
 use incastle_transport::udt::{
-    Config, ConfigError, ExitRuleConfig, MIN_PACKET_SIZE, Protocol, ReportedRtt,
+    Config, ConfigError, ExitRuleConfig, ExpRepeat, MIN_PACKET_SIZE, NakRepeat, Protocol,
+    ReportedRtt,
 };
 use incastle_units::{Bytes, Rate, Span};
 
@@ -121,8 +122,8 @@ pub struct ConnectionConfig {
     pub kind: SocketKind,
     /// The largest IP packet in bytes. The smaller of both ends counts.
     pub packet_size: u32,
-    /// The rate C of the interface. Absent: what the system says of it, else
-    /// [`DEFAULT_CAPACITY`](crate::DEFAULT_CAPACITY).
+    /// The rate C of the interface: DCUDP's law rests on it, and UDT's takes the path for no faster. Absent:
+    /// what the system says of it, else [`DEFAULT_CAPACITY`](crate::DEFAULT_CAPACITY).
     pub capacity: Option<Rate>,
     /// No more than this is sent, whatever the control allows.
     pub rate_limit: Option<Rate>,
@@ -186,6 +187,8 @@ impl ConnectionConfig {
                 exit_rule: self.readings.exit_rule,
                 silent_rtts: self.readings.silent_rtts,
                 ect_timeouts: Some(ECT_TIMEOUTS),
+                // A machine may be busy for longer than EXP's 10 ms.
+                exp_repeat: ExpRepeat::Ends,
                 reported_rtt: match self.readings.rtt {
                     DcudpRtt::Latest => ReportedRtt::Latest,
                     DcudpRtt::Smoothed => ReportedRtt::Smoothed,
@@ -205,6 +208,7 @@ impl ConnectionConfig {
             packet_size: self.packet_size,
             receive_buffer,
             reads_at_once: false,
+            nak_repeat: NakRepeat::Timer,
             // Five expirations, of which the first comes after one period and the others after two.
             keep_alive: span(self.idle_timeout / 9),
             max_exp: 4,
@@ -220,6 +224,7 @@ impl ConnectionConfig {
     /// Everything that a sans-IO connection is made with; `sealing` is what that adds to a datagram.
     pub(crate) fn make(&self, capacity: Rate, ipv6: bool, sealing: usize) -> Made {
         let mut config = self.transport(capacity);
+        config.interface = Some(capacity);
         // UDT's packet sizes count an IPv4 header, and know of nothing else around a datagram.
         let unknown = if ipv6 { IPV6_EXTRA } else { 0 } + sealing as u32;
         if unknown > 0 {

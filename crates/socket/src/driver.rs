@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use incastle_secure::Path;
-use incastle_transport::udt::wire;
+use incastle_transport::udt::{Received, wire};
 use quinn_udp::RecvMeta;
 use tokio::io::Interest;
 
@@ -18,6 +18,7 @@ use crate::ConnectError;
 use crate::inner::{Inner, count, lock};
 use crate::receive::Buffers;
 use crate::shared::{Phase, Shared, State};
+use crate::stamp::Clocks;
 use crate::timer::Timer;
 use crate::transmit::ecn_of;
 
@@ -97,20 +98,29 @@ impl Driver {
                 break;
             };
             ready?;
-            let attempt = || buffers.receive(&inner);
-            match inner.socket.try_io(Interest::READABLE, attempt) {
-                Ok(received) => {
-                    let now = Instant::now();
-                    for (meta, bytes) in buffers.received(received) {
-                        self.datagrams(meta, bytes, now);
-                    }
+            let mut received = 0;
+            let attempt = || {
+                let (count, drained) = buffers.receive(&inner)?;
+                received = count;
+                // As good as a call that would find nothing: what comes from now on wakes the task.
+                if drained {
+                    Err(io::ErrorKind::WouldBlock.into())
+                } else {
+                    Ok(())
                 }
+            };
+            match inner.socket.try_io(Interest::READABLE, attempt) {
+                Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => {
                     // What the network said of an earlier datagram; nothing that ends the socket.
                     tracing::debug!(%error, "receiving");
                     inner.take_errors();
                 }
+            }
+            let clocks = Clocks::read();
+            for (meta, bytes) in buffers.received(received) {
+                self.datagrams(meta, bytes, &clocks);
             }
             calls += 1;
         }
@@ -126,7 +136,7 @@ impl Driver {
     }
 
     /// Datagrams of one length from one peer, the last of which may be shorter.
-    fn datagrams(&mut self, meta: &RecvMeta, bytes: &mut [u8], now: Instant) {
+    fn datagrams(&mut self, meta: &RecvMeta, bytes: &mut [u8], clocks: &Clocks) {
         let inner = Arc::clone(&self.inner);
         let stride = meta.stride.max(1);
         let datagrams = bytes.len().div_ceil(stride) as u64;
@@ -136,11 +146,11 @@ impl Driver {
                 peer: meta.addr,
                 source: self.source(meta),
             };
-            let texts = inner.open(secure, path, bytes, stride, now);
+            let texts = inner.open(secure, path, bytes, stride, clocks.now);
             let texts = texts.into_iter().map(|text| &bytes[text]);
-            self.distribute(meta, texts, now);
+            self.distribute(meta, texts, clocks);
         } else {
-            self.distribute(meta, bytes.chunks(stride), now);
+            self.distribute(meta, bytes.chunks(stride), clocks);
         }
     }
 
@@ -149,10 +159,11 @@ impl Driver {
         &mut self,
         meta: &RecvMeta,
         datagrams: impl Iterator<Item = &'a [u8]>,
-        now: Instant,
+        clocks: &Clocks,
     ) {
         let inner = Arc::clone(&self.inner);
-        let ecn = ecn_of(meta.ecn);
+        let now = clocks.now;
+        let stamp = meta.timestamp.and_then(|stamp| clocks.instant(stamp));
         let mut datagrams = datagrams.peekable();
         while let Some(datagram) = datagrams.next() {
             let Ok(id) = wire::destination(datagram) else {
@@ -172,10 +183,14 @@ impl Driver {
                 continue;
             }
             let time = shared.time(now);
+            let received = Received {
+                ecn: ecn_of(meta.ecn),
+                stamp: stamp.map(|stamp| shared.time(stamp)),
+            };
             let mut state = shared.lock();
-            state.receive(&inner, time, datagram, ecn);
+            state.receive(&inner, time, datagram, received);
             while let Some(next) = datagrams.next_if(|next| wire::destination(next) == Ok(id)) {
-                state.receive(&inner, time, next, ecn);
+                state.receive(&inner, time, next, received);
             }
             state.account(&inner);
             self.touch(&shared, &mut state);

@@ -57,9 +57,6 @@ impl Endpoint {
         let socket = bind(address, &config)?;
         let udp = UdpSocketState::new((&socket).into())?;
         udp.enable_transport_errors((&socket).into())?;
-        // Time stamps leave no room for the ECN field in the 96 bytes that quinn-udp has for what comes
-        // beside joined datagrams, and nobody asks for them.
-        setsockopt(&socket, sockopt::ReceiveTimestampns, &false)?;
         if !config.offload {
             setsockopt(&socket, sockopt::UdpGroSegment, &false)?;
         }
@@ -106,6 +103,7 @@ impl Endpoint {
         backlog: usize,
     ) -> Result<Listener, ConnectError> {
         config.check()?;
+        self.inner().prepare(config.control);
         let local = self.inner().local.ip();
         let known = (!local.is_unspecified()).then(|| capacity::of_local(local.to_canonical()));
         let capacity = config.capacity.or(known);
@@ -185,6 +183,7 @@ impl Endpoint {
     ) -> Result<Connection, ConnectError> {
         config.check()?;
         let inner = self.inner();
+        inner.prepare(config.control);
         let peer = inner.reachable(peer)?;
         let capacity = config.capacity.unwrap_or_else(|| capacity::towards(peer));
         let made = config.make(capacity, is_ipv6(peer), inner.overhead());

@@ -33,6 +33,7 @@ mod listener;
 mod receive;
 mod secure;
 mod shared;
+mod stamp;
 mod statistics;
 mod stream;
 mod timer;

@@ -42,8 +42,8 @@ impl Buffers {
         }
     }
 
-    /// One system call; gives how many buffers it filled.
-    pub(crate) fn receive(&mut self, inner: &Inner) -> io::Result<usize> {
+    /// One system call; gives how many buffers it filled, and whether nothing was left.
+    pub(crate) fn receive(&mut self, inner: &Inner) -> io::Result<(usize, bool)> {
         let mut rooms = self.bytes.chunks_mut(self.length);
         let mut slices: [IoSliceMut<'_>; BATCH_SIZE] =
             std::array::from_fn(|_| IoSliceMut::new(rooms.next().unwrap_or_default()));
@@ -53,8 +53,9 @@ impl Buffers {
             .recv((&inner.socket).into(), slices, &mut self.metas)?;
         let joins = |meta: &RecvMeta| meta.len > 4 * meta.stride;
         let joined = self.metas[..received].iter().any(joins);
+        let drained = received < self.offered;
         self.offered = if joined { JOINED_BATCH } else { BATCH_SIZE };
-        Ok(received)
+        Ok((received, drained))
     }
 
     /// What the last call received.

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use incastle_congestion::TransmissionMode;
 use incastle_transport::udt::wire::{self, Dialect, SocketKind};
-use incastle_transport::udt::{self, ByteConnection, Failure};
-use incastle_units::{Ecn, Time};
+use incastle_transport::udt::{self, ByteConnection, Failure, Received};
+use incastle_units::Time;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -265,7 +265,9 @@ impl State {
         self.peer_closed = true;
         self.events.push(Event::PeerClosed);
         self.connection.close(shared.time(now));
-        if self.connection.core().dialect() == Dialect::Udt {
+        // An end that is over already has nothing to deliver any more.
+        let over = matches!(self.phase, Phase::Over(_));
+        if self.connection.core().dialect() == Dialect::Udt && !over {
             self.give_up_at = now.checked_add(UDT_PARTING);
         }
         wake(&mut self.readers);
@@ -379,7 +381,13 @@ impl State {
     }
 
     /// A datagram arrived. Data that no memory is left for are dropped; their sender sends them again.
-    pub(crate) fn receive(&mut self, inner: &Inner, now: Time, datagram: &[u8], ecn: Ecn) {
+    pub(crate) fn receive(
+        &mut self,
+        inner: &Inner,
+        now: Time,
+        datagram: &[u8],
+        received: Received,
+    ) {
         let is_data = wire::data_sequence(datagram).is_some();
         if is_data && !inner.has_memory(&self.connection, datagram) {
             count(&inner.counters.beyond_memory, 1);
@@ -387,7 +395,7 @@ impl State {
         }
         let handled = self
             .connection
-            .handle_datagram(now, datagram, ecn, &mut self.rng);
+            .handle_datagram(now, datagram, received, &mut self.rng);
         if let Err(error) = handled {
             tracing::trace!(%error, "a datagram was ignored");
         }

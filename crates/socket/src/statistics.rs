@@ -21,6 +21,11 @@ pub struct Statistics {
     pub rate: Option<Rate>,
     /// The smoothed round-trip time.
     pub rtt: Duration,
+    /// At which rate packets arrive at the peer, by what it reports.
+    pub receiving_rate: Option<Rate>,
+    /// The path's capacity as UDT's control takes it: what the peer measured, at most the interface's
+    /// rate; else that.
+    pub path_capacity: Option<Rate>,
     /// Payload bytes written and not acknowledged.
     pub unacknowledged: u64,
     /// Payload bytes that the peer has acknowledged.
@@ -50,6 +55,8 @@ impl Statistics {
             mode: control.mode,
             rate: control.rate,
             rtt: Duration::from_nanos(core.smoothed_rtt().as_ps() / 1000),
+            receiving_rate: core.receiving_rate(),
+            path_capacity: core.path_capacity(),
             unacknowledged: core.unacknowledged(),
             acknowledged: core.acknowledged_offset(),
             sent: stats.payload_sent,

@@ -6,4 +6,5 @@
 mod connections;
 mod endings;
 mod keys;
+mod stamps;
 mod world;

@@ -1,0 +1,79 @@
+//! When datagrams arrived: the kernel stamps them as they come in (SO_TIMESTAMPNS), however late and many
+//! at once they are taken from the socket. UDT's packet pairs need it: a pair that is read in one system
+//! call has no interval of its own.
+//!
+//! Only while an endpoint carries no DCUDP. `quinn-udp` has 96 bytes for what comes beside joined
+//! datagrams; a stamp leaves no room for their ECN field there, and DCUDP cannot do without that. Its
+//! capacity is configured; where it falls back to UDT's control on such an endpoint, datagrams are stamped
+//! as they are read.
+//!
+//! Leaves out: datagrams that an adapter or the kernel has joined (GRO) have one stamp, and tell the
+//! receiving rate, but no capacity.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use nix::sys::socket::{setsockopt, sockopt};
+
+use crate::Control;
+use crate::inner::Inner;
+
+/// Stamps that seem older are the system clock's that was set.
+const OLDEST: Duration = Duration::from_secs(1);
+
+/// Both clocks at one instant: the kernel stamps with the one, everything else goes by the other.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Clocks {
+    pub(crate) now: Instant,
+    system: Duration,
+}
+
+impl Clocks {
+    pub(crate) fn read() -> Self {
+        let system = SystemTime::now().duration_since(UNIX_EPOCH);
+        Self {
+            now: Instant::now(),
+            system: system.unwrap_or_default(),
+        }
+    }
+
+    /// The instant of a stamp; absent where it cannot be.
+    pub(crate) fn instant(&self, stamp: Duration) -> Option<Instant> {
+        let age = self.system.checked_sub(stamp)?;
+        let possible = age <= OLDEST;
+        possible.then(|| self.now.checked_sub(age)).flatten()
+    }
+}
+
+impl Inner {
+    /// Before the first connection of that control: DCUDP wants the ECN field rather than stamps.
+    pub(crate) fn prepare(&self, control: Control) {
+        if control == Control::Dcudp
+            && let Err(error) = setsockopt(&self.socket, sockopt::ReceiveTimestampns, &false)
+        {
+            // A connection whose marks are lost says so, and goes on without.
+            tracing::warn!(%error, "time stamps cannot be switched off");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stamp_is_as_old_on_both_clocks() {
+        let clocks = Clocks::read();
+        let before = |ms| {
+            let stamp = clocks.system.checked_sub(Duration::from_millis(ms))?;
+            clocks.instant(stamp)
+        };
+        assert_eq!(before(0), Some(clocks.now));
+        assert_eq!(before(7), clocks.now.checked_sub(Duration::from_millis(7)));
+        // What comes from before or after the clock was set.
+        assert_eq!(before(1_001), None);
+        assert_eq!(
+            clocks.instant(clocks.system + Duration::from_millis(1)),
+            None
+        );
+    }
+}
