@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -236,11 +235,17 @@ def test_cluster_of_the_page_and_a_scheduler_that_dies(
         assert said.status == 0, said.err
         frame = ic.Sweep.load(folder / "results/cluster").frame
         assert frame["network.senders"].to_list() == [5, 10]
-        # Nobody works there now: a sweep waits until the scheduler is gone.
-        end = threading.Timer(1.5, process.kill)
-        end.start()
+        # Nobody works there now: a sweep waits, until the scheduler is gone.
+        count = on_dask.threads_of
+
+        def count_and_kill(client: Client) -> int:
+            while count(client) > 0:
+                time.sleep(0.05)
+            process.kill()
+            return 0
+
+        monkeypatch.setattr(on_dask, "threads_of", count_and_kill)
         said = say("sweep", "small.toml", "--on", f"tcp://127.0.0.1:{port}", "--out", "s")
-        end.join()
     assert said.status == 2
     assert "no worker is connected to the scheduler yet" in said.err
     assert "the connection to the scheduler is lost" in said.err
