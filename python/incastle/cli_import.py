@@ -1,0 +1,115 @@
+"""`incastle import`: what other simulators read, as a scenario."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path  # noqa: TC003  typer looks at it
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from incastle import terminal, terminal_sweeps
+
+if TYPE_CHECKING:
+    from incastle.importers.api import Imported
+
+IMPORT_EXAMPLES = (
+    "incastle import topology.txt flow.txt --out hpcc",
+    "incastle import leaf-spine.topo incast.cm --out incast --congestion dctcp",
+    "incastle import --topology topology.txt --flows flow.txt --format hpcc --out hpcc",
+)
+
+
+class Simulator(StrEnum):
+    """Whose files can be read."""
+
+    HPCC = "hpcc"
+    HTSIM = "htsim"
+
+
+def import_(
+    out: Annotated[
+        Path,
+        typer.Option(metavar="DIR", help="Directory for scenario.toml and flows.csv."),
+    ],
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[FILE]...", help="A topology, flows, or both, in any order."),
+    ] = None,
+    topology: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A file that is a topology.")
+    ] = None,
+    flows: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A file that is a list of flows.")
+    ] = None,
+    format_: Annotated[
+        Simulator | None,
+        typer.Option("--format", help="Whose files.", show_default="by their content"),
+    ] = None,
+    congestion: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Congestion control; see `incastle list algorithms`.",
+            show_default="new-reno",
+        ),
+    ] = None,
+    mark_above: Annotated[
+        str | None,
+        typer.Option(
+            metavar="K",
+            help="Mark above this queue, such as '65 packets' or '100 KB'.",
+            show_default="no marking",
+        ),
+    ] = None,
+    buffer: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE", help="Buffer of each switch port.", show_default="of the files, or ours"
+        ),
+    ] = None,
+    duration: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="Length of the run.", show_default="until all can end"),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier import.")] = False,
+) -> None:
+    """Make a scenario of files that other simulators read.
+
+    HPCC's ns-3 simulator: topology and flow files. htsim: `.topo` files and connection matrices
+    (`.cm`). What a file is, its content tells. Hosts keep their numbers: `host:3` is node 3. A
+    topology alone gets a permutation for flows, a connection matrix alone the fat tree that htsim
+    would make. What cannot be simulated is told with its line; transfers that wait for others are
+    refused. What the files do not say, such as the transport, is written out in scenario.toml.
+    """
+    from incastle.importers import api, write  # noqa: PLC0415  only here
+
+    system = format_.value if format_ else None
+    imported = api.import_files(
+        api.Sources(files or (), topology, flows, system),
+        out,
+        write.Choices(congestion, mark_above, buffer, duration),
+        terminal_sweeps.counting,
+        force=force,
+    )
+    for note in imported.notes:
+        terminal.note(str(note))
+    terminal.diagnostics(imported.warnings)
+    _show(imported)
+
+
+def _show(imported: Imported) -> None:
+    network = imported.network
+    print(
+        f"{imported.scenario}: {network.keys['topology']}, {len(network.access):,} hosts, "
+        f"{network.switches:,} switches, {network.links:,} links"
+    )
+    if imported.transfers is None:
+        print("a permutation: no file had flows")
+        return
+    rows = imported.transfers.transfers
+    endless = sum(row.bytes is None for row in rows)
+    total = terminal.si(sum(row.bytes or 0 for row in rows), "B")
+    first, last = (terminal.si(rows[place].start / 1e12, "s") for place in (0, -1))
+    without = f", {endless:,} of them without end" if endless else ""
+    print(f"{len(rows):,} transfers{without}, {total}, from {first} to {last}")

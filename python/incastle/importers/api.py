@@ -1,0 +1,176 @@
+"""From files to a directory with a scenario, in one call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from incastle.errors import IncastleError
+from incastle.files import scratch_folder
+from incastle.importers import (
+    hpcc_flows,
+    hpcc_topology,
+    htsim_fabric,
+    htsim_matrix,
+    htsim_topology,
+    write,
+)
+from incastle.importers.lines import BrokenFile, Lines, Note
+from incastle.importers.recognise import Kind, recognise
+from incastle.store import file_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from incastle.errors import Diagnostic
+    from incastle.importers.htsim_fabric import Fabric
+    from incastle.importers.model import Network, Transfers
+
+    Tell = Callable[[int], None]
+    Counting = Callable[[str, int], AbstractContextManager[Tell | None]]
+
+Found = tuple[Kind, Lines]
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What came of an import.
+
+    Attributes:
+        scenario: the file that was written.
+        network: the network.
+        transfers: the transfers; None where no file had any.
+        notes: what the files say and the scenario does not.
+        warnings: what `incastle check` says of the scenario.
+
+    """
+
+    scenario: Path
+    network: Network
+    transfers: Transfers | None
+    notes: Sequence[Note]
+    warnings: Sequence[Diagnostic]
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The files: those whose role their content tells, and those whose role is known."""
+
+    files: Sequence[Path] = ()
+    topology: Path | None = None
+    flows: Path | None = None
+    system: str | None = None
+
+    def read(self) -> tuple[Found | None, Found | None]:
+        """Read the topology and the flows, whichever there are.
+
+        Raises:
+            OSError: a file cannot be read.
+            IncastleError: a file is not recognised, or there are two of a kind.
+
+        """
+        given: list[tuple[Path, str | None]] = [(path, None) for path in self.files]
+        given += [(self.topology, "topology")] if self.topology else []
+        given += [(self.flows, "flows")] if self.flows else []
+        if not given:
+            raise IncastleError("no files: name a topology, flows, or both")
+        found: dict[str, Found] = {}
+        for path, role in given:
+            lines = Lines.read(path)
+            kind = recognise(lines, self.system, role)
+            name = kind.value.role
+            if name in found:
+                raise IncastleError(
+                    f"{found[name][1].file} and {path}: one file can say the {name}, not two"
+                )
+            found[name] = (kind, lines)
+        return found.get("topology"), found.get("flows")
+
+
+def import_files(
+    sources: Sources, out: Path, choices: write.Choices, counting: Counting, *, force: bool
+) -> Imported:
+    """Read the files and write a directory with scenario.toml and flows.csv.
+
+    `counting` gives a progress bar. Nothing is written unless everything is right.
+
+    Raises:
+        OSError: a file cannot be read, or the directory not be written.
+        IncastleError: a file is broken, or the directory has a scenario already.
+
+    """
+    _check_place(out, force=force)
+    choices.checked()
+    topology, flows = sources.read()
+    transfers = _transfers(*flows, counting) if flows else None
+    network = _network(topology, flows, transfers)
+    if transfers:
+        _check_hosts(network, transfers)
+    name = file_name(out.resolve().name)
+    out.absolute().parent.mkdir(parents=True, exist_ok=True)
+    with scratch_folder(out) as scratch:
+        write.write(scratch, name, network, transfers, choices)
+        warnings = [write.moved(one, out) for one in write.check(scratch, out).warnings]
+        out.mkdir(exist_ok=True)
+        (out / write.FLOWS).unlink(missing_ok=True)
+        for path in sorted(scratch.iterdir()):
+            path.replace(out / path.name)
+    notes = [*network.notes, *(transfers.notes if transfers else ())]
+    return Imported(out / write.SCENARIO, network, transfers, list(dict.fromkeys(notes)), warnings)
+
+
+def _check_place(out: Path, *, force: bool) -> None:
+    if out.exists() and not out.is_dir():
+        raise IncastleError(f"--out {out}: not a directory")
+    there = [name for name in (write.SCENARIO, write.FLOWS) if (out / name).exists()]
+    if there and not force:
+        raise IncastleError(f"--out {out}: has a {there[0]} already; --force replaces it")
+
+
+def _transfers(kind: Kind, lines: Lines, counting: Counting) -> Transfers:
+    read = hpcc_flows.read if kind is Kind.HPCC_FLOWS else htsim_matrix.read
+    with counting(f"reading {lines.file}", len(lines.lines)) as tell:
+        return read(lines, tell)
+
+
+def _network(topology: Found | None, flows: Found | None, transfers: Transfers | None) -> Network:
+    failures = transfers.failures if transfers else ()
+    file = transfers.file if transfers else ""
+    if topology and topology[0] is Kind.HPCC_TOPOLOGY:
+        if failures:
+            raise BrokenFile(
+                file, failures[0].line, "failures are for a network of htsim: --topology FILE.topo"
+            )
+        return hpcc_topology.read(topology[1])
+    return _fabric(topology, flows, transfers).network(failures, file)
+
+
+def _fabric(topology: Found | None, flows: Found | None, transfers: Transfers | None) -> Fabric:
+    if topology:
+        return htsim_topology.read(topology[1])
+    if flows and transfers and transfers.hosts:
+        return htsim_fabric.default_fat_tree(flows[1], *transfers.hosts)
+    name = flows[1].file if flows else ""
+    raise IncastleError(f"{name}: flows without a network: name one with --topology FILE")
+
+
+def _check_hosts(network: Network, transfers: Transfers) -> None:
+    """Refuse transfers between hosts that are not there."""
+    if transfers.hosts and transfers.hosts[0] != len(network.access):
+        count, line = transfers.hosts
+        raise BrokenFile(
+            transfers.file, line, f"Nodes {count}: the network has {len(network.access)} hosts"
+        )
+    for row in transfers.transfers:
+        for host in (row.source, row.destination):
+            if host not in network.access:
+                hosts = f"{min(network.access)} to {max(network.access)}"
+                raise BrokenFile(
+                    transfers.file,
+                    row.line,
+                    f"{host} is no host of {network.origin}; its hosts are numbered {hosts}",
+                )
+        if row.source == row.destination:
+            raise BrokenFile(transfers.file, row.line, f"host {row.source} sends to itself")

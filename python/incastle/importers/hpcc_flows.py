@@ -1,0 +1,110 @@
+"""Flows of HPCC's ns-3 simulator: one line for each transfer.
+
+    2                            flows
+    0 3 3 100 200000 2.000001    source, destination, priority, port, bytes, start in seconds
+
+Sources: alibaba-edu/High-Precision-Congestion-Control, simulation/scratch/third.cc (ReadFlowInput),
+simulation/mix/flow.txt and traffic_gen/. Later simulators built on it, such as ConWeave's, have no
+column for the port: five columns are read as those. Lines after the last flow are not read there
+either.
+
+Leaves out: priorities (all flows are of one class; told where there are several) and ports.
+"""
+
+from __future__ import annotations
+
+import re
+from operator import itemgetter
+from typing import TYPE_CHECKING, NoReturn
+
+from incastle.importers import quantities
+from incastle.importers.model import Transfer, Transfers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from incastle.importers.lines import Lines
+
+ROW = re.compile(
+    rf"\s*(\d+)\s+(\d+)\s+(\d+)\s+(?:(\d+)\s+)?(\d{{1,15}})\s+({quantities.NUMBER})\s*", re.ASCII
+)
+COLUMNS = "source destination priority [port] bytes start_in_seconds"
+LATEST = 8_640_000 * quantities.PS_PER_S
+"""The longest run."""
+STEP = 10_000
+"""Lines from one report of progress to the next."""
+
+
+def read(lines: Lines, tell: Callable[[int], None] | None = None) -> Transfers:
+    """Read flows; `tell` is called with the number of those read.
+
+    Raises:
+        BrokenFile: it is no list of flows.
+
+    """
+    filled = lines.filled()
+    top, header = next(filled, (1, ""))
+    if len(header.split()) != 1:
+        lines.fail(top, "expected one number: how many flows follow")
+    count = lines.whole(top, header.strip(), "the number of flows", 1)
+    rows: list[Transfer] = []
+    widths: set[bool] = set()
+    priorities: dict[str, int] = {}
+    for line, text in filled:
+        if len(rows) == count:
+            lines.note(line, f"what follows the {count} flows of the first line is not read")
+            break
+        found = ROW.fullmatch(text)
+        if found is None:
+            _explain(lines, line, text)
+        rows.append(_transfer(lines, line, found))
+        widths.add(found[4] is None)
+        if len(widths) > 1:
+            lines.fail(line, f"expected as many columns as above: {COLUMNS}")
+        priorities.setdefault(found[3], line)
+        if tell and len(rows) % STEP == 0:
+            tell(len(rows))
+    if len(rows) < count:
+        lines.fail(lines.last, f"expected {count} flows as in line {top}, found {len(rows)}")
+    if len(priorities) > 1:
+        first, second, *_ = priorities
+        lines.note(
+            priorities[second],
+            f"priorities {first} and {second}: all flows are of one traffic class",
+        )
+    _sort(lines, rows)
+    return Transfers(lines.file, f"HPCC's flows {lines.file}", rows, notes=lines.notes)
+
+
+def _transfer(lines: Lines, line: int, found: re.Match[str]) -> Transfer:
+    start, count = quantities.seconds(found[6]), int(found[5])
+    if start is None or start > LATEST:
+        lines.fail(
+            line,
+            f'expected a start in seconds, whole picoseconds up to 8640000 s, found "{found[6]}"',
+        )
+    if not count:
+        lines.fail(line, "a flow has 1 byte at least")
+    return Transfer(start, int(found[1]), int(found[2]), count, line)
+
+
+def _explain(lines: Lines, line: int, text: str) -> NoReturn:
+    """Refuse a line that is no flow, with its first field that is wrong."""
+    fields = text.split()
+    columns = ["the source", "the destination", "the priority", "the port", "the bytes"]
+    if len(fields) == len(columns):
+        columns.remove("the port")
+    if len(fields) != len(columns) + 1:
+        lines.fail(line, f"expected a flow: {COLUMNS}, found {len(fields)} fields")
+    for field, what in zip(fields, columns, strict=False):
+        lines.whole(line, field, what)
+    lines.fail(line, f'expected a start in seconds and at most 10^15 bytes, found "{text.strip()}"')
+
+
+def _sort(lines: Lines, rows: list[Transfer]) -> None:
+    """Put flows in the order of their starts, those of one instant as the file has them."""
+    starts = [row.start for row in rows]
+    late = next((i for i in range(1, len(rows)) if starts[i] < starts[i - 1]), None)
+    if late is not None:
+        lines.note(rows[late].line, "starts before the flow above it: sorted by start")
+        rows.sort(key=itemgetter(0))

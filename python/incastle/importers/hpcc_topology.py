@@ -1,0 +1,173 @@
+"""Topologies of HPCC's ns-3 simulator: nodes, switches, and links one by one.
+
+    5 1 4                        nodes, switches, links
+    4                            the numbers of the switches; all other nodes are hosts
+    0 4 100Gbps 1us 0            node, node, rate, delay, error rate; one line for each link
+
+Source: alibaba-edu/High-Precision-Congestion-Control, simulation/scratch/third.cc and
+simulation/mix/topology.txt. Lines after the last link are not read there either.
+
+Leaves out: error rates (packets lost at random), which are told; hosts with several adapters and
+hosts that are linked without a switch, which are refused.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from incastle.importers import quantities
+from incastle.importers.model import HOST, Link, Network, Node, graph
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from incastle.importers.lines import Lines
+
+HEADER = "expected three numbers: nodes, switches, links"
+COLUMNS = "node node rate delay error_rate"
+LINK_FIELDS = 5
+LEAST_RATE, MOST_RATE = 1_000, 10**14
+MOST_DELAY = 1_000 * quantities.PS_PER_S
+"""What the scenario language has for links."""
+
+
+def read(lines: Lines) -> Network:
+    """Read a topology.
+
+    Raises:
+        BrokenFile: it is none, or a network that cannot be had here.
+
+    """
+    filled = lines.filled()
+    top, header = next(filled, (1, ""))
+    fields = header.split()
+    if len(fields) != len(("nodes", "switches", "links")):
+        lines.fail(top, f"{HEADER}, found {len(fields)} fields")
+    nodes, switches, count = (
+        lines.whole(top, text, what, least)
+        for text, what, least in zip(fields, ("nodes", "switches", "links"), (1, 0, 1), strict=True)
+    )
+    roles = _Roles(lines, nodes, _switches(lines, filled, nodes, switches))
+    links = _links(lines, filled, roles, count)
+    _tell_error_rates(lines, links)
+    network = [link for _, _, link in links]
+    linked = {end for link in network for end in (link.a, link.b)}
+    alone = [node for node in range(nodes) if roles.node(node) not in linked]
+    if alone:
+        many = f"{len(alone)} nodes have" if len(alone) > 1 else f"node {alone[0]} has"
+        lines.note(top, f"{many} no link: left out")
+    hosts = sorted(end.number for end in linked if end.role == HOST)
+    return graph(f"HPCC's topology {lines.file}", hosts, network, lines.notes)
+
+
+class _Roles:
+    """Which nodes are switches."""
+
+    def __init__(self, lines: Lines, nodes: int, switches: set[int]) -> None:
+        self.lines = lines
+        self.nodes = nodes
+        self.switches = switches
+
+    def node(self, number: int) -> Node:
+        return Node("switch" if number in self.switches else HOST, number)
+
+    def read(self, line: int, text: str) -> Node:
+        """Read the number of a node."""
+        number = self.lines.whole(line, text, "a node")
+        if number >= self.nodes:
+            self.lines.fail(line, f"node {number}: the first line has nodes 0 to {self.nodes - 1}")
+        return self.node(number)
+
+
+def _switches(lines: Lines, filled: Iterator[tuple[int, str]], nodes: int, count: int) -> set[int]:
+    """Read the numbers of the switches, on as many lines as they take."""
+    found: dict[int, int] = {}
+    line = 1
+    while len(found) < count:
+        line, text = next(filled, (0, ""))
+        if not line:
+            lines.fail(lines.last, f"expected {count} switches, the file ends after {len(found)}")
+        for field in text.split():
+            number = lines.whole(line, field, "the number of a switch")
+            if number >= nodes:
+                lines.fail(line, f"switch {number}: the first line has nodes 0 to {nodes - 1}")
+            if number in found:
+                lines.fail(line, f"switch {number} is there twice")
+            found[number] = line
+        if len(found) > count:
+            lines.fail(line, f"expected {count} switches as in the first line, found {len(found)}")
+    return set(found)
+
+
+def _links(
+    lines: Lines, filled: Iterator[tuple[int, str]], roles: _Roles, count: int
+) -> list[tuple[int, float, Link]]:
+    """Read the links, each with its line and error rate."""
+    links: list[tuple[int, float, Link]] = []
+    adapters: dict[Node, int] = {}
+    for line, text in filled:
+        if len(links) == count:
+            lines.note(line, f"what follows the {count} links of the first line is not read")
+            break
+        found = _link(lines, line, text, roles)
+        _check_hosts(lines, line, found[1], adapters)
+        links.append((line, *found))
+    if len(links) < count:
+        lines.fail(
+            lines.last, f"expected {count} links as in the first line, the file has {len(links)}"
+        )
+    return links
+
+
+def _link(lines: Lines, line: int, text: str, roles: _Roles) -> tuple[float, Link]:
+    fields = text.split()
+    if len(fields) != LINK_FIELDS:
+        lines.fail(line, f"expected a link: {COLUMNS}, found {len(fields)} fields")
+    a, b = (roles.read(line, field) for field in fields[:2])
+    if a == b:
+        lines.fail(line, f"node {a.number} is linked with itself")
+    rate, delay = quantities.ns3_rate(fields[2]), quantities.ns3_time(fields[3])
+    if rate is None or not LEAST_RATE <= rate <= MOST_RATE:
+        lines.fail(
+            line, f'expected a rate such as "100Gbps", 1 kbit/s to 100 Tbit/s, found "{fields[2]}"'
+        )
+    if delay is None or delay > MOST_DELAY:
+        lines.fail(
+            line,
+            'expected a delay such as "1000ns", whole picoseconds up to 1000 s, '
+            f'found "{fields[3]}"',
+        )
+    try:
+        errors = float(fields[4])
+    except ValueError:
+        errors = -1.0
+    if not 0 <= errors <= 1:
+        lines.fail(line, f'expected an error rate from 0 to 1, found "{fields[4]}"')
+    return errors, Link(a, b, rate, delay)
+
+
+def _check_hosts(lines: Lines, line: int, link: Link, adapters: dict[Node, int]) -> None:
+    """Refuse what a host cannot have here; `adapters` has the line of each host's link."""
+    if link.a.role == link.b.role == HOST:
+        lines.fail(
+            line, f"hosts {link.a.number} and {link.b.number} are linked without a switch between"
+        )
+    for host in (end for end in (link.a, link.b) if end.role == HOST):
+        if host in adapters:
+            lines.fail(
+                line,
+                f"host {host.number} has a second link (the first: line {adapters[host]}); "
+                "a host has one network adapter here",
+            )
+        adapters[host] = line
+
+
+def _tell_error_rates(lines: Lines, links: list[tuple[int, float, Link]]) -> None:
+    lossy = [(line, errors) for line, errors, _ in links if errors > 0]
+    if lossy:
+        greatest = max(errors for _, errors in lossy)
+        many = f"{len(lossy)} links lose" if len(lossy) > 1 else "a link loses"
+        lines.note(
+            lossy[0][0],
+            f"{many} packets at random (error rate up to {greatest:g}): not simulated",
+        )

@@ -1,0 +1,210 @@
+"""Connection matrices of htsim (`.cm`): one line for each connection.
+
+    Nodes 16                                     hosts
+    Connections 2
+    0->13 id 1 start 0 size 2000000              picoseconds, bytes; size 0: until the end
+    failure switch_type AGG switch_id 0 link_id 0
+
+Source: Broadcom/csg-htsim, sim/datacenter/connection_matrix.cpp (load) and connection_matrix.h; the
+meaning of sizes from main_ndp.cpp.
+
+Leaves out: connections that wait for a trigger, which are refused; priorities, which are told. Ids,
+and triggers that nobody waits for, have no effect.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import TYPE_CHECKING, ClassVar
+
+from incastle.importers import quantities
+from incastle.importers.lines import shown
+from incastle.importers.model import Failure, Transfer, Transfers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from incastle.importers.lines import Lines
+
+NUMBERED = ("start", "size", "id", "trigger", "send_done_trigger", "recv_done_trigger", "prio")
+"""Words of a connection that a number follows."""
+ALONE = "addon"
+TRIGGERS = ("oneshot", "multishot", "barrier")
+FAILURE = ("switch_type", "switch_id", "link_id")
+COLUMNS = "SOURCE->DESTINATION [id N] start PICOSECONDS size BYTES"
+LATEST = 8_640_000 * quantities.PS_PER_S
+"""The longest run."""
+MOST_BYTES = 10**15
+STEP = 10_000
+"""Lines from one report of progress to the next."""
+
+
+def read(lines: Lines, tell: Callable[[int], None] | None = None) -> Transfers:
+    """Read a connection matrix; `tell` is called with the number of connections read.
+
+    Raises:
+        BrokenFile: it is none, or one whose connections wait for each other.
+
+    """
+    matrix = _Matrix(lines)
+    for line, text in lines.filled():
+        words = text.split()
+        if words[0].startswith("#"):
+            continue
+        matrix.take(line, words)
+        if tell and len(matrix.rows) % STEP == 0:
+            tell(len(matrix.rows))
+    return matrix.finish()
+
+
+@dataclass
+class _Matrix:
+    """What has been read."""
+
+    lines: Lines
+    head: dict[str, tuple[int, int]] = field(default_factory=dict)
+    rows: list[Transfer] = field(default_factory=list)
+    triggers: int = 0
+    failures: list[Failure] = field(default_factory=list)
+    priority: int = 0
+
+    HEAD: ClassVar = ("Nodes", "Connections", "Triggers", "Failures")
+
+    def take(self, line: int, words: Sequence[str]) -> None:
+        """Take a line."""
+        first, rest = words[0], words[1:]
+        if "->" in first:
+            self.rows.append(self._connection(line, first, rest))
+        elif first in self.HEAD:
+            self._header(line, first, rest)
+        elif first == "trigger":
+            self._trigger(line, rest)
+        elif first == "failure":
+            self.failures.append(self._failure(line, rest))
+        else:
+            known = ", ".join(self.HEAD)
+            self.lines.fail(
+                line, f"expected {known}, {COLUMNS}, trigger or failure, found {shown(first)}"
+            )
+
+    def _header(self, line: int, key: str, rest: Sequence[str]) -> None:
+        if key in self.head:
+            self.lines.fail(line, f"{key} is there twice (the first: line {self.head[key][1]})")
+        if len(rest) != 1:
+            self.lines.fail(line, f"expected {key} and a number")
+        least = 1 if key in ("Nodes", "Connections") else 0
+        self.head[key] = (self.lines.whole(line, rest[0], key, least), line)
+
+    def _connection(self, line: int, ends: str, rest: Sequence[str]) -> Transfer:
+        source, _, destination = ends.partition("->")
+        given = self._attributes(line, rest)
+        if "trigger" in given:
+            self.lines.fail(
+                line,
+                f"{ends} waits for trigger {given['trigger']}: a list of transfers says when each "
+                "begins, not what it waits for; give it a start",
+            )
+        if "start" not in given or "size" not in given:
+            missing = "start" if "start" not in given else "size"
+            self.lines.fail(line, f"expected {missing} in {ends}: {COLUMNS}")
+        if "prio" in given:
+            self.priority = self.priority or line
+        size = self.lines.whole(line, given["size"], "size")
+        if size > MOST_BYTES:
+            self.lines.fail(line, f"size must be at most {MOST_BYTES} bytes, found {size}")
+        return Transfer(
+            self._start(line, given["start"]),
+            self.lines.whole(line, source, "the source"),
+            self.lines.whole(line, destination, "the destination"),
+            size or None,
+            line,
+        )
+
+    def _attributes(self, line: int, rest: Sequence[str]) -> dict[str, str]:
+        given: dict[str, str] = {}
+        words = iter(rest)
+        for word in words:
+            if word == ALONE:
+                continue
+            if word not in NUMBERED:
+                known = ", ".join((*NUMBERED, ALONE))
+                self.lines.fail(line, f"unknown word {shown(word)}; known are {known}")
+            value = next(words, None)
+            if value is None:
+                self.lines.fail(line, f"expected a number after {word}")
+            if word in given:
+                self.lines.fail(line, f"{word} is there twice")
+            given[word] = value
+        return given
+
+    def _start(self, line: int, text: str) -> int:
+        """Read picoseconds; a fraction of one is cut off, as there."""
+        if text.isdecimal() and text.isascii() and len(text) <= len(str(LATEST)):
+            start = int(text)
+        else:
+            found = quantities.number(text)
+            start = -1 if found is None else int(found)
+        if not 0 <= start <= LATEST:
+            self.lines.fail(
+                line, f"expected a start in picoseconds, up to {LATEST}, found {shown(text)}"
+            )
+        return start
+
+    def _trigger(self, line: int, rest: Sequence[str]) -> None:
+        words = iter(rest)
+        kinds = 0
+        for word in words:
+            if word in ("id", "count"):
+                self.lines.whole(line, next(words, ""), word)
+            elif word in TRIGGERS:
+                kinds += 1
+            else:
+                known = ", ".join(("id", "count", *TRIGGERS))
+                self.lines.fail(line, f"unknown word {shown(word)}; known are {known}")
+        if kinds != 1 or "id" not in rest:
+            self.lines.fail(line, f"expected trigger id N and one of {', '.join(TRIGGERS)}")
+        self.triggers += 1
+
+    def _failure(self, line: int, rest: Sequence[str]) -> Failure:
+        given = dict(zip(rest[::2], rest[1::2], strict=False))
+        if sorted(rest[::2]) != sorted(FAILURE) or len(rest) != 2 * len(FAILURE):
+            self.lines.fail(line, "expected failure switch_type AGG switch_id N link_id N")
+        if given["switch_type"] != "AGG":
+            self.lines.fail(
+                line,
+                "htsim fails links of aggregation switches to cores only: expected switch_type "
+                f"AGG, found {shown(given['switch_type'])}",
+            )
+        return Failure(
+            self.lines.whole(line, given["switch_id"], "switch_id"),
+            self.lines.whole(line, given["link_id"], "link_id"),
+            line,
+        )
+
+    def finish(self) -> Transfers:
+        """Check the numbers of the head, and give what there is."""
+        lines = self.lines
+        for key in ("Nodes", "Connections"):
+            if key not in self.head:
+                lines.fail(lines.last, f"expected {key} and a number at the top of the file")
+        there = {
+            "Connections": len(self.rows),
+            "Triggers": self.triggers,
+            "Failures": len(self.failures),
+        }
+        for key, count in there.items():
+            wanted, line = self.head.get(key, (0, lines.last))
+            if count != wanted:
+                lines.fail(line, f"{key} {wanted}: the file has {count}")
+        if self.priority:
+            lines.note(self.priority, "prio: all flows are of one traffic class")
+        self.rows.sort(key=itemgetter(0))
+        return Transfers(
+            lines.file,
+            f"htsim's connection matrix {lines.file}",
+            self.rows,
+            self.head["Nodes"],
+            self.failures,
+            lines.notes,
+        )

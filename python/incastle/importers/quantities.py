@@ -1,0 +1,108 @@
+"""Rates, times and sizes: as ns-3 and the peers write them, and as a scenario does.
+
+Everything is exact: bits per second, picoseconds and bytes as whole numbers. Sources: ns-3, the
+attributes DataRate (src/network/utils/data-rate.cc) and Time (src/core/model/time.cc), of the
+version that HPCC's simulator ships.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+PS_PER_S = 10**12
+DIGITS = 12
+"""Decimals of a second that are whole picoseconds."""
+
+NUMBER = r"\d+(?:\.\d*)?(?:[eE][+-]?\d{1,2})?"
+NUMBERS = re.compile(NUMBER, re.ASCII)
+QUANTITY = re.compile(rf"({NUMBER})([A-Za-z/]*)", re.ASCII)
+
+_PREFIXES = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9}
+_BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
+_KINDS = {"bps": 1, "b/s": 1, "Bps": 8, "B/s": 8}
+NS3_RATES = {
+    **{prefix + kind: n * bits for prefix, n in _PREFIXES.items() for kind, bits in _KINDS.items()},
+    **{f"{prefix}b/s": n for prefix, n in _BINARY.items()},
+    **{f"{prefix}B/s": 8 * n for prefix, n in _BINARY.items()},
+}
+"""Units of ns-3's rates, in bits per second; a number alone is in bits per second."""
+
+NS3_TIMES = {
+    "": PS_PER_S,
+    "h": 3600 * PS_PER_S,
+    "min": 60 * PS_PER_S,
+    "s": PS_PER_S,
+    "ms": 10**9,
+    "us": 10**6,
+    "ns": 10**3,
+    "ps": 1,
+}
+"""Units of ns-3's times, in picoseconds; a number alone is in seconds."""
+
+RATES = {"Tbit/s": 10**12, "Gbit/s": 10**9, "Mbit/s": 10**6, "kbit/s": 10**3, "bit/s": 1}
+TIMES = {"s": PS_PER_S, "ms": 10**9, "us": 10**6, "ns": 10**3, "ps": 1}
+SIZES = {"TB": 10**12, "GB": 10**9, "MB": 10**6, "KB": 10**3, "B": 1}
+
+
+def ns3_rate(text: str) -> int | None:
+    """Read "100Gbps" as bits per second; None where it is no rate, or no whole number of them."""
+    return _quantity(text, NS3_RATES | {"": 1})
+
+
+def ns3_time(text: str) -> int | None:
+    """Read "0.001ms" as picoseconds; None where it is no time, or no whole number of them."""
+    return _quantity(text, NS3_TIMES)
+
+
+def _quantity(text: str, units: dict[str, int]) -> int | None:
+    found = QUANTITY.fullmatch(text)
+    if found is None or found[2] not in units:
+        return None
+    return _whole(Decimal(found[1]) * units[found[2]])
+
+
+def _whole(value: Decimal) -> int | None:
+    return int(value) if value == value.to_integral_value() else None
+
+
+def seconds(text: str) -> int | None:
+    """Read seconds as picoseconds; None where it is no number, or no whole number of them."""
+    units, _, part = text.partition(".")
+    if units.isdecimal() and len(part) <= DIGITS and (not part or part.isdecimal()):
+        # Exact, and several times faster than decimal numbers.
+        return int(units) * PS_PER_S + int(part.ljust(DIGITS, "0"))
+    value = number(text)
+    return None if value is None else _whole(value * PS_PER_S)
+
+
+def number(text: str) -> Decimal | None:
+    """Read a number that is not negative, such as 0.5 or 1e-6; None where it is none."""
+    return Decimal(text) if NUMBERS.fullmatch(text) else None
+
+
+def in_seconds(picoseconds: int) -> str:
+    """Write picoseconds as seconds, every digit that there is."""
+    units, part = divmod(picoseconds, PS_PER_S)
+    return f"{units}.{part:012d}".rstrip("0").rstrip(".") if part else str(units)
+
+
+def rate(bits_per_second: int) -> str:
+    """Write a rate as a scenario has it."""
+    return _written(bits_per_second, RATES)
+
+
+def time(picoseconds: int) -> str:
+    """Write a time as a scenario has it."""
+    return _written(picoseconds, TIMES)
+
+
+def size(count: int) -> str:
+    """Write a number of bytes as a scenario has it."""
+    return _written(count, SIZES)
+
+
+def _written(value: int, units: dict[str, int]) -> str:
+    """Write it with the largest unit of which it is a whole number."""
+    unit = next(unit for unit, scale in units.items() if value % scale == 0)
+    return f"{value // units[unit]} {unit}"

@@ -1,0 +1,228 @@
+"""A scenario and its list of transfers, from what was read.
+
+Everything that the files do not say is written out with Incastle's default or with what was chosen,
+so that it can be seen and changed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from incastle.errors import IncastleError, ScenarioError
+from incastle.importers import quantities
+from incastle.importers.model import HOST, Network, Node, Transfer, Transfers, names
+from incastle.scenario import Scenario, one_line_toml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from incastle.errors import Diagnostic
+    from incastle.scenario import Value
+
+SCENARIO = "scenario.toml"
+FLOWS = "flows.csv"
+HEADER = "start_s,source,destination,bytes"
+
+SMALLEST = """\
+[run]
+duration = "1 s"
+[network]
+topology = "star"
+senders = 1
+[flows.one]
+workload = "bulk"
+from = "senders"
+to = "receiver"
+"""
+"""A scenario that says as little as it can: the rest are the defaults."""
+
+MS = 10**9
+SPARE = 1000 * MS
+"""Added to a run's length, for a few retransmission timeouts."""
+SPARE_ENDLESS = 10 * MS
+"""The same where transfers go on until the end: each millisecond takes its time to simulate."""
+
+
+PERMUTATION = 10**6
+"""Bytes of each flow where no file has flows."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What the files do not say. None is Incastle's default; the length is then worked out."""
+
+    congestion: str | None = None
+    mark_above: str | None = None
+    buffer: str | None = None
+    duration: str | None = None
+
+    def checked(self) -> Scenario:
+        """Give the smallest scenario with these choices.
+
+        Raises:
+            IncastleError: a choice is not valid.
+
+        """
+        options = {
+            "--congestion": ("transport.congestion", self.congestion),
+            "--mark-above": ("switch.queue.mark_above", self.mark_above),
+            "--buffer": ("switch.buffer", self.buffer),
+            "--duration": ("run.duration", self.duration),
+        }
+        settings: list[tuple[str, str]] = []
+        scenario = Scenario.from_text(SMALLEST)
+        for option, (key, value) in options.items():
+            if value is None:
+                continue
+            if option == "--mark-above":
+                settings.append(("switch.queue.kind", "threshold"))
+            settings.append((key, value))
+            try:
+                scenario = Scenario(SMALLEST, overrides=tuple(settings))
+            except ScenarioError as error:
+                first = error.diagnostics[0]
+                hint = f"; {first.help}" if first.help else ""
+                raise IncastleError(f"{option} {value}: {first.message}{hint}") from None
+        return scenario
+
+
+def write(
+    directory: Path, name: str, network: Network, transfers: Transfers | None, choices: Choices
+) -> None:
+    """Write scenario.toml, and flows.csv where there are transfers that end."""
+    finite = [row for row in transfers.transfers if row.bytes] if transfers else []
+    if finite:
+        with (directory / FLOWS).open("w", encoding="utf-8", newline="\n") as file:
+            file.write(HEADER + "\n")
+            file.writelines(
+                f"{quantities.in_seconds(start)},{HOST}:{source},{HOST}:{destination},{count}\n"
+                for start, source, destination, count, _ in finite
+            )
+    text = "\n".join(_lines(name, network, transfers, choices)) + "\n"
+    (directory / SCENARIO).write_text(text, encoding="utf-8")
+
+
+def check(directory: Path, named: Path) -> Scenario:
+    """Check what was written; messages name the place that it is to have.
+
+    Raises:
+        ScenarioError: it is not right: the network is in parts, say.
+
+    """
+    try:
+        return Scenario.from_file(directory / SCENARIO)
+    except ScenarioError as error:
+        raise ScenarioError([moved(one, named) for one in error.diagnostics]) from None
+
+
+def moved(one: Diagnostic, directory: Path) -> Diagnostic:
+    """Give a message about the scenario in another directory."""
+    return replace(one, file=str(directory / SCENARIO))
+
+
+def _lines(
+    name: str, network: Network, transfers: Transfers | None, choices: Choices
+) -> Iterator[str]:
+    known = choices.checked()
+    origins = [network.origin] + ([transfers.origin] if transfers else [])
+    yield f"# Made by `incastle import` from {' and '.join(origins)}."
+    yield from _pair("name", name)
+    yield from ("", "[run]")
+    if choices.duration is None:
+        length, why = _length(network, transfers)
+        yield f"# Not in the files: {why}."
+        yield from _pair("duration", quantities.time(length))
+    else:
+        yield from _pair("duration", known["run.duration"])
+    yield from ("", "[network]")
+    for key, value in network.keys.items():
+        yield from _pair(key, value)
+    for label, keys in network.groups.items():
+        yield from ("", f"[network.links.{label}]")
+        for key, value in keys.items():
+            yield from _pair(key, value)
+    yield from _unsaid(network, choices, known)
+    yield from _flows(transfers)
+
+
+def _pair(key: str, value: Value) -> Iterator[str]:
+    yield f"{key} = {one_line_toml(value)}"
+
+
+def _unsaid(network: Network, choices: Choices, known: Scenario) -> Iterator[str]:
+    """Give what the files do not say: buffers unless they do, marking, transport."""
+    yield from ("", f"# Not in the files, here and below: {_whose(choices)}.", "[switch]")
+    yield from _pair("buffer", known["switch.buffer"])
+    yield from ("", "[switch.queue]")
+    for key in ("kind", "mark_above") if choices.mark_above else ("kind",):
+        yield from _pair(key, known[f"switch.queue.{key}"])
+    if network.buffers and choices.buffer is None:
+        yield from ("", f"# From {network.origin}.")
+        for switches, count in network.buffers.items():
+            yield f"[switches.{switches.partition(':')[0]}]"
+            yield from _pair("of", switches)
+            yield from _pair("buffer", quantities.size(count))
+    yield from ("", "[transport]")
+    for key in ("congestion", "mss", "min_rto"):
+        yield from _pair(key, known[f"transport.{key}"])
+
+
+def _whose(choices: Choices) -> str:
+    given = {
+        "--congestion": choices.congestion,
+        "--mark-above": choices.mark_above,
+        "--buffer": choices.buffer,
+    }
+    chosen = ", ".join(option for option, value in given.items() if value is not None)
+    return f"{chosen} as chosen, the rest Incastle's defaults" if chosen else "Incastle's defaults"
+
+
+def _flows(transfers: Transfers | None) -> Iterator[str]:
+    if transfers is None:
+        yield from ("", "# Not in the files: each host sends to another one.")
+        yield from ("[flows.permutation]", 'workload = "permutation"', 'from = "all"', 'to = "all"')
+        yield from _pair("size", quantities.size(PERMUTATION))
+        return
+    if any(row.bytes for row in transfers.transfers):
+        yield from ("", "[flows.imported]", 'workload = "list"', 'from = "all"', 'to = "all"')
+        yield from _pair("transfers", FLOWS)
+    endless = [row for row in transfers.transfers if row.bytes is None]
+    for number, (start, destination, sources) in enumerate(_together(endless), 1):
+        yield from ("", f"[flows.endless-{number}]", 'workload = "bulk"')
+        yield from _pair("from", names(Node(HOST, source) for source in sources))
+        yield from _pair("to", f"{HOST}:{destination}")
+        yield from _pair("start", quantities.time(start))
+        yield from _pair("start_spread", "0 s")
+
+
+def _together(endless: Sequence[Transfer]) -> Iterator[tuple[int, int, list[int]]]:
+    """Group transfers without end by start and destination, each source once in a group."""
+    copies: Counter[tuple[int, int, int]] = Counter()
+    groups: defaultdict[tuple[int, int, int], list[int]] = defaultdict(list)
+    for start, source, destination, _, _ in endless:
+        copy = copies[start, source, destination]
+        copies[start, source, destination] += 1
+        groups[start, destination, copy].append(source)
+    for (start, destination, _), sources in groups.items():
+        yield start, destination, sources
+
+
+def _length(network: Network, transfers: Transfers | None) -> tuple[int, str]:
+    """Give a length in which every transfer can end, as far as the hosts' links decide, and why."""
+    if transfers is None:
+        return SPARE, "a second"
+    bits: Counter[tuple[str, int]] = Counter()
+    for row in transfers.transfers:
+        bits["sent", row.source] += 8 * (row.bytes or 0)
+        bits["received", row.destination] += 8 * (row.bytes or 0)
+    busiest = max(
+        count * quantities.PS_PER_S // network.access[host] for (_, host), count in bits.items()
+    )
+    endless = any(row.bytes is None for row in transfers.transfers)
+    length = transfers.transfers[-1].start + 2 * busiest + (SPARE_ENDLESS if endless else SPARE)
+    spare = quantities.time(SPARE_ENDLESS if endless else SPARE)
+    why = f"the last start, twice what the busiest host's link needs, and {spare}"
+    return -(-length // MS) * MS, why

@@ -1,0 +1,293 @@
+"""`incastle import`: files of HPCC's simulator and of htsim, the networks and flows they give."""
+
+from __future__ import annotations
+
+import tomllib
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import incastle as ic
+from incastle.importers import quantities
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Said
+
+    Say = Callable[..., Said]
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "import"
+
+# Hosts 0, 1 and 3; switches 2 and 4, with two links between them.
+TOPOLOGY = """\
+5 2 5
+4
+2
+0 2 10Gbps 1us 0
+1 2 10Gbps 0.0015ms 0.000000
+2 4 40Gbps 500ns 0
+2 4 40Gbps 500ns 0.01
+4 3 1250MBps 0.000002 0
+What follows is not read.
+"""
+FLOWS = """\
+3
+0 3 3 100 2000 2.000001
+1 3 3 100 1000 2.0000005
+3 0 3 100 500 2.1
+"""
+MATRIX = """\
+Nodes 8
+Connections 4
+Triggers 1
+0->5 id 1 start 2000 size 3000 send_done_trigger 1
+# told nowhere
+7->5 id 2 start 1000.9 size 4000 prio 2
+2->5 id 3 start 0 size 0
+3->5 id 4 start 0 size 0
+trigger id 1 oneshot
+"""
+THREE_TIERS = """\
+# two pods
+nodes 8
+tiers 3
+podsize 4
+tier 0
+downlink_speed_gbps 200
+radix_down 2
+radix_up 2
+downlink_latency_ns 1000
+switch_latency_ns 100
+queue_down 100000
+queue_up 100000
+tier 1
+downlink_speed_gbps 200
+radix_down 2
+radix_up 4
+downlink_latency_ns 1000
+switch_latency_ns 200
+queue_down 200000
+queue_up 50000
+tier 2
+downlink_speed_gbps 100
+radix_down 4
+downlink_latency_ns 1000
+switch_latency_ns 400
+bundle 2
+"""
+
+
+def made(folder: Path, say: Say, *arguments: str) -> tuple[dict[str, Any], Said]:
+    """Import; return the scenario and what was said."""
+    said = say("import", *arguments, "--out", "made")
+    assert said.status == 0, said.err
+    assert say("check", "made/scenario.toml").status == 0
+    return tomllib.loads((folder / "made" / "scenario.toml").read_text()), said
+
+
+def run(**overrides: Any) -> ic.Result:
+    scenario = ic.load("made/scenario.toml")
+    return ic.run(scenario.with_({key.replace("__", "."): v for key, v in overrides.items()}))
+
+
+def links(result: ic.Result) -> Counter[str]:
+    """Count the links of a network by their ends, each once."""
+    return Counter(port for port in result.links["port"] if "->" in port)
+
+
+def put(folder: Path, **files: str) -> None:
+    for name, text in files.items():
+        (folder / name.replace("_", ".")).write_text(text)
+
+
+def test_hpcc_files_become_a_graph_and_a_list(say: Say, folder: Path) -> None:
+    put(folder, topology_txt=TOPOLOGY, flow_txt=FLOWS)
+    scenario, said = made(folder, say, "flow.txt", "topology.txt")
+    assert scenario["network"]["hosts"] == ["host:0..1", "host:3"]
+    assert scenario["network"]["switches"] == ["switch:2", "switch:4"]
+    groups = list(scenario["network"]["links"].values())
+    assert groups == [
+        {"between": ["host:0", "switch:2"], "rate": "10 Gbit/s", "delay": "1 us"},
+        {"between": ["host:1", "switch:2"], "rate": "10 Gbit/s", "delay": "1500 ns"},
+        {"between": ["switch:4", "switch:2"], "rate": "40 Gbit/s", "delay": "500 ns"},
+        {"between": ["switch:4", "switch:2"], "rate": "40 Gbit/s", "delay": "500 ns"},
+        {"between": ["host:3", "switch:4"], "rate": "10 Gbit/s", "delay": "2 us"},
+    ]
+    assert (folder / "made" / "flows.csv").read_text().splitlines() == [
+        "start_s,source,destination,bytes",
+        "2.0000005,host:1,host:3,1000",
+        "2.000001,host:0,host:3,2000",
+        "2.1,host:3,host:0,500",
+    ]
+    assert "graph, 3 hosts, 2 switches, 5 links" in said.out
+    for told in (
+        "topology.txt:7: warning: a link loses packets at random (error rate up to 0.01)",
+        "topology.txt:9: warning: what follows the 5 links of the first line is not read",
+        "flow.txt:3: warning: starts before the flow above it: sorted by start",
+    ):
+        assert told in said.err
+    result = run()
+    assert result.transfers["completed_s"].null_count() == 0
+    both = links(result)
+    assert both["switch:2->switch:4"] == both["switch:4->switch:2"] == 2
+    assert both["host:3->switch:4"] == 1
+
+
+def test_flows_without_ports_and_an_unlinked_node(say: Say, folder: Path) -> None:
+    flows = "2\n0 3 3 2000 0\n1 3 1 1000 1e-6\n"
+    put(folder, topology_txt=TOPOLOGY.replace("5 2 5", "7 2 5"), flow_txt=flows)
+    scenario, said = made(folder, say, "topology.txt", "flow.txt")
+    assert scenario["run"]["duration"] == "1001 ms"
+    assert "0.000001,host:1,host:3,1000" in (folder / "made" / "flows.csv").read_text()
+    assert "topology.txt:1: warning: 2 nodes have no link: left out" in said.err
+    assert "flow.txt:3: warning: priorities 3 and 1: all flows are of one traffic class" in said.err
+
+
+def test_a_matrix_alone_gets_the_fat_tree_of_htsim(say: Say, folder: Path) -> None:
+    put(folder, m_cm=MATRIX.replace("Nodes 8", "Nodes 16"))
+    scenario, said = made(folder, say, "m.cm")
+    assert (scenario["network"]["topology"], scenario["network"]["k"]) == ("fat-tree", 4)
+    for group in scenario["network"]["links"].values():
+        assert group == {"rate": "100 Gbit/s", "delay": "1 us"}
+    assert (folder / "made" / "flows.csv").read_text().splitlines()[1:] == [
+        "0.000000001,host:7,host:5,4000",
+        "0.000000002,host:0,host:5,3000",
+    ]
+    assert scenario["flows"]["endless-1"]["from"] == ["host:2..3"]
+    assert scenario["run"]["duration"] == "11 ms"
+    assert "m.cm:1: warning: no topology: a fat tree of k = 4" in said.err
+    assert "m.cm:6: warning: prio: all flows are of one traffic class" in said.err
+    assert "4 transfers, 2 of them without end" in said.out
+    result = run(run__duration="100 us")
+    assert result.transfers.filter(group="imported")["completed_s"].null_count() == 0
+    assert result.flows.filter(group="endless-1")["completed_s"].null_count() == 2
+
+
+def test_leaf_spine_by_its_numbers(say: Say, folder: Path) -> None:
+    files = (str(EXAMPLES / name) for name in ("leaf-spine.topo", "incast.cm"))
+    scenario, _ = made(folder, say, *files, "--congestion", "dctcp", "--mark-above", "65 packets")
+    assert scenario["network"] == {
+        "topology": "leaf-spine",
+        "leaves": 4,
+        "spines": 4,
+        "hosts_per_leaf": 8,
+        "links": {
+            "hosts": {"rate": "100 Gbit/s", "delay": "650 ns"},
+            "leaf-spine": {"rate": "100 Gbit/s", "delay": "800 ns"},
+        },
+    }
+    assert scenario["transport"]["congestion"] == "dctcp"
+    assert scenario["switch"]["queue"] == {"kind": "threshold", "mark_above": "65 packets"}
+    assert run().transfers["completed_s"].null_count() == 0
+
+
+def test_latency_of_switches_is_in_every_way_between_hosts(say: Say, folder: Path) -> None:
+    one = "Nodes 32\nConnections 1\n31->0 start 0 size 1\n"
+    put(folder, m_cm=one)
+    made(folder, say, str(EXAMPLES / "leaf-spine.topo"), "m.cm")
+    (took,) = run(transport__handshake=False).transfers["completed_s"]
+    # Four links of 500 ns, three switches of 300 ns, 41 bytes sent four times at 100 Gbit/s;
+    # timestamps are not on the wire.
+    assert took == pytest.approx(4 * 500e-9 + 3 * 300e-9 + 4 * 41 * 8 / 100e9, abs=1e-13)
+
+
+def test_three_tiers_with_bundles_become_a_graph(say: Say, folder: Path) -> None:
+    put(folder, t_topo=THREE_TIERS)
+    scenario, said = made(folder, say, "t.topo")
+    assert "graph, 8 hosts, 12 switches, 32 links" in said.out
+    assert scenario["flows"]["permutation"]["workload"] == "permutation"
+    assert scenario["switches"] == {
+        "edge": {"of": "edge:0..3", "buffer": "100 KB"},
+        "aggregation": {"of": "aggregation:0..3", "buffer": "200 KB"},
+    }
+    assert "Queue_Up 50000 beside Queue_Down 200000" in said.err
+    delays = {group["delay"] for group in scenario["network"]["links"].values()}
+    assert delays == {"1050 ns", "1150 ns", "1300 ns"}
+    found = links(run())
+    # init_network: aggregation i of a pod has cores i, i + 2, ... of two links each.
+    wanted = Counter(f"aggregation:{a}->core:{c}" for a in range(4) for c in (a % 2, a % 2 + 2))
+    assert {port: found[port] for port in found if "->core" in port} == dict.fromkeys(wanted, 2)
+    assert found["edge:1->aggregation:1"] == found["edge:2->aggregation:3"] == 1
+    assert found["edge:1->aggregation:2"] == 0
+    assert found["host:5->edge:2"] == 1
+
+
+def test_without_bundles_the_same_numbers_are_a_clos(say: Say, folder: Path) -> None:
+    plain = THREE_TIERS.replace("bundle 2", "bundle 1").replace("radix_down 4", "radix_down 2")
+    put(folder, t_topo=plain)
+    scenario, _ = made(folder, say, "t.topo", "--buffer", "1 MB", "--duration", "5 ms")
+    network = scenario["network"]
+    assert network.pop("links")["aggregation-core"] == {"rate": "100 Gbit/s", "delay": "1300 ns"}
+    assert network == {
+        "topology": "clos",
+        "pods": 2,
+        "edges_per_pod": 2,
+        "aggregations_per_pod": 2,
+        "cores": 8,
+        "hosts_per_edge": 2,
+    }
+    assert (scenario["switch"]["buffer"], "switches" in scenario) == ("1 MB", False)
+    assert scenario["run"]["duration"] == "5 ms"
+
+
+def test_a_failed_link_is_not_there(say: Say, folder: Path) -> None:
+    failure = "failure switch_type AGG switch_id 3 link_id 1\n"
+    matrix = "Nodes 8\nConnections 1\nFailures 1\n0->5 start 0 size 3000\n" + failure
+    put(folder, t_topo=THREE_TIERS, m_cm=matrix)
+    made(folder, say, "t.topo", "m.cm")
+    result = run()
+    found = links(result)
+    # Place 1 in its pod: core 1 x 2 + 1, the first link of the bundle.
+    assert (found["aggregation:3->core:3"], found["aggregation:3->core:1"]) == (1, 2)
+    assert (found["core:3->aggregation:3"], found["aggregation:1->core:3"]) == (1, 2)
+    assert result.transfers["completed_s"].null_count() == 0
+
+
+def test_every_way_to_name_the_files_gives_the_same(say: Say, folder: Path) -> None:
+    put(folder, topology_txt=TOPOLOGY, flow_txt=FLOWS)
+    ways = (
+        ("topology.txt", "flow.txt"),
+        ("--format", "hpcc", "flow.txt", "--topology", "topology.txt"),
+        ("--flows", "flow.txt", "--topology", "topology.txt", "--format", "hpcc"),
+    )
+    texts = [made(folder, say, *way, "--force")[0] for way in ways]
+    assert all(a == b for a, b in pairwise(texts))
+
+
+@pytest.mark.parametrize(
+    ("text", "ps"),
+    [
+        ("2", 2 * 10**12),
+        ("0.000000000001", 1),
+        ("2.123456789", 2_123_456_789_000),
+        ("1.5e-9", 1500),
+        ("0.0000000000001", None),
+        ("1e-13", None),
+        ("1.0000000000000", 10**12),
+    ],
+)
+def test_seconds_are_exact(text: str, ps: int | None) -> None:
+    assert quantities.seconds(text) == ps
+    if ps is not None:
+        assert quantities.seconds(quantities.in_seconds(ps)) == ps
+
+
+@pytest.mark.parametrize(
+    ("text", "bits"),
+    [
+        ("100Gbps", 10**11),
+        ("0.5Gb/s", 5 * 10**8),
+        ("12.5GBps", 10**11),
+        ("1KiB/s", 8192),
+        ("1000", 1000),
+        ("1.5bps", None),
+        ("10Gb", None),
+        ("-1Gbps", None),
+    ],
+)
+def test_rates_of_ns3(text: str, bits: int | None) -> None:
+    assert quantities.ns3_rate(text) == bits
