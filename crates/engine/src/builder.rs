@@ -6,11 +6,12 @@ use incastle_queueing::{CongestionPointConfig, DropTail, Marker, PortBuffer, Sha
 use incastle_units::{Rate, Span, Time};
 
 use crate::beside::Extras;
+use crate::failure::{Failures, edges};
 use crate::host::Host;
 use crate::network::{SharedMemory, Switch};
 use crate::port::{Gate, Port, Sampler};
 use crate::rate_schedule::RateSchedule;
-use crate::route::{Ecmp, Edge, Routes};
+use crate::route::{Ecmp, Routes};
 use crate::{
     Coalescing, FairConfig, HostIndex, Network, Node, PortIndex, Purpose, ReactionPointSettings,
     Source, SwitchIndex, substream,
@@ -65,6 +66,11 @@ pub struct LinkConfig {
     /// packet being sent at that instant, or beginning to be, ends at the old rate. A port with a
     /// schedule has explicit departures, also where its kind is fast.
     pub schedule: Vec<(Time, Rate)>,
+    /// When this direction is down: from when, and until when ([`Time::NEVER`] for good); each later
+    /// than the one before. What is in its port and on the wire at the first instant is lost, and
+    /// what is to be sent until the second. A port that fails has explicit departures, also where its
+    /// kind is fast.
+    pub failures: Vec<(Time, Time)>,
 }
 
 impl LinkConfig {
@@ -78,6 +84,7 @@ impl LinkConfig {
             kind: PortKind::Fast,
             congestion_point: None,
             schedule: Vec::new(),
+            failures: Vec::new(),
         }
     }
 }
@@ -110,6 +117,8 @@ pub struct NetworkBuilder {
     ports: Vec<Port>,
     owners: Vec<Node>,
     schedules: BTreeMap<PortIndex, RateSchedule>,
+    failures: Vec<(PortIndex, Vec<(Time, Time)>)>,
+    convergence: Span,
 }
 
 impl NetworkBuilder {
@@ -123,12 +132,19 @@ impl NetworkBuilder {
             ports: Vec::new(),
             owners: Vec::new(),
             schedules: BTreeMap::new(),
+            failures: Vec::new(),
+            convergence: Span::ZERO,
         }
     }
 
     /// Says what takes one of several equal paths together.
     pub fn ecmp(&mut self, ecmp: Ecmp) {
         self.ecmp = ecmp;
+    }
+
+    /// Says how long after a link went down or came up the switches send along other ways.
+    pub fn convergence(&mut self, convergence: Span) {
+        self.convergence = convergence;
     }
 
     /// Adds a host.
@@ -168,12 +184,15 @@ impl NetworkBuilder {
                 self.check_fair(from);
                 port.fair(config)
             }
-            PortKind::Fast if config.schedule.is_empty() => port,
+            PortKind::Fast if config.schedule.is_empty() && config.failures.is_empty() => port,
             PortKind::Fast | PortKind::General => port.general(),
         };
         if !config.schedule.is_empty() {
             let schedule = RateSchedule::new(config.rate, config.schedule);
             self.schedules.insert(index, schedule);
+        }
+        if !config.failures.is_empty() {
+            self.failures.push((index, config.failures));
         }
         port.observed = matches!(from, Node::Switch(_));
         if let Some(point) = config.congestion_point {
@@ -200,16 +219,7 @@ impl NetworkBuilder {
     /// Finds the routes.
     pub fn build(self) -> Result<Network, BuildError> {
         let host_ports = self.host_ports()?;
-        let edges: Vec<Edge> = self
-            .ports
-            .iter()
-            .zip(&self.owners)
-            .map(|(port, &from)| Edge {
-                from,
-                to: port.to,
-                port: port.index,
-            })
-            .collect();
+        let edges = edges(&self.ports, &self.owners, |_| true);
         let seed = self.seed;
         let sizes = (self.hosts.len(), self.switches.len());
         let routes = Routes::new(sizes, &edges, (self.ecmp, seed));
@@ -234,6 +244,7 @@ impl NetworkBuilder {
             ports: self.ports,
             owners: self.owners,
             schedules: self.schedules,
+            failures: Failures::new(self.failures, self.convergence),
             routes,
             extras: Extras::default(),
         };

@@ -55,6 +55,12 @@ impl Event {
         Self { at, rank }
     }
 
+    /// Whether it is of this kind: less work than to tell which it is.
+    #[inline(always)]
+    pub(crate) const fn is(self, kind: Kind) -> bool {
+        self.rank >> 32 == kind as u64
+    }
+
     #[inline]
     pub(crate) const fn kind(self) -> Kind {
         match self.rank >> 32 {

@@ -124,7 +124,7 @@ impl EventQueue {
         let slot = (day % DAYS) as usize;
         let place = self.heads[slot];
         let Node { event, next } = self.nodes[place as usize];
-        if self.far_first.at <= event.at && self.far_first < event {
+        if self.far_first.at <= event.at && self.far_is_before(event) {
             return self.take_far(until);
         }
         if event.at > until {
@@ -139,6 +139,45 @@ impl EventQueue {
         }
         self.today = day;
         Some(event)
+    }
+
+    /// Removes an event that will not happen; it must have been entered.
+    #[cold]
+    pub(crate) fn remove(&mut self, event: Event) {
+        if self.remove_near(event) {
+            return;
+        }
+        let held = self.far.len();
+        self.far.retain(|other| other.0 != event);
+        assert!(self.far.len() + 1 == held, "the event was entered, once");
+        self.look_far();
+    }
+
+    /// Removes an event from the calendar, if it is there.
+    fn remove_near(&mut self, event: Event) -> bool {
+        let day = event.at.as_ps() >> self.shift;
+        if day.wrapping_sub(self.today) >= DAYS {
+            return false;
+        }
+        let slot = (day % DAYS) as usize;
+        let (mut before, mut place) = (NONE, self.heads[slot]);
+        while place != NONE && self.nodes[place as usize].event != event {
+            (before, place) = (place, self.nodes[place as usize].next);
+        }
+        if place == NONE {
+            return false;
+        }
+        let next = std::mem::replace(&mut self.nodes[place as usize].next, self.free);
+        self.free = place;
+        self.near -= 1;
+        match before {
+            NONE => self.heads[slot] = next,
+            before => self.nodes[before as usize].next = next,
+        }
+        if self.heads[slot] == NONE {
+            self.clear(slot);
+        }
+        true
     }
 
     /// Events held, outdated ones included.
@@ -187,6 +226,14 @@ impl EventQueue {
             .far
             .peek()
             .map_or(Event::NEVER, |&Reverse(event)| event);
+    }
+
+    /// Whether the first event of the heap comes before this one, whose instant is no earlier. Out of
+    /// line: hardly any event comes so far.
+    #[cold]
+    #[inline(never)]
+    fn far_is_before(&self, event: Event) -> bool {
+        self.far_first < event
     }
 
     /// Adds an event of this year to its day.
@@ -333,8 +380,15 @@ mod tests {
         assert_eq!(queue.len(), 0);
     }
 
-    /// Steps of a simulation: push at so much after the last event taken, or take.
-    fn steps() -> impl Strategy<Value = Vec<(bool, u64, usize, u32)>> {
+    #[derive(Debug, Clone, Copy)]
+    enum Act {
+        Push,
+        Take,
+        Remove,
+    }
+
+    /// Steps of a simulation: push at so much after the last event taken, take, or remove.
+    fn steps() -> impl Strategy<Value = Vec<(Act, u64, usize, u32)>> {
         // Same instants, the same day, the same year, later years.
         let ahead = prop_oneof![
             0..3_u64,
@@ -342,7 +396,12 @@ mod tests {
             0..1_000_000_000_u64,
             0..1_u64 << 50
         ];
-        prop::collection::vec((any::<bool>(), ahead, 0..7_usize, 0..20_u32), 1..400)
+        let act = prop_oneof![
+            4 => Just(Act::Push),
+            3 => Just(Act::Take),
+            1 => Just(Act::Remove),
+        ];
+        prop::collection::vec((act, ahead, 0..7_usize, 0..20_u32), 1..400)
     }
 
     #[test]
@@ -360,24 +419,34 @@ mod tests {
     }
 
     proptest! {
-        // Any mix of pushes and takes gives what a sorted list gives, whatever the width of a day.
+        // Any mix of pushes, takes and removals gives what a sorted list gives, whatever the width of a day.
         #[test]
         fn agrees_with_a_sorted_list(steps in steps(), shifts in prop::collection::vec(0..40_u32, 8)) {
             let mut queue = EventQueue::default();
             let mut list: Vec<Event> = Vec::new();
             let mut now = 0;
-            for (count, (push, ahead, kind, source)) in steps.into_iter().enumerate() {
-                if push {
-                    let event = event(now + ahead, kind, source);
-                    queue.push(event);
-                    let place = list.partition_point(|other| *other <= event);
-                    list.insert(place, event);
-                } else {
-                    let until = Time::from_ps(now + ahead);
-                    let due = list.first().is_some_and(|first| first.at <= until);
-                    let expected = due.then(|| list.remove(0));
-                    prop_assert_eq!(queue.take(until), expected);
-                    now = expected.map_or(now, |event| event.at.as_ps());
+            for (count, (act, ahead, kind, source)) in steps.into_iter().enumerate() {
+                match act {
+                    Act::Push => {
+                        let event = event(now + ahead, kind, source);
+                        queue.push(event);
+                        let place = list.partition_point(|other| *other <= event);
+                        list.insert(place, event);
+                    }
+                    Act::Take => {
+                        let until = Time::from_ps(now + ahead);
+                        let due = list.first().is_some_and(|first| first.at <= until);
+                        let expected = due.then(|| list.remove(0));
+                        prop_assert_eq!(queue.take(until), expected);
+                        now = expected.map_or(now, |event| event.at.as_ps());
+                    }
+                    Act::Remove => {
+                        let place = ahead as usize % list.len().max(1);
+                        let alike = |event: &Event| list.iter().filter(|one| *one == event).count();
+                        if list.get(place).is_some_and(|event| alike(event) == 1) {
+                            queue.remove(list.remove(place));
+                        }
+                    }
                 }
                 if count % 50 == 49 {
                     queue.set_shift(shifts[count / 50]);

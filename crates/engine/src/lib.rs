@@ -12,6 +12,7 @@ mod digest;
 mod endpoint;
 mod event;
 mod event_queue;
+mod failure;
 mod flows;
 mod host;
 mod ids;

@@ -9,6 +9,7 @@ use incastle_units::{Bytes, Rate, Span, Time};
 use crate::beside::Extras;
 use crate::event::{Event, Kind};
 use crate::event_queue::EventQueue;
+use crate::failure::Failures;
 use crate::host::Host;
 use crate::packet::Packet;
 use crate::port::{Backlog, Port, PortCounters, Wakes};
@@ -78,6 +79,7 @@ pub struct Network {
     pub(crate) owners: Vec<Node>,
     /// Of links whose rate changes.
     pub(crate) schedules: BTreeMap<PortIndex, RateSchedule>,
+    pub(crate) failures: Failures,
     pub(crate) routes: Routes,
     pub(crate) host_names: Vec<String>,
     pub(crate) switch_names: Vec<String>,
@@ -307,12 +309,17 @@ impl Network {
         (events, probe): (&mut EventQueue, &mut P),
     ) {
         let (size, wakes) = self.ports[at.index()].depart(now, probe);
-        if let Node::Switch(switch) = self.owners[at.index()]
-            && let Some(memory) = &mut self.switches[switch.index()].memory
-        {
-            memory.books.release(size);
+        if let Node::Switch(switch) = self.owners[at.index()] {
+            self.release(switch, size);
         }
         enter(events, at, wakes);
+    }
+
+    /// Bytes have left the memory of a switch.
+    pub(crate) fn release(&mut self, switch: SwitchIndex, size: Bytes) {
+        if let Some(memory) = &mut self.switches[switch.index()].memory {
+            memory.books.release(size);
+        }
     }
 
     /// The backlog of a port at `now`.

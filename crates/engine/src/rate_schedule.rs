@@ -1,7 +1,7 @@
 //! Links whose rate changes at given instants.
 //!
 //! A change takes effect between packets: the one being sent ends at the old rate. Leaves out: rates
-//! of zero, links that fail, and what a real link does to change its rate (training, loss).
+//! of zero (links fail in `failure`), and what a real link does to change its rate (training, loss).
 
 use incastle_units::{Rate, Span, Time};
 
@@ -79,13 +79,14 @@ impl Network {
         area as f64 / 8e12
     }
 
-    /// Enters the first change of each link that has one.
+    /// Enters the first change of each link's rate, and of the links that are up.
     pub(crate) fn enter_changes(&self, events: &mut EventQueue) {
         for (port, schedule) in &self.schedules {
             if let Some(at) = schedule.next() {
                 events.push(Event::new(at, Kind::Control, port.0));
             }
         }
+        self.failures.enter_next(events);
     }
 
     /// A link changes its rate.

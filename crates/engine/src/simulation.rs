@@ -3,6 +3,7 @@
 mod applications;
 mod coalescing;
 mod conservation;
+mod failures;
 mod notification;
 mod unattended;
 
@@ -63,6 +64,8 @@ pub struct Totals {
     pub drops: u64,
     /// Packets marked.
     pub marks: u64,
+    /// Those of the drops that failed links caused.
+    pub failure_drops: u64,
     /// Congestion notifications sent by switches.
     pub cnms_sent: u64,
     /// Those of them that reached a host.
@@ -201,7 +204,7 @@ impl<P: Probe> Simulation<P> {
     #[inline(always)]
     fn happen(&mut self, event: Event) {
         // Nearly all events: ahead of the table of the others.
-        if event.kind() == Kind::Arrival {
+        if event.is(Kind::Arrival) {
             self.arrive(PortIndex(event.source()));
         } else {
             self.happen_otherwise(event);
@@ -217,10 +220,7 @@ impl<P: Probe> Simulation<P> {
                 self.network
                     .depart(PortIndex(event.source()), self.now, context);
             }
-            Kind::Control => {
-                let at = PortIndex(event.source());
-                self.network.change_rate(at, self.now, &mut self.events);
-            }
+            Kind::Control => self.control(event.source()),
             Kind::Pull => self.pull(HostIndex(event.source())),
             Kind::Timer => self.timer(EndpointIndex(event.source())),
             Kind::Batch => self.batch_is_due(EndpointIndex(event.source())),
@@ -245,9 +245,11 @@ impl<P: Probe> Simulation<P> {
         self.totals.packet_hops += 1;
         match to {
             Node::Switch(switch) => {
-                let route = self.network.routes.port(switch, &packet, self.now);
-                let out = route.expect("a built network has a route to every host");
-                if self.network.ports[out.index()].is_special() {
+                let out = self.network.routes.port(switch, &packet, self.now);
+                let Some(port) = self.network.ports.get(out.index()) else {
+                    return self.no_way(out, &packet);
+                };
+                if port.is_special() {
                     self.enter_special(out, &packet);
                     return;
                 }
@@ -574,8 +576,9 @@ fn account<P: Probe>(
             totals.marks += 1;
             record.marked += 1;
         }
-        Verdict::Drop(_) => {
+        Verdict::Drop(cause) => {
             totals.drops += 1;
+            totals.failure_drops += u64::from(cause == DropCause::LinkDown);
             record.dropped += 1;
             if let Some(lost) = Lost::of(packet) {
                 probe.dropped(port, at, &lost);

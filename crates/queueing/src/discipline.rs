@@ -49,6 +49,8 @@ pub enum DropCause {
     Early,
     /// The queue is above the marking threshold and the packet cannot be marked.
     NotEcnCapable,
+    /// The link behind the port is down, or no way is left to where the packet is to go.
+    LinkDown = 5,
 }
 
 /// The answer to an arrival. It grows with the disciplines: QCN's congestion point adds "notify the

@@ -107,10 +107,11 @@ impl Bottleneck {
         self.store(now, packet);
     }
 
-    const fn count_drop(&mut self, cause: DropCause) {
+    fn count_drop(&mut self, cause: DropCause) {
         match cause {
             DropCause::BufferFull | DropCause::SharedLimit => self.counts.dropped_full += 1,
             DropCause::Early | DropCause::NotEcnCapable => self.counts.dropped_early += 1,
+            DropCause::LinkDown => unreachable!("a discipline knows of no links"),
         }
     }
 

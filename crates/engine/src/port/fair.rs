@@ -168,6 +168,18 @@ impl FairQueue {
         self.transmitter.change_rate(now, line)
     }
 
+    /// The line is cut: everything that was in the queue, which is empty now.
+    pub(super) fn cut(&mut self, now: Time) -> Vec<Packet> {
+        let sending = self.transmitter.cut(now);
+        let flows = std::mem::take(&mut self.flows).into_values();
+        let waiting = flows.flat_map(|queue| queue.packets);
+        self.active.clear();
+        self.granted = false;
+        self.waiting_packets = 0;
+        self.waiting_bytes = 0;
+        sending.into_iter().chain(waiting).collect()
+    }
+
     /// The packet whose turn it is.
     fn next(&mut self) -> Option<Packet> {
         // Figure 3, "Dequeuing module", one packet per call.

@@ -10,8 +10,10 @@ use super::Backlog;
 use crate::Digest;
 use crate::packet::Packet;
 
-/// The code of a push-out in the digest, beside those of the verdicts.
+/// The codes in the digest of packets that had been admitted, beside those of the verdicts: one pushed
+/// out by another, one lost with its link.
 const PUSHED_OUT: u64 = 6;
+const LOST: u64 = 8;
 
 /// What a port has counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -32,6 +34,8 @@ pub struct PortCounters {
 /// The gate.
 pub(crate) struct Gate {
     buffer: PortBuffer,
+    /// Whether the link is down; the buffer then has no room.
+    shut: bool,
     marker: Marker,
     rng: Xoshiro256PlusPlus,
     pub(crate) counters: PortCounters,
@@ -42,6 +46,7 @@ impl Gate {
     pub(crate) fn new(buffer: PortBuffer, marker: Marker, rng: Xoshiro256PlusPlus) -> Self {
         Self {
             buffer,
+            shut: false,
             marker,
             rng,
             counters: PortCounters::default(),
@@ -104,6 +109,36 @@ impl Gate {
         self.mix(now, PUSHED_OUT, packet);
     }
 
+    /// The link is down: nothing passes. A buffer without room in its place says so, at no cost to
+    /// packets that find some; returns the port's own.
+    pub(crate) fn shut(&mut self) -> PortBuffer {
+        assert!(!self.shut, "a link that is down does not fail");
+        self.shut = true;
+        let nothing = PortBuffer::Limited(Amount::Packets(Packets::ZERO));
+        std::mem::replace(&mut self.buffer, nothing)
+    }
+
+    /// The link is up again, with its buffer.
+    pub(crate) fn reopen(&mut self, buffer: PortBuffer) {
+        assert!(self.shut, "a link that comes up was down");
+        self.shut = false;
+        self.buffer = buffer;
+    }
+
+    /// Enters a packet that was admitted and is lost with the link: in memory, or on the wire.
+    pub(crate) fn lose(&mut self, now: Time, packet: &Packet, in_memory: bool) {
+        self.counters.dropped += 1;
+        if in_memory {
+            self.counters.accepted_bytes -= u64::from(packet.size);
+        }
+        self.mix(now, LOST, packet);
+    }
+
+    /// Enters a packet that cannot go where it is to go.
+    pub(crate) fn refuse(&mut self, now: Time, packet: &Packet) {
+        self.enter(now, Verdict::Drop(DropCause::LinkDown), packet);
+    }
+
     #[inline(always)]
     fn enter(&mut self, now: Time, verdict: Verdict, packet: &Packet) {
         self.counters.offered += 1;
@@ -151,6 +186,9 @@ impl Gate {
         };
         let (packets, bytes) = backlog.stored();
         if !self.buffer.admits(packets, bytes, arrival.size) {
+            if self.shut {
+                return Verdict::Drop(DropCause::LinkDown);
+            }
             self.marker.on_refused(&queue, &arrival);
             return Verdict::Drop(DropCause::BufferFull);
         }

@@ -100,6 +100,18 @@ impl GeneralQueue {
         moved
     }
 
+    /// The line is cut: everything that was in the queue, which is empty now.
+    pub(super) fn cut(&mut self, now: Time) -> Vec<Packet> {
+        let mut packets: Vec<Packet> = self.transmitter.cut(now).into_iter().collect();
+        while let Some(waiting) = self.waiting.pop() {
+            packets.push(waiting.packet);
+        }
+        self.waiting_bytes = 0;
+        self.busy_until = now;
+        self.forecast = None;
+        packets
+    }
+
     /// Packets waiting or being sent.
     pub(super) fn stored(&self) -> impl Iterator<Item = &Packet> {
         self.waiting

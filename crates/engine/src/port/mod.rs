@@ -15,7 +15,7 @@ mod sampler;
 mod scheduled;
 mod transmitter;
 
-use incastle_queueing::{SharedBuffer, Verdict};
+use incastle_queueing::{PortBuffer, SharedBuffer, Verdict};
 use incastle_units::{Bytes, Ecn, Packets, Rate, Serializer, Span, Time};
 
 use crate::packet::Packet;
@@ -87,6 +87,17 @@ pub(crate) struct Wakes {
     pub(crate) arrival: Option<Time>,
     /// A queue with departure events began to send; the packet departs then.
     pub(crate) departure: Option<Time>,
+}
+
+/// What is lost with a link.
+pub(crate) struct Cut {
+    /// Waiting or being sent.
+    pub(crate) stored: Vec<Packet>,
+    pub(crate) on_the_wire: Vec<Packet>,
+    /// When the first of these would have arrived.
+    pub(crate) arrival: Option<Time>,
+    /// The buffer that the port has again when the link comes up.
+    pub(crate) buffer: PortBuffer,
 }
 
 /// The queue behind the gate.
@@ -387,6 +398,34 @@ impl Port {
         }
         let arrival = self.launch(now + self.delay, &packet);
         (packet.size(), Wakes { arrival, departure })
+    }
+
+    /// The link goes down: what was inside is lost, and nothing passes until it is up again.
+    pub(crate) fn go_down<P: Probe>(&mut self, now: Time, probe: &mut P) -> Cut {
+        let Queue::Scheduled(queue) = &mut self.queue else {
+            unreachable!("a port whose link fails has departure events")
+        };
+        if self.observed && queue.backlog().waiting_packets > 0 {
+            probe.queue_changed(self.index, now, 0);
+        }
+        let stored = queue.cut(now);
+        let arrival = self.wire.front().map(|first| first.arrives);
+        let mut on_the_wire = Vec::new();
+        while let Some(flight) = self.wire.pop() {
+            on_the_wire.push(flight.packet);
+        }
+        for packet in &stored {
+            self.gate.lose(now, packet, true);
+        }
+        for packet in &on_the_wire {
+            self.gate.lose(now, packet, false);
+        }
+        Cut {
+            stored,
+            on_the_wire,
+            arrival,
+            buffer: self.gate.shut(),
+        }
     }
 
     /// A shared memory's turn: bytes that have departed until `now`, and the next departure. A

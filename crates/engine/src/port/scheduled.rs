@@ -83,6 +83,14 @@ impl ScheduledQueue {
         }
     }
 
+    /// The line is cut: everything that was in the queue, which is empty now.
+    pub(super) fn cut(&mut self, now: Time) -> Vec<Packet> {
+        match self {
+            Self::General(queue) => queue.cut(now),
+            Self::Fair(queue) => queue.cut(now),
+        }
+    }
+
     /// Packets waiting or being sent.
     pub(super) fn stored(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
         match self {

@@ -68,6 +68,14 @@ impl Transmitter {
         self.sending.take().map(|sending| sending.packet)
     }
 
+    /// The line is cut: the packet that was being sent. The event of its departure is left behind.
+    pub(super) fn cut(&mut self, now: Time) -> Option<Packet> {
+        let sending = self.sending.take()?;
+        self.idle_since = now;
+        self.outdated += 1;
+        Some(sending.packet)
+    }
+
     /// `line` has another rate from now on; returns the new departure of a packet that has not
     /// begun.
     pub(super) fn change_rate(&mut self, now: Time, line: &mut Serializer) -> Option<Time> {

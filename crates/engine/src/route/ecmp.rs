@@ -33,7 +33,6 @@ pub enum Ecmp {
 #[derive(Debug)]
 pub(super) struct Chooser {
     seed: u64,
-    switches: usize,
     kind: Kind,
 }
 
@@ -67,16 +66,7 @@ impl Chooser {
                 tables: (0..switches).map(|_| Flowlets::default()).collect(),
             },
         };
-        Self {
-            seed,
-            switches,
-            kind,
-        }
-    }
-
-    /// The number of switches.
-    pub(super) fn switches(&self) -> usize {
-        self.switches
+        Self { seed, kind }
     }
 
     /// The port that a packet for an endpoint takes at a switch.

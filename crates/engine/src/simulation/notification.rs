@@ -72,12 +72,16 @@ impl<P: Probe> Simulation<P> {
     }
 
     fn forward(&mut self, switch: SwitchIndex, packet: &Packet) {
-        let route = self.network.routes.port(switch, packet, self.now);
-        let out = route.expect("a built network has a route to every host");
-        self.enter_special(out, packet);
+        let out = self.network.routes.port(switch, packet, self.now);
+        if self.network.ports.get(out.index()).is_some() {
+            self.enter_special(out, packet);
+        } else {
+            self.no_way(out, packet);
+        }
     }
 
     /// Enters what became of a packet at a port of a switch.
+    #[inline(always)]
     pub(super) fn judged(&mut self, verdict: Verdict, at: PortIndex, packet: &Packet) {
         if packet.is_cnm() {
             self.totals.cnms_dropped += u64::from(matches!(verdict, Verdict::Drop(_)));
