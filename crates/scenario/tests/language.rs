@@ -298,10 +298,11 @@ fn assert_told_where(entry: &CatalogEntry) {
     );
 }
 
-const HEADERS: [&str; 11] = [
+const HEADERS: [&str; 12] = [
     "run",
     "network",
     "network.links.x",
+    "network.failures.x",
     "switch",
     "switch.queue",
     "switch.ports.senders.queue",
@@ -312,7 +313,7 @@ const HEADERS: [&str; 11] = [
     "measure",
 ];
 
-const KEYS: [&str; 36] = [
+const KEYS: [&str; 47] = [
     "topology",
     "senders",
     "duration",
@@ -349,9 +350,20 @@ const KEYS: [&str; 36] = [
     "capacity",
     "exit_window",
     "flow_window",
+    "ecmp",
+    "flowlet_gap",
+    "k",
+    "leaves",
+    "spines",
+    "hosts_per_leaf",
+    "down",
+    "up",
+    "convergence",
+    "cores",
+    "edge_oversubscription",
 ];
 
-const VALUES: [&str; 32] = [
+const VALUES: [&str; 36] = [
     "\"star\"",
     "\"tree\"",
     "\"graph\"",
@@ -384,6 +396,10 @@ const VALUES: [&str; 32] = [
     "\"20 %\"",
     "\"dcudp\"",
     "\"1500 B\"",
+    "\"fat-tree\"",
+    "\"leaf-spine\"",
+    "\"flowlet\"",
+    "[\"all\", \"switch\"]",
 ];
 
 /// Pieces of scenarios, right and wrong, in any order.
@@ -444,6 +460,8 @@ proptest! {
             ("switch.qcn.modifications", if shared { "['III']" } else { "['III', 'IV']" }),
             ("host.qcn.increase", &format!("{rate} bit/s")),
             ("network.mtu", "9000 B"),
+            ("network.ecmp", if shared { "flowlet" } else { "packet" }),
+            ("network.convergence", &format!("{} ps", delay / 7)),
             ("network.links.receivers.mtu", "1500 B"),
             ("network.links.senders.schedule", &format!("[{{ at = '1 ps', rate = '{rate} bit/s' }}]")),
             ("measure.qcn", "{ flows = 'first', ports = 'switch->receiver' }"),

@@ -1,5 +1,6 @@
 //! What the tables of a scenario mean together: names that exist, values that fit each other.
 
+mod failures;
 mod flows;
 mod links;
 mod list;
@@ -35,6 +36,7 @@ pub(crate) fn check(root: &Root, cx: &mut Context<'_>) -> Option<Layout> {
         switches::check(root, layout, cx);
         qcn::check(root, layout, cx);
         flows::check(root, layout, cx);
+        failures::check(root, layout, cx);
         measure::check(root, layout, cx);
         lockstep::check(root, layout, cx);
     }

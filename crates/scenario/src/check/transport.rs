@@ -22,10 +22,19 @@ pub(crate) fn check(root: &Root, layout: Option<&Layout>, cx: &mut Context<'_>) 
         }
     }
     if let Some(layout) = layout {
-        let routes = Routes::new(layout);
+        let states: Vec<Routes<'_>> = layout
+            .changes()
+            .into_iter()
+            .map(|at| Routes::new(layout, at))
+            .collect();
         for (name, group) in &root.flows {
             let path = format!("flows.{name}.transport");
-            check_way((&path, group), &routes.passed(group), (root, layout), cx);
+            // Ways around failed links count, too.
+            let mut passed = states[0].passed(group);
+            for state in &states[1..] {
+                passed.add(&state.passed(group));
+            }
+            check_way((&path, group), &passed, (root, layout), cx);
         }
     }
     warn_of_no_deadlines(root, cx);

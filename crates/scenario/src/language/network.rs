@@ -50,8 +50,13 @@ table! {
         value mtu: Bytes = MOST_MTU, in mtus();
         /// Which of several equal paths packets take.
         flat ecmp: Ecmp;
+        /// How long after a link went down or came up the switches send along other ways. Until then what they send to a
+        /// link that is down is lost.
+        value convergence: Span = Span::ZERO, in delays();
         /// Links that differ, by the group's name or by `of`; in a graph, all links.
         each links: LinkGroup;
+        /// Links that fail, under labels of your own.
+        each failures: Failure;
     }
 }
 
@@ -211,6 +216,19 @@ table! {
         /// Rates that they take later, both directions alike: `[{ at = "2 s", rate = "1 Gbit/s" }]`,
         /// in order of time. What is being sent at such an instant ends at the old rate.
         option schedule: Schedule;
+    }
+}
+
+table! {
+    /// `[network.failures.LABEL]`
+    pub struct Failure {
+        /// Two sets of hosts and switches: every link between one of the first and one of the second fails, in both
+        /// directions.
+        value between: Vec<Selection>;
+        /// When they go down. What is in their ports or on the wire at that instant is lost.
+        value down: Span = Span::ZERO;
+        /// When they come up again; without it they stay down.
+        option up: Span;
     }
 }
 

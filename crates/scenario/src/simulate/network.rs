@@ -36,6 +36,7 @@ pub(super) fn assemble(parts: &Parts<'_>, seed: u64) -> Result<Network, BuildErr
     } = *parts;
     let mut builder = NetworkBuilder::new(seed);
     builder.ecmp(ecmp(&root.network.ecmp));
+    builder.convergence(root.network.convergence);
     for name in &layout.hosts {
         builder.host(name.to_string(), host(root, switches));
     }
@@ -146,6 +147,7 @@ fn port((from, to): (End, End), link: &Link, parts: &Parts<'_>) -> LinkConfig {
     };
     LinkConfig {
         schedule: schedule(link),
+        failures: failures(link),
         ..config
     }
 }
@@ -162,6 +164,15 @@ fn congestion_point(switch: &Switch, port: impl Fn() -> String) -> Option<Conges
 fn schedule(link: &Link) -> Vec<(Time, Rate)> {
     let changes = link.schedule.iter();
     changes.map(|&(at, rate)| (Time::ZERO + at, rate)).collect()
+}
+
+/// When a link is down.
+fn failures(link: &Link) -> Vec<(Time, Time)> {
+    let at = |span| Time::ZERO + span;
+    let failures = link.failures.iter();
+    failures
+        .map(|&(down, up)| (at(down), up.map_or(Time::NEVER, at)))
+        .collect()
 }
 
 impl Queue {

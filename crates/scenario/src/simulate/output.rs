@@ -54,6 +54,8 @@ pub struct Totals {
     pub delivered_bytes: u64,
     /// Packets dropped.
     pub drops: u64,
+    /// Those of them that failed links caused.
+    pub failure_drops: u64,
     /// Packets marked.
     pub marks: u64,
     /// Congestion notifications sent by switches.
@@ -98,6 +100,7 @@ impl Totals {
             ("flows", Total::Count(self.flows)),
             ("delivered_bytes", Total::Count(self.delivered_bytes)),
             ("drops", Total::Count(self.drops)),
+            ("failure_drops", Total::Count(self.failure_drops)),
             ("marks", Total::Count(self.marks)),
             ("cnms", Total::Count(self.cnms)),
             ("refused", Total::Count(self.refused)),

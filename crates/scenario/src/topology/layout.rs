@@ -49,6 +49,17 @@ pub struct Link {
     pub mtu: Bytes,
     /// The rates that both directions take later, in order of time.
     pub schedule: Vec<(Span, Rate)>,
+    /// When both directions are down: from when, and until when, for good where that is absent. In
+    /// order of time, each later than the one before.
+    pub failures: Vec<(Span, Option<Span>)>,
+}
+
+impl Link {
+    /// Whether it is down at an instant.
+    pub(crate) fn is_down(&self, at: Span) -> bool {
+        let mut failures = self.failures.iter();
+        failures.any(|&(down, up)| down <= at && up.is_none_or(|up| at < up))
+    }
 }
 
 impl Layout {
@@ -103,14 +114,29 @@ impl Layout {
 
     /// For each host the number of its connected part of the network.
     pub(crate) fn parts(&self) -> Vec<usize> {
-        let mut parts = self.all_parts();
+        self.parts_without(|_| false)
+    }
+
+    /// The same without some links.
+    pub(crate) fn parts_without(&self, left_out: impl Fn(&Link) -> bool) -> Vec<usize> {
+        let mut parts = self.all_parts(left_out);
         parts.truncate(self.hosts.len());
         parts
     }
 
+    /// The instants at which links fail or come up, the beginning included, in order.
+    pub(crate) fn changes(&self) -> Vec<Span> {
+        let failures = self.links.iter().flat_map(|link| &link.failures);
+        let ends = failures.flat_map(|&(down, up)| [Some(down), up]).flatten();
+        let mut changes: Vec<Span> = std::iter::once(Span::ZERO).chain(ends).collect();
+        changes.sort_unstable();
+        changes.dedup();
+        changes
+    }
+
     /// A switch, and a host that no links lead to from there, if there are such.
     pub(crate) fn apart(&self) -> Option<(usize, usize)> {
-        let parts = self.all_parts();
+        let parts = self.all_parts(|_| false);
         let (hosts, switches) = parts.split_at(self.hosts.len());
         switches.iter().enumerate().find_map(|(switch, part)| {
             let host = hosts.iter().position(|other| other != part)?;
@@ -119,10 +145,10 @@ impl Layout {
     }
 
     /// For each host and then each switch the number of its connected part.
-    fn all_parts(&self) -> Vec<usize> {
+    fn all_parts(&self, left_out: impl Fn(&Link) -> bool) -> Vec<usize> {
         let count = self.hosts.len() + self.switches.len();
         let mut part: Vec<usize> = (0..count).collect();
-        for link in &self.links {
+        for link in self.links.iter().filter(|link| !left_out(link)) {
             let a = root(&mut part, self.position(link.ends.0));
             let b = root(&mut part, self.position(link.ends.1));
             part[a] = b;

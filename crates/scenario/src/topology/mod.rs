@@ -1,6 +1,7 @@
 //! Hosts, switches and links by name and by position, and which hosts talk with which.
 
 mod fabric;
+mod failures;
 mod graph;
 pub(crate) mod layout;
 pub(crate) mod pairs;

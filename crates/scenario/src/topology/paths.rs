@@ -1,6 +1,7 @@
-//! Shortest paths between hosts, for idle round-trip times.
+//! Shortest paths between hosts, for idle round-trip times: as the network is at the beginning.
 
-use std::collections::VecDeque;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
 
 use incastle_units::{Bytes, Serializer, Span};
 
@@ -12,13 +13,25 @@ pub(crate) struct Paths<'a> {
     hosts: Vec<Option<(&'a Link, End)>>,
     /// By switch: (link, switch at its other end).
     switches: Vec<Vec<(&'a Link, usize)>>,
+    /// By first switch: its trees of shortest paths, as far as they have been asked for.
+    trees: RefCell<BTreeMap<usize, Trees<'a>>>,
 }
+
+/// So many first switches are remembered at once.
+const MOST_TREES: usize = 512;
+
+/// By switch: the link and the switch before it on the way from the first.
+type Tree<'a> = Vec<Option<(&'a Link, usize)>>;
+
+/// The tree over the links that are up, and, where that does not lead everywhere, the one over all.
+type Trees<'a> = [Option<Tree<'a>>; 2];
 
 impl<'a> Paths<'a> {
     pub(crate) fn new(layout: &'a Layout) -> Self {
         let mut paths = Self {
             hosts: vec![None; layout.hosts.len()],
             switches: vec![Vec::new(); layout.switches.len()],
+            trees: RefCell::default(),
         };
         for link in &layout.links {
             let (a, b) = link.ends;
@@ -65,27 +78,43 @@ impl<'a> Paths<'a> {
         }
     }
 
-    /// The links between two switches, from the last to the first.
+    /// The links between two switches, from the last to the first: of those that are up, if these
+    /// lead there, else of all.
     fn between(&self, first: usize, last: usize) -> Vec<&'a Link> {
-        let mut came: Vec<Option<(&Link, usize)>> = vec![None; self.switches.len()];
+        if first == last {
+            return Vec::new();
+        }
+        let mut trees = self.trees.borrow_mut();
+        if trees.len() >= MOST_TREES && !trees.contains_key(&first) {
+            trees.clear();
+        }
+        let [up, all] = trees.entry(first).or_default();
+        let up = up.get_or_insert_with(|| self.tree(first, |link| !link.is_down(Span::ZERO)));
+        let tree = match up[last] {
+            Some(_) => up,
+            None => all.get_or_insert_with(|| self.tree(first, |_| true)),
+        };
+        let mut path = Vec::new();
+        let mut switch = last;
+        while let Some((link, before)) = tree[switch] {
+            path.push(link);
+            switch = before;
+        }
+        path
+    }
+
+    /// Shortest paths from a switch, by breadth-first search.
+    fn tree(&self, first: usize, taken: impl Fn(&Link) -> bool) -> Tree<'a> {
+        let mut came: Tree<'a> = vec![None; self.switches.len()];
         let mut edge = VecDeque::from([first]);
         while let Some(switch) = edge.pop_front() {
-            if switch == last {
-                break;
-            }
             for &(link, next) in &self.switches[switch] {
-                if next != first && came[next].is_none() {
+                if next != first && came[next].is_none() && taken(link) {
                     came[next] = Some((link, switch));
                     edge.push_back(next);
                 }
             }
         }
-        let mut path = Vec::new();
-        let mut switch = last;
-        while let Some((link, before)) = came[switch] {
-            path.push(link);
-            switch = before;
-        }
-        path
+        came
     }
 }

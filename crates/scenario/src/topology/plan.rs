@@ -54,6 +54,9 @@ impl Plan {
         if let Topology::Clos(fabric) = &network.topology {
             self.oversubscribe(fabric, network, cx);
         }
+        for (label, failure) in &network.failures {
+            self.fail(label, failure, cx);
+        }
         Some(Layout::of(self.hosts, self.switches, self.links))
     }
 
@@ -81,6 +84,7 @@ impl Plan {
             delay: self.delay,
             mtu: self.mtu,
             schedule: Vec::new(),
+            failures: Vec::new(),
         });
     }
 

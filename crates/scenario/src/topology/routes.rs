@@ -3,6 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use incastle_units::Span;
+
 use crate::language::flows::{Group, Workload};
 use crate::text::context::Context;
 use crate::text::files::NoFiles;
@@ -38,7 +40,8 @@ pub(crate) struct Passed {
 type Demand = BTreeMap<usize, BTreeSet<usize>>;
 
 impl<'a> Routes<'a> {
-    pub(crate) fn new(layout: &'a Layout) -> Self {
+    /// With all links that are up at an instant.
+    pub(crate) fn new(layout: &'a Layout, at: Span) -> Self {
         let mut routes = Self {
             layout,
             hosts: vec![None; layout.hosts.len()],
@@ -46,6 +49,10 @@ impl<'a> Routes<'a> {
         };
         for (place, link) in layout.links.iter().enumerate() {
             let (a, b) = link.ends;
+            // A host's own link counts also while it is down: it has no other.
+            if matches!((a, b), (End::Switch(_), End::Switch(_))) && link.is_down(at) {
+                continue;
+            }
             routes.enter(place, (a, b), [0, 1]);
             routes.enter(place, (b, a), [1, 0]);
         }
@@ -178,6 +185,21 @@ impl Passed {
         Self {
             links: vec![false; layout.links.len()],
             ports: vec![[false; 2]; layout.links.len()],
+        }
+    }
+
+    /// What is passed by either.
+    pub(crate) fn add(&mut self, other: &Self) {
+        for (link, also) in self.links.iter_mut().zip(&other.links) {
+            *link |= also;
+        }
+        for (ports, also) in self
+            .ports
+            .iter_mut()
+            .flatten()
+            .zip(other.ports.iter().flatten())
+        {
+            *ports |= also;
         }
     }
 

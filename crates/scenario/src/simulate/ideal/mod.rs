@@ -4,7 +4,7 @@
 //! hosts, the switches between them and their links, as they are at the beginning. Transfers of one
 //! size on paths of one kind have one time. A long flow whose own link is its bottleneck sends without
 //! a pause once its window covers the path (`tail`): all longer ones follow from one a period long.
-//! Leaves out: jitter of hosts, rates that change later, deadlines; of several paths of the fewest
+//! Leaves out: jitter of hosts, rates that change later, links that fail later, deadlines; of several paths of the fewest
 //! links the first is taken.
 
 mod path;

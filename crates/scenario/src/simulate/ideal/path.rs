@@ -97,6 +97,7 @@ impl PathCopy {
             let mut link = (*link).clone();
             link.ends = (place(link.ends.0), place(link.ends.1));
             link.schedule = Vec::new();
+            link.failures = Vec::new();
             link
         });
         let hosts = [from, to].map(|host| whole.hosts[host].clone());

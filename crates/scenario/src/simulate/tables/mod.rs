@@ -224,6 +224,7 @@ fn totals(
         data_packets: counted.data_packets,
         events: counted.events,
         drops: counted.drops,
+        failure_drops: counted.failure_drops,
         marks: counted.marks,
         cnms: counted.cnms_sent,
         flows: flows.len() as u64,
