@@ -234,6 +234,38 @@ def test_without_bundles_the_same_numbers_are_a_clos(say: Say, folder: Path) -> 
     assert scenario["run"]["duration"] == "5 ms"
 
 
+def test_flows_of_one_family_over_a_network_of_the_other(say: Say, folder: Path) -> None:
+    text = (EXAMPLES / "leaf-spine.topo").read_text()
+    bundled = text.replace("Radix_Down 4", "Radix_Down 8") + "Bundle 2\n"
+    put(folder, t_topo=bundled, flow_txt="1\n31 2 3 100 5000 0.25\n")
+    scenario, _ = made(folder, say, "flow.txt", "t.topo")
+    assert scenario["network"]["switches"] == ["leaf:0..3", "spine:0..1"]
+    result = run()
+    found = links(result)
+    assert {found[f"leaf:{leaf}->spine:{spine}"] for leaf in range(4) for spine in (0, 1)} == {2}
+    assert result.transfers["completed_s"].null_count() == 0
+
+
+def test_a_radix_that_passes_in_htsim_is_told_where_the_wiring_has_another(
+    say: Say, folder: Path
+) -> None:
+    text = (EXAMPLES / "leaf-spine.topo").read_text()
+    for old, new in {
+        "Radix_Up 4\nOversubscribed 2": "Radix_Up 2\nOversubscribed 4",
+        "Tier 1\nDownlink_speed_Gbps 100": "Tier 1\nDownlink_speed_Gbps 400",
+        "Radix_Down 4": "Radix_Down 1",
+    }.items():
+        assert old in text
+        text = text.replace(old, new)
+    put(folder, t_topo=text)
+    scenario, said = made(folder, say, "t.topo")
+    # 32 x 100 / (400 x 4) = 2 links upwards, of which a spine with one link takes one.
+    assert (scenario["network"]["leaves"], scenario["network"]["spines"]) == (4, 2)
+    assert (
+        "t.topo:14: warning: tier 1: Radix_Down 1; htsim gives each of its switches 4" in said.err
+    )
+
+
 def test_a_failed_link_is_not_there(say: Say, folder: Path) -> None:
     failure = "failure switch_type AGG switch_id 3 link_id 1\n"
     matrix = "Nodes 8\nConnections 1\nFailures 1\n0->5 start 0 size 3000\n" + failure

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 HEADER = "expected three numbers: nodes, switches, links"
 COLUMNS = "node node rate delay error_rate"
 LINK_FIELDS = 5
+MOST_NODES = 1_000_000
 LEAST_RATE, MOST_RATE = 1_000, 10**14
 MOST_DELAY = 1_000 * quantities.PS_PER_S
 """What the scenario language has for links."""
@@ -47,6 +48,8 @@ def read(lines: Lines) -> Network:
         lines.whole(top, text, what, least)
         for text, what, least in zip(fields, ("nodes", "switches", "links"), (1, 0, 1), strict=True)
     )
+    if nodes > MOST_NODES:
+        lines.fail(top, f"{nodes} nodes: at most {MOST_NODES} here")
     roles = _Roles(lines, nodes, _switches(lines, filled, nodes, switches))
     links = _links(lines, filled, roles, count)
     _tell_error_rates(lines, links)

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from incastle.scenario import Value
 
 TWO_TIERS, THREE_TIERS = 2, 3
-MOST_HOSTS = 1_000_000
+MOST_HOSTS, MOST_LINKS = 1_000_000, 4_000_000
+MOST_K = 128
+"""Ports of a switch of a fat tree, in the scenario language."""
 DEFAULT_RATE = 100 * 10**9
 """HOST_NIC of sim/datacenter/main.h."""
 DEFAULT_DELAY = 10**6
@@ -127,6 +129,10 @@ class Fabric:
         links = self.hosts
         for number, above in enumerate(self.tiers[1:]):
             links = self._check_uplinks(number, self.tiers[number], above, links)
+        if self._link_count > MOST_LINKS:
+            self.lines.fail(
+                self.pod_line, f"a network of {self._link_count} links: at most {MOST_LINKS} here"
+            )
         self._tell_radix_down()
 
     def _refuse_pod(self, why: str) -> None:
@@ -199,6 +205,11 @@ class Fabric:
         counts = (self.edges * self.pods, self.aggregations * self.pods, self.cores)
         return counts[: len(self.tiers)]
 
+    @property
+    def _link_count(self) -> int:
+        edges, aggregations, *_ = self._switches
+        return self.hosts + edges * self.tiers[0].up + aggregations * self.tiers[1].up
+
     def _delay(self, number: int) -> int:
         """Give the one-way delay of the links downwards of a tier, in picoseconds.
 
@@ -228,11 +239,15 @@ class Fabric:
             }
             for number, (label, tier) in enumerate(zip(labels, self.tiers, strict=True))
         }
-        edges, aggregations, *_ = self._switches
-        links = self.hosts + edges * self.tiers[0].up + aggregations * self.tiers[1].up
         access = dict.fromkeys(range(self.hosts), self.tiers[0].speed)
         return Network(
-            self.origin, keys, groups, access, sum(self._switches), links, notes=self.lines.notes
+            self.origin,
+            keys,
+            groups,
+            access,
+            sum(self._switches),
+            self._link_count,
+            notes=self.lines.notes,
         )
 
     def _three_tiers(self) -> dict[str, Value]:
@@ -278,20 +293,17 @@ class Fabric:
                     "links to cores",
                 )
             place = failure.switch % self.aggregations
-            core = place * self.aggregations + failure.link
-            if core >= self.cores or core % self.aggregations != place:
-                right = ", ".join(
-                    str(link)
-                    for link in range(self.tiers[1].up)
-                    if link % self.aggregations == place
-                    and place * self.aggregations + link < self.cores
-                )
+            first = place * self.aggregations
+            core = first + failure.link
+            # Cores of this switch are those of its place; htsim reckons as if they were neighbours.
+            known = range(place, min(self.tiers[1].up, self.cores - first), self.aggregations)
+            if failure.link not in known:
+                right = ", ".join(str(link) for link in known)
                 raise BrokenFile(
                     file,
                     failure.line,
-                    f"link {failure.link}: htsim takes it for one to core {core}, which "
-                    f"aggregation switch {failure.switch} is not linked with; "
-                    f"it can fail: {right or 'none'}",
+                    f"link {failure.link}: htsim takes it for one to core {core}; links of "
+                    f"aggregation switch {failure.switch} that can fail there: {right or 'none'}",
                 )
             down.add((failure.switch, core))
         return down
@@ -304,11 +316,11 @@ def default_fat_tree(lines: Lines, hosts: int, line: int) -> Fabric:
         BrokenFile: there is no such k.
 
     """
-    k = next(k for k in range(2, 1_000, 2) if k**3 // 4 >= hosts)
-    if k**3 // 4 != hosts:
+    k = next((k for k in range(2, MOST_K + 1, 2) if k**3 // 4 == hosts), 0)
+    if not k:
         lines.fail(
             line,
-            f"Nodes {hosts}: no fat tree has as many hosts (k^3/4 for an even k); "
+            f"Nodes {hosts}: no fat tree has as many hosts (k^3/4 for an even k up to {MOST_K}); "
             "name the network with --topology FILE",
         )
     lines.note(

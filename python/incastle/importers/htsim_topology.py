@@ -36,6 +36,13 @@ OTHERS = {"queue_down": 1, "oversubscribed": 1, "bundle": 1, "switch_latency_ns"
 IN_TIER = REQUIRED | UPWARDS | OTHERS
 """Keys of a tier, and their least values."""
 
+MOST = {
+    "downlink_speed_gbps": 100_000,
+    "downlink_latency_ns": 10**11,
+    "switch_latency_ns": 10**11,
+}
+"""Greatest values, within what the scenario language has for links."""
+
 SPELT = {
     "nodes": "Nodes",
     "tiers": "Tiers",
@@ -118,7 +125,10 @@ def _put(
     if name in section.values:
         first = section.values[name][1]
         lines.fail(line, f"{SPELT[name]} is there twice (the first: line {first})")
-    section.values[name] = (lines.whole(line, text, SPELT[name], valid[name]), line)
+    value = lines.whole(line, text, SPELT[name], valid[name])
+    if value > MOST.get(name, value):
+        lines.fail(line, f"{SPELT[name]} {value}: at most {MOST[name]} here")
+    section.values[name] = (value, line)
 
 
 def _complete(lines: Lines, head: Section, tiers: Mapping[int, Section]) -> int:
