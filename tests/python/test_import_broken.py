@@ -120,12 +120,12 @@ def test_each_mistake_has_its_place(
         (
             1,
             0,
-            "link 0: htsim takes it for one to core 2, which aggregation switch 1 is not linked",
+            "link 0: htsim takes it for one to core 2; links of aggregation switch 1 that can fail",
         ),
         (
             0,
             4,
-            "link 4: htsim takes it for one to core 4, which aggregation switch 0 is not linked",
+            "link 4: htsim takes it for one to core 4; links of aggregation switch 0 that can fail",
         ),
         (0, 9, "link 9: htsim takes it for one to core 9"),
     ],
