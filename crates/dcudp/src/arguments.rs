@@ -64,7 +64,7 @@ pub struct LinkArguments {
     /// Congestion control.
     #[arg(long, value_name = "CONTROL", default_value = "dcudp")]
     pub cc: ControlName,
-    /// Rate of this machine's network interface [default: what the system says, else 10 Gbit/s].
+    /// Rate of this machine's network interface, IP headers included [default: what the system says, else 10 Gbit/s].
     #[arg(long, value_name = "RATE", value_parser = positive_rate)]
     pub capacity: Option<Rate>,
     /// Largest IP packet.

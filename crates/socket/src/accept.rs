@@ -155,7 +155,7 @@ impl Driver {
         parts.source = self.source(meta);
         let shared = self.inner.insert(&mut table, |id| {
             parts.id = id;
-            let made = config.make(capacity, is_ipv6(peer), self.inner.overhead());
+            let made = config.make(capacity, is_ipv6(peer), &self.inner.traits());
             Shared::new(&parts, begin(made, &parts, incoming))
         })?;
         table.accepted.insert((peer, incoming.socket()), shared.id);

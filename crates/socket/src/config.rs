@@ -122,8 +122,9 @@ pub struct ConnectionConfig {
     pub kind: SocketKind,
     /// The largest IP packet in bytes. The smaller of both ends counts.
     pub packet_size: u32,
-    /// The rate C of the interface: DCUDP's law rests on it, and UDT's takes the path for no faster. Absent:
-    /// what the system says of it, else [`DEFAULT_CAPACITY`](crate::DEFAULT_CAPACITY).
+    /// The rate C of the interface, at which whole IP packets leave: DCUDP's law rests on it, and UDT's takes
+    /// the path for no faster. Absent: what the system says of it, else
+    /// [`DEFAULT_CAPACITY`](crate::DEFAULT_CAPACITY).
     pub capacity: Option<Rate>,
     /// No more than this is sent, whatever the control allows.
     pub rate_limit: Option<Rate>,
@@ -137,7 +138,7 @@ pub struct ConnectionConfig {
     pub connect_timeout: Duration,
     /// How long a closed connection goes on delivering.
     pub linger: Duration,
-    /// How far the pacer may fall behind and catch up. Longer keeps the rate on a busy machine, shorter
+    /// How far the pacer may fall behind and catch up while packets wait. Longer keeps the rate on a busy machine, shorter
     /// keeps bursts small.
     pub burst_allowance: Duration,
     /// How DCUDP's paper is read.
@@ -161,6 +162,14 @@ impl Default for ConnectionConfig {
             readings: Readings::default(),
         }
     }
+}
+
+/// What an endpoint has for all of its connections.
+pub(crate) struct EndpointTraits {
+    /// Bytes that sealing adds to a datagram.
+    pub(crate) sealing: usize,
+    /// How close to each other timers are set.
+    pub(crate) quantum: Duration,
 }
 
 /// What a sans-IO connection is made with.
@@ -221,17 +230,19 @@ impl ConnectionConfig {
         }
     }
 
-    /// Everything that a sans-IO connection is made with; `sealing` is what that adds to a datagram.
-    pub(crate) fn make(&self, capacity: Rate, ipv6: bool, sealing: usize) -> Made {
+    /// Everything that a sans-IO connection is made with.
+    pub(crate) fn make(&self, capacity: Rate, ipv6: bool, endpoint: &EndpointTraits) -> Made {
         let mut config = self.transport(capacity);
         config.interface = Some(capacity);
+        config.batch = span(endpoint.quantum);
         // UDT's packet sizes count an IPv4 header, and know of nothing else around a datagram.
-        let unknown = if ipv6 { IPV6_EXTRA } else { 0 } + sealing as u32;
+        let unknown = if ipv6 { IPV6_EXTRA } else { 0 } + endpoint.sealing as u32;
         if unknown > 0 {
             let shorter = config.packet_size.saturating_sub(unknown);
             config.packet_size = shorter.max(MIN_PACKET_SIZE);
         }
         let packet = Bytes::new(u64::from(Config::payload_of(config.packet_size)));
+        let interface = payload_part(capacity, packet, config.packet_size + unknown);
         let udt = || Algorithm::Udt(Udt::new(UdtConfig { packet }));
         match self.control {
             Control::Udt => Made {
@@ -249,7 +260,7 @@ impl ConnectionConfig {
                     entry: readings.entry,
                     loss_in_udp_mode: readings.loss_in_udp_mode,
                     backlog: readings.backlog,
-                    ..DcudpConfig::new(packet, capacity)
+                    ..DcudpConfig::new(packet, interface)
                 };
                 Made {
                     config,
@@ -261,7 +272,50 @@ impl ConnectionConfig {
     }
 }
 
+/// What full packets of that payload and length leave of a rate: controllers count payload alone.
+fn payload_part(rate: Rate, payload: Bytes, packet_size: u32) -> Rate {
+    let bits = u128::from(rate.bits_per_second()) * u128::from(payload.count());
+    let part = u64::try_from(bits / u128::from(packet_size)).expect("payload is a part");
+    Rate::from_bits_per_second(part.max(1))
+}
+
 fn span(duration: Duration) -> Span {
     let ns = u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
     Span::from_ns(ns.min(u64::MAX / 1_000_000))
+}
+
+#[cfg(test)]
+mod tests {
+    use incastle_congestion::Controller;
+
+    use super::*;
+
+    /// The rate of UDP mode at 1 Gbit/s, in bits of payload per second.
+    fn interface(packet_size: u32, ipv6: bool, sealing: usize) -> u64 {
+        let config = ConnectionConfig {
+            packet_size,
+            ..ConnectionConfig::default()
+        };
+        let capacity = Rate::from_bits_per_second(1_000_000_000);
+        let endpoint = EndpointTraits {
+            sealing,
+            quantum: Duration::ZERO,
+        };
+        let made = config.make(capacity, ipv6, &endpoint);
+        made.algorithm
+            .pacing()
+            .expect("DCUDP paces")
+            .bits_per_second()
+    }
+
+    #[test]
+    fn the_interface_carries_headers_too() {
+        // 1500 B are 1456 of payload: 20 of IPv4, 8 of UDP, 16 of UDT. 10^9 x 1456 / 1500.
+        assert_eq!(interface(1500, false, 0), 970_666_666);
+        // IPv6 has 20 more, a sealed datagram here 24: 10^9 x 1436 / 1500, 10^9 x 1412 / 1500.
+        assert_eq!(interface(1500, true, 0), 957_333_333);
+        assert_eq!(interface(1500, true, 24), 941_333_333);
+        // 10^9 x 8956 / 9000.
+        assert_eq!(interface(9000, false, 0), 995_111_111);
+    }
 }

@@ -186,7 +186,7 @@ impl Endpoint {
         inner.prepare(config.control);
         let peer = inner.reachable(peer)?;
         let capacity = config.capacity.unwrap_or_else(|| capacity::towards(peer));
-        let made = config.make(capacity, is_ipv6(peer), inner.overhead());
+        let made = config.make(capacity, is_ipv6(peer), &inner.traits());
         let now = Instant::now();
         let first = Number::from_word(u32::from_le_bytes(random()?));
         let mut parts = Parts::new(peer, config, now, seed()?);

@@ -20,6 +20,7 @@ use quinn_udp::Transmit as Datagrams;
 use rand_core::UnwrapErr;
 
 use crate::ConnectError;
+use crate::config::EndpointTraits;
 use crate::inner::{Inner, count, lock, time_since};
 use crate::transmit::{codepoint, ecn_of};
 
@@ -132,6 +133,14 @@ impl Inner {
     /// Bytes that sealing adds to a datagram.
     pub(crate) fn overhead(&self) -> usize {
         if self.secure.is_some() { OVERHEAD } else { 0 }
+    }
+
+    /// What its connections are made with.
+    pub(crate) fn traits(&self) -> EndpointTraits {
+        EndpointTraits {
+            sealing: self.overhead(),
+            quantum: self.config.quantum,
+        }
     }
 
     /// Sends datagrams sealed. Those that wait for a handshake, or are dropped for want of room, have

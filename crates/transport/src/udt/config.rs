@@ -142,8 +142,11 @@ pub struct Config {
     pub packet_pairs: bool,
     /// When a NAK repeats what is still missing.
     pub nak_repeat: NakRepeat,
-    /// How far the pacer may fall behind and catch up: zero where the clock is exact.
+    /// How far the pacer may fall behind and catch up while packets wait: zero where the clock is exact.
     pub burst_allowance: Span,
+    /// After a pause, in which nothing was missed, packets that are due within this leave together: how
+    /// close to each other timers are set, zero where that is of no concern.
+    pub batch: Span,
     /// The rate of the network interface, where it is known. What the peer measures of the path's capacity
     /// is not believed beyond it, and it stands in while the peer measures none: software that takes
     /// packets from an adapter in batches sees pairs closer than they came, or at one instant. Under
@@ -180,6 +183,7 @@ impl Default for Config {
             packet_pairs: true,
             nak_repeat: NakRepeat::default(),
             burst_allowance: Span::ZERO,
+            batch: Span::ZERO,
             interface: None,
             rate_limit: None,
             max_loss_ranges: 8_192,

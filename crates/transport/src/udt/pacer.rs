@@ -2,13 +2,26 @@
 //! time, however many packets it takes. After the first of a pair the next leaves at once.
 //!
 //! An interval is that of a full packet, whatever the length, since SND counts packets.
+//!
+//! A sender that is woken late catches up, so that a busy machine keeps the rate. A pause of the
+//! application's, or of a window's, is not made good: a burst after it would find a queue that nobody
+//! expected.
 
 use incastle_units::{Bytes, Rate, Serializer, Span, Time};
 
-use super::sequence::Number;
+use super::sender::Chunk;
 
 /// A pair begins at every 16th number.
 const PAIR_EVERY: u32 = 16;
+
+/// How far behind now a departure may count from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lags {
+    /// Where a packet has waited for its time.
+    pub(super) late: Span,
+    /// After a pause: packets that are due within it leave together.
+    pub(super) paused: Span,
+}
 
 /// The clock of a sender.
 #[derive(Debug, Clone)]
@@ -19,18 +32,27 @@ pub(super) struct Pacer {
     /// When a waiting packet may go, or NEVER.
     pub(super) wake: Time,
     pub(super) pairs: bool,
-    burst_allowance: Span,
+    lags: Lags,
+    /// Since the last packet there was nothing that the clock held back.
+    paused: bool,
 }
 
 impl Pacer {
-    pub(super) const fn new(pairs: bool, burst_allowance: Span) -> Self {
+    pub(super) const fn new(pairs: bool, lags: Lags) -> Self {
         Self {
             serializer: None,
             at: Time::ZERO,
             wake: Time::NEVER,
             pairs,
-            burst_allowance,
+            lags,
+            paused: true,
         }
+    }
+
+    /// Nothing waits for its time: there is nothing to send, or a window or the peer holds it back.
+    #[inline]
+    pub(super) const fn pause(&mut self) {
+        self.paused = true;
     }
 
     /// Whether a packet must wait; notes for how long.
@@ -55,20 +77,14 @@ impl Pacer {
         }
     }
 
-    /// A packet left, never sent before or `again`; `full` is the length of a full one.
+    /// A packet left; `full` is the length of a full one.
     #[inline]
-    pub(super) fn on_sent(
-        &mut self,
-        now: Time,
-        rate: Option<Rate>,
-        (number, again): (Number, bool),
-        full: Bytes,
-    ) {
+    pub(super) fn on_sent(&mut self, now: Time, rate: Option<Rate>, chunk: &Chunk, full: Bytes) {
         let Some(rate) = rate else {
             self.at = now;
             return;
         };
-        let opens_pair = number.word().is_multiple_of(PAIR_EVERY) && !again;
+        let opens_pair = chunk.number.word().is_multiple_of(PAIR_EVERY) && !chunk.retransmission;
         if self.pairs && opens_pair {
             return;
         }
@@ -79,7 +95,13 @@ impl Pacer {
             slot => slot.insert(Serializer::new(rate)),
         };
         let interval = serializer.span(full);
-        let allowed = now.as_ps().saturating_sub(self.burst_allowance.as_ps());
+        let Lags { late, paused } = self.lags;
+        let lag = if std::mem::take(&mut self.paused) {
+            paused.min(late)
+        } else {
+            late
+        };
+        let allowed = now.as_ps().saturating_sub(lag.as_ps());
         let from = self.at.max(Time::from_ps(allowed));
         self.at = from.saturating_add(interval);
     }

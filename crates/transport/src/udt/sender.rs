@@ -14,7 +14,7 @@ use rand_core::Rng;
 use super::config::ExpRepeat;
 use super::estimates::Estimates;
 use super::loss_list::LossList;
-use super::pacer::Pacer;
+use super::pacer::{Lags, Pacer};
 use super::sequence::{Number, Numbering};
 use super::stats::Stats;
 use super::wire::{Dialect, Losses, NumberRange, Place, max_message};
@@ -114,7 +114,7 @@ pub(super) struct SenderSetup {
     pub(super) payload: u16,
     pub(super) flow_window: u32,
     pub(super) pairs: bool,
-    pub(super) burst_allowance: Span,
+    pub(super) lags: Lags,
     pub(super) interface: Option<Rate>,
     pub(super) rate_limit: Option<Rate>,
     pub(super) max_loss_ranges: u32,
@@ -183,7 +183,7 @@ impl Sender {
             cwr_due: false,
             limited_by: LimitedBy::Application,
             light: Acked::default(),
-            pacer: Pacer::new(setup.pairs, setup.burst_allowance),
+            pacer: Pacer::new(setup.pairs, setup.lags),
             unheard_since: Time::ZERO,
             setup,
         }
@@ -368,6 +368,7 @@ impl Sender {
         let idle = self.losses.is_empty() && self.unsent == 0;
         if idle {
             self.limited_by = LimitedBy::Application;
+            self.pacer.pause();
         }
         idle
     }
@@ -392,13 +393,12 @@ impl Sender {
         if self.is_held(io.now, rate) {
             return None;
         }
-        let chunk = match self.poll_lost(io) {
-            Some(chunk) => chunk,
-            None => self.poll_new(io)?,
+        let Some(chunk) = self.poll_lost(io).or_else(|| self.poll_new(io)) else {
+            self.pacer.pause();
+            return None;
         };
-        let full = Bytes::new(u64::from(self.setup.payload));
-        let packet = (chunk.number, chunk.retransmission);
-        self.pacer.on_sent(io.now, rate, packet, full);
+        let full = Bytes::new(self.setup.payload.into());
+        self.pacer.on_sent(io.now, rate, &chunk, full);
         self.count(io, &chunk);
         Some(chunk)
     }

@@ -376,6 +376,35 @@ fn a_late_pacer_catches_up_within_its_allowance() {
 }
 
 #[test]
+fn a_pause_is_not_caught_up() {
+    // One packet per 100 us.
+    let rate = Some(Rate::from_bits_per_second(116_480_000));
+    let sent = |batch| {
+        let config = Config {
+            packet_pairs: false,
+            burst_allowance: Span::from_us(300),
+            batch,
+            ..dcudp()
+        };
+        let mut hand = Hand::fixed(&config, rate, 1_000);
+        hand.go(1_000).connection.write(2 * FULL);
+        let mut sent = vec![hand.data().len(), hand.go(1_200).data().len()];
+        // Nothing to send for 700 us; then ten packets, for which somebody looks in time.
+        hand.go(1_900).connection.write(10 * FULL);
+        sent.push(hand.data().len());
+        sent.extend([1_950, 2_000, 2_100].map(|us| hand.go(us).data().len()));
+        // And 300 us late: due at 2200, 2300, 2400 and 2500.
+        sent.push(hand.go(2_500).data().len());
+        sent
+    };
+    assert_eq!(sent(Span::ZERO), [1, 1, 1, 0, 1, 1, 4]);
+    // Counted from 50 us ago, the next packets are due at 1950, 2050, and from 2150 on.
+    assert_eq!(sent(Span::from_us(50)), [1, 1, 1, 1, 0, 1, 4]);
+    // Counted from 100 us ago two are due at once, after each pause.
+    assert_eq!(sent(Span::from_us(100)), [2, 0, 2, 0, 1, 1, 4]);
+}
+
+#[test]
 fn a_rate_limit_lies_below_the_controls_rate() {
     let mbits = |mbits: u64| Some(Rate::from_bits_per_second(mbits * 1_000_000));
     // In 10 ms at 11.648 Mbit/s: 10 packets of 1456 bytes; one more leaves at the beginning.

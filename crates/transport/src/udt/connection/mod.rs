@@ -27,6 +27,7 @@ use super::control_window::ControlWindow;
 use super::exit_rule::ExitRuleConfig;
 use super::listener::Incoming;
 use super::modes::{SenderMode, Watch};
+use super::pacer::Lags;
 use super::reassembly::MessageRange;
 use super::receiver::{Receiver, ReceiverSetup};
 use super::rtt::Rtt;
@@ -212,7 +213,10 @@ impl Connection {
                 payload,
                 flow_window: config.flow_window,
                 pairs: config.packet_pairs,
-                burst_allowance: config.burst_allowance,
+                lags: Lags {
+                    late: config.burst_allowance,
+                    paused: config.batch,
+                },
                 interface: config.interface,
                 rate_limit: config.rate_limit,
                 max_loss_ranges: config.max_loss_ranges,
