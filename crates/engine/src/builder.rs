@@ -17,11 +17,23 @@ use crate::{
     Source, SwitchIndex, substream,
 };
 
+/// Which packets a host delays by its jitter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum JitterOn {
+    /// Those with data, as ns-2's `overhead_`.
+    #[default]
+    Data,
+    /// Acknowledgements and control packets too, as a busy machine does: then no two round trips are equal.
+    All,
+}
+
 /// A host's own parameters.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct HostConfig {
-    /// Each data packet leaves U(0, jitter) late; zero for none.
+    /// Packets leave U(0, jitter) late; zero for none.
     pub jitter: Span,
+    /// Which packets do.
+    pub jitter_on: JitterOn,
     /// Receive offload.
     pub coalescing: Option<Coalescing>,
     /// What obeys congestion notifications; absent where they are ignored.

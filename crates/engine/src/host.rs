@@ -12,7 +12,7 @@ use incastle_units::{Bytes, Rate, Span, Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::limiter::ReactionPointSettings;
-use crate::{EndpointIndex, HostConfig, PortIndex};
+use crate::{EndpointIndex, HostConfig, JitterOn, PortIndex};
 
 /// Receive offload: how many contiguous arrivals of a flow a host hands to its endpoint at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +31,7 @@ const ADAPTER_QUEUE: Bytes = Bytes::new(3000);
 pub(crate) struct Host {
     pub(crate) port: PortIndex,
     jitter: Span,
+    jitter_on: JitterOn,
     /// How much of the line's time the adapter takes ahead: its own small queue, and the jitter, which
     /// must never leave the line idle.
     ahead: Span,
@@ -55,6 +56,7 @@ impl Host {
         Self {
             port,
             jitter,
+            jitter_on: config.jitter_on,
             ahead: jitter + rate.span_of(ADAPTER_QUEUE),
             last_ready: Time::ZERO,
             rng,
@@ -76,18 +78,64 @@ impl Host {
         Time::ZERO + busy_until.saturating_since(Time::ZERO + self.ahead)
     }
 
-    /// When a packet that an endpoint gives away now reaches the adapter. Data are delayed by
-    /// U(0, jitter), as by ns-2's `overhead_`; pure acknowledgements are not, but stay in order.
+    /// When a packet that an endpoint gives away now reaches the adapter: U(0, jitter) later, if it is
+    /// one of those that are delayed; in order in any case.
     #[inline]
     pub(crate) fn ready(&mut self, now: Time, carries_data: bool) -> Time {
         if self.jitter == Span::ZERO {
             return now;
         }
         let mut ready = now;
-        if carries_data {
+        if carries_data || self.jitter_on == JitterOn::All {
             ready += Span::from_ps(random::below(&mut self.rng, self.jitter.as_ps() + 1));
         }
         self.last_ready = self.last_ready.max(ready);
         self.last_ready
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Purpose, Source, substream};
+
+    /// How late 200 packets reach the adapter that are given away every so often, the even ones with data.
+    fn late(jitter_on: JitterOn, every: Span) -> Vec<Span> {
+        let config = HostConfig {
+            jitter: Span::from_us(4),
+            jitter_on,
+            ..HostConfig::default()
+        };
+        let rng = substream(1, Source::Host, 0, Purpose::Jitter);
+        let port = (PortIndex(0), Rate::from_bits_per_second(1_000_000_000));
+        let mut host = Host::new(port, config, rng);
+        let packets = (0..200).map(|packet| (Time::ZERO + every * packet, packet % 2 == 0));
+        packets
+            .map(|(now, carries_data)| host.ready(now, carries_data) - now)
+            .collect()
+    }
+
+    #[test]
+    fn jitter_delays_data_or_everything() {
+        for (jitter_on, delayed) in [(JitterOn::Data, 100), (JitterOn::All, 200)] {
+            let late = late(jitter_on, Span::from_us(10));
+            assert!(late.iter().all(|span| *span <= Span::from_us(4)));
+            let some = late.iter().filter(|span| **span > Span::ZERO);
+            assert_eq!(some.count(), delayed);
+        }
+    }
+
+    #[test]
+    fn what_is_not_delayed_stays_behind_what_is() {
+        let every = Span::from_us(1);
+        let late = late(JitterOn::Data, every);
+        // None is more than `every` less late than the one before it.
+        assert!(late.windows(2).all(|pair| pair[0] <= pair[1] + every));
+        assert!(
+            late.iter()
+                .skip(1)
+                .step_by(2)
+                .any(|span| *span > Span::ZERO)
+        );
     }
 }

@@ -29,7 +29,9 @@ mod route;
 mod simulation;
 
 pub use application::{Actions, Application, FlowSpec, Framing, Notice, TransportSpec};
-pub use builder::{BuildError, HostConfig, LinkConfig, NetworkBuilder, PortKind, SwitchConfig};
+pub use builder::{
+    BuildError, HostConfig, JitterOn, LinkConfig, NetworkBuilder, PortKind, SwitchConfig,
+};
 pub use digest::Digest;
 pub use endpoint::{UdtCounters, UdtStart};
 pub use flows::{EndCounters, FlowRecord};

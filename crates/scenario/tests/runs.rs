@@ -84,6 +84,17 @@ fn the_same_scenario_gives_the_same_bits() {
     assert_ne!(once.digest, other.digest);
 }
 
+#[test]
+fn jitter_may_delay_acknowledgements_too() {
+    let digest = |changes: &[(&str, &str)]| {
+        let scenario = scenario(&mixed(), changes);
+        run(&scenario, &Control::default()).expect("runs").digest
+    };
+    let on = |word| digest(&[("host.jitter_on", word)]);
+    assert_eq!(on("data"), digest(&[]));
+    assert_ne!(on("all"), on("data"));
+}
+
 fn controls(count: usize) -> Vec<Control> {
     (0..count).map(|_| Control::default()).collect()
 }
@@ -351,7 +362,9 @@ proptest! {
             "{ kind = 'drr', per = 'class', mark_above = '5 packets' }",
         ]),
         buffer in proptest::sample::select(vec!["10 packets", "30 KB", "{ shared = '60 KB', alpha = 1 }"]),
-        host in proptest::sample::select(vec!["{}", "{ burst = 8 }", "{ jitter = '3 us', queue = '20 packets' }"]),
+        host in proptest::sample::select(vec![
+            "{}", "{ burst = 8 }", "{ jitter = '3 us', queue = '20 packets' }", "{ jitter = '3 us', jitter_on = 'all' }",
+        ]),
         qcn in proptest::sample::select(vec![
             "off", "{ q_eq = '8 KB' }", "{ variant = 'VI', q_eq = '5 KB', sampling = 'every-packet' }",
             "{ variant = 'III', q_eq = '5 KB', sampling = '2007-11', ports = 'switch->receiver' }",

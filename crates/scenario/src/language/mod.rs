@@ -18,7 +18,7 @@ pub mod udt;
 
 use incastle_units::{Amount, Span};
 
-use crate::grammar::declare::{table, word_or};
+use crate::grammar::declare::{table, word_or, words};
 use crate::grammar::range::{above_to, at_least, between};
 
 use flows::Group;
@@ -69,8 +69,10 @@ table! {
 table! {
     /// `[host]`
     pub struct Host {
-        /// Each data packet leaves a random time from 0 to this later (a jitter never reorders).
+        /// Packets leave a random time from 0 to this later (a jitter never reorders).
         value jitter: Span = Span::ZERO, in between(Span::ZERO, Span::from_secs(1));
+        /// Which packets do: those with data, or acknowledgements and control packets too.
+        value jitter_on: JitterOn = JitterOn::Data;
         /// Segments that leave together (segmentation offload), at most half a window; as many
         /// contiguous arrivals are handed to the transport at once. 1 turns both off.
         value burst: u32 = 1, in at_least(1);
@@ -80,6 +82,16 @@ table! {
         value queue: Capacity = Capacity::Unlimited;
         /// What the adapters do about congestion notifications (QCN).
         section qcn: ReactionPoints;
+    }
+}
+
+words! {
+    /// Which packets a jitter delays.
+    pub enum JitterOn {
+        /// Those with data.
+        "data" => Data,
+        /// All.
+        "all" => All,
     }
 }
 

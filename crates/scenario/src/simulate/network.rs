@@ -1,16 +1,17 @@
 //! From a checked scenario to the engine's network.
 
 use incastle_engine::{
-    BuildError, Coalescing, Ecmp, FairConfig, FairDrop, FairPer, HostConfig, HostIndex, LinkConfig,
-    Network, NetworkBuilder, Node, PortKind, ReactionPointSettings, SwitchConfig, SwitchIndex,
+    BuildError, Coalescing, Ecmp, FairConfig, FairDrop, FairPer, HostConfig, HostIndex, JitterOn,
+    LinkConfig, Network, NetworkBuilder, Node, PortKind, ReactionPointSettings, SwitchConfig,
+    SwitchIndex,
 };
 use incastle_queueing::{BufferConfig, CongestionPointConfig, PortBuffer, SharedBuffer};
 use incastle_units::{Rate, Span, Time};
 
 use crate::check::switch_members;
-use crate::language::Root;
 use crate::language::network;
 use crate::language::switch::{self as language, Queue, Switch};
+use crate::language::{JitterOn as Delayed, Root};
 use crate::scenario::Scenario;
 use crate::text::context::Context;
 use crate::text::files::NoFiles;
@@ -76,6 +77,10 @@ fn host(root: &Root, switches: &[&Switch]) -> HostConfig {
     let coalesces = host.burst > 1 && host.coalescing > Span::ZERO;
     HostConfig {
         jitter: host.jitter,
+        jitter_on: match host.jitter_on {
+            Delayed::Data => JitterOn::Data,
+            Delayed::All => JitterOn::All,
+        },
         coalescing: coalesces.then_some(Coalescing {
             packets: host.burst,
             within: host.coalescing,
