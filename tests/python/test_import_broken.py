@@ -177,11 +177,12 @@ def test_failures_need_a_network_of_htsim(say: Say, folder: Path) -> None:
 
 def test_a_network_in_parts_is_told_as_check_tells_it(say: Say, folder: Path) -> None:
     (folder / "topology.txt").write_text("4 2 2\n2 3\n0 2 1Gbps 1us 0\n1 3 1Gbps 1us 0\n")
-    said = say("import", "topology.txt", "--out", "made")
+    before = sorted(folder.iterdir())
+    said = say("import", "topology.txt", "--out", "new/made")
     assert said.status == 2
-    assert said.err.startswith("made/scenario.toml:")
+    assert said.err.startswith("new/made/scenario.toml:")
     assert '"host:1" cannot be reached from "host:0"' in said.err
-    assert not (folder / "made").exists()
+    assert sorted(folder.iterdir()) == before
 
 
 def test_what_is_there_is_not_replaced_unless_forced(say: Say, folder: Path) -> None:
@@ -196,4 +197,7 @@ def test_what_is_there_is_not_replaced_unless_forced(say: Say, folder: Path) -> 
     assert say("import", "t.topo", "--out", "made", "--force").status == 0
     assert (folder / "made" / "scenario.toml").read_text().startswith("# Made by")
     assert (folder / "made" / "other").read_text() == "mine"
-    assert "not a directory" in say("import", "t.topo", "--out", "t.topo").err
+    assert sorted(path.name for path in (folder / "made").iterdir()) == ["other", "scenario.toml"]
+    for place in ("t.topo", "t.topo/made"):
+        said = say("import", "t.topo", "--out", place)
+        assert (said.status, said.err) == (2, f"error: --out {place}: t.topo is not a directory\n")

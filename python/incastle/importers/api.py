@@ -101,7 +101,7 @@ def import_files(
         IncastleError: a file is broken, or the directory has a scenario already.
 
     """
-    _check_place(out, force=force)
+    there = _existing(out, force=force)
     choices.checked()
     topology, flows = sources.read()
     transfers = _transfers(*flows, counting) if flows else None
@@ -109,11 +109,10 @@ def import_files(
     if transfers:
         _check_hosts(network, transfers)
     name = file_name(out.resolve().name)
-    out.absolute().parent.mkdir(parents=True, exist_ok=True)
-    with scratch_folder(out) as scratch:
+    with scratch_folder(there / name) as scratch:
         write.write(scratch, name, network, transfers, choices)
         warnings = [write.moved(one, out) for one in write.check(scratch, out).warnings]
-        out.mkdir(exist_ok=True)
+        out.mkdir(parents=True, exist_ok=True)
         (out / write.FLOWS).unlink(missing_ok=True)
         for path in sorted(scratch.iterdir()):
             path.replace(out / path.name)
@@ -121,12 +120,18 @@ def import_files(
     return Imported(out / write.SCENARIO, network, transfers, list(dict.fromkeys(notes)), warnings)
 
 
-def _check_place(out: Path, *, force: bool) -> None:
-    if out.exists() and not out.is_dir():
-        raise IncastleError(f"--out {out}: not a directory")
-    there = [name for name in (write.SCENARIO, write.FLOWS) if (out / name).exists()]
-    if there and not force:
-        raise IncastleError(f"--out {out}: has a {there[0]} already; --force replaces it")
+def _existing(out: Path, *, force: bool) -> Path:
+    """Return the directory, or the nearest one above it that is there.
+
+    What is written is put together in it, so that a scenario that is refused leaves nothing behind.
+    """
+    nearest = next(path for path in (out.absolute(), *out.absolute().parents) if path.exists())
+    if not nearest.is_dir():
+        raise IncastleError(f"--out {out}: {nearest.name} is not a directory")
+    taken = [name for name in (write.SCENARIO, write.FLOWS) if (out / name).exists()]
+    if taken and not force:
+        raise IncastleError(f"--out {out}: has a {taken[0]} already; --force replaces it")
+    return nearest
 
 
 def _transfers(kind: Kind, lines: Lines, counting: Counting) -> Transfers:
