@@ -6,7 +6,7 @@ same version, and nothing else: no file system in common, no scenario.
 
 Dask does a run again if its worker dies, as often as the scheduler's `allowed-failures` says. Which
 of the runs on a worker was the cause it cannot know. So runs that it has given up are tried once
-more after all others, one at a time: one that takes its worker along even then has failed.
+more after all others, one at a time, each bound to one worker: if that dies, the run has failed.
 
 Leaves out: progress within a run.
 """
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -41,6 +42,12 @@ AHEAD = 1000
 with its work, few enough for the memory of the scheduler."""
 
 
+POLL_S = 0.1
+"""How often a worker that may die is looked at."""
+
+KILLER = Failure(
+    "its worker died each time that it was tried, at last without other runs beside it"
+)
 LOST = "the connection to the scheduler is lost"
 
 
@@ -62,10 +69,9 @@ class Cluster:
         note: Callable[[float, int | None], object],
     ) -> None:
         """Do the runs; `on_end` is called for each as soon as it is over, in this thread."""
-        suspects = _Pass(self.client, on_end, note).do(runs, AHEAD)
-        for one in suspects:
-            for run, _ in _Pass(self.client, on_end, note).do([one], 1):
-                on_end(run, Failure("its worker died each time that it was tried, at last alone"))
+        first = _Pass(self.client, on_end, note)
+        for one in first.do(runs):
+            first.alone(one)
 
 
 class _Pass:
@@ -83,7 +89,7 @@ class _Pass:
         self.suspects: list[tuple[Run, Wanted]] = []
         self.group = f"incastle-{uuid.uuid4().hex}"
 
-    def do(self, runs: Sequence[tuple[Run, Wanted]], ahead: int) -> list[tuple[Run, Wanted]]:
+    def do(self, runs: Sequence[tuple[Run, Wanted]]) -> list[tuple[Run, Wanted]]:
         """Do the runs; give those whose workers died."""
         from distributed import as_completed  # noqa: PLC0415  slow to import: only on a cluster
 
@@ -96,7 +102,7 @@ class _Pass:
                 future = self._submit(*one)
                 under_way[future] = one
                 done.add(future)
-                if len(under_way) >= ahead:
+                if len(under_way) >= AHEAD:
                     return
 
         try:
@@ -112,16 +118,43 @@ class _Pass:
             if under_way and self.client.status == "running":
                 with suppress(ClusterError), connection():
                     self.client.cancel(list(under_way), force=True)
-        return self.suspects
+        suspects, self.suspects = self.suspects, []
+        return suspects
 
-    def _submit(self, run: Run, wanted: Wanted) -> Future[Any]:
+    def alone(self, one: tuple[Run, Wanted]) -> None:
+        """Do a run on a worker that has no other of ours: if that dies, the run was the cause."""
+        worker = self._free_worker()
+        future = self._submit(*one, workers=[worker], allow_other_workers=False)
+        while not future.done():
+            time.sleep(POLL_S)
+            # Bound to a worker that is gone, a task waits for ever.
+            if worker not in workers_of(self.client) and not future.done():
+                with connection():
+                    self.client.cancel([future], force=True)
+                self.on_end(one[0], KILLER)
+                return
+        with connection():
+            answer = future.result() if future.status == "finished" else None
+            error = future.exception() if future.status == "error" else None
+        self._take(future, answer if error is None else (type(error), error), one)
+        if one in self.suspects:
+            self.on_end(one[0], KILLER)
+
+    def _free_worker(self) -> str:
+        """Give a worker; wait for one if there is none."""
+        while not (there := workers_of(self.client)):
+            self.note(0.0, 0)
+            time.sleep(POLL_S)
+        return min(there)
+
+    def _submit(self, run: Run, wanted: Wanted, **where: Any) -> Future[Any]:  # noqa: ANN401
         text = run.scenario().resolved
         # One group of keys: the scheduler then keeps the runs and hands them out as threads come
         # free, so that few are lost with a worker.
-        key = (self.group, run.name)
+        key = (f"{self.group}-alone" if where else self.group, run.name)
         with connection():
             return self.client.submit(
-                do_run, _engine.__version__, text, wanted, key=key, pure=False
+                do_run, _engine.__version__, text, wanted, key=key, pure=False, **where
             )
 
     def _take(self, future: Future[Any], answer: Any, one: tuple[Run, Wanted]) -> None:  # noqa: ANN401
@@ -191,9 +224,14 @@ def check_workers(client: Client) -> None:
 
 def threads_of(client: Client) -> int:
     """Count the threads of a cluster's workers."""
+    return sum(worker["nthreads"] for worker in workers_of(client).values())
+
+
+def workers_of(client: Client) -> dict[str, dict[str, Any]]:
+    """Give what the scheduler knows of each worker, by address."""
     with connection():
-        workers = client.scheduler_info(n_workers=-1)["workers"]
-    return sum(worker["nthreads"] for worker in workers.values())
+        workers: dict[str, dict[str, Any]] = client.scheduler_info(n_workers=-1)["workers"]
+    return workers
 
 
 @contextmanager
