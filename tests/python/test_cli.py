@@ -73,6 +73,18 @@ def test_seeds_run_in_a_row_each_in_a_directory(say: Say, folder: Path) -> None:
     assert alone["digest"] == as_list[1]["digest"]
 
 
+def test_failed_links_are_told(say: Say) -> None:
+    link = ("--set", "network.failures.one.between=['sender:0', 'switch']")
+    times = [("--set", f"network.failures.one.{key}") for key in ("down=5 ms", "up=10 ms")]
+    said = say("run", "small.toml", *link, *times[0], *times[1])
+    assert said.status == 0
+    assert "packets lost on failed links" in said.out
+    assert 'no way between "sender:0" and "receiver" from 5 ms to 10 ms' in said.err
+    cut_off = say("check", "small.toml", *link)
+    assert cut_off.status == 2
+    assert 'no way between "sender:0" and "receiver", from the beginning' in cut_off.err
+
+
 def test_existing_directory(say: Say, folder: Path) -> None:
     assert say("run", "small.toml", "--out", "one").status == 0
     again = say("run", "small.toml", "--out", "one", "--seed", "2")
@@ -300,7 +312,7 @@ def test_version(say: Say) -> None:
     [
         ("algorithms", {"new-reno", "dctcp", "cubic"}),
         ("queues", {"drop-tail", "red", "threshold"}),
-        ("topologies", {"star", "dumbbell", "tree", "graph"}),
+        ("topologies", {"star", "dumbbell", "tree", "leaf-spine", "fat-tree", "clos", "graph"}),
         ("workloads", {"bulk", "cbr", "on-off", "barrier", "poisson", "list"}),
         ("papers", {"dctcp-ns2"}),
         ("plots", {"queue", "window", "goodput"}),
