@@ -19,7 +19,7 @@ pub(crate) enum Kind {
     Pull = 1,
     /// The first packet on a link arrives at its far end.
     Arrival = 2,
-    /// A link changes its rate.
+    /// A link changes its rate, or links fail or come up.
     Control = 3,
     /// An endpoint's deadline has come.
     Timer = 4,
