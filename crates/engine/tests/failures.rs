@@ -5,7 +5,7 @@ mod common;
 use common::{Algo, Bulk, Datagrams, Gap};
 use incastle_engine::{
     Ecmp, FairConfig, FairDrop, FairPer, HostConfig, LinkConfig, NetworkBuilder, NoProbe, Node,
-    PortIndex, PortKind, Simulation, SwitchConfig, Totals,
+    PortIndex, PortKind, Simulation, SwitchConfig, SwitchIndex, Totals,
 };
 use incastle_queueing::{PortBuffer, SharedBuffer};
 use incastle_units::{Amount, Bytes, Packets, Rate, Span, Time};
@@ -103,6 +103,9 @@ impl Fabric {
         for app in apps {
             simulation.add_application(app);
         }
+        // Each look asserts that a shared memory stores what its ports store.
+        let switches = (0..2 + self.spines).map(SwitchIndex::from_index);
+        simulation.sample_memories(&switches.collect::<Vec<_>>(), Span::from_us(97));
         simulation.run(end, u64::MAX).expect("no loop");
         simulation.check_conservation();
         let network = simulation.network();

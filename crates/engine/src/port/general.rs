@@ -195,6 +195,25 @@ mod tests {
     }
 
     #[test]
+    fn a_cut_line_is_empty_and_idle() {
+        let mut line = Serializer::new(FAST);
+        let mut queue = GeneralQueue::default();
+        // 100 B: 100 ns each.
+        assert_eq!(queue.push(ns(0), packet(100), &mut line), Some(ns(100)));
+        assert_eq!(queue.push(ns(10), packet(100), &mut line), None);
+        assert_eq!(queue.busy_until(), ns(200));
+        assert_eq!(queue.cut(ns(50)).len(), 2);
+        assert_eq!((queue.busy_until(), queue.idle_since()), (ns(50), ns(50)));
+        assert_eq!(queue.backlog(), Backlog::default());
+        // What comes next ends when the event that was left behind is due: one of both counts.
+        let next = queue.push(ns(60), packet(40), &mut line);
+        assert_eq!(next, Some(ns(100)));
+        assert!(queue.depart(ns(100), &mut line).is_some());
+        assert!(queue.depart(ns(100), &mut line).is_none());
+        assert!(queue.cut(ns(200)).is_empty());
+    }
+
+    #[test]
     #[should_panic(expected = "a departure event has a packet being sent")]
     fn a_departure_that_nobody_asked_for_is_a_defect() {
         let _ = GeneralQueue::default().depart(ns(1), &mut Serializer::new(FAST));
