@@ -27,7 +27,16 @@ if TYPE_CHECKING:
 
 TOTALS = (
     *("simulated_s", "packet_hops", "data_packets", "events", "flows", "delivered_bytes"),
-    *("drops", "marks", "cnms", "refused", "retransmissions", "timeouts", "fast_retransmits"),
+    *(
+        "drops",
+        "failure_drops",
+        "marks",
+        "cnms",
+        "refused",
+        "retransmissions",
+        "timeouts",
+        "fast_retransmits",
+    ),
     *("ecn_reductions", "max_memory_bytes", "transfers", "met_deadlines", "missed_deadlines"),
 )
 """The columns of `Result.summary`."""
