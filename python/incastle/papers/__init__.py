@@ -54,7 +54,7 @@ class Experiment:
     tables: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Observation:
     """What is kept of one finished run: the tables that the paper asks for."""
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from functools import wraps
 from statistics import fmean
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, ParamSpec, TypeAlias, TypeVar
+from weakref import WeakKeyDictionary
 
 import polars as pl
 
@@ -12,7 +14,8 @@ from .plan import BURST_S, LINK, MANY, PERIOD_S, PORT
 from .readings import TH_MAX
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Hashable, Iterable
+    from typing import Concatenate
 
     from incastle.papers import Observation, Observations
 
@@ -36,9 +39,31 @@ _EDGE = 1e-9
 _THIRD = round(MANY / 3)
 
 
+_Rest = ParamSpec("_Rest")
+_Measured = TypeVar("_Measured")
+
+
+def _once(
+    measure: Callable[Concatenate[Observation, _Rest], _Measured],
+) -> Callable[Concatenate[Observation, _Rest], _Measured]:
+    """Measure each run once: claims, tables, notes and drawings ask for the same numbers."""
+    known: WeakKeyDictionary[Observation, dict[Hashable, _Measured]] = WeakKeyDictionary()
+
+    @wraps(measure)
+    def measured(run: Observation, /, *args: _Rest.args, **kwargs: _Rest.kwargs) -> _Measured:
+        of_run = known.setdefault(run, {})
+        key = (args, tuple(kwargs.items()))
+        if key not in of_run:
+            of_run[key] = measure(run, *args, **kwargs)
+        return of_run[key]
+
+    return measured
+
+
 # ---- figures 6 and 7
 
 
+@_once
 def throughput(run: Observation, seconds: float) -> float:
     """Give the IP bytes that came to the receiver in the first so many seconds, in Gbit/s."""
     inside = (pl.col("host") == "receiver") & (pl.col("time_s") < seconds - _EDGE)
@@ -51,6 +76,7 @@ def timeouts_per_flow(run: Observation) -> float:
     return number(run["flows"]["timeouts"].mean())
 
 
+@_once
 def mean_queue(run: Observation) -> float:
     """Give the mean queue to the receiver over the run, in packets."""
     return float(_port(run)["mean_queue_packets"].item())
@@ -64,11 +90,13 @@ def queue(run: Observation, begin: float = 0.0, end: float = math.inf) -> pl.Ser
     return samples.filter(here)["packets"].cast(pl.Float64)
 
 
+@_once
 def burst(run: Observation, seconds: float) -> float:
     """Give the longest queue in the first 10 ms over the mean of the second half."""
     return divide(number(queue(run, 0.0, 0.01).max()), number(queue(run, seconds / 2).mean()))
 
 
+@_once
 def calm_after(run: Observation, seconds: float) -> float:
     """Give when the queue is small after its first peak, in ms; the run's length if it never is."""
     here = run["queue_samples"].filter(pl.col("port") == PORT).sort("time_s")
@@ -79,6 +107,7 @@ def calm_after(run: Observation, seconds: float) -> float:
     return 1e3 * (seconds if first is None else number(first))
 
 
+@_once
 def loss(run: Observation) -> float:
     """Give what the port to the receiver drops of the data packets sent, in per cent.
 
@@ -190,6 +219,7 @@ def jain(shares: Values) -> float:
     return divide(sum(shares) ** 2, len(shares) * sum(one**2 for one in shares))
 
 
+@_once
 def _delivered(run: Observation, number_: int, last: float = BURST_S) -> Values:
     """Give the bytes of every sender in a burst; who delivered nothing has no row in the table."""
     end = number_ * PERIOD_S + BURST_S
