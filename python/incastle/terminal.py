@@ -83,20 +83,30 @@ def print_json(value: object) -> None:
 
 
 @contextmanager
-def progress_bar(what: str) -> Iterator[Callable[[runner.Progress], None] | None]:
-    """Give a callable that draws a bar with the time left, or None where nobody would see it."""
+def bars() -> Iterator[Progress | None]:
+    """Give room for bars with the time left, or None where nobody would see them."""
     console = errors()
     if not (console.is_terminal and sys.stderr.isatty()):
         yield None
         return
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
     left = (TimeRemainingColumn(elapsed_when_finished=True), TextColumn("{task.fields[runs]}"))
-    with Progress(*columns, *left, console=console, transient=True) as bars:
-        task = bars.add_task(escape(what), total=1.0, runs="")
+    with Progress(*columns, *left, console=console, transient=True) as shown:
+        yield shown
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Callable[[runner.Progress], None] | None]:
+    """Give a callable that draws a bar with the time left, or None where nobody would see it."""
+    with bars() as shown:
+        if shown is None:
+            yield None
+            return
+        task = shown.add_task(escape(what), total=1.0, runs="")
 
         def show(state: runner.Progress) -> None:
             runs = f"{state.finished} of {state.total} runs" if state.total > 1 else ""
-            bars.update(task, completed=state.fraction, runs=runs)
+            shown.update(task, completed=state.fraction, runs=runs)
 
         yield show
 

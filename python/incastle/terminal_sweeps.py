@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
 from incastle.sweeps.measures import shortened, unit_of
-from incastle.terminal import aligned, errors, note, output, si
+from incastle.terminal import aligned, bars, errors, note, output, si
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -51,29 +49,29 @@ SHOWN = {
 @contextmanager
 def counting(what: str, total: int) -> Iterator[Callable[[int], None] | None]:
     """Give a callable that draws a bar of things done, or None where nobody would see it."""
-    with _bars() as bars:
-        if bars is None or total < SLOW_CHECKS:
+    with bars() as shown:
+        if shown is None or total < SLOW_CHECKS:
             yield None
             return
-        task = bars.add_task(what, total=total, runs="")
-        yield lambda done: bars.update(task, completed=done)
+        task = shown.add_task(what, total=total, runs="")
+        yield lambda done: shown.update(task, completed=done)
 
 
 @contextmanager
 def sweep_bar(name: str) -> Iterator[Callable[[SweepProgress], None]]:
     """Give a callable that draws a bar with failures, the rate and the time left."""
-    with _bars() as bars:
-        if bars is None:
+    with bars() as shown:
+        if shown is None:
             yield _only_what_a_log_needs()
             return
-        task = bars.add_task(escape(name), total=1.0, runs="")
+        task = shown.add_task(escape(name), total=1.0, runs="")
         started = time.monotonic()
 
         def show(state: SweepProgress) -> None:
             seconds = time.monotonic() - started
             done = state.finished - state.found + state.under_way
             rate = done / seconds if seconds > 0 else 0.0
-            bars.update(task, completed=state.fraction, runs=_state(state, rate))
+            shown.update(task, completed=state.fraction, runs=_state(state, rate))
 
         yield show
 
@@ -89,18 +87,6 @@ def _only_what_a_log_needs() -> Callable[[SweepProgress], None]:
             said = True
 
     return show
-
-
-@contextmanager
-def _bars() -> Iterator[Progress | None]:
-    console = errors()
-    if not (console.is_terminal and sys.stderr.isatty()):
-        yield None
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
-    left = (TimeRemainingColumn(elapsed_when_finished=True), TextColumn("{task.fields[runs]}"))
-    with Progress(*columns, *left, console=console, transient=True) as bars:
-        yield bars
 
 
 def _state(state: SweepProgress, rate: float) -> str:

@@ -2,13 +2,12 @@
 
 use incastle_units::Span;
 
+use crate::check::lockstep;
 use crate::language::Root;
 use crate::language::flows::{Group, Workload};
 use crate::text::context::Context;
-use crate::text::files::NoFiles;
 use crate::text::node::quoted;
 use crate::topology::layout::Layout;
-use crate::topology::pairs::group_pairs;
 
 pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     let end = root.run.duration;
@@ -115,11 +114,5 @@ fn pairs(group: &Group, layout: &Layout) -> Vec<(usize, usize)> {
         });
         return hosts.collect();
     }
-    let mut quiet = Context::new(&NoFiles);
-    let from = group.from.resolve(&layout.hosts, "hosts", "", &mut quiet);
-    let to = group.to.resolve(&layout.hosts, "hosts", "", &mut quiet);
-    match (from, to) {
-        (Some(from), Some(to)) => group_pairs(group, &from, &to),
-        _ => Vec::new(),
-    }
+    lockstep::pairs(group, layout)
 }

@@ -59,7 +59,7 @@ fn is_long(group: &Group) -> bool {
 }
 
 /// The hosts of each flow; none where they do not exist, which is told elsewhere.
-fn pairs(group: &Group, layout: &Layout) -> Vec<(usize, usize)> {
+pub(super) fn pairs(group: &Group, layout: &Layout) -> Vec<(usize, usize)> {
     let mut quiet = Context::new(&NoFiles);
     let from = group.from.resolve(&layout.hosts, "hosts", "", &mut quiet);
     let to = group.to.resolve(&layout.hosts, "hosts", "", &mut quiet);
