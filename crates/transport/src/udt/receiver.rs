@@ -84,6 +84,11 @@ impl Receiver {
         self.numbering = Numbering::new(first);
     }
 
+    /// The clocks of repeated NAKs have changed: from the next report on.
+    pub(super) fn set_repeat(&mut self, repeat: Repeat) {
+        self.reports.repeat = repeat;
+    }
+
     /// Packets that the buffer still takes beyond `next`.
     pub(super) fn free(&self) -> u32 {
         (self.reassembly.base() + u64::from(self.setup.buffer) - self.next) as u32
@@ -100,7 +105,6 @@ impl Receiver {
         now: Time,
         header: &DataHeader,
         received: Received,
-        repeat: Repeat,
         stats: &mut Stats,
     ) -> Fate {
         if header.length > self.setup.payload {
@@ -124,7 +128,7 @@ impl Receiver {
             stats.duplicates_received += 1;
             return Fate::Nothing;
         }
-        if self.arrive(now, packet, repeat).is_err() {
+        if self.arrive(now, packet).is_err() {
             stats.refused.loss_list_full += 1;
             return Fate::Refused;
         }
@@ -134,7 +138,7 @@ impl Receiver {
     }
 
     /// Moves `next` and `end` past a packet that was missing; notes the gap that it leaves.
-    fn arrive(&mut self, now: Time, packet: u64, repeat: Repeat) -> Result<(), Full> {
+    fn arrive(&mut self, now: Time, packet: u64) -> Result<(), Full> {
         if packet == self.end {
             self.end += 1;
             if self.losses.is_empty() {
@@ -149,7 +153,7 @@ impl Receiver {
                 end: packet,
             };
             self.naks.push_back(range);
-            self.reports.add(now, range, repeat);
+            self.reports.add(now, range);
             self.end = packet + 1;
             return Ok(());
         }
@@ -264,12 +268,12 @@ impl Receiver {
     }
 
     /// Reports again what is still missing and due.
-    pub(super) fn on_nak_timer(&mut self, now: Time, repeat: Repeat) {
+    pub(super) fn on_nak_timer(&mut self, now: Time) {
         if now < self.reports.at() {
             return;
         }
         let (losses, naks) = (&self.losses, &mut self.naks);
-        self.reports.expire(now, repeat, |range| {
+        self.reports.expire(now, |range| {
             let before = naks.len();
             naks.extend(losses.within(range));
             naks.len() > before

@@ -16,7 +16,7 @@ use incastle_units::{Span, Time};
 use super::loss_list::LossRange;
 
 /// The clocks of repeated reports.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Repeat {
     pub(super) rtt: Span,
     /// The period of the NAK timer; zero where there is none.
@@ -59,7 +59,11 @@ impl PartialOrd for Report {
 /// All of them. None of them owns memory before the first gap.
 #[derive(Debug, Clone)]
 pub(super) struct Reports {
+    /// The clocks that hold from now on.
+    pub(super) repeat: Repeat,
     waiting: BinaryHeap<Reverse<Report>>,
+    /// When the next one is due, or NEVER: every poll asks for it.
+    at: Time,
     /// When the NAK timer expires, while it runs.
     timer: Time,
     /// Those that are due at an expiry; kept for its memory alone.
@@ -72,7 +76,12 @@ impl Reports {
     /// No reports, and room for `most`.
     pub(super) const fn new(most: usize) -> Self {
         Self {
+            repeat: Repeat {
+                rtt: Span::ZERO,
+                period: Span::ZERO,
+            },
             waiting: BinaryHeap::new(),
+            at: Time::NEVER,
             timer: Time::ZERO,
             due: Vec::new(),
             next_place: 0,
@@ -82,8 +91,8 @@ impl Reports {
 
     /// When the next one is due, or NEVER.
     #[inline]
-    pub(super) fn at(&self) -> Time {
-        self.first_due().max(self.timer)
+    pub(super) const fn at(&self) -> Time {
+        self.at
     }
 
     fn first_due(&self) -> Time {
@@ -93,14 +102,14 @@ impl Reports {
 
     /// A gap was reported for the first time: again in two round trips. Where there is no room, the
     /// sender's EXP repairs it.
-    pub(super) fn add(&mut self, now: Time, range: LossRange, repeat: Repeat) {
+    pub(super) fn add(&mut self, now: Time, range: LossRange) {
         if self.waiting.len() >= self.most {
             return;
         }
         if self.waiting.is_empty() {
-            self.timer = now.saturating_add(repeat.period);
+            self.timer = now.saturating_add(self.repeat.period);
         }
-        let due = now.saturating_add(repeat.rtt.saturating_mul(2));
+        let due = now.saturating_add(self.repeat.rtt.saturating_mul(2));
         self.waiting.push(Reverse(Report {
             range,
             k: 2,
@@ -108,27 +117,33 @@ impl Reports {
             place: self.next_place,
         }));
         self.next_place += 1;
+        self.settle();
     }
 
     /// Hands those that are due to `again`, in the order of their first reports; it tells whether
     /// something is still missing, and then they wait one round trip longer than before.
-    pub(super) fn expire(
-        &mut self,
-        now: Time,
-        Repeat { rtt, period }: Repeat,
-        mut again: impl FnMut(LossRange) -> bool,
-    ) {
-        self.timer = now.saturating_add(period);
-        if self.is_one_due(now)
-            && let Some(mut first) = self.waiting.peek_mut()
-        {
-            if again(first.0.range) {
-                first.0.wait(now, rtt);
-            } else {
-                PeekMut::pop(first);
-            }
-            return;
+    pub(super) fn expire(&mut self, now: Time, mut again: impl FnMut(LossRange) -> bool) {
+        self.timer = now.saturating_add(self.repeat.period);
+        if self.is_one_due(now) {
+            self.expire_first(now, &mut again);
+        } else {
+            self.expire_due(now, &mut again);
         }
+        self.settle();
+    }
+
+    fn expire_first(&mut self, now: Time, again: &mut impl FnMut(LossRange) -> bool) {
+        let Some(mut first) = self.waiting.peek_mut() else {
+            return;
+        };
+        if again(first.0.range) {
+            first.0.wait(now, self.repeat.rtt);
+        } else {
+            PeekMut::pop(first);
+        }
+    }
+
+    fn expire_due(&mut self, now: Time, again: &mut impl FnMut(LossRange) -> bool) {
         let mut due = std::mem::take(&mut self.due);
         while self.first_due() <= now
             && let Some(Reverse(report)) = self.waiting.pop()
@@ -138,11 +153,16 @@ impl Reports {
         due.sort_unstable_by_key(|report| report.place);
         for mut report in due.drain(..) {
             if again(report.range) {
-                report.wait(now, rtt);
+                report.wait(now, self.repeat.rtt);
                 self.waiting.push(Reverse(report));
             }
         }
         self.due = due;
+    }
+
+    /// The first of them, or the timer, has changed.
+    fn settle(&mut self) {
+        self.at = self.first_due().max(self.timer);
     }
 
     /// Whether not more than the first is due: the second is one of the two below it.
@@ -207,48 +227,47 @@ mod tests {
             period: Span::from_us(100),
         };
         let mut reports = Reports::new(9);
+        reports.repeat = repeat;
         let expire = |reports: &mut Reports, at, missing: bool| {
             assert_eq!(reports.at(), us(at));
             let mut told = Vec::new();
-            reports.expire(us(at), repeat, |gap| {
+            reports.expire(us(at), |gap| {
                 told.push(gap.start);
                 missing
             });
             told
         };
         // It begins with the first gap, at 5; both are due by then.
-        reports.add(us(5), range(1), repeat);
-        reports.add(us(70), range(2), repeat);
+        reports.add(us(5), range(1));
+        reports.add(us(70), range(2));
         // Two round trips after its first report the third one is not due.
-        reports.add(us(90), range(3), repeat);
+        reports.add(us(90), range(3));
         assert_eq!(expire(&mut reports, 105, true), [1, 2]);
         assert_eq!(expire(&mut reports, 205, false), [1, 2, 3]);
         assert_eq!(reports.at(), Time::NEVER);
         // It stood still in between, and begins anew.
-        reports.add(us(250), range(4), repeat);
+        reports.add(us(250), range(4));
         assert_eq!(expire(&mut reports, 350, false), [4]);
         // Where the round trips are longer they decide.
-        let long = Repeat {
-            rtt: Span::from_us(80),
-            ..repeat
-        };
-        reports.add(us(400), range(5), long);
+        reports.repeat.rtt = Span::from_us(80);
+        reports.add(us(400), range(5));
         assert_eq!(reports.at(), us(560));
     }
 
     #[test]
     fn a_gap_waits_two_round_trips_and_then_one_more_each_time() {
-        let (us, rtt) = (|us| Time::ZERO + Span::from_us(us), without_timer(10));
+        let us = |us| Time::ZERO + Span::from_us(us);
         let mut reports = Reports::new(1);
+        reports.repeat = without_timer(10);
         assert_eq!(reports.at(), Time::NEVER);
-        reports.add(us(5), range(7), rtt);
+        reports.add(us(5), range(7));
         // There is no room for a second one.
-        reports.add(us(6), range(9), rtt);
+        reports.add(us(6), range(9));
         let mut seen = Vec::new();
         for at in [25, 55, 95] {
             // 5 + 20; + 30; + 40.
             assert_eq!(reports.at(), us(at));
-            reports.expire(us(at), rtt, |gap| {
+            reports.expire(us(at), |gap| {
                 seen.push(gap.start);
                 at < 95
             });
@@ -269,11 +288,12 @@ mod tests {
             let mut now = Time::ZERO;
             for (start, (pause, rtt, expires)) in (0..).zip(steps) {
                 now += Span::from_us(pause);
-                let (repeat, rtt) = (without_timer(rtt), Span::from_us(rtt));
+                reports.repeat = without_timer(rtt);
+                let rtt = Span::from_us(rtt);
                 if expires {
                     let missing = |gap: u64| !(gap + pause).is_multiple_of(3);
                     let mut told = Vec::new();
-                    reports.expire(now, repeat, |gap| {
+                    reports.expire(now, |gap| {
                         told.push(gap.start);
                         missing(gap.start)
                     });
@@ -284,7 +304,7 @@ mod tests {
                         let report = Report { range: range(start), k: 2, due, place: 0 };
                         plain.reports.push(report);
                     }
-                    reports.add(now, range(start), repeat);
+                    reports.add(now, range(start));
                 }
                 prop_assert_eq!(reports.at(), plain.at());
             }

@@ -39,7 +39,7 @@ impl Connection {
         if dialect == Dialect::Dcudp {
             connection.rtt.begin(rtt);
             connection.rtt_known = true;
-            connection.exp.learn(&connection.rtt, &connection.config);
+            connection.set_clocks();
         }
         connection
     }

@@ -234,7 +234,7 @@ impl Connection {
         if let (Some(at), Dialect::Dcudp) = (asked_at, dialect) {
             self.rtt.begin(now.saturating_since(at));
             self.rtt_known = true;
-            self.exp.learn(&self.rtt, &self.config);
+            self.set_clocks();
         }
     }
 
@@ -265,7 +265,7 @@ impl Connection {
             .begin(now, self.config.syn, self.config.light_ack_every);
         let without_data = self.dcudp().is_some_and(|dcudp| dcudp.ack_without_data);
         self.receiver.ack.set_without_data(without_data);
-        self.exp.learn(&self.rtt, &self.config);
+        self.set_clocks();
         self.exp.heard(now, true, &self.config);
         self.state = State::Established(Answering {
             answer,

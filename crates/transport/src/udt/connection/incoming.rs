@@ -73,15 +73,18 @@ impl Connection {
     }
 
     fn handle_data(&mut self, now: Time, header: &DataHeader, received: Received) -> Option<u64> {
-        let (repeat, ecn) = (self.nak_repeat(), received.ecn);
+        let ecn = received.ecn;
         let stats = &mut self.stats;
-        let fate = self.receiver.handle(now, header, received, repeat, stats);
+        let fate = self.receiver.handle(now, header, received, stats);
         if fate == Fate::Refused {
             return None;
         }
         self.note_heard(now);
         if self.dialect == Dialect::Dcudp {
-            self.watch.not_ect |= !ecn.is_capable();
+            if !(ecn.is_capable() | self.watch.not_ect) {
+                self.watch.not_ect = true;
+                self.set_clocks();
+            }
             if self.watch.on_data(ecn == Ecn::Ce, header.cwr) {
                 self.receiver.ack.demand();
                 self.set_ack_interval(now);
@@ -237,7 +240,7 @@ impl Connection {
     fn learn(&mut self, report: &AckReport) {
         if (1..=MAX_RTT_US).contains(&report.rtt_us) {
             self.rtt.smooth(Span::from_us(u64::from(report.rtt_us)));
-            self.exp.learn(&self.rtt, &self.config);
+            self.set_clocks();
         }
         self.sender.estimates.learn(report);
     }
@@ -332,7 +335,7 @@ impl Connection {
         } else {
             self.rtt.sample(sample);
         }
-        self.exp.learn(&self.rtt, &self.config);
+        self.set_clocks();
         if self.dialect == Dialect::Dcudp {
             self.watch.on_rtt(sample);
             self.set_ack_interval(now);

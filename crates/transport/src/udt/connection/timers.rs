@@ -110,9 +110,8 @@ impl Connection {
         if !matches!(self.state, State::Established(_)) {
             return;
         }
-        let repeat = self.nak_repeat();
-        self.receiver.ack.on_timer(now, repeat.rtt);
-        self.receiver.on_nak_timer(now, repeat);
+        self.receiver.ack.on_timer(now, self.rtt.smoothed());
+        self.receiver.on_nak_timer(now);
         self.sender.pacer.on_timer(now);
         self.mode.on_timer(now);
         self.linger_timer(now);
@@ -146,16 +145,16 @@ impl Connection {
         own.min(self.linger_at()).min(controller)
     }
 
-    /// When gaps are reported again. A sender that was told of packets without ECT falls back to UDT's
-    /// control.
-    #[inline]
-    pub(super) fn nak_repeat(&self) -> Repeat {
+    /// The round-trip time, or the control that the sender runs, has changed, and with it the periods
+    /// of EXP and NAK. A sender that was told of packets without ECT falls back to UDT's control.
+    pub(super) fn set_clocks(&mut self) {
+        self.exp.learn(&self.rtt, &self.config);
         let udt = self.dialect == Dialect::Udt || self.watch.not_ect;
         let timer = udt && self.config.nak_repeat == NakRepeat::Timer;
-        Repeat {
+        self.receiver.set_repeat(Repeat {
             rtt: self.rtt.smoothed(),
             period: if timer { self.exp.one } else { Span::ZERO },
-        }
+        });
     }
 
     fn linger_at(&self) -> Time {
@@ -170,8 +169,9 @@ impl Connection {
             return Time::NEVER;
         }
         // A shutdown that was said is outstanding, too.
-        let unanswered = self.closing.is_some_and(|closing| closing.shutdown_sent);
-        self.exp.at(self.sender.is_outstanding() || unanswered)
+        let outstanding = self.sender.is_outstanding()
+            || self.closing.is_some_and(|closing| closing.shutdown_sent);
+        self.exp.at(outstanding)
     }
 
     fn on_exp(&mut self, now: Time, rng: &mut dyn Rng) {
