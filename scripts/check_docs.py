@@ -29,6 +29,7 @@ DOCUMENTS = [
     "docs/storage-cluster.md",
     "docs/choose-k.md",
     "docs/sweep.md",
+    "docs/diff.md",
     "docs/import.md",
     "docs/dcudp-python.md",
     "docs/dcudp.md",

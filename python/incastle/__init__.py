@@ -7,8 +7,8 @@
 
 `load` and `Scenario` make scenarios, `run` and `run_many` simulate them, `Result` holds what was
 measured as polars frames. `sweep` runs every combination of the values of some keys, `find` and
-`optimise` search among them. Units are in the names: `_s` seconds, `_bytes`, `_bit_s` bits per
-second.
+`optimise` search among them, `diff` compares two results or two reports. Units are in the names:
+`_s` seconds, `_bytes`, `_bit_s` bits per second.
 """
 
 from importlib import import_module
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from incastle._engine import __version__
+    from incastle.difference.api import diff
     from incastle.errors import (
         ClusterError,
         Diagnostic,
@@ -57,6 +58,7 @@ __all__ = [
     "SweepStopped",
     "TableMissing",
     "__version__",
+    "diff",
     "find",
     "load",
     "optimise",
@@ -67,6 +69,7 @@ __all__ = [
 
 _HOMES = {
     "_engine": ("__version__",),
+    "difference.api": ("diff",),
     "results": ("Result",),
     "runner": ("Progress", "run", "run_many"),
     "scenario": ("Scenario", "load"),

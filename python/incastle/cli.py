@@ -16,7 +16,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.exceptions import TyperException
 
-from incastle import __version__, _engine, cli_import, cli_sweeps, interrupts, terminal
+from incastle import __version__, _engine, cli_diff, cli_import, cli_sweeps, interrupts, terminal
 from incastle.errors import IncastleError, InternalError, Interrupted, ScenarioError
 from incastle.interrupts import INTERRUPTED
 from incastle.options import (
@@ -416,6 +416,7 @@ def schema() -> None:
     print(_engine.schema())
 
 
+app.command(epilog=examples(*cli_diff.DIFF_EXAMPLES))(cli_diff.diff)
 app.command("import", epilog=examples(*cli_import.IMPORT_EXAMPLES))(cli_import.import_)
 app.command(epilog=examples(*cli_sweeps.SWEEP_EXAMPLES))(cli_sweeps.sweep)
 app.command(epilog=examples(*cli_sweeps.FIND_EXAMPLES))(cli_sweeps.find)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from incastle.papers import Cell, Experiment, FigureSpec, Grid, Observations, Paper
 
 RUNS = "runs"
-_PAGE, _CLAIMS = "index.html", "claims.json"
+_PAGE, CLAIMS = "index.html", "claims.json"
 _BASIS = {
     "words": "the document says it in words; the number is ours",
     "number": "the document's number",
@@ -84,7 +84,7 @@ def prepare_folder(folder: Path) -> Path:
     if folder.exists() and not folder.is_dir():
         raise ReportError(f"{folder} exists and is not a folder: choose another --out")
     names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-    if names and not names <= {RUNS} and not {_PAGE, _CLAIMS} <= names:
+    if names and not names <= {RUNS} and not {_PAGE, CLAIMS} <= names:
         raise ReportError(f"{folder} exists and is not a report: choose another --out")
     folder.mkdir(parents=True, exist_ok=True)
     for place in (folder, folder.absolute().parent):
@@ -117,7 +117,7 @@ def write(
             _write_runs(scratch / content.paper.name / "runs.csv", content)
         entries = [judged.as_json() for content in contents for judged in content.judged]
         text = json.dumps(entries, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-        (scratch / _CLAIMS).write_text(text, encoding="utf-8")
+        (scratch / CLAIMS).write_text(text, encoding="utf-8")
         page = _page(contents, length, shown)
         (scratch / _PAGE).write_text(page, encoding="utf-8")
         _exchange(scratch, folder)

@@ -1,0 +1,59 @@
+"""`diff`: which comparison two places ask for, and clear words where there is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from incastle import report, store
+from incastle.difference.reports import ReportDiff
+from incastle.difference.results import ResultDiff
+from incastle.errors import ResultError
+from incastle.results import Result
+
+if TYPE_CHECKING:
+    import os
+
+RESULT, REPORT = "a result", "a report"
+WANTED = "a result is what `incastle run` writes, a report what `incastle reproduce` writes"
+
+
+def diff(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> ResultDiff | ReportDiff:
+    """Compare two results, or two reports.
+
+    Args:
+        a: a directory that `incastle run` or `Result.save` wrote, or `incastle reproduce`.
+        b: another one of the same kind.
+
+    Raises:
+        ResultError: one of them is neither, or they are not of one kind, or cannot be read.
+
+    """
+    first, second = Path(a), Path(b)
+    kinds = (_kind(first), _kind(second))
+    if kinds[0] != kinds[1]:
+        raise ResultError(
+            f"{first} is {kinds[0]} and {second} is {kinds[1]}: "
+            "only two of one kind can be compared"
+        )
+    if kinds[0] == RESULT:
+        return ResultDiff(Result.load(first), Result.load(second), (first, second))
+    return ReportDiff.load(first, second)
+
+
+def _kind(place: Path) -> str:
+    if (place / store.SUMMARY).is_file():
+        return RESULT
+    if (place / report.CLAIMS).is_file():
+        return REPORT
+    if not place.exists():
+        raise ResultError(f"{place} does not exist; {WANTED}")
+    inside = _results_in(place) if place.is_dir() else []
+    if inside:
+        shown = ", ".join(str(one) for one in inside[:3]) + (", ..." if len(inside) > 3 else "")  # noqa: PLR2004
+        raise ResultError(f"{place} holds {len(inside)} results: name one of them, as {shown}")
+    raise ResultError(f"{place} is neither a result nor a report; {WANTED}")
+
+
+def _results_in(folder: Path) -> list[Path]:
+    return sorted(path.parent for path in folder.glob(f"*/{store.SUMMARY}"))

@@ -1,0 +1,195 @@
+"""Two results side by side: parameters, totals, groups of flows, switch ports, curves.
+
+Equal digests say that both took the same course; then nothing but what was measured of it can
+differ. Leaves out: spreads over seeds; those are for sweeps and reports.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path  # noqa: TC003  a field
+from typing import TYPE_CHECKING, Any
+
+from incastle.difference.values import Change, changes, differing, flat
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from incastle.results import Result
+
+COUNTERS = ("delivered_bytes", "retransmissions", "timeouts", "marks", "drops")
+OF_PORTS = ("utilisation", "mean_queue_packets", "max_queue_packets", "marks", "drops")
+NAMES = ("flow", "port", "host", "switch", "group", "index")
+"""Columns that say whose a row is, where the others say what was measured."""
+
+
+@dataclass(frozen=True)
+class ResultDiff:
+    """What differs between two results.
+
+    Attributes:
+        a, b: the results.
+        places: where they lie.
+
+    """
+
+    a: Result
+    b: Result
+    places: tuple[Path, Path]
+
+    @property
+    def same_course(self) -> bool:
+        """Whether every event of every port and flow was the same."""
+        return self.a.digest == self.b.digest
+
+    @cached_property
+    def parameters(self) -> list[Change]:
+        """Keys of the complete scenarios whose values differ."""
+        return changes(*(flat(tomllib.loads(one.scenario)) for one in (self.a, self.b)))
+
+    @cached_property
+    def totals(self) -> list[Change]:
+        """Totals that differ."""
+        return changes(self.a.totals, self.b.totals)
+
+    @cached_property
+    def groups(self) -> pl.DataFrame:
+        """What differs by group of flows: group, measure, a, b, relative."""
+        return differing(_groups(self.a), _groups(self.b), ["group", "measure"])
+
+    @cached_property
+    def ports(self) -> pl.DataFrame:
+        """What differs at switch ports, the longest queues first: port, measure, a, b, relative."""
+        return differing(_ports(self.a), _ports(self.b), ["port", "measure"])
+
+    @cached_property
+    def curves(self) -> pl.DataFrame:
+        """Tables over time that both have: how far their values are from each other.
+
+        table, column, rows_a, rows_b, mean_a, mean_b, rms and furthest (of the differences at the
+        same instants of the same series; null where the instants are not the same), where.
+        """
+        import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+        tables = self.a.tables
+        timed = [name for name, table in tables.items() if "time_s" in table.columns]
+        rows = [
+            row
+            for name in timed
+            if name in self.b.tables and self.b.tables[name].columns == tables[name].columns
+            for row in _curves(name, tables[name], self.b.tables[name])
+        ]
+        schema: dict[str, Any] = {"table": pl.String, "column": pl.String}
+        schema |= dict.fromkeys(("rows_a", "rows_b"), pl.Int64)
+        schema |= dict.fromkeys(("mean_a", "mean_b", "rms", "furthest"), pl.Float64)
+        return pl.DataFrame(rows, {**schema, "where": pl.String}, orient="row")
+
+    @property
+    def only_in(self) -> tuple[list[str], list[str]]:
+        """Tables that one result alone has: those of `a`, those of `b`."""
+        a, b = self.a.tables.keys(), self.b.tables.keys()
+        return sorted(a - b), sorted(b - a)
+
+    def as_json(self) -> dict[str, Any]:
+        """Give all of it as plain values."""
+        sides = zip("ab", (self.a, self.b), self.places, strict=True)
+        return {
+            "kind": "results",
+            **{name: {"directory": str(place), **one.to_summary()} for name, one, place in sides},
+            "same_course": self.same_course,
+            "parameters": [one.as_json() for one in self.parameters],
+            "totals": [one.as_json() for one in self.totals],
+            **{name: getattr(self, name).to_dicts() for name in ("groups", "ports", "curves")},
+            "tables_only_in": dict(zip("ab", self.only_in, strict=True)),
+        }
+
+
+def _groups(result: Result) -> pl.DataFrame:
+    """Give group, measure and value: of flows, and of completed transfers by their kind."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    goodput = pl.col("goodput_bit_s").mean().alias("mean_goodput_bit_s")
+    frames = []
+    if "flows" in result.tables:
+        counters = (pl.col(name).sum() for name in COUNTERS)
+        groups = result.flows.group_by("group", maintain_order=True)
+        flows = groups.agg(pl.len().alias("flows"), goodput, *counters)
+        frames.append(_long(flows, "group", pl.col("measure")))
+    if "transfers" in result.tables:
+        took = pl.col("completed_s") - pl.col("started_s")
+        kinds = result.transfers.group_by("group", "kind", maintain_order=True).agg(
+            pl.len().alias("begun"),
+            pl.col("completed_s").is_not_null().sum().alias("completed"),
+            took.mean().alias("mean_s"),
+            took.median().alias("median_s"),
+            took.quantile(0.99, interpolation="linear").alias("p99_s"),
+        )
+        named = pl.concat_str(pl.col("kind"), pl.lit(" "), pl.col("measure"))
+        frames.append(_long(kinds, ["group", "kind"], named).select("group", "measure", "value"))
+    empty = pl.DataFrame(schema={"group": pl.String, "measure": pl.String, "value": pl.Float64})
+    return pl.concat([empty, *frames])
+
+
+def _ports(result: Result) -> pl.DataFrame:
+    """Give port, measure and value of switch ports."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    if "links" not in result.tables or "queues" not in result.tables:
+        return pl.DataFrame(schema={"port": pl.String, "measure": pl.String, "value": pl.Float64})
+    ports = result.links.join(result.queues.select("port").unique(), on="port", how="semi")
+    ports = ports.sort("mean_queue_packets", descending=True, maintain_order=True)
+    return _long(ports.select("port", *OF_PORTS), "port", pl.col("measure"))
+
+
+def _long(frame: pl.DataFrame, keys: str | list[str], measure: pl.Expr) -> pl.DataFrame:
+    """Give a row per value; the values of one key stay together."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    places = frame.with_row_index("place")
+    index = ["place", *([keys] if isinstance(keys, str) else keys)]
+    rows = places.unpivot(index=index, variable_name="measure", value_name="value")
+    rows = rows.sort("place", maintain_order=True).drop("place")
+    return rows.with_columns(measure.alias("measure"), pl.col("value").cast(pl.Float64))
+
+
+def _curves(name: str, a: pl.DataFrame, b: pl.DataFrame) -> list[tuple[Any, ...]]:
+    """Compare the columns of one table over time."""
+    whose = [column for column in a.columns if column in NAMES]
+    values = [
+        column
+        for column, kind in a.schema.items()
+        if kind.is_numeric() and column != "time_s" and column not in whose
+    ]
+    rows = []
+    for column in values:
+        if a[column].equals(b[column]) and len(a) == len(b):
+            continue
+        means = (_mean(a, column), _mean(b, column))
+        rows.append((name, column, len(a), len(b), *means, *_apart(a, b, whose, column)))
+    return rows
+
+
+def _mean(frame: pl.DataFrame, column: str) -> float | None:
+    mean = frame[column].mean()
+    return None if mean is None else float(mean)  # type: ignore[arg-type]
+
+
+def _apart(
+    a: pl.DataFrame, b: pl.DataFrame, whose: list[str], column: str
+) -> tuple[float | None, float | None, str | None]:
+    """Give RMS, largest and place of the differences, where both have the same instants."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    keys = ["time_s", *whose]
+    if len(a) != len(b) or not a.select(keys).equals(b.select(keys)) or a.is_empty():
+        return None, None, None
+    difference = b[column].cast(pl.Float64) - a[column].cast(pl.Float64)
+    place = difference.abs().arg_max()
+    if place is None:
+        return None, None, None
+    row = a.row(place, named=True)
+    where = " ".join([*(str(row[name]) for name in whose), f"at {row['time_s']:.6g} s"])
+    rms = (difference**2).mean()
+    return float(rms) ** 0.5, float(difference[place]), where  # type: ignore[arg-type]

@@ -1,0 +1,91 @@
+"""Plain values side by side: parameters, totals, measured numbers."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import polars as pl
+
+    Value = int | float | str | bool | None
+
+
+@dataclass(frozen=True)
+class Change:
+    """A value that is different on both sides; None on the side that does not have it."""
+
+    name: str
+    a: Value
+    b: Value
+
+    @property
+    def relative(self) -> float | None:
+        """(b - a) / |a|; None where one of them is no number, or a is 0."""
+        return relative(self.a, self.b)
+
+    def as_json(self) -> dict[str, Any]:
+        """Give its entry in the JSON of a comparison."""
+        return {"name": self.name, "a": self.a, "b": self.b, "relative": self.relative}
+
+
+def relative(a: Value, b: Value) -> float | None:
+    """Give (b - a) / |a|; None where one of them is no number, or a is 0."""
+    if not (_is_number(a) and _is_number(b)) or not a:
+        return None
+    change = (float(b) - float(a)) / abs(float(a))  # type: ignore[arg-type]
+    return change if math.isfinite(change) else None
+
+
+def changes(a: Mapping[str, Value], b: Mapping[str, Value]) -> list[Change]:
+    """Give what differs, in the order of `a`, then what `b` alone has."""
+    names = dict.fromkeys((*a, *b))
+    pairs = (Change(name, a.get(name), b.get(name)) for name in names)
+    return [pair for pair in pairs if not same(pair.a, pair.b)]
+
+
+def same(a: Value, b: Value) -> bool:
+    """Tell whether two values are equal; what is not a number equals itself."""
+    return a == b or (a != a and b != b)  # noqa: PLR0124  only NaN differs from itself
+
+
+def flat(table: Mapping[str, Any]) -> dict[str, Value]:
+    """Give a table of TOML as one level: `flows.storage.count`."""
+    return dict(_flat(table, ""))
+
+
+def _flat(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Value]]:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{key}.")
+        elif isinstance(value, list):
+            yield f"{prefix}{key}", json.dumps(value, default=str, ensure_ascii=False)
+        else:
+            yield f"{prefix}{key}", value
+
+
+def differing(a: pl.DataFrame, b: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """Put `value` of two frames side by side by their keys, and keep what is different.
+
+    Returns:
+        The keys, `a`, `b` (null where a side has no such row) and `relative`, in the order of `a`,
+        then what `b` alone has.
+
+    """
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    both = a.rename({"value": "a"}).join(
+        b.rename({"value": "b"}), on=keys, how="full", coalesce=True, maintain_order="left_right"
+    )
+    change = (pl.col("b") - pl.col("a")) / pl.col("a").abs()
+    return both.filter(pl.col("a").ne_missing(pl.col("b"))).with_columns(
+        relative=pl.when(change.is_finite()).then(change)
+    )
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
