@@ -11,7 +11,7 @@ export VIRTUAL_ENV := $(abspath $(VENV))
 unexport CONDA_PREFIX
 
 .DEFAULT_GOAL := help
-.PHONY: module-is-missing help setup reproduce test bench bench-ns3 bench-transports docs clean system deny wasm-digest
+.PHONY: module-is-missing help setup reproduce test bench bench-ns3 bench-transports docs wheel clean system deny wasm-digest
 
 help: ## list these names
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -58,6 +58,9 @@ docs: $(VENV)/.packages ## the documentation, into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
 
+wheel: setup ## a wheel for machines without Rust, into dist/
+	@$(BIN)/python scripts/check_wheel.py --out dist
+
 system: ## Debian packages that some tests use (needs root)
 	scripts/system.sh
 
@@ -68,4 +71,4 @@ deny: ## licences, sources and advisories of all dependencies (needs cargo-deny 
 	cargo deny --locked check
 
 clean: ## remove what was built
-	rm -rf $(VENV) target site report report-quick report-full .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) target site dist report report-quick report-full .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -134,6 +134,7 @@ def all_checks(folder: Path) -> list[Check]:
             python("-m", "mkdocs", "build", "--strict", "-d", str(folder / "site")),
             env={"NO_MKDOCS_2_WARNING": "1"},
         ),
+        Check("wheel", python("scripts/check_wheel.py")),
         Check("documents", python("scripts/check_docs.py"), cargo_tests),
         *examples(folder),
         pytest_check(folder),
