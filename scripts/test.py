@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 SKIPPED = 77
+ALONE = "alone"
+"""The mark of tests in real time."""
+MOST_WORKERS = 8
 
 
 @dataclass(frozen=True)
@@ -79,9 +82,9 @@ def python(*arguments: str) -> list[str]:
     return [sys.executable, *arguments]
 
 
-def pytest_check(folder: Path) -> Check:
-    """Return the check that runs pytest, and reads its JUnit file."""
-    report = folder / "pytest.xml"
+def pytest_check(folder: Path, name: str, *options: str) -> Check:
+    """Return a check that runs pytest, and reads its JUnit file."""
+    report = folder / f"{name}.xml"
 
     def count(_output: str) -> Count:
         if not report.exists():
@@ -93,7 +96,20 @@ def pytest_check(folder: Path) -> Check:
         )
         return Count(len(cases) - skipped - failed, failed, skipped)
 
-    return Check("pytest", python("-m", "pytest", "-rs", f"--junitxml={report}"), count)
+    return Check(name, python("-m", "pytest", "-rs", f"--junitxml={report}", *options), count)
+
+
+def pytest_checks(folder: Path) -> list[Check]:
+    """Return pytest's tests in two parts: some on all cores, then those that a neighbour disturbs.
+
+    Each test is in one of them, whatever it is marked with: the second part is the rest.
+    """
+    workers = str(min(os.cpu_count() or 1, MOST_WORKERS))
+    together = ("-m", f"not {ALONE}", "-n", workers, "--dist", "loadgroup")
+    return [
+        pytest_check(folder, "pytest", *together),
+        pytest_check(folder, f"pytest, {ALONE}", "-m", ALONE),
+    ]
 
 
 def examples(folder: Path) -> list[Check]:
@@ -112,7 +128,8 @@ def examples(folder: Path) -> list[Check]:
 
 def all_checks(folder: Path) -> list[Check]:
     """Return the checks, the quick ones first."""
-    engine = [str(BIN / "stubtest"), "incastle._engine"]
+    stubs = [str(BIN / "stubtest"), "--mypy-config-file", "scripts/stubtest.ini"]
+    engine = [*stubs, "incastle._engine"]
     clippy = ["cargo", "clippy", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"]
     tests = ["cargo", "test", "--locked", "--workspace", "--no-fail-fast"]
     docs = ["cargo", "doc", "--locked", "--workspace", "--no-deps"]
@@ -137,7 +154,7 @@ def all_checks(folder: Path) -> list[Check]:
         Check("wheel", python("scripts/check_wheel.py")),
         Check("documents", python("scripts/check_docs.py"), cargo_tests),
         *examples(folder),
-        pytest_check(folder),
+        *pytest_checks(folder),
     ]
 
 

@@ -23,6 +23,9 @@ from programs import our_programs
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+# The router keeps real time: a neighbour that computes makes it late.
+pytestmark = pytest.mark.alone
+
 TCP_END = [sys.executable, str(Path(__file__).with_name("tcp_end.py"))]
 DCUDP_LEVEL = 20
 RATE_BITS = 100_000_000

@@ -17,6 +17,9 @@ import pytest
 from network import RIGHT, Network, UnavailableError, network
 from programs import our_programs
 
+# The router keeps real time: a neighbour that computes makes it late.
+pytestmark = pytest.mark.alone
+
 UDP_END = [sys.executable, str(Path(__file__).with_name("udp_end.py"))]
 NOT_ECT, ECT1, ECT0, CE = 0, 1, 2, 3
 ENDS = 20

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
     Say = Callable[..., Said]
 
+# One worker has the cluster of this file, and the tests in their order.
+pytestmark = pytest.mark.xdist_group("dask")
+
 SLOWER = SMALL.replace("20 ms", "1 s")
 POISON = "poison"
 PATIENCE_S = 120
