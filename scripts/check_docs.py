@@ -30,6 +30,7 @@ DOCUMENTS = [
     "docs/choose-k.md",
     "docs/sweep.md",
     "docs/diff.md",
+    "docs/coming-from-ns-3.md",
     "docs/import.md",
     "docs/dcudp-python.md",
     "docs/dcudp.md",
