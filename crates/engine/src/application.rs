@@ -9,7 +9,7 @@ use incastle_congestion::Algorithm;
 use incastle_transport::{tcp, udt};
 use incastle_units::{Bytes, Time};
 
-use crate::{EndpointIndex, FlowIndex, HostIndex, UdtStart};
+use crate::{EndpointIndex, EventCountIndex, FlowIndex, HostIndex, UdtStart};
 
 /// The transport of a new flow.
 pub enum TransportSpec {
@@ -86,6 +86,8 @@ pub enum Notice {
     Delivered(EndpointIndex),
     /// All that an endpoint wrote is acknowledged (and its FIN, if it closed).
     Finished(EndpointIndex),
+    /// A wait is over ([`Actions::wait`]): what its application calls it.
+    Reached(u32),
 }
 
 /// What an application wants done.
@@ -98,19 +100,27 @@ pub(crate) enum Action {
     Deadline(EndpointIndex, Time),
     Watch(EndpointIndex),
     Release(FlowIndex),
+    Count,
+    Advance(EventCountIndex),
+    Wait(EventCountIndex, u64, u32),
 }
 
 /// The list of what an application wants done, carried out in order after its call returns.
 pub struct Actions {
     pub(crate) list: Vec<Action>,
     next_flow: u32,
+    next_count: u32,
 }
 
 impl Actions {
     /// An empty list, in the memory of an earlier one.
-    pub(crate) fn reuse(list: Vec<Action>, next_flow: u32) -> Self {
+    pub(crate) fn reuse(list: Vec<Action>, next_flow: u32, next_count: u32) -> Self {
         assert!(list.is_empty(), "an earlier list was carried out");
-        Self { list, next_flow }
+        Self {
+            list,
+            next_flow,
+            next_count,
+        }
     }
 
     /// Opens a flow and says which it will be.
@@ -156,6 +166,26 @@ impl Actions {
     /// Frees the endpoints of a finished flow; stray packets for it are ignored from then on.
     pub fn release(&mut self, flow: FlowIndex) {
         self.list.push(Action::Release(flow));
+    }
+
+    /// A new event count, at zero. Any application may advance it and wait for it.
+    pub fn event_count(&mut self) -> EventCountIndex {
+        let count = EventCountIndex(self.next_count);
+        self.next_count += 1;
+        self.list.push(Action::Count);
+        count
+    }
+
+    /// Adds one to an event count.
+    pub fn advance(&mut self, count: EventCountIndex) {
+        self.list.push(Action::Advance(count));
+    }
+
+    /// Asks for a notice, `Notice::Reached(tag)`, when an event count has reached `value`, or at once
+    /// if it has. Of those that wait for one count the lowest value is told first, of equal ones the
+    /// first to wait.
+    pub fn wait(&mut self, count: EventCountIndex, value: u64, tag: u32) {
+        self.list.push(Action::Wait(count, value, tag));
     }
 }
 

@@ -26,6 +26,7 @@ index!(PortIndex, "an egress port, and of the link behind it,");
 index!(FlowIndex, "a flow");
 index!(EndpointIndex, "an end of a flow");
 index!(AppIndex, "an application");
+index!(EventCountIndex, "an event count");
 
 /// Where a link begins or ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -11,6 +11,7 @@ mod builder;
 mod digest;
 mod endpoint;
 mod event;
+mod event_count;
 mod event_queue;
 mod failure;
 mod flows;
@@ -36,7 +37,10 @@ pub use digest::Digest;
 pub use endpoint::{UdtCounters, UdtStart};
 pub use flows::{EndCounters, FlowRecord};
 pub use host::Coalescing;
-pub use ids::{AppIndex, EndpointIndex, FlowIndex, HostIndex, Node, PortIndex, Side, SwitchIndex};
+pub use ids::{
+    AppIndex, EndpointIndex, EventCountIndex, FlowIndex, HostIndex, Node, PortIndex, Side,
+    SwitchIndex,
+};
 pub use limiter::ReactionPointSettings;
 pub use network::Network;
 pub use port::{FairConfig, FairDrop, FairPer, PortCounters};

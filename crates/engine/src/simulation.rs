@@ -15,6 +15,7 @@ use incastle_units::{Bytes, Span, Time};
 use crate::application::Action;
 use crate::endpoint::ip_bytes;
 use crate::event::{Event, Kind};
+use crate::event_count::EventCounts;
 use crate::event_queue::EventQueue;
 use crate::flows::{FlowRecord, Flows, control_state};
 use crate::network::Occupancy;
@@ -102,6 +103,7 @@ pub struct Simulation<P: Probe> {
     network: Network,
     flows: Flows,
     apps: Vec<AppSlot>,
+    counts: EventCounts,
     /// The list of an application's actions while none is called; kept for its memory alone.
     actions: Vec<Action>,
     events: EventQueue,
@@ -122,6 +124,7 @@ impl<P: Probe> Simulation<P> {
             network,
             flows: Flows::default(),
             apps: Vec::new(),
+            counts: EventCounts::default(),
             actions: Vec::new(),
             events,
             probe,

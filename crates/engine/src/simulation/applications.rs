@@ -8,7 +8,9 @@ use crate::application::Action;
 use crate::endpoint::Endpoint;
 use crate::event::{Event, Kind};
 use crate::packet::Packet;
-use crate::{Actions, AppIndex, Application, EndpointIndex, FlowIndex, Notice, Probe, Side};
+use crate::{
+    Actions, AppIndex, Application, EndpointIndex, EventCountIndex, FlowIndex, Notice, Probe, Side,
+};
 
 /// An application with what it has not been told yet.
 pub(super) struct AppSlot {
@@ -57,7 +59,7 @@ impl<P: Probe> Simulation<P> {
         }
         let slot = &mut self.apps[index.index()];
         let list = std::mem::take(&mut self.actions);
-        let mut actions = Actions::reuse(list, self.flows.next());
+        let mut actions = Actions::reuse(list, self.flows.next(), self.counts.len());
         for notice in slot.inbox.drain(..) {
             slot.app.handle(self.now, notice, &mut actions);
         }
@@ -113,6 +115,21 @@ impl<P: Probe> Simulation<P> {
             }
             Action::Watch(index) => self.with(index, |endpoint| endpoint.watched = true),
             Action::Release(flow) => self.release(flow),
+            Action::Count => self.counts.add(),
+            Action::Advance(count) => self.advance(count),
+            Action::Wait(count, value, tag) => {
+                if self.counts.wait((count, value), (app, tag)) {
+                    self.notify(app, Notice::Reached(tag));
+                }
+            }
+        }
+    }
+
+    /// Adds one to an event count, and tells those who have waited for that.
+    fn advance(&mut self, count: EventCountIndex) {
+        self.counts.advance(count);
+        while let Some((app, tag)) = self.counts.take_reached(count) {
+            self.notify(app, Notice::Reached(tag));
         }
     }
 
