@@ -1,5 +1,7 @@
 //! A checked scenario, and the way from text to it.
 
+use std::sync::Arc;
+
 use incastle_units::Span;
 use toml::de::DeTable;
 
@@ -20,7 +22,7 @@ use crate::topology::layout::Layout;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scenario {
     root: Root,
-    layout: Layout,
+    layout: Arc<Layout>,
 }
 
 /// Reads a scenario. `file` is its name for messages; `files` gives the files that it names.
@@ -70,7 +72,7 @@ fn read(origin: &Origin<'_>, cx: &mut Context<'_>) -> Option<Scenario> {
     if !cx.is_given("name") {
         root.name = stem(origin.file);
     }
-    let layout = check(&root, cx)?;
+    let layout = Arc::new(check(&root, cx)?);
     Some(Scenario { root, layout })
 }
 
@@ -147,6 +149,11 @@ impl Scenario {
 
     /// Its hosts, switches and links.
     pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The same, to be kept.
+    pub(crate) fn shared_layout(&self) -> &Arc<Layout> {
         &self.layout
     }
 }

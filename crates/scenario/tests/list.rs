@@ -89,3 +89,115 @@ fn a_file_and_its_resolved_scenario_give_the_same_result() {
     assert_eq!(run(&from_file), run(&again));
     assert_eq!(run(&from_file), digest(result(&star(LIST), &[])));
 }
+
+/// One, then two at once after it, then one after both with a delay; another one each time that the count
+/// is advanced.
+const DEPENDENT: &str = r#"
+[flows.trace]
+workload = "list"
+from = "all"
+to = "all"
+transfers = { list = [
+    ["0 s", "sender:3", "receiver", 20000, "both:2", "", ""],
+    ["1 ms", "sender:0", "sender:1", 30000, "", "acknowledged", "first"],
+    ["0 s", "sender:1", "sender:2", 40000, "first", "", "both"],
+    ["0 s", "sender:1", "sender:3", 5000, "first", "", "both"],
+    ["70 us", "sender:2", "sender:0", 1000, "both:2 acknowledged", "", ""],
+    ["0 s", "receiver", "sender:0", 1000, "both:1", "", ""],
+    ["3 ms", "receiver", "sender:0", 1000, "", "", ""],
+] }
+"#;
+
+#[test]
+fn transfers_begin_when_what_they_wait_for_is_over() {
+    for (kind, handshake) in [
+        ("tcp", "true"),
+        ("tcp", "false"),
+        ("udt", "true"),
+        ("udt", "false"),
+    ] {
+        let one_ack = if kind == "tcp" { "\nack_every = 1" } else { "" };
+        let transport = format!("[transport]\nkind = \"{kind}\"{one_ack}");
+        let text_of = star(DEPENDENT).replace("[transport]", &transport);
+        let sets = [
+            ("transport.handshake", handshake),
+            ("flows.trace.start", "1 ms"),
+            ("run.duration", "100 ms"),
+        ];
+        let output = result(&text_of, &sets);
+        let index = whole(&output, "transfers", "index");
+        let (from, until) = (
+            real(&output, "transfers", "started_s"),
+            real(&output, "transfers", "completed_s"),
+        );
+        let row = |number: u64| {
+            index
+                .iter()
+                .position(|one| *one == number)
+                .expect("it has begun")
+        };
+        let (started, ended) = (|number| from[row(number)], |number| until[row(number)]);
+        assert_eq!(index.len(), 7, "{kind}, {handshake}: {index:?}");
+        let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{kind}: {a} and {b}");
+        near(started(1), 0.002);
+        near(started(2), ended(1));
+        near(started(3), ended(1));
+        let (early, late) = (ended(3).min(ended(2)), ended(3).max(ended(2)));
+        near(started(5), early);
+        near(started(0), late);
+        // UDT may acknowledge as late as after 10 ms.
+        match kind {
+            "udt" => assert!(started(4) > late + 69.999e-6),
+            _ => near(started(4), late + 70e-6),
+        }
+        near(started(6), 0.004);
+        assert_eq!(output.totals.transfers, 7);
+    }
+}
+
+/// What waits for the sender to know begins a round trip of an ACK later than what waits for the arrival.
+#[test]
+fn an_acknowledgement_comes_later_than_the_arrival() {
+    let flows = r#"
+[flows.trace]
+workload = "list"
+from = "all"
+to = "all"
+transfers = { list = [
+    ["0 s", "sender:0", "sender:1", 1460, "", "sent", "arrived"],
+    ["0 s", "sender:2", "sender:3", 1000, "sent", "", ""],
+    ["0 s", "sender:3", "sender:2", 1000, "arrived", "", ""],
+] }
+"#;
+    let output = result(&star(flows), &[("transport.ack_every", "1")]);
+    let index = whole(&output, "transfers", "index");
+    assert_eq!(index, [0, 2, 1]);
+    let started = real(&output, "transfers", "started_s");
+    // An ACK of 40 B over two links of 25 us at 1 Gbit/s.
+    let ack = 2.0 * (25e-6 + 0.32e-6);
+    assert!((started[2] - started[1] - ack).abs() < 1e-12, "{started:?}");
+}
+
+#[test]
+fn nothing_waits_beyond_the_stop_of_its_group() {
+    let sets = [
+        ("flows.trace.start", "1 ms"),
+        ("flows.trace.stop", "2.1 ms"),
+    ];
+    let output = result(&star(DEPENDENT), &sets);
+    assert_eq!(whole(&output, "transfers", "index"), [1]);
+}
+
+#[test]
+fn dependences_are_the_same_from_the_resolved_scenario() {
+    let from_list = scenario(&star(DEPENDENT), &[]);
+    let (again, _) = parse(&from_list.resolved(), "again.toml", &[]).expect("a resolved scenario");
+    let run = |scenario| {
+        run(scenario, &Control::default())
+            .expect("a network")
+            .digest
+    };
+    assert_eq!(run(&from_list), run(&again));
+    let file = [("flows.trace.transfers", "tests/dependent.csv")];
+    assert_eq!(run(&from_list), run(&scenario(&star(LIST), &file)));
+}

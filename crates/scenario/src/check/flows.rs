@@ -3,7 +3,7 @@
 
 use incastle_units::{Bytes, Span};
 
-use crate::check::list;
+use crate::check::{list, sets};
 use crate::language::Root;
 use crate::language::flows::{Count, Gaps, Group, Message, Query, Size, Stop, Workload};
 use crate::language::sizes::MOST_BYTES;
@@ -42,7 +42,7 @@ fn check_hosts(path: &str, group: &Group, layout: &Layout, parts: &[usize], cx: 
     };
     check_servers(path, group, (&from, &to), cx);
     warn_of_overload(path, group, layout, (&from, &to), cx);
-    if check_permutation(path, group, (&from, &to), cx).is_none() {
+    if sets::check(path, group, (&from, &to), &layout.hosts, cx).is_none() {
         return;
     }
     if let Workload::List(one) = &group.workload {
@@ -128,6 +128,13 @@ fn warn_of_overload(
             let bytes = query.total.map_or(unit * servers, |all| all.count() as f64);
             ("rate", rate * bytes, capacity(&[client]))
         }
+        Workload::Incast(incast) => {
+            let Some(arrivals) = incast.arrivals else {
+                return;
+            };
+            let bytes = incast.mean_bytes(group.count, (from, to));
+            ("arrivals", arrivals * bytes, capacity(to))
+        }
         _ => return,
     };
     // Both are rounded; exactly the capacity is not more than it.
@@ -142,28 +149,6 @@ fn warn_of_overload(
             None,
         );
     }
-}
-
-/// A permutation pairs as many senders with as many receivers.
-fn check_permutation(
-    path: &str,
-    group: &Group,
-    (from, to): (&[usize], &[usize]),
-    cx: &mut Context<'_>,
-) -> Option<()> {
-    if !matches!(group.workload, Workload::Permutation(_)) || from.len() == to.len() {
-        return Some(());
-    }
-    cx.error_at(
-        &format!("{path}.to"),
-        format!(
-            "a permutation of {} senders and {} receivers",
-            from.len(),
-            to.len()
-        ),
-        Some("each sends to one and receives from one: as many in `from` as in `to`".to_owned()),
-    );
-    None
 }
 
 fn check_times(path: &str, group: &Group, duration: Span, cx: &mut Context<'_>) {
@@ -191,7 +176,7 @@ fn check_times(path: &str, group: &Group, duration: Span, cx: &mut Context<'_>) 
 fn check_workload(path: &str, group: &Group, cx: &mut Context<'_>) {
     let needs = match (&group.workload, &group.transport.kind) {
         (Workload::Poisson(_) | Workload::List(_), Kind::Datagram(_)) => Some("tcp"),
-        (workload, Kind::Datagram(_)) if workload.is_requests() => Some("tcp"),
+        (workload, Kind::Datagram(_)) if workload.has_rounds() => Some("tcp"),
         (Workload::PoissonDatagrams(_), Kind::Tcp(_) | Kind::Udt(_) | Kind::Dcudp(_)) => {
             Some("datagram")
         }
@@ -225,8 +210,13 @@ fn check_workload(path: &str, group: &Group, cx: &mut Context<'_>) {
                 cx,
             );
         }
-        // Its values were checked as they were read, its hosts with those of the group.
-        Workload::List(_) => {}
+        Workload::Incast(incast) => {
+            one_of(path, ["unit", "total"], &(incast.unit, incast.total), cx);
+            let rates = (incast.load, incast.arrivals);
+            one_of(path, ["load", "arrivals"], &rates, cx);
+        }
+        // Their values were checked as they were read, their hosts with those of the group.
+        Workload::List(_) | Workload::AllReduce(_) => {}
         Workload::PoissonDatagrams(poisson) => {
             check_message(path, group, poisson.message, cx);
             one_of(

@@ -1,7 +1,9 @@
-//! Checks of transfers from a list: hosts that exist, belong to the group, and can reach each other.
+//! Checks of transfers from a list: hosts that exist, belong to the group, and can reach each other;
+//! transfers that can begin.
 
 use std::collections::BTreeMap;
 
+use crate::check::dependences;
 use crate::language::arrivals::{Arrival, Arrivals};
 use crate::language::selection::Name;
 use crate::text::context::Context;
@@ -25,7 +27,11 @@ pub(crate) fn check(
     let problem = arrivals
         .list()
         .iter()
-        .find_map(|arrival| Some((arrival, judge.problem(arrival)?)));
+        .find_map(|arrival| Some((arrival, judge.problem(arrival)?)))
+        .or_else(|| {
+            let (arrival, problem) = dependences::never_begins(arrivals)?;
+            Some((arrival, (problem, Some(ADVANCED.to_owned()))))
+        });
     if let Some((arrival, (problem, help))) = problem {
         cx.error_at(
             &format!("{path}.transfers"),
@@ -42,6 +48,10 @@ fn membership(hosts: &[usize], layout: &Layout) -> Vec<bool> {
     }
     members
 }
+
+/// What a transfer may wait for.
+const ADVANCED: &str = "a count is advanced by transfers that name it under `acknowledged` or `arrived`, \
+                        each once";
 
 struct Judge<'a> {
     numbers: BTreeMap<&'a Name, usize>,

@@ -102,11 +102,11 @@ impl<'a> Flows<'a> {
     }
 }
 
-/// The names of the flows that exist from the start; Poisson flows come as they come.
+/// The names of the flows that exist from the start; Poisson flows and incasts come as they come.
 pub(crate) fn static_flows(root: &Root, layout: &Layout) -> Vec<Name> {
     let mut names = Vec::new();
     for (name, group) in &root.flows {
-        if matches!(group.workload, Workload::Poisson(_)) {
+        if group.workload.is_drawn() {
             names.push(Name {
                 role: name.clone(),
                 index: None,

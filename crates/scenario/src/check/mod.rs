@@ -1,5 +1,6 @@
 //! What the tables of a scenario mean together: names that exist, values that fit each other.
 
+mod dependences;
 mod failures;
 mod flows;
 mod links;
@@ -8,6 +9,7 @@ mod lockstep;
 mod measure;
 mod mtu;
 mod qcn;
+mod sets;
 mod switches;
 mod transport;
 mod udt;

@@ -1,8 +1,8 @@
 //! Lists of transfers: when each begins, between which hosts, and how many bytes it has.
 //!
 //! From a file of comma-separated values under a line that names the columns, or from the list that a
-//! resolved scenario holds. So traces, and the flows of other simulators, can be replayed. Leaves
-//! out: quoted fields, columns in another order, transfers that wait for others.
+//! resolved scenario holds. So traces, and the flows of other simulators, can be replayed, also where
+//! transfers wait for others (`dependence`). Leaves out: quoted fields, columns in another order.
 
 use std::fmt::Write as _;
 
@@ -11,6 +11,7 @@ use serde_json::json;
 
 use crate::grammar::describe::Shape;
 use crate::grammar::value::{Value, wrong};
+use crate::language::dependence::{Counts, Dependence};
 use crate::language::selection::Name;
 use crate::language::sizes::MOST_BYTES;
 use crate::text::context::Context;
@@ -19,10 +20,15 @@ use crate::text::node::{Content, Entry, Node, quoted};
 /// The first line of a file.
 const HEADER: &str = "start_s,source,destination,bytes";
 
-/// Transfers, in the order of their starts.
+/// The first line of a file with dependences.
+const DEPENDENT: &str = "start_s,source,destination,bytes,after,acknowledged,arrived";
+
+/// Transfers. Those that wait for no other are in the order of their starts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Arrivals {
     list: Vec<Arrival>,
+    /// The names of the event counts, by their numbers.
+    counts: Vec<String>,
     /// The file that they come from, as the scenario names it.
     file: Option<String>,
 }
@@ -30,7 +36,7 @@ pub struct Arrivals {
 /// One transfer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Arrival {
-    /// When it begins, after the start of its group.
+    /// When it begins, after the start of its group, or after what it waits for.
     pub start: Span,
     /// The host that sends.
     pub source: Name,
@@ -38,6 +44,8 @@ pub struct Arrival {
     pub destination: Name,
     /// Application bytes.
     pub bytes: Bytes,
+    /// What it waits for, and what waits for it.
+    pub dependence: Option<Box<Dependence>>,
     /// The line of the file, or the place in the list, from 1.
     line: usize,
 }
@@ -48,6 +56,11 @@ impl Arrivals {
         &self.list
     }
 
+    /// The names of the event counts, by their numbers.
+    pub(crate) fn counts(&self) -> &[String] {
+        &self.counts
+    }
+
     /// Where one of them was written, for messages.
     pub(crate) fn place(&self, arrival: &Arrival) -> String {
         match &self.file {
@@ -56,41 +69,47 @@ impl Arrivals {
         }
     }
 
-    /// From text: a line of [`HEADER`], then one transfer per line.
+    /// From text: a line of [`HEADER`] or [`DEPENDENT`], then one transfer per line.
     fn parse(text: &str, file: &str) -> Result<Self, String> {
         let mut lines = text.lines().zip(1..).filter(|(line, _)| !line.is_empty());
-        let Some((HEADER, _)) = lines.next() else {
-            return Err(format!("{file}: line 1: expected the columns {HEADER}"));
+        let Some((header @ (HEADER | DEPENDENT), _)) = lines.next() else {
+            return Err(format!(
+                "{file}: line 1: expected the columns {HEADER}, or with dependences {DEPENDENT}"
+            ));
         };
+        let mut counts = Counts::default();
         let list = lines
             .map(|(line, number)| {
-                let fields: Vec<&str> = line.split(',').map(str::trim).collect();
-                let [start, source, destination, bytes] = fields.as_slice() else {
-                    let problem = format!("expected {HEADER}, found {}", quoted(line));
-                    return Err(format!("{file}: line {number}: {problem}"));
-                };
-                // Without its unit, which the column names.
-                let start = format!("{start} s");
-                Arrival::new([&start, source, destination], bytes.parse().ok(), number)
+                Arrival::of_line(line, header, number, &mut counts)
                     .map_err(|problem| format!("{file}: line {number}: {problem}"))
             })
             .collect::<Result<_, _>>()?;
         Self {
             list,
+            counts: counts.into_names(),
             file: Some(file.to_owned()),
         }
         .ascending()
     }
 
-    /// From `list = [[START, SOURCE, DESTINATION, BYTES], ...]`; absent where it is no such list.
+    /// From `list = [[START, SOURCE, DESTINATION, BYTES], ...]`, with AFTER, ACKNOWLEDGED and ARRIVED
+    /// behind where they depend on each other; absent where it is no such list.
     fn from_items(items: &[Node]) -> Option<Result<Self, String>> {
         let rows: Option<Vec<_>> = items.iter().map(row).collect();
-        let list = rows?.into_iter().zip(1..).map(|((texts, bytes), number)| {
-            Arrival::new(texts, bytes, number)
+        let mut counts = Counts::default();
+        let list = rows?.into_iter().zip(1..).map(|(fields, number)| {
+            Arrival::new(fields, number, &mut counts)
                 .map_err(|problem| format!("transfer {number}: {problem}"))
         });
         let list: Result<_, _> = list.collect();
-        Some(list.and_then(|list| Self { list, file: None }.ascending()))
+        Some(list.and_then(|list| {
+            Self {
+                list,
+                counts: counts.into_names(),
+                file: None,
+            }
+            .ascending()
+        }))
     }
 
     fn ascending(self) -> Result<Self, String> {
@@ -101,26 +120,56 @@ impl Arrivals {
                 .unwrap_or_default();
             return Err(format!("{file}no transfers"));
         }
-        for pair in self.list.windows(2) {
-            if pair[1].start < pair[0].start {
+        let mut before: Option<&Arrival> = None;
+        for one in self.list.iter().filter(|one| !one.waits()) {
+            if let Some(before) = before.filter(|before| one.start < before.start) {
                 return Err(format!(
                     "{}: starts must ascend: {} after {}",
-                    self.place(&pair[1]),
-                    pair[1].start,
-                    pair[0].start
+                    self.place(one),
+                    one.start,
+                    before.start
                 ));
             }
+            before = Some(one);
         }
         Ok(self)
     }
 }
 
 impl Arrival {
-    fn new(
-        [start, source, destination]: [&str; 3],
-        bytes: Option<u64>,
-        line: usize,
+    /// From a line under a header.
+    fn of_line(
+        line: &str,
+        header: &str,
+        number: usize,
+        counts: &mut Counts,
     ) -> Result<Self, String> {
+        let fields: Vec<&str> = line.split(',').map(str::trim).collect();
+        let (start, source, destination, bytes, dependence) = match *fields.as_slice() {
+            [start, from, to, bytes] if header == HEADER => (start, from, to, bytes, [""; 3]),
+            [start, from, to, bytes, after, acknowledged, arrived] if header == DEPENDENT => {
+                (start, from, to, bytes, [after, acknowledged, arrived])
+            }
+            _ => return Err(format!("expected {header}, found {}", quoted(line))),
+        };
+        // Without its unit, which the column names.
+        let start = format!("{start} s");
+        let fields = Fields {
+            hosts: [source, destination],
+            start: &start,
+            bytes: bytes.parse().ok(),
+            dependence,
+        };
+        Self::new(fields, number, counts)
+    }
+
+    fn new(fields: Fields<'_>, line: usize, counts: &mut Counts) -> Result<Self, String> {
+        let Fields {
+            start,
+            hosts: [source, destination],
+            bytes,
+            dependence,
+        } = fields;
         let host = |text: &str| {
             Name::parse(text).ok_or_else(|| {
                 format!(
@@ -144,24 +193,48 @@ impl Arrival {
                     MOST_BYTES.count()
                 )
             })?,
+            dependence: Dependence::read(dependence, counts)?,
             line,
         })
     }
+
+    /// Whether it waits for others.
+    pub(crate) fn waits(&self) -> bool {
+        let after = self.dependence.as_ref().map(|one| &one.after);
+        after.is_some_and(|after| !after.is_empty())
+    }
 }
 
-/// `[START, SOURCE, DESTINATION, BYTES]`.
-fn row(node: &Node) -> Option<([&str; 3], Option<u64>)> {
+/// A transfer as it is written.
+#[derive(Clone, Copy)]
+struct Fields<'a> {
+    start: &'a str,
+    hosts: [&'a str; 2],
+    bytes: Option<u64>,
+    /// After, acknowledged, arrived.
+    dependence: [&'a str; 3],
+}
+
+/// `[START, SOURCE, DESTINATION, BYTES]`, or that with `AFTER, ACKNOWLEDGED, ARRIVED`.
+fn row(node: &Node) -> Option<Fields<'_>> {
     let Content::List(fields) = &node.content else {
         return None;
     };
-    let [start, source, destination, bytes] = fields.as_slice() else {
+    let ([start, source, destination, bytes], dependence) = fields.split_first_chunk()?;
+    let Content::Integer(bytes) = bytes.content else {
         return None;
     };
-    let texts = [text(start)?, text(source)?, text(destination)?];
-    match bytes.content {
-        Content::Integer(bytes) => Some((texts, u64::try_from(bytes).ok())),
-        _ => None,
-    }
+    let dependence = match dependence {
+        [] => [""; 3],
+        [after, acknowledged, arrived] => [text(after)?, text(acknowledged)?, text(arrived)?],
+        _ => return None,
+    };
+    Some(Fields {
+        start: text(start)?,
+        hosts: [text(source)?, text(destination)?],
+        bytes: u64::try_from(bytes).ok(),
+        dependence,
+    })
 }
 
 fn text(node: &Node) -> Option<&str> {
@@ -199,8 +272,8 @@ impl Value for Arrivals {
         };
         arrivals
             .map_err(|problem| {
-                let help = "transfers are start, source, destination and bytes, ordered by start; \
-                            paths are relative to the scenario";
+                let help = "transfers are start, source, destination and bytes, ordered by start, \
+                            and what they wait for; paths are relative to the scenario";
                 cx.error(node.place, key, problem, Some(help.to_owned()));
             })
             .ok()
@@ -212,20 +285,29 @@ impl Value for Arrivals {
             let separator = if text.is_empty() { "" } else { ", " };
             write!(
                 text,
-                "{separator}[{}, {}, {}, {}]",
+                "{separator}[{}, {}, {}, {}",
                 quoted(&arrival.start.to_string()),
                 quoted(&arrival.source.to_string()),
                 quoted(&arrival.destination.to_string()),
                 arrival.bytes.count()
             )
             .expect("writing to a string cannot fail");
+            for depends in arrival
+                .dependence
+                .iter()
+                .flat_map(|one| one.texts(&self.counts))
+            {
+                write!(text, ", {}", quoted(&depends)).expect("writing to a string cannot fail");
+            }
+            text.push(']');
         }
         format!("{{ list = [{text}] }}")
     }
 
     fn shape() -> Shape {
         Shape {
-            words: "a file such as \"arrivals.csv\", or { list = [[START, SOURCE, DESTINATION, BYTES], ...] }"
+            words: "a file such as \"arrivals.csv\", or { list = [[START, SOURCE, DESTINATION, BYTES], ...] } \
+                    with AFTER, ACKNOWLEDGED, ARRIVED behind where transfers depend on each other"
                 .to_owned(),
             json: json!({ "anyOf": [
                 { "type": "string", "examples": ["arrivals.csv"] },
@@ -237,10 +319,13 @@ impl Value for Arrivals {
                             { "type": "string" },
                             { "type": "string" },
                             { "type": "string" },
-                            { "type": "integer" }
+                            { "type": "integer" },
+                            { "type": "string" },
+                            { "type": "string" },
+                            { "type": "string" }
                         ],
                         "minItems": 4,
-                        "maxItems": 4
+                        "maxItems": 7
                     } } },
                     "required": ["list"],
                     "additionalProperties": false
@@ -313,5 +398,39 @@ mod tests {
         }
         let found = Arrivals::parse("0,sender:0,receiver,1", "a.csv").expect_err("no header");
         assert!(found.contains("line 1: expected the columns"), "{found}");
+    }
+
+    #[test]
+    fn dependences_are_read_with_their_names() {
+        let lines = "5,sender:0,receiver,1,,,first\n0,sender:1,receiver,1,first:1 b:2,,\n\
+                     6,sender:2,receiver,1,,b,b\n";
+        let arrivals = Arrivals::parse(&format!("{DEPENDENT}\n{lines}"), "a.csv");
+        let arrivals = arrivals.expect("a list that ascends where nobody is waited for");
+        assert_eq!(arrivals.counts(), ["first", "b"]);
+        let [first, second, third] = arrivals.list() else {
+            panic!("three transfers");
+        };
+        assert!(!first.waits() && second.waits() && !third.waits());
+        let of = |arrival: &Arrival| *arrival.dependence.clone().expect("a dependence");
+        assert_eq!(of(second).after, [(0, 1), (1, 2)]);
+        assert_eq!(of(third).advanced().collect::<Vec<u32>>(), [1, 1]);
+        let written = arrivals.write();
+        assert!(
+            written.contains("[\"0 s\", \"sender:1\", \"receiver\", 1, \"first b:2\", \"\", \"\"]"),
+            "{written}"
+        );
+        for (lines, expected) in [
+            ("0,sender:0,receiver,1", "line 2: expected start_s,"),
+            ("0,sender:0,receiver,1,a:0,,", "line 2: \"a:0\" is no count"),
+            ("0,sender:0,receiver,1,,a b,", "line 2: \"a b\" is no name"),
+            (
+                "2,sender:0,receiver,1,,,\n0,sender:0,receiver,1,a,,\n1,sender:0,receiver,1,,,a",
+                "a.csv: line 4: starts must ascend: 1 s after 2 s",
+            ),
+        ] {
+            let found = Arrivals::parse(&format!("{DEPENDENT}\n{lines}"), "a.csv");
+            let found = found.expect_err("a broken list");
+            assert!(found.contains(expected), "{lines}: {found}");
+        }
     }
 }

@@ -6,6 +6,7 @@ use crate::grammar::declare::{choice, table, word_or, words};
 use crate::grammar::range::{above, above_to, at_least, between, fraction};
 use crate::language::DAY;
 use crate::language::arrivals::Arrivals;
+use crate::language::collective::AllReduce;
 use crate::language::network::{MOST_HOSTS, rates};
 use crate::language::selection::Selection;
 use crate::language::sizes::{MOST_BYTES, Sizes};
@@ -21,8 +22,8 @@ table! {
         /// The hosts that receive them (of requests: the clients, who ask).
         value to: Selection;
         /// How many flows: a number, or one for each pair of hosts that `pairs` gives. Of
-        /// requests: how many servers each client asks, each one host. Without effect on Poisson flows,
-        /// lists and permutations.
+        /// requests: how many servers each client asks, each one host. Of incasts: how many hosts of
+        /// `from` send at once. Without effect on Poisson flows, lists, permutations and all-reduces.
         value count: Count = Count::Each;
         /// Which hosts the flows connect: the first flow the first `from` and the first `to`, the
         /// next flow the next ones and so on around, or each `from` with every `to`. Nobody sends
@@ -59,8 +60,12 @@ choice! {
         "permutation" => Permutation(Permutation),
         /// finite flows at random instants (Poisson unless `gaps` says otherwise), sizes from a distribution
         "poisson" => Poisson(Poisson),
-        /// finite flows at given instants, each between two given hosts
+        /// at random instants several random hosts send to one random host, all at once
+        "incast" => Incast(Incast),
+        /// finite flows at given instants or after others, each between two given hosts
         "list" => List(List),
+        /// every host sends parts of a vector to others and gets the sum of all, in steps that wait for each other
+        "all-reduce" => AllReduce(AllReduce),
         /// datagrams at random instants (Poisson)
         "poisson-datagrams" => PoissonDatagrams(PoissonDatagrams),
     }
@@ -76,14 +81,25 @@ impl Workload {
             Self::Query(query) => query.deadline,
             Self::AllToAll(all) => all.deadline,
             Self::Poisson(poisson) => poisson.deadline,
+            Self::Incast(incast) => incast.deadline,
             Self::List(list) => list.deadline,
-            Self::Cbr(_) | Self::OnOff(_) | Self::PoissonDatagrams(_) => None,
+            Self::Cbr(_) | Self::OnOff(_) | Self::AllReduce(_) | Self::PoissonDatagrams(_) => None,
         }
     }
 
     /// Whether clients ask servers, and wait for all answers.
     pub fn is_requests(&self) -> bool {
         matches!(self, Self::Barrier(_) | Self::Query(_) | Self::AllToAll(_))
+    }
+
+    /// Whether several transfers make a round, which is complete with the last of them.
+    pub fn has_rounds(&self) -> bool {
+        self.is_requests() || matches!(self, Self::Incast(_) | Self::AllReduce(_))
+    }
+
+    /// Whether its flows are drawn as they come.
+    pub fn is_drawn(&self) -> bool {
+        matches!(self, Self::Poisson(_) | Self::Incast(_))
     }
 }
 
@@ -248,11 +264,31 @@ table! {
 }
 
 table! {
+    /// Incasts: each flow has a connection of its own.
+    pub struct Incast {
+        /// Application bytes of each sender. Either this or `total`.
+        option unit: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
+        /// Application bytes of all senders of an incast together, split evenly. Either this or `unit`.
+        option total: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
+        /// The time from its start in which each sender's bytes are to arrive. Senders with
+        /// `congestion = "d2tcp"` heed it; it is only counted elsewhere.
+        option deadline: Span, in above(Span::ZERO);
+        /// The mean of the application bytes offered, as a fraction of the rate of the access
+        /// links of all `to` hosts. Either this or `arrivals`.
+        option load: f64, in fraction();
+        /// Incasts per second in all. Either this or `load`.
+        option arrivals: f64, in above(0.0);
+        /// How the gaps between two incasts are drawn.
+        flat gaps: Gaps;
+    }
+}
+
+table! {
     /// Transfers from a list: each has a connection of its own.
     pub struct List {
         /// A file of comma-separated values under the line `start_s,source,destination,bytes`, ordered
-        /// by start: seconds after `start`, a host of `from`, a host of `to`, application bytes. Or
-        /// such a list.
+        /// by start: seconds after `start`, a host of `from`, a host of `to`, application bytes. With
+        /// `,after,acknowledged,arrived` behind, transfers wait for others. Or such a list.
         value transfers: Arrivals;
         /// The time from a flow's start in which its bytes are to arrive. Senders with
         /// `congestion = "d2tcp"` heed it; it is only counted elsewhere.
@@ -350,6 +386,31 @@ words! {
         "constant" => Constant,
         /// From the exponential distribution.
         "exponential" => Exponential,
+    }
+}
+
+impl Incast {
+    /// Application bytes of an incast of so many senders; each sends one at least.
+    pub(crate) fn bytes(&self, senders: usize) -> u64 {
+        let senders = senders as u64;
+        match (self.unit, self.total) {
+            (Some(unit), _) => unit.count().saturating_mul(senders),
+            (None, Some(total)) => total.count().max(senders),
+            // Reported elsewhere.
+            (None, None) => 0,
+        }
+    }
+
+    /// The mean of those bytes, where each of `to` receives as often as any other.
+    pub(crate) fn mean_bytes(&self, count: Count, (from, to): (&[usize], &[usize])) -> f64 {
+        let senders = |receiver: &usize| match count {
+            Count::Number(wanted) => wanted as usize,
+            Count::Each => from.iter().filter(|&host| host != receiver).count(),
+        };
+        let all = to
+            .iter()
+            .map(|receiver| self.bytes(senders(receiver)) as f64);
+        all.sum::<f64>() / to.len() as f64
     }
 }
 

@@ -34,8 +34,9 @@ table! {
         /// Congestion notification over time: the rates of limited flows, and the notifications of
         /// congestion points: `{ flows = "storage", ports = "switch->receiver" }`.
         value qcn: Sampling<QcnEvents> = Sampling::Off;
-        /// Whether `transfers` has a row for each answer to a request. Without them long runs of queries
-        /// need much less memory; rounds are kept, deadlines of single answers are not counted.
+        /// Whether `transfers` has a row for each answer to a request, and for each message of an
+        /// all-reduce. Without them long runs need much less memory; rounds are kept, deadlines of single
+        /// answers are not counted.
         value answers: bool = true;
         /// The ideal time of each completed transfer (the same alone on the empty network) and its
         /// slowdown, in `transfers`. Each size on each kind of path is simulated once, which takes

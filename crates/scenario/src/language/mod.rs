@@ -4,6 +4,8 @@
 //! tables mean together (`check`), and what they become (`simulate`).
 
 pub(crate) mod arrivals;
+pub(crate) mod collective;
+pub(crate) mod dependence;
 pub(crate) mod elsewhere;
 pub mod flows;
 pub mod measure;

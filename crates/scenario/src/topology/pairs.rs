@@ -3,11 +3,12 @@
 use incastle_units::random;
 use rand_core::Rng;
 
+use crate::language::collective::Algorithm;
 use crate::language::flows::{Count, Group, Pairs, Workload};
 
 /// The (from, to) hosts of each flow of a group, in the order of the flows. Flows of requests go
-/// client by client. Poisson flows, lists and permutations know theirs later: pairs that cover all
-/// hosts stand for them.
+/// client by client. Poisson flows, incasts, lists and permutations know theirs later: pairs that cover
+/// all hosts stand for them.
 pub(crate) fn group_pairs(group: &Group, from: &[usize], to: &[usize]) -> Vec<(usize, usize)> {
     match group.workload {
         _ if group.workload.is_requests() => to
@@ -21,13 +22,37 @@ pub(crate) fn group_pairs(group: &Group, from: &[usize], to: &[usize]) -> Vec<(u
                 take(group.count, &servers, |server| (server, client))
             })
             .collect(),
-        Workload::Poisson(_) | Workload::List(_) => covering(from, to),
+        Workload::Poisson(_) | Workload::Incast(_) | Workload::List(_) => covering(from, to),
         Workload::Permutation(_) => round_robin(Count::Each, from, to),
+        Workload::AllReduce(ref all) => {
+            let edges = edges(&all.algorithm, from.len());
+            edges.into_iter().map(|(a, b)| (from[a], from[b])).collect()
+        }
         _ => match group.pairs {
             Pairs::All => take(group.count, &every(from, to), |pair| pair),
             Pairs::RoundRobin => round_robin(group.count, from, to),
         },
     }
+}
+
+/// Who sends to whom in an all-reduce of so many hosts, by their places. Of a tree first each host but
+/// the first to its parent, then each parent to it.
+pub(crate) fn edges(algorithm: &Algorithm, hosts: usize) -> Vec<(usize, usize)> {
+    match algorithm {
+        Algorithm::Ring(_) if hosts < 2 => Vec::new(),
+        Algorithm::Ring(_) => (0..hosts).map(|host| (host, (host + 1) % hosts)).collect(),
+        Algorithm::Tree(tree) => {
+            let up = (1..hosts).map(|host| (host, parent(host, tree.degree)));
+            up.clone()
+                .chain(up.map(|(child, parent)| (parent, child)))
+                .collect()
+        }
+    }
+}
+
+/// The parent of a host of a tree that is filled row by row.
+pub(crate) fn parent(host: usize, degree: u32) -> usize {
+    (host - 1) / degree as usize
 }
 
 /// Each with every one but itself.

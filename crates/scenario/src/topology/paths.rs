@@ -1,47 +1,60 @@
 //! Shortest paths between hosts, for idle round-trip times: as the network is at the beginning.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use incastle_units::{Bytes, Serializer, Span};
 
 use crate::topology::layout::{End, Layout, Link};
 
 /// The links of a layout by their ends. Hosts are the ends of paths only: a search visits switches.
-pub(crate) struct Paths<'a> {
+///
+/// All flows of a run share one, so that each tree is searched once. A run is one thread: its lock is
+/// never contended.
+pub(crate) struct Paths {
+    layout: Arc<Layout>,
     /// By host: its link and what is at the other end.
-    hosts: Vec<Option<(&'a Link, End)>>,
+    hosts: Vec<Option<(LinkAt, End)>>,
     /// By switch: (link, switch at its other end).
-    switches: Vec<Vec<(&'a Link, usize)>>,
+    switches: Vec<Vec<(LinkAt, usize)>>,
     /// By first switch: its trees of shortest paths, as far as they have been asked for.
-    trees: RefCell<BTreeMap<usize, Trees<'a>>>,
+    trees: Mutex<BTreeMap<usize, Trees>>,
 }
+
+/// The place of a link in the layout.
+type LinkAt = usize;
 
 /// So many first switches are remembered at once.
 const MOST_TREES: usize = 512;
 
 /// By switch: the link and the switch before it on the way from the first.
-type Tree<'a> = Vec<Option<(&'a Link, usize)>>;
+type Tree = Vec<Option<(LinkAt, usize)>>;
 
 /// The tree over the links that are up, and, where that does not lead everywhere, the one over all.
-type Trees<'a> = [Option<Tree<'a>>; 2];
+type Trees = [Option<Tree>; 2];
 
-impl<'a> Paths<'a> {
-    pub(crate) fn new(layout: &'a Layout) -> Self {
+impl Paths {
+    pub(crate) fn new(layout: &Arc<Layout>) -> Self {
         let mut paths = Self {
+            layout: Arc::clone(layout),
             hosts: vec![None; layout.hosts.len()],
             switches: vec![Vec::new(); layout.switches.len()],
-            trees: RefCell::default(),
+            trees: Mutex::default(),
         };
-        for link in &layout.links {
+        for (place, link) in layout.links.iter().enumerate() {
             let (a, b) = link.ends;
-            paths.enter(link, a, b);
-            paths.enter(link, b, a);
+            paths.enter(place, a, b);
+            paths.enter(place, b, a);
         }
         paths
     }
 
-    fn enter(&mut self, link: &'a Link, from: End, to: End) {
+    /// The hosts, switches and links.
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    fn enter(&mut self, link: LinkAt, from: End, to: End) {
         match (from, to) {
             (End::Host(host), _) => self.hosts[host] = Some((link, to)),
             (End::Switch(from), End::Switch(to)) => self.switches[from].push((link, to)),
@@ -63,11 +76,11 @@ impl<'a> Paths<'a> {
 
     /// The links of a path of the fewest links, from the last to the first; none where there is no
     /// path.
-    pub(crate) fn path(&self, from: usize, to: usize) -> Vec<&'a Link> {
+    pub(crate) fn path(&self, from: usize, to: usize) -> Vec<&Link> {
         let (Some((up, first)), Some((down, last))) = (self.hosts[from], self.hosts[to]) else {
             return Vec::new();
         };
-        match (first, last) {
+        let places = match (first, last) {
             (End::Switch(first), End::Switch(last)) => {
                 let mut path = vec![down];
                 path.extend(self.between(first, last));
@@ -75,16 +88,18 @@ impl<'a> Paths<'a> {
                 path
             }
             _ => vec![up],
-        }
+        };
+        let links = &self.layout.links;
+        places.into_iter().map(|place| &links[place]).collect()
     }
 
     /// The links between two switches, from the last to the first: of those that are up, if these
     /// lead there, else of all.
-    fn between(&self, first: usize, last: usize) -> Vec<&'a Link> {
+    fn between(&self, first: usize, last: usize) -> Vec<LinkAt> {
         if first == last {
             return Vec::new();
         }
-        let mut trees = self.trees.borrow_mut();
+        let mut trees = self.trees();
         if trees.len() >= MOST_TREES && !trees.contains_key(&first) {
             trees.clear();
         }
@@ -103,13 +118,17 @@ impl<'a> Paths<'a> {
         path
     }
 
+    fn trees(&self) -> MutexGuard<'_, BTreeMap<usize, Trees>> {
+        self.trees.lock().expect("nobody panics while searching")
+    }
+
     /// Shortest paths from a switch, by breadth-first search.
-    fn tree(&self, first: usize, taken: impl Fn(&Link) -> bool) -> Tree<'a> {
-        let mut came: Tree<'a> = vec![None; self.switches.len()];
+    fn tree(&self, first: usize, taken: impl Fn(&Link) -> bool) -> Tree {
+        let mut came: Tree = vec![None; self.switches.len()];
         let mut edge = VecDeque::from([first]);
         while let Some(switch) = edge.pop_front() {
             for &(link, next) in &self.switches[switch] {
-                if next != first && came[next].is_none() && taken(link) {
+                if next != first && came[next].is_none() && taken(&self.layout.links[link]) {
                     came[next] = Some((link, switch));
                     edge.push_back(next);
                 }

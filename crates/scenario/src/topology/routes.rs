@@ -81,7 +81,7 @@ impl<'a> Routes<'a> {
         let mut demand = Demand::new();
         match &group.workload {
             // Anyone may send to anyone.
-            Workload::Poisson(_) | Workload::Permutation(_) => {
+            Workload::Poisson(_) | Workload::Incast(_) | Workload::Permutation(_) => {
                 self.meet(&from, &to, &mut demand, &mut passed);
             }
             Workload::List(list) => {

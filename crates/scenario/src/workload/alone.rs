@@ -11,7 +11,7 @@ use super::journal::Journal;
 use super::stack::Stack;
 use super::{Plan, TransferKind};
 use crate::language::flows::{Group, Size, Workload};
-use crate::topology::layout::Layout;
+use crate::topology::paths::Paths;
 
 /// A transfer of one kind, between the only two hosts of a network: the first sends, the second
 /// receives.
@@ -27,15 +27,15 @@ impl Alone {
     pub(crate) fn new(group: &Group, kind: TransferKind, burst: u32) -> Option<Self> {
         let request = match (&group.workload, kind) {
             (_, TransferKind::Round) => return None,
-            (_, TransferKind::Flow) => None,
+            (_, TransferKind::Flow | TransferKind::Step) => None,
             (Workload::Barrier(barrier), TransferKind::Answer) => Some(barrier.request.count()),
             (Workload::Query(query), TransferKind::Answer) => Some(query.request.count()),
             (Workload::AllToAll(all), TransferKind::Answer) => Some(all.request.count()),
             (_, TransferKind::Answer) => unreachable!("only requests are answered"),
         };
         let mut transport = group.transport.clone();
-        if request.is_some() {
-            // Connections of requests persist: all but the first find theirs open.
+        if kind != TransferKind::Flow {
+            // Connections of requests and steps persist: all but the first find theirs open.
             transport = transport.without_handshake();
         }
         let stack = Stack::new(&transport, burst).waiting_for_room();
@@ -45,7 +45,7 @@ impl Alone {
         })
     }
 
-    /// How its data travel, if they are all data of a flow.
+    /// How its data travel, if nobody asks for them first.
     pub(crate) fn flow(&self) -> Option<&Stack> {
         self.request.is_none().then_some(&*self.stack)
     }
@@ -54,7 +54,7 @@ impl Alone {
     pub(crate) fn application(
         &self,
         bytes: Size,
-        layout: &Layout,
+        paths: &Arc<Paths>,
         journal: &Journal,
     ) -> Box<dyn Application> {
         let plan = Plan {
@@ -65,7 +65,7 @@ impl Alone {
             start: Time::ZERO,
             stop: Time::NEVER,
             watched: false,
-            stack: Arc::new(Stack::clone(&self.stack).within(layout)),
+            stack: Arc::new(Stack::clone(&self.stack).within(paths)),
             journal: journal.clone(),
         };
         match (self.request, bytes) {

@@ -15,7 +15,7 @@ pub(crate) struct Journal(Arc<Mutex<Notes>>);
 pub(crate) struct Notes {
     pub(crate) flows: Vec<FlowNote>,
     pub(crate) transfers: Vec<TransferNote>,
-    /// Whether single answers are left out.
+    /// Whether single answers and steps are left out.
     without_answers: bool,
 }
 
@@ -39,19 +39,22 @@ pub(crate) enum TransferKind {
     Flow,
     /// One server's answer.
     Answer,
-    /// All answers to one request of a client.
+    /// All transfers that make a round: answers to one request of a client, an incast, an all-reduce.
     Round,
+    /// One message of an all-reduce.
+    Step,
 }
 
 impl TransferKind {
     /// All kinds, in the order of their numbers.
-    pub(crate) const ALL: [Self; 3] = [Self::Flow, Self::Answer, Self::Round];
+    pub(crate) const ALL: [Self; 4] = [Self::Flow, Self::Answer, Self::Round, Self::Step];
 
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Flow => "flow",
             Self::Answer => "answer",
             Self::Round => "round",
+            Self::Step => "step",
         }
     }
 }
@@ -90,7 +93,7 @@ pub(crate) struct Transfer(usize);
 const NOWHERE: Transfer = Transfer(usize::MAX);
 
 impl Journal {
-    /// A journal that keeps rounds, and none of their single answers.
+    /// A journal that keeps rounds, and none of their single answers and steps.
     pub(crate) fn without_answers() -> Self {
         let journal = Self::default();
         journal.notes().without_answers = true;
@@ -105,7 +108,8 @@ impl Journal {
     /// A transfer has begun.
     pub(crate) fn begun(&self, note: TransferNote) -> Transfer {
         let notes = &mut *self.notes();
-        if notes.without_answers && note.kind == TransferKind::Answer {
+        let single = matches!(note.kind, TransferKind::Answer | TransferKind::Step);
+        if notes.without_answers && single {
             return NOWHERE;
         }
         let transfers = &mut notes.transfers;

@@ -4,14 +4,17 @@
 //! writes in the journal what result tables need to know of them. Every random draw comes from the
 //! substream of its group's name and its index in the group, so that no other group moves it.
 
+mod all_reduce;
 mod all_to_all;
 mod alone;
 mod barrier;
 mod bulk;
 mod datagrams;
+mod incast;
 mod journal;
 mod list;
 mod paced;
+mod pattern;
 mod poisson;
 mod stack;
 mod transfers;
@@ -24,6 +27,7 @@ use incastle_engine::{
 use incastle_units::{Bytes, Span, Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use crate::language::collective;
 use crate::language::flows::{self, Group, Spread, Stop, Workload};
 use crate::language::measure::Sampling;
 use crate::language::selection::{Name, Selection};
@@ -61,11 +65,15 @@ pub(crate) struct Plan {
 /// The applications of a scenario, in the order of its groups.
 pub(crate) fn applications(scenario: &Scenario, journal: &Journal) -> Vec<Box<dyn Application>> {
     let root = scenario.tables();
-    let paths = Paths::new(scenario.layout());
+    let paths = Arc::new(Paths::new(scenario.shared_layout()));
     let mut all = Vec::new();
     for (position, (name, group)) in root.flows.iter().enumerate() {
-        let mut stack = Stack::new(&group.transport, root.host.burst).within(scenario.layout());
-        if matches!(group.workload, Workload::Bulk(_) | Workload::Permutation(_)) {
+        let mut stack = Stack::new(&group.transport, root.host.burst).within(&paths);
+        let all_at_once = matches!(
+            group.workload,
+            Workload::Bulk(_) | Workload::Permutation(_) | Workload::AllReduce(_)
+        );
+        if all_at_once {
             stack = stack.waiting_for_room();
         }
         let crew = Crew {
@@ -105,49 +113,50 @@ struct Crew<'a> {
     name: &'a str,
     group: &'a Group,
     stack: Arc<Stack>,
-    paths: &'a Paths<'a>,
+    paths: &'a Paths,
     journal: Journal,
 }
 
 impl Crew<'_> {
     fn recruit(&self, all: &mut Vec<Box<dyn Application>>) {
         let (from, to) = group_hosts(self.group, self.scenario.layout());
-        match &self.group.workload {
-            Workload::Poisson(poisson) => {
-                let capacity = self.capacity(&to);
-                all.push(Box::new(poisson::Poisson::new(
-                    self,
-                    poisson,
-                    (&from, &to),
-                    capacity,
-                )));
-                return;
-            }
-            Workload::List(list) => {
-                all.push(Box::new(list::List::new(self, list, (from[0], to[0]))));
-                return;
-            }
-            Workload::Barrier(barrier) => {
-                all.extend(boxed(self.clients((&from, &to), || barrier.into())));
-                return;
-            }
-            Workload::Query(query) => {
-                all.extend(boxed(self.clients((&from, &to), || query.into())));
-                return;
-            }
-            Workload::AllToAll(requests) => {
-                let clients = self.clients((&from, &to), || requests.into());
-                let together = all_to_all::AllToAll::new(clients, requests.think);
-                all.push(Box::new(together));
-                return;
-            }
-            _ => {}
+        match self.as_one(&from, &to) {
+            Some(application) => all.push(application),
+            None if self.group.workload.is_requests() => all.extend(self.clients(&from, &to)),
+            None => self.recruit_for_each_flow((&from, &to), all),
         }
-        let pairs = match &self.group.workload {
-            Workload::Permutation(_) => {
-                derangement(&from, &to, &mut self.stream(0, Purpose::Pairs))
+    }
+
+    /// The application that makes all flows of a group, where there is one.
+    fn as_one(&self, from: &[usize], to: &[usize]) -> Option<Box<dyn Application>> {
+        let hosts = (from, to);
+        Some(match &self.group.workload {
+            Workload::Poisson(poisson) => {
+                let capacity = self.capacity(to);
+                Box::new(poisson::Poisson::new(self, poisson, hosts, capacity))
             }
-            _ => group_pairs(self.group, &from, &to),
+            Workload::Incast(incast) => {
+                let capacity = self.capacity(to);
+                Box::new(incast::Incast::new(self, incast, hosts, capacity))
+            }
+            Workload::List(list) => Box::new(list::List::new(self, list, (from[0], to[0]))),
+            Workload::AllReduce(all) => Box::new(self.all_reduce(all, from)),
+            Workload::AllToAll(requests) => {
+                let clients = self.clients_asking(hosts, || requests.into());
+                Box::new(all_to_all::AllToAll::new(clients, requests.think))
+            }
+            _ => return None,
+        })
+    }
+
+    fn recruit_for_each_flow(
+        &self,
+        (from, to): (&[usize], &[usize]),
+        all: &mut Vec<Box<dyn Application>>,
+    ) {
+        let pairs = match &self.group.workload {
+            Workload::Permutation(_) => derangement(from, to, &mut self.stream(0, Purpose::Pairs)),
+            _ => group_pairs(self.group, from, to),
         };
         for (index, &pair) in pairs.iter().enumerate() {
             let plan = self.plan(index as u64, pair);
@@ -163,20 +172,35 @@ impl Crew<'_> {
                 }
                 Workload::PoissonDatagrams(poisson) => {
                     let rng = self.stream(index as u64, Purpose::Arrivals);
-                    let share = (self.capacity(&to), pairs.len());
+                    let share = (self.capacity(to), pairs.len());
                     Box::new(datagrams::Datagrams::new(plan, poisson, share, rng))
                 }
                 Workload::Barrier(_)
                 | Workload::Query(_)
                 | Workload::AllToAll(_)
                 | Workload::Poisson(_)
-                | Workload::List(_) => unreachable!("these have returned above"),
+                | Workload::Incast(_)
+                | Workload::List(_)
+                | Workload::AllReduce(_) => unreachable!("these have no application for each flow"),
             });
         }
     }
 
+    /// One for each client.
+    fn clients(&self, from: &[usize], to: &[usize]) -> Vec<Box<dyn Application>> {
+        let clients = self.clients_asking((from, to), || match &self.group.workload {
+            Workload::Barrier(barrier) => barrier.into(),
+            Workload::Query(query) => query.into(),
+            _ => unreachable!("all others make requests as one, or none"),
+        });
+        let clients = clients.into_iter();
+        clients
+            .map(|client| Box::new(client) as Box<dyn Application>)
+            .collect()
+    }
+
     /// One for each client, with a connection to each of its servers.
-    fn clients(
+    fn clients_asking(
         &self,
         (from, to): (&[usize], &[usize]),
         asking: impl Fn() -> barrier::Asking,
@@ -201,21 +225,36 @@ impl Crew<'_> {
         clients
     }
 
-    fn plan(&self, index: u64, (from, to): (usize, usize)) -> Plan {
+    /// All hosts of a collective operation.
+    fn all_reduce(&self, all: &collective::AllReduce, hosts: &[usize]) -> all_reduce::AllReduce {
+        let pairs = group_pairs(self.group, hosts, hosts);
+        let plans = (0..).zip(pairs).map(|(index, pair)| self.plan(index, pair));
+        let next = hosts.iter().copied().cycle().skip(1);
+        let around = (0..).zip(hosts.iter().copied().zip(next));
+        let starts = around.map(|(index, pair)| self.start(index, pair));
+        let pattern = pattern::Pattern::new(all, hosts.len());
+        all_reduce::AllReduce::new(all, pattern, plans.collect(), starts.collect())
+    }
+
+    /// When a flow between two hosts, or the first of them, starts.
+    fn start(&self, index: u64, (from, to): (usize, usize)) -> Time {
         let spread = match self.group.start_spread {
             Spread::Over(spread) => spread,
             Spread::Rtt => self.idle_rtt(from, to),
         };
         let mut rng = self.stream(index, Purpose::Starts);
         let late = spread.scale_lossy(random::uniform(&mut rng));
+        let start = Time::ZERO.saturating_add(self.group.start);
+        start.saturating_add(late)
+    }
+
+    fn plan(&self, index: u64, (from, to): (usize, usize)) -> Plan {
         Plan {
             group: self.position,
             index,
             from: HostIndex::from_index(from),
             to: HostIndex::from_index(to),
-            start: Time::ZERO
-                .saturating_add(self.group.start)
-                .saturating_add(late),
+            start: self.start(index, (from, to)),
             stop: self.stop(),
             watched: self.watch().includes(index),
             stack: Arc::clone(&self.stack),
@@ -271,11 +310,6 @@ impl Crew<'_> {
         let seed = self.scenario.seed();
         substream(seed, Source::Application, digest.value(), purpose)
     }
-}
-
-fn boxed(clients: Vec<barrier::Client>) -> impl Iterator<Item = Box<dyn Application>> {
-    let clients = clients.into_iter();
-    clients.map(|client| Box::new(client) as Box<dyn Application>)
 }
 
 /// The hosts of a checked group: from, to.

@@ -21,6 +21,8 @@ pub(super) struct Poisson {
     sizes_rng: Xoshiro256PlusPlus,
     pairs_rng: Xoshiro256PlusPlus,
     next: Time,
+    /// Flows begun.
+    begun: u64,
 }
 
 impl Poisson {
@@ -56,6 +58,7 @@ impl Poisson {
             sizes_rng: crew.stream(0, Purpose::Sizes),
             pairs_rng: crew.stream(0, Purpose::Pairs),
             next: first,
+            begun: 0,
         }
     }
 
@@ -81,7 +84,8 @@ impl Application for Poisson {
     fn handle_timeout(&mut self, now: Time, actions: &mut Actions) {
         let pair = self.draw_pair();
         let size = self.sizes.draw(&mut self.sizes_rng);
-        self.transfers.begin(now, pair, size, actions);
+        self.transfers.begin(now, (self.begun, pair), size, actions);
+        self.begun += 1;
         self.next = now.saturating_add(self.gaps.draw(&mut self.arrivals_rng));
     }
 

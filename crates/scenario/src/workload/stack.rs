@@ -9,7 +9,6 @@ use incastle_units::{Bytes, Rate, Span};
 
 use crate::language::transport::{self, Kind, Transport};
 use crate::language::udt::HEADERS as UDT_HEADERS;
-use crate::topology::layout::Layout;
 use crate::topology::paths::Paths;
 
 /// Bytes of TCP and IP headers.
@@ -28,8 +27,8 @@ pub(crate) struct Stack {
     framing: Framing,
     /// Of all but TCP: bytes that may wait to be sent.
     send_buffer: Option<Bytes>,
-    /// Where the hosts are: of UDT and DCUDP, which know their own links and may know round trips.
-    layout: Option<Arc<Layout>>,
+    /// The ways between hosts: of UDT and DCUDP, which know their own links and may know round trips.
+    paths: Option<Arc<Paths>>,
 }
 
 impl Stack {
@@ -46,15 +45,15 @@ impl Stack {
                 }
             },
             send_buffer: transport.send_buffer(),
-            layout: None,
+            paths: None,
         }
     }
 
-    /// The same between the hosts of a layout.
-    pub(crate) fn within(self, layout: &Layout) -> Self {
+    /// The same between the hosts that these paths join.
+    pub(crate) fn within(self, paths: &Arc<Paths>) -> Self {
         let knows = self.transport.stream().is_some();
         Self {
-            layout: knows.then(|| Arc::new(layout.clone())),
+            paths: knows.then(|| Arc::clone(paths)),
             ..self
         }
     }
@@ -119,21 +118,21 @@ impl Stack {
         }
     }
 
-    fn layout(&self) -> &Layout {
-        let layout = self.layout.as_deref();
-        layout.expect("a stack of UDT lies within a layout")
+    fn paths(&self) -> &Paths {
+        let paths = self.paths.as_deref();
+        paths.expect("a stack of UDT lies within a network")
     }
 
     /// The rate of a host's own link.
     fn interface(&self, host: usize) -> Rate {
-        let link = self.layout().access(host);
+        let link = self.paths().layout().access(host);
         link.expect("every host of a flow has a link").rate
     }
 
     /// What a handshake would measure on the empty network.
     fn handshake_rtt(&self, near: usize, far: usize) -> Span {
         let size = Bytes::new(self.framed(HANDSHAKE));
-        Paths::new(self.layout()).span(near, far, &[size, size])
+        self.paths().span(near, far, &[size, size])
     }
 
     /// Application bytes of a full packet.

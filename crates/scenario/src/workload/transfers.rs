@@ -15,8 +15,16 @@ pub(super) struct Transfers {
     plan: Plan,
     deadline: Option<Span>,
     watch: Watch,
-    /// Flows whose last byte has not arrived.
-    open: BTreeMap<FlowIndex, Transfer>,
+    /// Flows that are not over, with their numbers.
+    open: BTreeMap<FlowIndex, (u64, Transfer)>,
+}
+
+/// What has become of the flow of a number.
+pub(super) enum News {
+    /// All of it has arrived.
+    Arrived(u64),
+    /// All of it is acknowledged.
+    Acknowledged(u64),
 }
 
 impl Transfers {
@@ -30,16 +38,17 @@ impl Transfers {
         }
     }
 
-    /// Begins the next one.
+    /// Begins the flow of this number.
     pub(super) fn begin(
         &mut self,
         now: Time,
-        pair: (HostIndex, HostIndex),
+        (index, pair): (u64, (HostIndex, HostIndex)),
         size: Bytes,
         actions: &mut Actions,
-    ) {
+    ) -> FlowIndex {
+        self.plan.index = index;
         (self.plan.from, self.plan.to) = pair;
-        self.plan.watched = self.watch.includes(self.plan.index);
+        self.plan.watched = self.watch.includes(index);
         let flow = self.plan.open(now, actions);
         let deadline = wanted(now, self.deadline, flow.end(Side::Near), actions);
         actions.expect(flow.end(Side::Far), size.count());
@@ -48,8 +57,8 @@ impl Transfers {
             actions.close(flow.end(Side::Near));
         }
         let transfer = self.plan.begun(flow, (now, deadline), size.count());
-        self.open.insert(flow, transfer);
-        self.plan.index += 1;
+        self.open.insert(flow, (index, transfer));
+        flow
     }
 
     /// When no more begin.
@@ -57,15 +66,25 @@ impl Transfers {
         self.plan.stop
     }
 
-    pub(super) fn handle(&mut self, now: Time, notice: Notice, actions: &mut Actions) {
+    /// Writes down what has happened to a flow, and gives it.
+    pub(super) fn handle(
+        &mut self,
+        now: Time,
+        notice: Notice,
+        actions: &mut Actions,
+    ) -> Option<News> {
         match notice {
             Notice::Delivered(end) => {
-                if let Some(transfer) = self.open.remove(&end.flow()) {
-                    self.plan.journal.completed(transfer, now);
-                }
+                let &(index, transfer) = self.open.get(&end.flow())?;
+                self.plan.journal.completed(transfer, now);
+                Some(News::Arrived(index))
             }
-            Notice::Finished(end) if end.side() == Side::Near => actions.release(end.flow()),
-            Notice::Finished(_) => {}
+            Notice::Finished(end) if end.side() == Side::Near => {
+                actions.release(end.flow());
+                let (index, _) = self.open.remove(&end.flow())?;
+                Some(News::Acknowledged(index))
+            }
+            Notice::Finished(_) | Notice::Reached(_) => None,
         }
     }
 }

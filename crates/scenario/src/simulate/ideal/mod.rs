@@ -38,7 +38,7 @@ pub(crate) struct Wanted {
 /// The ideal times of a scenario's transfers.
 pub(crate) struct Ideals<'a> {
     scenario: &'a Scenario,
-    paths: Paths<'a>,
+    paths: Paths,
     /// By group and kind, then by kind of path.
     classes: BTreeMap<(usize, TransferKind, PathKey), Class>,
     /// By hosts: the kind of their path.
@@ -58,7 +58,7 @@ impl<'a> Ideals<'a> {
     pub(crate) fn new(scenario: &'a Scenario) -> Self {
         Self {
             scenario,
-            paths: Paths::new(scenario.layout()),
+            paths: Paths::new(scenario.shared_layout()),
             classes: BTreeMap::new(),
             keys: BTreeMap::new(),
         }
@@ -110,7 +110,7 @@ fn simulated(alone: &Alone, path: &PathCopy, bytes: u64) -> Option<Span> {
     let journal = Journal::default();
     let mut simulation = Simulation::new(path.network(), NoProbe);
     let size = Size::Of(Bytes::new(bytes));
-    simulation.add_application(alone.application(size, path.layout(), &journal));
+    simulation.add_application(alone.application(size, path.paths(), &journal));
     loop {
         let status = simulation.run(Time::NEVER, SLICE).ok()?;
         let notes = journal.notes();

@@ -1,5 +1,7 @@
 //! The copy of a path: two hosts and what lies between them.
 
+use std::sync::Arc;
+
 use incastle_engine::Network;
 use incastle_units::{Rate, Span};
 
@@ -8,6 +10,7 @@ use crate::language::switch::Switch;
 use crate::scenario::Scenario;
 use crate::simulate::network::{Parts, assemble, switches};
 use crate::topology::layout::{End, Layout, Link};
+use crate::topology::paths::Paths;
 
 /// What makes two paths alike: rates (bits per second) and delays (picoseconds) of their links, and
 /// the parameters of the switches between them.
@@ -75,7 +78,7 @@ fn nodes(path: &[&Link]) -> Vec<usize> {
 /// A path, ready to be built.
 pub(super) struct PathCopy {
     root: Root,
-    layout: Layout,
+    paths: Arc<Paths>,
     switches: Vec<Switch>,
     seed: u64,
 }
@@ -108,7 +111,7 @@ impl PathCopy {
         root.host.jitter = Span::ZERO;
         Self {
             root,
-            layout,
+            paths: Arc::new(Paths::new(&Arc::new(layout))),
             switches: visited.iter().map(|&switch| all[switch].clone()).collect(),
             seed: scenario.seed(),
         }
@@ -119,7 +122,7 @@ impl PathCopy {
         let switches: Vec<&Switch> = self.switches.iter().collect();
         let parts = Parts {
             root: &self.root,
-            layout: &self.layout,
+            layout: self.paths.layout(),
             switches: &switches,
         };
         assemble(&parts, self.seed).expect("the whole network has been built")
@@ -127,21 +130,22 @@ impl PathCopy {
 
     /// The rates of its links, the sender's first.
     pub(super) fn rates(&self) -> impl Iterator<Item = Rate> + '_ {
-        self.layout.links.iter().map(|link| link.rate)
+        let links = self.paths.layout().links.iter();
+        links.map(|link| link.rate)
     }
 
     /// Its delay, one way.
     pub(super) fn delay(&self) -> Span {
         let mut delay = Span::ZERO;
-        for link in &self.layout.links {
+        for link in &self.paths.layout().links {
             delay += link.delay;
         }
         delay
     }
 
-    /// Its hosts, switches and links.
-    pub(super) fn layout(&self) -> &Layout {
-        &self.layout
+    /// Its only path, with hosts, switches and links.
+    pub(super) fn paths(&self) -> &Arc<Paths> {
+        &self.paths
     }
 
     pub(super) fn root(&self) -> &Root {

@@ -130,7 +130,7 @@ impl Probe for Deliveries {
 fn observe(alone: &Alone, path: &PathCopy, period: Period, busy: Span) -> Option<Tail> {
     let journal = Journal::default();
     let mut simulation = Simulation::new(path.network(), Deliveries::default());
-    simulation.add_application(alone.application(Size::Unlimited, path.layout(), &journal));
+    simulation.add_application(alone.application(Size::Unlimited, path.paths(), &journal));
     for _ in 0..MOST_LOOKS {
         let status = simulation.run(Time::NEVER, SLICE).ok()?;
         if let Some(from) = steady_from(&simulation.probe().0, period, busy) {

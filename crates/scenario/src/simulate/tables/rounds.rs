@@ -10,6 +10,7 @@ use super::flows::{FlowRow, Flows};
 use super::idle::Idle;
 use super::timeouts::Timeouts;
 use super::{group_names, real, seconds, table, text, whole};
+use crate::language::flows::Workload;
 use crate::scenario::Scenario;
 use crate::simulate::output::{Column, Table};
 use crate::workload::{TransferKind, TransferNote};
@@ -17,8 +18,11 @@ use crate::workload::{TransferKind, TransferNote};
 /// The rounds of a run, by group, then by client, then in order of time.
 pub(super) struct Rounds {
     rows: Vec<Round>,
-    /// By group and the client's host: the places of the client's rows.
-    clients: BTreeMap<(usize, HostIndex), (usize, usize)>,
+    /// By group: whether all its flows make the same rounds, as in an all-reduce.
+    together: Vec<bool>,
+    /// By group and the client's host: the places of the client's rows. Of an incast the client is the
+    /// receiver; who is together has none.
+    clients: BTreeMap<(usize, Option<HostIndex>), (usize, usize)>,
 }
 
 /// One round of one client.
@@ -44,7 +48,7 @@ impl Rounds {
         transfers: &[TransferNote],
     ) -> Option<Self> {
         let mut groups = scenario.tables().flows.iter();
-        groups.find(|(_, group)| group.workload.is_requests())?;
+        groups.find(|(_, group)| group.workload.has_rounds())?;
         let mut notes: Vec<&TransferNote> = transfers
             .iter()
             .filter(|note| note.kind == TransferKind::Round)
@@ -67,23 +71,32 @@ impl Rounds {
                 bytes: note.bytes,
             });
         }
-        let mut clients = BTreeMap::new();
-        for (place, round) in rounds.iter().enumerate() {
-            let host = flows.row(round.flow).receiver_host();
-            let (_, end) = clients.entry((round.group, host)).or_insert((place, place));
+        let groups = scenario.tables().flows.iter();
+        let together = groups.map(|(_, group)| matches!(group.workload, Workload::AllReduce(_)));
+        let mut all = Self {
+            rows: rounds,
+            together: together.collect(),
+            clients: BTreeMap::new(),
+        };
+        for place in 0..all.rows.len() {
+            let client = all.client(&flows.row(all.rows[place].flow));
+            let (_, end) = all.clients.entry(client).or_insert((place, place));
             *end = place + 1;
         }
-        Some(Self {
-            rows: rounds,
-            clients,
-        })
+        Some(all)
+    }
+
+    /// Whose rounds a flow belongs to.
+    fn client(&self, flow: &FlowRow<'_>) -> (usize, Option<HostIndex>) {
+        let group = flow.note.group;
+        let host = (!self.together[group]).then(|| flow.receiver_host());
+        (group, host)
     }
 
     /// The place of the round under way on a flow at an instant (of several the first, whose answers
     /// go before the others'), or the last one before.
     pub(super) fn at(&self, flow: &FlowRow<'_>, at: Time) -> Option<usize> {
-        let client = (flow.note.group, flow.receiver_host());
-        let &(first, end) = self.clients.get(&client)?;
+        let &(first, end) = self.clients.get(&self.client(flow))?;
         let begun = self.rows[first..end].partition_point(|round| round.started <= at);
         let last = begun.checked_sub(1)?;
         let open = |round: &&Round| round.completed.is_none_or(|completed| completed > at);
@@ -122,9 +135,13 @@ impl Rounds {
             .push(("timeouts".to_owned(), Column::U64(counts)));
     }
 
-    /// Adds how long the client's link was idle until each round was over, or the run at `now`.
+    /// Adds how long the client's link was idle until each round was over, or the run at `now`; nothing
+    /// where there is no client.
     pub(super) fn add_idle(&self, table: &mut Table, (flows, idle): (&Flows, &[Idle]), now: Time) {
         let idle_s = real(&self.rows, |round| {
+            if self.together[round.group] {
+                return f64::NAN;
+            }
             let host = flows.row(round.flow).receiver_host();
             let end = round.completed.unwrap_or(now);
             idle[host.index()]

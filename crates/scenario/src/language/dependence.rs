@@ -1,0 +1,162 @@
+//! What a transfer of a list waits for, and what waits for it: event counts, by name.
+//!
+//! A transfer may advance a count when all of it is acknowledged at its source, and one when all of it
+//! has arrived at its destination; it may begin when counts have reached values. So also the triggers of
+//! htsim are written: `oneshot` is a count of 1, `barrier` one of as many as it needs, `multishot` one of
+//! 1, 2, 3 ... for those that it starts one after the other.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use crate::text::node::quoted;
+
+/// What a transfer has to do with event counts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Dependence {
+    /// The counts that it waits for, by number, and the values that they must have reached.
+    pub after: Vec<(u32, u64)>,
+    /// The count that it advances when all of it is acknowledged.
+    pub acknowledged: Option<u32>,
+    /// The count that it advances when all of it has arrived.
+    pub arrived: Option<u32>,
+}
+
+impl Dependence {
+    /// The counts that it advances.
+    pub(crate) fn advanced(&self) -> impl Iterator<Item = u32> {
+        self.acknowledged.into_iter().chain(self.arrived)
+    }
+
+    /// From the texts of the three columns; absent where all are empty.
+    pub(crate) fn read(
+        [after, acknowledged, arrived]: [&str; 3],
+        counts: &mut Counts,
+    ) -> Result<Option<Box<Self>>, String> {
+        if [after, acknowledged, arrived]
+            .iter()
+            .all(|text| text.is_empty())
+        {
+            return Ok(None);
+        }
+        let mut advanced = |text: &str| match text {
+            "" => Ok(None),
+            name => counts.number(name).map(Some),
+        };
+        let (acknowledged, arrived) = (advanced(acknowledged)?, advanced(arrived)?);
+        let after = after.split_whitespace().map(|term| awaited(term, counts));
+        Ok(Some(Box::new(Self {
+            after: after.collect::<Result<_, _>>()?,
+            acknowledged,
+            arrived,
+        })))
+    }
+
+    /// The texts of the three columns.
+    pub(crate) fn texts(&self, names: &[String]) -> [String; 3] {
+        let mut after = String::new();
+        for &(count, value) in &self.after {
+            let separator = if after.is_empty() { "" } else { " " };
+            let name = &names[count as usize];
+            write!(after, "{separator}{name}").expect("writing to a string cannot fail");
+            if value != 1 {
+                write!(after, ":{value}").expect("writing to a string cannot fail");
+            }
+        }
+        let name = |count: Option<u32>| {
+            let name = count.map(|count| names[count as usize].clone());
+            name.unwrap_or_default()
+        };
+        [after, name(self.acknowledged), name(self.arrived)]
+    }
+}
+
+/// `NAME`, or `NAME:VALUE`.
+fn awaited(term: &str, counts: &mut Counts) -> Result<(u32, u64), String> {
+    let (name, value) = match term.split_once(':') {
+        None => (term, Some(1)),
+        Some((name, value)) => (name, value.parse().ok().filter(|value| *value > 0)),
+    };
+    let value = value.ok_or_else(|| {
+        format!(
+            "{} is no count to wait for; write NAME, or NAME:VALUE with a whole number from 1",
+            quoted(term)
+        )
+    })?;
+    Ok((counts.number(name)?, value))
+}
+
+/// The counts of a list, numbered as they are named.
+#[derive(Default)]
+pub(crate) struct Counts {
+    names: Vec<String>,
+    numbers: BTreeMap<String, u32>,
+}
+
+impl Counts {
+    fn number(&mut self, name: &str) -> Result<u32, String> {
+        if let Some(&number) = self.numbers.get(name) {
+            return Ok(number);
+        }
+        let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+        if name.is_empty() || !name.chars().all(plain) {
+            return Err(format!(
+                "{} is no name of an event count: letters, digits, \"-\", \"_\" and \".\"",
+                quoted(name)
+            ));
+        }
+        let number = u32::try_from(self.names.len()).expect("fewer than 2^32 names");
+        self.names.push(name.to_owned());
+        self.numbers.insert(name.to_owned(), number);
+        Ok(number)
+    }
+
+    /// The names, by number.
+    pub(crate) fn into_names(self) -> Vec<String> {
+        self.names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_read_and_written() {
+        for texts in [
+            ["7", "", ""],
+            ["7:2 8", "", "9"],
+            ["", "7", ""],
+            ["a.b:12", "c", "c"],
+        ] {
+            let mut counts = Counts::default();
+            let read = Dependence::read(texts, &mut counts).expect("good texts");
+            let read = read.expect("they say something");
+            assert_eq!(read.texts(&counts.into_names()), texts);
+        }
+        let mut counts = Counts::default();
+        assert_eq!(Dependence::read([""; 3], &mut counts), Ok(None));
+        let read = Dependence::read(["7:1", "7", "8"], &mut counts).expect("good texts");
+        let expected = Dependence {
+            after: vec![(0, 1)],
+            acknowledged: Some(0),
+            arrived: Some(1),
+        };
+        assert_eq!(read.as_deref(), Some(&expected));
+    }
+
+    #[test]
+    fn what_is_no_count_is_told() {
+        for (texts, message) in [
+            (["7:0", "", ""], "\"7:0\" is no count to wait for"),
+            (["7:-1", "", ""], "\"7:-1\" is no count to wait for"),
+            (["7:x", "", ""], "\"7:x\" is no count to wait for"),
+            ([":2", "", ""], "\"\" is no name of an event count"),
+            (["", "a b", ""], "\"a b\" is no name of an event count"),
+            (["", "", "a;b"], "\"a;b\" is no name of an event count"),
+        ] {
+            let found = Dependence::read(texts, &mut Counts::default());
+            let found = found.expect_err("broken texts");
+            assert!(found.starts_with(message), "{found}");
+        }
+    }
+}
