@@ -79,8 +79,9 @@ def import_(
     HPCC's ns-3 simulator: topology and flow files. htsim: `.topo` files and connection matrices
     (`.cm`). What a file is, its content tells. Hosts keep their numbers: `host:3` is node 3. A
     topology alone gets a permutation for flows, a connection matrix alone the fat tree that htsim
-    would make. What cannot be simulated is told with its line; transfers that wait for others are
-    refused. What the files do not say, such as the transport, is written out in scenario.toml.
+    would make. Connections that a trigger starts begin when others are over. What cannot be
+    simulated is told with its line. What the files do not say, such as the transport, is written
+    out in scenario.toml.
     """
     from incastle.importers import api, write  # noqa: PLC0415  only here
 
@@ -99,6 +100,8 @@ def import_(
 
 
 def _show(imported: Imported) -> None:
+    from incastle.importers.model import waits  # noqa: PLC0415  only here
+
     network = imported.network
     print(
         f"{imported.scenario}: {network.keys['topology']}, {len(network.access):,} hosts, "
@@ -108,8 +111,10 @@ def _show(imported: Imported) -> None:
         print("a permutation: no file had flows")
         return
     rows = imported.transfers.transfers
+    starts = [row.start for row in rows if not waits(row)]
     endless = sum(row.bytes is None for row in rows)
     total = terminal.si(sum(row.bytes or 0 for row in rows), "B")
-    first, last = (terminal.si(rows[place].start / 1e12, "s") for place in (0, -1))
+    first, last = (terminal.si(starts[place] / 1e12, "s") for place in (0, -1))
     without = f", {endless:,} of them without end" if endless else ""
-    print(f"{len(rows):,} transfers{without}, {total}, from {first} to {last}")
+    after = f", {len(rows) - len(starts):,} after others" if len(starts) < len(rows) else ""
+    print(f"{len(rows):,} transfers{without}, {total}, from {first} to {last}{after}")

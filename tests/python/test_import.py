@@ -167,6 +167,81 @@ def test_a_matrix_alone_gets_the_fat_tree_of_htsim(say: Say, folder: Path) -> No
     assert result.flows.filter(group="endless-1")["completed_s"].null_count() == 2
 
 
+TRIGGERS = """\
+Nodes 8
+Connections 9
+Triggers 4
+6->7 id 9 trigger 4 size 7000
+0->1 id 1 start 1000 size 1000 send_done_trigger 1 recv_done_trigger 2
+1->2 id 2 trigger 1 size 2000 recv_done_trigger 2
+3->4 id 3 trigger 1 size 3000 recv_done_trigger 3
+4->5 id 4 trigger 2 size 4000
+trigger id 1 oneshot
+trigger id 2 barrier count 2
+5->6 id 5 trigger 3 size 5000 recv_done_trigger 3
+6->5 id 6 trigger 3 size 6000
+7->0 id 7 trigger 3 size 7000
+2->0 id 8 start 500 size 8000 prio 0
+trigger id 3 multishot
+trigger id 4 oneshot
+"""
+
+
+def test_connections_begin_at_triggers(say: Say, folder: Path) -> None:
+    put(folder, t_topo=THREE_TIERS, m_cm=TRIGGERS)
+    scenario, said = made(folder, say, "t.topo", "m.cm")
+    assert (folder / "made" / "flows.csv").read_text().splitlines() == [
+        "start_s,source,destination,bytes,after,acknowledged,arrived",
+        "0.0000000005,host:2,host:0,8000,,,",
+        "0.000000001,host:0,host:1,1000,,1,2",
+        "0,host:1,host:2,2000,1,,2",
+        "0,host:3,host:4,3000,1,,3",
+        "0,host:4,host:5,4000,2:2,,",
+        "0,host:5,host:6,5000,3,,3",
+        "0,host:6,host:5,6000,3:2,,",
+    ]
+    # The last of the multishot has no third shot, and nothing fires trigger 4.
+    for told in (
+        "m.cm:4: warning: 6->7 never begins: trigger 4 (line 16) fires 0 times; left out",
+        "m.cm:13: warning: 7->0 never begins: trigger 3 (line 15) fires 2 times; left out",
+    ):
+        assert told in said.err
+    assert "7 transfers, 29 kB, from 500 ps to 1 ns, 5 after others" in said.out
+    assert scenario["run"]["duration"] == "1001 ms"
+    transfers = run(transport__ack_every=1).transfers.sort("index")
+    started, over = (transfers[name].to_list() for name in ("started_s", "completed_s"))
+    # Trigger 1 waits for the ACK, the others for the arrival.
+    assert started[2] == started[3] > over[1]
+    assert started[4] == max(over[1], over[2]) == over[2]
+    assert (started[5], started[6]) == (over[3], over[5])
+
+
+def test_a_file_with_triggers_is_the_same_as_the_one_by_hand(say: Say, folder: Path) -> None:
+    files = (str(EXAMPLES / name) for name in ("leaf-spine.topo", "ring.cm"))
+    made(folder, say, *files)
+    by_hand = """\
+start_s,source,destination,bytes,after,acknowledged,arrived
+0,host:0,host:8,500000,,,a
+0,host:8,host:16,500000,,,b
+0,host:16,host:24,500000,,,c
+0,host:24,host:0,500000,,,d
+0,host:8,host:16,500000,a,,all
+0,host:16,host:24,500000,b,,all
+0,host:24,host:0,500000,c,,all
+0,host:0,host:8,500000,d,,all
+0,host:1,host:9,100000,all:4,next,
+0,host:2,host:9,200000,all:4,next,
+0,host:3,host:9,10000,next:1,,
+0,host:4,host:9,10000,next:2,,
+"""
+    imported = run()
+    (folder / "made" / "flows.csv").write_text(by_hand)
+    again = run()
+    assert imported.digest == again.digest
+    assert imported.transfers.equals(again.transfers)
+    assert imported.transfers["completed_s"].null_count() == 0
+
+
 def test_leaf_spine_by_its_numbers(say: Say, folder: Path) -> None:
     files = (str(EXAMPLES / name) for name in ("leaf-spine.topo", "incast.cm"))
     scenario, _ = made(folder, say, *files, "--congestion", "dctcp", "--mark-above", "65 packets")

@@ -60,8 +60,19 @@ BROKEN = [
     ("m.cm", "Connections 4", "Connections 5", "m.cm:2: Connections 5: the file has 4"),
     ("m.cm", "Triggers 1", "Triggers 2", "m.cm:3: Triggers 2: the file has 1"),
     ("m.cm", "Triggers 1", "Failures 1", "m.cm:9: Triggers 0: the file has 1"),
-    ("m.cm", "start 2000", "trigger 1", "m.cm:4: 0->5 waits for trigger 1: a list of transfers"),
-    ("m.cm", "start 2000", "", "m.cm:4: expected start in 0->5"),
+    ("m.cm", "start 2000", "start 1 trigger 1", "m.cm:4: 0->5 has both a start and a trigger"),
+    ("m.cm", "start 2000", "trigger 0", 'm.cm:4: trigger must be a whole number from 1, found "0"'),
+    ("m.cm", "start 2000", "trigger 9", "m.cm:4: no line describes trigger 9"),
+    ("m.cm", "_trigger 1", "_trigger 2", "m.cm:4: no line describes trigger 2"),
+    ("m.cm", "id 1 start 2000", "trigger 1", "m.cm:4: expected id N in 0->5, which a trigger"),
+    ("m.cm", "id 2", "id 1", "m.cm:6: id 1 is there twice (the first: line 4)"),
+    ("m.cm", "id 2", "id 0", 'm.cm:6: id must be a whole number from 1, found "0"'),
+    ("m.cm", "id 3 start 0", "id 3 trigger 1", "m.cm:7: 2->5 waits for trigger 1 and has no end"),
+    ("m.cm", "oneshot", "barrier", "m.cm:9: trigger 1: a barrier needs count N"),
+    ("m.cm", "oneshot", "barrier count 0", "m.cm:9: count must be a whole number from 1"),
+    ("m.cm", "oneshot", "oneshot barrier", "m.cm:9: expected trigger id N and one of oneshot"),
+    ("m.cm", "prio 2", "recv_done_trigger 1", "m.cm:6: 7->5 fires trigger 1, a oneshot (line 9)"),
+    ("m.cm", "start 2000", "", "m.cm:4: expected start or trigger in 0->5"),
     ("m.cm", "start 2000", "start soon", "m.cm:4: expected a start in picoseconds, up to"),
     ("m.cm", "start 2000", "begin 2000", 'm.cm:4: unknown word "begin"; known are start, size'),
     ("m.cm", "size 4000 prio 2", "size", "m.cm:6: expected a number after size"),
@@ -201,3 +212,32 @@ def test_what_is_there_is_not_replaced_unless_forced(say: Say, folder: Path) -> 
     for place in ("t.topo", "t.topo/made"):
         said = say("import", "t.topo", "--out", place)
         assert (said.status, said.err) == (2, f"error: --out {place}: t.topo is not a directory\n")
+
+
+TWO = "trigger id 1 oneshot\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (
+            "0->5 id 1 trigger 1 size 3000 send_done_trigger 1\n",
+            "m.cm:5: no connection begins: none has a start",
+        ),
+        (
+            f"0->5 id 1 start 0 size 3000\n{TWO}",
+            "m.cm:6: trigger 1 is there twice (the first: line 5)",
+        ),
+        (
+            "".join(f"{host}->5 start 0 size 1 recv_done_trigger 2\n" for host in range(3))
+            + "trigger id 2 barrier count 2\n",
+            "m.cm:6: 2->5 fires trigger 2, a barrier (line 7), which has fired 2 times before",
+        ),
+    ],
+)
+def test_triggers_that_cannot_be(say: Say, folder: Path, lines: str, message: str) -> None:
+    lines += TWO
+    head = f"Nodes 8\nConnections {lines.count('->')}\nTriggers {lines.count('trigger id')}\n"
+    (folder / "t.topo").write_text(THREE_TIERS)
+    (folder / "m.cm").write_text(head + lines)
+    assert refused(say, folder, "t.topo", "m.cm").startswith(message)

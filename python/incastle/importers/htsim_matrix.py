@@ -8,17 +8,17 @@
 Source: Broadcom/csg-htsim, sim/datacenter/connection_matrix.cpp (load) and connection_matrix.h; the
 meaning of sizes from main_ndp.cpp.
 
-Leaves out: connections that wait for a trigger, which are refused; priorities, which are told. Ids,
-and triggers that nobody waits for, have no effect.
+Triggers, by which connections begin when others are over, are in `htsim_triggers`. Leaves out:
+priorities, which are told; `addon`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from operator import itemgetter
 from typing import TYPE_CHECKING, ClassVar
 
 from incastle.importers import quantities
+from incastle.importers.htsim_triggers import Triggers
 from incastle.importers.lines import shown
 from incastle.importers.model import Failure, Transfer, Transfers
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 NUMBERED = ("start", "size", "id", "trigger", "send_done_trigger", "recv_done_trigger", "prio")
 """Words of a connection that a number follows."""
 ALONE = "addon"
-TRIGGERS = ("oneshot", "multishot", "barrier")
 FAILURE = ("switch_type", "switch_id", "link_id")
 COLUMNS = "SOURCE->DESTINATION [id N] start PICOSECONDS size BYTES"
 LATEST = 8_640_000 * quantities.PS_PER_S
@@ -44,10 +43,10 @@ def read(lines: Lines, tell: Callable[[int], None] | None = None) -> Transfers:
     """Read a connection matrix; `tell` is called with the number of connections read.
 
     Raises:
-        BrokenFile: it is none, or one whose connections wait for each other.
+        BrokenFile: it is none.
 
     """
-    matrix = _Matrix(lines)
+    matrix = _Matrix(lines, Triggers(lines))
     for line, text in lines.filled():
         words = text.split()
         if words[0].startswith("#"):
@@ -63,9 +62,10 @@ class _Matrix:
     """What has been read."""
 
     lines: Lines
+    triggers: Triggers
     head: dict[str, tuple[int, int]] = field(default_factory=dict)
     rows: list[Transfer] = field(default_factory=list)
-    triggers: int = 0
+    ids: dict[int, int] = field(default_factory=dict)
     failures: list[Failure] = field(default_factory=list)
     priority: int = 0
 
@@ -79,7 +79,7 @@ class _Matrix:
         elif first in self.HEAD:
             self._header(line, first, rest)
         elif first == "trigger":
-            self._trigger(line, rest)
+            self.triggers.read(line, rest)
         elif first == "failure":
             self.failures.append(self._failure(line, rest))
         else:
@@ -99,27 +99,32 @@ class _Matrix:
     def _connection(self, line: int, ends: str, rest: Sequence[str]) -> Transfer:
         source, _, destination = ends.partition("->")
         given = self._attributes(line, rest)
-        if "trigger" in given:
-            self.lines.fail(
-                line,
-                f"{ends} waits for trigger {given['trigger']}: a list of transfers says when each "
-                "begins, not what it waits for; give it a start",
-            )
-        if "start" not in given or "size" not in given:
-            missing = "start" if "start" not in given else "size"
+        if "size" not in given or not given.keys() & {"start", "trigger"}:
+            missing = "start or trigger" if "size" in given else "size"
             self.lines.fail(line, f"expected {missing} in {ends}: {COLUMNS}")
+        self._identify(line, given.get("id"))
+        self.triggers.wire(line, ends, given)
         if "prio" in given:
             self.priority = self.priority or line
         size = self.lines.whole(line, given["size"], "size")
         if size > MOST_BYTES:
             self.lines.fail(line, f"size must be at most {MOST_BYTES} bytes, found {size}")
         return Transfer(
-            self._start(line, given["start"]),
+            self._start(line, given.get("start", "0")),
             self.lines.whole(line, source, "the source"),
             self.lines.whole(line, destination, "the destination"),
             size or None,
             line,
         )
+
+    def _identify(self, line: int, text: str | None) -> None:
+        """Take the id of a connection, which no other has."""
+        if text is None:
+            return
+        number = self.lines.whole(line, text, "id", 1)
+        first = self.ids.setdefault(number, line)
+        if first != line:
+            self.lines.fail(line, f"id {number} is there twice (the first: line {first})")
 
     def _attributes(self, line: int, rest: Sequence[str]) -> dict[str, str]:
         given: dict[str, str] = {}
@@ -151,21 +156,6 @@ class _Matrix:
             )
         return start
 
-    def _trigger(self, line: int, rest: Sequence[str]) -> None:
-        words = iter(rest)
-        kinds = 0
-        for word in words:
-            if word in ("id", "count"):
-                self.lines.whole(line, next(words, ""), word)
-            elif word in TRIGGERS:
-                kinds += 1
-            else:
-                known = ", ".join(("id", "count", *TRIGGERS))
-                self.lines.fail(line, f"unknown word {shown(word)}; known are {known}")
-        if kinds != 1 or "id" not in rest:
-            self.lines.fail(line, f"expected trigger id N and one of {', '.join(TRIGGERS)}")
-        self.triggers += 1
-
     def _failure(self, line: int, rest: Sequence[str]) -> Failure:
         given = dict(zip(rest[::2], rest[1::2], strict=False))
         if sorted(rest[::2]) != sorted(FAILURE) or len(rest) != 2 * len(FAILURE):
@@ -190,7 +180,7 @@ class _Matrix:
                 lines.fail(lines.last, f"expected {key} and a number at the top of the file")
         there = {
             "Connections": len(self.rows),
-            "Triggers": self.triggers,
+            "Triggers": len(self.triggers.known),
             "Failures": len(self.failures),
         }
         for key, count in there.items():
@@ -199,11 +189,10 @@ class _Matrix:
                 lines.fail(line, f"{key} {wanted}: the file has {count}")
         if self.priority:
             lines.note(self.priority, "prio: all flows are of one traffic class")
-        self.rows.sort(key=itemgetter(0))
         return Transfers(
             lines.file,
             f"htsim's connection matrix {lines.file}",
-            self.rows,
+            self.triggers.tied(self.rows),
             self.head["Nodes"],
             self.failures,
             lines.notes,

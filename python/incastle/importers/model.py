@@ -59,10 +59,22 @@ class Network:
     notes: Sequence[Note] = ()
 
 
+class Tie(NamedTuple):
+    """Event counts: the one that a transfer waits for with its value, and those that it advances.
+
+    One when all of it is acknowledged, one when all of it has arrived.
+    """
+
+    after: tuple[str, int] | None = None
+    acknowledged: str | None = None
+    arrived: str | None = None
+
+
 class Transfer(NamedTuple):
     """A transfer: its start in picoseconds, the numbers of two hosts, bytes, and its line.
 
-    None for the bytes is one that goes on until the end.
+    None for the bytes is one that goes on until the end. The start of one that waits for others
+    counts from what it waits for.
     """
 
     start: int
@@ -70,6 +82,12 @@ class Transfer(NamedTuple):
     destination: int
     bytes: int | None
     line: int
+    tie: Tie | None = None
+
+
+def waits(row: Transfer) -> bool:
+    """Tell whether a transfer waits for others."""
+    return row.tie is not None and row.tie.after is not None
 
 
 class Failure(NamedTuple):
@@ -87,7 +105,7 @@ class Transfers:
     Attributes:
         file: the file as it was named.
         origin: where they come from, in words.
-        transfers: all of them, in the order of their starts.
+        transfers: all of them: in the order of their starts, then those that wait for others.
         hosts: how many hosts the file is for and the line that says so, where it does.
         failures: links that are down.
         notes: what was left out.

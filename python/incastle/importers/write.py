@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from incastle.errors import IncastleError, ScenarioError
 from incastle.importers import quantities
-from incastle.importers.model import HOST, Network, Node, Transfer, Transfers, names
+from incastle.importers.dependences import begins
+from incastle.importers.model import HOST, Network, Node, Tie, Transfer, Transfers, names
 from incastle.scenario import Scenario, one_line_toml
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 SCENARIO = "scenario.toml"
 FLOWS = "flows.csv"
 HEADER = "start_s,source,destination,bytes"
+DEPENDENT = HEADER + ",after,acknowledged,arrived"
 
 SMALLEST = """\
 [run]
@@ -96,13 +98,22 @@ def write(
     finite = [row for row in transfers.transfers if row.bytes] if transfers else []
     if finite:
         with (directory / FLOWS).open("w", encoding="utf-8", newline="\n") as file:
-            file.write(HEADER + "\n")
-            file.writelines(
-                f"{quantities.in_seconds(start)},{HOST}:{source},{HOST}:{destination},{count}\n"
-                for start, source, destination, count, _ in finite
-            )
+            tied = any(row.tie for row in finite)
+            file.write((DEPENDENT if tied else HEADER) + "\n")
+            for row in finite:
+                start = quantities.in_seconds(row.start)
+                fields = f"{start},{HOST}:{row.source},{HOST}:{row.destination},{row.bytes}"
+                file.write(f"{fields},{_tie(row.tie)}\n" if tied else f"{fields}\n")
     text = "\n".join(_lines(name, network, transfers, choices)) + "\n"
     (directory / SCENARIO).write_text(text, encoding="utf-8")
+
+
+def _tie(tie: Tie | None) -> str:
+    """Give the columns that say what a transfer waits for and what waits for it."""
+    after, acknowledged, arrived = tie or Tie()
+    name, value = after or ("", 1)
+    waits = name if value == 1 else f"{name}:{value}"
+    return f"{waits},{acknowledged or ''},{arrived or ''}"
 
 
 def check(directory: Path, named: Path) -> Scenario:
@@ -202,12 +213,23 @@ def _together(endless: Sequence[Transfer]) -> Iterator[tuple[int, int, list[int]
     """Group transfers without end by start and destination, each source once in a group."""
     copies: Counter[tuple[int, int, int]] = Counter()
     groups: defaultdict[tuple[int, int, int], list[int]] = defaultdict(list)
-    for start, source, destination, _, _ in endless:
-        copy = copies[start, source, destination]
-        copies[start, source, destination] += 1
-        groups[start, destination, copy].append(source)
+    for row in endless:
+        place = (row.start, row.source, row.destination)
+        groups[row.start, row.destination, copies[place]].append(row.source)
+        copies[place] += 1
     for (start, destination, _), sources in groups.items():
         yield start, destination, sources
+
+
+def _last_start(network: Network, transfers: Transfers) -> int:
+    """Give when the last transfer begins if none meets another; exact where none waits."""
+
+    def takes(row: Transfer) -> int:
+        rate = min(network.access[row.source], network.access[row.destination])
+        return 8 * (row.bytes or 0) * quantities.PS_PER_S // rate
+
+    begun = begins(transfers.transfers, takes)
+    return max(begin for begin in begun if begin is not None)
 
 
 def _length(network: Network, transfers: Transfers | None) -> tuple[int, str]:
@@ -222,7 +244,7 @@ def _length(network: Network, transfers: Transfers | None) -> tuple[int, str]:
         count * quantities.PS_PER_S // network.access[host] for (_, host), count in bits.items()
     )
     endless = any(row.bytes is None for row in transfers.transfers)
-    length = transfers.transfers[-1].start + 2 * busiest + (SPARE_ENDLESS if endless else SPARE)
+    length = _last_start(network, transfers) + 2 * busiest + (SPARE_ENDLESS if endless else SPARE)
     spare = quantities.time(SPARE_ENDLESS if endless else SPARE)
     why = f"the last start, twice what the busiest host's link needs, and {spare}"
     return -(-length // MS) * MS, why
