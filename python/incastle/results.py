@@ -93,11 +93,11 @@ class Result:
 
     @property
     def rounds(self) -> pl.DataFrame:
-        """One row per request to several servers, where the scenario has any.
+        """One row per request to several servers, incast or all-reduce, where there are any.
 
-        group, index (the client), round, started_s, completed_s (null if not completed), bytes,
-        goodput_bit_s, deadline_s (null without one); with [measure] timeouts also timeouts, and
-        idle_s of the client's link.
+        group, index (the client or the receiver, else 0), round, started_s, completed_s (null if
+        not completed), bytes, goodput_bit_s, deadline_s (null without one); with [measure]
+        timeouts also timeouts, and idle_s of the link to the client or receiver.
         """
         return self.table("rounds")
 
