@@ -45,7 +45,7 @@ test: setup ## everything that is checked; the last line counts
 	@scripts/system.sh --if-possible
 	@$(BIN)/python scripts/test.py
 
-bench: setup ## packet-hops per second, beside ns-2 where it is installed
+bench: setup ## all benchmarks beside ns-2 and ns-3 (downloads it), docs/benchmarks.md
 	@$(BIN)/python bench/bench.py
 
 bench-ns3: setup ## the cluster benchmark and the star beside ns-3, times and physics (downloads it)

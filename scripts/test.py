@@ -31,7 +31,8 @@ BIN = Path(sys.executable).parent
 SKIPPED = 77
 ALONE = "alone"
 """The mark of tests in real time."""
-MOST_WORKERS = 8
+WORKERS_PER_CORE, MOST_WORKERS = 2, 8
+"""Two, because many tests wait: for the ends of connections, for other programs."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ def pytest_checks(folder: Path) -> list[Check]:
 
     Each test is in one of them, whatever it is marked with: the second part is the rest.
     """
-    workers = str(min(os.cpu_count() or 1, MOST_WORKERS))
+    workers = str(min(WORKERS_PER_CORE * (os.cpu_count() or 1), MOST_WORKERS))
     together = ("-m", f"not {ALONE}", "-n", workers, "--dist", "loadgroup")
     return [
         pytest_check(folder, "pytest", *together),

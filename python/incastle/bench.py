@@ -1,10 +1,11 @@
 """`incastle bench`: packet-hops per second on this machine.
 
 Each scenario runs in a process of its own, so that neither caches nor memory of an earlier one
-count. `wall_s` is the engine's work, from building the network to result tables in memory;
-`process_wall_s` is the whole process, the interpreter's start and imports included. Peak memory is
-the process's largest resident size, measured by the process itself. One run each: no warming up, no
-choice of the best of several.
+count. `wall_s` is the engine's work, from building the network to result tables in memory, `cpu_s`
+the processor time of the same; `process_wall_s` is the whole process, the interpreter's start and
+imports included. Peak memory is the process's largest resident size, measured by the process
+itself. One run each: no warming up, no choice of the best of several; `incastle bench --all`
+repeats (`incastle.benchmarks`).
 """
 
 from __future__ import annotations
@@ -17,10 +18,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from incastle.benchmarks.suite import BY_NAME, SHORT
 from incastle.errors import IncastleError, InternalError
-
-SHIPPED = ("star-20", "star-2", "dcudp-20", "dcudp-20-congested")
-"""Names of the scenarios in incastle/benchmarks, in the order of their rows."""
 
 
 def shipped(name: str) -> Path:
@@ -35,10 +34,10 @@ def find(name: str) -> Path:
         IncastleError: there is neither.
 
     """
-    if name in SHIPPED:
+    if name in BY_NAME:
         return shipped(name)
     if not Path(name).is_file():
-        known = ", ".join(SHIPPED)
+        known = ", ".join(dict.fromkeys((*SHORT, *BY_NAME)))
         raise IncastleError(f"--scenario {name}: neither a file nor a benchmark; there are {known}")
     return Path(name)
 
@@ -47,7 +46,7 @@ def measure(scenario: Path) -> dict[str, Any]:
     """Run a scenario in a process of its own.
 
     Returns:
-        scenario (its name), packet_hops_per_s, data_packets_per_s, wall_s, simulated_s,
+        scenario (its name), packet_hops_per_s, data_packets_per_s, wall_s, cpu_s, simulated_s,
         peak_memory_bytes, events, process_wall_s, packet_hops, data_packets, digest.
 
     Raises:
@@ -80,7 +79,9 @@ def measure_here(scenario: Path) -> dict[str, Any]:
     if checked is None:
         raise IncastleError("\n".join(f"{one.file}:{one.line}: {one.message}" for one in found))
     outcomes: list[_engine.Output | _engine.Failure] = []
+    before = time.process_time()
     _engine.run_many([checked], 1, lambda _, outcome: outcomes.append(outcome), lambda _: None)
+    cpu_s = time.process_time() - before
     outcome = outcomes[0]
     if isinstance(outcome, _engine.Failure):
         raise IncastleError(outcome.message)
@@ -90,6 +91,7 @@ def measure_here(scenario: Path) -> dict[str, Any]:
         "packet_hops_per_s": totals["packet_hops"] / wall_s,
         "data_packets_per_s": totals["data_packets"] / wall_s,
         "wall_s": wall_s,
+        "cpu_s": cpu_s,
         "simulated_s": totals["simulated_s"],
         "peak_memory_bytes": peak_memory_bytes(),
         "events": totals["events"],

@@ -16,7 +16,16 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.exceptions import TyperException
 
-from incastle import __version__, _engine, cli_diff, cli_import, cli_sweeps, interrupts, terminal
+from incastle import (
+    __version__,
+    _engine,
+    cli_bench,
+    cli_diff,
+    cli_import,
+    cli_sweeps,
+    interrupts,
+    terminal,
+)
 from incastle.errors import IncastleError, InternalError, Interrupted, ScenarioError
 from incastle.interrupts import INTERRUPTED
 from incastle.options import (
@@ -381,41 +390,13 @@ def reproduce(
         raise typer.Exit(INTERRUPTED) from None
 
 
-@app.command(
-    epilog=examples("incastle bench", "incastle bench --json", "incastle bench --scenario my.toml")
-)
-def bench(
-    as_json: AsJson = False,
-    scenarios: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--scenario",
-            metavar="NAME|FILE",
-            help="star-20, star-2, dcudp-20, dcudp-20-congested or a file. Repeatable.",
-        ),
-    ] = None,
-) -> None:
-    """Measure packet-hops per second, each scenario in a process of its own.
-
-    A packet-hop is a packet of any kind, ACKs too, received at the far end of a link. wall_s is the
-    engine's work, from building the network to tables in memory; process_wall_s the whole process.
-    """
-    from incastle import bench as module  # noqa: PLC0415  only here
-
-    paths = [module.find(name) for name in scenarios or module.SHIPPED]
-    rows = [module.measure(path) for path in paths]
-    if as_json:
-        terminal.print_json(rows)
-    else:
-        terminal.benchmarks(rows)
-
-
 @app.command(epilog=examples("incastle schema > incastle.schema.json"))
 def schema() -> None:
     """Print the JSON Schema of the scenario language, for editors."""
     print(_engine.schema())
 
 
+app.command(epilog=examples(*cli_bench.BENCH_EXAMPLES))(cli_bench.bench)
 app.command(epilog=examples(*cli_diff.DIFF_EXAMPLES))(cli_diff.diff)
 app.command("import", epilog=examples(*cli_import.IMPORT_EXAMPLES))(cli_import.import_)
 app.command(epilog=examples(*cli_sweeps.SWEEP_EXAMPLES))(cli_sweeps.sweep)

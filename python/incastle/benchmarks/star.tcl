@@ -1,11 +1,11 @@
-# The star of 20 for ns-2, the same network as `incastle bench` runs: senders, one switch, one receiver,
+# The star for ns-2, the same network as `incastle bench` runs: senders, one switch, one receiver,
 # 10 Gbit/s and 25 us on every link, packets of 1500 B, one ACK per packet, marking above 65 packets.
 #
 # ns-2 has no DCTCP, so NewReno with ECN runs here: a comparison of engine speed only, never of protocols.
 #
 #   ns star.tcl SENDERS SECONDS        prints one line of "key value" pairs
 #
-# What each line of figures means: packet_hops counts every packet (data and ACK) that a link delivered,
+# What the figures mean: packet_hops counts every packet (data and ACK) that a link delivered,
 # which is what Incastle counts; wall_ms is the time inside `$ns run`, without building the network.
 
 if {$argc != 2} {
@@ -80,7 +80,7 @@ proc report {} {
     }
     # A delivered data packet crossed two links and so did its ACK. Nothing is lost: the step
     # keeps the queue far below the buffer.
-    puts "simulated_s $seconds wall_ms $wall_ms data_packets $received sent_packets $sent packet_hops [expr {4 * $received}]"
+    puts "version [ns-version] simulated_s $seconds wall_ms $wall_ms data_packets $received sent_packets $sent packet_hops [expr {4 * $received}]"
     exit 0
 }
 

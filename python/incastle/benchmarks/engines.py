@@ -1,0 +1,214 @@
+"""Who runs the benchmarks: Incastle, and ns-2 and ns-3 where they are installed.
+
+Each run is a process of its own with one busy thread. Processor time is what rates are made of: on
+a machine that others use as well it says more than the clock's. Incastle's covers the engine's work
+with its default probes, from building the network to result tables; ns-2's its whole process, of
+which some hundredths of a second are the start of its interpreter; ns-3's `Simulator::Run` alone.
+Neither of the two has a probe.
+
+ns-2 has no DCTCP and runs NewReno with ECN over the same links (star.tcl): a comparison of speed,
+never of protocols. ns-3 runs the same DCTCP, by the program of bench/versus_ns3.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Protocol
+
+from incastle import bench
+from incastle.errors import IncastleError
+
+if TYPE_CHECKING:
+    from incastle.benchmarks.suite import Benchmark
+
+NS2_SECONDS = 4
+NS3_SECONDS = 0.1
+"""Simulated seconds, so that a run takes a few of the processor's."""
+ENDLESS_BYTES = 10**14
+START_SPREAD_S = 100e-6
+"""Flows begin spread over one idle round trip, as Incastle spreads them."""
+NS3_STAR = {
+    "senderRate": "10Gbps",
+    "receiverRate": "10Gbps",
+    "delay": "25us",
+    "markAbove": "65",
+    "switchPackets": "2666",  # 4 MB of packets of 1500 B
+    "hostPackets": "100000",
+    "initialWindow": "10",
+    "ackEvery": "1",
+    "minRto": "200ms",
+    "minCwnd": "2",  # segments, as Incastle has it; below that ns-3's flows fall silent
+    "seconds": str(NS3_SECONDS),
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run took, and what it did.
+
+    Attributes:
+        cpu_s, wall_s: time of the processor and of the clock.
+        peak_memory_bytes: of the whole process; 0 of a program that does not tell it.
+
+    """
+
+    cpu_s: float
+    wall_s: float
+    simulated_s: float
+    packet_hops: int
+    data_packets: int
+    peak_memory_bytes: int = 0
+
+    @property
+    def packet_hops_per_s(self) -> float:
+        """Packet-hops per second of processor time."""
+        return self.packet_hops / self.cpu_s
+
+
+class Engine(Protocol):
+    """A simulator that can be measured."""
+
+    @property
+    def name(self) -> str:
+        """Its name, with what runs on it where that differs."""
+
+    def knows(self, benchmark: Benchmark) -> bool:
+        """Tell whether it can run this."""
+
+    def run(self, benchmark: Benchmark) -> Run:
+        """Run it once."""
+
+
+class Incastle:
+    """Ours."""
+
+    name = "Incastle"
+
+    def knows(self, _: Benchmark) -> bool:
+        """Tell whether it can run this: it can."""
+        return True
+
+    def run(self, benchmark: Benchmark) -> Run:
+        """Run it once."""
+        row = bench.measure(bench.shipped(benchmark.name))
+        fields = Run.__dataclass_fields__
+        return Run(**{name: row[name] for name in fields})
+
+
+class Ns2:
+    """ns-2, by its program `ns`."""
+
+    name = "ns-2"
+
+    def __init__(self, program: str) -> None:
+        self.program = program
+        self.version = ""
+
+    def knows(self, benchmark: Benchmark) -> bool:
+        """Tell whether it can run this: only stars."""
+        return benchmark.senders > 0
+
+    def run(self, benchmark: Benchmark) -> Run:
+        """Run it once."""
+        script = resources.files("incastle") / "benchmarks" / "star.tcl"
+        command = [self.program, str(script), str(benchmark.senders), str(NS2_SECONDS)]
+        output, cpu_s = metered(command)
+        words = output.split()
+        found = dict(zip(words[::2], words[1::2], strict=True))
+        self.version = found["version"]
+        return Run(
+            cpu_s=cpu_s,
+            wall_s=float(found["wall_ms"]) / 1e3,
+            simulated_s=float(found["simulated_s"]),
+            packet_hops=int(found["packet_hops"]),
+            data_packets=int(found["data_packets"]),
+        )
+
+
+@dataclass
+class Ns3:
+    """ns-3, by the program that bench/versus_ns3 builds on its wheel."""
+
+    program: Path
+    name: str = "ns-3, wheel"
+    _hops: dict[int, int] = field(default_factory=dict)
+
+    def knows(self, benchmark: Benchmark) -> bool:
+        """Tell whether it can run this: only stars."""
+        return benchmark.senders > 0
+
+    def run(self, benchmark: Benchmark) -> Run:
+        """Run it once; what it does is counted in another run, because counting takes time."""
+        senders = benchmark.senders
+        with TemporaryDirectory(prefix="incastle-ns3-") as folder:
+            command = [str(self.program), *ns3_options(senders, Path(folder))]
+            output, _ = metered(command)
+            if senders not in self._hops:
+                counted, _ = metered([*command, "--measure=1"])
+                self._hops[senders] = json.loads(counted)["packet_hops"]
+        found = json.loads(output)
+        hops = self._hops[senders]
+        return Run(
+            cpu_s=found["user_s"],
+            wall_s=found["wall_s"],
+            simulated_s=NS3_SECONDS,
+            packet_hops=hops,
+            data_packets=hops // 4,
+        )
+
+
+def ns3_options(senders: int, folder: Path) -> list[str]:
+    """Write the list of flows that ns-3 reads; give the options of its program."""
+    arrivals = folder / "arrivals.csv"
+    lines = [
+        f"{START_SPREAD_S * index / senders:.12f},sender:{index},receiver,{ENDLESS_BYTES}\n"
+        for index in range(senders)
+    ]
+    arrivals.write_text("start_s,source,destination,bytes\n" + "".join(lines), encoding="ascii")
+    options = {"arrivals": str(arrivals), "senders": str(senders), **NS3_STAR}
+    return [f"--{key}={value}" for key, value in options.items()]
+
+
+def metered(command: list[str]) -> tuple[str, float]:
+    """Run a program; give what it printed and its processor time.
+
+    Raises:
+        IncastleError: it is not there, or it failed.
+
+    """
+    try:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    except OSError as error:
+        raise IncastleError(f"{command[0]}: {error.strerror}") from error
+    with process:
+        output = process.stdout.read() if process.stdout else ""
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise IncastleError(f"{command[0]} left with status {process.returncode}")
+    return output, usage.ru_utime + usage.ru_stime
+
+
+def installed(ns3: Path | None = None) -> list[Engine]:
+    """Give Incastle, ns-2 where it is installed, and ns-3 where its program is given.
+
+    Raises:
+        IncastleError: there is no such program.
+
+    """
+    engines: list[Engine] = [Incastle()]
+    program = shutil.which("ns")
+    if program is not None:
+        engines.append(Ns2(program))
+    if ns3 is not None:
+        if not os.access(ns3, os.X_OK) or ns3.is_dir():
+            raise IncastleError(f"--ns3 {ns3}: no such program; make bench builds it")
+        engines.append(Ns3(ns3))
+    return engines
