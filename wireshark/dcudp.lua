@@ -47,6 +47,7 @@ add("reserved", ProtoField.uint32, "Reserved", base.HEX, nil, 0x0000FFFF)
 add("ece", ProtoField.bool, "ECE: congestion experienced", 32, nil, 0x00008000)
 add("nect", ProtoField.bool, "NECT: the path clears ECT", 32, nil, 0x00004000)
 add("answers", ProtoField.bool, "Answers the peer's shutdown", 32, nil, 0x00000001)
+add("gone", ProtoField.bool, "Takes nothing any more", 32, nil, 0x00000002)
 add("information", ProtoField.uint32, "Additional information")
 add("timestamp", ProtoField.uint32, "Time stamp (us)")
 add("destination", ProtoField.uint32, "Destination socket")
@@ -222,6 +223,7 @@ local function reserved(kind, word, tree, udt)
         tree:add(field.nect, word)
     elseif kind == SHUTDOWN and not udt then
         tree:add(field.answers, word)
+        tree:add(field.gone, word)
     else
         tree:add(field.reserved, word)
     end

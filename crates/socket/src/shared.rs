@@ -293,6 +293,7 @@ impl State {
             }
             Failure::Silent(lost) => ConnectionError::Silent { lost },
             Failure::Linger(lost) => ConnectionError::Linger { lost },
+            Failure::Gone(lost) => ConnectionError::PeerClosed { lost },
             Failure::Aborted(_) => ConnectionError::Aborted,
         };
         self.end(shared, Err(error));

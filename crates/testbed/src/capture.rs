@@ -236,14 +236,16 @@ pub fn examples() -> Vec<Captured> {
         first: most,
         last: number(4),
     };
+    let shutdown = |answers, gone| Control::Shutdown { answers, gone };
     let controls = [
         Control::KeepAlive,
         ack(true),
         ack(false),
         Control::LightAck { next: most },
         Control::Warning,
-        Control::Shutdown { answers: false },
-        Control::Shutdown { answers: true },
+        shutdown(false, false),
+        shutdown(true, false),
+        shutdown(false, true),
         Control::Ack2 { number: most },
         drop,
         Control::ObserveChange { change: u32::MAX },
@@ -410,7 +412,10 @@ fn control_fields(header: &ControlHeader, view: &View<'_>, put: &mut impl FnMut(
         }
         Control::LightAck { next } => put("next", json!(next.word())),
         Control::Ack2 { number } => put("ack_number", json!(number.word())),
-        Control::Shutdown { answers } => put("answers", json!(answers)),
+        Control::Shutdown { answers, gone } => {
+            put("answers", json!(answers));
+            put("gone", json!(gone));
+        }
         Control::Drop {
             message,
             first,

@@ -436,7 +436,7 @@ fn words(header: &ControlHeader, beside: Beside<'_>) -> [u32; 2] {
         Control::LightAck { next } => (4, next.word()),
         Control::Nak => (5, 0),
         Control::Warning => (6, 0),
-        Control::Shutdown { answers } => (7, u32::from(answers)),
+        Control::Shutdown { answers, gone } => (7, u32::from(answers) | u32::from(gone) << 1),
         Control::Ack2 { number } => (8, number.word()),
         Control::Drop { message, first, .. } => (9, message ^ first.word().rotate_left(16)),
         Control::ObserveChange { change } => (10, change),

@@ -4,7 +4,7 @@ use incastle_transport::udt::wire::{Control, Dialect, SocketKind};
 use incastle_transport::udt::{ByteConnection, Config, Event, Failure, SendError};
 use incastle_units::{Ecn, Span};
 
-use crate::hand::{self, Hand, dcudp, messages};
+use crate::hand::{self, GONE, Hand, dcudp, messages, shutdown};
 use crate::net::{Net, Path, Side, dcudp_config, mbit, transfer, udt_config};
 
 const SECOND: Span = Span::from_secs(1);
@@ -285,7 +285,6 @@ fn the_linger_time_is_kept() {
 #[test]
 fn a_dcudp_shutdown_is_repeated_until_it_is_answered() {
     let mut hand = Hand::new(&dcudp());
-    let shutdown = |answers| Control::Shutdown { answers };
     let now = hand.now;
     hand.connection.close(now);
     assert_eq!(hand.controls(), [shutdown(false)]);
@@ -309,6 +308,24 @@ fn a_dcudp_shutdown_is_repeated_until_it_is_answered() {
 }
 
 #[test]
+fn an_end_whose_peer_gave_up_waits_for_nothing() {
+    let mut hand = Hand::fixed(&dcudp(), None, 1_000);
+    hand.events();
+    hand.connection.write(5_000);
+    assert_eq!(hand.data().len(), 4);
+    hand.control(GONE);
+    let lost = Event::Failed(Failure::Gone(5_000));
+    assert_eq!(hand.events(), [Event::PeerClosed, lost]);
+    assert_eq!(hand.connection.poll_timeout(), None);
+    assert_eq!(hand.controls(), []);
+    // Where nothing was outstanding, nothing is lost.
+    let mut hand = Hand::new(&dcudp());
+    hand.control(GONE);
+    assert_eq!(hand.events(), [Event::PeerClosed, Event::Closed]);
+    assert_eq!(hand.controls(), []);
+}
+
+#[test]
 fn a_udt_end_that_closes_first_acknowledges_what_arrived() {
     let mut hand = Hand::new(&hand::udt());
     hand.arrive(100, Ecn::NotEct);
@@ -317,13 +334,13 @@ fn a_udt_end_that_closes_first_acknowledges_what_arrived() {
     // The full ACK would have been due in 10 ms; after its shutdown the end is gone.
     let words = hand.controls();
     assert_eq!(hand::said(&words[0]), (0, 101, 8192));
-    assert_eq!(words[1..], [Control::Shutdown { answers: false }]);
+    assert_eq!(words[1..], [shutdown(false)]);
     assert_eq!(hand.events(), [Event::Closed]);
     // Nothing unsaid, no ACK.
     let mut hand = Hand::new(&hand::udt());
     let now = hand.now;
     hand.connection.close(now);
-    assert_eq!(hand.controls(), [Control::Shutdown { answers: false }]);
+    assert_eq!(hand.controls(), [shutdown(false)]);
 }
 
 #[test]
@@ -339,7 +356,7 @@ fn who_lingers_too_long_says_so_once() {
     hand.connection.close(now);
     hand.go(50_000);
     assert_eq!(hand.events(), [Event::Failed(Failure::Linger(1_000))]);
-    assert_eq!(hand.controls(), [Control::Shutdown { answers: false }]);
+    assert_eq!(hand.controls(), [GONE]);
     assert_eq!(hand.controls(), []);
 }
 
@@ -378,7 +395,7 @@ fn an_abort_delivers_nothing_more_and_tells_the_peer_once() {
     hand.connection.write(5000);
     hand.connection.abort();
     assert_eq!(hand.events(), [Event::Failed(Failure::Aborted(5000))]);
-    assert_eq!(hand.controls(), [Control::Shutdown { answers: false }]);
+    assert_eq!(hand.controls(), [GONE]);
     assert_eq!(hand.controls(), []);
     hand.connection.abort();
     assert_eq!(hand.events(), []);

@@ -8,7 +8,9 @@ use incastle_units::{Ecn, Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
-use crate::hand::{FIRST, Hand, PEER, SOCKET, ack, ack_with, dcudp, messages, number, udt};
+use crate::hand::{
+    FIRST, GONE, Hand, PEER, SOCKET, ack, ack_with, dcudp, messages, number, shutdown, udt,
+};
 
 const FULL: u64 = 1456;
 
@@ -29,11 +31,13 @@ fn an_off_path_shutdown_has_no_effect() {
     for config in [udt(), dcudp()] {
         let mut hand = sending(&config);
         for destination in [0, 1, SOCKET + 1, PEER, u32::MAX] {
-            let mut packet = hand.control_packet(Control::Shutdown { answers: false }, false);
-            packet.destination = destination;
-            hand.handle(&packet, Beside::Nothing, Ecn::NotEct);
+            for word in [shutdown(false), GONE] {
+                let mut packet = hand.control_packet(word, false);
+                packet.destination = destination;
+                hand.handle(&packet, Beside::Nothing, Ecn::NotEct);
+            }
         }
-        assert_eq!(refused(&hand).wrong_socket, 5);
+        assert_eq!(refused(&hand).wrong_socket, 10);
         assert_eq!(hand.events(), []);
         assert!(!hand.connection.is_over());
     }
@@ -43,7 +47,7 @@ fn an_off_path_shutdown_has_no_effect() {
 fn a_shutdown_with_an_unbelievable_number_has_no_effect_under_dcudp() {
     let mut hand = sending(&dcudp());
     hand.control(Control::KeepAlive);
-    let packet = hand.control_packet(Control::Shutdown { answers: false }, false);
+    let packet = hand.control_packet(shutdown(false), false);
     let Content::Control(mut header) = packet.content else {
         panic!("a control packet");
     };
@@ -288,7 +292,7 @@ fn data_before_the_handshake_have_no_effect() {
     let config = udt();
     let mut hand = Hand::asking(&config, crate::net::law(&config));
     hand.arrive(100, Ecn::NotEct);
-    hand.control(Control::Shutdown { answers: false });
+    hand.control(shutdown(false));
     assert_eq!(refused(&hand).wrong_state, 2);
     assert_eq!(hand.connection.stats().delivered, 0);
 }

@@ -307,6 +307,18 @@ impl Hand {
 }
 
 /// A full ACK of the peer's.
+/// The shutdown of an end that was given up.
+pub(crate) const GONE: Control = Control::Shutdown {
+    answers: false,
+    gone: true,
+};
+
+/// The shutdown of an end that closes.
+pub(crate) fn shutdown(answers: bool) -> Control {
+    let gone = false;
+    Control::Shutdown { answers, gone }
+}
+
 pub(crate) fn ack(own: u32, next: u32) -> Control {
     ack_with(own, next, 10_000, false)
 }

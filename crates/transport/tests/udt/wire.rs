@@ -71,8 +71,10 @@ fn every_control_packet_has_the_type_of_the_table() {
     };
     expect(Control::KeepAlive, [0x8001_0000, 0], &[]);
     expect(Control::Warning, [0x8004_0000, 0], &[]);
-    // UDT's has no answer.
-    expect(Control::Shutdown { answers: true }, [0x8005_0000, 0], &[]);
+    // UDT's has no flags.
+    let (answers, gone) = (true, true);
+    let shutdown = Control::Shutdown { answers, gone };
+    expect(shutdown, [0x8005_0000, 0], &[]);
     let ack2 = Control::Ack2 { number: number(9) };
     expect(ack2, [0x8006_0000, 9], &[]);
     let drop = Control::Drop {
@@ -386,7 +388,7 @@ fn any_control() -> impl Strategy<Value = Control> {
     prop_oneof![
         Just(Control::KeepAlive),
         Just(Control::Warning),
-        any::<bool>().prop_map(|answers| Control::Shutdown { answers }),
+        any::<[bool; 2]>().prop_map(|[answers, gone]| Control::Shutdown { answers, gone }),
         wire.clone().prop_map(|next| Control::LightAck { next }),
         wire.clone().prop_map(|number| Control::Ack2 { number }),
         word.prop_map(|change| Control::ObserveChange { change }),

@@ -148,7 +148,7 @@ impl Connection {
             }
             Control::LightAck { next } => self.handle_light_ack(now, next),
             Control::Nak => self.handle_nak(now, beside, rng),
-            Control::Shutdown { answers } => self.handle_shutdown(answers),
+            Control::Shutdown { answers, gone } => self.handle_shutdown(answers, gone),
             Control::Ack2 { number } => self.handle_ack2(now, number),
             Control::Drop {
                 message,
@@ -312,9 +312,13 @@ impl Connection {
         true
     }
 
-    fn handle_shutdown(&mut self, answers: bool) -> bool {
+    fn handle_shutdown(&mut self, answers: bool, gone: bool) -> bool {
         if !std::mem::replace(&mut self.peer_closed, true) {
             self.raise(Event::PeerClosed);
+        }
+        if gone {
+            self.lose_peer();
+            return true;
         }
         if self.closing.is_some_and(|closing| closing.shutdown_sent) {
             // It may not have heard ours.

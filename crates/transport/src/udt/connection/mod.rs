@@ -60,6 +60,8 @@ pub enum Failure {
     Linger(u64),
     /// The application gave it up; so many bytes were not acknowledged.
     Aborted(u64),
+    /// The peer gave it up; so many bytes were not acknowledged.
+    Gone(u64),
 }
 
 /// What the application may want to know.
@@ -495,6 +497,14 @@ impl Connection {
     fn fail(&mut self, failure: Failure) {
         self.state = State::Failed;
         self.raise(Event::Failed(failure));
+    }
+
+    /// The peer gave the connection up: nothing will be acknowledged any more.
+    fn lose_peer(&mut self) {
+        match self.sender.unacknowledged() {
+            0 => self.end(),
+            left => self.fail(Failure::Gone(left)),
+        }
     }
 
     fn end(&mut self) {

@@ -165,7 +165,11 @@ impl Connection {
         if !failed && (answers || self.dialect == Dialect::Udt) {
             self.end();
         }
-        self.control(now, self.mode.congested, Control::Shutdown { answers })
+        let shutdown = Control::Shutdown {
+            answers,
+            gone: failed,
+        };
+        self.control(now, self.mode.congested, shutdown)
     }
 
     fn poll_data(&mut self, now: Time, rng: &mut dyn Rng) -> Option<Transmit> {

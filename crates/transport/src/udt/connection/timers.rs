@@ -203,7 +203,7 @@ impl Connection {
         }
     }
 
-    /// The peer is gone. Where it owed us nothing any more, that is its right.
+    /// The peer says nothing any more. Where it owed us nothing, that is its right.
     fn give_up(&mut self) {
         let left = self.sender.unacknowledged();
         let parted = self.peer_closed || self.closing.is_some();

@@ -14,6 +14,9 @@ const CONTROL: u32 = 1 << 31;
 const OBSERVE: u32 = 1 << 31;
 const ECE: u16 = 1 << 15;
 const NOT_ECT: u16 = 1 << 14;
+/// Flags of a shutdown's reserved field.
+const ANSWERS: u16 = 1;
+const GONE: u16 = 2;
 const HANDSHAKE: u16 = 0;
 const KEEP_ALIVE: u16 = 1;
 const ACK: u16 = 2;
@@ -75,6 +78,8 @@ pub enum Control {
     Shutdown {
         /// It has heard that we do, and needs no answer. DCUDP only.
         answers: bool,
+        /// It takes nothing any more: what it has not acknowledged never will be. DCUDP only.
+        gone: bool,
     },
     /// The answer to a full ACK.
     Ack2 {
@@ -137,7 +142,10 @@ impl Control {
                 let flags = flag(ece, u32::from(ECE)) | flag(not_ect, u32::from(NOT_ECT));
                 flags as u16
             }
-            Self::Shutdown { answers } if dialect == Dialect::Dcudp => u16::from(answers),
+            Self::Shutdown { answers, gone } if dialect == Dialect::Dcudp => {
+                let flags = flag(answers, u32::from(ANSWERS)) | flag(gone, u32::from(GONE));
+                flags as u16
+            }
             _ => 0,
         }
     }
@@ -291,7 +299,8 @@ fn parse_control(
         (KEEP_ALIVE, _) => bare(Control::KeepAlive),
         (WARNING, _) => bare(Control::Warning),
         (SHUTDOWN, reserved) => bare(Control::Shutdown {
-            answers: dialect == Dialect::Dcudp && reserved & 1 == 1,
+            answers: dialect == Dialect::Dcudp && reserved & ANSWERS != 0,
+            gone: dialect == Dialect::Dcudp && reserved & GONE != 0,
         }),
         (ACK2, _) => bare(Control::Ack2 { number }),
         (NAK, _) => Ok(Control::Nak),
