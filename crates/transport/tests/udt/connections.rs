@@ -1,6 +1,6 @@
 //! Opening, transfers, closing.
 
-use incastle_transport::udt::wire::{Control, Dialect, SocketKind};
+use incastle_transport::udt::wire::{Dialect, SocketKind};
 use incastle_transport::udt::{ByteConnection, Config, Event, Failure, SendError};
 use incastle_units::{Ecn, Span};
 
