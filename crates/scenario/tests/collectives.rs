@@ -376,6 +376,36 @@ fn a_permutation_of_1024_hosts_pairs_each_with_one_other() {
     assert_eq!(set(to).len(), 1024);
 }
 
+/// Timeouts belong to rounds: of an all-reduce whatever the flow, of an incast those of its receiver.
+#[test]
+fn every_timeout_falls_into_a_round() {
+    let losses = [
+        ("switch.buffer", "20 KB"),
+        ("transport.min_rto", "1 ms"),
+        ("transport.rto_tick", "100 us"),
+        ("measure.timeouts", "true"),
+    ];
+    let tree = [("flows.sum.algorithm", "tree"), ("flows.sum.degree", "7")];
+    let incasts = [
+        ("flows.incast.arrivals", "500"),
+        ("flows.incast.unit", "60 KB"),
+    ];
+    for (flows, sets) in [(ALL_REDUCE, tree), (INCAST, incasts)] {
+        let sets = [&losses[..], &sets[..]].concat();
+        let output = result(&star(8, flows), &sets);
+        let rounds = real(&output, "timeouts", "round");
+        assert!(rounds.len() > 3, "{}", rounds.len());
+        assert!(rounds.iter().all(|round| !round.is_nan()));
+        let counted: u64 = whole(&output, "rounds", "timeouts").iter().sum();
+        assert_eq!(counted, rounds.len() as u64);
+        let idle = real(&output, "rounds", "idle_s");
+        assert!(
+            idle.iter()
+                .all(|idle| idle.is_nan() == (flows == ALL_REDUCE))
+        );
+    }
+}
+
 /// Connections and events of large all-reduces grow with the hosts, not with their pairs.
 #[test]
 fn four_times_the_hosts_are_four_times_the_work() {
