@@ -183,6 +183,16 @@ fn rounds_follow_after_the_time_to_think_and_may_overlap_at_their_ends() {
         let pause = started[round] - completed[round - 1];
         assert!(pause < 1e-3, "{pause}");
         assert!(completed[round] > completed[round - 1] + 1e-3);
+        // It is host 0, which has the sum when it begins to send it down.
+        let kinds = text(&output, "transfers", "kind");
+        let index = whole(&output, "transfers", "index");
+        let begun = real(&output, "transfers", "started_s");
+        let down = |row: &usize| kinds[*row] == "step" && index[*row] == 4;
+        let sums: Vec<f64> = (0..kinds.len())
+            .filter(down)
+            .map(|row| begun[row])
+            .collect();
+        assert_near(started[round], sums[round - 1] + 1e-3, 1e-14);
     }
     assert_eq!(started.len(), 3);
     // With one round there is nothing after it.
@@ -385,7 +395,7 @@ fn every_timeout_falls_into_a_round() {
         ("transport.rto_tick", "100 us"),
         ("measure.timeouts", "true"),
     ];
-    let tree = [("flows.sum.algorithm", "tree"), ("flows.sum.degree", "7")];
+    let tree = [("flows.sum.algorithm", "tree"), ("flows.sum.degree", "2")];
     let incasts = [
         ("flows.incast.arrivals", "500"),
         ("flows.incast.unit", "60 KB"),
