@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 SKIPPED = 77
 ALONE = "alone"
-"""The mark of tests in real time."""
+"""The mark of tests in real time, or with time-outs that others set."""
 WORKERS_PER_CORE, MOST_WORKERS = 2, 8
 """Two, because many tests wait: for the ends of connections, for other programs."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import polars as pl
 
 from incastle.papers import Observation
@@ -9,6 +11,7 @@ from incastle.papers import Observation
 PORTS = ("switch->sender:0", "switch->sender:11", "switch->sender:12")
 
 
+@functools.cache  # frames cannot be changed: all tests share them
 def made_up(name: str, seed: int) -> Observation:
     """Make a run: TCP's queries take 20 ms and every second one has a timeout, DCTCP's 10 ms."""
     tcp = "tcp" in name.split("/")

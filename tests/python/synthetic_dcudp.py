@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import polars as pl
 
 from incastle.papers import Observation
@@ -12,6 +14,7 @@ END_MS = 500
 PERIOD_S = 0.25
 
 
+@functools.cache  # frames cannot be changed: all tests share them
 def made_up(name: str, seed: int) -> Observation:
     """DCUDP fills the link at once, DCTCP 2 ms later, TCP half of it after 1 ms; seeds differ."""
     kind = next(part for part in name.split("/") if part in {*_KINDS})

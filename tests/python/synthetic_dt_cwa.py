@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import polars as pl
 
 from incastle.papers import Observation
@@ -10,6 +12,7 @@ PORT = "switch:0->receiver"
 QUERIES = 6
 
 
+@functools.cache  # frames cannot be changed: all tests share them
 def made_up(name: str, seed: int) -> Observation:
     """DT-CWA is 10 % faster than DCTCP in everything; seeds differ by a per cent."""
     n = int(name.rpartition("n=")[2]) if "/n=" in name else 30

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import polars as pl
 
 from incastle.papers import Observation
@@ -26,6 +28,7 @@ def goodput(name: str) -> float:
     return alone if system in {"tcp", "sack", "dctcp"} else min(950.0, alone + 200)
 
 
+@functools.cache  # frames cannot be changed: all tests share them
 def made_up(name: str, seed: int) -> Observation:
     """Make a run; seeds differ by a per cent."""
     _, _, n = setting(name)

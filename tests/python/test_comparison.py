@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from incastle.papers.comparison.standings import Standing
 
 PAPER = comparison.PAPER
+# The worker that has this paper's runs.
+pytestmark = pytest.mark.xdist_group(PAPER.name)
 EXPECTED = Path(__file__).parent / "expected" / "comparison-quick.json"
 
 

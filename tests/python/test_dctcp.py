@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PAPER = dctcp.PAPER
+# The worker that has this paper's runs.
+pytestmark = pytest.mark.xdist_group(PAPER.name)
 
 
 def run(**tables: pl.DataFrame) -> Observation:

@@ -28,6 +28,8 @@ from synthetic import observations
 from synthetic_dcudp import flows, goodput, links, made_up, queue_samples
 
 PAPER = dcudp.PAPER
+# The worker that has this paper's runs.
+pytestmark = pytest.mark.xdist_group(PAPER.name)
 CLAIMS = {claim.id: claim for claim in claims.load(PAPER.folder / "claims.toml")}
 
 

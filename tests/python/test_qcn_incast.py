@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 
@@ -18,7 +19,14 @@ from synthetic import observations
 from synthetic_qcn import made_up
 
 PAPER = qcn_incast.PAPER
-MADE = observations(PAPER, Length.DEFAULT, made_up)
+# The worker that has this paper's runs.
+pytestmark = pytest.mark.xdist_group(PAPER.name)
+
+
+@functools.cache
+def made_runs() -> Observations:
+    """Make them when the first test asks: not every worker does."""
+    return observations(PAPER, Length.DEFAULT, made_up)
 
 
 def names(length: Length) -> dict[str, int]:
@@ -103,7 +111,7 @@ def test_the_scenario_says_what_the_paper_says() -> None:
 
 def test_every_measure_gives_the_cases_of_its_claim_for_every_seed() -> None:
     for claim in claims.load(PAPER.folder / "claims.toml"):
-        cases = PAPER.measures[claim.id](MADE)
+        cases = PAPER.measures[claim.id](made_runs())
         assert set(cases) == set(claim.cases), claim.id
         assert {len(values) for values in cases.values()} == {2}, claim.id
         claims.judge(claim, cases)
@@ -120,32 +128,32 @@ def test_collapse_is_the_least_n_below_half_the_link() -> None:
     assert measures.collapse_at({2: 900, 4: 499, 8: 700, 16: 100}) == 4
     assert measures.collapse_at({2: 900, 4: 500}) == math.inf
     # 40 b / n Mbit/s: 1280 / n at 32 KiB is 640 at 2 and 320 at 4; beside UDP 300 is the line.
-    assert PAPER.measures["fig2-collapse-32"](MADE)["32 KiB"] == [4, 4]
-    assert PAPER.measures["fig14-half"](MADE)["32 KiB"] == [2, 2]
+    assert PAPER.measures["fig2-collapse-32"](made_runs())["32 KiB"] == [4, 4]
+    assert PAPER.measures["fig14-half"](made_runs())["32 KiB"] == [2, 2]
 
 
 def test_goodput_is_compared_where_somebody_has_collapsed() -> None:
     # 32 KiB: 1280 / n and 200 more with QCN, whose 520 at 4 (seeds: 1 and 2 % more) is no collapse:
     # n = 8 ... 64: (360 + 280 + 240 + 220) / (160 + 80 + 40 + 20) = 1100 / 300.
-    assert PAPER.measures["fig4-small"](MADE)["32 KiB"] == pytest.approx([11 / 3] * 2)
+    assert PAPER.measures["fig4-small"](made_runs())["32 KiB"] == pytest.approx([11 / 3] * 2)
     # TCP alone at 128 KiB: 5120 / n; below 500 from 16 on: (520 + 360 + 280) / (320 + 160 + 80).
-    assert PAPER.measures["fig4-large"](MADE)["128 KiB"] == pytest.approx([1160 / 560] * 2)
+    assert PAPER.measures["fig4-large"](made_runs())["128 KiB"] == pytest.approx([1160 / 560] * 2)
 
 
 def test_counts_are_for_20_seconds() -> None:
-    run = MADE[points.point("II", "200ms", 128, 8)][0]
+    run = made_runs()[points.point("II", "200ms", 128, 8)][0]
     # 2 s with 10 n notifications, twice as many under II; 3 timeouts of each flow.
     assert runs.notifications(run) == 1600
     assert runs.timeouts_per_flow(run) == 30
     # 50 packets of 1490 B in the mean.
     assert runs.queue_kilobytes(run) == pytest.approx(74.5)
-    assert PAPER.measures["table2-fewer"](MADE)["IV"] == [0.5, 0.5]
+    assert PAPER.measures["table2-fewer"](made_runs())["IV"] == [0.5, 0.5]
 
 
 def test_rates_are_weighted_by_time() -> None:
     # Two flows for 2 s. One is at 50 Mbit/s from the start on; the other at the line rate for one
     # second, then at 500.
-    run = MADE[points.point("I", "200ms", 128, 2)][0]
+    run = made_runs()[points.point("I", "200ms", 128, 2)][0]
     table = rates.steps(run)
     assert table["time_s"].to_list() == [0.0, 1.0]
     assert table["until_s"].to_list() == [1.0, 2.0]
@@ -176,7 +184,7 @@ def test_the_least_rate_passes_from_flow_to_flow() -> None:
 
 def test_servers_wait_for_the_slowest() -> None:
     # Of 8 servers 7 are done in half of the round: 7 / 8 of 50 %.
-    run = MADE[points.point("I", "200ms", 128, 8)][0]
+    run = made_runs()[points.point("I", "200ms", 128, 8)][0]
     assert rates.waiting(run) == pytest.approx(43.75)
     answers = rates.answers(run)
     assert answers["round"].max() == 19
@@ -184,7 +192,7 @@ def test_servers_wait_for_the_slowest() -> None:
 
 
 def test_a_round_that_the_end_cuts_off_has_no_slowest_server() -> None:
-    run = MADE[points.point("I", "200ms", 128, 8)][0]
+    run = made_runs()[points.point("I", "200ms", 128, 8)][0]
     last = pl.col("started_s") == pl.col("started_s").max()
     cut = run["transfers"].with_columns(
         pl.when(last & (pl.col("flow") == 7))
@@ -217,7 +225,7 @@ def test_without_a_collapse_alone_there_is_no_half() -> None:
 
 def test_timeouts_have_one_kind_each() -> None:
     # Of a server's three the one that was dropped nowhere is spurious, whatever its form.
-    run = MADE["barrier/tcp/rto=200ms/b=128/n=8"][0]
+    run = made_runs()["barrier/tcp/rto=200ms/b=128/n=8"][0]
     shares = [runs.share_of_kind(kind)(run) for kind in ("full-window", "last-packet", "spurious")]
     assert shares == pytest.approx([100 / 3] * 3)
     assert runs.share_of_kind("few-duplicates")(run) == 0
@@ -245,7 +253,7 @@ def test_counters_are_read_off_the_intervals() -> None:
 
 
 def test_completion_leaves_out_the_round_that_did_not_end() -> None:
-    found = completion(MADE["barrier/tcp/rto=200ms/b=128/n=2"][0])
+    found = completion(made_runs()["barrier/tcp/rto=200ms/b=128/n=2"][0])
     assert found == pytest.approx((100, 100))
 
 
@@ -273,11 +281,11 @@ def test_differences_of_section_9_have_no_sign() -> None:
 
 
 def test_the_nearest_readings_take_the_places_of_the_variants() -> None:
-    again = nearest.instead(MADE)
+    again = nearest.instead(made_runs())
     name = points.point("V", "200ms", 64, 8)
-    assert again[name] is not MADE[name]
-    assert again[name][0] is MADE[f"{plan.NEAREST}{name}"][0]
-    assert again["tcp/rto=200ms/b=64/n=8"][0] is MADE["tcp/rto=200ms/b=64/n=8"][0]
+    assert again[name] is not made_runs()[name]
+    assert again[name][0] is made_runs()[f"{plan.NEAREST}{name}"][0]
+    assert again["tcp/rto=200ms/b=64/n=8"][0] is made_runs()["tcp/rto=200ms/b=64/n=8"][0]
     shares = nearest.shares(again, PAPER.folder)
     assert set(shares) == set(nearest.AGAIN) <= set(PAPER.measures)
     assert all(math.isnan(share) or 0 <= share <= 1 for share in shares.values())

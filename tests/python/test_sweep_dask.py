@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
     Say = Callable[..., Said]
 
-# One worker has the cluster of this file, and the tests in their order.
-pytestmark = pytest.mark.xdist_group("dask")
+# Dask's processes have time-outs of their own, and the order of the tests counts.
+pytestmark = pytest.mark.alone
 
 SLOWER = SMALL.replace("20 ms", "1 s")
 POISON = "poison"
