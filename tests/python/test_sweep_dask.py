@@ -46,8 +46,15 @@ def cluster() -> Iterator[LocalCluster]:
     import dask  # noqa: PLC0415  slow to import
     from distributed import LocalCluster  # noqa: PLC0415
 
+    settings = {
+        "distributed.scheduler.allowed-failures": 0,
+        # Some time after a worker died, a local cluster looks whether one of its name is there, and
+        # ends the program that starts it anew if not: a test that kills it just then would lose the
+        # new one too, whose run would be blamed.
+        "distributed.deploy.lost-worker-timeout": "1 h",
+    }
     with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 0}),
+        dask.config.set(settings),
         LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50
         ) as made,
