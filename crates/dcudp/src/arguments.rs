@@ -1,5 +1,6 @@
 //! What can be typed behind `dcudp`.
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,6 +9,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use incastle_units::{Bytes, Rate, Span};
 
 use crate::address::{HostPort, Protection};
+use crate::error::Failure;
 use crate::protocol::{MAX_BENCH_MILLIS, MAX_PING, Name};
 
 /// Moves data inside a data center over UDT and DCUDP.
@@ -97,13 +99,14 @@ Examples:
   dcudp serve /srv/data --listen 10.0.0.1:9000 --key-file my.key
   dcudp serve /srv/data --read-only
 
-Without --key-file it listens on this machine's own address only, unless --insecure is given.
+Without --key-file it listens on this machine's own address only; --insecure --listen 0.0.0.0:9000
+opens it to everybody.
 Nothing outside DIR is read or written; symbolic links in it are not followed.")]
 pub struct Serve {
     /// The directory.
     pub dir: PathBuf,
     /// Where to listen [default: 127.0.0.1:9000; with --key-file 0.0.0.0:9000].
-    #[arg(long, value_name = "ADDR:PORT")]
+    #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address)]
     pub listen: Option<SocketAddr>,
     /// Take in no files.
     #[arg(long)]
@@ -121,25 +124,40 @@ pub struct Serve {
 
 /// `dcudp send`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(
+    override_usage = "dcudp send [OPTIONS] <FILE>... <HOST:PORT>",
+    after_help = "\
 Examples:
   dcudp send big.bin 127.0.0.1:9000
   dcudp send *.parquet node7:9000 --key-file my.key
 
-A file that was cut short goes on where it stopped when the same command is given again.")]
+A file that was cut short goes on where it stopped when the same command is given again."
+)]
 pub struct Send {
-    /// The files; each is called by the last part of its path there.
-    #[arg(required = true, value_name = "FILE")]
-    pub files: Vec<PathBuf>,
-    /// The server.
-    #[arg(value_name = "HOST:PORT")]
-    pub peer: HostPort,
+    /// The files, each called by the last part of its path there, and behind them the server.
+    // One list: of two, clap would end the first at an option that stands between them.
+    #[arg(required = true, value_name = "FILE... HOST:PORT")]
+    pub files_and_peer: Vec<OsString>,
     /// Replace files of other contents, where the server allows it.
     #[arg(long)]
     pub force: bool,
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would print it")]
     pub link: LinkArguments,
+}
+
+impl Send {
+    /// The files, and the server behind them.
+    pub fn files_and_peer(&self) -> Result<(Vec<PathBuf>, HostPort), Failure> {
+        let wrong = |words: String| Failure::Input(format!("the server comes last: {words}"));
+        let (peer, files) = self.files_and_peer.split_last().expect("clap wants one");
+        let peer: HostPort = peer.to_string_lossy().parse().map_err(wrong)?;
+        if files.is_empty() {
+            let words = format!("which files shall go to {peer}? They stand before it");
+            return Err(Failure::Input(words));
+        }
+        Ok((files.iter().map(PathBuf::from).collect(), peer))
+    }
 }
 
 /// `dcudp get`.
@@ -183,7 +201,7 @@ pub struct Bench {
     #[arg(long, conflicts_with_all = ["peer", "time", "interval", "rate", "reverse", "json"])]
     pub serve: bool,
     /// With --serve: where to listen [default: 127.0.0.1:9000; with --key-file 0.0.0.0:9000].
-    #[arg(long, value_name = "ADDR:PORT", requires = "serve")]
+    #[arg(long, value_name = "ADDR:PORT", value_parser = listen_address, requires = "serve", conflicts_with = "peer")]
     pub listen: Option<SocketAddr>,
     /// How long.
     #[arg(long, value_name = "TIME", default_value = "10 s", value_parser = bench_time)]
@@ -280,6 +298,15 @@ fn ping_size(text: &str) -> Result<usize, String> {
         .ok()
         .filter(|size| *size <= MAX_PING)
         .ok_or_else(|| format!("\"{text}\" is more than {MAX_PING} B"))
+}
+
+fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        format!(
+            "'{text}' is not ADDR:PORT, such as 127.0.0.1:9000, 0.0.0.0:9000 or [::]:9000; \
+             names are not understood here"
+        )
+    })
 }
 
 fn name(text: &str) -> Result<Name, String> {

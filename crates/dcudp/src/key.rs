@@ -51,8 +51,8 @@ impl Key {
         let wrong = |words: &str| Failure::Input(format!("{}: {words}", path.display()));
         let file = File::open(path).map_err(|error| wrong(&reason(&error)))?;
         let about = file.metadata().map_err(|error| wrong(&reason(&error)))?;
-        let mut text = String::new();
-        let read = file.take(MAX_FILE).read_to_string(&mut text);
+        let mut text = Vec::new();
+        let read = file.take(MAX_FILE).read_to_end(&mut text);
         read.map_err(|error| wrong(&reason(&error)))?;
         let key = Self::parse(&text).ok_or_else(|| {
             wrong(
@@ -64,8 +64,8 @@ impl Key {
         Ok(key)
     }
 
-    fn parse(text: &str) -> Option<Self> {
-        let text = text.trim().as_bytes();
+    fn parse(text: &[u8]) -> Option<Self> {
+        let text = text.trim_ascii();
         let bytes = if text.len() == 2 * KEY_BYTES {
             HEXLOWER_PERMISSIVE.decode(text).ok()?
         } else {
@@ -93,11 +93,11 @@ mod tests {
     fn a_key_survives_its_text() {
         let key = Key::generate().unwrap();
         assert_eq!(
-            Key::parse(&format!("{}\n", key.to_text())),
+            Key::parse(format!("{}\n", key.to_text()).as_bytes()),
             Some(key.clone())
         );
         let hex = data_encoding::HEXUPPER.encode(key.bytes());
-        assert_eq!(Key::parse(&hex), Some(key.clone()));
+        assert_eq!(Key::parse(hex.as_bytes()), Some(key.clone()));
         assert_ne!(Key::generate().unwrap(), key);
         assert_eq!(format!("{key:?}"), "Key(..)");
     }
@@ -109,7 +109,9 @@ mod tests {
         let long = BASE64.encode(&[7; KEY_BYTES + 1]);
         let digits = "g".repeat(64);
         for text in ["", "password", &key[1..], &short, &long, &digits] {
-            assert_eq!(Key::parse(text), None, "{text}");
+            assert_eq!(Key::parse(text.as_bytes()), None, "{text}");
         }
+        // The very bytes, which are no text.
+        assert_eq!(Key::parse(&[0xFF; KEY_BYTES]), None);
     }
 }

@@ -24,7 +24,7 @@ use clap::Parser;
 use tracing_subscriber::filter::LevelFilter;
 
 use crate::arguments::Arguments;
-use crate::error::BAD_INPUT;
+use crate::error::{BAD_INPUT, DONE, FAILED};
 
 /// How long the disk may take for what had arrived when the program was stopped.
 const LAST_WRITES: Duration = Duration::from_secs(5);
@@ -35,8 +35,8 @@ pub fn run(typed: impl IntoIterator<Item = OsString>) -> u8 {
         Ok(arguments) => arguments,
         Err(error) => {
             // Help and version come this way too, to standard output and with status 0.
-            error.print().ok();
-            return u8::try_from(error.exit_code()).unwrap_or(BAD_INPUT);
+            terminal::check_output(error.print());
+            return complete(u8::try_from(error.exit_code()).unwrap_or(BAD_INPUT));
         }
     };
     trace(arguments.verbose);
@@ -53,10 +53,18 @@ pub fn run(typed: impl IntoIterator<Item = OsString>) -> u8 {
         }
         Err(error) => Err(error::disk(&error)),
     };
-    result.unwrap_or_else(|failure| {
+    complete(result.unwrap_or_else(|failure| {
         terminal::error(&failure);
         failure.status()
-    })
+    }))
+}
+
+/// The exit status: what was done, and could not be written down, has failed.
+fn complete(status: u8) -> u8 {
+    if status == DONE && !terminal::output_is_whole() {
+        return FAILED;
+    }
+    status
 }
 
 /// What the libraries tell, on standard error.

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::io::ErrorKind;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use incastle_socket::{
@@ -25,6 +25,12 @@ pub type Stream = Channel<RecvStream, SendStream>;
 pub const LINGER: Duration = Duration::from_secs(10);
 /// How long a user who stopped the program waits for it.
 const ABORT: Duration = Duration::from_secs(1);
+/// Ethernet's largest IP packet.
+const USUAL_MTU: u32 = 1500;
+/// So often nothing helped that was sent again.
+const STALLED: u64 = 10;
+/// What every path of IPv6 takes (RFC 8200, section 5).
+const SMALL_MTU: u32 = 1280;
 /// Peers that may wait to be accepted.
 const BACKLOG: usize = 128;
 
@@ -69,6 +75,7 @@ impl Link {
         config: &ConnectionConfig,
         key: Option<&Key>,
     ) -> Result<Self, Failure> {
+        reachable(address)?;
         let endpoint = bind(local_for(address), endpoint_config(key))?;
         let connected = endpoint.connect(address, config).await;
         match connected {
@@ -105,7 +112,9 @@ impl Link {
             match event {
                 Event::Fallback => warn("the other end speaks UDT alone: its control is run"),
                 Event::EcnFailed => warn("this path does not carry ECN: UDT's control is run"),
-                Event::Over(Some(ConnectionError::Silent { .. })) => self.tell_size(),
+                Event::Over(Some(
+                    ConnectionError::Silent { .. } | ConnectionError::PeerClosed { .. },
+                )) => self.tell_size(),
                 _ => {}
             }
         }
@@ -118,11 +127,33 @@ impl Link {
         let statistics = self.connection.statistics();
         let size = u64::from(self.packet_size);
         if statistics.acknowledged < size && statistics.sent > 2 * size {
-            warn(format_args!(
-                "no packet of {size} bytes was acknowledged: \
-                 if this path takes only smaller ones, give --mtu '1280 B'"
-            ));
+            self.warn_of_size("was acknowledged");
+        } else if self.packet_size > USUAL_MTU && statistics.protocol.timeouts >= STALLED {
+            // Between virtual interfaces some pass: those that the kernel has joined.
+            self.warn_of_size("that was sent again was acknowledged");
         }
+    }
+
+    /// The same of a peer that left before any full packet of its file came.
+    pub fn tell_size_of_arrivals(&self, failure: &Failure) {
+        let delivered = self.connection.statistics().delivered;
+        let over = matches!(failure, Failure::Connection(_));
+        if over && delivered < u64::from(self.packet_size) {
+            self.warn_of_size("came from there");
+        }
+    }
+
+    fn warn_of_size(&self, what: &str) {
+        let size = self.packet_size;
+        let smaller = if size > USUAL_MTU {
+            USUAL_MTU
+        } else {
+            SMALL_MTU
+        };
+        warn(format_args!(
+            "no packet of {size} bytes {what}: \
+             if this path takes only smaller ones, give --mtu '{smaller} B'"
+        ));
     }
 
     /// Says good-bye, and waits a while for that to arrive.
@@ -137,6 +168,15 @@ impl Link {
         self.connection.abort();
         timeout(ABORT, self.endpoint.close()).await.ok();
     }
+}
+
+/// Asks the system for a way to an address. Without one a key's handshake would wait for nothing.
+fn reachable(address: SocketAddr) -> Result<(), Failure> {
+    let connected = UdpSocket::bind(local_for(address)).and_then(|it| it.connect(address));
+    connected.map_err(|error| {
+        let words = format!("{address} cannot be reached: {}", reason(&error));
+        Failure::Connection(words)
+    })
 }
 
 /// The frames of a connection.

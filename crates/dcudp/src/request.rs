@@ -5,7 +5,7 @@ use std::fs::File;
 use indicatif::ProgressBar;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use crate::disk::{Destination, Leaving, Root};
+use crate::disk::{Clash, Destination, Leaving, Root};
 use crate::error::Failure;
 use crate::protocol::{Channel, Frame, Name, unexpected};
 use crate::transfer::{Moved, receive_file, send_file};
@@ -47,7 +47,12 @@ where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
-    let destination = Destination::new(root, name.to_base(), replace)?;
+    let clash = if replace {
+        Clash::Replace
+    } else {
+        Clash::Refuse("get --force replaces it")
+    };
+    let destination = Destination::new(root, name.to_base(), clash)?;
     channel.send(&Frame::Get { name: name.clone() }).await?;
     let size = match channel.receive().await? {
         Frame::File { size } => size,

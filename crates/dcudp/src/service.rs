@@ -8,7 +8,7 @@ use indicatif::ProgressBar;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::bench::{Meter, flow};
-use crate::disk::{Destination, Leaving, Root};
+use crate::disk::{Clash, Destination, Leaving, Root};
 use crate::error::Failure;
 use crate::protocol::{BenchDirection, Channel, ErrorCode, Frame, Name, unexpected};
 use crate::terminal::note;
@@ -126,15 +126,14 @@ where
             let words = "this server takes in no files (--read-only)";
             Err(Failure::here(ErrorCode::Denied, words))
         }
-        Service::Files {
-            replaces: false, ..
-        } if replace => {
-            let words = "this server lets nobody replace files; it was started without --replace";
-            Err(Failure::here(ErrorCode::Denied, words))
-        }
-        Service::Files { root, .. } => {
+        Service::Files { root, replaces, .. } => {
             let root = Arc::clone(root);
-            on_disk(move || Destination::new(&root, name, replace)).await
+            let clash = match (replaces, replace) {
+                (true, true) => Clash::Replace,
+                (true, false) => Clash::Refuse("send --force replaces it"),
+                (false, _) => Clash::Refuse("this server was started without --replace"),
+            };
+            on_disk(move || Destination::new(&root, name, clash)).await
         }
     };
     let destination = told(channel, destination).await?;

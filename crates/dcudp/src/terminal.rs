@@ -3,17 +3,35 @@
 //! Results go to standard output, everything else to standard error. A reader that went away (a closed
 //! pipe) is no error. What comes from a peer is made plain before it is shown.
 
-use std::fmt::Display;
-use std::io::{IsTerminal, Write, stderr, stdout};
+use std::fmt::{self, Display};
+use std::io::{self, ErrorKind, IsTerminal, Write, stderr, stdout};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+
+use crate::error::reason;
+
+/// Whether anything of the result could not be written.
+static INCOMPLETE: AtomicBool = AtomicBool::new(false);
 
 /// A line of the result.
 pub fn say(line: impl Display) {
-    // Whoever closed the pipe has read enough.
     let mut out = stdout().lock();
-    writeln!(out, "{line}").and_then(|()| out.flush()).ok();
+    check_output(writeln!(out, "{line}").and_then(|()| out.flush()));
+}
+
+/// Tells once that the result could not be written. Whoever closed the pipe has read enough.
+pub fn check_output(written: io::Result<()>) {
+    let Err(problem) = written else { return };
+    if problem.kind() != ErrorKind::BrokenPipe && !INCOMPLETE.swap(true, Ordering::Relaxed) {
+        error(format_args!("standard output: {}", reason(&problem)));
+    }
+}
+
+/// Whether all of the result was written, or nobody wanted it any more.
+pub fn output_is_whole() -> bool {
+    !INCOMPLETE.load(Ordering::Relaxed)
 }
 
 /// A line beside the result.
@@ -43,12 +61,21 @@ pub fn progress_bar(name: &str, size: u64) -> ProgressBar {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::with_draw_target(Some(size), ProgressDrawTarget::stderr());
-    let template =
-        "{msg} {wide_bar} {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec} {eta}";
+    let template = "{msg} {wide_bar} {decimal_bytes}/{decimal_total_bytes} {rate} {eta}";
     let style = ProgressStyle::with_template(template).expect("the template is well-formed");
+    // As in the result.
+    let style = style.with_key("rate", |state: &ProgressState, to: &mut dyn fmt::Write| {
+        to.write_str(&scaled(state.per_sec() * 8.0, &RATES)).ok();
+    });
     bar.set_style(style);
     bar.set_message(name.to_owned());
     bar
+}
+
+/// "1 file", "2 files".
+pub fn counted(count: usize, thing: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {thing}{plural}")
 }
 
 const SIZES: [(&str, f64); 5] = [

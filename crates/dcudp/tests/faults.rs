@@ -22,9 +22,11 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use common::{bytes, client_of, files, folder, hash, listing, name};
+use incastle_dcudp::disk::{Clash, Destination, Root};
 use incastle_dcudp::error::Failure;
 use incastle_dcudp::link;
 use incastle_dcudp::protocol::{ErrorCode, Frame, MAX_DATA};
+use incastle_dcudp::transfer::receive_file;
 use incastle_socket::{ConnectionConfig, Endpoint, EndpointConfig};
 use running::{Running, Server, dcudp, finish};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
@@ -168,6 +170,34 @@ fn narrow_path(server: &str, most: usize) -> String {
     address
 }
 
+#[tokio::test]
+async fn an_unfinished_file_that_somebody_removes_is_told_by_its_name() {
+    let into = folder();
+    let (mut receiver, mut sender) = common::pair();
+    let content = bytes(3, 1000);
+    let root = Root::open(into.path()).unwrap();
+    let to = Destination::new(&root, name("f"), Clash::Replace).unwrap();
+    let (size, part) = (content.len() as u64, into.path().join("f.dcudp-part"));
+    let hidden = indicatif::ProgressBar::hidden();
+    let receiving = receive_file(&mut receiver, to, size, &hidden);
+    let sending = async {
+        sender.receive().await.unwrap();
+        fs::remove_file(&part).unwrap();
+        let begin = Frame::Begin { offset: 0 };
+        let end = Frame::End {
+            hash: hash(&content),
+        };
+        for frame in [begin, Frame::Data(content.clone().into()), end] {
+            sender.send(&frame).await.unwrap();
+        }
+        sender.receive().await.unwrap_err()
+    };
+    let (received, told) = tokio::join!(receiving, sending);
+    let words = "f.dcudp-part was removed while the file arrived";
+    assert_eq!(received.unwrap_err().to_string(), words);
+    assert!(told.to_string().contains(words), "{told}");
+}
+
 #[test]
 fn a_path_of_smaller_packets_is_told_with_what_to_try() {
     let (here, there) = (folder(), folder());
@@ -182,6 +212,13 @@ fn a_path_of_smaller_packets_is_told_with_what_to_try() {
                  if this path takes only smaller ones, give --mtu '1280 B'\n\
                  error: f: the connection is lost: the peer is silent";
     assert!(err.starts_with(words), "{err}");
+    fs::write(there.path().join("g"), bytes(2, MB)).unwrap();
+    let path_there = narrow_path(&server.address, 1_300);
+    let into = path(here.path());
+    let get = ["get", &path_there, "g", "--into", into, "--cc", "udt"];
+    let (status, out, err) = run(&get);
+    assert_eq!((status, out.as_str()), (1, ""));
+    assert!(err.contains("give --mtu '1280 B'\nerror: g: "), "{err}");
     let path_there = narrow_path(&server.address, 1_300);
     let smaller = [
         "send",
@@ -231,7 +268,8 @@ fn a_server_that_is_stopped_tells_its_clients() {
     let (status, _, log) = server.interrupt();
     assert_eq!(status, 0);
     assert!(
-        log.contains("stopped with 1 open connections; unfinished files are kept"),
+        log.contains("stopping: 1 open connection; clients that do not answer are waited for")
+            && log.contains("stopped with 1 open connection; unfinished files are kept"),
         "{log}"
     );
     let (status, _, err) = sender.finish();

@@ -8,7 +8,7 @@
 mod common;
 
 use std::fs::{self, File};
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::Path;
 
 use common::{bytes, client_of, files, folder, get, hash, listing, put};
@@ -78,6 +78,13 @@ async fn what_was_there_is_not_sent_again() {
     let moved = put(&mut client, &path, "f", false).await.unwrap();
     assert_eq!(moved.resumed, content.len() as u64);
     assert_eq!(listing(there.path()), ["f"]);
+
+    // Not even where it might have been replaced.
+    let inode = |path| fs::metadata(path).unwrap().ino();
+    let before = inode(there.path().join("f"));
+    let moved = put(&mut client, &path, "f", true).await.unwrap();
+    assert_eq!(moved.resumed, content.len() as u64);
+    assert_eq!(inode(there.path().join("f")), before);
 
     // All bytes are there, but its end was not confirmed.
     fs::rename(there.path().join("f"), &part).unwrap();
@@ -149,6 +156,21 @@ async fn another_file_is_replaced_only_when_that_was_said() {
 }
 
 #[tokio::test]
+async fn a_replacement_that_was_begun_goes_on() {
+    let (here, there) = (folder(), folder());
+    let (old, new) = (bytes(11, 5_000), bytes(12, 5_000));
+    let path = here.path().join("f");
+    fs::write(&path, &new).unwrap();
+    fs::write(there.path().join("f"), &old).unwrap();
+    fs::write(there.path().join("f.dcudp-part"), &new[..2_000]).unwrap();
+    let mut client = client_of(files(there.path())).await;
+    let moved = put(&mut client, &path, "f", true).await.unwrap();
+    assert_eq!(moved.resumed, 2_000);
+    assert_eq!(fs::read(there.path().join("f")).unwrap(), new);
+    assert_eq!(listing(there.path()), ["f"]);
+}
+
+#[tokio::test]
 async fn a_server_keeps_to_what_it_was_started_with() {
     let (here, there) = (folder(), folder());
     let path = here.path().join("f");
@@ -164,19 +186,24 @@ async fn a_server_keeps_to_what_it_was_started_with() {
             replaces,
         };
         let mut client = client_of(service).await;
-        assert_eq!(
-            code(put(&mut client, &path, "f", true).await),
-            ErrorCode::Denied
-        );
         let expected = if writes {
             ErrorCode::Exists
         } else {
             ErrorCode::Denied
         };
-        assert_eq!(code(put(&mut client, &path, "f", false).await), expected);
+        for replace in [false, true] {
+            let put = put(&mut client, &path, "f", replace).await;
+            assert_eq!(code(put), expected);
+        }
         // The connection goes on.
         get(&mut client, here.path(), "f", true).await.unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+        if writes {
+            // The very same file needs no leave to replace another, nor does one of a new name.
+            let moved = put(&mut client, &path, "f", true).await.unwrap();
+            assert_eq!(moved.resumed, 3);
+            put(&mut client, &path, "g", true).await.unwrap();
+        }
         fs::write(&path, "new").unwrap();
     }
     let mut client = client_of(Service::Measurements).await;

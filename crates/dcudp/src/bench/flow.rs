@@ -106,6 +106,16 @@ fn chunk(rate: u64) -> Chunk {
     chunk.expect("at least one byte")
 }
 
+/// How much of a sender's payload is in the first `bytes` of its stream, which leave out what was said
+/// before the measurement; no more than `most`.
+pub fn payload(bytes: u64, rate: u64, most: u64) -> u64 {
+    let part = chunk(rate);
+    let (whole, data) = (part.wire().len() as u64, part.len() as u64);
+    let header = whole - data;
+    let begun = (bytes % whole).saturating_sub(header);
+    most.min(bytes / whole * data + begun)
+}
+
 /// When the next part may leave.
 fn due(bytes: u64, rate: u64) -> Duration {
     if rate == 0 {
@@ -149,6 +159,14 @@ mod tests {
         assert_eq!(chunk(1_000_000_000).len(), 250_000);
         assert_eq!(chunk(u64::MAX).len(), MAX_DATA);
         assert_eq!(chunk(1).len(), 1);
+        // A header of 5 bytes before each part of 250 kB.
+        let at = |bytes| payload(bytes, 1_000_000_000, 500_000);
+        assert_eq!(
+            [0, 5, 6, 250_005, 250_010].map(at),
+            [0, 0, 1, 250_000, 250_000]
+        );
+        // The end and what follows it are no payload.
+        assert_eq!([500_010, 600_000].map(at), [500_000, 500_000]);
         // 125 MB at 1 Gbit/s.
         assert_eq!(due(125_000_000, 1_000_000_000), Duration::from_secs(1));
         assert_eq!(due(u64::MAX, 0), Duration::ZERO);

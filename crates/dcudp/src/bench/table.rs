@@ -81,8 +81,13 @@ pub struct Snapshot {
 }
 
 impl Interval {
-    /// What happened since a snapshot; `bytes` in all so far.
-    pub fn since(last: &mut Snapshot, time: Duration, bytes: u64, statistics: &Statistics) -> Self {
+    /// What happened since a snapshot, `bytes` in all so far; and a snapshot of its end.
+    pub fn since(
+        before: &Snapshot,
+        time: Duration,
+        bytes: u64,
+        statistics: &Statistics,
+    ) -> (Snapshot, Self) {
         let now = Snapshot {
             time,
             bytes,
@@ -90,9 +95,9 @@ impl Interval {
             losses: statistics.losses_reported,
             marks: statistics.marks_echoed + statistics.marks_received,
         };
-        let before = std::mem::replace(last, now);
-        let bytes = now.bytes - before.bytes;
-        Self {
+        // A peer may report fewer than it acknowledged.
+        let bytes = now.bytes.saturating_sub(before.bytes);
+        let interval = Self {
             start_s: before.time.as_secs_f64(),
             end_s: now.time.as_secs_f64(),
             bytes,
@@ -102,7 +107,13 @@ impl Interval {
             retransmissions: now.retransmissions - before.retransmissions,
             losses: now.losses - before.losses,
             marks: now.marks - before.marks,
-        }
+        };
+        (now, interval)
+    }
+
+    /// How long it is.
+    pub fn seconds(&self) -> f64 {
+        self.end_s - self.start_s
     }
 
     /// The line above the intervals.
@@ -115,7 +126,7 @@ impl Interval {
 
     /// One line.
     pub fn line(&self) -> String {
-        let time = Duration::from_secs_f64(self.end_s - self.start_s);
+        let time = Duration::from_secs_f64(self.seconds());
         format!(
             "{:>6.2} - {:>4.2} s  {:>9}  {:>12}  {:>8.0} us  {:10}  {:>10}  {:>6}  {:>6}",
             self.start_s,

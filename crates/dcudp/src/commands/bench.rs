@@ -1,16 +1,17 @@
 //! `dcudp bench HOST:PORT`: throughput, with a line per interval.
 
 use std::convert::Infallible;
+use std::pin::pin;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use incastle_socket::Rate;
-use tokio::time::{MissedTickBehavior, interval_at};
+use tokio::time::{MissedTickBehavior, interval_at, sleep};
 
-use super::stopped;
+use super::{call, stopped};
 use crate::arguments::Bench;
 use crate::bench::Meter;
-use crate::bench::flow::{Reports, sink, source};
+use crate::bench::flow::{Reports, payload, sink, source};
 use crate::bench::table::{End, Ends, Interval, Measurement, Snapshot, control};
 use crate::error::{DONE, Failure, INTERRUPTED};
 use crate::link::Link;
@@ -22,16 +23,19 @@ pub(super) async fn run(arguments: Bench) -> Result<u8, Failure> {
         .peer
         .as_ref()
         .expect("clap wants it without --serve");
-    let link = Link::call(peer, &arguments.link).await?;
+    let mut stop = pin!(stopped());
+    let Some(link) = call(peer, &arguments.link, stop.as_mut()).await? else {
+        return Ok(INTERRUPTED);
+    };
     let mut lines = Lines::new(&link, &arguments);
     let ending = tokio::select! {
         measured = link.telling(measure(&mut lines)) => match measured {
             Ok(reports) => Ending::Whole(reports),
             Err(failure) => Ending::Failed(failure),
         },
-        () = stopped() => Ending::Interrupted,
+        () = stop => Ending::Interrupted,
     };
-    let intervals = lines.end();
+    let intervals = lines.end(&ending);
     let control = control(link.connection.statistics().control);
     match ending {
         Ending::Interrupted => link.abort().await,
@@ -98,11 +102,16 @@ const fn direction(arguments: &Bench) -> BenchDirection {
     }
 }
 
+/// As the protocol has it: 0 for no limit.
+fn rate(arguments: &Bench) -> u64 {
+    arguments.rate.map_or(0, Rate::bits_per_second)
+}
+
 async fn measure(lines: &mut Lines<'_>) -> Result<Reports, Failure> {
     let (link, arguments) = (lines.link, lines.arguments);
     let mut channel = link.channel().await?;
     let millis = u32::try_from(arguments.time.as_millis()).expect("checked when it was typed");
-    let rate = arguments.rate.map_or(0, Rate::bits_per_second);
+    let rate = rate(arguments);
     let direction = direction(arguments);
     let request = Frame::Bench {
         direction,
@@ -114,6 +123,7 @@ async fn measure(lines: &mut Lines<'_>) -> Result<Reports, Failure> {
         Frame::Begin { .. } => {}
         other => return Err(unexpected(&other)),
     }
+    lines.begin();
     let meter = Arc::clone(&lines.meter);
     let flow = async {
         match direction {
@@ -134,6 +144,9 @@ struct Lines<'a> {
     meter: Arc<Meter>,
     /// Once it has begun.
     started: Option<Instant>,
+    /// Bytes of the stream that were said before it.
+    said_before: u64,
+    /// Where the next interval begins.
     last: Snapshot,
     intervals: Vec<Interval>,
 }
@@ -145,46 +158,83 @@ impl<'a> Lines<'a> {
             arguments,
             meter: Arc::default(),
             started: None,
+            said_before: 0,
             last: Snapshot::default(),
             intervals: Vec::new(),
         }
     }
 
-    /// A line per interval, until the measurement is over.
-    async fn watch(&mut self) -> Infallible {
-        let started = *self.started.insert(Instant::now());
-        let every = self.arguments.interval;
-        let mut ticks = interval_at((started + every).into(), every);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+    /// The measurement begins here.
+    fn begin(&mut self) {
+        let statistics = self.link.connection.statistics();
+        self.said_before = statistics.acknowledged + statistics.unacknowledged;
+        self.started = Some(Instant::now());
         if !self.arguments.json {
             say(Interval::heading());
         }
+    }
+
+    /// A line per interval, until the measurement is over.
+    ///
+    /// The last interval goes to the end of the measurement. It is up to half longer than the others,
+    /// because a rate over nearly no time says nothing: an interval that ends near the end is not shown
+    /// until the measurement has gone on for half of another.
+    async fn watch(&mut self) -> Infallible {
+        let every = self.arguments.interval;
+        let started = self.started.expect("it has begun");
+        let mut ticks = interval_at((started + every).into(), every);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        let half = every / 2;
         loop {
             ticks.tick().await;
-            self.take(started);
+            let interval = self.take(None);
+            if interval.1.seconds() < half.as_secs_f64() {
+                // The tick before it was late.
+                continue;
+            }
+            if started.elapsed() + half >= self.arguments.time {
+                sleep(half).await;
+            }
+            self.add(interval);
         }
     }
 
     /// Ends the last interval here; gives all of them.
-    fn end(mut self) -> Vec<Interval> {
-        if let Some(started) = self.started {
-            self.take(started);
+    fn end(mut self, ending: &Ending) -> Vec<Interval> {
+        if self.started.is_some() {
+            // What had arrived in the end is known, whatever was acknowledged by then.
+            let bytes = ending
+                .reports()
+                .map(|reports| match direction(self.arguments) {
+                    BenchDirection::Up => reports.there.bytes,
+                    BenchDirection::Down => reports.here.bytes,
+                });
+            let interval = self.take(bytes);
+            self.add(interval);
         }
         self.intervals
     }
 
-    /// Ends an interval here.
-    fn take(&mut self, started: Instant) {
+    /// An interval that ends here, after `bytes` in all if that is known. It counts once it is added.
+    fn take(&self, bytes: Option<u64>) -> (Snapshot, Interval) {
         let statistics = self.link.connection.statistics();
-        let bytes = match direction(self.arguments) {
-            BenchDirection::Up => statistics.acknowledged,
+        let bytes = bytes.unwrap_or_else(|| match direction(self.arguments) {
+            BenchDirection::Up => payload(
+                statistics.acknowledged.saturating_sub(self.said_before),
+                rate(self.arguments),
+                self.meter.bytes(),
+            ),
             BenchDirection::Down => self.meter.bytes(),
-        };
-        let time = started.elapsed();
-        let interval = Interval::since(&mut self.last, time, bytes, &statistics);
+        });
+        let time = self.started.map_or(Duration::ZERO, |start| start.elapsed());
+        Interval::since(&self.last, time, bytes, &statistics)
+    }
+
+    fn add(&mut self, (end, interval): (Snapshot, Interval)) {
         if !self.arguments.json {
             say(interval.line());
         }
+        self.last = end;
         self.intervals.push(interval);
     }
 }

@@ -1,19 +1,21 @@
 //! `dcudp get`: files from a server.
 
 use std::collections::BTreeSet;
+use std::pin::pin;
 use std::time::Instant;
 
-use super::stopped;
 use super::tally::Tally;
+use super::{call, stopped};
 use crate::arguments::Get;
 use crate::disk::Root;
-use crate::error::{Failure, reason};
+use crate::error::{Failure, INTERRUPTED, reason};
 use crate::link::Link;
 use crate::protocol::Name;
 use crate::request::get;
 use crate::terminal::progress_bar;
 
 pub(super) async fn run(arguments: Get) -> Result<u8, Failure> {
+    let mut stop = pin!(stopped());
     let Get {
         peer,
         names,
@@ -24,11 +26,13 @@ pub(super) async fn run(arguments: Get) -> Result<u8, Failure> {
     check(&names)?;
     let root = Root::open(&into)
         .map_err(|error| Failure::Input(format!("{}: {}", into.display(), reason(&error))))?;
-    let link = Link::call(&peer, &link).await?;
+    let Some(link) = call(&peer, &link, stop.as_mut()).await? else {
+        return Ok(INTERRUPTED);
+    };
     let mut tally = Tally::new(names.len());
     let got = tokio::select! {
         got = link.telling(get_all(&link, &root, &names, force, &mut tally)) => got,
-        () = stopped() => {
+        () = stop => {
             link.abort().await;
             return Ok(tally.interrupted(&format!("in {}", into.display())));
         }
@@ -63,6 +67,7 @@ async fn get_all(
             Ok(moved) => tally.done(name.as_str(), moved, started.elapsed()),
             Err(failure) if failure.leaves_connection() => tally.failed(name.as_str(), &failure),
             Err(failure) => {
+                link.tell_size_of_arrivals(&failure);
                 tally.failed(name.as_str(), &failure);
                 break;
             }

@@ -8,11 +8,16 @@ mod send;
 mod serve;
 mod tally;
 
+use std::pin::Pin;
+
 use rustix::process::Signal;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::arguments::Command;
+use crate::address::HostPort;
+use crate::arguments::{Command, LinkArguments};
 use crate::error::Failure;
+use crate::link::Link;
+use crate::terminal::note;
 
 /// Runs a command. Gives the exit status; a failure of the whole has not been shown yet.
 pub async fn run(command: Command) -> Result<u8, Failure> {
@@ -32,6 +37,21 @@ async fn dispatch(command: Command) -> Result<u8, Failure> {
         Command::Bench(arguments) => bench::run(arguments).await,
         Command::Ping(arguments) => ping::run(arguments).await,
         Command::Key => key::run(),
+    }
+}
+
+/// Calls the server. `None` where the user stops that, who has been told.
+async fn call(
+    peer: &HostPort,
+    arguments: &LinkArguments,
+    stop: Pin<&mut impl Future<Output = ()>>,
+) -> Result<Option<Link>, Failure> {
+    tokio::select! {
+        link = Link::call(peer, arguments) => link.map(Some),
+        () = stop => {
+            note(format_args!("interrupted before {peer} answered"));
+            Ok(None)
+        }
     }
 }
 

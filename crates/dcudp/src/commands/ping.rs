@@ -1,24 +1,28 @@
 //! `dcudp ping`: round trips of a word and its answer on one connection.
 
+use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use tokio::time::sleep;
 
-use super::stopped;
+use super::{call, stopped};
 use crate::arguments::Ping;
 use crate::bench::latency::{Latencies, micros};
 use crate::error::{DONE, FAILED, Failure, INTERRUPTED};
 use crate::link::{Link, Stream};
 use crate::protocol::{Frame, unexpected};
-use crate::terminal::{error, note, say};
+use crate::terminal::{counted, error, note, say};
 
 pub(super) async fn run(arguments: Ping) -> Result<u8, Failure> {
-    let link = Link::call(&arguments.peer, &arguments.link).await?;
+    let mut stop = pin!(stopped());
+    let Some(link) = call(&arguments.peer, &arguments.link, stop.as_mut()).await? else {
+        return Ok(INTERRUPTED);
+    };
     let mut times = Vec::new();
     let pinged = tokio::select! {
         pinged = link.telling(ping_all(&link, &arguments, &mut times)) => pinged,
-        () = stopped() => {
+        () = stop => {
             link.abort().await;
             show(times, &arguments);
             note(format_args!("interrupted before all {} were sent", arguments.count));
@@ -74,8 +78,13 @@ fn show(times: Vec<Duration>, arguments: &Ping) {
     };
     if !arguments.json {
         say(format_args!(
-            "{} round trips: min {:.0} us, mean {:.0} us, p50 {:.0} us, p99 {:.0} us, max {:.0} us",
-            found.count, found.min_us, found.mean_us, found.p50_us, found.p99_us, found.max_us
+            "{}: min {:.0} us, mean {:.0} us, p50 {:.0} us, p99 {:.0} us, max {:.0} us",
+            counted(found.count, "round trip"),
+            found.min_us,
+            found.mean_us,
+            found.p50_us,
+            found.p99_us,
+            found.max_us
         ));
         return;
     }

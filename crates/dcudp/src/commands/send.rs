@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::time::Instant;
 
-use super::stopped;
 use super::tally::Tally;
+use super::{call, stopped};
 use crate::arguments::Send;
-use crate::error::{Failure, disk, reason};
+use crate::disk::Leaving;
+use crate::error::{Failure, INTERRUPTED, disk, reason};
 use crate::link::{Link, Stream};
 use crate::protocol::Name;
 use crate::request::put;
@@ -22,18 +24,17 @@ struct Source {
 }
 
 pub(super) async fn run(arguments: Send) -> Result<u8, Failure> {
-    let Send {
-        files,
-        peer,
-        force,
-        link,
-    } = arguments;
+    let mut stop = pin!(stopped());
+    let (files, peer) = arguments.files_and_peer()?;
+    let Send { force, link, .. } = arguments;
     let sources = sources(files)?;
-    let link = Link::call(&peer, &link).await?;
+    let Some(link) = call(&peer, &link, stop.as_mut()).await? else {
+        return Ok(INTERRUPTED);
+    };
     let mut tally = Tally::new(sources.len());
     let sent = tokio::select! {
         sent = link.telling(send_all(&link, &sources, force, &mut tally)) => sent,
-        () = stopped() => {
+        () = stop => {
             link.abort().await;
             return Ok(tally.interrupted(&format!("on {peer}")));
         }
@@ -78,7 +79,9 @@ fn check(path: &Path) -> Result<(), Failure> {
     if !about.is_file() {
         return Err(wrong("is not a regular file"));
     }
-    File::open(path).map_err(|error| wrong(&reason(&error)))?;
+    let file = File::open(path).map_err(|error| wrong(&reason(&error)))?;
+    let ready = Leaving::new(file);
+    ready.map_err(|failure| wrong(&failure.to_string()))?;
     Ok(())
 }
 

@@ -16,7 +16,7 @@ use crate::error::{DONE, Failure, reason};
 use crate::link::{self, LINGER};
 use crate::protocol::ErrorCode;
 use crate::service::{Service, serve};
-use crate::terminal::{note, say, warn};
+use crate::terminal::{counted, note, say, warn};
 
 /// Where servers listen, if nothing else is said.
 const PORT: u16 = 9000;
@@ -40,18 +40,20 @@ pub(super) async fn files(arguments: Serve) -> Result<u8, Failure> {
         replaces: replace,
     };
     let what = format!("serving {}", dir.display());
-    run(service, &what, listen, max_connections, &link).await
+    let kept = "unfinished files are kept, the same commands go on later";
+    run(service, (&what, kept), listen, max_connections, &link).await
 }
 
 pub(super) async fn measurements(arguments: Bench) -> Result<u8, Failure> {
     let Bench { listen, link, .. } = arguments;
     let service = Service::Measurements;
-    run(service, "measuring", listen, MEASUREMENTS, &link).await
+    let words = ("measuring", "measurements were cut short");
+    run(service, words, listen, MEASUREMENTS, &link).await
 }
 
 async fn run(
     service: Service,
-    what: &str,
+    (what, kept): (&str, &str),
     address: Option<SocketAddr>,
     most: u16,
     arguments: &LinkArguments,
@@ -69,6 +71,14 @@ async fn run(
         () = stop => {}
     }
     let open = sessions.len();
+    if open > 0 {
+        let open = counted(open, "open connection");
+        note(format_args!(
+            "stopping: {open}; clients that do not answer are waited for, {} s at most; \
+             Ctrl-C again ends it at once",
+            LINGER.as_secs()
+        ));
+    }
     let ending = async {
         sessions.shutdown().await;
         timeout(LINGER, endpoint.close()).await.ok();
@@ -80,7 +90,8 @@ async fn run(
     }
     if open > 0 {
         note(format_args!(
-            "stopped with {open} open connections; unfinished files are kept, senders can go on later"
+            "stopped with {}; {kept}",
+            counted(open, "open connection")
         ));
     }
     Ok(DONE)
@@ -103,6 +114,8 @@ fn announce(what: &str, local: SocketAddr, protection: Protection) {
         warn(
             "no key: everybody who reaches this address is served, and can read and change what is sent",
         );
+    } else if protection == Protection::Insecure {
+        note("no key: reachable from this machine only; --listen 0.0.0.0:9000 opens it to others");
     } else {
         note("no key: reachable from this machine only; --key-file opens it to others");
     }

@@ -24,7 +24,16 @@ use crate::terminal::bytes_lossy;
 pub struct Destination {
     directory: OwnedFd,
     name: Name,
-    replace: bool,
+    clash: Clash,
+}
+
+/// What becomes of another file that has the name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clash {
+    /// The new file takes its place.
+    Replace,
+    /// It stays; the words say what would be needed.
+    Refuse(&'static str),
 }
 
 /// What was found at a destination.
@@ -36,22 +45,49 @@ pub enum Found {
 }
 
 impl Destination {
-    /// In the directory of the name, which must be there. `replace`: in the place of another file.
-    pub fn new(root: &Root, name: Name, replace: bool) -> Result<Self, Failure> {
+    /// In the directory of the name, which must be there.
+    pub fn new(root: &Root, name: Name, clash: Clash) -> Result<Self, Failure> {
         Ok(Self {
             directory: root.parent(&name)?,
             name,
-            replace,
+            clash,
         })
     }
 
-    /// Looks what is there of a file of `size` bytes already, and hashes it.
+    /// Looks what is there of a file of `size` bytes already, and hashes it. What an earlier transfer
+    /// left goes before a file that may be replaced: it is likely the beginning of the new one.
     pub fn look(&self, size: u64) -> Result<Found, Failure> {
+        let replace = self.clash == Clash::Replace;
         match self.existing()? {
-            Some((file, length)) if !self.replace && length == size => whole(&file, size),
-            Some(_) if !self.replace => Err(in_the_way()),
+            Some((file, length)) if length == size && !(replace && self.begun()) => {
+                whole(&file, size)
+            }
+            Some(_) if !replace => Err(self.in_the_way()),
             _ => self.arriving(size).map(Found::Part),
         }
+    }
+
+    /// A file of the same length was there, and is another one. Gives where to write the new one.
+    pub fn replace(&self, size: u64) -> Result<Arriving, Failure> {
+        match self.clash {
+            Clash::Replace => self.arriving(size),
+            Clash::Refuse(_) => Err(self.in_the_way()),
+        }
+    }
+
+    /// Another file has this name, and stays.
+    pub fn in_the_way(&self) -> Failure {
+        let words = "another file of this name is there";
+        let words = match self.clash {
+            Clash::Replace => words.to_owned(),
+            Clash::Refuse(needed) => format!("{words}; {needed}"),
+        };
+        Failure::here(ErrorCode::Exists, words)
+    }
+
+    /// Whether an earlier transfer left something.
+    fn begun(&self) -> bool {
+        !absent(&self.directory, &part_name(&self.name))
     }
 
     /// The file under the final name, and its length.
@@ -82,10 +118,9 @@ fn whole(file: &File, size: u64) -> Result<Found, Failure> {
     Ok(Found::Whole(*hasher.finalize().as_bytes()))
 }
 
-/// Another file has this name.
-pub fn in_the_way() -> Failure {
-    let words = "another file of this name is there";
-    Failure::here(ErrorCode::Exists, words)
+/// What an unfinished file is called.
+fn part_name(name: &Name) -> String {
+    format!("{}{PART_SUFFIX}", name.base())
 }
 
 /// An unfinished file, locked.
@@ -104,7 +139,7 @@ pub struct Arriving {
 
 impl Arriving {
     fn open(to: &Destination, size: u64) -> Result<Self, Failure> {
-        let part = format!("{}{PART_SUFFIX}", to.name.base());
+        let part = part_name(&to.name);
         let directory = to.directory.try_clone().map_err(|error| disk(&error))?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let mode = Mode::from_raw_mode(0o666);
@@ -125,7 +160,7 @@ impl Arriving {
                     part,
                     file: file.into(),
                     size,
-                    replace: to.replace,
+                    replace: to.clash == Clash::Replace,
                     hasher: Box::default(),
                     written: 0,
                     over: false,
@@ -224,6 +259,10 @@ impl Arriving {
             }
         };
         renamed.map_err(|error| match error {
+            Errno::NOENT => {
+                let words = format!("{from} was removed while the file arrived");
+                Failure::here(ErrorCode::NotFound, words)
+            }
             Errno::EXIST => {
                 let words = "another file got this name meanwhile";
                 Failure::here(ErrorCode::Exists, words)
@@ -262,6 +301,6 @@ fn still_there(directory: &OwnedFd, name: &str, file: &OwnedFd) -> bool {
 }
 
 fn taken() -> Failure {
-    let words = "another transfer writes to it now";
+    let words = "another transfer writes to it now; one whose sender died is given up after 10 s";
     Failure::here(ErrorCode::Busy, words)
 }

@@ -1,11 +1,12 @@
 //! A file that leaves: read in order, hashed whole.
 //!
 //! The length is what it was when the file was opened. A file that becomes shorter, or whose time of
-//! change or length is another at its end, is no file that was ever there, and fails.
+//! change or length is another at its end, is no file that was ever there, and fails. So does one whose
+//! length is not true from the beginning, as of files of /proc.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 
 use super::hash_prefix;
 use crate::error::{Failure, disk};
@@ -23,6 +24,11 @@ impl Leaving {
     /// A file that was just opened.
     pub fn new(file: File) -> Result<Self, Failure> {
         let opened = file.metadata().map_err(|error| disk(&error))?;
+        let beyond = file.read_at(&mut [0], opened.len());
+        if beyond.map_err(|error| disk(&error))? > 0 {
+            let words = "it has more bytes than the system says; send a copy of it";
+            return Err(Failure::here(ErrorCode::Changed, words));
+        }
         Ok(Self {
             file,
             opened,

@@ -7,7 +7,7 @@ mod arriving;
 mod leaving;
 mod root;
 
-pub use arriving::{Arriving, Destination, Found, in_the_way};
+pub use arriving::{Arriving, Clash, Destination, Found};
 pub use leaving::Leaving;
 pub use root::Root;
 

@@ -8,6 +8,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use bytes::BytesMut;
+use incastle_socket::ConnectionError;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
@@ -198,7 +199,7 @@ impl<R: AsyncRead + Unpin> Incoming<R> {
                 if self.decoder.is_empty() {
                     return Ok(None);
                 }
-                let words = "the other end left in the middle of a word";
+                let words = "the other end left in the middle: it was stopped, or failed";
                 return Err(Failure::Connection(words.to_owned()));
             }
         }
@@ -233,7 +234,17 @@ pub fn unexpected(frame: &Frame) -> Failure {
 }
 
 fn broken(error: &io::Error) -> Failure {
-    Failure::Connection(format!("the connection is lost: {}", reason(error)))
+    let inside = error.get_ref().and_then(|inner| inner.downcast_ref());
+    let why = match inside {
+        Some(ConnectionError::Silent { lost: 0 }) => "the peer is silent".to_owned(),
+        Some(ConnectionError::PeerClosed { lost: 0 }) => "the peer closed it".to_owned(),
+        Some(ConnectionError::PacketSize { packet_size }) => format!(
+            "packets of {packet_size} bytes do not fit this machine's interface: \
+             give a smaller --mtu, on either end"
+        ),
+        _ => reason(error),
+    };
+    Failure::Connection(format!("the connection is lost: {why}"))
 }
 
 fn silent(patience: Duration) -> Failure {

@@ -37,17 +37,20 @@ impl Moved {
     /// "1.25 GB in 1.02 s, 9.80 Gbit/s".
     pub fn words(self, time: Duration) -> String {
         let size = bytes_lossy(self.size);
-        if self.resumed == self.size && self.size > 0 {
+        let seconds = time.as_secs_f64();
+        if self.size == 0 {
+            // Nobody can tell whether it was there.
+            return format!("{size}, an empty file");
+        }
+        if self.resumed == self.size {
             return format!("{size}, was there already");
         }
-        let fresh = self.size - self.resumed;
-        let rate = rate_lossy(fresh, time);
-        let how = format!("in {:.2} s, {rate}", time.as_secs_f64());
         if self.resumed == 0 {
-            return format!("{size} {how}");
+            return format!("{size} in {seconds:.2} s, {}", rate_lossy(self.size, time));
         }
+        // Both ends hashed what was there in this time, so that it gives no rate.
         let had = bytes_lossy(self.resumed);
-        format!("{size}, of which {had} was there already; the rest {how}")
+        format!("{size}, of which {had} was there already; the rest in {seconds:.2} s")
     }
 }
 

@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
 use super::{AHEAD, Moved, joined, on_disk, to_be_told};
-use crate::disk::{Arriving, Destination, Found, in_the_way};
+use crate::disk::{Arriving, Destination, Found};
 use crate::error::Failure;
 use crate::protocol::{Channel, Frame, Hash, unexpected};
 
@@ -79,34 +79,42 @@ where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
-    let found = channel
-        .while_busy(on_disk(move || destination.look(size)))
-        .await?;
+    let look = on_disk(move || (destination.look(size), destination));
+    let (found, destination) = channel.while_busy(look).await?;
     match found? {
-        Found::Whole(hash) => compare(channel, size, hash).await,
+        Found::Whole(hash) => compare(channel, (destination, size), hash, progress).await,
         Found::Part(arriving) => {
-            let resumed = write_bytes(channel, arriving, progress).await?;
+            let (bytes, hash) = arriving.have();
+            channel.send(&Frame::Have { bytes, hash }).await?;
+            let resumed = begin(channel).await?;
+            write_bytes(channel, arriving, resumed, progress).await?;
             Ok(Moved { size, resumed })
         }
     }
 }
 
 /// A file of this length is there: the sender sees whether it is the same.
-async fn compare<R, W>(channel: &mut Channel<R, W>, size: u64, hash: Hash) -> Result<Moved, Broken>
+async fn compare<R, W>(
+    channel: &mut Channel<R, W>,
+    (destination, size): (Destination, u64),
+    hash: Hash,
+    progress: &ProgressBar,
+) -> Result<Moved, Broken>
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
     channel.send(&Frame::Have { bytes: size, hash }).await?;
-    if begin(channel).await? != size {
-        return Err(in_the_middle(in_the_way()));
+    let resumed = begin(channel).await?;
+    if resumed != size {
+        let place = on_disk(move || destination.replace(size));
+        let arriving = channel.while_busy(place).await?.map_err(in_the_middle)?;
+        write_bytes(channel, arriving, resumed, progress).await?;
+        return Ok(Moved { size, resumed });
     }
     match channel.receive().await? {
-        Frame::End { hash: sent } if sent == hash => Ok(Moved {
-            size,
-            resumed: size,
-        }),
-        Frame::End { .. } => Err(in_the_way().into()),
+        Frame::End { hash: sent } if sent == hash => Ok(Moved { size, resumed }),
+        Frame::End { .. } => Err(destination.in_the_way().into()),
         other => Err(unexpected(&other).into()),
     }
 }
@@ -122,19 +130,17 @@ where
     }
 }
 
-/// Writes what comes behind what is there, and finishes the file. Gives how much was there.
+/// Writes what comes from `offset` on behind what is there, and finishes the file.
 async fn write_bytes<R, W>(
     channel: &mut Channel<R, W>,
     mut arriving: Arriving,
+    offset: u64,
     progress: &ProgressBar,
-) -> Result<u64, Broken>
+) -> Result<(), Broken>
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
-    let (bytes, hash) = arriving.have();
-    channel.send(&Frame::Have { bytes, hash }).await?;
-    let offset = begin(channel).await?;
     arriving.begin(offset).map_err(in_the_middle)?;
     progress.set_position(offset);
     let (parts, queue) = mpsc::channel(AHEAD);
@@ -146,8 +152,7 @@ where
     match (end, written) {
         (Ok(Some(hash)), Ok(arriving)) => {
             let work = on_disk(move || arriving.finish(&hash));
-            channel.while_busy(work).await??;
-            Ok(offset)
+            Ok(channel.while_busy(work).await??)
         }
         (Ok(None), Err(failure)) => Err(in_the_middle(failure)),
         (Ok(None), Ok(_)) => unreachable!("the writer ends early by a failure only"),
