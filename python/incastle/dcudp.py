@@ -440,7 +440,7 @@ def connect(
 
     """
     told = _told("connect", control, key, options)
-    addresses = _resolve(host, port)
+    addresses = _resolve(host, port, least=1)
     _check_safety(addresses, insecure=insecure or key is not None)
     for address in addresses[:-1]:
         with suppress(OSError):
@@ -476,7 +476,7 @@ def listen(
 
     """
     told = _told("listen", control, key, options)
-    address = _resolve(host, port)[0]
+    address = _resolve(host, port, least=0)[0]
     _check_safety([address], insecure=insecure or key is not None)
     if backlog < 1:
         raise ValueError(f"backlog = {backlog}: it must be 1 or more")
@@ -529,10 +529,12 @@ def _told(
     return {"control": control, "key": key, **told}
 
 
-def _resolve(host: str, port: int) -> list[Resolved]:
+def _resolve(host: str, port: int, *, least: int) -> list[Resolved]:
     """Find the addresses of a name, those of IPv4 first, as the program does."""
-    if not 0 <= port <= _MAX_PORT:
-        raise ValueError(f"port = {port}: it must be 0 to {_MAX_PORT}")
+    if not isinstance(port, int):
+        raise TypeError(f"port = {port!r}: it must be an int")
+    if not least <= port <= _MAX_PORT:
+        raise ValueError(f"port = {port}: it must be {least} to {_MAX_PORT}")
     found = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)
     addresses: list[Resolved] = []
     for *_, address in sorted(found, key=lambda one: one[0] == socket.AF_INET6):

@@ -386,6 +386,10 @@ def test_unknown_options_and_names() -> None:
         dcudp.listen(packet_byte=1)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match=r"connect\(\) has no option 'nagle'; there are: kind, "):
         dcudp.connect("127.0.0.1", 1, nagle=True)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="port = '9000': it must be an int"):
+        dcudp.connect("127.0.0.1", "9000")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="port = 0: it must be 1 to 65535"):
+        dcudp.connect("127.0.0.1", 0)
     with pytest.raises(socket.gaierror):
         dcudp.connect("no name at all", 1)
 
