@@ -27,7 +27,7 @@ pub const LINGER: Duration = Duration::from_secs(10);
 const ABORT: Duration = Duration::from_secs(1);
 /// Ethernet's largest IP packet.
 const USUAL_MTU: u32 = 1500;
-/// So often nothing helped that was sent again.
+/// So often nothing came of what was sent again, or asked for again.
 const STALLED: u64 = 10;
 /// What every path of IPv6 takes (RFC 8200, section 5).
 const SMALL_MTU: u32 = 1280;
@@ -134,12 +134,17 @@ impl Link {
         }
     }
 
-    /// The same of a peer that left before any full packet of its file came.
+    /// The same of a peer that is gone before any full packet of its file came, or while what was asked
+    /// for again did not come.
     pub fn tell_size_of_arrivals(&self, failure: &Failure) {
-        let delivered = self.connection.statistics().delivered;
-        let over = matches!(failure, Failure::Connection(_));
-        if over && delivered < u64::from(self.packet_size) {
+        if !matches!(failure, Failure::Connection(_)) {
+            return;
+        }
+        let statistics = self.connection.statistics();
+        if statistics.delivered < u64::from(self.packet_size) {
             self.warn_of_size("came from there");
+        } else if self.packet_size > USUAL_MTU && statistics.protocol.naks_sent >= STALLED {
+            self.warn_of_size("that was asked for again came from there");
         }
     }
 
