@@ -9,6 +9,7 @@ use crate::beside::Extras;
 use crate::failure::{Failures, edges};
 use crate::host::Host;
 use crate::network::{SharedMemory, Switch};
+use crate::pool::Pool;
 use crate::port::{Gate, Port, Sampler};
 use crate::rate_schedule::RateSchedule;
 use crate::route::{Ecmp, Routes};
@@ -258,6 +259,7 @@ impl NetworkBuilder {
             schedules: self.schedules,
             failures: Failures::new(self.failures, self.convergence),
             routes,
+            pool: Pool::default(),
             extras: Extras::default(),
         };
         network.check_reachability()?;

@@ -9,6 +9,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::beside::Extras;
 use crate::limiter::Limiter;
 use crate::packet::{Body, Packet};
+use crate::pool::{Pool, Slot};
 use crate::{AppIndex, Digest, EndpointIndex, Framing, HostIndex};
 
 pub(crate) use udt::{Pair, UdtEnd};
@@ -52,7 +53,7 @@ pub(crate) struct Endpoint {
     pub(crate) digest: Digest,
     rng: Xoshiro256PlusPlus,
     /// A packet that the host's adapter has not taken yet.
-    pub(crate) staged: Option<Packet>,
+    pub(crate) staged: Option<Slot>,
     /// What holds its frames back in the adapter, since the first notification.
     pub(crate) limiter: Option<Box<Limiter>>,
     /// Arrivals that a coalescing host holds back.
@@ -108,7 +109,7 @@ impl Endpoint {
         self.packets_received += 1;
         let (head, body) = packet.identity();
         self.digest.mix(now.as_ps() ^ body.rotate_left(29), head);
-        let (Transport::Tcp(connection), Body::Segment(segment)) =
+        let (Transport::Tcp(connection), Body::Segment { segment, sacks }) =
             (&mut self.transport, &packet.body)
         else {
             return self.receive_otherwise(now, packet, extras);
@@ -116,7 +117,7 @@ impl Endpoint {
         if segment.sacks == 0 {
             connection.handle(now, segment, packet.ecn, &[], batch, &mut self.rng);
         } else {
-            let blocks = extras.sacks.take(packet.extra);
+            let blocks = extras.sacks.take(*sacks);
             let blocks = &blocks[..usize::from(segment.sacks)];
             connection.handle(now, segment, packet.ecn, blocks, batch, &mut self.rng);
         }
@@ -131,13 +132,19 @@ impl Endpoint {
         }
     }
 
+    /// Loads words of some of its cache lines.
+    #[inline(always)]
+    pub(crate) fn glance(&self) -> u64 {
+        self.packets_received ^ self.delivered() ^ self.poll_timeout().map_or(0, Time::as_ps)
+    }
+
     /// Whether a packet may join those that the host holds: it continues them without a gap.
     pub(crate) fn continues(&self, packet: &Packet) -> bool {
         let Some(last) = self.held.last() else {
             return true;
         };
         match (&last.body, &packet.body) {
-            (Body::Segment(last), Body::Segment(next)) => {
+            (Body::Segment { segment: last, .. }, Body::Segment { segment: next, .. }) => {
                 last.seq.wrapping_add(u32::from(last.payload)) == next.seq
             }
             _ => true,
@@ -198,12 +205,12 @@ impl Endpoint {
         out: &mut Packet,
     ) -> bool {
         let (payload, headers, ecn) = if let Transport::Tcp(connection) = &mut self.transport {
-            let segment = out.body.as_segment();
+            let (segment, sacks) = out.body.as_segment();
             let Some(departure) = connection.poll_transmit_into(now, &mut self.rng, segment) else {
                 return false;
             };
             if segment.sacks > 0 {
-                out.extra = extras.store_sacks(connection.sacks());
+                *sacks = extras.store_sacks(connection.sacks());
             }
             (segment.payload, TCP_HEADERS, departure.ecn)
         } else {
@@ -268,7 +275,7 @@ impl Endpoint {
     }
 
     /// Keeps a packet until the adapter takes it.
-    pub(crate) fn stage(&mut self, packet: Packet) {
+    pub(crate) fn stage(&mut self, packet: Slot) {
         assert!(self.staged.is_none(), "an endpoint waits with one packet");
         self.staged = Some(packet);
         self.hold_back();
@@ -282,9 +289,10 @@ impl Endpoint {
     }
 
     /// Packets of this end that are at its host.
-    pub(crate) fn at_host(&self) -> impl Iterator<Item = &Packet> {
+    pub(crate) fn at_host<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = &'a Packet> {
         let limited = self.limiter.iter().flat_map(|limiter| limiter.held());
-        self.held.iter().chain(&self.staged).chain(limited)
+        let staged = self.staged.iter().map(|slot| &pool.at(*slot).packet);
+        self.held.iter().chain(staged).chain(limited)
     }
 
     /// The instant of `poll_timeout` has come.
@@ -439,7 +447,7 @@ impl Endpoint {
 #[inline]
 pub(crate) fn ip_bytes(packet: &Packet) -> u16 {
     match &packet.body {
-        Body::Segment(segment) => segment.payload + TCP_HEADERS,
+        Body::Segment { segment, .. } => segment.payload + TCP_HEADERS,
         _ => other_ip_bytes(packet),
     }
 }
@@ -447,7 +455,7 @@ pub(crate) fn ip_bytes(packet: &Packet) -> u16 {
 #[inline(never)]
 fn other_ip_bytes(packet: &Packet) -> u16 {
     match &packet.body {
-        Body::Segment(_) => unreachable!("segments are dealt with"),
+        Body::Segment { .. } => unreachable!("segments are dealt with"),
         Body::Datagram(datagram) => datagram.payload as u16 + UDP_HEADERS,
         Body::UdtData { header, .. } => header.length + udt::DATA_HEADERS,
         Body::UdtControl { ip_bytes, .. } => *ip_bytes,

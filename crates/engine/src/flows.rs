@@ -1,5 +1,7 @@
 //! The flows of a run: the ends that are alive, in one array, and the books of all.
 
+use std::sync::Arc;
+
 use incastle_congestion::ControlState;
 use incastle_transport::{datagram, tcp};
 use incastle_units::{Span, Time};
@@ -7,9 +9,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::endpoint::{Endpoint, Origin, Pair, Transport, UdtCounters, UdtEnd};
 use crate::packet::Packet;
+use crate::pool::Pool;
 use crate::{
-    AppIndex, EndpointIndex, FlowIndex, FlowSpec, HostIndex, Purpose, Side, Source, TransportSpec,
-    substream,
+    AppIndex, Digest, EndpointIndex, FlowIndex, FlowSpec, HostIndex, Purpose, Side, Source,
+    TransportSpec, substream,
 };
 
 /// An endpoint that has been released.
@@ -59,6 +62,19 @@ pub struct FlowRecord {
     pub(crate) digest: [u64; 2],
 }
 
+/// What is counted of a flow while its ends are alive, beside what they count; a cache line.
+pub(crate) struct Books {
+    pub(crate) from: HostIndex,
+    pub(crate) to: HostIndex,
+    opened: Time,
+    pub(crate) dropped: u64,
+    pub(crate) marked: u64,
+    pub(crate) stray: u64,
+    pub(crate) cnms: u64,
+    /// The counters and hashes of its ends, once it is released: near, far.
+    ended: Option<Box<[(EndCounters, Digest); 2]>>,
+}
+
 /// All flows.
 #[derive(Default)]
 pub(crate) struct Flows {
@@ -66,12 +82,12 @@ pub(crate) struct Flows {
     places: Vec<u32>,
     living: Vec<Endpoint>,
     free: Vec<u32>,
-    pub(crate) records: Vec<FlowRecord>,
+    pub(crate) books: Vec<Books>,
 }
 
 impl Flows {
     pub(crate) fn next(&self) -> u32 {
-        u32::try_from(self.records.len()).expect("fewer than 2^31 flows")
+        u32::try_from(self.books.len()).expect("fewer than 2^31 flows")
     }
 
     /// The living endpoint of that index.
@@ -84,16 +100,6 @@ impl Flows {
     /// As [`Self::get`], only to look at it.
     pub(crate) fn peek(&self, index: EndpointIndex) -> Option<&Endpoint> {
         self.living.get(self.places[index.index()] as usize)
-    }
-
-    /// The living endpoint of that index, and the books of its flow.
-    #[inline]
-    pub(crate) fn get_with_record(
-        &mut self,
-        index: EndpointIndex,
-    ) -> Option<(&mut Endpoint, &mut FlowRecord)> {
-        let endpoint = self.living.get_mut(self.places[index.index()] as usize)?;
-        Some((endpoint, &mut self.records[index.flow().index()]))
     }
 
     /// Adds a flow and opens it.
@@ -125,7 +131,7 @@ impl Flows {
             endpoint.watched = spec.watched && side == Side::Near;
             self.insert(endpoint);
         }
-        self.records.push(FlowRecord {
+        self.books.push(Books {
             from: spec.from,
             to: spec.to,
             opened: now,
@@ -133,9 +139,7 @@ impl Flows {
             marked: 0,
             stray: 0,
             cnms: 0,
-            near: EndCounters::default(),
-            far: EndCounters::default(),
-            digest: [0; 2],
+            ended: None,
         });
     }
 
@@ -152,7 +156,9 @@ impl Flows {
 
     /// Forgets the ends of a flow and keeps their books.
     pub(crate) fn release(&mut self, flow: FlowIndex, now: Time) {
-        self.records[flow.index()] = self.record(flow, now);
+        if self.books[flow.index()].ended.is_none() {
+            self.books[flow.index()].ended = Some(Box::new(self.ends(flow, now)));
+        }
         for side in [Side::Near, Side::Far] {
             let index = flow.end(side).index();
             if self.places[index] != GONE {
@@ -162,41 +168,50 @@ impl Flows {
         }
     }
 
+    /// The counters and hashes of the living ends of a flow.
+    fn ends(&self, flow: FlowIndex, now: Time) -> [(EndCounters, Digest); 2] {
+        [Side::Near, Side::Far].map(|side| {
+            let end = self.peek(flow.end(side)).expect("the flow is alive");
+            (counters(end, now), end.digest)
+        })
+    }
+
     /// The books of a flow as they stand.
     pub(crate) fn record(&self, flow: FlowIndex, now: Time) -> FlowRecord {
-        let mut record = self.records[flow.index()].clone();
-        if let Some(near) = self
-            .living
-            .get(self.places[flow.end(Side::Near).index()] as usize)
-        {
-            record.near = counters(near, now);
-            record.digest[0] = near.digest.value();
+        let books = &self.books[flow.index()];
+        let ended = books.ended.as_deref().cloned();
+        let [(near, of_near), (far, of_far)] = ended.unwrap_or_else(|| self.ends(flow, now));
+        FlowRecord {
+            from: books.from,
+            to: books.to,
+            opened: books.opened,
+            dropped: books.dropped,
+            marked: books.marked,
+            stray: books.stray,
+            cnms: books.cnms,
+            near,
+            far,
+            digest: [of_near.value(), of_far.value()],
         }
-        if let Some(far) = self
-            .living
-            .get(self.places[flow.end(Side::Far).index()] as usize)
-        {
-            record.far = counters(far, now);
-            record.digest[1] = far.digest.value();
-        }
-        record
     }
 
     /// The books of all flows as they stand, without their ends.
-    pub(crate) fn into_records(mut self, now: Time) -> Vec<FlowRecord> {
-        for flow in 0..self.records.len() {
-            self.records[flow] = self.record(FlowIndex::from_index(flow), now);
-        }
-        self.records
+    pub(crate) fn into_records(self, now: Time) -> Vec<FlowRecord> {
+        let flows = (0..self.books.len()).map(FlowIndex::from_index);
+        flows.map(|flow| self.record(flow, now)).collect()
     }
 
     /// Packets of a flow that are at its hosts: waiting for the adapter, in a limiter, or held back by
     /// coalescing.
-    pub(crate) fn at_hosts(&self, flow: FlowIndex) -> impl Iterator<Item = &Packet> {
+    pub(crate) fn at_hosts<'a>(
+        &'a self,
+        flow: FlowIndex,
+        pool: &'a Pool,
+    ) -> impl Iterator<Item = &'a Packet> {
         [Side::Near, Side::Far].into_iter().flat_map(move |side| {
             let place = self.places[flow.end(side).index()] as usize;
             let endpoint = self.living.get(place);
-            endpoint.into_iter().flat_map(Endpoint::at_host)
+            endpoint.into_iter().flat_map(|end| end.at_host(pool))
         })
     }
 }
@@ -214,9 +229,10 @@ fn transports(
             controllers,
         } => {
             let [near, far] = *controllers;
-            let mut active = tcp::Connection::new(&config, near, tcp::Role::Active);
+            let shared = Arc::clone(&config);
+            let mut active = tcp::Connection::sharing(shared, near, tcp::Role::Active);
             active.open(now);
-            let passive = tcp::Connection::new(&config, far, tcp::Role::Passive);
+            let passive = tcp::Connection::sharing(config, far, tcp::Role::Passive);
             (Transport::Tcp(active), Transport::Tcp(passive))
         }
         TransportSpec::Datagram { send_buffer } => (

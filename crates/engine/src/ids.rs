@@ -28,6 +28,11 @@ index!(EndpointIndex, "an end of a flow");
 index!(AppIndex, "an application");
 index!(EventCountIndex, "an event count");
 
+impl PortIndex {
+    /// Beyond all ports.
+    pub(crate) const NONE: Self = Self(u32::MAX);
+}
+
 /// Where a link begins or ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Node {

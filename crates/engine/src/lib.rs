@@ -20,12 +20,12 @@ mod ids;
 mod limiter;
 mod network;
 mod packet;
+mod pool;
 mod port;
 mod probe;
 mod random;
 mod rate_schedule;
 mod recorder;
-mod ring;
 mod route;
 mod simulation;
 

@@ -12,6 +12,7 @@ use crate::event_queue::EventQueue;
 use crate::failure::Failures;
 use crate::host::Host;
 use crate::packet::Packet;
+use crate::pool::{Pool, Slot};
 use crate::port::{Backlog, Port, PortCounters, Wakes};
 use crate::rate_schedule::RateSchedule;
 use crate::route::Routes;
@@ -39,20 +40,25 @@ impl SharedMemory {
     }
 
     /// Gives back what has departed from any port by `now`.
-    fn release_departed<P: Probe>(&mut self, ports: &mut [Port], now: Time, probe: &mut P) {
+    fn release_departed<P: Probe>(
+        &mut self,
+        ports: &mut [Port],
+        now: Time,
+        (pool, probe): (&Pool, &mut P),
+    ) {
         while let Some(&Reverse((at, index))) = self.departures.peek()
             && at <= now
         {
             self.departures.pop();
             let port = &mut ports[index.index()];
             port.listed = false;
-            self.list(port, now, probe);
+            self.list(port, now, (pool, &mut *probe));
         }
     }
 
     /// Gives back what a port has freed and enters its next departure, if there is one.
-    fn list<P: Probe>(&mut self, port: &mut Port, now: Time, probe: &mut P) {
-        let (freed, next) = port.free(now, probe);
+    fn list<P: Probe>(&mut self, port: &mut Port, now: Time, (pool, probe): (&Pool, &mut P)) {
+        let (freed, next) = port.free(now, pool, probe);
         self.books.release(freed);
         if let Some(at) = next
             && !port.listed
@@ -83,6 +89,8 @@ pub struct Network {
     pub(crate) routes: Routes,
     pub(crate) host_names: Vec<String>,
     pub(crate) switch_names: Vec<String>,
+    /// The packets in ports and on links.
+    pub(crate) pool: Pool,
     pub(crate) extras: Extras,
 }
 
@@ -223,7 +231,7 @@ impl Network {
         fill: impl FnOnce(&mut Packet, &mut Extras) -> bool,
     ) -> Option<bool> {
         let host = &mut self.hosts[from.index()];
-        let (at, extras) = (host.port, &mut self.extras);
+        let at = host.port;
         let port = &mut self.ports[at.index()];
         let free = port.is_unwatched()
             && host.waiting.is_empty()
@@ -231,65 +239,92 @@ impl Network {
         if !free {
             return None;
         }
-        let wakes = port.send_in_place(now, |packet| {
-            fill(packet, extras).then(|| host.ready(now, packet.payload() > 0))
-        });
-        let Some(wakes) = wakes else {
+        let slot = self.pool.reserve();
+        let packet = &mut self.pool.at_mut(slot).packet;
+        if !fill(packet, &mut self.extras) {
+            self.pool.free(slot);
             return Some(false);
-        };
-        enter(events, at, wakes);
+        }
+        let ready = host.ready(now, packet.payload() > 0);
+        if let Some(arrival) = port.send((now, ready), slot, &mut self.pool) {
+            events.push(Event::new(arrival, Kind::Arrival, at.0));
+        }
         Some(true)
     }
 
-    /// Sends a host's packet by the long way.
+    /// Sends a host's packet by the long way; gives what became of it where that is not plain.
     pub(crate) fn send<P: Probe>(
         &mut self,
         from: HostIndex,
         now: Time,
-        packet: &Packet,
+        slot: Slot,
         (events, probe): (&mut EventQueue, &mut P),
-    ) -> Verdict {
+    ) -> Option<(Verdict, Packet)> {
         let host = &mut self.hosts[from.index()];
-        let ready = host.ready(now, packet.payload() > 0);
+        let carries_data = self.pool.at(slot).packet.payload() > 0;
+        let times = (now, host.ready(now, carries_data));
         let at = host.port;
         let port = &mut self.ports[at.index()];
         if port.is_unwatched() {
-            let wakes = port.send_in_place(now, |slot| {
-                *slot = *packet;
-                Some(ready)
-            });
-            enter(events, at, wakes.unwrap_or_default());
-            return Verdict::Admit;
+            if let Some(arrival) = port.send(times, slot, &mut self.pool) {
+                events.push(Event::new(arrival, Kind::Arrival, at.0));
+            }
+            return None;
         }
-        self.offer(at, (now, ready), packet, (events, probe))
+        let packet = self.pool.take(slot);
+        let verdict = self.offer_copy(at, times, &packet, (events, probe));
+        (verdict != Verdict::Admit).then_some((verdict, packet))
     }
 
-    /// Offers a packet to a port and enters the events that follow.
+    /// Offers a packet that has no slot yet to a port.
+    pub(crate) fn offer_copy<P: Probe>(
+        &mut self,
+        at: PortIndex,
+        times: (Time, Time),
+        packet: &Packet,
+        context: (&mut EventQueue, &mut P),
+    ) -> Verdict {
+        let slot = self.pool.put(*packet);
+        let verdict = self.offer(at, times, slot, context);
+        if matches!(verdict, Verdict::Drop(_)) {
+            self.discard(slot);
+        }
+        verdict
+    }
+
+    /// Takes a packet that was dropped out of its slot, and what it carries out of the arena.
+    pub(crate) fn discard(&mut self, slot: Slot) -> Packet {
+        let packet = self.pool.take(slot);
+        packet.forget_extra(&mut self.extras);
+        packet
+    }
+
+    /// Offers a packet to a port and enters the events that follow. A packet that is dropped is left
+    /// to the caller in its slot.
     #[inline]
     pub(crate) fn offer<P: Probe>(
         &mut self,
         at: PortIndex,
         times: (Time, Time),
-        packet: &Packet,
+        slot: Slot,
         (events, probe): (&mut EventQueue, &mut P),
     ) -> Verdict {
+        let pool = &mut self.pool;
         let memory = match self.owners[at.index()] {
             Node::Switch(switch) => self.switches[switch.index()].memory.as_mut(),
             Node::Host(_) => None,
         };
         let (verdict, wakes) = match memory {
-            None => self.ports[at.index()].offer(times, packet, None, probe),
+            None => self.ports[at.index()].offer(times, slot, None, (pool, probe)),
             Some(memory) => {
-                memory.release_departed(&mut self.ports, times.0, probe);
+                memory.release_departed(&mut self.ports, times.0, (&*pool, &mut *probe));
                 let port = &mut self.ports[at.index()];
-                let answer = port.offer(times, packet, Some(&mut memory.books), probe);
-                memory.list(port, times.0, probe);
+                let books = Some(&mut memory.books);
+                let answer = port.offer(times, slot, books, (&mut *pool, &mut *probe));
+                memory.list(port, times.0, (&*pool, probe));
                 answer
             }
         };
-        if matches!(verdict, Verdict::Drop(_)) {
-            packet.forget_extra(&mut self.extras);
-        }
         enter(events, at, wakes);
         verdict
     }
@@ -308,7 +343,8 @@ impl Network {
         now: Time,
         (events, probe): (&mut EventQueue, &mut P),
     ) {
-        let (size, wakes) = self.ports[at.index()].depart(now, probe);
+        let pool = &mut self.pool;
+        let (size, wakes) = self.ports[at.index()].depart(now, (pool, probe));
         if let Node::Switch(switch) = self.owners[at.index()] {
             self.release(switch, size);
         }
@@ -329,7 +365,7 @@ impl Network {
         now: Time,
         probe: &mut P,
     ) -> Backlog {
-        self.ports[port.index()].advance(now, probe)
+        self.ports[port.index()].advance(now, &self.pool, probe)
     }
 
     /// What a switch stores at `now`, in all and of each port that stores anything.
@@ -342,14 +378,14 @@ impl Network {
     ) -> Occupancy {
         let mut memory = self.switches[switch.index()].memory.as_mut();
         if let Some(memory) = &mut memory {
-            memory.release_departed(&mut self.ports, now, probe);
+            memory.release_departed(&mut self.ports, now, (&self.pool, &mut *probe));
         }
         let threshold = memory.as_ref().map(|memory| memory.books.threshold());
         let mut of_ports = Vec::new();
         let mut sum = 0;
         for &index in ports {
             let port = &mut self.ports[index.index()];
-            let stored = port.advance(now, probe).stored_bytes;
+            let stored = port.advance(now, &self.pool, probe).stored_bytes;
             sum += stored;
             if stored > 0 {
                 let limit = threshold.or_else(|| port.gate.capacity());

@@ -9,12 +9,17 @@ use incastle_transport::udt::wire::DataHeader;
 use incastle_units::{Bytes, Ecn, Time};
 
 use crate::beside::Extras;
+use crate::pool::Slot;
 use crate::{EndpointIndex, HostIndex};
 
 /// What the packet carries.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Body {
-    Segment(Segment),
+    Segment {
+        segment: Segment,
+        /// Where its SACK blocks lie in the arena; meaningless where it has none.
+        sacks: u32,
+    },
     Datagram(Datagram),
     /// A data packet of UDT.
     UdtData {
@@ -26,6 +31,8 @@ pub(crate) enum Body {
         /// Two words of it, which tell it from others.
         words: [u32; 2],
         ip_bytes: u16,
+        /// Where it lies in the arena.
+        place: u32,
         sent_at: Time,
     },
     /// A congestion notification message (QCN) with its quantised feedback.
@@ -42,8 +49,8 @@ pub(crate) struct Packet {
     pub(crate) to: EndpointIndex,
     /// The host of that endpoint.
     pub(crate) host: HostIndex,
-    /// Where its SACK blocks or its control packet lie in the arena; meaningless where it has neither.
-    pub(crate) extra: u32,
+    /// The packet behind it in its port and on its link, if there is one.
+    pub(crate) behind: Slot,
     /// Bytes on the wire, framing included.
     pub(crate) size: u16,
     /// The ECN field.
@@ -56,14 +63,19 @@ pub(crate) struct Packet {
 const _: () = assert!(size_of::<Packet>() <= 56);
 
 impl Body {
-    /// The segment inside, to be written over.
+    const EMPTY: Self = Self::Segment {
+        segment: Segment::EMPTY,
+        sacks: 0,
+    };
+
+    /// The segment inside and the place of its SACK blocks, to be written over.
     #[inline(always)]
-    pub(crate) fn as_segment(&mut self) -> &mut Segment {
-        if !matches!(self, Self::Segment(_)) {
-            *self = Self::Segment(Segment::EMPTY);
+    pub(crate) fn as_segment(&mut self) -> (&mut Segment, &mut u32) {
+        if !matches!(self, Self::Segment { .. }) {
+            *self = Self::EMPTY;
         }
         match self {
-            Self::Segment(segment) => segment,
+            Self::Segment { segment, sacks } => (segment, sacks),
             _ => unreachable!("it was just made a segment"),
         }
     }
@@ -72,10 +84,10 @@ impl Body {
 impl Packet {
     /// A packet that says nothing, to be written over.
     pub(crate) const EMPTY: Self = Self {
-        body: Body::Segment(Segment::EMPTY),
+        body: Body::EMPTY,
         to: EndpointIndex(0),
         host: HostIndex(0),
-        extra: 0,
+        behind: Slot::NONE,
         size: 0,
         ecn: Ecn::NotEct,
         class: 0,
@@ -89,7 +101,7 @@ impl Packet {
     #[inline]
     pub(crate) fn payload(&self) -> u16 {
         match &self.body {
-            Body::Segment(segment) => segment.payload,
+            Body::Segment { segment, .. } => segment.payload,
             _ => self.other_payload(),
         }
     }
@@ -97,7 +109,7 @@ impl Packet {
     #[inline(never)]
     fn other_payload(&self) -> u16 {
         match &self.body {
-            Body::Segment(segment) => segment.payload,
+            Body::Segment { segment, .. } => segment.payload,
             Body::Datagram(datagram) => datagram.payload as u16,
             Body::UdtData { header, .. } => header.length,
             Body::UdtControl { .. } | Body::Cnm { .. } => 0,
@@ -113,20 +125,21 @@ impl Packet {
     #[inline]
     pub(crate) fn has_extra(&self) -> bool {
         match &self.body {
-            Body::Segment(segment) => segment.sacks > 0,
+            Body::Segment { segment, .. } => segment.sacks > 0,
             other => matches!(other, Body::UdtControl { .. }),
         }
     }
 
     /// Empties the slot of a packet that will not arrive, if it has one.
     pub(crate) fn forget_extra(&self, extras: &mut Extras) {
-        if !self.has_extra() {
-            return;
-        }
-        if let Body::UdtControl { .. } = &self.body {
-            extras.controls.take(self.extra);
-        } else {
-            extras.sacks.take(self.extra);
+        match &self.body {
+            Body::Segment { segment, sacks } if segment.sacks > 0 => {
+                extras.sacks.take(*sacks);
+            }
+            Body::UdtControl { place, .. } => {
+                extras.controls.take(*place);
+            }
+            _ => {}
         }
     }
 
@@ -135,7 +148,7 @@ impl Packet {
     pub(crate) fn identity(&self) -> (u64, u64) {
         let head = u64::from(self.to.0) << 32 | u64::from(self.size) << 8 | self.ecn as u64;
         match &self.body {
-            Body::Segment(segment) => {
+            Body::Segment { segment, .. } => {
                 let flags = u64::from(segment.flags.bits()) << 24;
                 (
                     head ^ flags,
@@ -149,7 +162,7 @@ impl Packet {
     #[inline(never)]
     fn other_identity(&self, head: u64) -> (u64, u64) {
         match &self.body {
-            Body::Segment(_) => unreachable!("segments are dealt with"),
+            Body::Segment { .. } => unreachable!("segments are dealt with"),
             Body::Datagram(datagram) => (head, datagram.seq),
             Body::UdtData { header, .. } => {
                 let bits = u64::from(header.observe) | u64::from(header.cwr) << 1;

@@ -34,7 +34,7 @@ impl Lost {
     /// What a packet says of itself; notifications belong to no transport.
     pub(crate) fn of(packet: &Packet) -> Option<Self> {
         let (seq, octets, sent) = match &packet.body {
-            Body::Segment(segment) => {
+            Body::Segment { segment, .. } => {
                 let flag = |flag| u16::from(segment.flags.contains(flag));
                 let octets = segment.payload + flag(Flags::SYN) + flag(Flags::FIN);
                 (u64::from(segment.seq), octets, segment.timestamp)

@@ -124,6 +124,21 @@ impl Routes {
         }
     }
 
+    /// What `port` would say, where nothing is drawn for that; else beyond all ports.
+    #[inline(always)]
+    pub(crate) fn foresee(&self, switch: SwitchIndex, packet: &Packet) -> PortIndex {
+        let host = &self.hosts[packet.host.index()];
+        if host.last == switch {
+            return host.port;
+        }
+        let entry = self.table.entry(switch, host.column);
+        let foresee = |group| self.chooser.foresee(group, switch, packet.to);
+        entry.port().unwrap_or_else(|| {
+            let group = self.table.group(entry);
+            group.map_or(PortIndex::NONE, foresee)
+        })
+    }
+
     /// Of a route beyond all ports: the port that it was before.
     pub(crate) fn before(route: PortIndex) -> Option<PortIndex> {
         Entry::of_route(route).before()

@@ -4,22 +4,25 @@ mod applications;
 mod coalescing;
 mod conservation;
 mod failures;
+mod look_ahead;
 mod notification;
+mod sampling;
 mod unattended;
 
 use applications::AppSlot;
 use incastle_queueing::{DropCause, Verdict};
 use incastle_transport::tcp::Batch;
-use incastle_units::{Bytes, Span, Time};
+use incastle_units::{Bytes, Time};
+use sampling::{MemorySampling, Sampling};
 
 use crate::application::Action;
 use crate::endpoint::ip_bytes;
 use crate::event::{Event, Kind};
 use crate::event_count::EventCounts;
 use crate::event_queue::EventQueue;
-use crate::flows::{FlowRecord, Flows, control_state};
-use crate::network::Occupancy;
+use crate::flows::{Books, FlowRecord, Flows, control_state};
 use crate::packet::{Body, Packet};
+use crate::pool::Slot;
 use crate::{
     AppIndex, Application, Digest, EndpointIndex, FlowIndex, HostIndex, Lost, Network, Node,
     Notice, PortIndex, Probe, SwitchIndex,
@@ -75,28 +78,8 @@ pub struct Totals {
     pub cnms_dropped: u64,
 }
 
-/// Queue samples at an interval.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Sampling {
-    every: Span,
-    ports: Vec<PortIndex>,
-}
-
-/// Samples of the memories of switches, each with its ports, at an interval.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct MemorySampling {
-    every: Span,
-    switches: Vec<(SwitchIndex, Vec<PortIndex>)>,
-}
-
 /// What becomes of a packet that a fair queue pushes out.
 const PUSHED_OUT: Verdict = Verdict::Drop(DropCause::BufferFull);
-
-/// What a probe event is for.
-const SAMPLE: u32 = 0;
-const MEASURE_FROM: u32 = 1;
-const MEASURE_TO: u32 = 2;
-const MEMORY: u32 = 3;
 
 /// A network with flows, applications and a clock.
 pub struct Simulation<P: Probe> {
@@ -113,6 +96,8 @@ pub struct Simulation<P: Probe> {
     now: Time,
     at_this_instant: u32,
     totals: Totals,
+    /// Whether the network is so large that a look ahead pays.
+    looks_ahead: bool,
 }
 
 impl<P: Probe> Simulation<P> {
@@ -121,6 +106,7 @@ impl<P: Probe> Simulation<P> {
         let mut events = EventQueue::default();
         network.enter_changes(&mut events);
         Self {
+            looks_ahead: network.is_large(),
             network,
             flows: Flows::default(),
             apps: Vec::new(),
@@ -144,40 +130,13 @@ impl<P: Probe> Simulation<P> {
         index
     }
 
-    /// Samples the queues of `ports` every `every`, from the first multiple of it on.
-    pub fn sample_queues(&mut self, ports: Vec<PortIndex>, every: Span) {
-        assert!(
-            every > Span::ZERO,
-            "a sampling interval is longer than nothing"
-        );
-        self.sampling = Sampling { every, ports };
-        self.enter(Event::new(self.now + every, Kind::Probe, SAMPLE));
-    }
-
-    /// Samples what `switches` store every `every`, from the first multiple of it on.
-    pub fn sample_memories(&mut self, switches: &[SwitchIndex], every: Span) {
-        assert!(
-            every > Span::ZERO,
-            "a sampling interval is longer than nothing"
-        );
-        let ports_of = |switch: SwitchIndex| {
-            let own = |port: &PortIndex| self.network.ends(*port).0 == Node::Switch(switch);
-            (switch, self.network.ports().filter(own).collect())
-        };
-        let switches = switches.iter().map(|&switch| ports_of(switch)).collect();
-        self.memory_sampling = MemorySampling { every, switches };
-        self.enter(Event::new(self.now + every, Kind::Probe, MEMORY));
-    }
-
-    /// Tells the probe when the measured interval begins and ends.
-    pub fn measure_between(&mut self, from: Time, to: Time) {
-        self.enter(Event::new(from, Kind::Probe, MEASURE_FROM));
-        self.enter(Event::new(to, Kind::Probe, MEASURE_TO));
-    }
-
     /// Lets everything happen until `until`, at most `budget` events of it.
     pub fn run(&mut self, until: Time, budget: u64) -> Result<Status, RunError> {
         for _ in 0..budget {
+            if self.events.today_is_over() && self.events.begin_next_day(until) && self.looks_ahead
+            {
+                self.look_ahead();
+            }
             let Some(event) = self.events.take(until) else {
                 self.now = self.now.max(until);
                 self.catch_up_all(self.now);
@@ -239,35 +198,55 @@ impl<P: Probe> Simulation<P> {
     // A packet's life, rooms 4 to 7.
 
     fn arrive(&mut self, at: PortIndex) {
-        let port = &mut self.network.ports[at.index()];
-        let (packet, next) = port.arrive(self.now, &mut self.probe);
+        let network = &mut self.network;
+        let port = &mut network.ports[at.index()];
+        let (slot, next) = port.arrive(self.now, &network.pool, &mut self.probe);
         let to = port.to;
+        let foreseen = std::mem::replace(&mut port.foreseen, PortIndex::NONE);
         if let Some(next) = next {
             self.events.push(Event::new(next, Kind::Arrival, at.0));
         }
         self.totals.packet_hops += 1;
         match to {
-            Node::Switch(switch) => {
-                let out = self.network.routes.port(switch, &packet, self.now);
-                let Some(port) = self.network.ports.get(out.index()) else {
-                    return self.no_way(out, &packet);
-                };
-                if port.is_special() {
-                    self.enter_special(out, &packet);
-                    return;
-                }
-                let context = (&mut self.events, &mut self.probe);
-                let times = (self.now, self.now);
-                let verdict = self.network.offer(out, times, &packet, context);
-                if verdict != Verdict::Admit {
-                    self.judged(verdict, out, &packet);
-                }
+            Node::Switch(switch) => self.pass_on(switch, slot, foreseen),
+            Node::Host(host) => {
+                let packet = self.network.pool.take(slot);
+                self.deliver(host, &packet);
             }
-            Node::Host(host) => self.deliver(host, &packet),
         }
     }
 
-    /// A packet enters a port that a congestion point watches, or where a fair queue makes room.
+    /// A switch sends a packet on.
+    #[inline(always)]
+    fn pass_on(&mut self, switch: SwitchIndex, slot: Slot, foreseen: PortIndex) {
+        let network = &mut self.network;
+        let out = if foreseen == PortIndex::NONE {
+            let packet = &network.pool.at(slot).packet;
+            network.routes.port(switch, packet, self.now)
+        } else {
+            foreseen
+        };
+        let Some(port) = network.ports.get(out.index()) else {
+            let packet = network.pool.take(slot);
+            return self.no_way(out, &packet);
+        };
+        if port.is_special() {
+            let packet = network.pool.take(slot);
+            return self.enter_special(out, &packet);
+        }
+        let context = (&mut self.events, &mut self.probe);
+        let verdict = network.offer(out, (self.now, self.now), slot, context);
+        if verdict != Verdict::Admit {
+            let packet = match verdict {
+                Verdict::Drop(_) => network.discard(slot),
+                Verdict::Admit | Verdict::Mark => network.pool.at(slot).packet,
+            };
+            self.judged(verdict, out, &packet);
+        }
+    }
+
+    /// A packet enters a port that a congestion point watches, or one with departure events, where a
+    /// fair queue makes room.
     #[inline(never)]
     fn enter_special(&mut self, at: PortIndex, packet: &Packet) {
         let now = self.now;
@@ -277,7 +256,7 @@ impl<P: Probe> Simulation<P> {
             self.judged(PUSHED_OUT, at, &packet);
         }
         let context = (&mut self.events, &mut self.probe);
-        let verdict = self.network.offer(at, (now, now), packet, context);
+        let verdict = self.network.offer_copy(at, (now, now), packet, context);
         self.judged(verdict, at, packet);
     }
 
@@ -310,7 +289,7 @@ impl<P: Probe> Simulation<P> {
 
     /// A packet for a flow that is over.
     fn stray(&mut self, packet: &Packet) {
-        self.flows.records[packet.to.flow().index()].stray += 1;
+        self.flows.books[packet.to.flow().index()].stray += 1;
         packet.forget_extra(&mut self.network.extras);
     }
 
@@ -370,24 +349,32 @@ impl<P: Probe> Simulation<P> {
     #[cold]
     fn send_by_turns(&mut self, index: EndpointIndex) {
         let now = self.now;
-        let Some((endpoint, record)) = self.flows.get_with_record(index) else {
-            return;
-        };
-        let host = endpoint.host;
-        let mut packet = Packet::EMPTY;
-        while endpoint.poll_transmit(now, &mut self.network.extras, &mut packet) {
+        loop {
+            let Some(endpoint) = self.flows.get(index) else {
+                return;
+            };
+            let host = endpoint.host;
+            let slot = self.network.pool.reserve();
+            let packet = &mut self.network.pool.at_mut(slot).packet;
+            if !endpoint.poll_transmit(now, &mut self.network.extras, packet) {
+                self.network.pool.free(slot);
+                return;
+            }
             if let Some(at) = self.network.adapter_busy(host, now) {
-                endpoint.stage(packet);
+                endpoint.stage(slot);
                 self.network.wait(host, index, at, &mut self.events);
                 return;
             }
-            let context = (&mut self.events, &mut self.probe);
-            let verdict = self.network.send(host, now, &packet, context);
-            if verdict != Verdict::Admit {
-                let place = (self.network.hosts[host.index()].port, now);
-                let books = (&mut *record, &mut self.totals, &mut self.probe);
-                account(verdict, &packet, place, books);
-            }
+            self.send(host, slot);
+        }
+    }
+
+    /// Sends a packet by the long way and enters what becomes of it into the books.
+    fn send(&mut self, host: HostIndex, slot: Slot) {
+        let context = (&mut self.events, &mut self.probe);
+        if let Some((verdict, packet)) = self.network.send(host, self.now, slot, context) {
+            let at = self.network.hosts[host.index()].port;
+            self.judged(verdict, at, &packet);
         }
     }
 
@@ -425,16 +412,10 @@ impl<P: Probe> Simulation<P> {
             return;
         };
         self.catch_up_if_unattended(index);
-        if let Some((endpoint, record)) = self.flows.get_with_record(index)
-            && let Some(packet) = endpoint.staged.take()
+        if let Some(endpoint) = self.flows.get(index)
+            && let Some(slot) = endpoint.staged.take()
         {
-            let context = (&mut self.events, &mut self.probe);
-            let verdict = self.network.send(host, self.now, &packet, context);
-            if verdict != Verdict::Admit {
-                let place = (self.network.hosts[host.index()].port, self.now);
-                let books = (record, &mut self.totals, &mut self.probe);
-                account(verdict, &packet, place, books);
-            }
+            self.send(host, slot);
             self.pump(index);
         }
         self.network.pull_again(host, self.now, &mut self.events);
@@ -469,50 +450,6 @@ impl<P: Probe> Simulation<P> {
         self.pump(index);
     }
 
-    // Probes.
-
-    fn look(&mut self, what: u32) {
-        let now = self.now;
-        if what == SAMPLE {
-            for &port in &self.sampling.ports {
-                let backlog = self.network.backlog(port, now, &mut self.probe);
-                let bytes = Bytes::new(backlog.waiting_bytes);
-                self.probe
-                    .sampled(port, now, backlog.waiting_packets, bytes);
-            }
-            let at = now + self.sampling.every;
-            self.enter(Event::new(at, Kind::Probe, SAMPLE));
-            return;
-        }
-        if what == MEMORY {
-            self.look_at_memories();
-            let at = now + self.memory_sampling.every;
-            self.enter(Event::new(at, Kind::Probe, MEMORY));
-            return;
-        }
-        self.settle();
-        self.probe.measuring(now, what == MEASURE_FROM);
-    }
-
-    fn look_at_memories(&mut self) {
-        let now = self.now;
-        for (switch, ports) in &self.memory_sampling.switches {
-            let (network, probe) = (&mut self.network, &mut self.probe);
-            let Occupancy { all, of_ports } = network.occupancy(*switch, ports, now, probe);
-            probe.memory_sampled(now, (*switch, None), all.0, all.1);
-            for (port, stored, limit) in of_ports {
-                probe.memory_sampled(now, (*switch, Some(port)), stored, limit);
-            }
-        }
-    }
-
-    /// Lets every port tell the probe of its departures until now.
-    fn settle(&mut self) {
-        for port in self.network.ports() {
-            self.network.backlog(port, self.now, &mut self.probe);
-        }
-    }
-
     // What came of it.
 
     /// The current instant.
@@ -537,7 +474,7 @@ impl<P: Probe> Simulation<P> {
 
     /// The number of flows opened so far.
     pub fn flow_count(&self) -> usize {
-        self.flows.records.len()
+        self.flows.books.len()
     }
 
     /// The books of a flow as they stand.
@@ -571,18 +508,18 @@ fn account<P: Probe>(
     verdict: Verdict,
     packet: &Packet,
     (port, at): (PortIndex, Time),
-    (record, totals, probe): (&mut FlowRecord, &mut Totals, &mut P),
+    (books, totals, probe): (&mut Books, &mut Totals, &mut P),
 ) {
     match verdict {
         Verdict::Admit => {}
         Verdict::Mark => {
             totals.marks += 1;
-            record.marked += 1;
+            books.marked += 1;
         }
         Verdict::Drop(cause) => {
             totals.drops += 1;
             totals.failure_drops += u64::from(cause == DropCause::LinkDown);
-            record.dropped += 1;
+            books.dropped += 1;
             if let Some(lost) = Lost::of(packet) {
                 probe.dropped(port, at, &lost);
             }

@@ -50,8 +50,10 @@ impl QueueConfig {
         match self {
             Self::DropTail => Marker::DropTail(DropTail),
             Self::Threshold(config) => Marker::Threshold(Threshold::new(*config)),
-            Self::DoubleThreshold(config) => Marker::DoubleThreshold(DoubleThreshold::new(*config)),
-            Self::Red(config) => Marker::Red(Red::new(config, rate)),
+            Self::DoubleThreshold(config) => {
+                Marker::DoubleThreshold(Box::new(DoubleThreshold::new(*config)))
+            }
+            Self::Red(config) => Marker::Red(Box::new(Red::new(config, rate))),
         }
     }
 }

@@ -81,10 +81,10 @@ pub enum Marker {
     DropTail(DropTail),
     /// Marking above an instantaneous threshold.
     Threshold(Threshold),
-    /// Marking from one threshold to another.
-    DoubleThreshold(DoubleThreshold),
+    /// Marking from one threshold to another. Behind a pointer, as RED: ports are small.
+    DoubleThreshold(Box<DoubleThreshold>),
     /// Random early detection.
-    Red(Red),
+    Red(Box<Red>),
     /// A discipline from outside this crate.
     Custom(Box<dyn Discipline>),
 }

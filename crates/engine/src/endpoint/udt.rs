@@ -158,8 +158,8 @@ impl UdtEnd {
                 let content = Content::Data(*header);
                 self.handle(now, (content, Beside::Nothing), packet.ecn, rng);
             }
-            Body::UdtControl { .. } => {
-                let control = extras.controls.take(packet.extra);
+            Body::UdtControl { place, .. } => {
+                let control = extras.controls.take(*place);
                 let content = Content::Control(control.header);
                 self.handle(now, (content, control.beside()), packet.ecn, rng);
             }
@@ -407,10 +407,10 @@ fn control(
         content: Content::Control(header),
     };
     let ip_bytes = packet.wire_bytes(beside, dialect) as u16 + IP_UDP_BYTES as u16;
-    out.extra = extras.controls.store(UdtControl::new(header, beside));
     out.body = Body::UdtControl {
         words: words(&header, beside),
         ip_bytes,
+        place: extras.controls.store(UdtControl::new(header, beside)),
         sent_at: now,
     };
     (0, ip_bytes, Ecn::NotEct)

@@ -1,22 +1,21 @@
 //! The fast queue: FIFO at a known rate, without departure events.
 //!
 //! On arrival the departure is known: max(now, end of the packet before) + size / rate. Stored
-//! packets and those on the wire lie in one ring; a cursor, advanced lazily, parts them. Of what is
+//! packets and those on the wire stand in one row; a cursor, advanced lazily, parts them. Of what is
 //! stored exactly one packet is being sent, because the port never pauses: the rest waits.
 
-use incastle_units::{Serializer, Span, Time};
+use incastle_units::{Bytes, Serializer, Span, Time};
 
-use super::{Backlog, InFlight};
-use crate::packet::Packet;
-use crate::ring::Ring;
+use super::Backlog;
+use crate::pool::{Pool, Slot};
 
-/// The queue's state. The packets themselves lie in the port's ring.
-#[derive(Debug, Default)]
+/// The queue's state. The packets themselves stand in the port's row.
+#[derive(Debug)]
 pub(super) struct FastQueue {
     /// When the last packet accepted so far has departed.
     busy_until: Time,
-    /// The ring's position of the packet being sent.
-    sending: u32,
+    /// The packet being sent; meaningless where none is.
+    sending: Slot,
     /// When that packet departs.
     departs: Time,
     stored_packets: u32,
@@ -24,6 +23,20 @@ pub(super) struct FastQueue {
     sending_bytes: u16,
     /// Bytes that have departed and that a shared memory has not been told of.
     freed: u64,
+}
+
+impl Default for FastQueue {
+    fn default() -> Self {
+        Self {
+            busy_until: Time::ZERO,
+            sending: Slot::NONE,
+            departs: Time::ZERO,
+            stored_packets: 0,
+            stored_bytes: 0,
+            sending_bytes: 0,
+            freed: 0,
+        }
+    }
 }
 
 impl FastQueue {
@@ -41,10 +54,10 @@ impl FastQueue {
         std::mem::take(&mut self.freed)
     }
 
-    /// Whether the packet at a position is still counted as stored.
+    /// Whether a packet, the first of the row, is still counted as stored.
     #[inline]
-    pub(super) const fn still_counts(&self, position: u32) -> bool {
-        self.stored_packets > 0 && self.sending == position
+    pub(super) fn still_counts(&self, first: Slot) -> bool {
+        self.stored_packets > 0 && self.sending == first
     }
 
     #[inline(always)]
@@ -57,25 +70,23 @@ impl FastQueue {
         }
     }
 
-    /// Appends an admitted packet, which will lie at `position` in the ring; returns when it
-    /// departs.
+    /// Appends an admitted packet; returns when it departs.
     #[inline(always)]
     pub(super) fn push(
         &mut self,
         ready: Time,
-        packet: &Packet,
+        (slot, size): (Slot, u16),
         line: &mut Serializer,
-        position: u32,
     ) -> Time {
-        let departs = self.busy_until.max(ready) + line.span(packet.size());
+        let departs = self.busy_until.max(ready) + line.span(Bytes::new(u64::from(size)));
         if self.stored_packets == 0 {
-            self.sending = position;
+            self.sending = slot;
             self.departs = departs;
-            self.sending_bytes = packet.size;
+            self.sending_bytes = size;
         }
         self.busy_until = departs;
         self.stored_packets += 1;
-        self.stored_bytes += u64::from(packet.size);
+        self.stored_bytes += u64::from(size);
         departs
     }
 
@@ -85,20 +96,20 @@ impl FastQueue {
         &mut self,
         now: Time,
         delay: Span,
-        wire: &Ring<InFlight>,
+        pool: &Pool,
         mut changed: impl FnMut(Time, u32),
     ) {
         while self.stored_packets > 0 && self.departs <= now {
             self.stored_packets -= 1;
             self.stored_bytes -= u64::from(self.sending_bytes);
             self.freed += u64::from(self.sending_bytes);
-            self.sending = self.sending.wrapping_add(1);
             if self.stored_packets == 0 {
                 self.sending_bytes = 0;
                 return;
             }
             changed(self.departs, self.stored_packets - 1);
-            let next = wire.at(self.sending);
+            self.sending = pool.at(self.sending).packet.behind;
+            let next = pool.at(self.sending);
             self.departs = next.arrives - delay;
             self.sending_bytes = next.packet.size;
         }

@@ -3,12 +3,13 @@
 //! The plain form, and the reference for the fast queue; it bears a rate that changes. Disciplines
 //! that decide at a departure have the same sending end (see `fair`).
 
+use std::collections::VecDeque;
+
 use incastle_units::{Serializer, Time};
 
 use super::Backlog;
 use super::transmitter::Transmitter;
 use crate::packet::Packet;
-use crate::ring::Ring;
 
 /// A packet that waits, and before when it must not leave (a host's jitter).
 #[derive(Debug, Clone, Copy)]
@@ -18,26 +19,15 @@ struct Waiting {
 }
 
 /// The queue.
+#[derive(Default)]
 pub(super) struct GeneralQueue {
-    waiting: Ring<Waiting>,
+    waiting: VecDeque<Waiting>,
     waiting_bytes: u64,
     transmitter: Transmitter,
     /// When everything taken so far will have departed, at the present rate: counted ahead by a
     /// serializer of its own, which sees the same packets in the same order as the line's.
     busy_until: Time,
     forecast: Option<Serializer>,
-}
-
-impl Default for GeneralQueue {
-    fn default() -> Self {
-        Self {
-            waiting: Ring::new(),
-            waiting_bytes: 0,
-            transmitter: Transmitter::default(),
-            busy_until: Time::ZERO,
-            forecast: None,
-        }
-    }
 }
 
 impl GeneralQueue {
@@ -51,7 +41,7 @@ impl GeneralQueue {
     }
 
     pub(super) fn backlog(&self) -> Backlog {
-        let waiting = (self.waiting.len(), self.waiting_bytes);
+        let waiting = (self.waiting.len() as u32, self.waiting_bytes);
         Backlog::of(waiting, self.transmitter.packet())
     }
 
@@ -66,7 +56,7 @@ impl GeneralQueue {
         self.busy_until = self.busy_until.max(ready) + forecast.span(packet.size());
         if self.transmitter.packet().is_some() {
             self.waiting_bytes += u64::from(packet.size);
-            self.waiting.push(Waiting { ready, packet });
+            self.waiting.push_back(Waiting { ready, packet });
             return None;
         }
         Some(self.transmitter.begin(ready, packet, line))
@@ -80,7 +70,7 @@ impl GeneralQueue {
         line: &mut Serializer,
     ) -> Option<(Packet, Option<Time>)> {
         let sent = self.transmitter.finish(now)?;
-        let departure = self.waiting.pop().map(|Waiting { ready, packet }| {
+        let departure = self.waiting.pop_front().map(|Waiting { ready, packet }| {
             self.waiting_bytes -= u64::from(packet.size);
             self.transmitter.begin(now.max(ready), packet, line)
         });
@@ -103,9 +93,7 @@ impl GeneralQueue {
     /// The line is cut: everything that was in the queue, which is empty now.
     pub(super) fn cut(&mut self, now: Time) -> Vec<Packet> {
         let mut packets: Vec<Packet> = self.transmitter.cut(now).into_iter().collect();
-        while let Some(waiting) = self.waiting.pop() {
-            packets.push(waiting.packet);
-        }
+        packets.extend(self.waiting.drain(..).map(|waiting| waiting.packet));
         self.waiting_bytes = 0;
         self.busy_until = now;
         self.forecast = None;

@@ -19,7 +19,7 @@ use incastle_queueing::{PortBuffer, SharedBuffer, Verdict};
 use incastle_units::{Bytes, Ecn, Packets, Rate, Serializer, Span, Time};
 
 use crate::packet::Packet;
-use crate::ring::Ring;
+use crate::pool::{Pool, Row, Slot};
 use crate::{Node, PortIndex, Probe};
 
 pub use fair::{FairConfig, FairDrop, FairPer};
@@ -31,13 +31,6 @@ use fair::FairQueue;
 use fast::FastQueue;
 use general::GeneralQueue;
 use scheduled::ScheduledQueue;
-
-/// A packet on its way, with the instant at which its last bit reaches the far end.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct InFlight {
-    pub(crate) arrives: Time,
-    pub(crate) packet: Packet,
-}
 
 /// What waits, and what is stored in all, at one instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -125,30 +118,38 @@ impl Queue {
     }
 }
 
-/// A port.
+/// A port. In this order, four cache lines: what an arrival at the far end needs, what sending needs, and
+/// the gate.
+#[repr(C, align(64))]
 pub(crate) struct Port {
-    wire: Ring<InFlight>,
+    /// What is on the link, and before it what a queue without departure events stores.
+    row: Row,
     queue: Queue,
-    line: Serializer,
-    delay: Span,
-    pub(crate) index: PortIndex,
     /// The far end of the link.
     pub(crate) to: Node,
+    delivered: u64,
+    delay: Span,
+    line: Serializer,
+    pub(crate) index: PortIndex,
     /// Whether probes look at this queue.
     pub(crate) observed: bool,
     /// Whether a shared memory waits for its next departure.
     pub(crate) listed: bool,
+    special: bool,
     pub(crate) gate: Gate,
     /// QCN's congestion point.
     pub(crate) sampler: Option<Box<Sampler>>,
-    special: bool,
-    delivered: u64,
+    /// The port that the first packet on the link takes next, where that is known already; else beyond
+    /// all ports.
+    pub(crate) foreseen: PortIndex,
 }
+
+const _: () = assert!(size_of::<Port>() <= 256);
 
 impl Port {
     pub(crate) fn new(index: PortIndex, to: Node, rate: Rate, delay: Span, gate: Gate) -> Self {
         Self {
-            wire: Ring::new(),
+            row: Row::default(),
             queue: Queue::Fast(FastQueue::default()),
             line: Serializer::new(rate),
             delay,
@@ -158,6 +159,7 @@ impl Port {
             listed: false,
             gate,
             sampler: None,
+            foreseen: PortIndex::NONE,
             special: false,
             delivered: 0,
         }
@@ -166,6 +168,7 @@ impl Port {
     /// The same port with explicit departures.
     pub(crate) fn general(mut self) -> Self {
         self.queue = Queue::scheduled(ScheduledQueue::General(GeneralQueue::default()));
+        self.special = true;
         self
     }
 
@@ -227,32 +230,24 @@ impl Port {
         }
     }
 
-    /// The short way of a packet that nothing holds up, marks or counts: `fill` writes it into its
-    /// place on the wire and says when its first bit may leave, or that there is none.
+    /// The short way of a packet that nothing holds up, marks or counts; gives its arrival if it is
+    /// the first on the link.
     #[inline(always)]
-    pub(crate) fn send_in_place(
+    pub(crate) fn send(
         &mut self,
-        now: Time,
-        fill: impl FnOnce(&mut Packet) -> Option<Time>,
-    ) -> Option<Wakes> {
+        (now, ready): (Time, Time),
+        slot: Slot,
+        pool: &mut Pool,
+    ) -> Option<Time> {
         let Queue::Unwatched(busy_until) = &mut self.queue else {
             unreachable!("only an unwatched queue has a short way")
         };
-        let first = self.wire.is_empty();
-        let flight = self.wire.reserve(|| InFlight {
-            arrives: Time::NEVER,
-            packet: Packet::EMPTY,
-        });
-        let ready = fill(&mut flight.packet)?;
+        let flight = pool.at_mut(slot);
         self.gate.pass(now, &flight.packet);
         *busy_until = ready.max(*busy_until) + self.line.span(flight.packet.size());
         flight.arrives = *busy_until + self.delay;
-        let arrival = first.then_some(flight.arrives);
-        self.wire.commit();
-        Some(Wakes {
-            arrival,
-            departure: None,
-        })
+        let arrives = flight.arrives;
+        self.row.push(slot, pool).then_some(arrives)
     }
 
     /// Whether the port has the short way.
@@ -262,17 +257,18 @@ impl Port {
     }
 
     /// Offers a packet at `now`. Its first bit leaves not before `ready` (a host's jitter; `now`
-    /// elsewhere).
+    /// elsewhere). A packet that is dropped is left to the caller in its slot.
     #[inline(always)]
     pub(crate) fn offer<P: Probe>(
         &mut self,
         (now, ready): (Time, Time),
-        packet: &Packet,
+        slot: Slot,
         memory: Option<&mut SharedBuffer>,
-        probe: &mut P,
+        (pool, probe): (&mut Pool, &mut P),
     ) -> (Verdict, Wakes) {
-        let backlog = self.advance(now, probe);
+        let backlog = self.advance(now, pool, probe);
         let idle_since = self.idle_since(backlog);
+        let packet = &pool.at(slot).packet;
         let seen = self.in_front_of(packet, backlog);
         let verdict = self.gate.judge((now, idle_since), seen, packet, memory);
         if matches!(verdict, Verdict::Drop(_)) {
@@ -281,7 +277,8 @@ impl Port {
         if self.observed && backlog.stored_packets > 0 {
             probe.queue_changed(self.index, now, backlog.waiting_packets + 1);
         }
-        (verdict, self.store(ready, packet, verdict == Verdict::Mark))
+        let marked = verdict == Verdict::Mark;
+        (verdict, self.store(ready, slot, marked, pool))
     }
 
     /// The backlog that the gate sees: of a fair queue a marker looks at the packet's own alone.
@@ -293,8 +290,8 @@ impl Port {
         }
     }
 
-    /// Whether an arriving packet concerns more than the gate: a congestion point that looks at it,
-    /// or a fair queue that makes room for it.
+    /// Whether an arriving packet concerns more than the gate and a fast queue: a congestion point
+    /// that looks at it, or a queue with departure events.
     #[inline(always)]
     pub(crate) fn is_special(&self) -> bool {
         self.special
@@ -325,65 +322,76 @@ impl Port {
         self.queue.fair()?.take_pushed_out()
     }
 
-    /// Takes an admitted packet into the queue, with CE set where it is marked.
+    /// Takes an admitted packet into the queue, with CE set where it is marked. Queues with departure
+    /// events take it out of its slot.
     #[inline(always)]
-    fn store(&mut self, ready: Time, packet: &Packet, marked: bool) -> Wakes {
+    fn store(&mut self, ready: Time, slot: Slot, marked: bool, pool: &mut Pool) -> Wakes {
+        let flight = pool.at_mut(slot);
+        if marked {
+            flight.packet.ecn = Ecn::Ce;
+        }
         match &mut self.queue {
             Queue::Fast(queue) => {
-                let departs = queue.push(ready, packet, &mut self.line, self.wire.tail());
-                let arrival = self.launch(departs + self.delay, packet);
-                // Into the slot itself: a copy with one byte changed would stall the copy after it.
-                if marked && let Some(flight) = self.wire.back_mut() {
-                    flight.packet.ecn = Ecn::Ce;
-                }
+                let departs = queue.push(ready, (slot, flight.packet.size), &mut self.line);
+                flight.arrives = departs + self.delay;
+                let arrives = flight.arrives;
                 Wakes {
-                    arrival,
+                    arrival: self.row.push(slot, pool).then_some(arrives),
                     departure: None,
                 }
             }
-            Queue::Scheduled(queue) => {
-                let ecn = if marked { Ecn::Ce } else { packet.ecn };
-                let packet = Packet { ecn, ..*packet };
-                Wakes {
-                    arrival: None,
-                    departure: queue.push(ready, packet, &mut self.line),
-                }
-            }
+            Queue::Scheduled(queue) => Wakes {
+                arrival: None,
+                departure: queue.push(ready, pool.take(slot), &mut self.line),
+            },
             Queue::Unwatched(_) => unreachable!("an unwatched queue stores nothing"),
         }
     }
 
-    /// Puts a packet on the wire; returns its arrival if it is the first there.
+    /// The first packet on the link.
     #[inline(always)]
-    fn launch(&mut self, arrives: Time, packet: &Packet) -> Option<Time> {
-        let first = self.wire.is_empty();
-        self.wire.push(InFlight {
-            arrives,
-            packet: *packet,
-        });
-        first.then_some(arrives)
+    pub(crate) fn first(&self) -> Slot {
+        self.row.first()
+    }
+
+    /// Loads a word of each cache line that a packet needs that is to be sent.
+    #[inline(always)]
+    pub(crate) fn glance(&self) -> u64 {
+        self.delivered ^ self.gate.glance() ^ u64::from(self.row.first() == Slot::NONE)
     }
 
     /// Takes the first packet off the link; the second value is when the next one arrives.
     #[inline]
-    pub(crate) fn arrive<P: Probe>(&mut self, now: Time, probe: &mut P) -> (Packet, Option<Time>) {
+    pub(crate) fn arrive<P: Probe>(
+        &mut self,
+        now: Time,
+        pool: &Pool,
+        probe: &mut P,
+    ) -> (Slot, Option<Time>) {
+        let first = self.row.first();
         if let Queue::Fast(queue) = &self.queue
-            && queue.still_counts(self.wire.head())
+            && queue.still_counts(first)
         {
-            self.advance(now, probe);
+            self.advance(now, pool, probe);
         }
-        let first = self
-            .wire
-            .pop()
-            .expect("an arrival event has a packet on its link");
-        assert!(first.arrives == now, "a packet arrives when its event says");
+        let flight = self.row.pop(pool);
+        let (slot, flight) = flight.expect("an arrival event has a packet on its link");
+        assert!(
+            flight.arrives == now,
+            "a packet arrives when its event says"
+        );
         self.delivered += 1;
-        (first.packet, self.wire.front().map(|next| next.arrives))
+        let next = pool.get(self.row.first());
+        (slot, next.map(|next| next.arrives))
     }
 
     /// A queue with departure events has sent its packet: the size that left memory, and what comes
     /// next; nothing of both where the event is outdated.
-    pub(crate) fn depart<P: Probe>(&mut self, now: Time, probe: &mut P) -> (Bytes, Wakes) {
+    pub(crate) fn depart<P: Probe>(
+        &mut self,
+        now: Time,
+        (pool, probe): (&mut Pool, &mut P),
+    ) -> (Bytes, Wakes) {
         let (sent, backlog) = match &mut self.queue {
             Queue::Scheduled(queue) => (queue.depart(now, &mut self.line), queue.backlog()),
             Queue::Fast(_) | Queue::Unwatched(_) => {
@@ -396,12 +404,19 @@ impl Port {
         if self.observed && departure.is_some() {
             probe.queue_changed(self.index, now, backlog.waiting_packets);
         }
-        let arrival = self.launch(now + self.delay, &packet);
+        let arrives = now + self.delay;
+        let slot = pool.put(packet);
+        pool.at_mut(slot).arrives = arrives;
+        let arrival = self.row.push(slot, pool).then_some(arrives);
         (packet.size(), Wakes { arrival, departure })
     }
 
     /// The link goes down: what was inside is lost, and nothing passes until it is up again.
-    pub(crate) fn go_down<P: Probe>(&mut self, now: Time, probe: &mut P) -> Cut {
+    pub(crate) fn go_down<P: Probe>(
+        &mut self,
+        now: Time,
+        (pool, probe): (&mut Pool, &mut P),
+    ) -> Cut {
         let Queue::Scheduled(queue) = &mut self.queue else {
             unreachable!("a port whose link fails has departure events")
         };
@@ -409,10 +424,10 @@ impl Port {
             probe.queue_changed(self.index, now, 0);
         }
         let stored = queue.cut(now);
-        let arrival = self.wire.front().map(|first| first.arrives);
+        let arrival = self.row.iter(pool).next().map(|first| first.arrives);
         let mut on_the_wire = Vec::new();
-        while let Some(flight) = self.wire.pop() {
-            on_the_wire.push(flight.packet);
+        while let Some((slot, _)) = self.row.pop(pool) {
+            on_the_wire.push(pool.take(slot));
         }
         for packet in &stored {
             self.gate.lose(now, packet, true);
@@ -430,8 +445,13 @@ impl Port {
 
     /// A shared memory's turn: bytes that have departed until `now`, and the next departure. A
     /// general queue tells both by its departure events instead.
-    pub(crate) fn free<P: Probe>(&mut self, now: Time, probe: &mut P) -> (Bytes, Option<Time>) {
-        self.advance(now, probe);
+    pub(crate) fn free<P: Probe>(
+        &mut self,
+        now: Time,
+        pool: &Pool,
+        probe: &mut P,
+    ) -> (Bytes, Option<Time>) {
+        self.advance(now, pool, probe);
         match &mut self.queue {
             Queue::Fast(queue) => (Bytes::new(queue.take_freed()), queue.next_departure()),
             Queue::Scheduled(_) | Queue::Unwatched(_) => (Bytes::ZERO, None),
@@ -440,11 +460,11 @@ impl Port {
 
     /// The backlog at `now`, after telling the probe of all departures until then.
     #[inline(always)]
-    pub(crate) fn advance<P: Probe>(&mut self, now: Time, probe: &mut P) -> Backlog {
+    pub(crate) fn advance<P: Probe>(&mut self, now: Time, pool: &Pool, probe: &mut P) -> Backlog {
         match &mut self.queue {
             Queue::Fast(queue) => {
                 let (index, observed) = (self.index, self.observed);
-                queue.advance(now, self.delay, &self.wire, |at, waiting| {
+                queue.advance(now, self.delay, pool, |at, waiting| {
                     if observed {
                         probe.queue_changed(index, at, waiting);
                     }
@@ -468,7 +488,7 @@ impl Port {
     }
 
     /// All packets inside: waiting, being sent, on the wire.
-    pub(crate) fn inside(&self) -> impl Iterator<Item = &Packet> {
+    pub(crate) fn inside<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = &'a Packet> {
         let stored = match &self.queue {
             Queue::Fast(_) | Queue::Unwatched(_) => None,
             Queue::Scheduled(queue) => Some(queue.stored()),
@@ -476,15 +496,15 @@ impl Port {
         stored
             .into_iter()
             .flatten()
-            .chain(self.wire.iter().map(|flight| &flight.packet))
+            .chain(self.row.iter(pool).map(|flight| &flight.packet))
     }
 
     /// Conservation: offered = dropped + delivered + inside.
-    pub(crate) fn check_conservation(&self) {
+    pub(crate) fn check_conservation(&self, pool: &Pool) {
         let PortCounters {
             offered, dropped, ..
         } = self.gate.counters;
-        let inside = self.inside().count() as u64;
+        let inside = self.inside(pool).count() as u64;
         assert!(
             offered == dropped + self.delivered + inside,
             "port {}: {offered} packets offered, {dropped} dropped, {} delivered, {inside} inside",

@@ -69,6 +69,20 @@ impl Chooser {
         Self { seed, kind }
     }
 
+    /// What `choose` would say, where nothing is drawn for that; else beyond all ports.
+    #[inline(always)]
+    pub(super) fn foresee(
+        &self,
+        group: &[PortIndex],
+        switch: SwitchIndex,
+        to: EndpointIndex,
+    ) -> PortIndex {
+        match self.kind {
+            Kind::Flow => by_flow(self.seed, group, switch, to),
+            Kind::Packet { .. } | Kind::Flowlet { .. } => PortIndex::NONE,
+        }
+    }
+
     /// The port that a packet for an endpoint takes at a switch.
     pub(super) fn choose(
         &mut self,
@@ -78,14 +92,7 @@ impl Chooser {
         now: Time,
     ) -> PortIndex {
         match &mut self.kind {
-            // RFC 2992, hash-threshold: the range of the hash is parted evenly among the next hops.
-            Kind::Flow => {
-                let mut hash = Digest::default();
-                hash.mix(self.seed ^ u64::from(switch.0), u64::from(to.0));
-                hash.mix(0, 0);
-                let choice = (u128::from(hash.value()) * group.len() as u128) >> 64;
-                group[choice as usize]
-            }
+            Kind::Flow => by_flow(self.seed, group, switch, to),
             Kind::Packet { draws } => draw(group, &mut draws[switch.index()]),
             Kind::Flowlet { gap, draws, tables } => {
                 let draws = &mut draws[switch.index()];
@@ -94,6 +101,16 @@ impl Chooser {
             }
         }
     }
+}
+
+/// RFC 2992, hash-threshold: the range of the hash is parted evenly among the next hops.
+#[inline(always)]
+fn by_flow(seed: u64, group: &[PortIndex], switch: SwitchIndex, to: EndpointIndex) -> PortIndex {
+    let mut hash = Digest::default();
+    hash.mix(seed ^ u64::from(switch.0), u64::from(to.0));
+    hash.mix(0, 0);
+    let choice = (u128::from(hash.value()) * group.len() as u128) >> 64;
+    group[choice as usize]
 }
 
 fn draw(group: &[PortIndex], draws: &mut Xoshiro256PlusPlus) -> PortIndex {

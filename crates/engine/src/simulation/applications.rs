@@ -135,9 +135,19 @@ impl<P: Probe> Simulation<P> {
 
     /// Frees a flow's ends. What still waits at its hosts will not be sent or handed over.
     fn release(&mut self, flow: FlowIndex) {
-        let left: Vec<Packet> = self.flows.at_hosts(flow).copied().collect();
+        let at_hosts = self.flows.at_hosts(flow, &self.network.pool);
+        let left: Vec<Packet> = at_hosts.copied().collect();
         for packet in &left {
             self.stray(packet);
+        }
+        for side in [Side::Near, Side::Far] {
+            let staged = self
+                .flows
+                .get(flow.end(side))
+                .and_then(|end| end.staged.take());
+            if let Some(slot) = staged {
+                self.network.pool.free(slot);
+            }
         }
         self.flows.release(flow, self.now);
     }

@@ -8,7 +8,6 @@ use incastle_transport::tcp;
 
 use super::Simulation;
 use crate::endpoint::Transport;
-use crate::port::Port;
 use crate::{FlowIndex, FlowRecord, Probe, Side};
 
 /// What ports and hosts hold of a flow.
@@ -24,12 +23,13 @@ impl<P: Probe> Simulation<P> {
     pub fn check_conservation(&self) {
         let mut inside = vec![Inside::default(); self.flow_count()];
         let mut with_extras = 0;
+        let pool = &self.network.pool;
         for port in &self.network.ports {
-            port.check_conservation();
+            port.check_conservation(pool);
         }
-        let in_ports = self.network.ports.iter().flat_map(Port::inside);
+        let in_ports = self.network.ports.iter().flat_map(|port| port.inside(pool));
         let flows = (0..self.flow_count()).map(FlowIndex::from_index);
-        let at_hosts = flows.flat_map(|flow| self.flows.at_hosts(flow));
+        let at_hosts = flows.flat_map(|flow| self.flows.at_hosts(flow, pool));
         let mut cnms = 0;
         for packet in in_ports.chain(at_hosts) {
             if packet.is_cnm() {

@@ -27,6 +27,8 @@ impl<P: Probe> Simulation<P> {
 
     /// Links fail or come up at this instant, or routes learn of it.
     fn links_change(&mut self) {
+        // A packet that comes first on a link is another one when the link is cut.
+        self.look_again();
         let mut converged = false;
         while let Some(change) = self.network.failures.take(self.now) {
             match change {
@@ -50,7 +52,8 @@ impl<P: Probe> Simulation<P> {
     }
 
     fn link_goes_down(&mut self, at: PortIndex) {
-        let cut = self.network.ports[at.index()].go_down(self.now, &mut self.probe);
+        let context = (&mut self.network.pool, &mut self.probe);
+        let cut = self.network.ports[at.index()].go_down(self.now, context);
         if let Some(arrival) = cut.arrival {
             self.events.remove(Event::new(arrival, Kind::Arrival, at.0));
         }

@@ -54,17 +54,16 @@ impl<P: Probe> Simulation<P> {
             body: Body::Cnm { psi },
             to,
             host,
-            extra: 0,
             size: CNM_SIZE,
             ecn: Ecn::NotEct,
-            class: 0,
+            ..Packet::EMPTY
         };
         self.forward(switch, &cnm);
     }
 
     /// The host of an end, also of a flow that is over.
     fn host_of(&self, end: EndpointIndex) -> HostIndex {
-        let record = &self.flows.records[end.flow().index()];
+        let record = &self.flows.books[end.flow().index()];
         match end.side() {
             Side::Near => record.from,
             Side::Far => record.to,
@@ -87,8 +86,8 @@ impl<P: Probe> Simulation<P> {
             self.totals.cnms_dropped += u64::from(matches!(verdict, Verdict::Drop(_)));
             return;
         }
-        let record = &mut self.flows.records[packet.to.flow().index()];
-        let books = (record, &mut self.totals, &mut self.probe);
+        let of_flow = &mut self.flows.books[packet.to.flow().index()];
+        let books = (of_flow, &mut self.totals, &mut self.probe);
         account(verdict, packet, (at, self.now), books);
     }
 
@@ -97,7 +96,7 @@ impl<P: Probe> Simulation<P> {
     pub(super) fn notified(&mut self, host: HostIndex, packet: &Packet, psi: u8) {
         let now = self.now;
         self.totals.cnms_received += 1;
-        self.flows.records[packet.to.flow().index()].cnms += 1;
+        self.flows.books[packet.to.flow().index()].cnms += 1;
         self.catch_up_if_unattended(packet.to);
         let host = &self.network.hosts[host.index()];
         let (settings, port) = (host.reaction_point, host.port);
@@ -144,7 +143,7 @@ impl<P: Probe> Simulation<P> {
     /// whether to try again.
     fn release_one(&mut self, index: EndpointIndex) -> bool {
         let now = self.now;
-        let Some((endpoint, record)) = self.flows.get_with_record(index) else {
+        let Some(endpoint) = self.flows.get(index) else {
             return false;
         };
         endpoint.fill_limiter(now, &mut self.network.extras);
@@ -156,18 +155,13 @@ impl<P: Probe> Simulation<P> {
             return false;
         };
         let host = endpoint.host;
+        let slot = self.network.pool.put(packet);
         if let Some(at) = self.network.adapter_busy(host, now) {
-            endpoint.stage(packet);
+            endpoint.stage(slot);
             self.network.wait(host, index, at, &mut self.events);
             return false;
         }
-        let context = (&mut self.events, &mut self.probe);
-        let verdict = self.network.send(host, now, &packet, context);
-        if verdict != Verdict::Admit {
-            let place = (self.network.hosts[host.index()].port, now);
-            let books = (record, &mut self.totals, &mut self.probe);
-            account(verdict, &packet, place, books);
-        }
+        self.send(host, slot);
         true
     }
 }

@@ -136,7 +136,7 @@ impl Options {
                     ..RedConfig::default()
                 };
                 config.check().map_err(|error| error.to_string())?;
-                Marker::Red(Red::new(&config, self.rate))
+                Marker::Red(Box::new(Red::new(&config, self.rate)))
             }
         })
     }

@@ -7,6 +7,8 @@
 //! [`Connection::poll_transmit`] until it gives `None`, [`Connection::poll_event`] likewise, and
 //! [`Connection::poll_timeout`] last.
 
+use std::sync::Arc;
+
 use incastle_congestion::{Algorithm, ControlState, Controller, Echo};
 use incastle_units::{Ecn, Span, Time};
 use rand_core::Rng;
@@ -75,7 +77,8 @@ pub struct Connection {
     pub(super) sender: Sender,
     pub(super) receiver: Receiver,
     pub(super) algorithm: Algorithm,
-    pub(super) config: Config,
+    /// Shared: connections of a group would else have a copy each.
+    pub(super) config: Arc<Config>,
     pub(super) stats: Stats,
     pub(super) handshake: Handshake,
     /// Both ends understand ECN.
@@ -87,19 +90,25 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// An end of a connection. Panics where [`Config::check`] finds a mistake.
+    /// An end of a connection with a configuration of its own. Panics where [`Config::check`] finds a
+    /// mistake.
     pub fn new(config: &Config, algorithm: Algorithm, role: Role) -> Self {
+        Self::sharing(Arc::new(*config), algorithm, role)
+    }
+
+    /// The same with a configuration that it shares with others.
+    pub fn sharing(config: Arc<Config>, algorithm: Algorithm, role: Role) -> Self {
         assert_eq!(config.check(), Ok(()), "a checked configuration");
         let mut connection = Self {
-            sender: Sender::new(config),
-            receiver: Receiver::new(config),
+            sender: Sender::new(&config),
+            receiver: Receiver::new(&config),
             algorithm,
-            config: *config,
             stats: Stats::default(),
-            handshake: Handshake::new(config, role),
+            handshake: Handshake::new(&config, role),
             ecn: config.ecn != EcnMode::Off,
             events: 0,
             sacks: 0,
+            config,
         };
         if connection.handshake.is_over() {
             connection.raise(Event::Connected);

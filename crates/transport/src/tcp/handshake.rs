@@ -137,7 +137,7 @@ impl Connection {
         let repeated = self.handshake.sent > 1;
         let backoff = u32::try_from(self.stats.timeouts).unwrap_or(u32::MAX);
         self.sender
-            .report_syn_timeout(repeated, backoff, (now, &self.config));
+            .report_syn_timeout(repeated, backoff, (now, &*self.config));
         self.stats.timeouts += 1;
         self.handshake.syn_due = true;
         self.sender.rto.back_off();

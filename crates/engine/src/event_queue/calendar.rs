@@ -1,0 +1,234 @@
+//! The calendar: a list of pages for each day of a year, and a bit map of the days that have any.
+
+use crate::event::Event;
+
+/// Bits in a word of the map; as many words are summed up by one word above them.
+const WORD: u64 = 64;
+/// The fewest days: one word above the map.
+pub(super) const FEWEST_DAYS: usize = (WORD * WORD) as usize;
+/// No page.
+const NONE: u32 = u32::MAX;
+/// Events on a page: two cache lines with them.
+const ROOM: usize = 7;
+
+/// Events of one day, in any order.
+#[derive(Debug, Clone, Copy)]
+#[repr(align(128))]
+struct Page {
+    events: [Event; ROOM],
+    count: u32,
+    /// Another page of the same day, or of the list of unused pages.
+    next: u32,
+}
+
+impl Page {
+    fn events(&self) -> &[Event] {
+        &self.events[..self.count as usize]
+    }
+}
+
+/// The calendar.
+#[derive(Debug)]
+pub(super) struct Calendar {
+    /// The first day of the year, counted from time zero.
+    first: u64,
+    /// A day is 2^shift picoseconds wide.
+    shift: u32,
+    /// By day, modulo their number, which is a power of two: the first page.
+    days: Vec<u32>,
+    /// A bit for each day that has a page, and one for each word of these.
+    map: Vec<u64>,
+    sums: Vec<u64>,
+    pages: Vec<Page>,
+    /// The first of the unused pages.
+    unused: u32,
+    count: usize,
+}
+
+impl Calendar {
+    /// An empty calendar of so many days that begins with the day `first`.
+    pub(super) fn new(first: u64, shift: u32, days: usize) -> Self {
+        assert!(
+            days.is_power_of_two() && days >= FEWEST_DAYS,
+            "the words above the map are whole"
+        );
+        let words = days / WORD as usize;
+        Self {
+            first,
+            shift,
+            days: vec![NONE; days],
+            map: vec![0; words],
+            sums: vec![0; words / WORD as usize],
+            pages: Vec::new(),
+            unused: NONE,
+            count: 0,
+        }
+    }
+
+    pub(super) const fn shift(&self) -> u32 {
+        self.shift
+    }
+
+    pub(super) fn days(&self) -> usize {
+        self.days.len()
+    }
+
+    /// The first day of the year.
+    pub(super) const fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// Events held.
+    pub(super) const fn count(&self) -> usize {
+        self.count
+    }
+
+    #[inline(always)]
+    pub(super) const fn day_of(&self, event: Event) -> u64 {
+        event.at.as_ps() >> self.shift
+    }
+
+    /// Whether a day belongs to this year.
+    #[inline(always)]
+    pub(super) fn has(&self, day: u64) -> bool {
+        day.wrapping_sub(self.first) < self.days.len() as u64
+    }
+
+    /// The year begins at a later day; none before it has events.
+    pub(super) fn begin_at(&mut self, day: u64) {
+        self.first = self.first.max(day);
+    }
+
+    #[inline(always)]
+    fn slot(&self, day: u64) -> usize {
+        day as usize & (self.days.len() - 1)
+    }
+
+    /// Adds an event to its day, which must be of this year.
+    #[inline(always)]
+    pub(super) fn insert(&mut self, day: u64, event: Event) {
+        self.count += 1;
+        let slot = self.slot(day);
+        // No page lies outside of the array, no event beyond the room of its page.
+        if let Some(page) = self.pages.get_mut(self.days[slot] as usize)
+            && let Some(place) = page.events.get_mut(page.count as usize)
+        {
+            *place = event;
+            page.count += 1;
+        } else {
+            self.add_page(slot, event);
+        }
+    }
+
+    #[inline(never)]
+    fn add_page(&mut self, slot: usize, event: Event) {
+        let next = self.days[slot];
+        if next == NONE {
+            self.mark(slot);
+        }
+        if self.unused == NONE {
+            self.unused = u32::try_from(self.pages.len()).expect("fewer than 2^32 events wait");
+            self.pages.push(Page {
+                events: [Event::NEVER; ROOM],
+                count: 0,
+                next: NONE,
+            });
+        }
+        let place = self.unused;
+        let page = &mut self.pages[place as usize];
+        self.unused = page.next;
+        page.events[0] = event;
+        page.count = 1;
+        page.next = next;
+        self.days[slot] = place;
+    }
+
+    /// Moves the events of a day of this year, in any order; the year begins after it.
+    #[inline(always)]
+    pub(super) fn take_day(&mut self, day: u64, into: &mut Vec<Event>) {
+        let slot = self.slot(day);
+        let mut place = std::mem::replace(&mut self.days[slot], NONE);
+        self.unmark(slot);
+        while let Some(page) = self.pages.get_mut(place as usize) {
+            // All of the page: a fixed number takes no call.
+            let end = into.len() + page.count as usize;
+            into.extend_from_slice(&page.events);
+            into.truncate(end);
+            self.count -= page.count as usize;
+            let next = std::mem::replace(&mut page.next, self.unused);
+            self.unused = place;
+            place = next;
+        }
+        self.first = day + 1;
+    }
+
+    /// Removes an event, if it is there. An empty page does no harm.
+    pub(super) fn remove(&mut self, event: Event) -> bool {
+        let day = self.day_of(event);
+        if !self.has(day) {
+            return false;
+        }
+        let mut place = self.days[self.slot(day)];
+        while let Some(page) = self.pages.get_mut(place as usize) {
+            if let Some(found) = page.events().iter().position(|other| *other == event) {
+                page.count -= 1;
+                page.events[found] = page.events[page.count as usize];
+                self.count -= 1;
+                return true;
+            }
+            place = page.next;
+        }
+        false
+    }
+
+    /// All events, in any order.
+    pub(super) fn events(&self) -> impl Iterator<Item = Event> {
+        let page = |place: u32| self.pages.get(place as usize);
+        self.days
+            .iter()
+            .flat_map(move |&first| std::iter::successors(page(first), move |of| page(of.next)))
+            .flat_map(|page| page.events().iter().copied())
+    }
+
+    /// The first day of the year that has a page; there must be one.
+    #[inline(always)]
+    pub(super) fn next_day(&self) -> u64 {
+        let slot = self.slot(self.first) as u64;
+        let (word, bit) = (slot / WORD, slot % WORD);
+        let rest = self.map[word as usize] >> bit;
+        if rest != 0 {
+            return self.first + u64::from(rest.trailing_zeros());
+        }
+        let ahead = self.next_word(word + 1);
+        let bit = self.map[ahead as usize & (self.map.len() - 1)].trailing_zeros();
+        self.first - slot + ahead * WORD + u64::from(bit)
+    }
+
+    /// The first word from `from` on that is not zero, counted on beyond the last one.
+    fn next_word(&self, from: u64) -> u64 {
+        let (mut sum, bit) = (from / WORD, from % WORD);
+        let sums = |sum: u64| self.sums[sum as usize & (self.sums.len() - 1)];
+        let mut rest = sums(sum) >> bit << bit;
+        while rest == 0 {
+            sum += 1;
+            rest = sums(sum);
+        }
+        sum * WORD + u64::from(rest.trailing_zeros())
+    }
+
+    #[inline(always)]
+    fn mark(&mut self, slot: usize) {
+        let word = slot / WORD as usize;
+        self.map[word] |= 1 << (slot as u64 % WORD);
+        self.sums[word / WORD as usize] |= 1 << (word as u64 % WORD);
+    }
+
+    #[inline(always)]
+    fn unmark(&mut self, slot: usize) {
+        let word = slot / WORD as usize;
+        self.map[word] &= !(1 << (slot as u64 % WORD));
+        if self.map[word] == 0 {
+            self.sums[word / WORD as usize] &= !(1 << (word as u64 % WORD));
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! The packets in ports and on links: one array of slots, a cache line each, and lists through it.
+//!
+//! A packet keeps its slot from the host that sends it to the host that it is for; ports hand on the slot
+//! alone. The slot emptied last is filled next, so that no more memory is in use than there are
+//! packets on their way.
+
+use incastle_units::Time;
+
+use crate::packet::Packet;
+
+/// The place of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Slot(u32);
+
+impl Slot {
+    /// No place.
+    pub(crate) const NONE: Self = Self(u32::MAX);
+}
+
+/// A packet on its way, with the instant at which its last bit reaches the far end of its link.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
+pub(crate) struct InFlight {
+    pub(crate) arrives: Time,
+    pub(crate) packet: Packet,
+}
+
+const _: () = assert!(size_of::<InFlight>() == 64);
+
+/// All slots.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    slots: Vec<InFlight>,
+    /// The first of the list of empty slots.
+    empty: Slot,
+}
+
+impl Default for Pool {
+    fn default() -> Self {
+        Self {
+            slots: Vec::new(),
+            empty: Slot::NONE,
+        }
+    }
+}
+
+impl Pool {
+    /// A slot to be written; it holds some old packet.
+    #[inline(always)]
+    pub(crate) fn reserve(&mut self) -> Slot {
+        let slot = self.empty;
+        if slot == Slot::NONE {
+            return self.grow();
+        }
+        self.empty = self.at(slot).packet.behind;
+        slot
+    }
+
+    #[cold]
+    fn grow(&mut self) -> Slot {
+        let slot = u32::try_from(self.slots.len()).expect("fewer than 2^32 packets in flight");
+        assert!(slot < u32::MAX, "fewer than 2^32 - 1 packets in flight");
+        self.slots.push(InFlight {
+            arrives: Time::NEVER,
+            packet: Packet::EMPTY,
+        });
+        Slot(slot)
+    }
+
+    /// Empties a slot.
+    #[inline(always)]
+    pub(crate) fn free(&mut self, slot: Slot) {
+        self.slots[slot.0 as usize].packet.behind = self.empty;
+        self.empty = slot;
+    }
+
+    /// Writes a packet into a slot.
+    #[inline]
+    pub(crate) fn put(&mut self, packet: Packet) -> Slot {
+        let slot = self.reserve();
+        self.at_mut(slot).packet = packet;
+        slot
+    }
+
+    /// Takes a packet out of its slot.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, slot: Slot) -> Packet {
+        let flight = &mut self.slots[slot.0 as usize];
+        let packet = flight.packet;
+        flight.packet.behind = std::mem::replace(&mut self.empty, slot);
+        packet
+    }
+
+    /// What lies in a slot; nothing in [`Slot::NONE`].
+    #[inline(always)]
+    pub(crate) fn get(&self, slot: Slot) -> Option<&InFlight> {
+        self.slots.get(slot.0 as usize)
+    }
+
+    #[inline(always)]
+    pub(crate) fn at(&self, slot: Slot) -> &InFlight {
+        &self.slots[slot.0 as usize]
+    }
+
+    #[inline(always)]
+    pub(crate) fn at_mut(&mut self, slot: Slot) -> &mut InFlight {
+        &mut self.slots[slot.0 as usize]
+    }
+}
+
+/// Packets one behind the other, each named by the one before it.
+#[derive(Debug)]
+pub(crate) struct Row {
+    first: Slot,
+    /// Meaningless where there is no first.
+    last: Slot,
+}
+
+impl Default for Row {
+    fn default() -> Self {
+        Self {
+            first: Slot::NONE,
+            last: Slot::NONE,
+        }
+    }
+}
+
+impl Row {
+    /// The first packet's slot, or [`Slot::NONE`].
+    #[inline(always)]
+    pub(crate) const fn first(&self) -> Slot {
+        self.first
+    }
+
+    /// Appends a packet; gives whether it is the first.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, slot: Slot, pool: &mut Pool) -> bool {
+        let first = self.first == Slot::NONE;
+        if first {
+            self.first = slot;
+        } else {
+            pool.at_mut(self.last).packet.behind = slot;
+        }
+        self.last = slot;
+        first
+    }
+
+    /// Takes the first packet out of the row; it keeps its slot.
+    #[inline(always)]
+    pub(crate) fn pop<'a>(&mut self, pool: &'a Pool) -> Option<(Slot, &'a InFlight)> {
+        let slot = self.first;
+        let flight = pool.get(slot)?;
+        self.first = if slot == self.last {
+            Slot::NONE
+        } else {
+            flight.packet.behind
+        };
+        Some((slot, flight))
+    }
+
+    /// All packets, first to last.
+    pub(crate) fn iter<'a>(&self, pool: &'a Pool) -> impl Iterator<Item = &'a InFlight> {
+        let last = self.last;
+        let first = (self.first != Slot::NONE).then_some(self.first);
+        let next = move |slot: &Slot| (*slot != last).then(|| pool.at(*slot).packet.behind);
+        std::iter::successors(first, next).map(|slot| pool.at(slot))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn packet(size: u16) -> Packet {
+        Packet {
+            size,
+            ..Packet::EMPTY
+        }
+    }
+
+    proptest! {
+        // Three rows in one pool, against three double-ended queues.
+        #[test]
+        fn rows_agree_with_deques(steps in prop::collection::vec((0..3_usize, any::<Option<u16>>()), 1..300)) {
+            let mut pool = Pool::default();
+            let mut rows = [const { Row { first: Slot::NONE, last: Slot::NONE } }; 3];
+            let mut deques: [VecDeque<u16>; 3] = Default::default();
+            let mut most = 0;
+            for (which, step) in steps {
+                let (row, deque) = (&mut rows[which], &mut deques[which]);
+                if let Some(size) = step {
+                    let slot = pool.put(packet(size));
+                    prop_assert_eq!(row.push(slot, &mut pool), deque.is_empty());
+                    deque.push_back(size);
+                } else if let Some(size) = deque.pop_front() {
+                    let slot = row.pop(&pool).map(|(slot, _)| slot);
+                    prop_assert_eq!(slot.map(|slot| pool.take(slot).size), Some(size));
+                }
+                for (row, deque) in rows.iter().zip(&deques) {
+                    let sizes = row.iter(&pool).map(|flight| flight.packet.size);
+                    prop_assert!(sizes.eq(deque.iter().copied()));
+                    prop_assert_eq!(row.first() == Slot::NONE, deque.is_empty());
+                }
+                most = most.max(deques.iter().map(VecDeque::len).sum());
+                prop_assert_eq!(pool.slots.len(), most);
+            }
+        }
+    }
+}

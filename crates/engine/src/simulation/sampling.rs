@@ -1,0 +1,103 @@
+//! What probes are shown at instants of their own: samples of queues and memories, and the measured interval.
+
+use incastle_units::{Bytes, Span, Time};
+
+use super::Simulation;
+use crate::event::{Event, Kind};
+use crate::network::Occupancy;
+use crate::{Node, PortIndex, Probe, SwitchIndex};
+
+/// What a probe event is for.
+const SAMPLE: u32 = 0;
+const MEASURE_FROM: u32 = 1;
+const MEASURE_TO: u32 = 2;
+const MEMORY: u32 = 3;
+
+/// Queue samples at an interval.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Sampling {
+    every: Span,
+    ports: Vec<PortIndex>,
+}
+
+/// Samples of the memories of switches, each with its ports, at an interval.
+#[derive(Debug, Clone, Default)]
+pub(super) struct MemorySampling {
+    every: Span,
+    switches: Vec<(SwitchIndex, Vec<PortIndex>)>,
+}
+
+impl<P: Probe> Simulation<P> {
+    /// Samples the queues of `ports` every `every`, from the first multiple of it on.
+    pub fn sample_queues(&mut self, ports: Vec<PortIndex>, every: Span) {
+        assert!(
+            every > Span::ZERO,
+            "a sampling interval is longer than nothing"
+        );
+        self.sampling = Sampling { every, ports };
+        self.enter(Event::new(self.now + every, Kind::Probe, SAMPLE));
+    }
+
+    /// Samples what `switches` store every `every`, from the first multiple of it on.
+    pub fn sample_memories(&mut self, switches: &[SwitchIndex], every: Span) {
+        assert!(
+            every > Span::ZERO,
+            "a sampling interval is longer than nothing"
+        );
+        let ports_of = |switch: SwitchIndex| {
+            let own = |port: &PortIndex| self.network.ends(*port).0 == Node::Switch(switch);
+            (switch, self.network.ports().filter(own).collect())
+        };
+        let switches = switches.iter().map(|&switch| ports_of(switch)).collect();
+        self.memory_sampling = MemorySampling { every, switches };
+        self.enter(Event::new(self.now + every, Kind::Probe, MEMORY));
+    }
+
+    /// Tells the probe when the measured interval begins and ends.
+    pub fn measure_between(&mut self, from: Time, to: Time) {
+        self.enter(Event::new(from, Kind::Probe, MEASURE_FROM));
+        self.enter(Event::new(to, Kind::Probe, MEASURE_TO));
+    }
+
+    pub(super) fn look(&mut self, what: u32) {
+        let now = self.now;
+        if what == SAMPLE {
+            for &port in &self.sampling.ports {
+                let backlog = self.network.backlog(port, now, &mut self.probe);
+                let bytes = Bytes::new(backlog.waiting_bytes);
+                self.probe
+                    .sampled(port, now, backlog.waiting_packets, bytes);
+            }
+            let at = now + self.sampling.every;
+            self.enter(Event::new(at, Kind::Probe, SAMPLE));
+            return;
+        }
+        if what == MEMORY {
+            self.look_at_memories();
+            let at = now + self.memory_sampling.every;
+            self.enter(Event::new(at, Kind::Probe, MEMORY));
+            return;
+        }
+        self.settle();
+        self.probe.measuring(now, what == MEASURE_FROM);
+    }
+
+    fn look_at_memories(&mut self) {
+        let now = self.now;
+        for (switch, ports) in &self.memory_sampling.switches {
+            let (network, probe) = (&mut self.network, &mut self.probe);
+            let Occupancy { all, of_ports } = network.occupancy(*switch, ports, now, probe);
+            probe.memory_sampled(now, (*switch, None), all.0, all.1);
+            for (port, stored, limit) in of_ports {
+                probe.memory_sampled(now, (*switch, Some(port)), stored, limit);
+            }
+        }
+    }
+
+    /// Lets every port tell the probe of its departures until now.
+    pub(super) fn settle(&mut self) {
+        for port in self.network.ports() {
+            self.network.backlog(port, self.now, &mut self.probe);
+        }
+    }
+}
