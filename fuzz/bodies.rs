@@ -11,6 +11,11 @@ use incastle_units::{Bytes, Ecn, Rate, Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
+#[path = "input.rs"]
+mod input;
+
+use input::Input;
+
 const SOCKET: u32 = 7;
 const PEER: u32 = 9;
 const FIRST: u32 = 0x7FFF_FFF0;
@@ -40,26 +45,6 @@ pub(crate) fn parser(input: &[u8]) {
 }
 
 /// An input is read as: kind of connection (1 byte), then operations of one byte and what they need.
-struct Input<'a>(&'a [u8]);
-
-impl<'a> Input<'a> {
-    fn byte(&mut self) -> Option<u8> {
-        let (first, rest) = self.0.split_first()?;
-        self.0 = rest;
-        Some(*first)
-    }
-
-    fn word(&mut self) -> Option<u16> {
-        Some(u16::from_be_bytes([self.byte()?, self.byte()?]))
-    }
-
-    fn take(&mut self, count: usize) -> &'a [u8] {
-        let (taken, rest) = self.0.split_at(count.min(self.0.len()));
-        self.0 = rest;
-        taken
-    }
-}
-
 struct Subject {
     connection: ByteConnection,
     now: Time,

@@ -1,84 +1,16 @@
-//! The fuzz targets without libFuzzer: the corpus is replayed, and inputs are generated from it. Each
-//! follows from its number. `UDT_FUZZ=1000000` generates that many for each target.
-
-use std::path::Path as FilePath;
-
-use incastle_units::random;
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{Rng, SeedableRng};
-
-use crate::worlds::variable;
+//! The fuzz targets of UDT without libFuzzer. `UDT_FUZZ=1000000` generates that many inputs for each.
 
 #[path = "../../../../fuzz/bodies.rs"]
 mod bodies;
-
-/// Generated inputs of the ordinary test, for each target.
-const INPUTS: u64 = 3_000;
-
-/// The inputs of a target's corpus, by name.
-#[expect(clippy::disallowed_methods, reason = "the corpus is a folder of files")]
-fn corpus(target: &str) -> Vec<Vec<u8>> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus");
-    let folder = FilePath::new(folder).join(target);
-    let entries = std::fs::read_dir(&folder).expect("a corpus");
-    let mut paths: Vec<_> = entries
-        .map(|entry| entry.expect("an entry").path())
-        .collect();
-    paths.sort();
-    let read = |path| std::fs::read(path).expect("an input");
-    paths.into_iter().map(read).collect()
-}
-
-/// Input `number`: one of the corpus with some bytes changed, cut, repeated, or joined to another.
-fn generated(corpus: &[Vec<u8>], number: u64) -> Vec<u8> {
-    let mut rng = Xoshiro256PlusPlus::seed_from_u64(number);
-    let pick = |rng: &mut Xoshiro256PlusPlus| {
-        let index = random::below(rng, corpus.len() as u64) as usize;
-        corpus[index].clone()
-    };
-    let mut input = pick(&mut rng);
-    for _ in 0..=random::below(&mut rng, 6) {
-        let at = random::below(&mut rng, input.len() as u64 + 1) as usize;
-        match random::below(&mut rng, 6) {
-            0 if at < input.len() => input[at] ^= 1 << random::below(&mut rng, 8),
-            1 if at < input.len() => input[at] = rng.next_u64() as u8,
-            2 => input.truncate(at),
-            3 => input.insert(at, rng.next_u64() as u8),
-            4 => {
-                let tail = input[at..].to_vec();
-                input.extend(tail);
-                input.truncate(4_000);
-            }
-            _ => {
-                let other = pick(&mut rng);
-                input.truncate(at);
-                let from = random::below(&mut rng, other.len() as u64 + 1) as usize;
-                input.extend(&other[from..]);
-            }
-        }
-    }
-    input
-}
-
-fn run(target: &str, body: fn(&[u8])) {
-    let corpus = corpus(target);
-    assert!(corpus.len() >= 20, "a corpus worth the name");
-    for input in &corpus {
-        body(input);
-    }
-    for number in 0..variable("UDT_FUZZ").unwrap_or(INPUTS) {
-        let input = generated(&corpus, number);
-        let outcome = std::panic::catch_unwind(|| body(&input));
-        assert!(outcome.is_ok(), "{target}: input {number}: {input:?}");
-    }
-}
+#[path = "../../../../fuzz/replay.rs"]
+mod replay;
 
 #[test]
 fn any_bytes_are_a_packet_or_an_error() {
-    run("udt_parser", bodies::parser);
+    replay::run("udt_parser", "UDT_FUZZ", bodies::parser);
 }
 
 #[test]
 fn a_connection_lives_through_anything() {
-    run("udt_connection", bodies::connection);
+    replay::run("udt_connection", "UDT_FUZZ", bodies::connection);
 }

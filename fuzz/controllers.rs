@@ -1,0 +1,293 @@
+//! What the fuzz target `controllers` does with an input: any controller, or QCN's reaction point, with any
+//! operations in any order, those that no transport would ask for too. The same function runs under
+//! libFuzzer and in the ordinary tests of `incastle-congestion`.
+
+use incastle_congestion::{
+    AckSample, AdaptiveIncrease, Algorithm, CongestionEvent, Context, ControlState, Controller,
+    Cubic, CubicConfig, CwaExtremes, CwaReaction, D2tcp, D2tcpConfig, Dctcp, DctcpConfig, Dcudp,
+    DcudpBacklog, DcudpConfig, DcudpEntry, DcudpFloor, DcudpGrowth, DcudpLaw, DcudpRtt, DtCwa,
+    DtCwaConfig, Echo, Feedback, LimitedBy, LossInUdpMode, NewReno, NewRenoConfig, Phase,
+    RateLimiter, ReactionPoint, ReactionPointConfig, Udt, UdtConfig, Window,
+};
+use incastle_units::{Bytes, Rate, Span, Time};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng;
+
+#[path = "input.rs"]
+mod input;
+
+use input::Input;
+
+const MSS: Bytes = Bytes::new(1460);
+const LINE: Rate = Rate::from_bits_per_second(10_000_000_000);
+/// Timers that are due at one instant: more would be a loop without end.
+const MOST_TIMERS: u32 = 1_000;
+
+/// An input is read as: which (1 byte), how it is configured (1 byte), then operations of one byte and
+/// what they need.
+pub(crate) fn controllers(input: &[u8]) {
+    let mut input = Input(input);
+    let (Some(which), Some(variant)) = (input.byte(), input.byte()) else {
+        return;
+    };
+    if which % 8 == 7 {
+        let mut limiter = Limited::new(variant);
+        while limiter.step(&mut input).is_some() {}
+        return;
+    }
+    let mut sender = Sender::new(algorithm(which, variant));
+    while sender.step(&mut input).is_some() {
+        sender.look();
+    }
+}
+
+fn pick<T: Copy>(values: &[T], variant: u8, shift: u32) -> T {
+    values[usize::from(variant >> shift) % values.len()]
+}
+
+fn algorithm(which: u8, variant: u8) -> Algorithm {
+    let window = NewRenoConfig {
+        min_cwnd: Bytes::new(MSS.count() * pick(&[1, 2], variant, 0)),
+        grow_on_ece: variant & 2 != 0,
+        ..NewRenoConfig::new(MSS)
+    };
+    let dctcp = DctcpConfig {
+        window,
+        g: pick(&[1.0 / 16.0, 1.0], variant, 2),
+        initial_alpha: pick(&[1.0, 0.0], variant, 3),
+    };
+    match which % 8 {
+        0 => Algorithm::NewReno(NewReno::new(window)),
+        1 => Algorithm::Dctcp(Dctcp::new(dctcp)),
+        2 => Algorithm::D2tcp(D2tcp::new(D2tcpConfig {
+            dctcp,
+            ..D2tcpConfig::new(MSS)
+        })),
+        3 => Algorithm::Cubic(Cubic::new(CubicConfig {
+            window,
+            ..CubicConfig::new(MSS)
+        })),
+        4 => Algorithm::DtCwa(DtCwa::new(DtCwaConfig {
+            dctcp,
+            reaction: pick(
+                &[CwaReaction::Subtract, CwaReaction::Absolute, CwaReaction::Printed],
+                variant,
+                4,
+            ),
+            extremes: pick(
+                &[CwaExtremes::Episode, CwaExtremes::Notification, CwaExtremes::Loss],
+                variant,
+                6,
+            ),
+            b: pick(&[0.5, 1.0], variant, 5),
+        })),
+        5 => Algorithm::Udt(Udt::new(UdtConfig { packet: MSS })),
+        _ => Algorithm::Dcudp(Dcudp::new(dcudp(variant))),
+    }
+}
+
+fn dcudp(variant: u8) -> DcudpConfig {
+    DcudpConfig {
+        law: pick(&[DcudpLaw::Default, DcudpLaw::Printed], variant, 0),
+        growth: pick(&[DcudpGrowth::PerSecond, DcudpGrowth::PerRtt], variant, 1),
+        floor: pick(&[DcudpFloor::Latest, DcudpFloor::Idle], variant, 2),
+        rtt: pick(&[DcudpRtt::Latest, DcudpRtt::Smoothed], variant, 3),
+        entry: pick(&[DcudpEntry::Measured, DcudpEntry::Interface], variant, 4),
+        loss_in_udp_mode: pick(
+            &[LossInUdpMode::Ignore, LossInUdpMode::CongestionMode],
+            variant,
+            5,
+        ),
+        backlog: pick(&[DcudpBacklog::Interface, DcudpBacklog::AppRate], variant, 6),
+        ..DcudpConfig::new(MSS, LINE)
+    }
+}
+
+/// A sender as its controller sees it.
+struct Sender {
+    algorithm: Algorithm,
+    now: Time,
+    una: u64,
+    nxt: u64,
+    rtt: Option<Span>,
+    deadline: Option<Time>,
+    rate: Option<Rate>,
+    rng: Xoshiro256PlusPlus,
+}
+
+impl Sender {
+    fn new(algorithm: Algorithm) -> Self {
+        Self {
+            algorithm,
+            now: Time::ZERO,
+            una: 0,
+            nxt: 0,
+            rtt: None,
+            deadline: None,
+            rate: None,
+            rng: Xoshiro256PlusPlus::seed_from_u64(1),
+        }
+    }
+
+    fn call<T>(&mut self, call: impl FnOnce(&mut Algorithm, &mut Context<'_>) -> T) -> T {
+        let mut context = Context {
+            now: self.now,
+            snd_una: self.una,
+            snd_nxt: self.nxt,
+            in_flight: Bytes::new(self.nxt - self.una),
+            smoothed_rtt: self.rtt,
+            remaining: self.deadline.map(|_| Bytes::new(self.nxt - self.una)),
+            deadline: self.deadline,
+            receiving_rate: self.rate,
+            capacity: self.rate,
+            rng: &mut self.rng,
+        };
+        call(&mut self.algorithm, &mut context)
+    }
+
+    /// One operation; nothing where the input ends.
+    fn step(&mut self, input: &mut Input<'_>) -> Option<()> {
+        let op = input.byte()?;
+        match op % 8 {
+            0 => {
+                let size = u64::from(input.word()?);
+                self.nxt = self.nxt.saturating_add(size);
+                self.call(|controller, cx| controller.on_sent(cx, Bytes::new(size)));
+            }
+            1 | 2 => self.acknowledge(op, u64::from(input.word()?)),
+            3 => self.complain(op, input.byte()?),
+            4 => self.now += Span::from_us(u64::from(input.word()?) << (op >> 4)),
+            5 => self.expire(),
+            6 => self.rtt = Some(Span::from_us(u64::from(input.word()?) << (op >> 5))),
+            _ => {
+                let word = u64::from(input.word()?);
+                self.deadline = (op & 8 != 0).then(|| self.now + Span::from_us(word));
+                self.rate = (op & 16 != 0).then(|| Rate::from_bits_per_second(word << (op >> 3)));
+            }
+        }
+        Some(())
+    }
+
+    fn acknowledge(&mut self, op: u8, share: u64) {
+        let acked = (self.nxt - self.una) * share / u64::from(u16::MAX);
+        self.una += acked;
+        let echo = pick(&[Echo::Clear, Echo::Congestion], op, 3);
+        let sample = AckSample {
+            acked: Bytes::new(acked),
+            segments: u32::from(op >> 4) + 1,
+            echo,
+            rtt: self.rtt.filter(|_| op & 16 != 0),
+            limited_by: pick(&[LimitedBy::Window, LimitedBy::Application], op, 5),
+            phase: pick(&[Phase::Open, Phase::Recovery, Phase::AfterTimeout, Phase::Open], op, 6),
+        };
+        self.call(|controller, cx| controller.on_ack(cx, &sample));
+        if echo == Echo::Congestion {
+            self.call(|controller, cx| controller.on_congestion(cx, CongestionEvent::Ecn));
+        }
+    }
+
+    fn complain(&mut self, op: u8, byte: u8) {
+        let event = match op >> 3 {
+            0..=7 => CongestionEvent::Ecn,
+            8..=15 => CongestionEvent::Loss {
+                count: u32::from(byte),
+                largest: self.una + (self.nxt - self.una) * u64::from(byte) / 255,
+            },
+            16..=23 => CongestionEvent::Timeout {
+                backoff: u32::from(byte),
+            },
+            24..=27 => CongestionEvent::IdleRestart,
+            _ => CongestionEvent::Over,
+        };
+        self.call(|controller, cx| controller.on_congestion(cx, event));
+    }
+
+    fn expire(&mut self) {
+        if let Some(at) = self.algorithm.next_timer() {
+            self.now = self.now.max(at);
+        }
+        let mut count = 0;
+        while self.algorithm.next_timer().is_some_and(|at| at <= self.now) {
+            count += 1;
+            assert!(count < MOST_TIMERS, "a timer that never lies ahead");
+            self.call(|controller, cx| controller.on_timer(cx));
+        }
+    }
+
+    /// What every transport rests on.
+    fn look(&self) {
+        if let Window::Limited(window) = self.algorithm.window() {
+            assert!(window > Bytes::ZERO, "a window that holds a sender for ever");
+        }
+        if let Some(rate) = self.algorithm.pacing() {
+            assert!(rate.bits_per_second() > 0, "a rate that holds a sender for ever");
+        }
+        let ControlState { alpha, .. } = self.algorithm.state();
+        assert!(alpha.is_none_or(|alpha| (0.0..=1.0).contains(&alpha)));
+    }
+}
+
+/// A reaction point in its adapter.
+struct Limited {
+    point: ReactionPoint,
+    config: ReactionPointConfig,
+    now: Time,
+    rng: Xoshiro256PlusPlus,
+}
+
+impl Limited {
+    fn new(variant: u8) -> Self {
+        let config = ReactionPointConfig {
+            minimum_decrease: pick(&[0.5, 0.0], variant, 0),
+            jitter: pick(&[0.15, 0.0], variant, 1),
+            adaptive: pick(
+                &[AdaptiveIncrease::Off, AdaptiveIncrease::Scaled, AdaptiveIncrease::Raw],
+                variant,
+                4,
+            ),
+            minimum_rate: pick(&[Rate::from_bits_per_second(1), LINE], variant, 3),
+            ..ReactionPointConfig::new(LINE)
+        };
+        Self {
+            point: ReactionPoint::new(config),
+            config,
+            now: Time::ZERO,
+            rng: Xoshiro256PlusPlus::seed_from_u64(1),
+        }
+    }
+
+    fn step(&mut self, input: &mut Input<'_>) -> Option<()> {
+        let op = input.byte()?;
+        let (now, rng) = (self.now, &mut self.rng);
+        match op % 5 {
+            0 => {
+                let psi = input.byte()? % 64;
+                self.point.on_cnm(now, Feedback { psi }, rng);
+            }
+            1 => {
+                let size = Bytes::new(u64::from(input.word()?));
+                self.point.on_sent(now, size, rng);
+            }
+            2 => self.now += Span::from_us(u64::from(input.word()?) << (op >> 4)),
+            3 => self.expire(),
+            _ => self.point.on_idle(now),
+        }
+        let state = self.point.state();
+        assert!(state.current <= state.target && state.target <= self.config.line_rate);
+        assert!(state.current >= self.config.minimum_rate.min(self.config.line_rate));
+        assert!(state.memory.is_finite() && state.memory >= 0.0);
+        Some(())
+    }
+
+    fn expire(&mut self) {
+        if let Some(at) = self.point.next_timer() {
+            self.now = self.now.max(at);
+        }
+        let mut count = 0;
+        while self.point.next_timer().is_some_and(|at| at <= self.now) {
+            count += 1;
+            assert!(count < MOST_TIMERS, "a timer that never lies ahead");
+            self.point.on_timer(self.now, &mut self.rng);
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Arbitrary text as a scenario.
+#![no_main]
+
+#[path = "../scenario.rs"]
+mod body;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| body::scenario(input));

@@ -1,0 +1,7 @@
+//! Arbitrary segments and times for one end of a TCP connection.
+#![no_main]
+
+#[path = "../tcp.rs"]
+mod body;
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| body::connection(input));

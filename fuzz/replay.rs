@@ -1,0 +1,76 @@
+//! Fuzz targets without libFuzzer, for the ordinary tests: the corpus is replayed, and inputs are
+//! generated from it. Each follows from its number.
+
+use std::path::Path;
+
+use incastle_units::random;
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+/// Generated inputs of the ordinary test, for each target.
+const INPUTS: u64 = 3_000;
+/// Generated inputs are not longer.
+const LONGEST: usize = 4_000;
+
+/// Runs a target's corpus through `body`, and then as many generated inputs as the environment's
+/// `variable` says, or some thousand.
+#[expect(clippy::disallowed_methods, reason = "how long it runs is the user's choice")]
+pub(crate) fn run(target: &str, variable: &str, body: fn(&[u8])) {
+    let corpus = corpus(target);
+    assert!(corpus.len() >= 20, "a corpus worth the name");
+    for input in &corpus {
+        body(input);
+    }
+    let wanted = std::env::var(variable).ok();
+    let inputs = wanted.map_or(INPUTS, |text| text.parse().expect("a number of inputs"));
+    for number in 0..inputs {
+        let input = generated(&corpus, number);
+        let outcome = std::panic::catch_unwind(|| body(&input));
+        assert!(outcome.is_ok(), "{target}: input {number}: {input:?}");
+    }
+}
+
+/// The inputs of a target's corpus, by name.
+#[expect(clippy::disallowed_methods, reason = "the corpus is a folder of files")]
+fn corpus(target: &str) -> Vec<Vec<u8>> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus");
+    let folder = Path::new(folder).join(target);
+    let entries = std::fs::read_dir(&folder).expect("a corpus");
+    let mut paths: Vec<_> = entries
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    paths.sort();
+    let read = |path| std::fs::read(path).expect("an input");
+    paths.into_iter().map(read).collect()
+}
+
+/// Input `number`: one of the corpus with some bytes changed, cut, repeated, or joined to another.
+fn generated(corpus: &[Vec<u8>], number: u64) -> Vec<u8> {
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(number);
+    let pick = |rng: &mut Xoshiro256PlusPlus| {
+        let index = random::below(rng, corpus.len() as u64) as usize;
+        corpus[index].clone()
+    };
+    let mut input = pick(&mut rng);
+    for _ in 0..=random::below(&mut rng, 6) {
+        let at = random::below(&mut rng, input.len() as u64 + 1) as usize;
+        match random::below(&mut rng, 6) {
+            0 if at < input.len() => input[at] ^= 1 << random::below(&mut rng, 8),
+            1 if at < input.len() => input[at] = rng.next_u64() as u8,
+            2 => input.truncate(at),
+            3 => input.insert(at, rng.next_u64() as u8),
+            4 => {
+                let tail = input[at..].to_vec();
+                input.extend(tail);
+                input.truncate(LONGEST);
+            }
+            _ => {
+                let other = pick(&mut rng);
+                input.truncate(at);
+                let from = random::below(&mut rng, other.len() as u64 + 1) as usize;
+                input.extend(&other[from..]);
+            }
+        }
+    }
+    input
+}

@@ -1,0 +1,47 @@
+//! What the fuzz target `scenario` does with an input: any text, read as a scenario that names no files. The
+//! same function runs under libFuzzer and in the ordinary tests of `incastle-scenario`.
+
+use incastle_scenario::{Files, Severity, parse_with};
+
+/// No file is there.
+struct Nothing;
+
+impl Files for Nothing {
+    fn read(&self, path: &str) -> Result<String, String> {
+        Err(format!("{path}: not here"))
+    }
+}
+
+/// Any text is a scenario or has its mistakes told, each at a place of the text; a scenario that is written
+/// with all its defaults is the same when it is read again.
+pub(crate) fn scenario(input: &[u8]) {
+    let text = String::from_utf8_lossy(input);
+    if is_large(&text) {
+        return;
+    }
+    let found = match parse_with(&text, "fuzz.toml", &[], &Nothing) {
+        Ok((scenario, warnings)) => {
+            let resolved = scenario.resolved();
+            let again = parse_with(&resolved, "resolved.toml", &[], &Nothing);
+            let (again, _) = again.expect("what was written is a scenario");
+            assert_eq!(again.resolved(), resolved);
+            warnings
+        }
+        Err(mistakes) => {
+            let told = mistakes.iter().any(|one| one.severity == Severity::Error);
+            assert!(told, "a scenario that is refused has a mistake");
+            mistakes
+        }
+    };
+    let lines = text.lines().count() as u32 + 1;
+    for one in found {
+        assert!(!one.message.is_empty());
+        assert!(one.line <= lines, "line {} of {lines}", one.line);
+    }
+}
+
+/// Whether a number may be above 9999: a network of a million hosts is right, and takes its time.
+fn is_large(text: &str) -> bool {
+    let digit = |c: &u8| c.is_ascii_digit() || *c == b'_';
+    text.as_bytes().windows(5).any(|five| five.iter().all(digit)) || text.contains("0x")
+}
