@@ -70,12 +70,20 @@ fn algorithm(which: u8, variant: u8) -> Algorithm {
         4 => Algorithm::DtCwa(DtCwa::new(DtCwaConfig {
             dctcp,
             reaction: pick(
-                &[CwaReaction::Subtract, CwaReaction::Absolute, CwaReaction::Printed],
+                &[
+                    CwaReaction::Subtract,
+                    CwaReaction::Absolute,
+                    CwaReaction::Printed,
+                ],
                 variant,
                 4,
             ),
             extremes: pick(
-                &[CwaExtremes::Episode, CwaExtremes::Notification, CwaExtremes::Loss],
+                &[
+                    CwaExtremes::Episode,
+                    CwaExtremes::Notification,
+                    CwaExtremes::Loss,
+                ],
                 variant,
                 6,
             ),
@@ -98,7 +106,11 @@ fn dcudp(variant: u8) -> DcudpConfig {
             variant,
             5,
         ),
-        backlog: pick(&[DcudpBacklog::Interface, DcudpBacklog::AppRate], variant, 6),
+        backlog: pick(
+            &[DcudpBacklog::Interface, DcudpBacklog::AppRate],
+            variant,
+            6,
+        ),
         ..DcudpConfig::new(MSS, LINE)
     }
 }
@@ -178,7 +190,16 @@ impl Sender {
             echo,
             rtt: self.rtt.filter(|_| op & 16 != 0),
             limited_by: pick(&[LimitedBy::Window, LimitedBy::Application], op, 5),
-            phase: pick(&[Phase::Open, Phase::Recovery, Phase::AfterTimeout, Phase::Open], op, 6),
+            phase: pick(
+                &[
+                    Phase::Open,
+                    Phase::Recovery,
+                    Phase::AfterTimeout,
+                    Phase::Open,
+                ],
+                op,
+                6,
+            ),
         };
         self.call(|controller, cx| controller.on_ack(cx, &sample));
         if echo == Echo::Congestion {
@@ -217,10 +238,16 @@ impl Sender {
     /// What every transport rests on.
     fn look(&self) {
         if let Window::Limited(window) = self.algorithm.window() {
-            assert!(window > Bytes::ZERO, "a window that holds a sender for ever");
+            assert!(
+                window > Bytes::ZERO,
+                "a window that holds a sender for ever"
+            );
         }
         if let Some(rate) = self.algorithm.pacing() {
-            assert!(rate.bits_per_second() > 0, "a rate that holds a sender for ever");
+            assert!(
+                rate.bits_per_second() > 0,
+                "a rate that holds a sender for ever"
+            );
         }
         let ControlState { alpha, .. } = self.algorithm.state();
         assert!(alpha.is_none_or(|alpha| (0.0..=1.0).contains(&alpha)));
@@ -241,7 +268,11 @@ impl Limited {
             minimum_decrease: pick(&[0.5, 0.0], variant, 0),
             jitter: pick(&[0.15, 0.0], variant, 1),
             adaptive: pick(
-                &[AdaptiveIncrease::Off, AdaptiveIncrease::Scaled, AdaptiveIncrease::Raw],
+                &[
+                    AdaptiveIncrease::Off,
+                    AdaptiveIncrease::Scaled,
+                    AdaptiveIncrease::Raw,
+                ],
                 variant,
                 4,
             ),

@@ -14,7 +14,10 @@ const LONGEST: usize = 4_000;
 
 /// Runs a target's corpus through `body`, and then as many generated inputs as the environment's
 /// `variable` says, or some thousand.
-#[expect(clippy::disallowed_methods, reason = "how long it runs is the user's choice")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how long it runs is the user's choice"
+)]
 pub(crate) fn run(target: &str, variable: &str, body: fn(&[u8])) {
     let corpus = corpus(target);
     assert!(corpus.len() >= 20, "a corpus worth the name");

@@ -43,5 +43,8 @@ pub(crate) fn scenario(input: &[u8]) {
 /// Whether a number may be above 9999: a network of a million hosts is right, and takes its time.
 fn is_large(text: &str) -> bool {
     let digit = |c: &u8| c.is_ascii_digit() || *c == b'_';
-    text.as_bytes().windows(5).any(|five| five.iter().all(digit)) || text.contains("0x")
+    text.as_bytes()
+        .windows(5)
+        .any(|five| five.iter().all(digit))
+        || text.contains("0x")
 }

@@ -45,7 +45,12 @@ struct Subject {
 }
 
 fn config(kind: u8, variant: u8) -> Config {
-    let recoveries = [Recovery::Reno, Recovery::NewReno, Recovery::Sack, Recovery::Sack];
+    let recoveries = [
+        Recovery::Reno,
+        Recovery::NewReno,
+        Recovery::Sack,
+        Recovery::Sack,
+    ];
     let ecns = [
         EcnMode::Off,
         EcnMode::Classic,
@@ -117,7 +122,11 @@ impl Subject {
     /// A segment whose numbers lie about those that the connection is at, or anywhere.
     fn arrive(&mut self, op: u8, input: &mut Input<'_>) -> Option<()> {
         let bits = input.byte()?;
-        let own = [self.connection.snd_una(), self.connection.snd_nxt(), self.connection.snd_max()];
+        let own = [
+            self.connection.snd_una(),
+            self.connection.snd_nxt(),
+            self.connection.snd_max(),
+        ];
         let base = own[usize::from(op >> 3) % 3] as u32;
         let numbers = [input.word()?, input.word()?, input.word()?];
         let [seq, ack, length] = numbers;
@@ -125,11 +134,19 @@ impl Subject {
         let flags = [Flags::FIN, Flags::SYN, Flags::ACK, Flags::ECE, Flags::CWR];
         let segment = Segment {
             timestamp: self.now,
-            echo: if bits & 32 == 0 { Time::NEVER } else { Time::from_ps(u64::from(seq)) },
+            echo: if bits & 32 == 0 {
+                Time::NEVER
+            } else {
+                Time::from_ps(u64::from(seq))
+            },
             seq: near(self.connection.delivered() as u32 + 1, seq, wide),
             ack: near(base + 1, ack, wide),
             window: u32::from(length) << (bits >> 6) << 4,
-            payload: if bits & 64 == 0 { 0 } else { length % (self.config.mss + 1) },
+            payload: if bits & 64 == 0 {
+                0
+            } else {
+                length % (self.config.mss + 1)
+            },
             flags: flags
                 .into_iter()
                 .enumerate()
@@ -138,7 +155,11 @@ impl Subject {
             sacks: 0,
         };
         let blocks = self.blocks(op, base, numbers);
-        let count = if op & 64 == 0 { 0 } else { usize::from(bits % 4) };
+        let count = if op & 64 == 0 {
+            0
+        } else {
+            usize::from(bits % 4)
+        };
         let ecn = [Ecn::Ect0, Ecn::Ce, Ecn::NotEct][usize::from(op >> 4) % 3];
         let (now, rng) = (self.now, &mut self.rng);
         let sacks = &blocks[..count];

@@ -6,6 +6,7 @@ mod acknowledgements;
 mod connections;
 mod controller;
 mod ecn;
+mod fuzz;
 mod losses;
 mod properties;
 mod timeout_kinds;
