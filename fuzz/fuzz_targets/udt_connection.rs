@@ -1,8 +1,8 @@
 //! Arbitrary bytes as what happens to a connection.
 #![no_main]
 
-#[path = "../bodies.rs"]
-#[allow(dead_code, reason = "each target has its own body there")]
-mod bodies;
+#[path = "../udt.rs"]
+#[allow(dead_code, reason = "each target has its own function there")]
+mod body;
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| bodies::connection(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| body::connection(input));

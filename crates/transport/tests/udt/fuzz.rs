@@ -1,16 +1,16 @@
 //! The fuzz targets of UDT without libFuzzer. `UDT_FUZZ=1000000` generates that many inputs for each.
 
-#[path = "../../../../fuzz/bodies.rs"]
-mod bodies;
+#[path = "../../../../fuzz/udt.rs"]
+mod body;
 #[path = "../../../../fuzz/replay.rs"]
 mod replay;
 
 #[test]
 fn any_bytes_are_a_packet_or_an_error() {
-    replay::run("udt_parser", "UDT_FUZZ", bodies::parser);
+    replay::run("udt_parser", "UDT_FUZZ", body::parser);
 }
 
 #[test]
 fn a_connection_lives_through_anything() {
-    replay::run("udt_connection", "UDT_FUZZ", bodies::connection);
+    replay::run("udt_connection", "UDT_FUZZ", body::connection);
 }

@@ -1,4 +1,4 @@
-//! What the fuzz targets do with an input. The same functions run under libFuzzer and, with the corpus
+//! What the fuzz targets `udt_parser` and `udt_connection` do with an input. The same functions run under libFuzzer and, with the corpus
 //! and generated inputs, in the ordinary tests of `incastle-transport`.
 
 use incastle_congestion::{Algorithm, Dcudp as DcudpLaw, DcudpConfig, Udt as UdtLaw, UdtConfig};
