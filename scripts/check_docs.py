@@ -31,6 +31,7 @@ DOCUMENTS = [
     "docs/sweep.md",
     "docs/diff.md",
     "docs/coming-from-ns-3.md",
+    "docs/estimate.md",
     "docs/import.md",
     "docs/dcudp-python.md",
     "docs/dcudp.md",

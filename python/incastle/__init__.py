@@ -7,8 +7,9 @@
 
 `load` and `Scenario` make scenarios, `run` and `run_many` simulate them, `Result` holds what was
 measured as polars frames. `sweep` runs every combination of the values of some keys, `find` and
-`optimise` search among them, `diff` compares two results or two reports. Units are in the names:
-`_s` seconds, `_bytes`, `_bit_s` bits per second.
+`optimise` search among them, `diff` compares two results or two reports. `estimate` gives
+completion times where a network is too large to simulate. Units are in the names: `_s` seconds,
+`_bytes`, `_bit_s` bits per second.
 """
 
 from importlib import import_module
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
         ScenarioError,
         TableMissing,
     )
+    from incastle.estimates.api import EstimateStopped, estimate
     from incastle.results import Result
     from incastle.runner import Progress, run, run_many
     from incastle.scenario import Scenario, load
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ClusterError",
     "Diagnostic",
+    "EstimateStopped",
     "Found",
     "IncastleError",
     "InternalError",
@@ -59,6 +62,7 @@ __all__ = [
     "TableMissing",
     "__version__",
     "diff",
+    "estimate",
     "find",
     "load",
     "optimise",
@@ -70,6 +74,7 @@ __all__ = [
 _HOMES = {
     "_engine": ("__version__",),
     "difference.api": ("diff",),
+    "estimates.api": ("EstimateStopped", "estimate"),
     "results": ("Result",),
     "runner": ("Progress", "run", "run_many"),
     "scenario": ("Scenario", "load"),

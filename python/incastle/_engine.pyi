@@ -10,6 +10,7 @@ __all__ = [
     "DcudpConnection",
     "DcudpListener",
     "Diagnostic",
+    "Estimation",
     "Failure",
     "Output",
     "Scenario",
@@ -23,6 +24,7 @@ __all__ = [
     "parse",
     "run_many",
     "schema",
+    "take_apart",
 ]
 
 __version__: str
@@ -72,6 +74,23 @@ class Diagnostic:
     def message(self) -> str: ...
     @property
     def help(self) -> str | None: ...
+
+@final
+class Estimation:
+    @property
+    def flows(self) -> int: ...
+    @property
+    def crossed(self) -> int: ...
+    @property
+    def simulated(self) -> tuple[int, int]: ...
+    def wants(self, number: int) -> bool: ...
+    def run(
+        self,
+        threads: int,
+        known: Mapping[int, bytes],
+        on_link: Callable[[int, bytes], Any],
+        on_progress: Callable[[float], Any],
+    ) -> tuple[Output | None, Failure | None]: ...
 
 @final
 class Scenario:
@@ -127,3 +146,6 @@ def dcudp_listen(
 ) -> DcudpListener: ...
 def dcudp_read_key(path: str | os.PathLike[str]) -> bytes: ...
 def dcudp_program(typed: Sequence[str]) -> int: ...
+def take_apart(
+    scenario: Scenario, per_class: int | None
+) -> tuple[Estimation | None, tuple[str, str, str] | None]: ...

@@ -345,7 +345,7 @@ def test_schema_is_json_that_knows_the_tables(say: Say) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["run", "check", "list", "plot", "sweep", "find", "reproduce", "bench", "schema"],
+    ["run", "check", "list", "plot", "sweep", "find", "estimate", "reproduce", "bench", "schema"],
 )
 def test_help_has_examples(say: Say, command: str) -> None:
     said = say(command, "--help")

@@ -8,6 +8,7 @@
 mod ecmp;
 mod graph;
 mod table;
+mod way;
 
 pub use ecmp::Ecmp;
 pub(crate) use graph::Edge;

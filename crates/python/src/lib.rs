@@ -9,6 +9,7 @@
 //! that names it, never an abort and never a line on the standard error stream.
 
 mod dcudp;
+mod estimate;
 mod run;
 mod scenario;
 mod tables;
@@ -23,6 +24,8 @@ mod _engine {
     use super::dcudp::{
         DcudpConnection, DcudpListener, dcudp_connect, dcudp_listen, dcudp_program, dcudp_read_key,
     };
+    #[pymodule_export]
+    use super::estimate::{Estimation, take_apart};
     #[pymodule_export]
     use super::run::{Failure, run_many};
     #[pymodule_export]

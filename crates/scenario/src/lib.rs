@@ -12,11 +12,13 @@
 //! 3. `topology`, `check`: named hosts, switches and links; what the tables mean together.
 //! 4. `scenario`: the checked [`Scenario`], which all these make.
 //! 5. `simulate`, `workload`: the engine's network and applications, the run, the result tables.
-//! 6. `outer`: files, threads and the wall clock, and nothing else.
+//! 6. `estimate`: completion times of large networks, link by link instead of as a whole.
+//! 7. `outer`: files, threads and the wall clock, and nothing else.
 //!
 //! Leaves out: reading the scenario's own file, writing results, everything on the terminal (Python).
 
 mod check;
+mod estimate;
 mod grammar;
 pub mod language;
 mod manual;
@@ -27,12 +29,16 @@ mod text;
 mod topology;
 mod workload;
 
+pub use estimate::{Delays, EstimateError, Estimation, PASSES, Paces, Unsuited};
 pub use language::selection::{Name, Selection};
 pub use language::sizes::{Points, Sizes};
 pub use manual::catalog::{CatalogEntry, CatalogList, catalog};
 pub use manual::reference::reference;
 pub use manual::schema::schema;
-pub use outer::{Control, Failure, Folder, Panic, Watcher, catch, parse, run, run_many};
+pub use outer::{
+    Control, EstimateWatcher, Failure, Folder, LinkJob, Panic, Watcher, catch, estimate, parse,
+    run, run_many,
+};
 pub use scenario::{Scenario, parse_with};
 pub use simulate::output::{Column, Output, Table, Total, Totals};
 pub use simulate::{Overseer, RunError, simulate};

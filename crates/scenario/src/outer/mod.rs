@@ -7,11 +7,13 @@
     reason = "the outer edge of the pure side: files, threads and the wall clock are its purpose"
 )]
 
+mod estimate;
 mod folder;
 mod panics;
 mod pool;
 mod run;
 
+pub use estimate::{EstimateWatcher, LinkJob, estimate};
 pub use folder::Folder;
 pub use panics::{Panic, catch};
 pub use pool::{Failure, Watcher, run_many};

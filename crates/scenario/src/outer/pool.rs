@@ -65,13 +65,13 @@ fn attempt(run: impl FnOnce() -> Result<Output, RunError>) -> Result<Output, Fai
 }
 
 /// What the calling thread is told.
-enum News<T> {
+pub(super) enum News<T> {
     Finished(usize, T),
     Tick,
 }
 
 /// Does the jobs 0 to `count - 1`, each by whichever thread is free, and tells the calling thread.
-fn distribute<T: Send>(
+pub(super) fn distribute<T: Send>(
     count: usize,
     threads: usize,
     job: impl Fn(usize) -> Option<T> + Sync,

@@ -2,15 +2,15 @@
 //!
 //! Pure: what happens between slices (stopping, progress) is the caller's, through [`Overseer`].
 
-mod ideal;
-mod network;
+pub(crate) mod ideal;
+pub(crate) mod network;
 pub(crate) mod output;
 mod silence;
 mod tables;
 
 use incastle_engine::{
-    BuildError, Measurements, Network, PortIndex, Recorder, RunError as EngineError, Simulation,
-    Status, SwitchIndex,
+    BuildError, Measurements, Network, PortIndex, Probe, Recorder, RunError as EngineError,
+    Simulation, Status, SwitchIndex,
 };
 use incastle_units::{Bytes, Span, Time};
 
@@ -91,8 +91,8 @@ pub fn simulate(scenario: &Scenario, overseer: &impl Overseer) -> Result<Output,
 }
 
 /// Lets time pass until `until`; `false` if the overseer ended it.
-fn pass(
-    simulation: &mut Simulation<Recorder>,
+pub(crate) fn pass<P: Probe>(
+    simulation: &mut Simulation<P>,
     until: Time,
     overseer: &impl Overseer,
 ) -> Result<bool, RunError> {

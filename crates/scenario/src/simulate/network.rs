@@ -42,11 +42,7 @@ pub(super) fn assemble(parts: &Parts<'_>, seed: u64) -> Result<Network, BuildErr
         builder.host(name.to_string(), host(root, switches));
     }
     for (name, switch) in layout.switches.iter().zip(switches) {
-        let memory = match switch.buffer.to_config() {
-            BufferConfig::PerPort(_) => None,
-            BufferConfig::Shared(shared) => Some(SharedBuffer::new(shared.capacity, shared.alpha)),
-        };
-        builder.switch(name.to_string(), SwitchConfig { memory });
+        builder.switch(name.to_string(), memory(switch));
     }
     for link in &layout.links {
         let (a, b) = link.ends;
@@ -60,7 +56,7 @@ pub(super) fn assemble(parts: &Parts<'_>, seed: u64) -> Result<Network, BuildErr
 }
 
 /// The parameters of each switch.
-pub(super) fn switches<'a>(root: &'a Root, layout: &Layout) -> Vec<&'a Switch> {
+pub(crate) fn switches<'a>(root: &'a Root, layout: &Layout) -> Vec<&'a Switch> {
     let mut switches = vec![&root.switch; layout.switches.len()];
     let mut quiet = Context::new(&NoFiles);
     for (label, group) in &root.switches {
@@ -72,7 +68,17 @@ pub(super) fn switches<'a>(root: &'a Root, layout: &Layout) -> Vec<&'a Switch> {
     switches
 }
 
-fn host(root: &Root, switches: &[&Switch]) -> HostConfig {
+/// A switch with its memory, where its ports share one.
+pub(crate) fn memory(switch: &Switch) -> SwitchConfig {
+    let memory = match switch.buffer.to_config() {
+        BufferConfig::PerPort(_) => None,
+        BufferConfig::Shared(shared) => Some(SharedBuffer::new(shared.capacity, shared.alpha)),
+    };
+    SwitchConfig { memory }
+}
+
+/// A host.
+pub(crate) fn host(root: &Root, switches: &[&Switch]) -> HostConfig {
     let host = &root.host;
     let coalesces = host.burst > 1 && host.coalescing > Span::ZERO;
     HostConfig {
@@ -120,14 +126,14 @@ fn node(end: End) -> Node {
 
 /// What ports are made of.
 #[derive(Clone, Copy)]
-pub(super) struct Parts<'a> {
-    pub(super) root: &'a Root,
-    pub(super) layout: &'a Layout,
-    pub(super) switches: &'a [&'a Switch],
+pub(crate) struct Parts<'a> {
+    pub(crate) root: &'a Root,
+    pub(crate) layout: &'a Layout,
+    pub(crate) switches: &'a [&'a Switch],
 }
 
 /// The port of the first of a link's ends.
-fn port((from, to): (End, End), link: &Link, parts: &Parts<'_>) -> LinkConfig {
+pub(crate) fn port((from, to): (End, End), link: &Link, parts: &Parts<'_>) -> LinkConfig {
     let unlimited = LinkConfig::unlimited(link.rate, link.delay);
     let config = match from {
         End::Host(_) => LinkConfig {

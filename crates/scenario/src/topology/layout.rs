@@ -104,6 +104,11 @@ impl Layout {
         self.access[host].map(|place| &self.links[place])
     }
 
+    /// The place of a host's access link.
+    pub(crate) fn access_place(&self, host: usize) -> Option<usize> {
+        self.access[host]
+    }
+
     /// Hosts and switches in one row.
     pub(crate) fn position(&self, end: End) -> usize {
         match end {

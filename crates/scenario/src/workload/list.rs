@@ -9,6 +9,7 @@ use incastle_engine::{Actions, Application, EventCountIndex, HostIndex, Notice};
 use incastle_units::{Bytes, Span, Time};
 
 use super::Crew;
+use super::open_loop::{OpenLoop, Start};
 use super::transfers::{News, Transfers};
 use crate::language::dependence::Dependence;
 use crate::language::flows;
@@ -140,6 +141,17 @@ impl Row {
     fn waits(&self) -> bool {
         let tie = self.tie.as_ref();
         tie.is_some_and(|tie| !tie.dependence.after.is_empty())
+    }
+}
+
+/// Of a list in which nobody waits.
+impl OpenLoop for List {
+    fn take_next(&mut self) -> Option<Start> {
+        let stop = self.transfers.stop();
+        let at = self.next_start().filter(|at| *at < stop)?;
+        let Row { pair, bytes, .. } = *self.rows.get(self.next)?;
+        self.next += 1;
+        Some(Start { at, pair, bytes })
     }
 }
 

@@ -13,9 +13,11 @@ mod datagrams;
 mod incast;
 mod journal;
 mod list;
+mod open_loop;
 mod paced;
 mod pattern;
 mod poisson;
+mod replay;
 mod stack;
 mod transfers;
 
@@ -40,6 +42,8 @@ use crate::topology::paths::Paths;
 
 pub(crate) use alone::Alone;
 pub(crate) use journal::{FlowNote, Journal, TransferKind, TransferNote};
+pub(crate) use open_loop::{Opening, data_end, openings};
+pub(crate) use replay::{Replay, Row};
 pub(crate) use stack::Stack;
 
 /// One flow to be, or the connections of one client.
@@ -64,11 +68,23 @@ pub(crate) struct Plan {
 
 /// The applications of a scenario, in the order of its groups.
 pub(crate) fn applications(scenario: &Scenario, journal: &Journal) -> Vec<Box<dyn Application>> {
-    let root = scenario.tables();
     let paths = Arc::new(Paths::new(scenario.shared_layout()));
     let mut all = Vec::new();
-    for (position, (name, group)) in root.flows.iter().enumerate() {
-        let mut stack = Stack::new(&group.transport, root.host.burst).within(&paths);
+    for crew in crews(scenario, &paths, journal) {
+        crew.recruit(&mut all);
+    }
+    all
+}
+
+fn crews<'a>(
+    scenario: &'a Scenario,
+    paths: &'a Arc<Paths>,
+    journal: &Journal,
+) -> impl Iterator<Item = Crew<'a>> {
+    let root = scenario.tables();
+    let groups = root.flows.iter().enumerate();
+    groups.map(move |(position, (name, group))| {
+        let mut stack = Stack::new(&group.transport, root.host.burst).within(paths);
         let all_at_once = matches!(
             group.workload,
             Workload::Bulk(_) | Workload::Permutation(_) | Workload::AllReduce(_)
@@ -76,18 +92,16 @@ pub(crate) fn applications(scenario: &Scenario, journal: &Journal) -> Vec<Box<dy
         if all_at_once {
             stack = stack.waiting_for_room();
         }
-        let crew = Crew {
+        Crew {
             scenario,
             position,
             name,
             group,
             stack: Arc::new(stack),
-            paths: &paths,
+            paths,
             journal: journal.clone(),
-        };
-        crew.recruit(&mut all);
-    }
-    all
+        }
+    })
 }
 
 /// Which flows of a group have their controllers watched.

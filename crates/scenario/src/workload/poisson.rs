@@ -5,6 +5,7 @@ use incastle_engine::{Actions, Application, HostIndex, Notice, Purpose};
 use incastle_units::{Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use super::open_loop::{OpenLoop, Start};
 use super::transfers::Transfers;
 use super::{Crew, Gaps};
 use crate::language::flows;
@@ -76,17 +77,27 @@ impl Poisson {
     }
 }
 
+impl OpenLoop for Poisson {
+    fn take_next(&mut self) -> Option<Start> {
+        let at = self.poll_timeout()?;
+        let pair = self.draw_pair();
+        let bytes = self.sizes.draw(&mut self.sizes_rng);
+        self.next = at.saturating_add(self.gaps.draw(&mut self.arrivals_rng));
+        Some(Start { at, pair, bytes })
+    }
+}
+
 impl Application for Poisson {
     fn handle(&mut self, now: Time, notice: Notice, actions: &mut Actions) {
         self.transfers.handle(now, notice, actions);
     }
 
     fn handle_timeout(&mut self, now: Time, actions: &mut Actions) {
-        let pair = self.draw_pair();
-        let size = self.sizes.draw(&mut self.sizes_rng);
-        self.transfers.begin(now, (self.begun, pair), size, actions);
-        self.begun += 1;
-        self.next = now.saturating_add(self.gaps.draw(&mut self.arrivals_rng));
+        if let Some(Start { pair, bytes, .. }) = self.take_next() {
+            self.transfers
+                .begin(now, (self.begun, pair), bytes, actions);
+            self.begun += 1;
+        }
     }
 
     fn poll_timeout(&self) -> Option<Time> {

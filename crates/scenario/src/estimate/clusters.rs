@@ -1,0 +1,233 @@
+//! Links that are alike, and those of them that are simulated.
+//!
+//! A class of links has one rate, delay and discipline at either end, the same distance from hosts, and
+//! flows in the same directions. Where not all of a class are simulated, its links are put in the order
+//! of the bytes that cross them, and parted into clusters that carry about the same: many quiet links
+//! are one cluster, a busy one is one by itself. The middle link of a cluster is simulated. The NSDI
+//! paper (section 3.5) puts together links whose sizes, gaps and loads differ by less than thresholds;
+//! in spans in which a link sees some hundred flows of a heavy-tailed distribution, no two do.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, VecDeque};
+
+use super::crossings::{Crossings, Directed};
+use crate::language::switch::Switch;
+use crate::scenario::Scenario;
+use crate::simulate::network::switches;
+use crate::topology::layout::{End, Layout};
+use crate::workload::Opening;
+
+/// What links of a class have in common.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Kind {
+    rate: u64,
+    delay: u64,
+    /// Of the end nearer to hosts, then of the other.
+    ends: [EndKind; 2],
+}
+
+/// Distance from hosts, which switch's parameters, which of its groups of ports, whether data leave it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct EndKind {
+    depth: u32,
+    switch: Option<usize>,
+    ports: Option<usize>,
+    sends: bool,
+}
+
+/// All links that flows cross.
+pub(super) struct Clusters {
+    /// By link: its class.
+    classes: Vec<Option<usize>>,
+    /// By class: the links that are simulated, and for how many each stands.
+    by_class: Vec<Vec<(usize, u64)>>,
+    /// All of these, in the order of the layout.
+    simulated: Vec<usize>,
+    /// By link: application bytes that cross it in either direction.
+    carried: Vec<[u64; 2]>,
+    /// By host and then switch.
+    depths: Vec<u32>,
+}
+
+impl Clusters {
+    pub(super) fn new(
+        scenario: &Scenario,
+        (flows, crossings): (&[Opening], &Crossings),
+        per_class: Option<usize>,
+    ) -> Self {
+        let layout = scenario.layout();
+        let mut carried = vec![[0; 2]; layout.links.len()];
+        for (place, flow) in flows.iter().enumerate() {
+            for step in crossings.way(place) {
+                carried[step.link][step.direction] += flow.bytes;
+            }
+        }
+        let depths = depths(layout);
+        let kinds = Kinds {
+            layout,
+            switches: switches(scenario.tables(), layout),
+            depths: &depths,
+            carried: &carried,
+        };
+        let mut classes = vec![None; layout.links.len()];
+        let mut known = BTreeMap::new();
+        let mut members: Vec<Vec<usize>> = Vec::new();
+        for link in (0..layout.links.len()).filter(|&link| carried[link] != [0, 0]) {
+            let class = *known.entry(kinds.of(link)).or_insert_with(|| {
+                members.push(Vec::new());
+                members.len() - 1
+            });
+            classes[link] = Some(class);
+            members[class].push(link);
+        }
+        let load = |link: usize| carried[link][0] + carried[link][1];
+        let chosen = members.into_iter().map(|links| match per_class {
+            Some(most) if links.len() > most => middles(links, most, load),
+            _ => links.into_iter().map(|link| (link, 1)).collect(),
+        });
+        let by_class: Vec<Vec<(usize, u64)>> = chosen.collect();
+        let mut simulated: Vec<usize> = by_class.iter().flatten().map(|(link, _)| *link).collect();
+        simulated.sort_unstable();
+        Self {
+            classes,
+            by_class,
+            simulated,
+            carried,
+            depths,
+        }
+    }
+
+    /// The links that flows cross.
+    pub(super) fn crossed(&self) -> usize {
+        self.classes.iter().flatten().count()
+    }
+
+    pub(super) fn simulated(&self) -> &[usize] {
+        &self.simulated
+    }
+
+    pub(super) fn class(&self, link: usize) -> Option<usize> {
+        self.classes[link]
+    }
+
+    pub(super) fn of_class(&self) -> &[Vec<(usize, u64)>] {
+        &self.by_class
+    }
+
+    /// Application bytes that cross a link.
+    pub(super) fn carried(&self, link: usize) -> u64 {
+        self.carried[link][0] + self.carried[link][1]
+    }
+
+    /// Application bytes that cross a link in a direction.
+    pub(super) fn carried_in(&self, step: Directed) -> u64 {
+        self.carried[step.link][step.direction]
+    }
+
+    /// Whether a direction leads away from hosts (less), towards them (greater), or neither.
+    pub(super) fn slope(&self, layout: &Layout, step: Directed) -> Ordering {
+        let (near, far) = step.ends(layout);
+        let depth = |end| self.depths[layout.position(end)];
+        depth(near).cmp(&depth(far))
+    }
+}
+
+/// Parts links into clusters of about equal load, and gives the middle one of each with the number of
+/// links there.
+fn middles(mut links: Vec<usize>, most: usize, load: impl Fn(usize) -> u64) -> Vec<(usize, u64)> {
+    links.sort_by_key(|&link| (load(link), link));
+    let total: u128 = links.iter().map(|&link| u128::from(load(link))).sum();
+    let mut clusters: Vec<Vec<usize>> = vec![Vec::new(); most];
+    let mut before = 0_u128;
+    for link in links {
+        let own = u128::from(load(link));
+        // The cluster in which the middle of its load lies.
+        let cluster = (2 * before + own) * most as u128 / (2 * total);
+        clusters[(cluster as usize).min(most - 1)].push(link);
+        before += own;
+    }
+    let full = clusters.iter().filter(|links| !links.is_empty());
+    let middle = |links: &Vec<usize>| (links[links.len() / 2], links.len() as u64);
+    full.map(middle).collect()
+}
+
+/// What classes are told apart by.
+struct Kinds<'a> {
+    layout: &'a Layout,
+    switches: Vec<&'a Switch>,
+    depths: &'a [u32],
+    carried: &'a [[u64; 2]],
+}
+
+impl Kinds<'_> {
+    fn of(&self, place: usize) -> Kind {
+        let link = &self.layout.links[place];
+        let (a, b) = link.ends;
+        let [forth, back] = self.carried[place].map(|bytes| bytes > 0);
+        let mut ends = [self.end(a, b, forth), self.end(b, a, back)];
+        ends.sort();
+        Kind {
+            rate: link.rate.bits_per_second(),
+            delay: link.delay.as_ps(),
+            ends,
+        }
+    }
+
+    fn end(&self, end: End, other: End, sends: bool) -> EndKind {
+        let depth = self.depths[self.layout.position(end)];
+        let End::Switch(switch) = end else {
+            return EndKind {
+                depth,
+                switch: None,
+                ports: None,
+                sends,
+            };
+        };
+        let own = self.switches[switch];
+        let like = |one: &&Switch| std::ptr::eq(*one, own) || **one == *own;
+        EndKind {
+            depth,
+            switch: self.switches.iter().position(like),
+            ports: own.port_group(self.layout.name(other)),
+            sends,
+        }
+    }
+}
+
+/// Links from each host and switch to the nearest host.
+fn depths(layout: &Layout) -> Vec<u32> {
+    let mut neighbours = vec![Vec::new(); layout.hosts.len() + layout.switches.len()];
+    for link in &layout.links {
+        let (a, b) = (layout.position(link.ends.0), layout.position(link.ends.1));
+        neighbours[a].push(b);
+        neighbours[b].push(a);
+    }
+    let mut depths = vec![u32::MAX; neighbours.len()];
+    let mut edge: VecDeque<usize> = (0..layout.hosts.len()).collect();
+    depths[..layout.hosts.len()].fill(0);
+    while let Some(node) = edge.pop_front() {
+        for &next in &neighbours[node] {
+            if depths[next] == u32::MAX {
+                depths[next] = depths[node] + 1;
+                edge.push_back(next);
+            }
+        }
+    }
+    depths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clusters_carry_the_same() {
+        // 8 links of 1 and one of 8: of two clusters the busy link is one by itself.
+        let load = |link: usize| if link == 3 { 8 } else { 1 };
+        let links: Vec<usize> = (0..9).collect();
+        // In order of load: 0 1 2 4 [5] 6 7 8, then 3.
+        assert_eq!(middles(links.clone(), 2, load), [(5, 8), (3, 1)]);
+        // One cluster of 16 bytes: the fifth of nine.
+        assert_eq!(middles(links, 1, load), [(5, 9)]);
+    }
+}

@@ -1,0 +1,40 @@
+//! A run of the network around a link.
+
+use incastle_engine::{NoProbe, Simulation};
+use incastle_units::Time;
+
+use super::surroundings::{Sharing, Visit, Whole};
+use crate::simulate::{Overseer, RunError, pass};
+use crate::workload::Replay;
+
+/// What came of it.
+pub(super) struct Ran {
+    /// By visit: when the last byte arrived.
+    pub(super) arrived: Vec<Option<Time>>,
+    pub(super) packet_hops: u64,
+}
+
+impl Whole<'_> {
+    /// Lets the visits of a link happen until the end of the scenario; absent if the overseer ended
+    /// that.
+    pub(super) fn run(
+        &self,
+        link: usize,
+        (visits, sharing): (&[Visit], Sharing),
+        overseer: &impl Overseer,
+    ) -> Result<Option<Ran>, RunError> {
+        let (network, rows) = self.around(link, visits, sharing)?;
+        let (replay, arrivals) = Replay::new(rows);
+        let mut simulation = Simulation::new(network, NoProbe);
+        simulation.add_application(Box::new(replay));
+        let end = Time::ZERO + self.scenario.duration();
+        if !pass(&mut simulation, end, overseer)? {
+            return Ok(None);
+        }
+        simulation.check_conservation();
+        Ok(Some(Ran {
+            arrived: arrivals.take(),
+            packet_hops: simulation.totals().packet_hops,
+        }))
+    }
+}

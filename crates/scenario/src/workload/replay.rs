@@ -1,0 +1,79 @@
+//! Given transfers, each a flow of its own, as `list` makes them: with a transport each, and with
+//! nothing noted but when the last byte arrived.
+
+use std::sync::{Arc, Mutex};
+
+use incastle_engine::{Actions, Application, HostIndex, Notice, Side};
+use incastle_units::{Span, Time};
+
+use super::stack::Stack;
+use super::wanted;
+
+/// A transfer.
+pub(crate) struct Row {
+    pub(crate) at: Time,
+    /// From, to.
+    pub(crate) hosts: (HostIndex, HostIndex),
+    pub(crate) bytes: u64,
+    pub(crate) stack: Arc<Stack>,
+    pub(crate) deadline: Option<Span>,
+}
+
+/// When the last byte of each row arrived. Handles to it are cheap; a run is one thread, so that the
+/// lock is never contended.
+#[derive(Clone, Default)]
+pub(crate) struct Arrivals(Arc<Mutex<Vec<Option<Time>>>>);
+
+/// The application. It must be the only one of its simulation: the flow of row n is flow n.
+pub(crate) struct Replay {
+    rows: std::vec::IntoIter<Row>,
+    arrivals: Arrivals,
+}
+
+impl Arrivals {
+    /// What has arrived so far, by row.
+    pub(crate) fn take(&self) -> Vec<Option<Time>> {
+        std::mem::take(&mut *self.0.lock().expect("nobody panics while writing"))
+    }
+
+    fn note(&self, row: usize, at: Time) {
+        self.0.lock().expect("nobody panics while writing")[row] = Some(at);
+    }
+}
+
+impl Replay {
+    /// Of rows in the order of their instants.
+    pub(crate) fn new(rows: Vec<Row>) -> (Self, Arrivals) {
+        let arrivals = Arrivals(Arc::new(Mutex::new(vec![None; rows.len()])));
+        let replay = Self {
+            rows: rows.into_iter(),
+            arrivals: arrivals.clone(),
+        };
+        (replay, arrivals)
+    }
+}
+
+impl Application for Replay {
+    fn handle(&mut self, now: Time, notice: Notice, actions: &mut Actions) {
+        match notice {
+            Notice::Delivered(end) => self.arrivals.note(end.flow().index(), now),
+            Notice::Finished(end) if end.side() == Side::Near => actions.release(end.flow()),
+            Notice::Finished(_) | Notice::Reached(_) => {}
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Time, actions: &mut Actions) {
+        let Some(row) = self.rows.next() else { return };
+        let flow = row.stack.open(row.hosts.0, row.hosts.1, actions);
+        wanted(now, row.deadline, flow.end(Side::Near), actions);
+        actions.expect(flow.end(Side::Far), row.bytes);
+        actions.write(flow.end(Side::Near), row.bytes);
+        if row.stack.has_handshake() {
+            actions.close(flow.end(Side::Near));
+        }
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        self.rows.as_slice().first().map(|row| row.at)
+    }
+}

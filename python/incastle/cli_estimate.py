@@ -1,0 +1,147 @@
+"""`incastle estimate`: completion times of fabrics too large for one event loop."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+
+from incastle import terminal
+from incastle.errors import IncastleError
+from incastle.interrupts import INTERRUPTED
+from incastle.options import MAX_SEED, AsJson, ScenarioFile, Settings, setting
+from incastle.scenario import load
+from incastle.store import file_name, prepare_place
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from incastle.results import Result
+
+RESULTS = Path("results")
+
+ESTIMATE_EXAMPLES = (
+    "incastle estimate examples/fabric.toml --set network.k=32 --links 60",
+    "incastle estimate my.toml --set flows.web.load=0.5 --figure slowdowns.svg",
+    "incastle estimate my.toml --links 100 --out results/mine --resume",
+)
+
+
+def estimate(
+    scenario: ScenarioFile,
+    settings: Settings = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, max=MAX_SEED, help="Seed.", show_default="scenario's"),
+    ] = None,
+    links: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Of links that are alike, simulate about N at the most.",
+            show_default="all",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Directory of the result.", show_default="results/NAME-estimate"),
+    ] = None,
+    figure: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw the slowdowns: a .png, .svg or .pdf file."),
+    ] = None,
+    as_json: AsJson = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with links that an earlier call has finished.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier result.")] = False,
+    threads: Annotated[
+        int | None,
+        typer.Option("--threads", min=1, help="Links at the same time.", show_default="all cores"),
+    ] = None,
+) -> None:
+    """Estimate completion times link by link, where a network is too large for one simulation.
+
+    Each link is simulated by itself with all flows that cross it; delays along a flow's way are
+    added. With --links, only some of the links that are alike are simulated, and flows elsewhere
+    draw their delays from them. For flows that begin whatever the network does, over TCP. The
+    result is a directory as that of `incastle run`, with the tables transfers and crossed_links.
+    docs/estimate.md has what that leaves out, and how far it is off.
+    """
+    from incastle.estimates import api, picture  # noqa: PLC0415  slow to import
+
+    overrides = [setting(text) for text in settings or []]
+    if seed is not None:
+        overrides.append(("run.seed", str(seed)))
+    wanted = load(scenario, overrides)
+    terminal.diagnostics(wanted.warnings)
+    place = out or RESULTS / f"{file_name(wanted.name)}-estimate"
+    prepare_place(place, force=force)
+    try:
+        with _bar(wanted.name) as progress:
+            result = api.estimate(
+                wanted,
+                links,
+                threads=threads,
+                progress=progress,
+                file=place.with_name(f"{place.name}.unfinished"),
+                resume=resume,
+                force=force,
+            )
+    except api.EstimateStopped as stopped:
+        terminal.error(str(stopped))
+        raise typer.Exit(INTERRUPTED) from None
+    result.save(place, force=force)
+    if as_json:
+        classes = result.completions().to_dicts()
+        terminal.print_json(
+            {**result.to_summary(), "completions": classes, "directory": str(place)}
+        )
+    else:
+        show(result)
+    terminal.note(f"written to {place}")
+    if figure is not None:
+        picture.draw(result, figure)
+        terminal.note(f"{figure}, drawn from transfers")
+    if result.totals["transfers"] == 0:
+        raise IncastleError("no flow was completed: run.duration is too short")
+
+
+@contextmanager
+def _bar(what: str) -> Iterator[Callable[[float], None] | None]:
+    with terminal.bars() as shown:
+        if shown is None:
+            yield None
+            return
+        task = shown.add_task(escape(what), total=1.0, runs="")
+        yield lambda share: shown.update(task, completed=share)
+
+
+def show(result: Result) -> None:
+    """Show the slowdowns by group and size class."""
+    from incastle.estimates.picture import CLASSES, class_name  # noqa: PLC0415  slow to import
+
+    totals = result.totals
+    console = terminal.output()
+    console.print(
+        f"[bold]{escape(result.name)}[/]  seed {result.seed}  digest {result.digest}\n"
+        f"estimated in {terminal.si(result.wall_s, 's')}: {totals['flows']:,} flows, "
+        f"{totals['links_simulated']:,} of {totals['links_crossed']:,} links simulated"
+    )
+    columns = ("group", "size", "flows", "completed", "median", "95th", "99th", "99.9th")
+    table = terminal.aligned("Slowdowns (completion time / ideal time)", *columns)
+    names = {low: class_name(low, high) for low, high in CLASSES}
+    for row in result.completions().iter_rows(named=True):
+        slowdowns = (row[f"slowdown_{name}"] for name in ("median", "p95", "p99", "p99_9"))
+        table.add_row(
+            escape(row["group"]),
+            names[row["least_bytes"]],
+            f"{row['begun']:,}",
+            f"{row['completed']:,}",
+            *("-" if one is None else f"{one:.3g}" for one in slowdowns),
+        )
+    console.print(table)

@@ -1,0 +1,163 @@
+"""`ic.estimate`: completion times by link decomposition, as a `Result`."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from incastle import _engine, interrupts
+from incastle.errors import Diagnostic, InternalError, RunError, ScenarioError
+from incastle.estimates.kept import kept
+from incastle.results import Result
+from incastle.runner import cores
+from incastle.scenario import Scenario, checked_form
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable
+
+    from incastle.estimates.kept import Kept
+
+
+class EstimateStopped(KeyboardInterrupt):
+    """Ctrl-C during an estimate.
+
+    Attributes:
+        done: simulations of links that are finished.
+        total: how many there are to be: several for each link.
+        file: where their delays are, or None if they are lost.
+
+    """
+
+    def __init__(self, done: int, total: int, file: Path | None) -> None:
+        super().__init__(done, total, file)
+        self.done, self.total, self.file = done, total, file
+
+    def __str__(self) -> str:
+        """Say how far it came, and how to go on."""
+        reached = f"interrupted: {self.done:,} of {self.total:,} simulations of links were finished"
+        return reached if self.file is None else f"{reached}; --resume goes on with {self.file}"
+
+
+def estimate(
+    scenario: Scenario,
+    links: int | None = None,
+    *,
+    threads: int | None = None,
+    progress: Callable[[float], object] | None = None,
+    file: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    force: bool = False,
+) -> Result:
+    """Estimate the completion times of a scenario's flows without simulating it as a whole.
+
+    Args:
+        scenario: flows that begin whatever the network does (`poisson`, `list`), over TCP, each on
+            one way.
+        links: of links that are alike, simulate about so many at the most; all if None.
+        threads: links at the same time; all cores if None. The estimate is the same on any number.
+        progress: called with the share that is done about twenty times a second, in this thread.
+        file: where the delays of finished links are kept until the estimate is whole.
+        resume: go on with what is in `file`.
+        force: begin anew, whatever is in `file`.
+
+    Returns:
+        A result with the tables `transfers` (with `ideal_s`, `slowdown` and the hosts `from` and
+        `to`) and `crossed_links`: link, class, simulated (1 or 0), rate_bit_s, flows, bytes_forth,
+        bytes_back.
+
+    Raises:
+        ScenarioError: the scenario has something that single links cannot show.
+        ResultError: `file` is there and must not be used.
+        EstimateStopped: Ctrl-C.
+        RunError: a link could not be simulated.
+
+    """
+    if links is not None and links < 1:
+        raise ValueError(f"links = {links}: at least one is needed")
+    if threads is not None and threads < 1:
+        raise ValueError(f"threads = {threads}: at least one is needed")
+    start = time.perf_counter()
+    apart = take_apart(scenario, links)
+    place = None if file is None else Path(file)
+    with kept(place, scenario.resolved, resume=resume, force=force) as store:
+        output = _run(scenario, apart, threads or cores(), store, progress)
+    store.remove()
+    return _result(scenario, apart, output, time.perf_counter() - start)
+
+
+def take_apart(scenario: Scenario, links: int | None) -> _engine.Estimation:
+    """Find the ways of all flows, and the links that are to be simulated.
+
+    Raises:
+        ScenarioError: the scenario has something that single links cannot show.
+        RunError: the network cannot be built.
+
+    """
+    try:
+        apart, why = _engine.take_apart(checked_form(scenario), links)
+    except ValueError as error:
+        raise RunError(f"{scenario.name}: {error}") from None
+    if why is not None:
+        key, message, advice = why
+        found = Diagnostic("error", scenario.file, 0, 0, key, f"{key}: {message}", advice)
+        raise ScenarioError([found])
+    assert apart is not None  # noqa: S101  one of the two is there
+    return apart
+
+
+def _run(
+    scenario: Scenario,
+    apart: _engine.Estimation,
+    threads: int,
+    store: Kept,
+    progress: Callable[[float], object] | None,
+) -> _engine.Output:
+    known = {number: delays for number, delays in store.known().items() if apart.wants(number)}
+    done, total = len(known), apart.simulated[1]
+
+    def on_link(number: int, delays: bytes) -> None:
+        nonlocal done
+        with interrupts.put_off():
+            store.keep(number, delays)
+            done += 1
+
+    def on_progress(share: float) -> None:
+        if progress is not None:
+            progress(share)
+
+    try:
+        output, failure = apart.run(threads, known, on_link, on_progress)
+    except KeyboardInterrupt:
+        raise EstimateStopped(done, total, store.path) from None
+    if failure is not None:
+        kind = InternalError if failure.internal else RunError
+        raise kind(f"{scenario.name}, seed {scenario.seed}: {failure.message}")
+    assert output is not None  # noqa: S101  nothing else stops it
+    return output
+
+
+TOTALS = ("simulated_s", "packet_hops", "flows", "transfers")
+
+
+def _result(
+    scenario: Scenario, apart: _engine.Estimation, output: _engine.Output, wall_s: float
+) -> Result:
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are made
+
+    tables: dict[str, Any] = {table.name: pl.DataFrame(table) for table in output.tables()}
+    totals = output.totals()
+    links = {"links_crossed": apart.crossed, "links_simulated": apart.simulated[0]}
+    return Result(
+        name=scenario.name,
+        seed=scenario.seed,
+        digest=output.digest,
+        version=_engine.__version__,
+        wall_s=wall_s,
+        interrupted=False,
+        totals={**{name: totals[name] for name in TOTALS}, **links},
+        scenario=scenario.resolved,
+        tables=tables,
+        warnings=tuple(one.in_one_line for one in scenario.warnings),
+    )

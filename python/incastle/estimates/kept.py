@@ -1,0 +1,106 @@
+"""The delays of links that have been simulated, on the disk until the estimate is whole.
+
+A database of SQLite: each link is there wholly or not at all, whatever ends the process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from incastle import _engine
+from incastle.errors import ResultError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+TABLES = """
+create table of (content text not null);
+create table delays (number integer primary key, content blob not null);
+"""
+
+
+class Kept:
+    """Delays of links by the engine's number for each simulation: in a file, or in memory alone."""
+
+    def __init__(self, database: sqlite3.Connection, path: Path | None) -> None:
+        self.database = database
+        self.path = path
+
+    def known(self) -> dict[int, bytes]:
+        """Give all that is there."""
+        return dict(self.database.execute("select number, content from delays"))
+
+    def keep(self, number: int, content: bytes) -> None:
+        """Add a simulation.
+
+        Raises:
+            OSError: it cannot be written.
+
+        """
+        try:
+            with self.database:
+                self.database.execute("insert into delays values (?, ?)", (number, content))
+        except sqlite3.Error as error:
+            raise OSError(None, str(error), str(self.path)) from None
+
+    def remove(self) -> None:
+        """Remove the file: the estimate is whole."""
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)
+
+
+@contextmanager
+def kept(path: Path | None, scenario: str, *, resume: bool, force: bool) -> Iterator[Kept]:
+    """Open the file of an estimate of this scenario; without a path nothing outlasts the block.
+
+    Raises:
+        ResultError: the file is there, and neither `resume` nor `force` is given; or it belongs to
+            another scenario or version, or cannot be read.
+        OSError: nothing can be written there.
+
+    """
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if path.exists() and force and not resume:
+            path.unlink()
+        if path.exists() and not resume:
+            raise ResultError(
+                f"{path} holds an unfinished estimate: --resume goes on with it, "
+                "--force begins anew"
+            )
+    try:
+        database = sqlite3.connect(":memory:" if path is None else path)
+        try:
+            _check(database, path, _content(scenario))
+            yield Kept(database, path)
+        finally:
+            database.close()
+    except sqlite3.OperationalError as error:
+        raise OSError(None, str(error), str(path)) from None
+    except sqlite3.DatabaseError as error:
+        raise ResultError(f"{path} cannot be read: {error}") from None
+
+
+def _content(scenario: str) -> str:
+    return hashlib.sha256(f"{_engine.__version__}\n{scenario}".encode()).hexdigest()
+
+
+def _check(database: sqlite3.Connection, path: Path | None, content: str) -> None:
+    """Make the tables of a new file; check what an earlier one is of."""
+    names = {name for (name,) in database.execute("select name from sqlite_master")}
+    if not names:
+        with database:
+            for statement in TABLES.split(";"):
+                database.execute(statement)
+            database.execute("insert into of values (?)", (content,))
+        return
+    if not {"of", "delays"} <= names or list(database.execute("select content from of")) != [
+        (content,)
+    ]:
+        raise ResultError(
+            f"{path} is of another scenario, seed or version: choose another --out, or --force"
+        )

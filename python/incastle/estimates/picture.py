@@ -1,0 +1,68 @@
+"""The figure of an estimate: how slowdowns are distributed, one curve per size class."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from incastle.completions import SIZE_CLASSES
+from incastle.errors import PlotError
+from incastle.figures import FORMATS, SERIES, canvas, encode
+from incastle.files import scratch_file
+from incastle.terminal import si
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from incastle.results import Result
+
+
+CLASSES: tuple[tuple[int, int | None], ...] = (
+    *pairwise((0, *SIZE_CLASSES)),
+    (SIZE_CLASSES[-1], None),
+)
+"""From how many bytes to how many each size class is."""
+
+
+def draw(result: Result, place: Path) -> None:
+    """Draw the share of transfers above each slowdown, both axes logarithmic.
+
+    Raises:
+        PlotError: the file's name does not end in a known format, or nothing was completed.
+        OSError: it cannot be written.
+
+    """
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    form = place.suffix[1:]
+    if form not in FORMATS:
+        known = ", ".join(f".{one}" for one in FORMATS)
+        raise PlotError(f"{place}: a figure's file ends in one of {known}")
+    done = result.transfers.filter(pl.col("slowdown").is_not_null())
+    if done.is_empty():
+        raise PlotError(f"{result.name}: no transfer was completed, so there is nothing to draw")
+    with canvas() as figure:
+        axes = figure.add_subplot()
+        for number, (low, high) in enumerate(CLASSES):
+            of = done.filter(pl.col("bytes") >= low)
+            if high is not None:
+                of = of.filter(pl.col("bytes") < high)
+            if of.is_empty():
+                continue
+            slowdowns = of["slowdown"].sort()
+            above = 1 - pl.int_range(len(slowdowns), eager=True) / len(slowdowns)
+            color = SERIES[number % len(SERIES)]
+            axes.step(slowdowns, above, where="post", color=color, label=class_name(low, high))
+        axes.set(xscale="log", yscale="log", xlabel="slowdown", ylabel="share of transfers above")
+        axes.legend(title="size")
+        content = encode(figure, form)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with scratch_file(place) as scratch:
+        scratch.write_bytes(content)
+
+
+def class_name(low: int, high: int | None) -> str:
+    """Name a size class, such as "10 kB to 100 kB"."""
+    if high is None:
+        return f"from {si(low, 'B')}"
+    return f"below {si(high, 'B')}" if low == 0 else f"{si(low, 'B')} to {si(high, 'B')}"
