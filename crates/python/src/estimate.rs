@@ -22,6 +22,9 @@ pub(crate) struct Estimation {
     inner: core::Estimation,
 }
 
+/// Why a scenario cannot be taken apart: key, message, what would do.
+type Why = (String, String, String);
+
 /// Takes a scenario apart: that, or why it cannot be.
 #[pyfunction]
 #[pyo3(signature = (scenario, per_class))]
@@ -29,7 +32,7 @@ pub(crate) fn take_apart(
     py: Python<'_>,
     scenario: &Scenario,
     per_class: Option<usize>,
-) -> PyResult<(Option<Estimation>, Option<(String, String, String)>)> {
+) -> PyResult<(Option<Estimation>, Option<Why>)> {
     let made = py.detach(|| core::catch(|| core::Estimation::new(&scenario.inner, per_class)));
     match made.map_err(|panic| PyRuntimeError::new_err(panic.to_string()))? {
         Ok(inner) => Ok((Some(Estimation { inner }), None)),

@@ -132,16 +132,19 @@ impl Clusters {
     }
 }
 
-/// Parts links into clusters of about equal load, and gives the middle one of each with the number of
-/// links there.
+/// Parts links into clusters of about equal sums of their loads, each with the mean of all loads on top,
+/// and gives the middle one of each with the number of links there.
 fn middles(mut links: Vec<usize>, most: usize, load: impl Fn(usize) -> u64) -> Vec<(usize, u64)> {
     links.sort_by_key(|&link| (load(link), link));
-    let total: u128 = links.iter().map(|&link| u128::from(load(link))).sum();
+    let carried: u128 = links.iter().map(|&link| u128::from(load(link))).sum();
+    let count = links.len() as u128;
+    // Both as multiples, so that the mean is whole.
+    let total = 2 * count * carried;
     let mut clusters: Vec<Vec<usize>> = vec![Vec::new(); most];
     let mut before = 0_u128;
     for link in links {
-        let own = u128::from(load(link));
-        // The cluster in which the middle of its load lies.
+        let own = count * u128::from(load(link)) + carried;
+        // The cluster in which the middle of its share lies.
         let cluster = (2 * before + own) * most as u128 / (2 * total);
         clusters[(cluster as usize).min(most - 1)].push(link);
         before += own;
@@ -221,13 +224,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clusters_carry_the_same() {
-        // 8 links of 1 and one of 8: of two clusters the busy link is one by itself.
-        let load = |link: usize| if link == 3 { 8 } else { 1 };
-        let links: Vec<usize> = (0..9).collect();
-        // In order of load: 0 1 2 4 [5] 6 7 8, then 3.
-        assert_eq!(middles(links.clone(), 2, load), [(5, 8), (3, 1)]);
-        // One cluster of 16 bytes: the fifth of nine.
-        assert_eq!(middles(links, 1, load), [(5, 9)]);
+    fn clusters_have_equal_shares_of_links_and_loads() {
+        // Nine links of 1 and one of 21, 30 in all, 3 in the mean: shares of 4 and 24, 60 in all.
+        let load = |link: usize| if link == 3 { 21 } else { 1 };
+        let links: Vec<usize> = (0..10).collect();
+        // Middles of shares at 2, 6, 10, 14, then 18, 22, 26, then 30, 34, then 48: four clusters of 15.
+        let four = middles(links.clone(), 4, load);
+        assert_eq!(four, [(2, 4), (6, 3), (9, 2), (3, 1)]);
+        // One cluster of all: the sixth of ten in order of load.
+        assert_eq!(middles(links, 1, load), [(6, 10)]);
     }
 }
