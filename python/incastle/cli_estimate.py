@@ -74,6 +74,8 @@ def estimate(
     """
     from incastle.estimates import api, picture  # noqa: PLC0415  slow to import
 
+    if figure is not None:
+        picture.form_of(figure)  # told before the estimate, not after it
     overrides = [setting(text) for text in settings or []]
     if seed is not None:
         overrides.append(("run.seed", str(seed)))

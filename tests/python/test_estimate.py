@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import incastle as ic
 from incastle.cli import app
-from incastle.errors import ResultError, ScenarioError
+from incastle.errors import PlotError, ResultError, ScenarioError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -117,6 +117,17 @@ def test_the_command_writes_a_result(file: Path, tmp_path: Path) -> None:
     summary = json.loads(told.stdout)
     assert summary["digest"] == result.digest
     assert summary["completions"][0]["slowdown_p99"] > 1
+
+
+def test_a_wrong_figure_is_told_before_the_estimate(file: Path, tmp_path: Path) -> None:
+    place = tmp_path / "out"
+    with pytest.raises(PlotError, match="ends in one of"):
+        CliRunner().invoke(
+            app,
+            ["estimate", str(file), "--out", str(place), "--figure", "slowdowns.gif"],
+            catch_exceptions=False,
+        )
+    assert not place.exists()
 
 
 @pytest.mark.parametrize(

@@ -34,10 +34,7 @@ def draw(result: Result, place: Path) -> None:
     """
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
-    form = place.suffix[1:]
-    if form not in FORMATS:
-        known = ", ".join(f".{one}" for one in FORMATS)
-        raise PlotError(f"{place}: a figure's file ends in one of {known}")
+    form = form_of(place)
     done = result.transfers.filter(pl.col("slowdown").is_not_null())
     if done.is_empty():
         raise PlotError(f"{result.name}: no transfer was completed, so there is nothing to draw")
@@ -59,6 +56,20 @@ def draw(result: Result, place: Path) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     with scratch_file(place) as scratch:
         scratch.write_bytes(content)
+
+
+def form_of(place: Path) -> str:
+    """Give the format that a file's name asks for.
+
+    Raises:
+        PlotError: it asks for none that is known.
+
+    """
+    form = place.suffix[1:]
+    if form not in FORMATS:
+        known = ", ".join(f".{one}" for one in FORMATS)
+        raise PlotError(f"{place}: a figure's file ends in one of {known}")
+    return form
 
 
 def class_name(low: int, high: int | None) -> str:
