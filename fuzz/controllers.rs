@@ -231,7 +231,7 @@ impl Sender {
         while self.algorithm.next_timer().is_some_and(|at| at <= self.now) {
             count += 1;
             assert!(count < MOST_TIMERS, "a timer that never lies ahead");
-            self.call(|controller, cx| controller.on_timer(cx));
+            self.call(Algorithm::on_timer);
         }
     }
 

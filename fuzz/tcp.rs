@@ -154,7 +154,7 @@ impl Subject {
                 .fold(Flags::NONE, |all, (_, flag)| all.with(flag)),
             sacks: 0,
         };
-        let blocks = self.blocks(op, base, numbers);
+        let blocks = Self::blocks(op, base, numbers);
         let count = if op & 64 == 0 {
             0
         } else {
@@ -168,7 +168,7 @@ impl Subject {
         Some(())
     }
 
-    fn blocks(&self, op: u8, base: u32, numbers: [u16; 3]) -> [SackBlock; 3] {
+    fn blocks(op: u8, base: u32, numbers: [u16; 3]) -> [SackBlock; 3] {
         let wide = if op & 32 == 0 { 1 } else { 4_099 };
         numbers.map(|number| {
             let start = near(base, number, wide);
@@ -235,6 +235,6 @@ impl Subject {
 
 /// A number so far beyond `base`, or before it.
 fn near(base: u32, by: u16, wide: i32) -> u32 {
-    let distance = i32::from(by as i16).wrapping_mul(wide);
+    let distance = i32::from(by.cast_signed()).wrapping_mul(wide);
     base.wrapping_add_signed(distance)
 }
