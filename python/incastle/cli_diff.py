@@ -33,9 +33,11 @@ def diff(
     digests, claims with measured values and verdicts, data of figures; this is how two versions of
     Incastle are compared. Changes are those from A to B.
     """
-    from incastle import terminal_diff  # noqa: PLC0415  only here
+    from incastle import figures, terminal_diff  # noqa: PLC0415  only here
     from incastle.difference import api, draw  # noqa: PLC0415
 
+    if figure is not None:
+        figures.form_of(figure)  # told before the tables, not after them
     compared = api.diff(a, b)
     if as_json:
         terminal.print_json(compared.as_json())

@@ -72,10 +72,11 @@ def estimate(
     result is a directory as that of `incastle run`, with the tables transfers and crossed_links.
     docs/estimate.md has what that leaves out, and how far it is off.
     """
+    from incastle import figures  # noqa: PLC0415  only here
     from incastle.estimates import api, picture  # noqa: PLC0415  slow to import
 
     if figure is not None:
-        picture.form_of(figure)  # told before the estimate, not after it
+        figures.form_of(figure)  # told before the estimate, not after it
     overrides = [setting(text) for text in settings or []]
     if seed is not None:
         overrides.append(("run.seed", str(seed)))

@@ -111,6 +111,7 @@ def sweep(
     the rest. A run that fails does not end the sweep: it is named at the end, and the exit status
     is not 0. With a directory instead of a scenario nothing is run.
     """
+    from incastle import figures  # noqa: PLC0415  only here
     from incastle.sweeps import picture  # noqa: PLC0415  slow to import
     from incastle.sweeps.sweep import Sweep  # noqa: PLC0415
 
@@ -118,7 +119,7 @@ def sweep(
     if plot is None and len(place) > 1:
         raise IncastleError(f"one scenario, not {len(place)}: {' '.join(place)}")
     if figure is not None:
-        picture.check_path(figure)
+        figures.form_of(figure)
     if Path(place[0]).is_dir():
         if settings or on or resume or force:
             raise IncastleError(f"{place[0]} is a directory: give the scenario to do more runs")

@@ -15,6 +15,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from incastle.errors import PlotError
+from incastle.files import scratch_file
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
@@ -95,6 +98,37 @@ def encode(figure: Figure, form: str) -> bytes:
     file = io.BytesIO()
     figure.savefig(file, format=form, metadata=_METADATA[form])
     return file.getvalue()
+
+
+def form_of(path: Path) -> str:
+    """Give the format that a file's name asks for.
+
+    Raises:
+        PlotError: it asks for none that is known.
+
+    """
+    form = path.suffix.removeprefix(".").lower()
+    if form not in FORMATS:
+        raise PlotError(f"{path} must end in one of {', '.join('.' + name for name in FORMATS)}")
+    return form
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure, whole or not at all, in the format that the name asks for; within `canvas`.
+
+    Raises:
+        PlotError: it asks for none that is known.
+        OSError: the file cannot be written.
+
+    """
+    picture = encode(figure, form_of(path))
+    try:
+        with scratch_file(path) as scratch:
+            scratch.write_bytes(picture)
+    except OSError as error:
+        # The place that the user knows, not the one beside it.
+        error.filename, error.filename2 = str(path), None
+        raise
 
 
 def render(drawing: Drawing) -> str:

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from incastle.errors import PlotError
-from incastle.figures import FORMATS, SERIES, canvas, encode
-from incastle.files import scratch_file
+from incastle.figures import SERIES, canvas, form_of, save
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -62,21 +61,13 @@ def plot(result: Result, kind: str, path: Path) -> str:
     """
     if kind not in KINDS:
         raise PlotError(f"no plot {kind!r}: there are {', '.join(KINDS)}")
-    suffix = path.suffix.removeprefix(".").lower()
-    if suffix not in FORMATS:
-        raise PlotError(f"{path} must end in one of {', '.join('.' + name for name in FORMATS)}")
+    form_of(path)  # told before it is drawn
     with canvas() as figure:
         figure.set_size_inches(7.2, 4.0)
         axes = figure.subplots()
         source = KINDS[kind].draw(axes, result)
         _name(axes, f"{result.name}, seed {result.seed}")
-        picture = encode(figure, suffix)
-    try:
-        with scratch_file(path) as scratch:
-            scratch.write_bytes(picture)
-    except OSError as error:
-        error.filename = str(path)
-        raise
+        save(figure, path)
     return source
 
 

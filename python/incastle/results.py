@@ -176,6 +176,11 @@ class Result:
         return self.table("links")
 
     @property
+    def switch_ports(self) -> pl.DataFrame:
+        """The rows of `links` whose port is a switch's: those that have a queue in `queues`."""
+        return self.links.join(self.queues.select("port").unique(), on="port", how="semi")
+
+    @property
     def windows(self) -> pl.DataFrame:
         """The sender's state over time, where [measure] window asks.
 

@@ -291,7 +291,7 @@ def _switch_ports(outcome: Result) -> pl.DataFrame | None:
 
     if "links" not in outcome.tables or "queues" not in outcome.tables:
         return None
-    ports = outcome.links.join(outcome.queues.select("port").unique(), on="port", how="semi")
+    ports = outcome.switch_ports
     queued = ports.filter((pl.col("max_queue_packets") > 0) | (pl.col("drops") > 0))
     return queued if len(queued) else ports.sort("utilisation", descending=True).head(1)
 

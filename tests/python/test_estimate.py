@@ -121,7 +121,7 @@ def test_the_command_writes_a_result(file: Path, tmp_path: Path) -> None:
 
 def test_a_wrong_figure_is_told_before_the_estimate(file: Path, tmp_path: Path) -> None:
     place = tmp_path / "out"
-    with pytest.raises(PlotError, match="ends in one of"):
+    with pytest.raises(PlotError, match="must end in one of"):
         CliRunner().invoke(
             app,
             ["estimate", str(file), "--out", str(place), "--figure", "slowdowns.gif"],

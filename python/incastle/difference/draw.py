@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from incastle import figures
 from incastle.difference.results import ResultDiff
 from incastle.errors import PlotError
-from incastle.figures import BLUE, FORMATS, GREY, RED, canvas, encode
-from incastle.files import scratch_file
+from incastle.figures import BLUE, GREY, RED, canvas
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,21 +38,12 @@ def save(diff: ResultDiff | ReportDiff, path: Path) -> None:
         OSError: the file cannot be written.
 
     """
-    suffix = path.suffix.removeprefix(".").lower()
-    if suffix not in FORMATS:
-        raise PlotError(f"{path} must end in one of {', '.join('.' + name for name in FORMATS)}")
     with canvas() as figure:
         if isinstance(diff, ResultDiff):
             _results(figure, diff)
         else:
             _claims(figure, diff)
-        picture = encode(figure, suffix)
-    try:
-        with scratch_file(path) as scratch:
-            scratch.write_bytes(picture)
-    except OSError as error:
-        error.filename = str(path)
-        raise
+        figures.save(figure, path)
 
 
 def _results(figure: Figure, diff: ResultDiff) -> None:
@@ -137,7 +128,7 @@ def _queue(axes: Axes, diff: ResultDiff) -> None:
 def _longest(diff: ResultDiff) -> str | None:
     for one in (diff.a, diff.b):
         if "links" in one.tables and "queues" in one.tables:
-            ports = one.links.join(one.queues.select("port").unique(), on="port", how="semi")
+            ports = one.switch_ports
             if len(ports):
                 return str(ports.sort("mean_queue_packets", descending=True)["port"][0])
     return None

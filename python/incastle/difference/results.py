@@ -138,8 +138,7 @@ def _ports(result: Result) -> pl.DataFrame:
 
     if "links" not in result.tables or "queues" not in result.tables:
         return pl.DataFrame(schema={"port": pl.String, "measure": pl.String, "value": pl.Float64})
-    ports = result.links.join(result.queues.select("port").unique(), on="port", how="semi")
-    ports = ports.sort("mean_queue_packets", descending=True, maintain_order=True)
+    ports = result.switch_ports.sort("mean_queue_packets", descending=True, maintain_order=True)
     return _long(ports.select("port", *OF_PORTS), "port", pl.col("measure"))
 
 

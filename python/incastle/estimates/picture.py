@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from incastle.completions import SIZE_CLASSES
 from incastle.errors import PlotError
-from incastle.figures import FORMATS, SERIES, canvas, encode
-from incastle.files import scratch_file
+from incastle.figures import SERIES, canvas, form_of, save
 from incastle.terminal import si
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ def draw(result: Result, place: Path) -> None:
     """
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
-    form = form_of(place)
+    form_of(place)  # told before it is drawn
     done = result.transfers.filter(pl.col("slowdown").is_not_null())
     if done.is_empty():
         raise PlotError(f"{result.name}: no transfer was completed, so there is nothing to draw")
@@ -52,24 +51,8 @@ def draw(result: Result, place: Path) -> None:
             axes.step(slowdowns, above, where="post", color=color, label=class_name(low, high))
         axes.set(xscale="log", yscale="log", xlabel="slowdown", ylabel="share of transfers above")
         axes.legend(title="size")
-        content = encode(figure, form)
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with scratch_file(place) as scratch:
-        scratch.write_bytes(content)
-
-
-def form_of(place: Path) -> str:
-    """Give the format that a file's name asks for.
-
-    Raises:
-        PlotError: it asks for none that is known.
-
-    """
-    form = place.suffix[1:]
-    if form not in FORMATS:
-        known = ", ".join(f".{one}" for one in FORMATS)
-        raise PlotError(f"{place}: a figure's file ends in one of {known}")
-    return form
+        place.parent.mkdir(parents=True, exist_ok=True)
+        save(figure, place)
 
 
 def class_name(low: int, high: int | None) -> str:

@@ -11,8 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from incastle.errors import IncastleError, PlotError
-from incastle.figures import FORMATS, SERIES, canvas, encode, spread
-from incastle.files import scratch_file
+from incastle.figures import SERIES, canvas, form_of, save, spread
 from incastle.sweeps.dataset import in_column
 from incastle.sweeps.measures import find_column, shortened, unit_of
 from incastle.sweeps.quantities import as_written, scale_of
@@ -107,12 +106,6 @@ def _word(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def check_path(path: Path) -> None:
-    """Refuse a file whose suffix is none of ours."""
-    if path.suffix.removeprefix(".").lower() not in FORMATS:
-        raise PlotError(f"{path} must end in one of {', '.join('.' + name for name in FORMATS)}")
-
-
 def draw(sweep: Sweep, wanted: Axes, path: Path | None = None) -> Figure:
     """Draw, and write a file if there is a path.
 
@@ -122,7 +115,7 @@ def draw(sweep: Sweep, wanted: Axes, path: Path | None = None) -> Figure:
 
     """
     if path is not None:
-        check_path(path)
+        form_of(path)  # told before it is drawn
     data = sweep.frame
     if data.is_empty():
         raise PlotError("no run of this sweep is finished: there is nothing to draw")
@@ -139,13 +132,7 @@ def draw(sweep: Sweep, wanted: Axes, path: Path | None = None) -> Figure:
         _curves(figure.subplots(), data, wanted, column, hues)
         figure.axes[0].set_title(_title(sweep, wanted, data), fontsize=9)
         if path is not None:
-            picture = encode(figure, path.suffix.removeprefix(".").lower())
-            try:
-                with scratch_file(path) as scratch:
-                    scratch.write_bytes(picture)
-            except OSError as error:
-                error.filename, error.filename2 = str(path), None
-                raise
+            save(figure, path)
     return figure
 
 
