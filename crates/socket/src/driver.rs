@@ -93,6 +93,7 @@ impl Driver {
         let inner = Arc::clone(&self.inner);
         let mut buffers = self.buffers.take().expect("buffers between two rounds");
         let mut calls = 0;
+        let mut before: Option<Clocks> = None;
         while calls < MAX_RECEIVES {
             let Poll::Ready(ready) = inner.socket.poll_recv_ready(cx) else {
                 break;
@@ -118,7 +119,8 @@ impl Driver {
                     inner.take_errors();
                 }
             }
-            let clocks = Clocks::read();
+            let clocks = before.map_or_else(Clocks::read, |before| before.read_again());
+            before = Some(clocks);
             for (meta, bytes) in buffers.received(received) {
                 self.datagrams(meta, bytes, &clocks);
             }
@@ -163,7 +165,7 @@ impl Driver {
     ) {
         let inner = Arc::clone(&self.inner);
         let now = clocks.now;
-        let stamp = meta.timestamp.and_then(|stamp| clocks.instant(stamp));
+        let stamp = clocks.arrival(meta.timestamp);
         let mut datagrams = datagrams.peekable();
         while let Some(datagram) = datagrams.next() {
             let Ok(id) = wire::destination(datagram) else {
@@ -185,7 +187,7 @@ impl Driver {
             let time = shared.time(now);
             let received = Received {
                 ecn: ecn_of(meta.ecn),
-                stamp: stamp.map(|stamp| shared.time(stamp)),
+                stamp: Some(shared.time(stamp)),
             };
             let mut state = shared.lock();
             state.receive(&inner, time, datagram, received);

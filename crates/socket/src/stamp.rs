@@ -5,7 +5,9 @@
 //! Only while an endpoint carries no DCUDP. `quinn-udp` has 96 bytes for what comes beside joined
 //! datagrams; a stamp leaves no room for their ECN field there, and DCUDP cannot do without that. Its
 //! capacity is configured; where it falls back to UDT's control on such an endpoint, datagrams are stamped
-//! as they are read.
+//! as they are read: all of one round with the instant of its first call. What gathered while the program
+//! did not run takes several calls that follow each other at once; their own instants would tell the speed
+//! of the calls.
 //!
 //! Leaves out: datagrams that an adapter or the kernel has joined (GRO) have one stamp, and tell the
 //! receiving rate, but no capacity.
@@ -25,19 +27,38 @@ const OLDEST: Duration = Duration::from_secs(1);
 pub(crate) struct Clocks {
     pub(crate) now: Instant,
     system: Duration,
+    /// When the first call of this round of reading had ended.
+    round: Instant,
 }
 
 impl Clocks {
     pub(crate) fn read() -> Self {
         let system = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = Instant::now();
         Self {
-            now: Instant::now(),
+            now,
             system: system.unwrap_or_default(),
+            round: now,
         }
     }
 
+    /// After another call of the same round.
+    pub(crate) fn read_again(&self) -> Self {
+        Self {
+            round: self.round,
+            ..Self::read()
+        }
+    }
+
+    /// When a datagram came: by its stamp, where it has one that can be, else by its round.
+    pub(crate) fn arrival(&self, stamp: Option<Duration>) -> Instant {
+        stamp
+            .and_then(|stamp| self.instant(stamp))
+            .unwrap_or(self.round)
+    }
+
     /// The instant of a stamp; absent where it cannot be.
-    pub(crate) fn instant(&self, stamp: Duration) -> Option<Instant> {
+    fn instant(&self, stamp: Duration) -> Option<Instant> {
         let age = self.system.checked_sub(stamp)?;
         let possible = age <= OLDEST;
         possible.then(|| self.now.checked_sub(age)).flatten()
@@ -75,5 +96,19 @@ mod tests {
             clocks.instant(clocks.system + Duration::from_millis(1)),
             None
         );
+    }
+
+    #[test]
+    fn what_has_no_stamp_came_with_the_first_call_of_its_round() {
+        let first = Clocks::read();
+        let third = first.read_again().read_again();
+        assert_eq!(third.arrival(None), first.now);
+        let stamp = third.system.checked_sub(Duration::from_millis(7));
+        assert_eq!(
+            Some(third.arrival(stamp)),
+            third.now.checked_sub(Duration::from_millis(7))
+        );
+        // A stamp that cannot be is none.
+        assert_eq!(third.arrival(Some(Duration::ZERO)), first.now);
     }
 }

@@ -3,8 +3,11 @@
 //! and packets per second as the ACK carries them.
 //!
 //! Packets may share an instant, where several are taken from a socket at once or an adapter joins
-//! them. They tell how many came until the next instant, and so the mean of their intervals, which is
-//! taken once for each; of the interval within a pair they tell nothing.
+//! them. The instant is that of the last of them in the one case and of the first in the other, so
+//! they came within the time since the instant before or within that until the next. The longer of
+//! the two is divided among them, and taken once for each: a handful that gathered while nobody read,
+//! with one more right behind it, must not pass for a rate that no link has. Of the interval within a
+//! pair they tell nothing.
 //!
 //! Leaves out: who sends pairs, and when an ACK reports. Until 16 intervals are there nothing is
 //! reported; the library fills its windows with guesses instead.
@@ -66,8 +69,20 @@ pub struct ArrivalSpeed {
 struct Arrival {
     at: Time,
     number: Number,
+    /// Since the instant before it; nothing for the first.
+    after: Span,
     /// Packets that arrived at that instant, itself included.
     together: u64,
+}
+
+impl Arrival {
+    /// What each of its packets took, given the time until the next instant.
+    fn share(&self, until_next: Span) -> Span {
+        match self.together {
+            1 => until_next,
+            together => until_next.max(self.after) / together,
+        }
+    }
 }
 
 impl ArrivalSpeed {
@@ -78,15 +93,19 @@ impl ArrivalSpeed {
             last.number = number;
             return;
         }
+        let interval = self.last.map(|last| now.saturating_since(last.at));
         let before = self.last.replace(Arrival {
             at: now,
             number,
+            after: interval.unwrap_or(Span::ZERO),
             together: 1,
         });
-        let Some(before) = before else { return };
-        let interval = now.saturating_since(before.at);
+        let (Some(before), Some(interval)) = (before, interval) else {
+            return;
+        };
+        let share = before.share(interval);
         for _ in 0..before.together.min(INTERVALS as u64) {
-            self.arrivals.take(interval / before.together);
+            self.arrivals.take(share);
         }
         // A pair that lost one of its packets, or came with others between, says nothing about the
         // path's capacity.
@@ -218,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_that_come_at_once_share_the_time_until_the_next() {
+    fn packets_that_come_at_once_share_the_time_around_them() {
         assert_eq!(rate(&[0; 16]), None);
         // Four at once every 48 us: 12 us each, as if they had come one by one. The first four tell
         // their rate with the fifth.
@@ -228,6 +247,16 @@ mod tests {
         assert_eq!(rate(&[batches(9), vec![0; 3]].concat()), Some(83_333));
         // More than the window holds: 440 us for 44.
         assert_eq!(rate(&[vec![0; 43], vec![440]].concat()), Some(100_000));
+    }
+
+    #[test]
+    fn packets_that_gathered_are_no_faster_for_one_right_behind_them() {
+        // One after 120 us, then 32 that gathered for 3840 us, and 10 us later the next read.
+        let gathered = [vec![120, 3840], vec![0; 31], vec![10]].concat();
+        assert_eq!(rate(&gathered), Some(8333));
+        // 32 that an adapter joined as they came, stamped with the first, 10 us after another.
+        let joined = [vec![120, 10], vec![0; 31], vec![3840]].concat();
+        assert_eq!(rate(&joined), Some(8333));
     }
 
     #[test]
