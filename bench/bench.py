@@ -26,7 +26,7 @@ import incastle as ic  # noqa: E402
 import machine  # noqa: E402
 import page  # noqa: E402
 from incastle import terminal_bench  # noqa: E402
-from incastle.benchmarks import engines, suite, turns  # noqa: E402
+from incastle.benchmarks import engines, memory, suite, turns  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +48,8 @@ def main() -> None:
     with terminal_bench.progress() as show:
         measured = turns.measure(suite.SUITE, found, options.repeats, show)
     meanwhile = meter.stop(sum(os.times()[:4]) - sum(before[:4]))
-    terminal_bench.suite(measured)
+    costs = memory.measure()
+    terminal_bench.suite(measured, costs)
     if options.print:
         return
     setting = page.Setting(
@@ -57,6 +58,7 @@ def main() -> None:
         others=meanwhile.others,
         stolen=meanwhile.stolen,
         repeats=options.repeats,
+        costs=tuple(costs),
     )
     page.write(DOCS, measured, setting)
     print(f"written: {DOCS / page.PAGE}, {DOCS / page.FIGURE}")

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from incastle.benchmarks.memory import Cost
     from incastle.benchmarks.rows import Row
     from incastle.benchmarks.turns import Measured
 
@@ -49,6 +50,7 @@ class Setting:
         versions: of what was measured, by name.
         others, stolen: shares of the machine's time that other programs had, and its host took.
         repeats: runs of each.
+        costs: what things take of memory.
 
     """
 
@@ -57,6 +59,7 @@ class Setting:
     others: float
     stolen: float
     repeats: int
+    costs: tuple[Cost, ...] = ()
 
 
 def write(docs: Path, measured: Sequence[Measured], setting: Setting) -> None:
@@ -72,7 +75,13 @@ def write(docs: Path, measured: Sequence[Measured], setting: Setting) -> None:
 def text(measured: Sequence[Measured], setting: Setting) -> str:
     """Give the page."""
     parts = [INTRODUCTION, busy(setting), of_machine(setting), TABLE, table(measured)]
-    parts += [PUBLISHED.format(source=PUBLISHED_SOURCE), GROWS, growth(measured), memory(measured)]
+    parts += [
+        PUBLISHED.format(source=PUBLISHED_SOURCE),
+        GROWS,
+        growth(measured),
+        memory(measured),
+        costs(setting),
+    ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -171,6 +180,15 @@ def memory(measured: Sequence[Measured]) -> str:
         f"{per_host:.1f} KB per host, with its flow, its three links, its part of the switches, "
         "and the rows of the result tables."
     )
+
+
+def costs(setting: Setting) -> str:
+    """Tell what one thing more takes, and what it should."""
+    told = (
+        f"{cost.of.words} {si(cost.bytes, 'B')} (goal {si(cost.of.goal, 'B')})"
+        for cost in setting.costs
+    )
+    return "".join(("One more takes, at the peak: ", ", ".join(told), ".")) if setting.costs else ""
 
 
 def draw(figure: Figure, measured: Sequence[Measured]) -> None:

@@ -1,9 +1,9 @@
-// Replays a list of transfers over a star in ns-3: hosts, one switch, DCTCP, marking by one threshold.
+// Replays a list of transfers over a star or a fat tree in ns-3: hosts, switches, DCTCP, marking by one threshold.
 //
 // The other half of bench/versus_ns3/run.py, which runs the same list on Incastle with the same parameters
 // (README.md beside this file says what cannot be made equal). Every transfer has a TCP connection of its own,
-// with handshake and FIN. All of `bench/versus_ns3` goes through this one program: the star of long flows is a
-// list of transfers that outlast the run.
+// with handshake and FIN. All of `bench/versus_ns3` goes through this one program: long flows are a list of
+// transfers that outlast the run. fabric.h has the networks.
 //
 // ns-3 is given its best: no trace unless --measure, no checksums, a routing protocol of one array look-up in
 // place of the lists that ns-3's own search, no queue disciplines at the hosts, writes of one segment.
@@ -17,6 +17,8 @@
 #include "ns3/point-to-point-module.h"
 #include "ns3/traffic-control-module.h"
 
+#include "fabric.h"
+
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -24,7 +26,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <fstream>
-#include <functional>
 #include <iomanip>
 #include <memory>
 #include <sstream>
@@ -45,6 +46,7 @@ struct Settings
     std::string arrivals;
     std::string completions;
     uint32_t senders{2};
+    uint32_t k{0};
     std::string senderRate{"1Gbps"};
     std::string receiverRate{"1Gbps"};
     std::string delay{"25us"};
@@ -74,6 +76,7 @@ Parse(int argc, char* argv[])
     line.AddValue("arrivals", "CSV: start_s,source,destination,bytes", s.arrivals);
     line.AddValue("completions", "CSV to write: a completion per line of arrivals", s.completions);
     line.AddValue("senders", "hosts sender:0 ...; one more is called receiver", s.senders);
+    line.AddValue("k", "ports of each switch of a fat tree with hosts host:0 ..., in place of the star", s.k);
     line.AddValue("senderRate", "rate of the senders' links", s.senderRate);
     line.AddValue("receiverRate", "rate of the receiver's link", s.receiverRate);
     line.AddValue("delay", "one-way delay of each link", s.delay);
@@ -95,6 +98,13 @@ Parse(int argc, char* argv[])
     line.AddValue("measure", "trace packets and the receiver's queue", s.measure);
     line.Parse(argc, argv);
     return s;
+}
+
+/// What all links have, and the receiver's own rate.
+Links
+LinksOf(const Settings& s)
+{
+    return {s.receiverRate, s.delay, s.hostPackets};
 }
 
 /// DCTCP whose window after marks is never below a floor. ns-3's own falls below one segment, sends nothing any
@@ -176,201 +186,6 @@ SetDefaults(const Settings& s)
         QueueSizeValue(QueueSize(QueueSizeUnit::PACKETS, s.switchPackets - 1)));
 }
 
-/// Routes by one look-up: host i has the address 10.0.i.1, and the switch its interface i + 1 (0 is the loopback).
-/// A host sends everything to its only link.
-class DirectRouting : public Ipv4RoutingProtocol
-{
-  public:
-    static TypeId GetTypeId()
-    {
-        static TypeId tid =
-            TypeId("DirectRouting").SetParent<Ipv4RoutingProtocol>().SetGroupName("Internet");
-        return tid;
-    }
-
-    explicit DirectRouting(bool isSwitch = false)
-        : m_isSwitch(isSwitch)
-    {
-    }
-
-    Ptr<Ipv4Route> RouteOutput(Ptr<Packet>,
-                               const Ipv4Header& header,
-                               Ptr<NetDevice>,
-                               Socket::SocketErrno& error) override
-    {
-        error = Socket::ERROR_NOTERROR;
-        return Route(header.GetDestination());
-    }
-
-    bool RouteInput(Ptr<const Packet> packet,
-                    const Ipv4Header& header,
-                    Ptr<const NetDevice> device,
-                    const UnicastForwardCallback& forward,
-                    const MulticastForwardCallback&,
-                    const LocalDeliverCallback& deliver,
-                    const ErrorCallback&) override
-    {
-        if (m_isSwitch)
-        {
-            forward(Route(header.GetDestination()), packet, header);
-        }
-        else
-        {
-            deliver(packet, header, m_ipv4->GetInterfaceForDevice(device));
-        }
-        return true;
-    }
-
-    void SetIpv4(Ptr<Ipv4> ipv4) override
-    {
-        m_ipv4 = ipv4;
-    }
-
-    void NotifyInterfaceUp(uint32_t) override
-    {
-        m_routes.clear();
-    }
-
-    void NotifyInterfaceDown(uint32_t) override
-    {
-    }
-
-    void NotifyAddAddress(uint32_t, Ipv4InterfaceAddress) override
-    {
-    }
-
-    void NotifyRemoveAddress(uint32_t, Ipv4InterfaceAddress) override
-    {
-    }
-
-    void PrintRoutingTable(Ptr<OutputStreamWrapper>, Time::Unit) const override
-    {
-    }
-
-  private:
-    Ptr<Ipv4Route> Route(Ipv4Address destination)
-    {
-        const uint32_t interface = m_isSwitch ? ((destination.Get() >> 8) & 0xffff) + 1 : 1;
-        if (m_routes.size() <= interface)
-        {
-            m_routes.resize(interface + 1);
-        }
-        if (!m_routes[interface])
-        {
-            auto route = Create<Ipv4Route>();
-            route->SetSource(m_ipv4->GetAddress(interface, 0).GetLocal());
-            route->SetOutputDevice(m_ipv4->GetNetDevice(interface));
-            m_routes[interface] = route;
-        }
-        Ptr<Ipv4Route> route = m_routes[interface];
-        // On a link of two ends the next hop has no address to be found.
-        route->SetGateway(Ipv4Address::GetZero());
-        route->SetDestination(destination);
-        return route;
-    }
-
-    bool m_isSwitch;
-    Ptr<Ipv4> m_ipv4;
-    std::vector<Ptr<Ipv4Route>> m_routes;
-};
-
-/// Hosts around one switch. The last host is the receiver.
-class Star
-{
-  public:
-    explicit Star(const Settings& s)
-    {
-        m_hosts.Create(s.senders + 1);
-        m_switch = CreateObject<Node>();
-        InternetStackHelper stack;
-        stack.SetIpv6StackInstall(false);
-        stack.Install(m_hosts);
-        stack.Install(m_switch);
-        SetRouting(m_switch, true);
-        for (uint32_t host = 0; host <= s.senders; ++host)
-        {
-            SetRouting(m_hosts.Get(host), false);
-            Connect(s, host, host < s.senders ? s.senderRate : s.receiverRate);
-        }
-    }
-
-    Ptr<Node> Host(uint32_t host) const
-    {
-        return m_hosts.Get(host);
-    }
-
-    static Ipv4Address Address(uint32_t host)
-    {
-        return Ipv4Address((10U << 24) + (host << 8) + 1);
-    }
-
-    /// The discipline and the device's queue of the port to a host: what waits is in one of them.
-    Ptr<QueueDisc> Discipline(uint32_t host) const
-    {
-        return m_disciplines[host];
-    }
-
-    Ptr<Queue<Packet>> DeviceQueue(uint32_t host) const
-    {
-        return DynamicCast<PointToPointNetDevice>(m_ports[host])->GetQueue();
-    }
-
-    const NetDeviceContainer& Devices() const
-    {
-        return m_devices;
-    }
-
-    uint64_t Total(const std::function<uint64_t(const QueueDisc::Stats&)>& field) const
-    {
-        uint64_t total = 0;
-        for (const auto& discipline : m_disciplines)
-        {
-            total += field(discipline->GetStats());
-        }
-        return total;
-    }
-
-  private:
-    static void SetRouting(Ptr<Node> node, bool isSwitch)
-    {
-        auto ipv4 = node->GetObject<Ipv4>();
-        ipv4->SetRoutingProtocol(CreateObject<DirectRouting>(isSwitch));
-    }
-
-    static void AddAddress(Ptr<NetDevice> device, Ipv4Address address)
-    {
-        auto ipv4 = device->GetNode()->GetObject<Ipv4>();
-        const uint32_t interface = ipv4->AddInterface(device);
-        ipv4->AddAddress(interface, Ipv4InterfaceAddress(address, Ipv4Mask("255.255.255.0")));
-        ipv4->SetUp(interface);
-    }
-
-    void Connect(const Settings& s, uint32_t host, const std::string& rate)
-    {
-        PointToPointHelper link;
-        link.SetDeviceAttribute("DataRate", StringValue(rate));
-        link.SetChannelAttribute("Delay", StringValue(s.delay));
-        link.SetQueue("ns3::DropTailQueue<Packet>", "MaxSize", StringValue("1p"));
-        auto ends = link.Install(m_switch, m_hosts.Get(host));
-        m_devices.Add(ends);
-        m_ports.push_back(ends.Get(0));
-        DynamicCast<PointToPointNetDevice>(ends.Get(1))
-            ->GetQueue()
-            ->SetMaxSize(QueueSize(QueueSizeUnit::PACKETS, s.hostPackets));
-        AddAddress(ends.Get(0), Ipv4Address(Address(host).Get() + 1));
-        AddAddress(ends.Get(1), Address(host));
-        TrafficControlHelper red;
-        red.SetRootQueueDisc("ns3::RedQueueDisc");
-        m_disciplines.push_back(red.Install(ends.Get(0)).Get(0));
-    }
-
-    NodeContainer m_hosts;
-    Ptr<Node> m_switch;
-    NetDeviceContainer m_devices;
-    std::vector<Ptr<NetDevice>> m_ports;
-    std::vector<Ptr<QueueDisc>> m_disciplines;
-};
-
 /// One line of the list.
 struct Transfer
 {
@@ -423,15 +238,15 @@ Read(const Settings& s)
 class Replay
 {
   public:
-    Replay(const Settings& s, const Star& star)
-        : m_star(star),
+    Replay(const Settings& s, const Fabric& fabric)
+        : m_fabric(fabric),
           m_mss(s.mss),
           m_from(Seconds(s.from)),
           m_list(Read(s))
     {
-        for (uint32_t host = 0; host <= s.senders; ++host)
+        for (uint32_t host = 0; host < fabric.Hosts(); ++host)
         {
-            auto listener = Socket::CreateSocket(star.Host(host), TcpSocketFactory::GetTypeId());
+            auto listener = Socket::CreateSocket(fabric.Host(host), TcpSocketFactory::GetTypeId());
             listener->Bind(InetSocketAddress(Ipv4Address::GetAny(), PORT));
             listener->Listen();
             listener->SetAcceptCallback(MakeNullCallback<bool, Ptr<Socket>, const Address&>(),
@@ -465,17 +280,17 @@ class Replay
     {
         const size_t index = m_next++;
         Transfer& transfer = m_list[index];
-        transfer.socket = Socket::CreateSocket(m_star.Host(transfer.source),
+        transfer.socket = Socket::CreateSocket(m_fabric.Host(transfer.source),
                                                TcpSocketFactory::GetTypeId());
         transfer.socket->SetConnectCallback(MakeCallback(&Replay::Fill, this).Bind(index),
                                             MakeNullCallback<void, Ptr<Socket>>());
         transfer.socket->SetSendCallback(MakeCallback(&Replay::Refill, this).Bind(index));
         transfer.socket->Bind();
-        transfer.socket->Connect(InetSocketAddress(Star::Address(transfer.destination), PORT));
+        transfer.socket->Connect(InetSocketAddress(Fabric::Address(transfer.destination), PORT));
         Address local;
         transfer.socket->GetSockName(local);
         const auto port = InetSocketAddress::ConvertFrom(local).GetPort();
-        m_open[Key(Star::Address(transfer.source), port)] = index;
+        m_open[Key(Fabric::Address(transfer.source), port)] = index;
         ScheduleNext();
     }
 
@@ -548,7 +363,7 @@ class Replay
         return (static_cast<uint64_t>(address.Get()) << 16) + port;
     }
 
-    const Star& m_star;
+    const Fabric& m_fabric;
     uint32_t m_mss;
     Time m_from;
     std::vector<Transfer> m_list;
@@ -562,16 +377,16 @@ class Replay
 class Tracer
 {
   public:
-    Tracer(const Settings& s, const Star& star)
+    Tracer(const Settings& s, const Fabric& fabric)
         : m_from(Seconds(s.from))
     {
-        star.Discipline(s.senders)
+        fabric.LastDiscipline()
             ->TraceConnectWithoutContext("PacketsInQueue", MakeCallback(&Tracer::InDiscipline, this));
-        star.DeviceQueue(s.senders)
+        fabric.LastDeviceQueue()
             ->TraceConnectWithoutContext("PacketsInQueue", MakeCallback(&Tracer::InDevice, this));
-        for (uint32_t device = 0; device < star.Devices().GetN(); ++device)
+        for (uint32_t device = 0; device < fabric.Devices().GetN(); ++device)
         {
-            star.Devices().Get(device)->TraceConnectWithoutContext(
+            fabric.Devices().Get(device)->TraceConnectWithoutContext(
                 "PhyRxEnd",
                 MakeCallback(&Tracer::Hop, this));
         }
@@ -657,12 +472,12 @@ main(int argc, char* argv[])
     Time::SetResolution(Time::PS);
     const Settings s = Parse(argc, argv);
     SetDefaults(s);
-    Star star(s);
-    Replay replay(s, star);
+    const Fabric fabric = s.k > 0 ? FatTree(s.k, LinksOf(s)) : Star(s.senders, s.senderRate, LinksOf(s));
+    Replay replay(s, fabric);
     std::unique_ptr<Tracer> probe;
     if (s.measure)
     {
-        probe = std::make_unique<Tracer>(s, star);
+        probe = std::make_unique<Tracer>(s, fabric);
     }
     Simulator::Stop(Seconds(s.seconds));
     const double user = UserSeconds();
@@ -676,9 +491,9 @@ main(int argc, char* argv[])
                 static_cast<unsigned long long>(Simulator::GetEventCount()),
                 static_cast<unsigned long long>(replay.Received()),
                 static_cast<unsigned long long>(
-                    star.Total([](const auto& stats) { return stats.nTotalMarkedPackets; })),
+                    fabric.Total([](const auto& stats) { return stats.nTotalMarkedPackets; })),
                 static_cast<unsigned long long>(
-                    star.Total([](const auto& stats) { return stats.nTotalDroppedPackets; })),
+                    fabric.Total([](const auto& stats) { return stats.nTotalDroppedPackets; })),
                 probe ? probe->Mean(Seconds(s.seconds)) : -1.0,
                 static_cast<unsigned long long>(probe ? probe->Hops() : 0));
     if (!s.completions.empty())

@@ -70,7 +70,7 @@ def bench(
 
 def _measure_all(repeats: int | None, ns3: Path | None, *, as_json: bool) -> None:
     from incastle import terminal_bench  # noqa: PLC0415  only here
-    from incastle.benchmarks import engines, suite, turns  # noqa: PLC0415
+    from incastle.benchmarks import engines, memory, suite, turns  # noqa: PLC0415
 
     with terminal_bench.progress() as show:
         measured = turns.measure(
@@ -79,4 +79,4 @@ def _measure_all(repeats: int | None, ns3: Path | None, *, as_json: bool) -> Non
     if as_json:
         terminal.print_json([one.as_row() for one in measured])
     else:
-        terminal_bench.suite(measured)
+        terminal_bench.suite(measured, memory.measure())

@@ -14,6 +14,7 @@ from incastle.benchmarks.suite import PUBLISHED_SOURCE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from incastle.benchmarks.memory import Cost
     from incastle.benchmarks.turns import Measured
 
 
@@ -32,8 +33,8 @@ def progress() -> Iterator[Callable[[int, int, str], None] | None]:
         yield show
 
 
-def suite(measured: Sequence[Measured]) -> None:
-    """Show the table, and below it how processor time grows."""
+def suite(measured: Sequence[Measured], costs: Sequence[Cost]) -> None:
+    """Show the table, and below it how processor time grows and what memory is taken by."""
     table = terminal.aligned(
         "Speed, per second of processor time",
         *("benchmark", "on", "million\npacket-hops/s", "least to\ngreatest"),
@@ -47,6 +48,11 @@ def suite(measured: Sequence[Measured]) -> None:
     for name, found in exponents(measured).items():
         console.print(
             f"{GROWTH[name].words}: processor time grows as packet-hops to the {found:.2f}"
+        )
+    for cost in costs:
+        goal = terminal.si(cost.of.goal, "B")
+        console.print(
+            f"{cost.of.words} takes {terminal.si(cost.bytes, 'B')} of memory, goal {goal}"
         )
     console.print(f"* not measured in this run: {PUBLISHED_SOURCE}", soft_wrap=True)
 

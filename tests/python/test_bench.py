@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import stat
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ import pytest
 import incastle as ic
 import page
 from incastle import bench, terminal_bench
-from incastle.benchmarks import engines, rows, suite, turns
+from incastle.benchmarks import engines, memory, rows, suite, turns
 from incastle.benchmarks.engines import Run
 from incastle.benchmarks.suite import SUITE, Benchmark
 from incastle.benchmarks.turns import Measured
@@ -208,18 +209,19 @@ def test_ns2_is_read(tmp_path: Path) -> None:
 
 
 def test_ns3_is_counted_once(tmp_path: Path) -> None:
-    said = '{"wall_s": 2.0, "user_s": 1.5, "packet_hops": 400}'
+    said = '{"wall_s": 2.0, "user_s": 1.5, "packet_hops": 400, "received": 146000}'
     ns3 = engines.Ns3(program(tmp_path / "replay", said))
     runs = [ns3.run(suite.BY_NAME["star-2"]) for _ in range(2)]
     assert runs[0] == runs[1]
     assert (runs[0].cpu_s, runs[0].wall_s, runs[0].packet_hops) == (1.5, 2.0, 400)
+    assert runs[0].data_packets == 100
     calls = (tmp_path / "replay.log").read_text().splitlines()
     assert ["--measure=1" in call for call in calls] == [False, True, False]
     assert all("--senders=2 " in call for call in calls)
 
 
 def test_flows_of_ns3_begin_within_a_round_trip(tmp_path: Path) -> None:
-    options = engines.ns3_options(20, tmp_path)
+    options = engines.ns3_star(suite.BY_NAME["star-20"], tmp_path)
     lines = (tmp_path / "arrivals.csv").read_text().splitlines()
     assert f"--arrivals={tmp_path}/arrivals.csv" in options
     assert lines[0] == "start_s,source,destination,bytes"
@@ -227,6 +229,23 @@ def test_flows_of_ns3_begin_within_a_round_trip(tmp_path: Path) -> None:
     scenario = ic.load(bench.shipped("star-20"))
     assert f"--markAbove={scenario['switch.queue.mark_above'].removesuffix(' packets')}" in options
     assert f"--delay={scenario['network.delay'].replace(' ', '')}" in options
+
+
+def test_a_tree_of_ns3_has_the_flows_of_ours(tmp_path: Path) -> None:
+    options = engines.ns3_tree(suite.BY_NAME["fat-tree-128"], tmp_path)
+    assert {"--k=8", "--delay=1us", "--markAbove=15", "--seconds=0.0005"} <= set(options)
+    _, *lines = (tmp_path / "arrivals.csv").read_text().splitlines()
+    flows = [line.split(",") for line in lines]
+    assert [at for at, *_ in flows] == sorted(at for at, *_ in flows)
+    hosts = {f"host:{number}" for number in range(128)}
+    assert {source for _, source, *_ in flows} == {sink for _, _, sink, _ in flows} == hosts
+    assert all(source != sink for _, source, sink, _ in flows)
+
+
+def test_trees_of_ns3_are_those_of_the_list() -> None:
+    ns3 = engines.Ns3(Path("replay"))
+    trees = [one.name for one in SUITE if ns3.knows(one) and not one.senders]
+    assert trees == list(engines.NS3_TREE_SECONDS)
 
 
 def test_a_program_that_is_not_there_or_fails(tmp_path: Path) -> None:
@@ -253,6 +272,9 @@ def alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the small scenario be the only benchmark, and no other engine be there."""
     named = (Benchmark("star-20", "words", goal=5e6, published=(suite.Published("p", 1e6),)),)
     monkeypatch.setattr(suite, "SUITE", named)
+    for name in ("FLOW", "PACKET"):
+        few = replace(getattr(memory, name), counts=(10, 20))
+        monkeypatch.setattr(memory, name, few)
     monkeypatch.setattr(bench, "shipped", lambda _: folder / "small.toml")
     monkeypatch.setattr(shutil, "which", lambda _: None)
 
@@ -269,6 +291,7 @@ def test_bench_all(say: Say) -> None:
     assert "star-20" in shown
     assert "p *" in shown
     assert "* not measured in this run" in shown
+    assert re.search(r"^a packet on its way takes .* of memory, goal 64 B$", shown, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
@@ -289,12 +312,40 @@ def test_bench_tells_mistakes(say: Say, arguments: tuple[str, ...], message: str
 
 
 def test_the_table_has_all_rows_and_exponents(capsys: pytest.CaptureFixture[str]) -> None:
-    terminal_bench.suite(made_up())
+    terminal_bench.suite(made_up(), [memory.Cost(memory.FLOW, 2_833.3)])
     shown = capsys.readouterr().out
     assert all(one.name in shown for one in SUITE)
     assert (
         "1 to 100 Gbit/s, the star of 20: processor time grows as packet-hops to the 1.00" in shown
     )
+    assert "a flow takes 2.83 kB of memory, goal 2 kB" in shown
+
+
+@pytest.mark.parametrize("one", [memory.FLOW, memory.PACKET], ids=lambda one: one.words)
+def test_so_many_are_there_at_once(one: memory.Memory) -> None:
+    few, _ = one.counts
+    result = ic.run(ic.Scenario.from_text(one.scenario(few)))
+    flows = result.flows
+    if one is memory.FLOW:
+        assert len(flows) == few
+        assert max(flows["started_s"].to_list()) < min(flows["completed_s"].to_list())
+    else:
+        sent, arrived = (sum(flows[name].to_list()) for name in ("packets", "delivered_bytes"))
+        assert sent - arrived / 1472 == pytest.approx(few, rel=0.01)
+
+
+def test_memory_is_the_difference_of_peaks(monkeypatch: pytest.MonkeyPatch) -> None:
+    def measured(file: Path) -> dict[str, int]:
+        assert ic.load(file).name.endswith(f"-{file.stem}")
+        return {"peak_memory_bytes": 10**7 + 50 * int(file.stem)}
+
+    monkeypatch.setattr(bench, "measure", measured)
+    costs = memory.measure()
+    assert [cost.bytes for cost in costs] == [50, 50]
+    text = page.text(
+        made_up(), page.Setting({**setting(0.0).machine}, {}, 0.0, 0.0, 1, tuple(costs))
+    )
+    assert "One more takes, at the peak: a flow 50 B (goal 2 kB), a packet on its way" in text
 
 
 # ---- the page

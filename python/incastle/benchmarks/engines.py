@@ -24,29 +24,33 @@ from typing import TYPE_CHECKING, Protocol
 
 from incastle import bench
 from incastle.errors import IncastleError
+from incastle.runner import run
+from incastle.scenario import load
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from incastle.benchmarks.suite import Benchmark
 
 NS2_SECONDS = 4
 NS3_SECONDS = 0.1
-"""Simulated seconds, so that a run takes a few of the processor's."""
+NS3_TREE_SECONDS = {"fat-tree-128": 5e-4, "fat-tree-432": 2e-4}
+"""Simulated seconds, so that a run takes a few of the processor's. Of fat trees those that ns-3
+runs: some hundred thousand packet-hops each, the first round trips of the flows among them."""
 ENDLESS_BYTES = 10**14
+NS3_PAYLOAD = 1460
 START_SPREAD_S = 100e-6
 """Flows begin spread over one idle round trip, as Incastle spreads them."""
-NS3_STAR = {
-    "senderRate": "10Gbps",
+NS3_ALL = {
     "receiverRate": "10Gbps",
-    "delay": "25us",
-    "markAbove": "65",
     "switchPackets": "2666",  # 4 MB of packets of 1500 B
     "hostPackets": "100000",
     "initialWindow": "10",
     "ackEvery": "1",
     "minRto": "200ms",
     "minCwnd": "2",  # segments, as Incastle has it; below that ns-3's flows fall silent
-    "seconds": str(NS3_SECONDS),
 }
+NS3_STAR = {"senderRate": "10Gbps", "delay": "25us", "markAbove": "65", "seconds": str(NS3_SECONDS)}
 
 
 @dataclass(frozen=True)
@@ -138,41 +142,67 @@ class Ns3:
 
     program: Path
     name: str = "ns-3, wheel"
-    _hops: dict[int, int] = field(default_factory=dict)
+    _hops: dict[str, int] = field(default_factory=dict)
 
     def knows(self, benchmark: Benchmark) -> bool:
-        """Tell whether it can run this: only stars."""
-        return benchmark.senders > 0
+        """Tell whether it can run this: stars, and fat trees that it does not take minutes for."""
+        return benchmark.senders > 0 or benchmark.name in NS3_TREE_SECONDS
 
     def run(self, benchmark: Benchmark) -> Run:
         """Run it once; what it does is counted in another run, because counting takes time."""
-        senders = benchmark.senders
+        name = benchmark.name
         with TemporaryDirectory(prefix="incastle-ns3-") as folder:
-            command = [str(self.program), *ns3_options(senders, Path(folder))]
+            of = ns3_star if benchmark.senders > 0 else ns3_tree
+            command = [str(self.program), *of(benchmark, Path(folder))]
             output, _ = metered(command)
-            if senders not in self._hops:
+            if name not in self._hops:
                 counted, _ = metered([*command, "--measure=1"])
-                self._hops[senders] = json.loads(counted)["packet_hops"]
+                self._hops[name] = json.loads(counted)["packet_hops"]
         found = json.loads(output)
-        hops = self._hops[senders]
+        hops = self._hops[name]
         return Run(
             cpu_s=found["user_s"],
             wall_s=found["wall_s"],
-            simulated_s=NS3_SECONDS,
+            simulated_s=NS3_TREE_SECONDS.get(name, NS3_SECONDS),
             packet_hops=hops,
-            data_packets=hops // 4,
+            data_packets=found["received"] // NS3_PAYLOAD,
         )
 
 
-def ns3_options(senders: int, folder: Path) -> list[str]:
-    """Write the list of flows that ns-3 reads; give the options of its program."""
-    arrivals = folder / "arrivals.csv"
-    lines = [
-        f"{START_SPREAD_S * index / senders:.12f},sender:{index},receiver,{ENDLESS_BYTES}\n"
+def ns3_star(benchmark: Benchmark, folder: Path) -> list[str]:
+    """Write the list of flows of a star that ns-3 reads; give the options of its program."""
+    senders = benchmark.senders
+    flows = [
+        (START_SPREAD_S * index / senders, f"sender:{index}", "receiver")
         for index in range(senders)
     ]
+    return _ns3_options(folder, flows, {"senders": str(senders), **NS3_STAR})
+
+
+def ns3_tree(benchmark: Benchmark, folder: Path) -> list[str]:
+    """Do the same for a fat tree: the flows that Incastle opens, between the same hosts."""
+    seconds = NS3_TREE_SECONDS[benchmark.name]
+    scenario = load(bench.shipped(benchmark.name))
+    # All begin within an idle round trip.
+    first = run(scenario.with_({"run.duration": f"{seconds * 1e6:.0f} us"})).flows
+    flows = list(first.select("started_s", "from", "to").iter_rows())
+    options = {
+        "k": str(scenario["network.k"]),
+        "delay": str(scenario["network.delay"]).replace(" ", ""),
+        "markAbove": str(scenario["switch.queue.mark_above"]).removesuffix(" packets"),
+        "seconds": f"{seconds:g}",
+    }
+    return _ns3_options(folder, flows, options)
+
+
+def _ns3_options(
+    folder: Path, flows: Iterable[tuple[float, str, str]], options: Mapping[str, str]
+) -> list[str]:
+    """Write flows without end into a folder; give the options of ns-3's program."""
+    arrivals = folder / "arrivals.csv"
+    lines = [f"{at:.12f},{source},{sink},{ENDLESS_BYTES}\n" for at, source, sink in sorted(flows)]
     arrivals.write_text("start_s,source,destination,bytes\n" + "".join(lines), encoding="ascii")
-    options = {"arrivals": str(arrivals), "senders": str(senders), **NS3_STAR}
+    options = {"arrivals": str(arrivals), **NS3_ALL, **options}
     return [f"--{key}={value}" for key, value in options.items()]
 
 

@@ -1,0 +1,121 @@
+"""What a flow and a packet on its way cost in memory: the peak with many, less that with few.
+
+Peaks are of whole processes, so that all that a run holds for them counts: of a flow both ends of
+its connection, the packet that it has on its way, and its rows of the result tables; of a packet
+the room that arrays keep as they grow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from incastle import bench
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+FLOWS = """
+name = "flows-{count}"
+[run]
+duration = "200 ms"
+[network]
+topology = "star"
+senders = 20
+rate = "10 Gbit/s"
+delay = "25 us"
+[switch]
+buffer = "1 GB"
+[flows.all]
+workload = "bulk"
+from = "senders"
+to = "receiver"
+count = {count}
+size = "1460 B"
+"""
+"""All are open before the first is complete: their packets wait for the receiver's link."""
+
+PACKETS = """
+name = "packets-{count}"
+[run]
+duration = "{span_ns} ns"
+[network]
+topology = "star"
+senders = 1
+rate = "10 Gbit/s"
+delay = "{delay_ns} ns"
+[transport]
+kind = "datagram"
+[flows.all]
+workload = "cbr"
+from = "senders"
+to = "receiver"
+rate = "9 Gbit/s"
+message = "1472 B"
+"""
+PACKET_NS = 1472 * 8 / 9
+"""A packet leaves so often, and is on its way on two links."""
+
+
+def flows(count: int) -> str:
+    """Give a scenario with so many flows at once."""
+    return FLOWS.format(count=count)
+
+
+def packets(count: int) -> str:
+    """Give a scenario with so many packets on their way."""
+    delay_ns = round(count * PACKET_NS / 2)
+    # Three times the way, so that as many have arrived as are on it.
+    return PACKETS.format(count=count, delay_ns=delay_ns, span_ns=6 * delay_ns)
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What one thing more costs.
+
+    Attributes:
+        words: the thing.
+        goal: bytes that it should not exceed.
+        scenario: gives one with so many at once.
+        counts: of a small and a large run.
+
+    """
+
+    words: str
+    goal: int
+    scenario: Callable[[int], str]
+    counts: tuple[int, int]
+
+
+FLOW = Memory("a flow", 2_000, flows, (2_000, 42_000))
+PACKET = Memory("a packet on its way", 64, packets, (20_000, 260_000))
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What was measured of it: bytes for each."""
+
+    of: Memory
+    bytes: float
+
+    def as_row(self) -> dict[str, Any]:
+        """Give it for JSON."""
+        return {"memory": self.of.words, "bytes": self.bytes, "goal_bytes": self.of.goal}
+
+
+def measure() -> list[Cost]:
+    """Measure all, each run in a process of its own."""
+    return [Cost(one, _cost(one)) for one in (FLOW, PACKET)]
+
+
+def _cost(one: Memory) -> float:
+    peaks = []
+    with TemporaryDirectory(prefix="incastle-memory-") as folder:
+        for count in one.counts:
+            file = Path(folder) / f"{count}.toml"
+            file.write_text(one.scenario(count), encoding="utf-8")
+            peaks.append(bench.measure(file)["peak_memory_bytes"])
+    few, many = one.counts
+    return float(peaks[1] - peaks[0]) / (many - few)
