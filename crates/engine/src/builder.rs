@@ -207,7 +207,12 @@ impl NetworkBuilder {
         if !config.failures.is_empty() {
             self.failures.push((index, config.failures));
         }
-        port.observed = matches!(from, Node::Switch(_));
+        if let Node::Switch(switch) = from {
+            port.observed = true;
+            if self.switches[switch.index()].1.memory.is_some() {
+                port.gate.judge_all();
+            }
+        }
         if let Some(point) = config.congestion_point {
             assert!(port.observed, "congestion points lie at switches");
             let index = u64::from(index.0);

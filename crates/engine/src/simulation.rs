@@ -7,11 +7,11 @@ mod failures;
 mod look_ahead;
 mod notification;
 mod sampling;
+mod turn;
 mod unattended;
 
 use applications::AppSlot;
 use incastle_queueing::{DropCause, Verdict};
-use incastle_transport::tcp::Batch;
 use incastle_units::{Bytes, Time};
 use sampling::{MemorySampling, Sampling};
 
@@ -20,12 +20,13 @@ use crate::endpoint::ip_bytes;
 use crate::event::{Event, Kind};
 use crate::event_count::EventCounts;
 use crate::event_queue::EventQueue;
-use crate::flows::{Books, FlowRecord, Flows, control_state};
+use crate::flows::{Books, FlowRecord, Flows};
 use crate::packet::{Body, Packet};
 use crate::pool::Slot;
+use crate::port::ShortWay;
 use crate::{
     AppIndex, Application, Digest, EndpointIndex, FlowIndex, HostIndex, Lost, Network, Node,
-    Notice, PortIndex, Probe, SwitchIndex,
+    PortIndex, Probe, SwitchIndex,
 };
 
 /// More events than this at one instant are a loop without delay.
@@ -209,10 +210,7 @@ impl<P: Probe> Simulation<P> {
         self.totals.packet_hops += 1;
         match to {
             Node::Switch(switch) => self.pass_on(switch, slot, foreseen),
-            Node::Host(host) => {
-                let packet = self.network.pool.take(slot);
-                self.deliver(host, &packet);
-            }
+            Node::Host(host) => self.deliver(host, slot),
         }
     }
 
@@ -226,11 +224,22 @@ impl<P: Probe> Simulation<P> {
         } else {
             foreseen
         };
-        let Some(port) = network.ports.get(out.index()) else {
+        let Some(port) = network.ports.get_mut(out.index()) else {
             let packet = network.pool.take(slot);
             return self.no_way(out, &packet);
         };
-        if port.is_special() {
+        match port.pass(self.now, slot, (&mut network.pool, &mut self.probe)) {
+            ShortWay::First(at) => self.events.push(Event::new(at, Kind::Arrival, out.0)),
+            ShortWay::Behind => {}
+            ShortWay::Closed => self.pass_on_otherwise(out, slot),
+        }
+    }
+
+    /// A switch sends a packet on by a port that has no short way for it.
+    #[inline(never)]
+    fn pass_on_otherwise(&mut self, out: PortIndex, slot: Slot) {
+        let network = &mut self.network;
+        if network.ports[out.index()].is_special() {
             let packet = network.pool.take(slot);
             return self.enter_special(out, &packet);
         }
@@ -260,31 +269,49 @@ impl<P: Probe> Simulation<P> {
         self.judged(verdict, at, packet);
     }
 
-    fn deliver(&mut self, host: HostIndex, packet: &Packet) {
-        if let Body::Cnm { psi } = packet.body {
-            self.notified(host, packet, psi);
-            return;
-        }
+    /// A packet has reached its host.
+    #[inline(always)]
+    fn deliver(&mut self, host: HostIndex, slot: Slot) {
+        let packet = &self.network.pool.at(slot).packet;
         let payload = packet.payload();
-        self.totals.data_packets += u64::from(payload > 0);
-        let ip_bytes = Bytes::new(u64::from(ip_bytes(packet)));
-        let payload = Bytes::new(u64::from(payload));
-        self.probe.received(host, self.now, ip_bytes, payload);
-        if self.network.hosts[host.index()].coalescing.is_some() {
-            self.coalesce(host, packet);
-            return;
+        let to = packet.to;
+        if (payload == 0 && packet.is_cnm())
+            || self.network.hosts[host.index()].coalescing.is_some()
+        {
+            return self.deliver_otherwise(host, slot);
         }
-        let Some(endpoint) = self.flows.get(packet.to) else {
-            self.stray(packet);
-            return;
+        let ip_bytes = ip_bytes(packet);
+        self.note(host, ip_bytes, payload);
+        let Some(turn) = self.turn(to) else {
+            let packet = self.network.pool.take(slot);
+            return self.stray(&packet);
         };
-        if endpoint.unattended {
-            self.deliver_unattended(packet);
-            return;
+        if turn.endpoint.unattended {
+            let packet = self.network.pool.take(slot);
+            return self.deliver_unattended(&packet);
         }
-        let before = endpoint.delivered();
-        endpoint.receive(self.now, packet, &mut self.network.extras, Batch::Last);
-        self.after_receive(packet.to, before);
+        let left = turn.receive(slot);
+        self.see_to(to, left);
+    }
+
+    /// A notification has reached its host, or a packet one that holds arrivals back.
+    #[inline(never)]
+    fn deliver_otherwise(&mut self, host: HostIndex, slot: Slot) {
+        let packet = self.network.pool.take(slot);
+        if let Body::Cnm { psi } = packet.body {
+            return self.notified(host, &packet, psi);
+        }
+        self.note(host, ip_bytes(&packet), packet.payload());
+        self.coalesce(host, &packet);
+    }
+
+    /// Counts a packet that has reached a host, and tells the probe of it.
+    #[inline(always)]
+    fn note(&mut self, host: HostIndex, ip_bytes: u16, payload: u16) {
+        self.totals.data_packets += u64::from(payload > 0);
+        let bytes = |count| Bytes::new(u64::from(count));
+        self.probe
+            .received(host, self.now, bytes(ip_bytes), bytes(payload));
     }
 
     /// A packet for a flow that is over.
@@ -293,60 +320,8 @@ impl<P: Probe> Simulation<P> {
         packet.forget_extra(&mut self.network.extras);
     }
 
-    /// Tells probe and application what an endpoint has received, and lets it send.
-    #[inline]
-    fn after_receive(&mut self, index: EndpointIndex, before: u64) {
-        let endpoint = self
-            .flows
-            .get(index)
-            .expect("the endpoint has just received");
-        let delivered = endpoint.delivered();
-        if delivered > before {
-            let (host, app) = (endpoint.host, endpoint.app);
-            let bytes = Bytes::new(delivered - before);
-            self.probe.delivered(index.flow(), host, self.now, bytes);
-            if delivered >= endpoint.expect {
-                endpoint.expect = u64::MAX;
-                self.notify(app, Notice::Delivered(index));
-            }
-        }
-        self.pump(index);
-    }
-
-    /// Lets an endpoint send what it may, straight onto the wire where the adapter lets it, and enters
-    /// its next deadline.
-    #[inline]
-    fn pump(&mut self, index: EndpointIndex) {
-        let now = self.now;
-        let Some(endpoint) = self.flows.get(index) else {
-            return;
-        };
-        if endpoint.is_limited() {
-            self.pump_limited(index);
-            return;
-        }
-        let mut open = true;
-        while open && endpoint.staged.is_none() && !endpoint.is_quiet(now) {
-            let host = endpoint.host;
-            let sent = self
-                .network
-                .send_in_place(host, now, &mut self.events, |packet, extras| {
-                    endpoint.poll_transmit(now, extras, packet)
-                });
-            match sent {
-                Some(true) => {}
-                Some(false) => break,
-                None => open = false,
-            }
-        }
-        if !open {
-            self.send_by_turns(index);
-        }
-        self.look_after(index);
-    }
-
     /// Offers an endpoint's packets to the adapter until there are none, or one has to wait.
-    #[cold]
+    #[inline(never)]
     fn send_by_turns(&mut self, index: EndpointIndex) {
         let now = self.now;
         loop {
@@ -375,34 +350,6 @@ impl<P: Probe> Simulation<P> {
         if let Some((verdict, packet)) = self.network.send(host, self.now, slot, context) {
             let at = self.network.hosts[host.index()].port;
             self.judged(verdict, at, &packet);
-        }
-    }
-
-    /// What follows when an endpoint has sent: the probe's look, its deadline, its news.
-    #[inline(always)]
-    fn look_after(&mut self, index: EndpointIndex) {
-        let Some(endpoint) = self.flows.get(index) else {
-            return;
-        };
-        if endpoint.watched
-            && let Some((state, rtt)) = control_state(endpoint)
-        {
-            self.probe.control(index.flow(), self.now, &state, rtt);
-        }
-        if let Some(deadline) = endpoint.poll_timeout()
-            && deadline < endpoint.wake
-        {
-            endpoint.wake = deadline;
-            let at = deadline.max(self.now);
-            self.events.push(Event::new(at, Kind::Timer, index.0));
-        }
-        let unattended = endpoint.unattended;
-        if endpoint.poll_finished() {
-            let app = endpoint.app;
-            self.notify(app, Notice::Finished(index));
-        }
-        if unattended {
-            self.look_for_application(index);
         }
     }
 

@@ -89,6 +89,18 @@ pub enum Marker {
     Custom(Box<dyn Discipline>),
 }
 
+impl Marker {
+    /// What may wait at the most in front of a packet that is certainly admitted, unmarked, and of
+    /// which nothing is remembered; absent where every arrival counts.
+    pub fn indifferent_up_to(&self) -> Option<(Packets, Bytes)> {
+        match self {
+            Self::DropTail(_) => Some((Packets::MAX, Bytes::MAX)),
+            Self::Threshold(discipline) => Some(discipline.limits()),
+            Self::DoubleThreshold(_) | Self::Red(_) | Self::Custom(_) => None,
+        }
+    }
+}
+
 impl Discipline for Marker {
     #[inline(always)]
     fn on_arrival(&mut self, queue: &QueueState, packet: &Arrival, rng: &mut dyn Rng) -> Verdict {

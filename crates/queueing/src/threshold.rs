@@ -54,6 +54,11 @@ impl Threshold {
             },
         }
     }
+
+    /// The most that may wait in front of a packet that is not marked.
+    pub(crate) const fn limits(&self) -> (Packets, Bytes) {
+        (self.packets, self.bytes)
+    }
 }
 
 impl Discipline for Threshold {

@@ -31,11 +31,53 @@ pub struct PortCounters {
     pub most_stored: u64,
 }
 
+/// What may be stored, the arriving packet included where it is bytes, so that the packet certainly
+/// passes, unmarked, and no discipline takes note of it. Where the buffer and the discipline have each a
+/// limit, it is the lower: less than what may be stored beside the packet being sent. In 32 bits: ports
+/// are small.
+#[derive(Debug, Clone, Copy)]
+struct Clear {
+    packets: u32,
+    bytes: u32,
+}
+
+impl Clear {
+    /// No packet passes unseen.
+    const NEVER: Self = Self {
+        packets: 0,
+        bytes: 0,
+    };
+
+    fn of(buffer: PortBuffer, marker: &Marker) -> Self {
+        let Some((packets, bytes)) = marker.indifferent_up_to() else {
+            return Self::NEVER;
+        };
+        // Of what is stored one packet is being sent, all others wait.
+        let (mut packets, mut bytes) = (packets.count().saturating_add(1), bytes.count());
+        match buffer {
+            PortBuffer::Unlimited => {}
+            PortBuffer::Limited(Amount::Bytes(limit)) => bytes = bytes.min(limit.count()),
+            PortBuffer::Limited(Amount::Packets(limit)) => {
+                let Some(beside) = limit.count().checked_sub(1) else {
+                    return Self::NEVER;
+                };
+                packets = packets.min(beside);
+            }
+        }
+        let bounded = |limit: u64| u32::try_from(limit).unwrap_or(u32::MAX);
+        Self {
+            packets: bounded(packets),
+            bytes: bounded(bytes),
+        }
+    }
+}
+
 /// The gate. In this order it begins with the cache line that every packet needs.
 #[repr(C)]
 pub(crate) struct Gate {
     pub(crate) counters: PortCounters,
     pub(crate) digest: Digest,
+    clear: Clear,
     buffer: PortBuffer,
     marker: Marker,
     /// Behind a pointer: few markers draw.
@@ -47,6 +89,7 @@ pub(crate) struct Gate {
 impl Gate {
     pub(crate) fn new(buffer: PortBuffer, marker: Marker, rng: Xoshiro256PlusPlus) -> Self {
         Self {
+            clear: Clear::of(buffer, &marker),
             buffer,
             shut: false,
             marker,
@@ -78,6 +121,29 @@ impl Gate {
     /// Whether the buffer alone drops.
     fn is_unmarked(&self) -> bool {
         matches!(self.marker, Marker::DropTail(_))
+    }
+
+    /// Every packet has to be judged from now on: somebody else than buffer and discipline has a say.
+    pub(crate) fn judge_all(&mut self) {
+        self.clear = Clear::NEVER;
+    }
+
+    /// Whether a packet certainly passes unmarked, whatever else there is to know; then it is in the
+    /// books.
+    #[inline(always)]
+    pub(super) fn passes_clearly(
+        &mut self,
+        now: Time,
+        (packets, bytes): (u32, u64),
+        packet: &Packet,
+    ) -> bool {
+        let stored = bytes + u64::from(packet.size);
+        let clear = packets <= self.clear.packets && stored <= u64::from(self.clear.bytes);
+        if clear {
+            self.counters.most_stored = self.counters.most_stored.max(stored);
+            self.enter(now, Verdict::Admit, packet);
+        }
+        clear
     }
 
     /// Enters a packet that passes an open gate into the books.

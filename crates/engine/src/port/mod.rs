@@ -82,6 +82,16 @@ pub(crate) struct Wakes {
     pub(crate) departure: Option<Time>,
 }
 
+/// What became of a packet at a port that may have a short way for it.
+pub(crate) enum ShortWay {
+    /// Nothing: the gate has to judge it.
+    Closed,
+    /// It was admitted, the first on its link, and arrives then.
+    First(Time),
+    /// It was admitted behind others.
+    Behind,
+}
+
 /// What is lost with a link.
 pub(crate) struct Cut {
     /// Waiting or being sent.
@@ -250,7 +260,41 @@ impl Port {
         self.row.push(slot, pool).then_some(arrives)
     }
 
-    /// Whether the port has the short way.
+    /// The short way into a fast queue at `now`, for a packet that certainly passes the gate.
+    #[inline(always)]
+    pub(crate) fn pass<P: Probe>(
+        &mut self,
+        now: Time,
+        slot: Slot,
+        (pool, probe): (&mut Pool, &mut P),
+    ) -> ShortWay {
+        let Backlog {
+            stored_packets,
+            stored_bytes,
+            ..
+        } = self.advance(now, pool, probe);
+        let flight = pool.at_mut(slot);
+        let Queue::Fast(queue) = &mut self.queue else {
+            return ShortWay::Closed;
+        };
+        let stored = (stored_packets, stored_bytes);
+        if !self.gate.passes_clearly(now, stored, &flight.packet) {
+            return ShortWay::Closed;
+        }
+        if self.observed && stored_packets > 0 {
+            probe.queue_changed(self.index, now, stored_packets);
+        }
+        let departs = queue.push(now, (slot, flight.packet.size), &mut self.line);
+        let arrives = departs + self.delay;
+        flight.arrives = arrives;
+        if self.row.push(slot, pool) {
+            ShortWay::First(arrives)
+        } else {
+            ShortWay::Behind
+        }
+    }
+
+    /// Whether the port has the short way of adapters.
     #[inline(always)]
     pub(crate) fn is_unwatched(&self) -> bool {
         matches!(self.queue, Queue::Unwatched(_))
@@ -301,6 +345,7 @@ impl Port {
     pub(crate) fn sampled(mut self, sampler: Sampler) -> Self {
         self.sampler = Some(Box::new(sampler));
         self.special = true;
+        self.gate.judge_all();
         self
     }
 

@@ -1,0 +1,227 @@
+//! An endpoint's turn: it takes in what happened, sends what it may, and enters its next deadline.
+//!
+//! All of that concerns the endpoint, its host's adapter, the event queue and the probe: the endpoint is
+//! looked up once. What concerns others, applications above all, is left to the simulation.
+
+use incastle_transport::tcp::Batch;
+use incastle_units::{Bytes, Time};
+
+use super::Simulation;
+use crate::endpoint::Endpoint;
+use crate::event::{Event, Kind};
+use crate::event_queue::EventQueue;
+use crate::flows::control_state;
+use crate::pool::Slot;
+use crate::{EndpointIndex, Network, Notice, Probe};
+
+/// An endpoint at one instant, with what it acts upon.
+pub(super) struct Turn<'a, P: Probe> {
+    now: Time,
+    index: EndpointIndex,
+    pub(super) endpoint: &'a mut Endpoint,
+    network: &'a mut Network,
+    events: &'a mut EventQueue,
+    probe: &'a mut P,
+}
+
+/// How far an endpoint has come with what it has to send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sending {
+    /// Everything has left that may.
+    Done,
+    /// Its packets have to wait for the adapter, or to pass a queue there.
+    ByTurns,
+    /// Its frames have to pass a limiter.
+    Limited,
+}
+
+/// What a turn leaves to the simulation.
+#[must_use]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Left {
+    sending: Sending,
+    /// What the application expects is here.
+    reached: bool,
+    /// All that it wrote is acknowledged.
+    finished: bool,
+    /// The application was left alone.
+    unattended: bool,
+}
+
+impl Left {
+    const NOTHING: Self = Self {
+        sending: Sending::Done,
+        reached: false,
+        finished: false,
+        unattended: false,
+    };
+}
+
+impl<P: Probe> Turn<'_, P> {
+    /// A packet has arrived: the endpoint takes it out of its slot, and answers.
+    #[inline(always)]
+    pub(super) fn receive(self, slot: Slot) -> Left {
+        let before = self.endpoint.delivered();
+        let Network { pool, extras, .. } = &mut *self.network;
+        let packet = &pool.at(slot).packet;
+        self.endpoint.receive(self.now, packet, extras, Batch::Last);
+        pool.free(slot);
+        self.after_receive(before)
+    }
+
+    /// Tells the probe what the endpoint has received, and lets it send.
+    #[inline(always)]
+    pub(super) fn after_receive(self, before: u64) -> Left {
+        let endpoint = &mut *self.endpoint;
+        let delivered = endpoint.delivered();
+        if delivered == before {
+            return self.pump();
+        }
+        let bytes = Bytes::new(delivered - before);
+        self.probe
+            .delivered(self.index.flow(), endpoint.host, self.now, bytes);
+        let reached = delivered >= endpoint.expect;
+        if reached {
+            endpoint.expect = u64::MAX;
+        }
+        Left {
+            reached,
+            ..self.pump()
+        }
+    }
+
+    /// Lets an endpoint send what it may, straight onto the wire where the adapter lets it, and enters
+    /// its next deadline.
+    #[inline(always)]
+    pub(super) fn pump(mut self) -> Left {
+        if self.endpoint.is_limited() {
+            return self.leave(Sending::Limited);
+        }
+        while self.endpoint.staged.is_none() && !self.endpoint.is_quiet(self.now) {
+            match self.send() {
+                Some(true) => {}
+                Some(false) => break,
+                None => return self.leave(Sending::ByTurns),
+            }
+        }
+        self.look_after()
+    }
+
+    #[expect(clippy::unused_self, reason = "the turn is over")]
+    fn leave(self, sending: Sending) -> Left {
+        Left {
+            sending,
+            ..Left::NOTHING
+        }
+    }
+
+    /// The next packet, straight onto the wire; gives whether there was one, or that the way is closed.
+    #[inline(always)]
+    fn send(&mut self) -> Option<bool> {
+        let (endpoint, now) = (&mut *self.endpoint, self.now);
+        self.network
+            .send_in_place(endpoint.host, now, self.events, |packet, extras| {
+                endpoint.poll_transmit(now, extras, packet)
+            })
+    }
+
+    /// What follows when an endpoint has sent: the probe's look, its deadline, its news.
+    #[inline(always)]
+    pub(super) fn look_after(self) -> Left {
+        let endpoint = self.endpoint;
+        if endpoint.watched
+            && let Some((state, rtt)) = control_state(endpoint)
+        {
+            self.probe.control(self.index.flow(), self.now, &state, rtt);
+        }
+        if let Some(deadline) = endpoint.poll_timeout()
+            && deadline < endpoint.wake
+        {
+            endpoint.wake = deadline;
+            let at = deadline.max(self.now);
+            self.events.push(Event::new(at, Kind::Timer, self.index.0));
+        }
+        Left {
+            finished: endpoint.poll_finished(),
+            unattended: endpoint.unattended,
+            ..Left::NOTHING
+        }
+    }
+}
+
+impl<P: Probe> Simulation<P> {
+    /// The turn of an endpoint, if it is alive.
+    #[inline(always)]
+    pub(super) fn turn(&mut self, index: EndpointIndex) -> Option<Turn<'_, P>> {
+        Some(Turn {
+            now: self.now,
+            index,
+            endpoint: self.flows.get(index)?,
+            network: &mut self.network,
+            events: &mut self.events,
+            probe: &mut self.probe,
+        })
+    }
+
+    /// Lets an endpoint send what it may.
+    #[inline]
+    pub(super) fn pump(&mut self, index: EndpointIndex) {
+        if let Some(turn) = self.turn(index) {
+            let left = turn.pump();
+            self.see_to(index, left);
+        }
+    }
+
+    /// What follows when an endpoint has sent.
+    pub(super) fn look_after(&mut self, index: EndpointIndex) {
+        if let Some(turn) = self.turn(index) {
+            let left = turn.look_after();
+            self.see_to(index, left);
+        }
+    }
+
+    /// As [`Turn::after_receive`].
+    pub(super) fn after_receive(&mut self, index: EndpointIndex, before: u64) {
+        if let Some(turn) = self.turn(index) {
+            let left = turn.after_receive(before);
+            self.see_to(index, left);
+        }
+    }
+
+    /// Does what a turn has left.
+    #[inline(always)]
+    pub(super) fn see_to(&mut self, index: EndpointIndex, left: Left) {
+        if left != Left::NOTHING {
+            self.see_to_rest(index, left);
+        }
+    }
+
+    #[inline(never)]
+    fn see_to_rest(&mut self, index: EndpointIndex, left: Left) {
+        if left.reached {
+            self.tell(index, Notice::Delivered(index));
+        }
+        match left.sending {
+            Sending::Done => {}
+            Sending::ByTurns => {
+                self.send_by_turns(index);
+                self.look_after(index);
+            }
+            Sending::Limited => self.pump_limited(index),
+        }
+        if left.finished {
+            self.tell(index, Notice::Finished(index));
+        }
+        if left.unattended {
+            self.look_for_application(index);
+        }
+    }
+
+    /// Tells the application of an endpoint.
+    fn tell(&mut self, index: EndpointIndex, notice: Notice) {
+        if let Some(endpoint) = self.flows.get(index) {
+            let app = endpoint.app;
+            self.notify(app, notice);
+        }
+    }
+}
