@@ -13,6 +13,7 @@ __all__ = [
     "Estimation",
     "Failure",
     "Output",
+    "Paces",
     "Scenario",
     "Table",
     "__version__",
@@ -77,6 +78,7 @@ class Diagnostic:
 
 @final
 class Estimation:
+    PASSES: int
     @property
     def flows(self) -> int: ...
     @property
@@ -84,6 +86,10 @@ class Estimation:
     @property
     def simulated(self) -> tuple[int, int]: ...
     def wants(self, number: int) -> bool: ...
+    def jobs(self, stage: int) -> list[tuple[int, int]]: ...
+    def paces(self, stage: int, known: Mapping[int, bytes]) -> Paces: ...
+    def rates(self, number: int, paces: Paces) -> bytes: ...
+    def simulate(self, number: int, rates: bytes) -> tuple[bytes | None, Failure | None]: ...
     def run(
         self,
         threads: int,
@@ -91,6 +97,9 @@ class Estimation:
         on_link: Callable[[int, bytes], Any],
         on_progress: Callable[[float], Any],
     ) -> tuple[Output | None, Failure | None]: ...
+
+@final
+class Paces: ...
 
 @final
 class Scenario:

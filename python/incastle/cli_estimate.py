@@ -12,7 +12,7 @@ from rich.markup import escape
 from incastle import terminal
 from incastle.errors import IncastleError
 from incastle.interrupts import INTERRUPTED
-from incastle.options import MAX_SEED, AsJson, ScenarioFile, Settings, setting
+from incastle.options import MAX_SEED, AsJson, On, ScenarioFile, Settings, setting
 from incastle.scenario import load
 from incastle.store import file_name, prepare_place
 
@@ -27,6 +27,7 @@ ESTIMATE_EXAMPLES = (
     "incastle estimate examples/fabric.toml --set network.k=32 --links 60",
     "incastle estimate my.toml --set flows.web.load=0.5 --figure slowdowns.svg",
     "incastle estimate my.toml --links 100 --out results/mine --resume",
+    "incastle estimate my.toml --on tcp://scheduler:8786",
 )
 
 
@@ -59,6 +60,7 @@ def estimate(
         bool, typer.Option("--resume", help="Go on with links that an earlier call has finished.")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier result.")] = False,
+    on: On = None,
     threads: Annotated[
         int | None,
         typer.Option("--threads", min=1, help="Links at the same time.", show_default="all cores"),
@@ -89,6 +91,7 @@ def estimate(
             result = api.estimate(
                 wanted,
                 links,
+                on=on,
                 threads=threads,
                 progress=progress,
                 file=place.with_name(f"{place.name}.unfinished"),

@@ -12,7 +12,7 @@ import typer
 from incastle import terminal, terminal_sweeps
 from incastle.errors import ClusterError, IncastleError, InternalError, RunError
 from incastle.interrupts import INTERRUPTED
-from incastle.options import MAX_SEED, AsJson, ScenarioFile, Settings, setting
+from incastle.options import MAX_SEED, AsJson, On, ScenarioFile, Settings, setting
 from incastle.store import file_name
 
 if TYPE_CHECKING:
@@ -44,10 +44,6 @@ FIND_EXAMPLES = (
 Seed = Annotated[
     int | None,
     typer.Option(min=0, max=MAX_SEED, help="First seed.", show_default="scenario's"),
-]
-On = Annotated[
-    str | None,
-    typer.Option("--on", metavar="ADDRESS", help="Scheduler of a Dask cluster, tcp://host:8786."),
 ]
 Jobs = Annotated[
     int | None,

@@ -20,6 +20,10 @@ Settings = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the scenario. Repeatable."),
 ]
+On = Annotated[
+    str | None,
+    typer.Option("--on", metavar="ADDRESS", help="Scheduler of a Dask cluster, tcp://host:8786."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, only that.")]
 
 

@@ -11,10 +11,15 @@ from typer.testing import CliRunner
 
 import incastle as ic
 from incastle.cli import app
+from incastle.cluster import WrongVersion
 from incastle.errors import PlotError, ResultError, ScenarioError
+from incastle.estimates import on_dask
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+    from distributed import LocalCluster
 
 FABRIC = """
 [run]
@@ -45,6 +50,17 @@ slowdown = true
 @pytest.fixture
 def scenario() -> ic.Scenario:
     return ic.Scenario.from_text(FABRIC)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[LocalCluster]:
+    """Give two workers in threads of this process: what travels is the same."""
+    from distributed import LocalCluster  # noqa: PLC0415  slow to import
+
+    with LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=False, dashboard_address=":0", silence_logs=50
+    ) as made:
+        yield made
 
 
 @pytest.fixture
@@ -151,3 +167,54 @@ def test_values_that_make_no_sense(scenario: ic.Scenario) -> None:
         ic.estimate(scenario, 0)
     with pytest.raises(ValueError, match="threads = 0"):
         ic.estimate(scenario, threads=0)
+
+
+def test_a_cluster_gives_the_same_estimate(
+    cluster: LocalCluster, scenario: ic.Scenario, file: Path, tmp_path: Path
+) -> None:
+    here = ic.estimate(scenario, 3)
+    shares: list[float] = []
+    there = ic.estimate(scenario, 3, on=cluster, progress=shares.append)
+    assert there.transfers.equals(here.transfers)
+    assert there.totals == here.totals
+    assert shares == sorted(shares)
+    assert shares[-1] == pytest.approx(1.0)
+    address = cluster.scheduler_address
+    call = ["estimate", str(file), "--links", "3", "--on", address, "--out", str(tmp_path / "out")]
+    shown = CliRunner().invoke(app, call)
+    assert shown.exit_code == 0, shown.output
+    assert ic.Result.load(tmp_path / "out").digest == here.digest
+
+
+def test_what_a_cluster_has_done_stays(
+    cluster: LocalCluster, scenario: ic.Scenario, tmp_path: Path
+) -> None:
+    place = tmp_path / "half"
+
+    def stop(share: float) -> None:
+        if share > 0.5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(ic.EstimateStopped, match="--resume goes on"):
+        ic.estimate(scenario, on=cluster, progress=stop, file=place)
+    # Here goes on what was begun there.
+    finished = ic.estimate(scenario, file=place, resume=True)
+    assert finished.digest == ic.estimate(scenario).digest
+
+
+def test_links_go_together_until_they_are_worth_a_task() -> None:
+    # 100 in all: 1 in 200 is half of one.
+    jobs = [(0, 90), (1, 9), *((number, 0) for number in range(2, 7)), (7, 1)]
+    found = list(on_dask.bundles(jobs, whole=200))
+    assert [bundle.numbers for bundle in found] == [(0,), (1,), (2, 3, 4, 5, 6, 7)]
+    assert sum(bundle.share for bundle in found) == pytest.approx(0.5)
+
+
+def test_work_of_another_version_is_refused() -> None:
+    with pytest.raises(WrongVersion, match=r"this is 9\.9\.9"):
+        on_dask.simulate_links("9.9.9", "", None, [], [])
+
+
+def test_a_cluster_that_is_not_there(scenario: ic.Scenario) -> None:
+    with pytest.raises(ic.ClusterError, match="unknown address scheme"):
+        ic.estimate(scenario, on="http://localhost:8786")

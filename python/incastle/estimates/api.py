@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incastle import _engine, interrupts
-from incastle.errors import Diagnostic, InternalError, RunError, ScenarioError
+from incastle.estimates.apart import failed, take_apart
 from incastle.estimates.kept import kept
 from incastle.results import Result
 from incastle.runner import cores
-from incastle.scenario import Scenario, checked_form
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable
 
     from incastle.estimates.kept import Kept
+    from incastle.scenario import Scenario
 
 
 class EstimateStopped(KeyboardInterrupt):
@@ -40,10 +40,26 @@ class EstimateStopped(KeyboardInterrupt):
         return reached if self.file is None else f"{reached}; --resume goes on with {self.file}"
 
 
+class Place(NamedTuple):
+    """Where links are simulated, and where their delays are kept.
+
+    Attributes:
+        store: keeps them.
+        on: a Dask cluster, or None for this machine alone.
+        threads: of this machine.
+
+    """
+
+    store: Kept
+    on: Any
+    threads: int
+
+
 def estimate(
     scenario: Scenario,
     links: int | None = None,
     *,
+    on: Any = None,  # noqa: ANN401  an address, a cluster or a client
     threads: int | None = None,
     progress: Callable[[float], object] | None = None,
     file: str | os.PathLike[str] | None = None,
@@ -56,6 +72,8 @@ def estimate(
         scenario: flows that begin whatever the network does (`poisson`, `list`), over TCP, each on
             one way.
         links: of links that are alike, simulate about so many at the most; all if None.
+        on: a Dask cluster that simulates the links: the address of its scheduler, a cluster object
+            or a client. The estimate is the same.
         threads: links at the same time; all cores if None. The estimate is the same on any number.
         progress: called with the share that is done about twenty times a second, in this thread.
         file: where the delays of finished links are kept until the estimate is whole.
@@ -72,6 +90,7 @@ def estimate(
         ResultError: `file` is there and must not be used.
         EstimateStopped: Ctrl-C.
         RunError: a link could not be simulated.
+        ClusterError: the cluster cannot be used.
 
     """
     if links is not None and links < 1:
@@ -80,47 +99,30 @@ def estimate(
         raise ValueError(f"threads = {threads}: at least one is needed")
     start = time.perf_counter()
     apart = take_apart(scenario, links)
-    place = None if file is None else Path(file)
-    with kept(place, scenario.resolved, resume=resume, force=force) as store:
-        output = _run(scenario, apart, threads or cores(), store, progress)
+    path = None if file is None else Path(file)
+    with kept(path, scenario.resolved, resume=resume, force=force) as store:
+        place = Place(store, on, threads or cores())
+        output = _run(scenario, apart, links, place, progress)
     store.remove()
     return _result(scenario, apart, output, time.perf_counter() - start)
-
-
-def take_apart(scenario: Scenario, links: int | None) -> _engine.Estimation:
-    """Find the ways of all flows, and the links that are to be simulated.
-
-    Raises:
-        ScenarioError: the scenario has something that single links cannot show.
-        RunError: the network cannot be built.
-
-    """
-    try:
-        apart, why = _engine.take_apart(checked_form(scenario), links)
-    except ValueError as error:
-        raise RunError(f"{scenario.name}: {error}") from None
-    if why is not None:
-        key, message, advice = why
-        found = Diagnostic("error", scenario.file, 0, 0, key, f"{key}: {message}", advice)
-        raise ScenarioError([found])
-    assert apart is not None  # noqa: S101  one of the two is there
-    return apart
 
 
 def _run(
     scenario: Scenario,
     apart: _engine.Estimation,
-    threads: int,
-    store: Kept,
+    links: int | None,
+    place: Place,
     progress: Callable[[float], object] | None,
 ) -> _engine.Output:
-    known = {number: delays for number, delays in store.known().items() if apart.wants(number)}
+    known = {
+        number: delays for number, delays in place.store.known().items() if apart.wants(number)
+    }
     done, total = len(known), apart.simulated[1]
 
     def on_link(number: int, delays: bytes) -> None:
         nonlocal done
         with interrupts.put_off():
-            store.keep(number, delays)
+            place.store.keep(number, delays)
             done += 1
 
     def on_progress(share: float) -> None:
@@ -128,12 +130,15 @@ def _run(
             progress(share)
 
     try:
-        output, failure = apart.run(threads, known, on_link, on_progress)
+        if place.on is not None:
+            from incastle.estimates import on_dask  # noqa: PLC0415  slow to import
+
+            on_dask.simulate(place.on, scenario, links, apart, known, on_link, on_progress)
+        output, failure = apart.run(place.threads, known, on_link, on_progress)
     except KeyboardInterrupt:
-        raise EstimateStopped(done, total, store.path) from None
+        raise EstimateStopped(done, total, place.store.path) from None
     if failure is not None:
-        kind = InternalError if failure.internal else RunError
-        raise kind(f"{scenario.name}, seed {scenario.seed}: {failure.message}")
+        raise failed(f"{scenario.name}, seed {scenario.seed}", failure)
     assert output is not None  # noqa: S101  nothing else stops it
     return output
 

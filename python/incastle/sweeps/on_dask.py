@@ -1,28 +1,16 @@
 """Runs of a sweep on a Dask cluster: the same runs, the same files.
 
 A task carries the complete scenario as text, with the content of the files that it refers to, and
-brings back the content of the result's files, which are written here. Workers need Incastle in the
-same version, and nothing else: no file system in common, no scenario.
-
-Dask does a run again if its worker dies, as often as the scheduler's `allowed-failures` says. Which
-of the runs on a worker was the cause it cannot know. So runs that it has given up are tried once
-more after all others, one at a time, each bound to one worker: if that dies, the run has failed.
-
-Leaves out: progress within a run.
+brings back the content of the result's files, which are written here.
 """
 
 from __future__ import annotations
 
-import asyncio
-import logging
-import time
-import uuid
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from incastle import _engine, runner
-from incastle.errors import ClusterError, IncastleError, RunError
+from incastle import cluster, runner
+from incastle.errors import RunError
 from incastle.scenario import Scenario
 from incastle.sweeps.outcome import Failure, Wanted
 from incastle.sweeps.threads import kept
@@ -30,37 +18,14 @@ from incastle.sweeps.threads import kept
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from distributed import Client, Future
-
     from incastle.sweeps.plan import Run
 
-CONNECT_S = 5
-"""Patience with a scheduler that does not answer."""
 
-AHEAD = 1000
-"""Runs that are handed to the scheduler before they can be done: enough for a cluster that grows
-with its work, few enough for the memory of the scheduler."""
-
-
-POLL_S = 0.1
-"""How often a worker that may die is looked at."""
-
-KILLER = Failure(
-    "its worker died each time that it was tried, at last without other runs beside it"
-)
-LOST = "the connection to the scheduler is lost"
-
-
-class WrongVersion(IncastleError):  # noqa: N818  reads well where it is caught
-    """A worker has another version of Incastle than the task wants."""
-
-
-class Cluster:
+class Workers:
     """Does runs on a Dask cluster."""
 
-    def __init__(self, client: Client) -> None:
-        self.client = client
-        check_workers(client)
+    def __init__(self, there: cluster.Cluster) -> None:
+        self.there = there
 
     def execute(
         self,
@@ -69,111 +34,17 @@ class Cluster:
         note: Callable[[float, int | None], object],
     ) -> None:
         """Do the runs; `on_end` is called for each as soon as it is over, in this thread."""
-        first = _Pass(self.client, on_end, note)
-        for one in first.do(runs):
-            first.alone(one)
 
+        def call(task: tuple[Run, Wanted]) -> cluster.Call:
+            run, wanted = task
+            return cluster.Call(run.name, do_run, (run.scenario().resolved, wanted))
 
-class _Pass:
-    """Hands runs to the scheduler, some ahead, and takes what comes back."""
-
-    def __init__(
-        self,
-        client: Client,
-        on_end: Callable[[Run, dict[str, bytes] | Failure], object],
-        note: Callable[[float, int | None], object],
-    ) -> None:
-        self.client = client
-        self.on_end = on_end
-        self.note = note
-        self.suspects: list[tuple[Run, Wanted]] = []
-        self.group = f"incastle-{uuid.uuid4().hex}"
-
-    def do(self, runs: Sequence[tuple[Run, Wanted]]) -> list[tuple[Run, Wanted]]:
-        """Do the runs; give those whose workers died."""
-        from distributed import as_completed  # noqa: PLC0415  slow to import: only on a cluster
-
-        waiting = iter(runs)
-        under_way: dict[Future[Any], tuple[Run, Wanted]] = {}
-        done = as_completed(loop=self.client.loop, with_results=True, raise_errors=False)
-
-        def hand_over() -> None:
-            for one in waiting:
-                future = self._submit(*one)
-                under_way[future] = one
-                done.add(future)
-                if len(under_way) >= AHEAD:
-                    return
-
-        try:
-            hand_over()
-            self.note(0.0, threads_of(self.client))
-            for batch in done.batches():
-                for future, answer in batch:
-                    self._take(future, answer, under_way.pop(future))
-                hand_over()
-                self.note(0.0, threads_of(self.client))
-        finally:
-            # After Ctrl-C or an error: what nobody waits for any more need not be done.
-            if under_way and self.client.status == "running":
-                with suppress(ClusterError), connection():
-                    self.client.cancel(list(under_way), force=True)
-        suspects, self.suspects = self.suspects, []
-        return suspects
-
-    def alone(self, one: tuple[Run, Wanted]) -> None:
-        """Do a run on a worker that has no other of ours: if that dies, the run was the cause."""
-        worker = self._free_worker()
-        future = self._submit(*one, workers=[worker], allow_other_workers=False)
-        while not future.done():
-            time.sleep(POLL_S)
-            # Bound to a worker that is gone, a task waits for ever.
-            if worker not in workers_of(self.client) and not future.done():
-                with connection():
-                    self.client.cancel([future], force=True)
-                self.on_end(one[0], KILLER)
-                return
-        with connection():
-            answer = future.result() if future.status == "finished" else None
-            error = future.exception() if future.status == "error" else None
-        self._take(future, answer if error is None else (type(error), error), one)
-        if one in self.suspects:
-            self.on_end(one[0], KILLER)
-
-    def _free_worker(self) -> str:
-        """Give a worker; wait for one if there is none."""
-        while not (there := workers_of(self.client)):
-            self.note(0.0, 0)
-            time.sleep(POLL_S)
-        return min(there)
-
-    def _submit(self, run: Run, wanted: Wanted, **where: Any) -> Future[Any]:  # noqa: ANN401
-        text = run.scenario().resolved
-        # One group of keys: the scheduler then keeps the runs and hands them out as threads come
-        # free, so that few are lost with a worker.
-        key = (f"{self.group}-alone" if where else self.group, run.name)
-        with connection():
-            return self.client.submit(
-                do_run, _engine.__version__, text, wanted, key=key, pure=False, **where
-            )
-
-    def _take(self, future: Future[Any], answer: Any, one: tuple[Run, Wanted]) -> None:  # noqa: ANN401
-        from distributed.scheduler import KilledWorker  # noqa: PLC0415  slow to import
-
-        if future.status == "finished":
-            self.on_end(one[0], answer)
-            return
-        if future.status != "error":
-            raise ClusterError(LOST)
-        error = answer[1]
-        if isinstance(error, KilledWorker):
-            self.suspects.append(one)
-            return
-        # A worker that has come since and has another Incastle shows itself by any kind of error.
-        check_workers(self.client)
-        if isinstance(error, IncastleError):
-            raise error
-        self.on_end(one[0], Failure(f"{type(error).__name__} on a worker: {error}"))
+        ears = cluster.Ears[tuple["Run", Wanted]](
+            done=lambda task, outcome: on_end(task[0], outcome),
+            failed=lambda task, why: on_end(task[0], Failure(why)),
+            threads=lambda threads: note(0.0, threads),
+        )
+        self.there.execute(runs, call, ears)
 
 
 def do_run(version: str, text: str, wanted: Wanted) -> dict[str, bytes] | Failure:
@@ -184,122 +55,20 @@ def do_run(version: str, text: str, wanted: Wanted) -> dict[str, bytes] | Failur
         TableMissing: the scenario did not ask for a table.
 
     """
-    if version != _engine.__version__:
-        raise WrongVersion(f"a worker has Incastle {_engine.__version__}, this is {version}")
+    cluster.check_version(version)
     try:
         return kept(runner.run(Scenario.from_text(text)), wanted)
     except RunError as error:
         return kept(error, wanted)
 
 
-def check_workers(client: Client) -> None:
-    """Refuse workers without Incastle, or with another version.
-
-    Raises:
-        ClusterError: names the first such worker, its version and ours.
-
-    """
-
-    # Within a function, so that it travels as code: a worker may have no Incastle to look it up in.
-    def version() -> str:
-        from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415
-
-        try:
-            return version("incastle")
-        except PackageNotFoundError:
-            return ""
-
-    ours = _engine.__version__
-    with connection():
-        answers = client.run(version, on_error="return")
-    for worker, theirs in sorted(answers.items()):
-        if isinstance(theirs, OSError):
-            continue  # it has just died
-        if theirs != ours:
-            has = f"Incastle {theirs}" if isinstance(theirs, str) and theirs else "no Incastle"
-            raise ClusterError(
-                f"the worker {worker} has {has}, this is {ours}: all need the same version"
-            )
-
-
-def threads_of(client: Client) -> int:
-    """Count the threads of a cluster's workers."""
-    return sum(worker["nthreads"] for worker in workers_of(client).values())
-
-
-def workers_of(client: Client) -> dict[str, dict[str, Any]]:
-    """Give what the scheduler knows of each worker, by address."""
-    with connection():
-        workers: dict[str, dict[str, Any]] = client.scheduler_info(n_workers=-1)["workers"]
-    return workers
-
-
 @contextmanager
-def connection() -> Iterator[None]:
-    """Turn what the client raises without its scheduler into one message.
-
-    Raises:
-        ClusterError: the scheduler is gone.
-
-    """
-    from distributed.client import ClosedClientError  # noqa: PLC0415  slow to import
-
-    try:
-        yield
-    except (OSError, ClosedClientError):
-        raise ClusterError(LOST) from None
-
-
-@contextmanager
-def connected(on: Any) -> Iterator[Cluster]:  # noqa: ANN401  an address, a cluster or a client
-    """Give the cluster at an address, of a `distributed` cluster object, or of a client.
+def connected(on: Any) -> Iterator[Workers]:  # noqa: ANN401  an address, a cluster or a client
+    """Give the workers of a cluster.
 
     Raises:
         ClusterError: no scheduler answers there, or a worker cannot be used.
 
     """
-    from distributed import Client  # noqa: PLC0415  slow to import: only on a cluster
-
-    if isinstance(on, Client):
-        yield Cluster(on)
-        return
-    with _quiet():
-        if isinstance(on, str):
-            _check_scheduler(on)
-        with Client(on, timeout=CONNECT_S, set_as_default=False) as client:
-            yield Cluster(client)
-
-
-def _check_scheduler(address: str) -> None:
-    """Ask whether a scheduler answers: a client that finds none is slow to say so."""
-    from distributed.core import rpc  # noqa: PLC0415  slow to import: only on a cluster
-
-    async def identity() -> dict[str, Any]:
-        async with rpc(address, timeout=CONNECT_S) as there:
-            return await asyncio.wait_for(there.identity(), CONNECT_S)
-
-    right = "expected the address of a Dask scheduler, as tcp://host:8786"
-    try:
-        # In a thread, because a notebook has a loop of its own in this one.
-        with ThreadPoolExecutor(1) as pool:
-            answer = pool.submit(asyncio.run, identity()).result()
-    except ValueError as error:
-        raise ClusterError(f"--on {address}: {error}; {right}") from None
-    except OSError:
-        raise ClusterError(f"--on {address}: no scheduler answers there; {right}") from None
-    if answer.get("type") != "Scheduler":
-        raise ClusterError(f"--on {address}: a {answer.get('type')} answers there; {right}")
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep the client's own lines about a lost connection away from our message."""
-    loggers = [logging.getLogger(name) for name in ("distributed.client", "distributed.core")]
-    before = [logger.level for logger in loggers]
-    for logger in loggers:
-        logger.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        for logger, level in zip(loggers, before, strict=True):
-            logger.setLevel(level)
+    with cluster.connected(on) as there:
+        yield Workers(there)

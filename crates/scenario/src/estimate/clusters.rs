@@ -1,9 +1,10 @@
 //! Links that are alike, and those of them that are simulated.
 //!
-//! A class of links has one rate, delay and discipline at either end, the same distance from hosts, and
-//! flows in the same directions. Where not all of a class are simulated, its links are put in the order
-//! of the bytes that cross them, and parted into clusters that carry about the same: many quiet links
-//! are one cluster, a busy one is one by itself. The middle link of a cluster is simulated. The NSDI
+//! A class of links has one rate, delay and discipline at either end, and the same distance from hosts.
+//! Where not all of a class are simulated, its links are put in the order of the bytes that cross them,
+//! and parted into clusters that carry about the same: many quiet links are one cluster, a busy one is
+//! one by itself. The middle link of a cluster is simulated, and where none of these has flows in one
+//! of the directions, the busiest in that direction. The NSDI
 //! paper (section 3.5) puts together links whose sizes, gaps and loads differ by less than thresholds;
 //! in spans in which a link sees some hundred flows of a heavy-tailed distribution, no two do.
 
@@ -26,13 +27,12 @@ struct Kind {
     ends: [EndKind; 2],
 }
 
-/// Distance from hosts, which switch's parameters, which of its groups of ports, whether data leave it.
+/// Distance from hosts, which switch's parameters, which of its groups of ports.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct EndKind {
     depth: u32,
     switch: Option<usize>,
     ports: Option<usize>,
-    sends: bool,
 }
 
 /// All links that flows cross.
@@ -67,7 +67,6 @@ impl Clusters {
             layout,
             switches: switches(scenario.tables(), layout),
             depths: &depths,
-            carried: &carried,
         };
         let mut classes = vec![None; layout.links.len()];
         let mut known = BTreeMap::new();
@@ -81,8 +80,13 @@ impl Clusters {
             members[class].push(link);
         }
         let load = |link: usize| carried[link][0] + carried[link][1];
+        let slope = |step: Directed| slope(layout, &depths, step);
         let chosen = members.into_iter().map(|links| match per_class {
-            Some(most) if links.len() > most => middles(links, most, load),
+            Some(most) if links.len() > most => {
+                let mut chosen = middles(links.clone(), most, load);
+                add_directions(&mut chosen, &links, (&carried, slope));
+                chosen
+            }
             _ => links.into_iter().map(|link| (link, 1)).collect(),
         });
         let by_class: Vec<Vec<(usize, u64)>> = chosen.collect();
@@ -126,9 +130,34 @@ impl Clusters {
 
     /// Whether a direction leads away from hosts (less), towards them (greater), or neither.
     pub(super) fn slope(&self, layout: &Layout, step: Directed) -> Ordering {
-        let (near, far) = step.ends(layout);
-        let depth = |end| self.depths[layout.position(end)];
-        depth(near).cmp(&depth(far))
+        slope(layout, &self.depths, step)
+    }
+}
+
+fn slope(layout: &Layout, depths: &[u32], step: Directed) -> Ordering {
+    let (near, far) = step.ends(layout);
+    let depth = |end| depths[layout.position(end)];
+    depth(near).cmp(&depth(far))
+}
+
+/// Sees to it that flows in each direction that any link has can be drawn from a link that is simulated.
+fn add_directions(
+    chosen: &mut Vec<(usize, u64)>,
+    links: &[usize],
+    (carried, slope): (&[[u64; 2]], impl Fn(Directed) -> Ordering),
+) {
+    let both = |link| [0, 1].map(|direction| Directed { link, direction });
+    let load = |step: &Directed| carried[step.link][step.direction];
+    for wanted in [Ordering::Less, Ordering::Equal, Ordering::Greater] {
+        let steps = |link: usize| {
+            let steps = both(link).into_iter();
+            steps.filter(|step| load(step) > 0 && slope(*step) == wanted)
+        };
+        if chosen.iter().any(|&(link, _)| steps(link).next().is_some()) {
+            continue;
+        }
+        let busiest = links.iter().flat_map(|&link| steps(link)).max_by_key(load);
+        chosen.extend(busiest.map(|step| (step.link, 1)));
     }
 }
 
@@ -159,15 +188,13 @@ struct Kinds<'a> {
     layout: &'a Layout,
     switches: Vec<&'a Switch>,
     depths: &'a [u32],
-    carried: &'a [[u64; 2]],
 }
 
 impl Kinds<'_> {
     fn of(&self, place: usize) -> Kind {
         let link = &self.layout.links[place];
         let (a, b) = link.ends;
-        let [forth, back] = self.carried[place].map(|bytes| bytes > 0);
-        let mut ends = [self.end(a, b, forth), self.end(b, a, back)];
+        let mut ends = [self.end(a, b), self.end(b, a)];
         ends.sort();
         Kind {
             rate: link.rate.bits_per_second(),
@@ -176,14 +203,13 @@ impl Kinds<'_> {
         }
     }
 
-    fn end(&self, end: End, other: End, sends: bool) -> EndKind {
+    fn end(&self, end: End, other: End) -> EndKind {
         let depth = self.depths[self.layout.position(end)];
         let End::Switch(switch) = end else {
             return EndKind {
                 depth,
                 switch: None,
                 ports: None,
-                sends,
             };
         };
         let own = self.switches[switch];
@@ -192,7 +218,6 @@ impl Kinds<'_> {
             depth,
             switch: self.switches.iter().position(like),
             ports: own.port_group(self.layout.name(other)),
-            sends,
         }
     }
 }

@@ -7,10 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use incastle_units::Time;
+use incastle_units::{Rate, Time};
 
 use super::alone::Alone;
-use super::paces::Paces;
 use super::surroundings::{Sharing, Visit, Whole};
 use crate::simulate::{Overseer, RunError};
 
@@ -24,14 +23,14 @@ pub struct Delays {
     pub packet_hops: u64,
 }
 
-/// The delays at a link, with flows at the rate of their hosts' links or at their own paces; absent if
-/// the overseer ended it.
+/// The delays at a link, with flows at the rates of their hosts' links or at their own; absent if the
+/// overseer ended it.
 pub(super) fn delays(
     whole: &Whole<'_>,
-    (link, paces): (usize, Option<&Paces>),
+    (link, rates): (usize, &[Option<Rate>]),
     overseer: &impl Overseer,
 ) -> Result<Option<Delays>, RunError> {
-    let visits = visits(whole, link, paces);
+    let visits = visits(whole, link, rates);
     let Some(ran) = whole.run(link, (&visits, Sharing::Shared), overseer)? else {
         return Ok(None);
     };
@@ -61,16 +60,16 @@ pub(super) fn delays(
 }
 
 /// The flows on a link, in the order in which they begin.
-fn visits(whole: &Whole<'_>, link: usize, paces: Option<&Paces>) -> Vec<Visit> {
+fn visits(whole: &Whole<'_>, link: usize, rates: &[Option<Rate>]) -> Vec<Visit> {
     let flows = whole.crossings.on(link);
-    let paces = paces.map(|paces| paces.at(whole, link));
-    let visits = flows.iter().enumerate().map(|(place, &flow)| {
+    assert!(flows.len() == rates.len(), "a rate for each flow");
+    let visits = flows.iter().zip(rates).map(|(&flow, &pace)| {
         let opening = &whole.flows[flow as usize];
         Visit {
             flow: flow as usize,
             at: opening.at,
             bytes: opening.bytes,
-            pace: paces.as_ref().and_then(|paces| paces[place]),
+            pace,
         }
     });
     visits.collect()

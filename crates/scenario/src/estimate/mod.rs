@@ -31,7 +31,7 @@ mod surroundings;
 
 use std::collections::BTreeMap;
 
-use incastle_units::Span;
+use incastle_units::{Rate, Span};
 
 use crate::scenario::Scenario;
 use crate::simulate::ideal::{Ideals, Wanted};
@@ -51,8 +51,8 @@ pub use paces::Paces;
 pub use suited::Unsuited;
 
 /// Passes over the links: with senders at the rate of their own links, at the pace that they have after
-/// their own links, and at the pace that they have after all links before.
-pub const PASSES: u8 = 3;
+/// their own links, and twice at the pace that all other links leave them.
+pub const PASSES: u8 = 4;
 
 /// Flows between two looks at the overseer.
 const SLICE: usize = 64;
@@ -76,6 +76,8 @@ pub struct Estimation {
     clusters: Clusters,
     /// All flows, the smallest first.
     by_size: Vec<usize>,
+    /// By flow: hosts whose flows take the same ideal times.
+    alike: Vec<(usize, usize)>,
 }
 
 impl Estimation {
@@ -89,8 +91,11 @@ impl Estimation {
         let clusters = Clusters::new(scenario, (&flows, &crossings), per_class);
         let mut by_size: Vec<usize> = (0..flows.len()).collect();
         by_size.sort_by_key(|&flow| flows[flow].bytes);
+        let mut ideals = Ideals::new(scenario);
+        let alike = flows.iter().map(|flow| ideals.alike(flow.hosts));
         Ok(Self {
             by_size,
+            alike: alike.collect(),
             scenario: scenario.clone(),
             flows,
             crossings,
@@ -129,6 +134,11 @@ impl Estimation {
             && delays.of_flows.len() == self.crossings.on(link).len()
     }
 
+    /// Whether these can be the rates at which flows come to a link.
+    pub fn takes(&self, link: usize, rates: &[Option<Rate>]) -> bool {
+        self.clusters.simulated().contains(&link) && rates.len() == self.crossings.on(link).len()
+    }
+
     /// The links of a pass: first those that hosts are at, then, with paces, all.
     pub fn links_of(&self, pass: u8) -> Vec<usize> {
         let layout = self.scenario.layout();
@@ -143,28 +153,43 @@ impl Estimation {
             .collect()
     }
 
-    /// How long each flow waited at a link; without paces, with all senders at the rate of their own
-    /// links. Absent if the overseer ended it.
-    pub fn delays(
-        &self,
-        link: usize,
-        paces: Option<&Paces>,
-        overseer: &impl Overseer,
-    ) -> Result<Option<Delays>, RunError> {
-        delays::delays(&self.whole(), (link, paces), overseer)
+    /// The rates at which flows come to a link, in the order in which they begin; absent of one that
+    /// comes as its host's other flows let it, and of all where there are no paces yet.
+    pub fn rates(&self, link: usize, paces: Option<&Paces>) -> Vec<Option<Rate>> {
+        match paces {
+            Some(paces) => paces.at(&self.whole(), link),
+            None => vec![None; self.crossings.on(link).len()],
+        }
     }
 
-    /// The paces of all flows for the pass after the one of these delays: after the first they follow from
-    /// what flows waited at their own hosts alone.
-    pub fn paces(&self, (pass, delays): (u8, &BTreeMap<usize, Delays>)) -> Paces {
+    /// How long each flow waited at a link, coming to it at these rates. Absent if the overseer ended it.
+    pub fn delays(
+        &self,
+        (link, rates): (usize, &[Option<Rate>]),
+        overseer: &impl Overseer,
+    ) -> Result<Option<Delays>, RunError> {
+        delays::delays(&self.whole(), (link, rates), overseer)
+    }
+
+    /// The paces of all flows for the pass after these, the first one's delays first. After the first
+    /// they follow from what flows waited at their own hosts alone, later from the mean of all passes
+    /// but that one.
+    pub fn paces(&self, passes: &[BTreeMap<usize, Delays>]) -> Paces {
         let whole = self.whole();
-        let combination = Combination::new(&whole, &self.clusters, delays);
+        let first = passes.len() == 1;
+        let known = if first { passes } else { &passes[1..] };
+        let known = known.iter();
+        let known = known.map(|delays| Combination::new(&whole, &self.clusters, delays));
+        let known: Vec<Combination<'_>> = known.collect();
         let waited = |flow: usize, hop: usize| {
-            if pass == 0 && hop > 0 {
+            if first && hop > 0 {
                 return Some(Span::ZERO);
             }
-            let delay = combination.delay(flow, hop)?;
-            Some(Span::from_ps(delay.max(0).cast_unsigned()))
+            let mut sum = 0;
+            for pass in &known {
+                sum += pass.delay(flow, hop)?.max(0).cast_unsigned() / known.len() as u64;
+            }
+            Some(Span::from_ps(sum))
         };
         Paces::new(&whole, waited)
     }
@@ -184,16 +209,11 @@ impl Estimation {
             if number % SLICE == 0 && !overseer.goes_on(self.flows[flow].at) {
                 return None;
             }
-            let Opening {
-                group,
-                hosts,
-                bytes,
-                ..
-            } = self.flows[flow];
+            let Opening { group, bytes, .. } = self.flows[flow];
             let time = ideals.time(&Wanted {
                 group,
                 kind: TransferKind::Flow,
-                hosts,
+                hosts: self.alike[flow],
                 bytes,
             });
             times.push((flow, time));

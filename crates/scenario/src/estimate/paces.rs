@@ -1,11 +1,16 @@
 //! How fast each flow comes to a link.
 //!
-//! A flow that waits at links before comes to a link more slowly, and queues less there, or not at all.
-//! The NSDI paper lets every sender send at the full rate of its own link towards each link in question;
-//! where many hosts are busy, or the links above them, that finds queues that are not there. Here links
-//! are simulated in several passes: what flows waited in one gives their paces in the next. A pace is the
-//! time of a flow's packets on its host's link, over that time and what it waited before the link in
-//! question.
+//! A flow that waits at other links comes to a link more slowly, and queues less there, or not at all: at
+//! links before, and at links behind, whose ACKs come back no faster. The NSDI paper lets every sender
+//! send at the full rate of its own link towards each link in question; where many hosts are busy, or
+//! the links above them, that finds queues that are not there. Here links are simulated in several
+//! passes: what flows waited in some gives their paces in the next. A pace is the time of a flow's packets
+//! on its host's link, over that time and what it waited at all other links.
+//!
+//! What a flow waits at a link is then what that adds to all others, and waits that no pass changes any
+//! more add up to its time: two links at which it has half the rate cost it half a time each, not one. A
+//! pass from the waits of the one before alone would find all of it at both and then none, by turns;
+//! from the mean of two it comes half as near each time.
 
 use std::collections::BTreeMap;
 
@@ -22,8 +27,8 @@ const LOWEST: u8 = 6 * STEPS;
 
 /// The paces of all flows.
 pub struct Paces {
-    /// By flow and link of its way: how long it waited before it.
-    before: Vec<Span>,
+    /// By flow and link of its way: how long it waited there.
+    waits: Vec<Span>,
     /// By flow: which of the periods in which its host sends without a pause it belongs to.
     periods: Vec<u32>,
     /// By period: how many flows it has.
@@ -38,16 +43,14 @@ impl Paces {
         // By host: its latest period, and until when that lasts.
         let mut latest: Vec<Option<(u32, Time)>> = vec![None; hosts];
         let mut paces = Self {
-            before: Vec::new(),
+            waits: Vec::new(),
             periods: Vec::new(),
             flows: Vec::new(),
         };
         for (flow, opening) in whole.flows.iter().enumerate() {
-            let mut before = Span::ZERO;
             for hop in 0..whole.crossings.way(flow).len() {
-                paces.before.push(before);
-                let waited = waited(flow, hop).unwrap_or(Span::from_ps(u64::MAX));
-                before = Span::from_ps(before.as_ps().saturating_add(waited.as_ps()));
+                let waited = waited(flow, hop);
+                paces.waits.push(waited.unwrap_or(Span::from_ps(u64::MAX)));
             }
             let own = waited(flow, 0);
             let until = own.map_or(Time::NEVER, |waited| {
@@ -70,7 +73,7 @@ impl Paces {
 
     /// The paces at which flows come to a link that they all cross; absent where there is nothing that
     /// they would not meet there as well: all that the host sends meanwhile crosses the link, and no link
-    /// between them held the flow up.
+    /// but the host's holds the flow up.
     pub(super) fn at(&self, whole: &Whole<'_>, link: usize) -> Vec<Option<Rate>> {
         let flows = whole.crossings.on(link);
         let mut counts = BTreeMap::new();
@@ -79,15 +82,24 @@ impl Paces {
         }
         let pace = |flow: usize| {
             let place = whole.crossings.place(flow, link);
-            let way = whole.crossings.first(flow);
-            let before = self.before[way + place];
+            let elsewhere = self.elsewhere(whole, flow, |hop| hop != place);
             let period = self.periods[flow];
             let all = counts[&period] == self.flows[period as usize];
-            let held_up = place > 0 && before > self.before[way + 1];
-            (held_up || !all)
-                .then(|| paced(whole.own_rate(flow), steps(whole.on_own_link(flow), before)))
+            let held_up = self.elsewhere(whole, flow, |hop| hop != place && hop > 0);
+            let steps = steps(whole.on_own_link(flow), elsewhere);
+            (held_up > Span::ZERO || !all).then(|| paced(whole.own_rate(flow), steps))
         };
         flows.iter().map(|&flow| pace(flow as usize)).collect()
+    }
+
+    /// How long a flow waited at some links of its way.
+    fn elsewhere(&self, whole: &Whole<'_>, flow: usize, counts: impl Fn(usize) -> bool) -> Span {
+        let first = whole.crossings.first(flow);
+        let mut sum = 0_u64;
+        for hop in (0..whole.crossings.way(flow).len()).filter(|&hop| counts(hop)) {
+            sum = sum.saturating_add(self.waits[first + hop].as_ps());
+        }
+        Span::from_ps(sum)
     }
 }
 

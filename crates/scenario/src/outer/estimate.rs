@@ -68,21 +68,19 @@ pub fn estimate(
         finished: AtomicU64::new(0),
         work: links.map(work).sum(),
     };
-    let mut delays = ByLink::new();
-    let mut paces = None;
+    let mut passes: Vec<ByLink> = Vec::new();
     for (pass, known) in (0..PASSES).zip(known_of) {
-        let Some(found) = team.links((pass, paces.as_ref()), known)? else {
+        let paces = (pass > 0).then(|| catch(|| estimation.paces(&passes)));
+        let Some(found) = team.links((pass, paces.transpose()?.as_ref()), known)? else {
             return Ok(None);
         };
-        delays = found;
-        if pass + 1 < PASSES {
-            paces = Some(catch(|| estimation.paces((pass, &delays)))?);
-        }
+        passes.push(found);
     }
     let Some(ideals) = team.ideals()? else {
         return Ok(None);
     };
-    Ok(Some(catch(|| estimation.output(&delays, &ideals))?))
+    let delays = passes.last().expect("there are passes");
+    Ok(Some(catch(|| estimation.output(delays, &ideals))?))
 }
 
 /// Threads at work on an estimate.
@@ -110,7 +108,8 @@ impl<W: EstimateWatcher> Team<'_, W> {
         let stop = Stop(self.cancel);
         let job = |place: usize| {
             let link = missing[place];
-            let delays = estimation.delays(link, paces, &stop)?;
+            let rates = estimation.rates(link, paces);
+            let delays = estimation.delays((link, &rates), &stop)?;
             finished.fetch_add(estimation.work(link), Ordering::Relaxed);
             Ok(delays)
         };

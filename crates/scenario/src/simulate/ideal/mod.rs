@@ -3,24 +3,29 @@
 //! Each is simulated, by the same engine, transport and applications, on a copy of its path alone: its
 //! hosts, the switches between them and their links, as they are at the beginning. Transfers of one
 //! size on paths of one kind have one time. A long flow whose own link is its bottleneck sends without
-//! a pause once its window covers the path (`tail`): all longer ones follow from one a period long.
+//! a pause once its window covers the path (`tail`): all longer ones follow from one a period long. Of
+//! those that differ in their last packet alone, most follow from a few (`last`).
 //! Leaves out: jitter of hosts, rates that change later, links that fail later, deadlines; of several paths of the fewest
 //! links the first is taken.
 
+pub(crate) mod last;
 mod path;
 mod tail;
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 
 use incastle_engine::{NoProbe, Simulation, Status};
-use incastle_units::{Bytes, Span, Time};
+use incastle_units::{Bytes, Rate, Span, Time};
 
+use crate::language::Capacity;
 use crate::language::flows::Size;
 use crate::scenario::Scenario;
 use crate::topology::paths::Paths;
-use crate::workload::{Alone, Journal, TransferKind};
+use crate::workload::{Alone, Journal, Stack, TransferKind};
 
-use path::{PathCopy, PathKey};
+use last::Last;
+use path::{PathCopy, PathKey, Switches};
 use tail::Tail;
 
 /// Events between two looks at the journal.
@@ -39,10 +44,13 @@ pub(crate) struct Wanted {
 pub(crate) struct Ideals<'a> {
     scenario: &'a Scenario,
     paths: Paths,
+    switches: Switches<'a>,
     /// By group and kind, then by kind of path.
     classes: BTreeMap<(usize, TransferKind, PathKey), Class>,
     /// By hosts: the kind of their path.
     keys: BTreeMap<(usize, usize), PathKey>,
+    /// By kind of path: the first hosts that were asked for.
+    alike: BTreeMap<PathKey, (usize, usize)>,
 }
 
 /// Transfers that differ in their size alone.
@@ -50,7 +58,8 @@ struct Class {
     alone: Option<Alone>,
     path: PathCopy,
     tail: Tail,
-    /// By size.
+    last: Option<Last>,
+    /// By size, as far as they were simulated.
     times: BTreeMap<u64, Option<Span>>,
 }
 
@@ -59,9 +68,18 @@ impl<'a> Ideals<'a> {
         Self {
             scenario,
             paths: Paths::new(scenario.shared_layout()),
+            switches: Switches::new(scenario),
             classes: BTreeMap::new(),
             keys: BTreeMap::new(),
+            alike: BTreeMap::new(),
         }
+    }
+
+    /// The first hosts that were asked for with a path like that between these: transfers between them
+    /// take the same times.
+    pub(crate) fn alike(&mut self, hosts: (usize, usize)) -> (usize, usize) {
+        let key = self.switches.key(&self.paths.path(hosts.0, hosts.1));
+        *self.alike.entry(key).or_insert(hosts)
     }
 
     /// The ideal time of a transfer; absent for rounds, and where it would never be complete.
@@ -69,23 +87,29 @@ impl<'a> Ideals<'a> {
         let Self {
             scenario,
             paths,
+            switches,
             classes,
             keys,
+            ..
         } = self;
         let (from, to) = wanted.hosts;
         let key = keys
             .entry(wanted.hosts)
-            .or_insert_with(|| PathKey::new(scenario, &paths.path(from, to)))
+            .or_insert_with(|| switches.key(&paths.path(from, to)))
             .clone();
         let class = classes
             .entry((wanted.group, wanted.kind, key))
             .or_insert_with(|| {
                 let root = scenario.tables();
                 let (_, group) = &root.flows[wanted.group];
+                let alone = Alone::new(group, wanted.kind, root.host.burst);
+                let path = PathCopy::new(scenario, (from, to), &paths.path(from, to));
+                let lines = alone.as_ref().is_some_and(|alone| has_lines(alone, &path));
                 Class {
-                    alone: Alone::new(group, wanted.kind, root.host.burst),
-                    path: PathCopy::new(scenario, (from, to), &paths.path(from, to)),
+                    alone,
+                    path,
                     tail: Tail::default(),
+                    last: lines.then(Last::default),
                     times: BTreeMap::new(),
                 }
             });
@@ -97,12 +121,44 @@ impl Class {
     fn time(&mut self, bytes: u64) -> Option<Span> {
         let alone = self.alone.as_ref()?;
         let (bytes, more) = self.tail.reduced(bytes, alone, &self.path);
-        let time = self
-            .times
-            .entry(bytes)
-            .or_insert_with(|| simulated(alone, &self.path, bytes));
-        Some((*time)? + more)
+        let path = &self.path;
+        let mut time = |bytes| {
+            let times = &mut self.times;
+            *times
+                .entry(bytes)
+                .or_insert_with(|| simulated(alone, path, bytes))
+        };
+        let found = match (&mut self.last, alone.flow()) {
+            (Some(last), Some(stack)) => {
+                let asked = last.time((bytes, stack.payload()), |bytes| {
+                    Ok::<_, Infallible>(time(bytes))
+                });
+                asked.unwrap_or_else(|never| match never {})
+            }
+            _ => time(bytes),
+        };
+        Some(found? + more)
     }
+}
+
+/// Whether times of flows with one number of packets may lie on lines: TCP flows whose packets leave one
+/// by one whatever comes after them, never wait behind each other in a switch, and take whole picoseconds
+/// per byte.
+fn has_lines(alone: &Alone, path: &PathCopy) -> bool {
+    let Some(own) = path.rates().next() else {
+        return false;
+    };
+    let host = &path.root().host;
+    alone.flow().is_some_and(Stack::is_tcp)
+        && host.burst == 1
+        && host.queue == Capacity::Unlimited
+        && path.rates().all(|rate| rate >= own && is_whole(rate))
+}
+
+/// Whether a byte takes whole picoseconds.
+fn is_whole(rate: Rate) -> bool {
+    const BYTE: u64 = 8_000_000_000_000;
+    BYTE.is_multiple_of(rate.bits_per_second().max(1))
 }
 
 /// The time of a transfer of so many bytes, by simulation.

@@ -24,11 +24,24 @@ pub(super) struct PathKey {
     ports: Vec<Option<usize>>,
 }
 
-impl PathKey {
-    /// Of a path from its last link to its first.
-    pub(super) fn new(scenario: &Scenario, path: &[&Link]) -> Self {
+/// The parameters of a scenario's switches.
+pub(super) struct Switches<'a> {
+    layout: &'a Layout,
+    all: Vec<&'a Switch>,
+}
+
+impl<'a> Switches<'a> {
+    pub(super) fn new(scenario: &'a Scenario) -> Self {
         let layout = scenario.layout();
-        let all = switches(scenario.tables(), layout);
+        Self {
+            layout,
+            all: switches(scenario.tables(), layout),
+        }
+    }
+
+    /// What is told of a path from its last link to its first.
+    pub(super) fn key(&self, path: &[&Link]) -> PathKey {
+        let Self { layout, all } = self;
         let links = path.iter().rev();
         let directions = links.clone().flat_map(|link| {
             let (a, b) = link.ends;
@@ -38,7 +51,7 @@ impl PathKey {
             End::Switch(switch) => Some(all[switch].port_group(layout.name(to))),
             End::Host(_) => None,
         });
-        Self {
+        PathKey {
             ports: ports.collect(),
             links: links
                 .map(|link| (link.rate.bits_per_second(), link.delay.as_ps()))
@@ -47,7 +60,7 @@ impl PathKey {
                 .into_iter()
                 .map(|switch| match &all[switch].qcn {
                     Some(_) => switch,
-                    None => first_like(&all, switch),
+                    None => first_like(all, switch),
                 })
                 .collect(),
         }

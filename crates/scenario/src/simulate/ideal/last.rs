@@ -1,0 +1,158 @@
+//! Flows that differ in the size of their last packet alone.
+//!
+//! Where nothing that happens to the packets before depends on the last one, the flow's time is a sum
+//! and maximum of that packet's times on links (it waits for the packet ahead, or the link for it), so
+//! that it grows with the packet's size, and its slope never falls: it is convex. Of a convex function
+//! three points on one line prove the line between the outer two. So of each number of packets some
+//! sizes are simulated, and what lies between them on a line follows.
+//!
+//! Leaves out: times of which a picosecond depends on rounding; the caller asks for whole picoseconds
+//! per byte.
+
+use std::collections::BTreeMap;
+
+use incastle_units::Span;
+
+/// So many sizes of one number of packets are simulated before the two ends are, which lines need.
+const FEW: usize = 2;
+
+/// Times by size, for each number of packets.
+#[derive(Debug, Default)]
+pub(crate) struct Last {
+    of: BTreeMap<u64, Sizes>,
+}
+
+/// Times of flows of one number of packets by the bytes of the last one, ascending.
+#[derive(Debug, Default)]
+struct Sizes(Vec<(u64, Span)>);
+
+impl Last {
+    /// The time of a flow of so many bytes, in packets of so many; `simulate` gives that of any size.
+    pub(crate) fn time<E>(
+        &mut self,
+        (bytes, payload): (u64, u64),
+        mut simulate: impl FnMut(u64) -> Result<Option<Span>, E>,
+    ) -> Result<Option<Span>, E> {
+        let before = bytes.saturating_sub(1) / payload;
+        let sizes = self.of.entry(before).or_default();
+        let mut simulated = |last| simulate(before * payload + last);
+        let last = bytes - before * payload;
+        if let Some(time) = sizes.at(last) {
+            return Ok(Some(time));
+        }
+        if sizes.0.len() == FEW {
+            for end in [1, payload] {
+                let Some(time) = simulated(end)? else {
+                    return Ok(None);
+                };
+                sizes.add(end, time);
+            }
+            if let Some(time) = sizes.at(last) {
+                return Ok(Some(time));
+            }
+        }
+        let time = simulated(last)?;
+        if let Some(time) = time {
+            sizes.add(last, time);
+        }
+        Ok(time)
+    }
+}
+
+impl Sizes {
+    fn add(&mut self, last: u64, time: Span) {
+        if let Err(place) = self.0.binary_search_by_key(&last, |point| point.0) {
+            self.0.insert(place, (last, time));
+        }
+    }
+
+    /// The time that is known of a size: simulated, or on a line.
+    fn at(&self, last: u64) -> Option<Span> {
+        match self.0.binary_search_by_key(&last, |point| point.0) {
+            Ok(place) => Some(self.0[place].1),
+            Err(place) => {
+                let (left, right) = (place.checked_sub(1)?, place);
+                let ends = (self.0[left], *self.0.get(right)?);
+                // One of the neighbours of the two makes the third point.
+                let outer = [left.checked_sub(1), Some(right + 1)];
+                let third = outer.into_iter().flatten();
+                let mut third = third.filter_map(|place| self.0.get(place));
+                third.any(|&third| on_line(ends, third)).then_some(())?;
+                between(ends, last)
+            }
+        }
+    }
+}
+
+type Point = (u64, Span);
+
+/// Whether a third point is on the line through two.
+fn on_line((a, b): (Point, Point), c: Point) -> bool {
+    let run = |to: Point| i128::from(to.0) - i128::from(a.0);
+    let rise = |to: Point| i128::from(to.1.as_ps()) - i128::from(a.1.as_ps());
+    run(b) * rise(c) == run(c) * rise(b)
+}
+
+/// A point on the line through two; absent where it is no whole picosecond.
+fn between((a, b): (Point, Point), last: u64) -> Option<Span> {
+    let rise = b.1.as_ps().checked_sub(a.1.as_ps())?;
+    let (more, rest) = (
+        rise * (last - a.0) / (b.0 - a.0),
+        rise * (last - a.0) % (b.0 - a.0),
+    );
+    (rest == 0).then(|| a.1 + Span::from_ps(more))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use super::*;
+
+    /// Times of 5, 4, 3, ... asked in turn; which sizes were simulated.
+    fn asked(sizes: &[u64], time: impl Fn(u64) -> u64) -> Vec<u64> {
+        let (mut last, mut simulated) = (Last::default(), Vec::new());
+        for &bytes in sizes {
+            let found = last.time((bytes, 1_000), |bytes| {
+                simulated.push(bytes);
+                Ok::<_, Infallible>(Some(Span::from_ps(time(bytes))))
+            });
+            assert_eq!(found, Ok(Some(Span::from_ps(time(bytes)))), "{bytes} bytes");
+        }
+        simulated
+    }
+
+    #[test]
+    fn what_lies_on_a_line_is_not_simulated() {
+        let sizes: Vec<u64> = (1_100..2_000).step_by(50).collect();
+        let simulated = asked(&sizes, |bytes| 7_000 + 800 * bytes);
+        assert_eq!(
+            simulated,
+            [1_100, 1_150, 1_001, 2_000],
+            "the ends are of 1 and 1000 bytes"
+        );
+    }
+
+    #[test]
+    fn a_bend_is_found() {
+        let sizes: Vec<u64> = (1..=1_000).collect();
+        let simulated = asked(&sizes, |bytes| 800 * bytes.max(500));
+        assert!(simulated.len() < 510, "{} simulated", simulated.len());
+    }
+
+    #[test]
+    fn a_step_makes_no_line() {
+        let sizes: Vec<u64> = (1..=1_000).step_by(37).collect();
+        asked(&sizes, |bytes| {
+            800 * bytes + if bytes > 400 { 1_000_000 } else { 0 }
+        });
+    }
+
+    #[test]
+    fn numbers_of_packets_are_apart() {
+        let simulated = asked(&[1_000, 1_001, 2_000, 2_001], |bytes| {
+            bytes * bytes.div_ceil(1_000)
+        });
+        assert_eq!(simulated, [1_000, 1_001, 2_000, 2_001]);
+    }
+}

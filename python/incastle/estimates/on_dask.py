@@ -1,0 +1,130 @@
+"""The links of an estimate on a Dask cluster: the same delays as on threads.
+
+A task carries the scenario as text and, for each of some links, the rates at which flows come to
+it. A worker takes the scenario apart once and keeps that for the next task. Here remain what needs
+all links at once, paces and the sums along ways, and the ideal times.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from incastle.cluster import Call, Ears, check_version, connected
+from incastle.errors import RunError
+from incastle.estimates.apart import failed, take_apart
+from incastle.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from incastle import _engine
+
+SHARES = 200
+"""A task has at least this share of a pass's work: small links go together, large ones alone."""
+
+
+class Bundle(NamedTuple):
+    """Links that one task simulates: their jobs' numbers, and their share of all work."""
+
+    numbers: tuple[int, ...]
+    share: float
+
+
+def simulate(
+    on: Any,  # noqa: ANN401  an address, a cluster or a client
+    scenario: Scenario,
+    links: int | None,
+    apart: _engine.Estimation,
+    known: dict[int, bytes],
+    keep: Callable[[int, bytes], object],
+    progress: Callable[[float], object],
+) -> None:
+    """Simulate the links that are missing in `known`, pass by pass, and add them there.
+
+    Args:
+        on: the cluster.
+        scenario: what is estimated.
+        links: of links that are alike, about how many are simulated.
+        apart: the same scenario, taken apart.
+        known: what jobs gave, by number.
+        keep: called with the number of each job and what it gave, in this thread.
+        progress: called with the share of the work that is done.
+
+    Raises:
+        ClusterError: the cluster cannot be used.
+        RunError: a link could not be simulated, or its worker died each time.
+
+    """
+    whole = sum(work for number in range(apart.PASSES) for _, work in apart.jobs(number))
+    done = 0.0
+
+    def over(bundle: Bundle, found: list[bytes]) -> None:
+        nonlocal done
+        for number, delays in zip(bundle.numbers, found, strict=True):
+            known[number] = delays
+            keep(number, delays)
+        done += bundle.share
+        progress(min(done, 1.0))
+
+    def lost(bundle: Bundle, why: str) -> None:
+        raise RunError(f"{scenario.name}: {len(bundle.numbers)} links were not simulated: {why}")
+
+    text = scenario.resolved
+    with connected(on) as cluster:
+        for number in range(apart.PASSES):
+            paces = apart.paces(number, known)
+            jobs = apart.jobs(number)
+            missing = [job for job in jobs if job[0] not in known]
+            done += sum(work for job, work in jobs if job in known) / max(whole, 1)
+
+            def call(bundle: Bundle, paces: _engine.Paces = paces) -> Call:
+                rates = [apart.rates(number, paces) for number in bundle.numbers]
+                arguments = (text, links, bundle.numbers, rates)
+                return Call(str(bundle.numbers[0]), simulate_links, arguments)
+
+            ears = Ears(over, lost, lambda _: None)
+            cluster.execute(list(bundles(missing, whole)), call, ears)
+
+
+def bundles(jobs: Sequence[tuple[int, int]], whole: int) -> Iterator[Bundle]:
+    """Put jobs together, in their order, until each bundle has its share of the work."""
+    enough = sum(work for _, work in jobs) / SHARES
+    numbers: list[int] = []
+    work = 0
+    for number, own in jobs:
+        numbers.append(number)
+        work += own
+        if work >= enough:
+            yield Bundle(tuple(numbers), work / max(whole, 1))
+            numbers, work = [], 0
+    if numbers:
+        yield Bundle(tuple(numbers), work / max(whole, 1))
+
+
+def simulate_links(
+    version: str, text: str, links: int | None, numbers: Sequence[int], rates: Sequence[bytes]
+) -> list[bytes]:
+    """Simulate some links on a worker: what each job gives.
+
+    Raises:
+        WrongVersion: this worker has another version of Incastle.
+        RunError: a link could not be simulated.
+
+    """
+    check_version(version)
+    apart = _taken_apart(text, links)
+    return [_simulated(apart, *job) for job in zip(numbers, rates, strict=True)]
+
+
+@lru_cache(maxsize=1)
+def _taken_apart(text: str, links: int | None) -> _engine.Estimation:
+    return take_apart(Scenario.from_text(text), links)
+
+
+def _simulated(apart: _engine.Estimation, number: int, rates: bytes) -> bytes:
+    delays, failure = apart.simulate(number, rates)
+    if failure is not None:
+        raise failed("a link", failure)
+    assert delays is not None  # noqa: S101  one of the two is there
+    return delays
