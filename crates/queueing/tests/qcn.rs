@@ -4,7 +4,7 @@
 use incastle_queueing::{
     CongestionMemory, CongestionPoint, CongestionPointConfig, Detail, QcnSampling, Sample,
 };
-use incastle_units::Bytes;
+use incastle_units::{Bytes, random};
 use proptest::prelude::*;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
@@ -378,6 +378,26 @@ fn intervals_are_jittered_and_a_cut_keeps_its_draw() {
         let (frames, sample) = older.frames_until_sampling(0);
         assert_eq!(u64::from(frames), interval.div_ceil(1500));
         interval = sample.interval.count();
+    }
+}
+
+#[test]
+fn an_interval_takes_one_random_number_and_without_jitter_none() {
+    let fresh = || Xoshiro256PlusPlus::seed_from_u64(1);
+    let mut exact = Bench::new(plain());
+    exact.interval(0);
+    assert_eq!(exact.rng, fresh());
+
+    // A greater number is a longer interval: 150,000 (1 + 0.15 (2 u - 1)).
+    let mut jittered = Bench::new(CongestionPointConfig {
+        jitter: 0.15,
+        ..plain()
+    });
+    let mut rng = fresh();
+    for _ in 0..10 {
+        let u = random::uniform(&mut rng);
+        let expected = 150_000.0 * (1.0 + 0.15 * (2.0 * u - 1.0));
+        assert_eq!(jittered.interval(0), expected as u64);
     }
 }
 
