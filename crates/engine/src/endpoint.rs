@@ -132,12 +132,6 @@ impl Endpoint {
         }
     }
 
-    /// Loads words of some of its cache lines.
-    #[inline(always)]
-    pub(crate) fn glance(&self) -> u64 {
-        self.packets_received ^ self.delivered() ^ self.poll_timeout().map_or(0, Time::as_ps)
-    }
-
     /// Whether a packet may join those that the host holds: it continues them without a gap.
     pub(crate) fn continues(&self, packet: &Packet) -> bool {
         let Some(last) = self.held.last() else {

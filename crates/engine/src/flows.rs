@@ -8,6 +8,7 @@ use incastle_units::{Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::endpoint::{Endpoint, Origin, Pair, Transport, UdtCounters, UdtEnd};
+use crate::fetch::fetch;
 use crate::packet::Packet;
 use crate::pool::Pool;
 use crate::{
@@ -100,6 +101,14 @@ impl Flows {
     /// As [`Self::get`], only to look at it.
     pub(crate) fn peek(&self, index: EndpointIndex) -> Option<&Endpoint> {
         self.living.get(self.places[index.index()] as usize)
+    }
+
+    /// Fetches a living endpoint.
+    #[inline(always)]
+    pub(crate) fn fetch(&self, index: EndpointIndex) {
+        if let Some(endpoint) = self.peek(index) {
+            fetch(endpoint);
+        }
     }
 
     /// Adds a flow and opens it.

@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use incastle_units::{Bytes, Rate, Span, Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use crate::fetch::fetch;
 use crate::limiter::ReactionPointSettings;
 use crate::{EndpointIndex, HostConfig, JitterOn, PortIndex};
 
@@ -27,21 +28,22 @@ pub struct Coalescing {
 /// event for every packet that follows another at the line's rate.
 const ADAPTER_QUEUE: Bytes = Bytes::new(3000);
 
-/// The host's state.
+/// The host's state, in this order: what every packet needs stands first.
+#[repr(C, align(64))]
 pub(crate) struct Host {
     pub(crate) port: PortIndex,
-    jitter: Span,
     jitter_on: JitterOn,
+    jitter: Span,
     /// How much of the line's time the adapter takes ahead: its own small queue, and the jitter, which
     /// must never leave the line idle.
     ahead: Span,
+    /// Endpoints with a packet that the adapter has not taken yet, in turn.
+    pub(crate) waiting: VecDeque<EndpointIndex>,
+    pub(crate) coalescing: Option<Coalescing>,
     /// What was sent before leaves not before this: a jitter never reorders within a host.
     last_ready: Time,
     rng: Xoshiro256PlusPlus,
-    pub(crate) coalescing: Option<Coalescing>,
     pub(crate) reaction_point: Option<ReactionPointSettings>,
-    /// Endpoints with a packet that the adapter has not taken yet, in turn.
-    pub(crate) waiting: VecDeque<EndpointIndex>,
     /// When the adapter pulls next, if an event of that is entered; else never.
     pub(crate) pulls_at: Time,
 }
@@ -70,6 +72,13 @@ impl Host {
     /// The line has another rate: the adapter holds two full frames at that.
     pub(crate) fn set_rate(&mut self, rate: Rate) {
         self.ahead = self.jitter + rate.span_of(ADAPTER_QUEUE);
+    }
+
+    /// Fetches what every packet needs.
+    #[inline(always)]
+    pub(crate) fn fetch(&self) {
+        fetch(&self.port);
+        fetch(&self.coalescing);
     }
 
     /// When the adapter takes the next packet, if its line is busy until then.

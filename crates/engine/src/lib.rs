@@ -14,6 +14,7 @@ mod event;
 mod event_count;
 mod event_queue;
 mod failure;
+mod fetch;
 mod flows;
 mod host;
 mod ids;

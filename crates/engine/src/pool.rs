@@ -6,6 +6,7 @@
 
 use incastle_units::Time;
 
+use crate::fetch::fetch_element;
 use crate::packet::Packet;
 
 /// The place of a packet.
@@ -97,6 +98,12 @@ impl Pool {
         self.slots.get(slot.0 as usize)
     }
 
+    /// Fetches what lies in a slot; nothing of [`Slot::NONE`].
+    #[inline(always)]
+    pub(crate) fn fetch(&self, slot: Slot) {
+        fetch_element(&self.slots, slot.0 as usize);
+    }
+
     #[inline(always)]
     pub(crate) fn at(&self, slot: Slot) -> &InFlight {
         &self.slots[slot.0 as usize]
@@ -130,6 +137,12 @@ impl Row {
     #[inline(always)]
     pub(crate) const fn first(&self) -> Slot {
         self.first
+    }
+
+    /// The last packet's slot; any if there is none.
+    #[inline(always)]
+    pub(crate) const fn last(&self) -> Slot {
+        self.last
     }
 
     /// Appends a packet; gives whether it is the first.

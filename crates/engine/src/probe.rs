@@ -108,6 +108,13 @@ pub trait Probe {
     /// A port has dropped a packet.
     fn dropped(&mut self, _port: PortIndex, _at: Time, _lost: &Lost) {}
 
+    /// The queue of a port is going to change, in some events or, where it is `near`, in a few: what a probe
+    /// needs for that it may have fetched into the processor's cache.
+    fn fetch_queue(&self, _port: PortIndex, _near: bool) {}
+
+    /// A packet is going to reach a host, likewise.
+    fn fetch_host(&self, _host: HostIndex) {}
+
     /// The measured interval begins (`true`) or ends: every port has told its changes until `at`.
     fn measuring(&mut self, _at: Time, _begins: bool) {}
 }

@@ -99,6 +99,8 @@ pub struct Simulation<P: Probe> {
     totals: Totals,
     /// Whether the network is so large that a look ahead pays.
     looks_ahead: bool,
+    /// So many events, and it looks ahead again.
+    unseen: usize,
 }
 
 impl<P: Probe> Simulation<P> {
@@ -108,6 +110,7 @@ impl<P: Probe> Simulation<P> {
         network.enter_changes(&mut events);
         Self {
             looks_ahead: network.is_large(),
+            unseen: 0,
             network,
             flows: Flows::default(),
             apps: Vec::new(),
@@ -134,9 +137,15 @@ impl<P: Probe> Simulation<P> {
     /// Lets everything happen until `until`, at most `budget` events of it.
     pub fn run(&mut self, until: Time, budget: u64) -> Result<Status, RunError> {
         for _ in 0..budget {
-            if self.events.today_is_over() && self.events.begin_next_day(until) && self.looks_ahead
-            {
-                self.look_ahead();
+            if self.events.today_is_over() && self.events.begin_next_day(until) {
+                self.unseen = 0;
+            }
+            if self.looks_ahead {
+                if self.unseen == 0 {
+                    self.look_ahead();
+                    self.unseen = look_ahead::TOGETHER;
+                }
+                self.unseen -= 1;
             }
             let Some(event) = self.events.take(until) else {
                 self.now = self.now.max(until);

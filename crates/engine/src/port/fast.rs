@@ -9,20 +9,22 @@ use incastle_units::{Bytes, Serializer, Span, Time};
 use super::Backlog;
 use crate::pool::{Pool, Slot};
 
-/// The queue's state. The packets themselves stand in the port's row.
+/// The queue's state, in this order: what arrivals look at stands first. The packets themselves stand in
+/// the port's row.
 #[derive(Debug)]
+#[repr(C)]
 pub(super) struct FastQueue {
-    /// When the last packet accepted so far has departed.
-    busy_until: Time,
     /// The packet being sent; meaningless where none is.
     sending: Slot,
+    stored_packets: u32,
     /// When that packet departs.
     departs: Time,
-    stored_packets: u32,
+    /// When the last packet accepted so far has departed.
+    busy_until: Time,
     stored_bytes: u64,
-    sending_bytes: u16,
     /// Bytes that have departed and that a shared memory has not been told of.
     freed: u64,
+    sending_bytes: u16,
 }
 
 impl Default for FastQueue {
@@ -40,6 +42,11 @@ impl Default for FastQueue {
 }
 
 impl FastQueue {
+    /// The packet being sent, if there is one.
+    pub(super) const fn sending(&self) -> Slot {
+        self.sending
+    }
+
     pub(super) const fn busy_until(&self) -> Time {
         self.busy_until
     }

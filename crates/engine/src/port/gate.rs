@@ -104,12 +104,6 @@ impl Gate {
         self.is_unmarked() && self.buffer == PortBuffer::Unlimited
     }
 
-    /// Loads a word of each cache line.
-    #[inline(always)]
-    pub(crate) fn glance(&self) -> u64 {
-        self.counters.offered ^ u64::from(self.shut)
-    }
-
     /// The bytes that the buffer holds, where it counts bytes and has a limit.
     pub(crate) fn capacity(&self) -> Option<Bytes> {
         match self.buffer {
@@ -278,5 +272,67 @@ impl Gate {
             memory.release(arrival.size);
         }
         verdict
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use incastle_queueing::{DropTail, Threshold, ThresholdConfig};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{Purpose, Source, substream};
+
+    fn amount(packets: bool, limit: u64) -> Amount {
+        if packets {
+            Amount::Packets(Packets::new(limit))
+        } else {
+            Amount::Bytes(Bytes::new(1_500 * limit))
+        }
+    }
+
+    fn gate(buffer: Option<Amount>, mark_above: Option<Amount>) -> Gate {
+        let marker = mark_above.map_or(Marker::DropTail(DropTail), |limit| {
+            Marker::Threshold(Threshold::new(ThresholdConfig::new(limit)))
+        });
+        let buffer = buffer.map_or(PortBuffer::Unlimited, PortBuffer::Limited);
+        Gate::new(
+            buffer,
+            marker,
+            substream(1, Source::Port, 0, Purpose::Marking),
+        )
+    }
+
+    proptest! {
+        // The short way lets nothing pass that would be judged otherwise, and writes the same books; where
+        // all limits count packets, it lets everything pass that is admitted unmarked.
+        #[test]
+        fn what_passes_clearly_is_admitted(
+            limits in prop::array::uniform2(prop::option::of((any::<bool>(), 0..12_u64))),
+            waiting in prop::option::of(prop::collection::vec(40..1_501_u64, 0..12)),
+            size in 40..1_501_u16,
+        ) {
+            let [buffer, mark] = limits.map(|limit| limit.map(|(packets, limit)| amount(packets, limit)));
+            let mut backlog = Backlog::default();
+            if let Some(waiting) = &waiting {
+                backlog.waiting_packets = waiting.len() as u32;
+                backlog.waiting_bytes = waiting.iter().sum();
+                backlog.stored_packets = backlog.waiting_packets + 1;
+                backlog.stored_bytes = backlog.waiting_bytes + 1_500;
+            }
+            let packet = Packet { size, ecn: incastle_units::Ecn::Ect0, ..Packet::EMPTY };
+            let (mut short, mut long) = (gate(buffer, mark), gate(buffer, mark));
+            let stored = (backlog.stored_packets, backlog.stored_bytes);
+            let clear = short.passes_clearly(Time::ZERO, stored, &packet);
+            let verdict = long.judge((Time::ZERO, None), backlog, &packet, None);
+            if clear {
+                prop_assert_eq!(verdict, Verdict::Admit);
+                prop_assert_eq!(short.counters, long.counters);
+                prop_assert_eq!(short.digest, long.digest);
+            }
+            if limits.iter().flatten().all(|(packets, _)| *packets) {
+                prop_assert_eq!(clear, verdict == Verdict::Admit);
+            }
+        }
     }
 }

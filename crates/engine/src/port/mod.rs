@@ -18,6 +18,7 @@ mod transmitter;
 use incastle_queueing::{PortBuffer, SharedBuffer, Verdict};
 use incastle_units::{Bytes, Ecn, Packets, Rate, Serializer, Span, Time};
 
+use crate::fetch::fetch;
 use crate::packet::Packet;
 use crate::pool::{Pool, Row, Slot};
 use crate::{Node, PortIndex, Probe};
@@ -128,30 +129,30 @@ impl Queue {
     }
 }
 
-/// A port. In this order, four cache lines: what an arrival at the far end needs, what sending needs, and
-/// the gate.
+/// A port, four cache lines. In this order the first one has what an arrival at the far end needs, and
+/// the first three what a packet needs that passes the gate.
 #[repr(C, align(64))]
 pub(crate) struct Port {
     /// What is on the link, and before it what a queue without departure events stores.
     row: Row,
-    queue: Queue,
     /// The far end of the link.
     pub(crate) to: Node,
     delivered: u64,
-    delay: Span,
-    line: Serializer,
+    /// The port that the first packet on the link takes next, where that is known already; else beyond
+    /// all ports.
+    pub(crate) foreseen: PortIndex,
     pub(crate) index: PortIndex,
     /// Whether probes look at this queue.
     pub(crate) observed: bool,
     /// Whether a shared memory waits for its next departure.
     pub(crate) listed: bool,
     special: bool,
+    queue: Queue,
+    delay: Span,
+    line: Serializer,
     pub(crate) gate: Gate,
     /// QCN's congestion point.
     pub(crate) sampler: Option<Box<Sampler>>,
-    /// The port that the first packet on the link takes next, where that is known already; else beyond
-    /// all ports.
-    pub(crate) foreseen: PortIndex,
 }
 
 const _: () = assert!(size_of::<Port>() <= 256);
@@ -399,10 +400,21 @@ impl Port {
         self.row.first()
     }
 
-    /// Loads a word of each cache line that a packet needs that is to be sent.
+    /// Fetches what a packet needs that is to be sent.
     #[inline(always)]
-    pub(crate) fn glance(&self) -> u64 {
-        self.delivered ^ self.gate.glance() ^ u64::from(self.row.first() == Slot::NONE)
+    pub(crate) fn fetch(&self) {
+        fetch(&self.row);
+        fetch(&self.delay);
+        fetch(&self.gate.digest);
+    }
+
+    /// Fetches the packets that a packet needs that is to be sent behind them.
+    #[inline(always)]
+    pub(crate) fn fetch_packets(&self, pool: &Pool) {
+        pool.fetch(self.row.last());
+        if let Queue::Fast(queue) = &self.queue {
+            pool.fetch(queue.sending());
+        }
     }
 
     /// Takes the first packet off the link; the second value is when the next one arrives.

@@ -4,11 +4,14 @@
 
 use incastle_units::{Span, Time};
 
+use crate::fetch::fetch_element;
+
 /// Up to this many packets each length has a bin of its own; beyond, bins double.
 const SINGLE_BINS: u32 = 1024;
 
 /// How long a queue had each length.
 #[derive(Debug, Clone, Default)]
+#[repr(align(64))]
 pub struct QueueHistogram {
     /// Picoseconds by bin.
     spans: Vec<u64>,
@@ -20,6 +23,12 @@ pub struct QueueHistogram {
 }
 
 impl QueueHistogram {
+    /// Fetches the bin of the present length.
+    #[inline(always)]
+    pub(super) fn fetch_bins(&self) {
+        fetch_element(&self.spans, self.length as usize);
+    }
+
     #[inline]
     pub(super) fn change(&mut self, at: Time, length: u32) {
         self.settle(at);

@@ -21,6 +21,7 @@ pub use events::{
 pub use histogram::QueueHistogram;
 pub use series::{BinBytes, Series};
 
+use crate::fetch::fetch_element;
 use crate::{FlowIndex, HostIndex, Lost, PortIndex, Probe, Side, SwitchIndex};
 
 /// What to keep.
@@ -292,6 +293,20 @@ impl Probe for Recorder {
             let lost = *lost;
             self.losses.push(Loss { at, port, lost });
         }
+    }
+
+    #[inline(always)]
+    fn fetch_queue(&self, port: PortIndex, near: bool) {
+        if near {
+            self.queues[port.index()].fetch_bins();
+        } else {
+            fetch_element(&self.queues, port.index());
+        }
+    }
+
+    #[inline(always)]
+    fn fetch_host(&self, host: HostIndex) {
+        fetch_element(&self.hosts, host.index());
     }
 
     fn measuring(&mut self, at: Time, begins: bool) {
