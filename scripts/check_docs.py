@@ -30,6 +30,7 @@ DOCUMENTS = [
     "docs/choose-k.md",
     "docs/sweep.md",
     "docs/diff.md",
+    "docs/explain.md",
     "docs/coming-from-ns-3.md",
     "docs/estimate.md",
     "docs/import.md",

@@ -7,9 +7,9 @@
 
 `load` and `Scenario` make scenarios, `run` and `run_many` simulate them, `Result` holds what was
 measured as polars frames. `sweep` runs every combination of the values of some keys, `find` and
-`optimise` search among them, `diff` compares two results or two reports. `estimate` gives
-completion times where a network is too large to simulate. Units are in the names: `_s` seconds,
-`_bytes`, `_bit_s` bits per second.
+`optimise` search among them, `diff` compares two results or two reports, `explain` tells why a flow
+took its time. `estimate` gives completion times where a network is too large to simulate. Units are
+in the names: `_s` seconds, `_bytes`, `_bit_s` bits per second.
 """
 
 from importlib import import_module
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         TableMissing,
     )
     from incastle.estimates.api import EstimateStopped, estimate
+    from incastle.explanation.api import Explanation, explain
     from incastle.results import Result
     from incastle.runner import Progress, run, run_many
     from incastle.scenario import Scenario, load
@@ -44,6 +45,7 @@ __all__ = [
     "ClusterError",
     "Diagnostic",
     "EstimateStopped",
+    "Explanation",
     "Found",
     "IncastleError",
     "InternalError",
@@ -63,6 +65,7 @@ __all__ = [
     "__version__",
     "diff",
     "estimate",
+    "explain",
     "find",
     "load",
     "optimise",
@@ -75,6 +78,7 @@ _HOMES = {
     "_engine": ("__version__",),
     "difference.api": ("diff",),
     "estimates.api": ("EstimateStopped", "estimate"),
+    "explanation.api": ("Explanation", "explain"),
     "results": ("Result",),
     "runner": ("Progress", "run", "run_many"),
     "scenario": ("Scenario", "load"),

@@ -22,6 +22,7 @@ from incastle import (
     cli_bench,
     cli_diff,
     cli_estimate,
+    cli_explain,
     cli_import,
     cli_sweeps,
     interrupts,
@@ -400,6 +401,7 @@ def schema() -> None:
 app.command(epilog=examples(*cli_bench.BENCH_EXAMPLES))(cli_bench.bench)
 app.command(epilog=examples(*cli_diff.DIFF_EXAMPLES))(cli_diff.diff)
 app.command(epilog=examples(*cli_estimate.ESTIMATE_EXAMPLES))(cli_estimate.estimate)
+app.command(epilog=examples(*cli_explain.EXPLAIN_EXAMPLES))(cli_explain.explain)
 app.command("import", epilog=examples(*cli_import.IMPORT_EXAMPLES))(cli_import.import_)
 app.command(epilog=examples(*cli_sweeps.SWEEP_EXAMPLES))(cli_sweeps.sweep)
 app.command(epilog=examples(*cli_sweeps.FIND_EXAMPLES))(cli_sweeps.find)

@@ -31,6 +31,7 @@ HOW_TO_ASK = {
     "goodput": "goodput = true",
     "rates": 'qcn = { flows = "all" }',
     "cnms": 'qcn = { ports = "all" }',
+    "events": 'events = ["GROUP:INDEX"]',
 }
 """What to write under [measure] for the tables that a run does not give by itself."""
 
@@ -112,6 +113,18 @@ class Result:
         the receiver's link was idle).
         """
         return self.table("timeouts")
+
+    @property
+    def events(self) -> pl.DataFrame:
+        """Every event of recorded flows, in order, where [measure] events asks.
+
+        time_s, flow, end (sender or receiver), event, packet (its number among those of its end),
+        kind (what the packet is), port, seq, bytes, ack, count, queue_packets, queue_bytes,
+        limit_packets, limit_bytes, serialisation_s, propagation_s, cwnd_bytes, ssthresh_bytes,
+        rate_bit_s, waited_s, rto_s, cause; null or empty where the event has none. docs/explain.md
+        has the events; `explain` makes sentences of them.
+        """
+        return self.table("events")
 
     @property
     def rates(self) -> pl.DataFrame:

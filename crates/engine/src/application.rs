@@ -51,6 +51,8 @@ pub struct FlowSpec {
     pub framing: Framing,
     /// Whether a probe watches the controller of its near end.
     pub watched: bool,
+    /// Whether a probe is told of every event of it.
+    pub recorded: bool,
 }
 
 /// What the link layer adds to an IP packet, and the class that it writes into the frame.

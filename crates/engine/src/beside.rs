@@ -38,6 +38,11 @@ impl<T: Copy> Arena<T> {
         self.slots[place as usize]
     }
 
+    /// Looks at a value that stays.
+    pub(crate) fn at(&self, place: u32) -> &T {
+        &self.slots[place as usize]
+    }
+
     /// Slots in use.
     pub(crate) fn used(&self) -> usize {
         self.slots.len() - self.free.len()

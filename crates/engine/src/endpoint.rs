@@ -45,8 +45,7 @@ pub(crate) struct Endpoint {
     pub(crate) expect: u64,
     pub(crate) app: AppIndex,
     pub(crate) watched: bool,
-    /// Its application is left alone, and must catch up before anything happens here.
-    pub(crate) unattended: bool,
+    aside: Aside,
     pub(crate) packets_sent: u64,
     pub(crate) packets_received: u64,
     pub(crate) payload_sent: u64,
@@ -55,11 +54,29 @@ pub(crate) struct Endpoint {
     /// A packet that the host's adapter has not taken yet.
     pub(crate) staged: Option<Slot>,
     /// What holds its frames back in the adapter, since the first notification.
-    pub(crate) limiter: Option<Box<Limiter>>,
+    limiter: Option<Box<Limiter>>,
     /// Arrivals that a coalescing host holds back.
     pub(crate) held: Vec<Packet>,
     /// When what is held must be handed over.
     pub(crate) held_until: Time,
+}
+
+/// Why an endpoint is not on the short way: a bit for each reason.
+#[derive(Debug, Clone, Copy, Default)]
+struct Aside(u8);
+
+impl Aside {
+    /// Its application is left alone, and must catch up before anything happens here.
+    const UNATTENDED: u8 = 1;
+    /// A probe is told of all its events.
+    const RECORDED: u8 = 2;
+    /// It has a limiter.
+    const LIMITER: u8 = 4;
+
+    #[inline(always)]
+    const fn any(self, reasons: u8) -> bool {
+        self.0 & reasons != 0
+    }
 }
 
 /// What a new endpoint is made of.
@@ -84,7 +101,7 @@ impl Endpoint {
             expect: u64::MAX,
             app: origin.app,
             watched: false,
-            unattended: false,
+            aside: Aside::default(),
             packets_sent: 0,
             packets_received: 0,
             payload_sent: 0,
@@ -177,7 +194,10 @@ impl Endpoint {
     #[inline]
     pub(crate) fn is_waiting(&mut self, now: Time) -> bool {
         match &mut self.transport {
-            Transport::Udt(end) => !self.watched && self.limiter.is_none() && end.is_waiting(now),
+            Transport::Udt(end) => {
+                let plain = !self.watched && !self.aside.any(Aside::RECORDED | Aside::LIMITER);
+                plain && end.is_waiting(now)
+            }
             Transport::Tcp(_) | Transport::Datagram(_) => false,
         }
     }
@@ -241,25 +261,85 @@ impl Endpoint {
         }
     }
 
-    /// Whether its frames have to pass a limiter.
+    /// Whether what arrives for it takes the longer way.
     #[inline(always)]
+    pub(crate) fn receives_aside(&self) -> bool {
+        self.aside.any(Aside::UNATTENDED | Aside::RECORDED)
+    }
+
+    /// Whether what it sends takes the longer way.
+    #[inline(always)]
+    pub(crate) fn sends_aside(&self) -> bool {
+        self.aside.any(Aside::LIMITER | Aside::RECORDED)
+    }
+
+    /// Whether its application is left alone.
+    #[inline(always)]
+    pub(crate) fn is_unattended(&self) -> bool {
+        self.aside.any(Aside::UNATTENDED)
+    }
+
+    /// Leaves its application alone.
+    pub(crate) fn leave_alone(&mut self) {
+        self.aside.0 |= Aside::UNATTENDED;
+    }
+
+    /// Its application is called again.
+    pub(crate) fn attend(&mut self) {
+        self.aside.0 &= !Aside::UNATTENDED;
+    }
+
+    /// Lets a probe be told of all its events.
+    pub(crate) fn record(&mut self) {
+        self.aside.0 |= Aside::RECORDED;
+    }
+
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.aside.any(Aside::RECORDED)
+    }
+
+    /// Its limiter, if it has one.
+    pub(crate) fn limiter(&mut self) -> Option<&mut Limiter> {
+        self.limiter.as_deref_mut()
+    }
+
+    /// Its limiter, made where there is none.
+    pub(crate) fn limiter_or(&mut self, make: impl FnOnce() -> Limiter) -> &mut Limiter {
+        self.aside.0 |= Aside::LIMITER;
+        self.limiter.get_or_insert_with(|| Box::new(make()))
+    }
+
+    /// Data packets that it has sent again.
+    pub(crate) fn retransmissions(&self) -> u64 {
+        match &self.transport {
+            Transport::Tcp(connection) => connection.stats().retransmissions,
+            Transport::Datagram(_) => 0,
+            Transport::Udt(end) => end
+                .connection()
+                .map_or(0, |connection| connection.stats().retransmissions),
+        }
+    }
+
+    /// Whether its frames have to pass a limiter.
     pub(crate) fn is_limited(&self) -> bool {
         self.limiter
             .as_ref()
             .is_some_and(|limiter| limiter.is_active())
     }
 
-    /// Moves packets into the limiter, as many as it takes.
-    pub(crate) fn fill_limiter(&mut self, now: Time, extras: &mut Extras) {
+    /// Moves the next packet into the limiter, if that takes one; gives it.
+    pub(crate) fn fill_limiter(&mut self, now: Time, extras: &mut Extras) -> Option<Packet> {
         let mut packet = Packet::EMPTY;
-        while self.limiter_has_room() && self.poll_transmit(now, extras, &mut packet) {
+        if self.limiter_has_room() && self.poll_transmit(now, extras, &mut packet) {
             if let Some(limiter) = &mut self.limiter {
                 limiter.push(packet);
             }
+            return Some(packet);
         }
         if !self.limiter_has_room() {
             self.hold_back();
         }
+        None
     }
 
     fn limiter_has_room(&self) -> bool {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use incastle_congestion::ControlState;
-use incastle_transport::{datagram, tcp};
+use incastle_transport::{datagram, tcp, udt};
 use incastle_units::{Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -12,8 +12,8 @@ use crate::fetch::fetch;
 use crate::packet::Packet;
 use crate::pool::Pool;
 use crate::{
-    AppIndex, Digest, EndpointIndex, FlowIndex, FlowSpec, HostIndex, Purpose, Side, Source,
-    TransportSpec, substream,
+    AppIndex, Digest, EndpointIndex, FlowIndex, FlowSpec, HostIndex, Observation, Purpose, Side,
+    Source, TransportSpec, substream,
 };
 
 /// An endpoint that has been released.
@@ -72,6 +72,7 @@ pub(crate) struct Books {
     pub(crate) marked: u64,
     pub(crate) stray: u64,
     pub(crate) cnms: u64,
+    pub(crate) recorded: bool,
     /// The counters and hashes of its ends, once it is released: near, far.
     ended: Option<Box<[(EndCounters, Digest); 2]>>,
 }
@@ -138,6 +139,9 @@ impl Flows {
             };
             let mut endpoint = Endpoint::new(transport, origin);
             endpoint.watched = spec.watched && side == Side::Near;
+            if spec.recorded {
+                endpoint.record();
+            }
             self.insert(endpoint);
         }
         self.books.push(Books {
@@ -148,6 +152,7 @@ impl Flows {
             marked: 0,
             stray: 0,
             cnms: 0,
+            recorded: spec.recorded,
             ended: None,
         });
     }
@@ -278,6 +283,35 @@ fn counters(endpoint: &Endpoint, now: Time) -> EndCounters {
         refused: endpoint.refused(),
         tcp: endpoint.tcp_stats(),
         udt: endpoint.udt_counters(now),
+    }
+}
+
+/// What the record wants to know of an endpoint.
+pub(crate) fn observation(endpoint: &Endpoint) -> Observation {
+    let seen = Observation {
+        delivered: endpoint.delivered(),
+        retransmissions: endpoint.retransmissions(),
+        control: control_state(endpoint).map_or_else(ControlState::default, |(state, _)| state),
+        ..Observation::default()
+    };
+    match &endpoint.transport {
+        Transport::Tcp(connection) => Observation {
+            written: connection.written(),
+            duplicate_acks: connection.stats().duplicate_acks,
+            fast_retransmits: connection.stats().fast_retransmits,
+            phase: Some(connection.phase()),
+            ..seen
+        },
+        Transport::Datagram(_) => seen,
+        Transport::Udt(end) => {
+            let stats = end.connection().map(udt::Connection::stats);
+            Observation {
+                written: end.written(),
+                expiries: stats.map_or(0, |stats| stats.timeouts),
+                naks: stats.map_or(0, |stats| stats.naks_received),
+                ..seen
+            }
+        }
     }
 }
 

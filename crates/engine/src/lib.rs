@@ -16,6 +16,7 @@ mod event_queue;
 mod failure;
 mod fetch;
 mod flows;
+mod happening;
 mod host;
 mod ids;
 mod limiter;
@@ -37,6 +38,7 @@ pub use builder::{
 pub use digest::Digest;
 pub use endpoint::{UdtCounters, UdtStart};
 pub use flows::{EndCounters, FlowRecord};
+pub use happening::{Content, Happening, Number, Observation, QueueSeen, Tag, Transit};
 pub use host::Coalescing;
 pub use ids::{
     AppIndex, EndpointIndex, EventCountIndex, FlowIndex, HostIndex, Node, PortIndex, Side,
@@ -48,8 +50,9 @@ pub use port::{FairConfig, FairDrop, FairPer, PortCounters};
 pub use probe::{Lost, NoProbe, Probe};
 pub use random::{Purpose, Source, substream};
 pub use recorder::{
-    BinBytes, CongestionSample, Loss, Measurements, MemorySample, ModeSample, QueueHistogram,
-    QueueSample, RateSample, Recorder, Series, Silence, Timeout, WindowSample,
+    BinBytes, CongestionSample, EventKind, EventRecord, Loss, Measurements, MemorySample,
+    ModeSample, QueueHistogram, QueueSample, RateSample, RecordedEvent, RecordedPacket, Recorder,
+    Series, Silence, Timeout, WindowSample,
 };
 pub use route::Ecmp;
 pub use simulation::{RunError, Simulation, Status, Totals};

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use incastle_queueing::{SharedBuffer, Verdict};
-use incastle_units::{Bytes, Rate, Span, Time};
+use incastle_units::{Amount, Bytes, Rate, Span, Time};
 
 use crate::beside::Extras;
 use crate::event::{Event, Kind};
@@ -16,7 +16,7 @@ use crate::pool::{Pool, Slot};
 use crate::port::{Backlog, Port, PortCounters, Wakes};
 use crate::rate_schedule::RateSchedule;
 use crate::route::Routes;
-use crate::{Digest, EndpointIndex, HostIndex, Node, PortIndex, Probe, SwitchIndex};
+use crate::{Digest, EndpointIndex, HostIndex, Node, PortIndex, Probe, QueueSeen, SwitchIndex};
 
 /// A switch.
 pub(crate) struct Switch {
@@ -355,6 +355,30 @@ impl Network {
     pub(crate) fn release(&mut self, switch: SwitchIndex, size: Bytes) {
         if let Some(memory) = &mut self.switches[switch.index()].memory {
             memory.books.release(size);
+        }
+    }
+
+    /// What a port's memory holds at `now`, and how much it may.
+    pub(crate) fn queue_seen<P: Probe>(
+        &mut self,
+        at: PortIndex,
+        now: Time,
+        probe: &mut P,
+    ) -> QueueSeen {
+        let memory = match self.owners[at.index()] {
+            Node::Switch(switch) => self.switches[switch.index()].memory.as_mut(),
+            Node::Host(_) => None,
+        };
+        let threshold = memory.map(|memory| {
+            memory.release_departed(&mut self.ports, now, (&self.pool, &mut *probe));
+            Amount::Bytes(memory.books.threshold())
+        });
+        let port = &mut self.ports[at.index()];
+        let backlog = port.advance(now, &self.pool, probe);
+        QueueSeen {
+            packets: backlog.stored_packets,
+            bytes: Bytes::new(backlog.stored_bytes),
+            limit: threshold.or_else(|| port.gate.limit()),
         }
     }
 

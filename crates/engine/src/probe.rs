@@ -9,7 +9,7 @@ use incastle_transport::tcp::{Flags, TimeoutReport};
 use incastle_units::{Bytes, Span, Time};
 
 use crate::packet::{Body, Packet};
-use crate::{FlowIndex, HostIndex, PortIndex, Side, SwitchIndex};
+use crate::{EndpointIndex, FlowIndex, Happening, HostIndex, PortIndex, Side, SwitchIndex};
 
 /// A packet of a flow that a port has dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,6 +114,10 @@ pub trait Probe {
 
     /// A packet is going to reach a host, likewise.
     fn fetch_host(&self, _host: HostIndex) {}
+
+    /// Something has happened to a recorded flow: at an end, or to a packet that this end has sent (of one
+    /// received, is to receive).
+    fn happened(&mut self, _end: EndpointIndex, _at: Time, _what: &Happening<'_>) {}
 
     /// The measured interval begins (`true`) or ends: every port has told its changes until `at`.
     fn measuring(&mut self, _at: Time, _begins: bool) {}

@@ -6,6 +6,7 @@ mod conservation;
 mod failures;
 mod look_ahead;
 mod notification;
+mod recording;
 mod sampling;
 mod turn;
 mod unattended;
@@ -101,6 +102,8 @@ pub struct Simulation<P: Probe> {
     looks_ahead: bool,
     /// So many events, and it looks ahead again.
     unseen: usize,
+    /// Whether any flow is recorded.
+    recording: bool,
 }
 
 impl<P: Probe> Simulation<P> {
@@ -123,6 +126,7 @@ impl<P: Probe> Simulation<P> {
             now: Time::ZERO,
             at_this_instant: 0,
             totals: Totals::default(),
+            recording: false,
         }
     }
 
@@ -271,10 +275,13 @@ impl<P: Probe> Simulation<P> {
         self.sample(at, packet);
         self.network.ports[at.index()].make_room(now, packet);
         while let Some(packet) = self.network.take_pushed_out(at) {
+            self.note_dropped(PUSHED_OUT, at, &packet);
             self.judged(PUSHED_OUT, at, &packet);
         }
+        let arriving = self.note_arriving(at, packet);
         let context = (&mut self.events, &mut self.probe);
         let verdict = self.network.offer_copy(at, (now, now), packet, context);
+        self.note_judged(arriving.as_ref(), verdict, (at, packet));
         self.judged(verdict, at, packet);
     }
 
@@ -295,9 +302,9 @@ impl<P: Probe> Simulation<P> {
             let packet = self.network.pool.take(slot);
             return self.stray(&packet);
         };
-        if turn.endpoint.unattended {
+        if turn.endpoint.receives_aside() {
             let packet = self.network.pool.take(slot);
-            return self.deliver_unattended(&packet);
+            return self.deliver_aside(&packet);
         }
         let left = turn.receive(slot);
         self.see_to(to, left);
@@ -329,21 +336,29 @@ impl<P: Probe> Simulation<P> {
         packet.forget_extra(&mut self.network.extras);
     }
 
-    /// Offers an endpoint's packets to the adapter until there are none, or one has to wait.
+    /// Offers an endpoint's packets to the adapter until there are none, or one has to wait. `TOLD`: to be
+    /// noted, if it is recorded.
     #[inline(never)]
-    fn send_by_turns(&mut self, index: EndpointIndex) {
+    fn send_by_turns<const TOLD: bool>(&mut self, index: EndpointIndex) {
         let now = self.now;
         loop {
             let Some(endpoint) = self.flows.get(index) else {
                 return;
             };
             let host = endpoint.host;
+            let repeats = if TOLD { endpoint.retransmissions() } else { 0 };
             let slot = self.network.pool.reserve();
             let packet = &mut self.network.pool.at_mut(slot).packet;
             if !endpoint.poll_transmit(now, &mut self.network.extras, packet) {
                 self.network.pool.free(slot);
                 return;
             }
+            if TOLD {
+                self.note_sent(index, slot, repeats);
+            }
+            let Some(endpoint) = self.flows.get(index) else {
+                return;
+            };
             if let Some(at) = self.network.adapter_busy(host, now) {
                 endpoint.stage(slot);
                 self.network.wait(host, index, at, &mut self.events);
@@ -358,6 +373,7 @@ impl<P: Probe> Simulation<P> {
         let context = (&mut self.events, &mut self.probe);
         if let Some((verdict, packet)) = self.network.send(host, self.now, slot, context) {
             let at = self.network.hosts[host.index()].port;
+            self.note_dropped(verdict, at, &packet);
             self.judged(verdict, at, &packet);
         }
     }
@@ -387,7 +403,7 @@ impl<P: Probe> Simulation<P> {
             return;
         }
         endpoint.wake = Time::NEVER;
-        if endpoint.unattended {
+        if endpoint.is_unattended() {
             self.catch_up(index, now);
         }
         let Some(endpoint) = self.flows.get(index) else {

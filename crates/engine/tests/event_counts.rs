@@ -61,6 +61,7 @@ impl Step {
             },
             framing: Framing::IP,
             watched: false,
+            recorded: false,
         });
         actions.expect(flow.end(Side::Far), self.bytes);
         actions.write(flow.end(Side::Near), self.bytes);

@@ -238,6 +238,7 @@ impl Application for Eager {
                 },
                 framing: Framing::IP,
                 watched: false,
+                recorded: false,
             })
         });
         for _ in 0..30 {

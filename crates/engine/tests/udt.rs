@@ -100,6 +100,7 @@ impl Flow {
             },
             framing: Framing::IP,
             watched: false,
+            recorded: false,
         }
     }
 }

@@ -68,6 +68,7 @@ impl Writer {
             },
             framing: Framing::IP,
             watched: false,
+            recorded: false,
         }
     }
 }

@@ -334,6 +334,16 @@ impl UdtEnd {
         self.settle(now);
     }
 
+    /// Bytes of the application: acknowledged, on their way, and not sent yet.
+    pub(crate) fn written(&self) -> u64 {
+        match &self.state {
+            State::Listening(listening) => listening.written,
+            State::Connected(connection) => {
+                connection.acknowledged_offset() + connection.unacknowledged()
+            }
+        }
+    }
+
     pub(crate) fn delivered(&self) -> u64 {
         self.connection()
             .map_or(0, |connection| connection.stats().delivered)

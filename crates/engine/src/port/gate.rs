@@ -112,6 +112,14 @@ impl Gate {
         }
     }
 
+    /// The most that the buffer holds, where it has a limit of its own and the link is up.
+    pub(crate) fn limit(&self) -> Option<Amount> {
+        match self.buffer {
+            PortBuffer::Limited(amount) if !self.shut => Some(amount),
+            PortBuffer::Limited(_) | PortBuffer::Unlimited => None,
+        }
+    }
+
     /// Whether the buffer alone drops.
     fn is_unmarked(&self) -> bool {
         matches!(self.marker, Marker::DropTail(_))

@@ -21,7 +21,7 @@ use incastle_units::{Bytes, Ecn, Packets, Rate, Serializer, Span, Time};
 use crate::fetch::fetch;
 use crate::packet::Packet;
 use crate::pool::{Pool, Row, Slot};
-use crate::{Node, PortIndex, Probe};
+use crate::{Node, PortIndex, Probe, Transit};
 
 pub use fair::{FairConfig, FairDrop, FairPer};
 pub(crate) use gate::Gate;
@@ -340,6 +340,20 @@ impl Port {
     #[inline(always)]
     pub(crate) fn is_special(&self) -> bool {
         self.special
+    }
+
+    /// Sends every arriving packet by the longer way, where it is looked at.
+    pub(crate) fn attend(&mut self) {
+        self.special = true;
+        self.gate.judge_all();
+    }
+
+    /// How long a packet takes from here to the far end of the link if it need not wait.
+    pub(crate) fn transit(&self, packet: &Packet) -> Transit {
+        Transit {
+            serialisation: self.line.rate().span_of(packet.size()),
+            propagation: self.delay,
+        }
     }
 
     /// Adds QCN's congestion point.

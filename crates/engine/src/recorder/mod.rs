@@ -3,10 +3,12 @@
 //! Always: the time-weighted histogram of each observed queue within the measured interval, and the
 //! bytes that reach each receiving host per bin of time. Where asked: samples of queues and memories, the control state of
 //! watched flows on every change, bytes delivered per flow and interval, the rates of reaction points,
-//! what congestion points find, and every timeout with the losses and silences that could explain it.
+//! what congestion points find, every timeout with the losses and silences that could explain it, and
+//! every event of recorded flows.
 
 mod events;
 mod histogram;
+mod record;
 mod series;
 
 use incastle_congestion::{ControlState, RateState, TransmissionMode};
@@ -19,10 +21,13 @@ pub use events::{
     WindowSample,
 };
 pub use histogram::QueueHistogram;
+pub use record::{EventKind, EventRecord, RecordedEvent, RecordedPacket};
 pub use series::{BinBytes, Series};
 
 use crate::fetch::fetch_element;
-use crate::{FlowIndex, HostIndex, Lost, PortIndex, Probe, Side, SwitchIndex};
+use crate::{
+    EndpointIndex, FlowIndex, Happening, HostIndex, Lost, PortIndex, Probe, Side, SwitchIndex,
+};
 
 /// What to keep.
 #[derive(Debug, Clone, Copy)]
@@ -44,6 +49,8 @@ pub struct Measurements {
     pub timeouts: bool,
     /// The shortest time without a packet that counts as a silence; absent, none is kept.
     pub silence: Option<Span>,
+    /// The most events of recorded flows that are kept.
+    pub events: usize,
 }
 
 impl Default for Measurements {
@@ -57,6 +64,7 @@ impl Default for Measurements {
             samples: false,
             timeouts: false,
             silence: None,
+            events: 0,
         }
     }
 }
@@ -89,6 +97,8 @@ pub struct Recorder {
     pub timeouts: Vec<Timeout>,
     /// In order of time, with `timeouts`: of packets that a receiver misses, not of pure ACKs.
     pub losses: Vec<Loss>,
+    /// The events of recorded flows.
+    pub record: EventRecord,
     /// In order of their ends, where they are measured.
     pub silences: Vec<Silence>,
     /// By host, where silences are measured: when the last packet arrived.
@@ -108,6 +118,7 @@ impl Recorder {
             measurements,
             queues: vec![QueueHistogram::default(); ports],
             hosts: vec![Series::default(); hosts],
+            record: EventRecord::new(measurements.events),
             last_arrival: vec![
                 Time::ZERO;
                 if measurements.silence.is_some() {
@@ -248,6 +259,7 @@ impl Probe for Recorder {
     }
 
     fn rate_changed(&mut self, flow: FlowIndex, side: Side, at: Time, state: &RateState) {
+        self.record.limited(flow.end(side), at, state.current);
         if self.measurements.rates {
             self.rates.push(RateSample {
                 at,
@@ -278,6 +290,7 @@ impl Probe for Recorder {
     }
 
     fn timed_out(&mut self, flow: FlowIndex, side: Side, at: Time, report: &TimeoutReport) {
+        self.record.timed_out(flow.end(side), at, report);
         if self.measurements.timeouts {
             self.timeouts.push(Timeout {
                 at,
@@ -307,6 +320,10 @@ impl Probe for Recorder {
     #[inline(always)]
     fn fetch_host(&self, host: HostIndex) {
         fetch_element(&self.hosts, host.index());
+    }
+
+    fn happened(&mut self, end: EndpointIndex, at: Time, what: &Happening<'_>) {
+        self.record.happened(end, at, what);
     }
 
     fn measuring(&mut self, at: Time, begins: bool) {

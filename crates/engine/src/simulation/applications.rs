@@ -92,7 +92,11 @@ impl<P: Probe> Simulation<P> {
         match action {
             Action::Open(spec) => {
                 let flow = FlowIndex(self.flows.next());
+                let recorded = spec.recorded;
                 self.flows.open(*spec, now, app, self.network.seed);
+                if recorded {
+                    self.begin_record(flow);
+                }
                 self.pump(flow.end(Side::Near));
             }
             Action::Write(index, bytes) => self.write(index, bytes),

@@ -9,6 +9,7 @@ impl<P: Probe> Simulation<P> {
     pub(super) fn coalesce(&mut self, host: HostIndex, packet: &Packet) {
         let coalescing = self.network.hosts[host.index()].coalescing;
         let coalescing = coalescing.expect("only a coalescing host holds packets");
+        self.note_received(packet);
         let Some(endpoint) = self.flows.get(packet.to) else {
             self.stray(packet);
             return;

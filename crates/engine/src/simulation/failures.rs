@@ -73,6 +73,7 @@ impl<P: Probe> Simulation<P> {
     #[cold]
     #[inline(never)]
     fn lost(&mut self, at: PortIndex, packet: &Packet) {
+        self.note_dropped(LOST, at, packet);
         self.judged(LOST, at, packet);
     }
 

@@ -106,12 +106,13 @@ impl<P: Probe> Simulation<P> {
         endpoint.digest.mix(now.as_ps(), u64::from(psi));
         let line = self.network.ports[port.index()].rate();
         let seed = self.network.seed;
-        let limiter = endpoint.limiter.get_or_insert_with(|| {
+        let limiter = endpoint.limiter_or(|| {
             let index = u64::from(packet.to.0);
             let rng = substream(seed, Source::Endpoint, index, Purpose::RateLimiter);
-            Box::new(Limiter::new(settings, line, rng))
+            Limiter::new(settings, line, rng)
         });
         limiter.notified(now, Feedback { psi });
+        self.note_notified(packet.to, psi);
         self.pump(packet.to);
     }
 
@@ -122,7 +123,7 @@ impl<P: Probe> Simulation<P> {
         let Some(endpoint) = self.flows.get(index) else {
             return;
         };
-        let Some(limiter) = &mut endpoint.limiter else {
+        let Some(limiter) = endpoint.limiter() else {
             return;
         };
         limiter.rest(self.now);
@@ -143,19 +144,29 @@ impl<P: Probe> Simulation<P> {
     /// whether to try again.
     fn release_one(&mut self, index: EndpointIndex) -> bool {
         let now = self.now;
+        while let Some(endpoint) = self.flows.get(index) {
+            let repeats = endpoint.retransmissions();
+            let Some(packet) = endpoint.fill_limiter(now, &mut self.network.extras) else {
+                break;
+            };
+            self.note_packet_sent(index, &packet, repeats);
+        }
         let Some(endpoint) = self.flows.get(index) else {
             return false;
         };
-        endpoint.fill_limiter(now, &mut self.network.extras);
         if endpoint.staged.is_some() {
             return false;
         }
-        let limiter = endpoint.limiter.as_mut().expect("the endpoint is limited");
+        let limiter = endpoint.limiter().expect("the endpoint is limited");
         let Some(packet) = limiter.release(now) else {
             return false;
         };
         let host = endpoint.host;
+        self.note_released(index, &packet);
         let slot = self.network.pool.put(packet);
+        let Some(endpoint) = self.flows.get(index) else {
+            return false;
+        };
         if let Some(at) = self.network.adapter_busy(host, now) {
             endpoint.stage(slot);
             self.network.wait(host, index, at, &mut self.events);

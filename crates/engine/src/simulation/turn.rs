@@ -31,8 +31,8 @@ enum Sending {
     Done,
     /// Its packets have to wait for the adapter, or to pass a queue there.
     ByTurns,
-    /// Its frames have to pass a limiter.
-    Limited,
+    /// Its frames may have to pass a limiter, or a probe is told of each.
+    Aside,
 }
 
 /// What a turn leaves to the simulation.
@@ -94,8 +94,8 @@ impl<P: Probe> Turn<'_, P> {
     /// its next deadline.
     #[inline(always)]
     pub(super) fn pump(mut self) -> Left {
-        if self.endpoint.is_limited() {
-            return self.leave(Sending::Limited);
+        if self.endpoint.sends_aside() {
+            return self.leave(Sending::Aside);
         }
         while self.endpoint.staged.is_none() && !self.endpoint.is_quiet(self.now) {
             match self.send() {
@@ -143,7 +143,7 @@ impl<P: Probe> Turn<'_, P> {
         }
         Left {
             finished: endpoint.poll_finished(),
-            unattended: endpoint.unattended,
+            unattended: endpoint.is_unattended(),
             ..Left::NOTHING
         }
     }
@@ -204,10 +204,10 @@ impl<P: Probe> Simulation<P> {
         match left.sending {
             Sending::Done => {}
             Sending::ByTurns => {
-                self.send_by_turns(index);
+                self.send_by_turns::<false>(index);
                 self.look_after(index);
             }
-            Sending::Limited => self.pump_limited(index),
+            Sending::Aside => self.pump_aside(index),
         }
         if left.finished {
             self.tell(index, Notice::Finished(index));

@@ -24,7 +24,7 @@ impl<P: Probe> Simulation<P> {
         let Some(until) = slot.app.only_writes_until() else {
             return;
         };
-        endpoint.unattended = true;
+        endpoint.leave_alone();
         slot.asleep = Some(index);
         slot.wake = until;
         if until != slot.alone_until {
@@ -50,7 +50,7 @@ impl<P: Probe> Simulation<P> {
         if self
             .flows
             .get(index)
-            .is_some_and(|endpoint| endpoint.unattended)
+            .is_some_and(|endpoint| endpoint.is_unattended())
         {
             self.catch_up(index, self.now);
         }
@@ -61,7 +61,7 @@ impl<P: Probe> Simulation<P> {
         let Some(endpoint) = self.flows.get(index) else {
             return;
         };
-        endpoint.unattended = false;
+        endpoint.attend();
         self.apps[endpoint.app.index()].asleep = None;
     }
 

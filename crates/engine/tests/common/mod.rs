@@ -159,6 +159,7 @@ impl Application for Datagrams {
                 transport: TransportSpec::Datagram { send_buffer: None },
                 framing: Framing::IP,
                 watched: false,
+                recorded: false,
             })
         });
         actions.write(flow.end(Side::Near), self.payload);
@@ -258,6 +259,7 @@ pub(crate) struct Bulk {
     pub(crate) algo: Algo,
     pub(crate) config: tcp::Config,
     pub(crate) watched: bool,
+    pub(crate) recorded: bool,
     pub(crate) close: bool,
     /// The sender's controller, where it is not that of `algo`.
     pub(crate) controller: Option<Algorithm>,
@@ -280,6 +282,7 @@ impl Bulk {
             algo,
             config,
             watched: false,
+            recorded: false,
             close: false,
             controller: None,
             deadline: None,
@@ -305,6 +308,7 @@ impl Application for Bulk {
             },
             framing: Framing::IP,
             watched: self.watched,
+            recorded: self.recorded,
         });
         if let Some(deadline) = self.deadline {
             actions.deadline(flow.end(Side::Near), deadline);

@@ -60,6 +60,15 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     if let Sampling::On(qcn) = &measure.qcn {
         flows.check(&qcn.flows, "measure.qcn", cx);
     }
+    if let Sampling::On(events) = &measure.events {
+        // Nobody knows beforehand how many flows chance will bring.
+        let drawn = root
+            .flows
+            .iter()
+            .filter(|(_, group)| group.workload.is_drawn());
+        let drawn: Vec<&str> = drawn.map(|(name, _)| name.as_str()).collect();
+        flows.check(&events.flows.without(&drawn), "measure.events", cx);
+    }
 }
 
 /// Modes and rates of DCUDP are asked for where nobody speaks it.

@@ -4,7 +4,7 @@ use incastle_units::Span;
 
 use crate::grammar::declare::{Table, table};
 use crate::grammar::describe::Shape;
-use crate::grammar::range::above;
+use crate::grammar::range::{above, between};
 use crate::grammar::reader::read_table;
 use crate::grammar::value::Value;
 use crate::language::flows::Stop;
@@ -47,6 +47,9 @@ table! {
         /// With `timeouts`: how long the link to the receiver was idle, `idle_s` of `timeouts` and `rounds`.
         /// Long runs of many short transfers need much less memory without.
         value idle: bool = true;
+        /// Every event of flows, their packets' and their ends', for `incastle explain`:
+        /// `["storage:0", "storage:1"]`, or `{ flows = "storage", most = 100000 }`.
+        value events: Sampling<EventRecord> = Sampling::Off;
         /// The table `goodput`, a row for each host and millisecond; many short runs are faster
         /// without.
         value goodput: bool = true;
@@ -113,6 +116,19 @@ table! {
     }
 }
 
+table! {
+    /// The record of every event of flows.
+    pub struct EventRecord {
+        /// The flows, as for `window`; of flows that come by chance any number may be named.
+        value flows: Selection = Selection::everything();
+        /// Events that are kept at the most, of all flows together; a packet is some four of them.
+        value most: u32 = 1_000_000, in between(1, MOST_EVENTS);
+    }
+}
+
+/// Events in one record: some gigabytes.
+const MOST_EVENTS: u32 = 50_000_000;
+
 /// Something that is sampled, or not.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Sampling<T> {
@@ -149,6 +165,11 @@ impl Short for ThroughputSampling {
 
 impl Short for DcudpSampling {
     const KEY: Option<&'static str> = Some("flows");
+}
+
+impl Short for EventRecord {
+    const KEY: Option<&'static str> = Some("flows");
+    const EXAMPLE: &'static str = "{ flows = \"all\" }";
 }
 
 impl Short for QcnEvents {

@@ -134,6 +134,10 @@ fn measurements(scenario: &Scenario) -> Measurements {
         rates: qcn,
         samples: qcn,
         timeouts: measure.timeouts,
+        events: match &measure.events {
+            Sampling::On(events) => events.most as usize,
+            Sampling::Off => 0,
+        },
         silence: (measure.timeouts && measure.idle).then(|| silence::shortest(scenario)),
         ..Measurements::default()
     }

@@ -65,6 +65,7 @@ impl Alone {
             start: Time::ZERO,
             stop: Time::NEVER,
             watched: false,
+            recorded: false,
             stack: Arc::new(Stack::clone(&self.stack).within(paths)),
             journal: journal.clone(),
         };

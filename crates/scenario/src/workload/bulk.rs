@@ -101,7 +101,7 @@ impl Plan {
             Side::Near => (self.from, self.to),
             Side::Far => (self.to, self.from),
         };
-        let flow = self.stack.open(near, far, actions);
+        let flow = self.stack.open((near, far), self.recorded, actions);
         if self.watched {
             actions.watch(flow.end(sender));
         }

@@ -62,6 +62,8 @@ pub(crate) struct Plan {
     pub(crate) stop: Time,
     /// Whether its controller is watched.
     pub(crate) watched: bool,
+    /// Whether its events are recorded.
+    pub(crate) recorded: bool,
     pub(crate) stack: Arc<Stack>,
     pub(crate) journal: Journal,
 }
@@ -104,7 +106,7 @@ fn crews<'a>(
     })
 }
 
-/// Which flows of a group have their controllers watched.
+/// Which flows of a group a probe looks at.
 struct Watch {
     group: String,
     flows: Vec<Selection>,
@@ -271,6 +273,7 @@ impl Crew<'_> {
             start: self.start(index, (from, to)),
             stop: self.stop(),
             watched: self.watch().includes(index),
+            recorded: self.record().includes(index),
             stack: Arc::clone(&self.stack),
             journal: self.journal.clone(),
         }
@@ -302,6 +305,17 @@ impl Crew<'_> {
         if let Sampling::On(dcudp) = &measure.dcudp {
             flows.push(dcudp.flows.clone());
         }
+        Watch {
+            group: self.name.to_owned(),
+            flows,
+        }
+    }
+
+    fn record(&self) -> Watch {
+        let flows = match &self.scenario.tables().measure.events {
+            Sampling::On(events) => vec![events.flows.clone()],
+            Sampling::Off => Vec::new(),
+        };
         Watch {
             group: self.name.to_owned(),
             flows,

@@ -64,7 +64,7 @@ impl Application for Replay {
 
     fn handle_timeout(&mut self, now: Time, actions: &mut Actions) {
         let Some(row) = self.rows.next() else { return };
-        let flow = row.stack.open(row.hosts.0, row.hosts.1, actions);
+        let flow = row.stack.open(row.hosts, false, actions);
         wanted(now, row.deadline, flow.end(Side::Near), actions);
         actions.expect(flow.end(Side::Far), row.bytes);
         actions.write(flow.end(Side::Near), row.bytes);

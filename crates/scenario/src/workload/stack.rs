@@ -67,13 +67,19 @@ impl Stack {
     }
 
     /// Opens a flow that `near` begins.
-    pub(crate) fn open(&self, near: HostIndex, far: HostIndex, actions: &mut Actions) -> FlowIndex {
+    pub(crate) fn open(
+        &self,
+        (near, far): (HostIndex, HostIndex),
+        recorded: bool,
+        actions: &mut Actions,
+    ) -> FlowIndex {
         actions.open(FlowSpec {
             from: near,
             to: far,
             transport: self.spec(near.index(), far.index()),
             framing: self.framing,
             watched: false,
+            recorded,
         })
     }
 

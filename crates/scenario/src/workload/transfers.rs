@@ -15,6 +15,7 @@ pub(super) struct Transfers {
     plan: Plan,
     deadline: Option<Span>,
     watch: Watch,
+    record: Watch,
     /// Flows that are not over, with their numbers.
     open: BTreeMap<FlowIndex, (u64, Transfer)>,
 }
@@ -34,6 +35,7 @@ impl Transfers {
             plan: crew.plan(0, pair),
             deadline,
             watch: crew.watch(),
+            record: crew.record(),
             open: BTreeMap::new(),
         }
     }
@@ -49,6 +51,7 @@ impl Transfers {
         self.plan.index = index;
         (self.plan.from, self.plan.to) = pair;
         self.plan.watched = self.watch.includes(index);
+        self.plan.recorded = self.record.includes(index);
         let flow = self.plan.open(now, actions);
         let deadline = wanted(now, self.deadline, flow.end(Side::Near), actions);
         actions.expect(flow.end(Side::Far), size.count());

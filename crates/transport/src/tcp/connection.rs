@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use incastle_congestion::{Algorithm, ControlState, Controller, Echo};
+use incastle_congestion::{Algorithm, ControlState, Controller, Echo, Phase};
 use incastle_units::{Ecn, Span, Time};
 use rand_core::Rng;
 
@@ -383,6 +383,11 @@ impl Connection {
     /// The controller's state, for probes.
     pub fn control_state(&self) -> ControlState {
         self.algorithm.state()
+    }
+
+    /// Where loss recovery stands, for probes.
+    pub fn phase(&self) -> Phase {
+        self.sender.phase
     }
 
     /// The smoothed round-trip time, once there was a sample.

@@ -24,5 +24,6 @@ pub use config::{CeChange, Config, ConfigError, EcnMode, MAX_RECEIVE_WINDOW, Rec
 pub use connection::{Connection, Departure, Event, Role, Transmit};
 pub use receiver::Batch;
 pub use segment::{Flags, MAX_SACK_BLOCKS, SackBlock, Segment};
+pub use sequence::offset;
 pub use stats::Stats;
 pub use timeout::{TimeoutKind, TimeoutReport};

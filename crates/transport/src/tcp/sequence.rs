@@ -19,7 +19,7 @@ pub(super) const fn wire(offset: u64) -> u32 {
 /// The offset of a wire number that lies less than 2^31 away from the offset `near`. Numbers before
 /// the first byte (that of a SYN) give 0.
 #[inline]
-pub(super) const fn offset(wire_number: u32, near: u64) -> u64 {
+pub const fn offset(wire_number: u32, near: u64) -> u64 {
     let distance = wire_number.wrapping_sub(wire(near)).cast_signed();
     near.saturating_add_signed(distance as i64)
 }

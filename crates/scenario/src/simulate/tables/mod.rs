@@ -2,6 +2,7 @@
 //!
 //! Flows are numbered by group, in the order of the scenario, then by their index in the group.
 
+mod events;
 mod flows;
 mod idle;
 mod ports;
@@ -156,6 +157,9 @@ fn asked(scenario: &Scenario, flows: &Flows, ports: &Ports<'_>) -> Vec<Table> {
     if let Sampling::On(events) = &measure.qcn {
         tables.push(qcn::rates(recorder, flows, events));
         tables.push(qcn::cnms(ports, flows, events));
+    }
+    if matches!(measure.events, Sampling::On(_)) {
+        tables.push(events::events(&recorder.record, flows, ports));
     }
     tables
 }

@@ -1,0 +1,312 @@
+"""`explain`: why one flow of a result took its time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from incastle.errors import ResultError
+from incastle.explanation import path as paths
+from incastle.explanation import rerun, words
+from incastle.explanation.record import PS_PER_S, Record, picoseconds
+from incastle.explanation.story import story
+from incastle.explanation.timeouts import Chain, Step, chains
+from incastle.results import Result
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Sequence
+
+    from incastle.explanation.path import Path
+    from incastle.explanation.rerun import Source
+    from incastle.runner import Progress
+
+PARTS = {
+    paths.TIMEOUT: "waiting for retransmission timeouts",
+    paths.QUEUE: "waiting in queues",
+    paths.SERIALISATION: "being sent on links",
+    paths.PROPAGATION: "travelling on links",
+    paths.STALL: "nothing more arrived until the run ended",
+    paths.PACING: "pauses of its own rate",
+    paths.LIMITER: "held back by the adapter's rate limiter",
+    paths.ADAPTER: "waiting for its own adapter",
+    paths.ANSWER: "waiting for the receiver to answer",
+    paths.APPLICATION: "nothing to send",
+}
+"""The kinds of parts of a critical path, in words."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a flow took its time.
+
+    Attributes:
+        flow: its number in the table of flows.
+        name: GROUP:INDEX.
+        hosts: the one that sends the data, and the one that gets them.
+        kind: what is explained: flow, answer or step, as in the table of transfers; "open" where
+            the flow has no end.
+        complete: whether all of it arrived.
+        bytes: how many were transferred, None where that is not known.
+        began_s: when it began.
+        ended_s: when the last byte arrived; of something incomplete, the last byte that did; None
+            if none ever did.
+        path: what the time between was spent with.
+        chains: what is behind each timeout.
+        story: everything in order.
+        source: where that is known from.
+
+    """
+
+    flow: int
+    name: str
+    hosts: tuple[str, str]
+    kind: str
+    complete: bool
+    bytes: int | None
+    began_s: float
+    ended_s: float | None
+    path: Path
+    chains: tuple[Chain, ...]
+    story: tuple[Step, ...]
+    source: Source
+
+    @property
+    def record(self) -> Record:
+        """The record that it is made from."""
+        return self.source.records[self.flow]
+
+    @property
+    def headline(self) -> str:
+        """The greatest part, in one line: `10 of 12.1 ms: one retransmission timeout`."""
+        by_kind = self.path.by_kind()
+        if not by_kind:
+            return "no byte of it ever arrived"
+        kind, longest = self._greatest(by_kind)
+        return f"{_share(longest, self.path.span)}: {self._reason(kind)}"
+
+    def _greatest(self, by_kind: dict[str, int]) -> tuple[str, int]:
+        """Links count together: what is sent on one travels on it."""
+        links = (paths.SERIALISATION, paths.PROPAGATION)
+        together = sum(by_kind.get(kind, 0) for kind in links)
+        others = ((kind, span) for kind, span in by_kind.items() if kind not in links)
+        kind, longest = next(others, ("", 0))
+        return ("links", together) if together > longest else (kind, longest)
+
+    def _reason(self, kind: str) -> str:
+        if kind == paths.TIMEOUT:
+            number = len(self.path.timers)
+            return (
+                "one retransmission timeout" if number == 1 else f"{number} retransmission timeouts"
+            )
+        if kind == "links":
+            return f"on links, in {self._trips()}"
+        if kind == paths.QUEUE:
+            port, at_port = next(iter(self.path.by_port(kind).items()))
+            return f"waiting in queues, {words.span(at_port)} of it at {port}"
+        return PARTS[kind]
+
+    def _trips(self) -> str:
+        flights = self.path.flights
+        repeated = sum(one.repeated for one in flights)
+        trips = words.count(len(flights), "trip")
+        return f"{trips} one after the other" + (f", {repeated} for repairs" if repeated else "")
+
+    @property
+    def parts(self) -> pl.DataFrame:
+        """What its time was spent with: part, port ("" where it has none), seconds, share."""
+        sums: dict[tuple[str, str], int] = {}
+        for one in self.path.pieces:
+            key = (one.kind, one.where)
+            sums[key] = sums.get(key, 0) + one.span
+        rows = sorted(sums.items(), key=lambda pair: -pair[1])
+        whole = max(self.path.span, 1)
+        return pl.DataFrame(
+            {
+                "part": [kind for (kind, _), _ in rows],
+                "port": [port for (_, port), _ in rows],
+                "seconds": [span / PS_PER_S for _, span in rows],
+                "share": [span / whole for _, span in rows],
+            },
+            schema={
+                "part": pl.String,
+                "port": pl.String,
+                "seconds": pl.Float64,
+                "share": pl.Float64,
+            },
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Give everything as plain values."""
+        return {
+            "flow": self.flow,
+            "name": self.name,
+            "from": self.hosts[0],
+            "to": self.hosts[1],
+            "kind": self.kind,
+            "complete": self.complete,
+            "bytes": self.bytes,
+            "began_s": self.began_s,
+            "ended_s": self.ended_s,
+            "headline": self.headline,
+            "parts": self.parts.to_dicts(),
+            "trips": len(self.path.flights),
+            "timeouts": [one.as_json() for one in self.chains],
+            "story": [one.as_json() for one in self.story],
+            "rerun": self.source.rerun,
+            "digest": self.source.digest,
+        }
+
+    def __str__(self) -> str:
+        """Name and headline."""
+        return f"{self.name}: {self.headline}"
+
+
+def explain(result: Result | str | os.PathLike[str], flow: int | str | None = None) -> Explanation:
+    """Explain why a flow of a result took its time.
+
+    Where the result has no record of it, its scenario is run again with one, and the digests are
+    compared.
+
+    Args:
+        result: a result, or the directory of one.
+        flow: its number in the table of flows, or GROUP:INDEX; None for the slowest transfer.
+
+    Raises:
+        ResultError: there is no such flow, or no record, and none can be made.
+        Interrupted: Ctrl-C during the run.
+
+    """
+    loaded = result if isinstance(result, Result) else Result.load(result)
+    number = slowest(loaded) if flow is None else numbered(loaded, flow)
+    return explain_all(loaded, [number])[0]
+
+
+def explain_all(
+    result: Result,
+    flows: Sequence[int],
+    progress: Callable[[Progress], object] | None = None,
+    *,
+    all_timeouts: bool = False,
+) -> list[Explanation]:
+    """Explain several flows, with one run at most; see `explain`.
+
+    Of a flow with several transfers the slowest is explained, and the timeouts of that one alone,
+    unless `all_timeouts`.
+    """
+    source = rerun.records(result, flows, progress)
+    return [_explained(result, flow, source, all_timeouts=all_timeouts) for flow in flows]
+
+
+def numbered(result: Result, flow: int | str) -> int:
+    """Give the number of a flow that is named by its number or as GROUP:INDEX.
+
+    Raises:
+        ResultError: there is no such flow; the message says which there are.
+
+    """
+    flows = result.flows
+    group, colon, index = str(flow).partition(":")
+    if colon and index.isdecimal():
+        wanted = (pl.col("group") == group) & (pl.col("index") == int(index))
+        found = flows.filter(wanted)
+        if not found.is_empty():
+            return int(found["flow"][0])
+    elif str(flow).isdecimal() and int(flow) < len(flows):
+        return int(flow)
+    raise ResultError(f"the result of {result.name!r} has no flow {flow}: {_there_are(flows)}")
+
+
+def _there_are(flows: pl.DataFrame) -> str:
+    if flows.is_empty():
+        return "it has none"
+    by_group = flows.group_by("group", maintain_order=True).agg(pl.col("index").max())
+    names = [f"{group}:0..{last}" if last else f"{group}:0" for group, last in by_group.iter_rows()]
+    return f"there are 0 to {len(flows) - 1} ({', '.join(names)})"
+
+
+def slowest(result: Result) -> int:
+    """Give the flow of the transfer that took longest, those that are not complete included.
+
+    Raises:
+        ResultError: there is no transfer with an end.
+
+    """
+    transfers = _by_time(result, pl.col("kind") != "round")
+    if transfers.is_empty():
+        raise ResultError(
+            f"no flow of {result.name!r} has an end: name one with --flow, "
+            + _there_are(result.flows)
+        )
+    return int(transfers["flow"][0])
+
+
+def _by_time(result: Result, wanted: pl.Expr) -> pl.DataFrame:
+    """Give some transfers, the slowest first; those not complete have lasted until the end."""
+    lasts = pl.col("completed_s").fill_null(result.totals["simulated_s"]) - pl.col("started_s")
+    return result.transfers.filter(wanted).sort(lasts, descending=True, maintain_order=True)
+
+
+def timed_out(result: Result) -> list[int]:
+    """Give the flows that had retransmission timeouts, those with most of them first."""
+    flows = result.flows.filter(pl.col("timeouts") > 0)
+    return flows.sort("timeouts", descending=True, maintain_order=True)["flow"].to_list()
+
+
+def _explained(result: Result, flow: int, source: Source, *, all_timeouts: bool) -> Explanation:
+    row = result.flows.row(flow, named=True)
+    record = source.records[flow]
+    kind, size, began_s, done_s = _transfer(result, flow, row)
+    begins, last = picoseconds(began_s), picoseconds(result.totals["simulated_s"])
+    done = last if done_s is None else picoseconds(done_s)
+    ends = record.delivered_at(begins, done)
+    path = paths.critical_path(record, begins, ends) if ends is not None else paths.Path(())
+    if kind != "open" and done_s is None:
+        path = path.stalled(begins if ends is None else ends, last)
+    # The sender of a flow's only transfer goes on until it knows that everything has arrived.
+    until = done if kind in ("answer", "step") else last
+    told = [*story(record, begins, until), *_last_byte(path, ends, complete=done_s is not None)]
+    within = (0, last) if all_timeouts else (begins, until)
+    return Explanation(
+        flow=flow,
+        name=f"{row['group']}:{row['index']}",
+        hosts=(row["from"], row["to"]),
+        kind=kind,
+        complete=done_s is not None,
+        bytes=size,
+        began_s=began_s,
+        ended_s=None if ends is None else ends / PS_PER_S,
+        path=path,
+        chains=tuple(chains(record, *within)),
+        story=tuple(sorted(told, key=lambda step: step.at)),
+        source=source,
+    )
+
+
+def _transfer(
+    result: Result, flow: int, row: dict[str, Any]
+) -> tuple[str, int | None, float, float | None]:
+    """Give kind, bytes, beginning and end of a flow's slowest transfer, or of all that it did."""
+    transfers = _by_time(result, (pl.col("flow") == flow) & (pl.col("kind") != "round"))
+    if transfers.is_empty():
+        return "open", None, row["started_s"], None
+    one = transfers.row(0, named=True)
+    return one["kind"], one["bytes"], one["started_s"], one["completed_s"]
+
+
+def _last_byte(path: Path, ends: int | None, *, complete: bool) -> tuple[Step, ...]:
+    """Tell which packet brought the last byte."""
+    flights = path.flights
+    if ends is None or not flights:
+        return ()
+    what = "brings the last byte" if complete else "is the last that arrives in order"
+    return (Step(ends, f"{words.packet(flights[-1])} {what}"),)
+
+
+def _share(part: int, whole: int) -> str:
+    """Write `10 of 12.1 ms`, the unit once where both have the same."""
+    a, b = words.span(part), words.span(whole)
+    number, _, unit = a.partition(" ")
+    return f"{number if unit == b.partition(' ')[2] else a} of {b}"

@@ -1,0 +1,243 @@
+"""The critical path of a transfer: what its time was spent with, without a gap and without overlap.
+
+From the arrival of the last byte it goes backwards: that packet's way through the network, then
+what had made its sender send it at that instant (an acknowledgement, a timer, the application, room
+in the adapter), that packet's way, and so on until the transfer began. Every picosecond belongs to
+exactly one part. What went on beside it does not count: it made nobody wait.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from incastle.explanation.record import RECEIVER, SENDER, Event, Packet, Record
+from incastle.explanation.timeouts import TIMERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TIMEOUT, QUEUE, SERIALISATION, PROPAGATION, STALL, PACING, LIMITER, ADAPTER, ANSWER, APPLICATION = (
+    "timeout",
+    "queue",
+    "serialisation",
+    "propagation",
+    "stall",
+    "pacing",
+    "limiter",
+    "adapter",
+    "answer",
+    "application",
+)
+NEARLY = 1_000
+"""Picoseconds by which a line's carried remainders may move a packet."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of the path: from one instant to another, spent in one way, at most at one port."""
+
+    kind: str
+    where: str
+    begins: int
+    ends: int
+    packet: Packet | None = None
+    timer: Event | None = None
+
+    @property
+    def span(self) -> int:
+        """How long it lasts."""
+        return self.ends - self.begins
+
+
+@dataclass(frozen=True)
+class Path:
+    """All parts, from the first to the last."""
+
+    pieces: tuple[Piece, ...]
+
+    @property
+    def span(self) -> int:
+        """How long they last together: the time of the transfer."""
+        return sum(one.span for one in self.pieces)
+
+    def stalled(self, since: int, until: int) -> Path:
+        """Give the path of something incomplete: at its end nothing more arrives."""
+        return Path((*self.pieces, Piece(STALL, "", since, until)))
+
+    def by_kind(self) -> dict[str, int]:
+        """Give the time of each kind, the longest first."""
+        return _longest_first((one.kind, one.span) for one in self.pieces)
+
+    def by_port(self, kind: str) -> dict[str, int]:
+        """Give the time of one kind at each port, the longest first."""
+        return _longest_first((one.where, one.span) for one in self.pieces if one.kind == kind)
+
+    @property
+    def timers(self) -> list[Event]:
+        """The timeouts that it waited for."""
+        return [one.timer for one in self.pieces if one.timer is not None]
+
+    @property
+    def flights(self) -> list[Packet]:
+        """The packets with data of the sender that it waited for, one after the other."""
+        flights: list[Packet] = []
+        for one in self.pieces:
+            packet = one.packet
+            is_data = packet is not None and packet.sent.end == SENDER and packet.carries > 0
+            if packet is not None and is_data and (not flights or flights[-1] is not packet):
+                flights.append(packet)
+        return flights
+
+
+def _longest_first(spans: Iterator[tuple[str, int]]) -> dict[str, int]:
+    sums: dict[str, int] = defaultdict(int)
+    for name, span in spans:
+        sums[name] += span
+    return dict(sorted(sums.items(), key=lambda pair: -pair[1]))
+
+
+def critical_path(record: Record, begins: int, ends: int) -> Path:
+    """Take the time between two instants apart; at the second, the receiver got the last byte."""
+    pieces: list[Piece] = []
+    for piece in _Walk(record, ends).pieces():
+        if piece.begins <= begins:
+            if piece.ends > begins:
+                pieces.append(_clipped(piece, begins))
+            break
+        if piece.span:
+            pieces.append(piece)
+    first = pieces[-1].begins if pieces else ends
+    if first > begins:
+        pieces.append(Piece(APPLICATION, "", begins, first))
+    return Path(tuple(reversed(pieces)))
+
+
+def _clipped(piece: Piece, begins: int) -> Piece:
+    return Piece(piece.kind, piece.where, begins, piece.ends, piece.packet, piece.timer)
+
+
+class _Walk:
+    """The way back."""
+
+    def __init__(self, record: Record, ends: int) -> None:
+        self.record = record
+        self.end = RECEIVER
+        self.at = ends
+        self.own: Packet | None = (
+            None  # what the end sent at this instant, if that is why we are here
+        )
+
+    def pieces(self) -> Iterator[Piece]:
+        """Give the parts, the last one first, down to where nothing is recorded any more."""
+        while True:
+            cause = (
+                self._timer() or self._arrival() or self._earlier_packet() or self._application()
+            )
+            if cause is None:
+                return
+            yield from cause
+
+    def _timer(self) -> list[Piece] | None:
+        """Go on where the timer was started, if the end acted because it had fired."""
+        event = self.record.last_inside(self.end, self.at, TIMERS)
+        if event is None or event.at != self.at or self.own is None:
+            return None
+        waits_from = event.at - self.record.waited(event)
+        if waits_from >= event.at:
+            return None
+        self.at, self.own = waits_from, self._sent_at(waits_from)
+        return [Piece(TIMEOUT, "", waits_from, event.at, timer=event)]
+
+    def _sent_at(self, at: int) -> Packet | None:
+        last = self.record.last_sending(self.end, at + 1)
+        return last[1] if last is not None and last[0] == at else None
+
+    def _arrival(self) -> list[Piece] | None:
+        """Go on where the packet was sent that made the end act, then or before."""
+        arrival = self.record.last_arrival(self.end, self.at)
+        if arrival is None or self._prefers_own(arrival[0]):
+            return None
+        at, packet = arrival
+        pieces = []
+        if at < self.at:
+            pieces.append(Piece(self._wait_kind(), "", at, self.at))
+        pieces += reversed(list(flight(packet, at)))
+        self.end, self.at, self.own = packet.sent.end, packet.sent.at, packet
+        return pieces
+
+    def _prefers_own(self, arrived: int) -> bool:
+        """Whether the packet only waited for the one before it, or for what was written later."""
+        if self.own is None or arrived == self.at:
+            return False
+        if self.record.available_at(self.own) > arrived:
+            return True
+        before = self._before()
+        if before is None:
+            return False
+        return self._goes_by_rate() or self._line_was_busy(before)
+
+    def _goes_by_rate(self) -> bool:
+        return self.end == SENDER and self.record.is_paced
+
+    def _before(self) -> tuple[int, Packet] | None:
+        """Give the packet that the end had sent before; of a paced sender one with data."""
+        if self.own is None:
+            return None
+        if self._goes_by_rate() and self.own.carries:
+            return self.record.last_data(self.end, self.at)
+        return self.record.last_sending(self.end, self.at)
+
+    def _line_was_busy(self, before: tuple[int, Packet]) -> bool:
+        return self.at - before[0] <= before[1].sent.serialisation + NEARLY
+
+    def _wait_kind(self) -> str:
+        if self.end == RECEIVER:
+            return ANSWER
+        return PACING if self.record.is_paced else ADAPTER
+
+    def _earlier_packet(self) -> list[Piece] | None:
+        """Go on at the packet before, if the end sent one after the other."""
+        before = self._before()
+        if self.own is None or before is None or self.record.available_at(self.own) > before[0]:
+            return None
+        if before[1].released is not None:
+            kind = LIMITER
+        else:
+            by_rate = self._goes_by_rate() and not self._line_was_busy(before)
+            kind = PACING if by_rate else ADAPTER
+        piece = Piece(kind, before[1].sent.port, before[0], self.at)
+        self.at, self.own = before
+        return [piece]
+
+    def _application(self) -> list[Piece] | None:
+        """Go on before the application wrote, if nothing was to be sent until then."""
+        before = self._before()
+        if self.own is None or before is None:
+            return None
+        written = self.record.available_at(self.own)
+        waits = PACING if self._goes_by_rate() else ADAPTER
+        pieces = [Piece(waits, "", written, self.at)] if written < self.at else []
+        pieces.append(Piece(APPLICATION, "", before[0], written))
+        self.at, self.own = before
+        return pieces
+
+
+def flight(packet: Packet, received: int) -> Iterator[Piece]:
+    """Take the way of a packet apart: waiting, serialisation and propagation at each port."""
+    stops = [packet.sent, *packet.hops]
+    arrivals = [*(hop.at for hop in packet.hops), received]
+    for stop, arrives in zip(stops, arrivals, strict=True):
+        at = stop.at
+        if stop is packet.sent and packet.released is not None:
+            yield Piece(LIMITER, "", at, packet.released, packet)
+            at = packet.released
+        propagates = max(at, arrives - stop.propagation)
+        serialises = max(at, propagates - stop.serialisation)
+        if serialises - at < NEARLY:
+            serialises = at
+        waits = ADAPTER if stop is packet.sent else QUEUE
+        yield Piece(waits, stop.port, at, serialises, packet)
+        yield Piece(SERIALISATION, stop.port, serialises, propagates, packet)
+        yield Piece(PROPAGATION, stop.port, propagates, arrives, packet)

@@ -1,0 +1,230 @@
+"""The record of one flow: its packets, each with its way, and what happened inside its ends.
+
+Instants are whole picoseconds here, as in the engine: they are compared, and sums have to be exact.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars as pl
+
+PS_PER_S = 1e12
+SENDER, RECEIVER = "sender", "receiver"
+OF_PACKETS = frozenset({"sent", "resent", "released", "queued", "marked", "dropped", "received"})
+NUMBERS = ("packet", "seq", "bytes", "ack", "count", "queue_packets", "queue_bytes")
+LIMITS = ("limit_packets", "limit_bytes", "cwnd_bytes", "ssthresh_bytes")
+SPANS = ("serialisation_s", "propagation_s", "waited_s", "rto_s")
+
+
+def other_end(end: str) -> str:
+    """Give the end at the other side."""
+    return RECEIVER if end == SENDER else SENDER
+
+
+@dataclass(frozen=True)
+class Event:
+    """One row of the table `events`; None where that has no value.
+
+    Spans are in picoseconds, as `at`.
+    """
+
+    at: int
+    end: str
+    event: str
+    kind: str
+    port: str
+    cause: str
+    packet: int | None
+    seq: int | None
+    bytes: int | None
+    ack: int | None
+    count: int | None
+    queue_packets: int | None
+    queue_bytes: int | None
+    limit_packets: int | None
+    limit_bytes: int | None
+    cwnd_bytes: int | None
+    ssthresh_bytes: int | None
+    serialisation: int
+    propagation: int
+    waited: int
+    rto: int
+    rate_bit_s: float | None
+
+
+@dataclass
+class Packet:
+    """A packet that an end has sent, and what became of it.
+
+    `needs` is how many bytes the application must have written before it can leave.
+    """
+
+    sent: Event
+    released: int | None = None
+    hops: list[Event] = field(default_factory=list)
+    received: int | None = None
+    dropped: Event | None = None
+    needs: int = 0
+
+    @property
+    def number(self) -> int:
+        """Its number among those of its end."""
+        return _number(self.sent)
+
+    @property
+    def repeated(self) -> bool:
+        """Whether it repeats something that was sent before."""
+        return self.sent.event == "resent"
+
+    @property
+    def carries(self) -> int:
+        """Application bytes."""
+        return self.sent.bytes or 0
+
+    @property
+    def is_numbered(self) -> bool:
+        """Whether `seq` counts packets (UDT, datagrams), not bytes: TCP's data carry an ACK."""
+        return self.carries > 0 and self.sent.ack is None
+
+    def covers(self, seq: int) -> bool:
+        """Tell whether a sequence number is in it."""
+        first = self.sent.seq
+        if first is None or self.sent.kind not in ("data", "fin", "datagram"):
+            return False
+        return first <= seq < first + max(self.carries, 1)
+
+
+class Record:
+    """What was recorded of one flow."""
+
+    def __init__(self, frame: pl.DataFrame) -> None:
+        self.events = [_event(row) for row in frame.iter_rows(named=True)]
+        self.packets: dict[tuple[str, int], Packet] = {}
+        self.arrivals: dict[str, list[tuple[int, Packet]]] = {SENDER: [], RECEIVER: []}
+        self.sendings: dict[str, list[tuple[int, Packet]]] = {SENDER: [], RECEIVER: []}
+        self.inside: dict[tuple[str, str], list[Event]] = defaultdict(list)
+        self._new = {SENDER: 0, RECEIVER: 0}
+        for event in self.events:
+            if event.event in OF_PACKETS:
+                self._enter(event)
+            elif event.event != "full":
+                self.inside[event.end, event.event].append(event)
+
+    def _enter(self, event: Event) -> None:
+        key = (event.end, _number(event))
+        if event.event in ("sent", "resent"):
+            packet = self.packets[key] = Packet(event)
+            if packet.carries and not packet.repeated:
+                self._new[event.end] += packet.carries
+                packet.needs = self._new[event.end]
+            self.sendings[event.end].append((event.at, packet))
+            return
+        packet = self.packets[key]
+        if event.event == "released":
+            packet.released = event.at
+        elif event.event == "received":
+            packet.received = event.at
+            self.arrivals[other_end(event.end)].append((event.at, packet))
+        elif event.event == "dropped":
+            packet.dropped = event
+        else:
+            packet.hops.append(event)
+
+    @property
+    def full_at(self) -> int | None:
+        """When the record had no more room, if that happened."""
+        last = self.events[-1] if self.events else None
+        return last.at if last is not None and last.event == "full" else None
+
+    @property
+    def is_paced(self) -> bool:
+        """Whether the sender goes by a rate or by its application: UDT and datagrams."""
+        data = (one for _, one in self.sendings[SENDER] if one.carries)
+        first = next(data, None)
+        return first is not None and first.is_numbered
+
+    def last_data(self, end: str, before: int) -> tuple[int, Packet] | None:
+        """Give the last packet with data that an end sent before an instant."""
+        last = self.last_sending(end, before)
+        while last is not None and not last[1].carries:
+            last = self.last_sending(end, last[0])
+        return last
+
+    def waited(self, timer: Event) -> int:
+        """Give how long an end waited for its timer; for EXP, since it had last sent data."""
+        if timer.event == "timeout":
+            return timer.waited
+        last = self.last_data(timer.end, timer.at)
+        return 0 if last is None else timer.at - last[0]
+
+    def last_arrival(self, end: str, at: int) -> tuple[int, Packet] | None:
+        """Give the last packet that reached an end until an instant, that included."""
+        return _last(self.arrivals[end], at)
+
+    def last_sending(self, end: str, before: int) -> tuple[int, Packet] | None:
+        """Give the last packet that an end sent before an instant."""
+        return _last(self.sendings[end], before - 1)
+
+    def last_inside(self, end: str, at: int, events: tuple[str, ...]) -> Event | None:
+        """Give the last of some events inside an end until an instant, that included."""
+        last = None
+        for name in events:
+            named = self.inside[end, name]
+            place = bisect_right(named, at, key=lambda one: one.at)
+            if place and (last is None or named[place - 1].at > last.at):
+                last = named[place - 1]
+        return last
+
+    def available_at(self, packet: Packet) -> int:
+        """Give when the application had written what is in a packet; -1 if nothing is needed."""
+        written = self.inside[packet.sent.end, "written"]
+        place = bisect_left(written, packet.needs, key=lambda one: one.count or 0)
+        return written[place].at if packet.needs and place < len(written) else -1
+
+    def sent_by(self, end: str, first: int, last: int) -> list[Packet]:
+        """Give the packets that an end sent between two instants, both included."""
+        sendings = self.sendings[end]
+        low = bisect_left(sendings, first, key=lambda one: one[0])
+        high = bisect_right(sendings, last, key=lambda one: one[0])
+        return [packet for _, packet in sendings[low:high]]
+
+    def delivered_at(self, first: int, last: int) -> int | None:
+        """Give when the receiver's application last got something between two instants."""
+        event = self.last_inside(RECEIVER, last, ("delivered",))
+        return event.at if event is not None and event.at > first else None
+
+
+def _number(event: Event) -> int:
+    """Give the number of an event's packet; the table gives each one."""
+    return -1 if event.packet is None else event.packet
+
+
+def _last(pairs: list[tuple[int, Packet]], at: int) -> tuple[int, Packet] | None:
+    place = bisect_right(pairs, at, key=lambda one: one[0])
+    return pairs[place - 1] if place else None
+
+
+def picoseconds(seconds: float) -> int:
+    """Give an instant or span that the table has in seconds; exact up to some thousands."""
+    return round(seconds * PS_PER_S)
+
+
+def _event(row: dict[str, Any]) -> Event:
+    def number(name: str) -> int | None:
+        value = row[name]
+        return None if value is None else int(value)
+
+    def span(name: str) -> int:
+        value = row[name]
+        return 0 if value is None else picoseconds(value)
+
+    fields = {name: number(name) for name in (*NUMBERS, *LIMITS)}
+    spans = {name.removesuffix("_s"): span(name) for name in SPANS}
+    words = {name: str(row[name]) for name in ("end", "event", "kind", "port", "cause")}
+    values: dict[str, Any] = {**words, **fields, **spans}
+    return Event(at=span("time_s"), rate_bit_s=row["rate_bit_s"], **values)

@@ -1,0 +1,126 @@
+"""The record of some flows: out of a result that has one, else by running its scenario again.
+
+A run takes the same course with a record as without, so that the digest proves that what is told of
+the second run is true of the first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from incastle import _engine
+from incastle.errors import ResultError, ScenarioError
+from incastle.explanation.record import Record
+from incastle.runner import run
+from incastle.scenario import Scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from incastle.results import Result
+    from incastle.runner import Progress
+
+MOST_EVENTS = 10_000_000
+"""Events of a record that is made here."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Records by flow, and where they come from.
+
+    Attributes:
+        rerun: whether the scenario was run again for them.
+        digest: of the run that they are of.
+
+    """
+
+    records: dict[int, Record]
+    rerun: bool
+    digest: str
+
+    @property
+    def told(self) -> str:
+        """Say it in words."""
+        if self.rerun:
+            return f"run again with a record: the same course, digest {self.digest}"
+        return f"from the record of the result, digest {self.digest}"
+
+
+def records(
+    result: Result,
+    flows: Sequence[int],
+    progress: Callable[[Progress], object] | None = None,
+) -> Source:
+    """Give the records of some flows of a result.
+
+    Raises:
+        ResultError: it has none of them, and its scenario cannot be run again, or takes another
+            course in this version.
+        Interrupted: Ctrl-C during that run.
+
+    """
+    kept = _split(result, flows)
+    if all(flow in kept and kept[flow].full_at is None for flow in flows):
+        return Source(kept, rerun=False, digest=result.digest)
+    again = _run_again(result, flows, progress)
+    made = _split(again, flows)
+    cut = next((flow for flow in flows if flow in made and made[flow].full_at is not None), None)
+    if cut is not None:
+        raise ResultError(
+            f"the record of {names(result, [cut])[0]} is longer than {MOST_EVENTS:,} events: "
+            "explain fewer flows at once, or a shorter run"
+        )
+    missing = [flow for flow in flows if flow not in made]
+    if missing:
+        raise ResultError(f"nothing ever happened to flow {missing[0]}")
+    return Source(made, rerun=True, digest=again.digest)
+
+
+def _split(result: Result, flows: Sequence[int]) -> dict[int, Record]:
+    frame = result.tables.get("events")
+    if frame is None:
+        return {}
+    wanted = frame.filter(pl.col("flow").is_in(list(flows)))
+    is_full = not frame.is_empty() and frame["event"][-1] == "full"
+    end = frame.tail(1) if is_full else frame.clear()
+    parts = wanted.filter(pl.col("event") != "full").partition_by("flow", as_dict=True)
+    return {int(flow): Record(pl.concat([rows, end])) for (flow,), rows in parts.items()}
+
+
+def _run_again(
+    result: Result, flows: Sequence[int], progress: Callable[[Progress], object] | None
+) -> Result:
+    place = f"{result.name}, seed {result.seed}"
+    by = f"by Incastle {result.version}"
+    keep = "keep a record with the run: under [measure], write events = [...]"
+    if result.interrupted:
+        raise ResultError(
+            f"the run of {place} was interrupted, so that nobody can tell whether another one "
+            f"takes the same course: {keep}"
+        )
+    record = {"flows": names(result, flows), "most": MOST_EVENTS}
+    try:
+        scenario = Scenario.from_text(result.scenario, f"the scenario of {place}")
+        scenario = scenario.with_({"measure.events": record, "measure.slowdown": False})
+    except ScenarioError as error:
+        raise ResultError(
+            f"{place} was run {by}; this is {_engine.__version__}, which cannot read its scenario "
+            f"again ({error.diagnostics[0].message}): {keep}"
+        ) from None
+    again = run(scenario, progress=progress)
+    if again.digest != result.digest:
+        raise ResultError(
+            f"{place} was run {by}, digest {result.digest}; this is {_engine.__version__}, and "
+            f"its run takes another course, digest {again.digest}: explain it with that version, "
+            f"or {keep}"
+        )
+    return again
+
+
+def names(result: Result, flows: Sequence[int]) -> list[str]:
+    """Give the names GROUP:INDEX of some flows."""
+    groups, indices = result.flows["group"], result.flows["index"]
+    return [f"{groups[flow]}:{indices[flow]}" for flow in flows]

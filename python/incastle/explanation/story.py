@@ -1,0 +1,158 @@
+"""Everything that happened to a flow within an interval, in order and in words.
+
+What comes often (marks, drops, duplicate ACKs, cuts) is told once for each stretch between two
+turning points: a fast retransmit, a timeout, the end of a recovery, a change of mode.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from incastle.explanation import words
+from incastle.explanation.record import SENDER
+from incastle.explanation.timeouts import Step
+from incastle.terminal import si
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from incastle.explanation.record import Event, Record
+
+MOST_NUMBERS = 4
+"""Ranges of packet numbers that are named one by one."""
+
+
+def story(record: Record, begins: int, ends: int) -> list[Step]:
+    """Tell what happened between two instants."""
+    steps = _beginning(record, begins, ends)
+    groups: dict[tuple[str, str, str], list[Event]] = {}
+    for event in record.events:
+        if not begins <= event.at <= ends:
+            continue
+        if event.event in GROUPED:
+            groups.setdefault((event.event, event.end, event.port), []).append(event)
+        elif event.event in TURNS:
+            steps += _told(record, groups)
+            steps.append(Step(event.at, TURNS[event.event](record, event)))
+    return steps + _told(record, groups)
+
+
+def _beginning(record: Record, begins: int, ends: int) -> list[Step]:
+    sent = record.sent_by(SENDER, begins, ends)
+    first = next((one for one in sent if one.carries), None)
+    if first is None:
+        return []
+    window = first.sent.cwnd_bytes
+    with_window = "" if window is None else f", the window is {window:,} B"
+    return [Step(first.sent.at, f"{words.packet(first)} is the first with data{with_window}")]
+
+
+def _told(record: Record, groups: dict[tuple[str, str, str], list[Event]]) -> list[Step]:
+    """Tell what has gathered, by its first instants, and forget it."""
+    steps = [
+        Step(events[0].at, GROUPED[name](record, events)) for (name, _, _), events in groups.items()
+    ]
+    groups.clear()
+    return sorted(steps, key=lambda step: step.at)
+
+
+def _dropped(record: Record, events: list[Event]) -> str:
+    if len(events) == 1:
+        packet = record.packets[events[0].end, events[0].packet or 0]
+        again = " (sent again)" if packet.repeated else ""
+        return f"{words.packet(packet)}{again} {words.drop(events[0])}"
+    return f"{_packets(events)} {words.drop(events[0])} (the first)"
+
+
+def _marked(_: Record, events: list[Event]) -> str:
+    return f"{_packets(events)} marked at {events[0].port}{_until(events)}"
+
+
+def _packets(events: list[Event]) -> str:
+    numbers = sorted(one.packet for one in events if one.packet is not None)
+    ranges: list[tuple[int, int]] = []
+    for number in numbers:
+        if ranges and number == ranges[-1][1] + 1:
+            ranges[-1] = (ranges[-1][0], number)
+        else:
+            ranges.append((number, number))
+    of_sender = events[0].end == SENDER
+    whose = "" if of_sender else "receiver's "
+    the = "" if of_sender else "the "
+    if len(ranges) > MOST_NUMBERS:
+        return f"{len(numbers):,} of the {whose}packets {numbers[0]} to {numbers[-1]}"
+    texts = [str(a) if a == b else f"{a} to {b}" for a, b in ranges]
+    joined = ", ".join(texts)
+    return f"{the}{whose}packet{'' if len(numbers) == 1 else 's'} {joined}"
+
+
+def _until(events: list[Event]) -> str:
+    return "" if len(events) == 1 else f", the last at {words.instant(events[-1].at)}"
+
+
+def _duplicates(_: Record, events: list[Event]) -> str:
+    return words.count(len(events), "duplicate ACK") + _until(events)
+
+
+def _reduced(_: Record, events: list[Event]) -> str:
+    last = events[-1]
+    if last.cwnd_bytes is not None:
+        what, to = "the window is cut", f"{last.cwnd_bytes:,} B"
+    else:
+        what, to = "the rate is cut", si(last.rate_bit_s, "bit/s")
+    return f"{what}{_often(events)}, to {to}{_until(events)}"
+
+
+def _often(events: list[Event]) -> str:
+    return "" if len(events) == 1 else f" {len(events):,} times"
+
+
+def _notified(_: Record, events: list[Event]) -> str:
+    greatest = max(one.count or 0 for one in events)
+    what = words.count(len(events), "congestion notification")
+    return f"{what}, feedback up to {greatest}{_until(events)}"
+
+
+def _limited(_: Record, events: list[Event]) -> str:
+    least = min(one.rate_bit_s or 0.0 for one in events)
+    last = events[-1].rate_bit_s
+    return (
+        f"the adapter's rate limiter: down to {si(least, 'bit/s')}, in the end {si(last, 'bit/s')}"
+    )
+
+
+def _naks(_: Record, events: list[Event]) -> str:
+    return words.count(len(events), "NAK") + " received" + _until(events)
+
+
+def _retransmit(record: Record, event: Event) -> str:
+    sendings = (packet for at, packet in record.sendings[event.end] if at >= event.at)
+    again = next((one for one in sendings if one.repeated), None)
+    return "fast retransmit" if again is None else f"fast retransmit: {words.packet(again)} again"
+
+
+def _timeout(_: Record, event: Event) -> str:
+    if event.event == "expired":
+        return "EXP expired"
+    return (
+        f"retransmission timeout ({event.cause}): nothing had helped for {words.span(event.waited)}"
+    )
+
+
+GROUPED: dict[str, Callable[[Record, list[Event]], str]] = {
+    "dropped": _dropped,
+    "marked": _marked,
+    "duplicate-ack": _duplicates,
+    "reduced": _reduced,
+    "notified": _notified,
+    "limited": _limited,
+    "nak": _naks,
+}
+TURNS: dict[str, Callable[[Record, Event], str]] = {
+    "fast-retransmit": _retransmit,
+    "timeout": _timeout,
+    "expired": _timeout,
+    "recovered": lambda _, __: "everything sent before that is acknowledged",
+    "mode": lambda _, event: f"{event.cause} mode begins",
+    "full": lambda _, __: "the record is full",
+}

@@ -1,0 +1,68 @@
+"""Words for packets, places and spans."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from incastle.explanation.record import PS_PER_S, SENDER
+from incastle.terminal import si
+
+if TYPE_CHECKING:
+    from incastle.explanation.record import Event, Packet
+
+CAUSES = {
+    "buffer-full": "the buffer was full",
+    "shared-limit": "its share of the shared memory was used up",
+    "early": "dropped early by the queue discipline",
+    "not-ecn-capable": "above the marking threshold, and not ECN-capable",
+    "link-down": "the link was down",
+}
+
+
+def span(picoseconds: int) -> str:
+    """Write a span of time."""
+    return si(picoseconds / PS_PER_S, "s")
+
+
+def instant(picoseconds: int) -> str:
+    """Write an instant in milliseconds with all digits down to the nanosecond."""
+    return f"{picoseconds / 1e9:,.6f} ms"
+
+
+def count(number: int, thing: str) -> str:
+    """Write a number of things; the plural has an s."""
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
+def packet(one: Packet) -> str:
+    """Name a packet: its number and the bytes in it."""
+    name = (
+        f"packet {one.number}" if one.sent.end == SENDER else f"the receiver's packet {one.number}"
+    )
+    first = one.sent.seq
+    if one.carries and first is not None:
+        if one.sent.kind == "data" and not one.is_numbered:
+            return f"{name} (bytes {first:,} to {first + one.carries:,})"
+        return f"{name} (number {first:,})"
+    if one.sent.ack is not None and one.sent.kind == "ack":
+        return f"{name} (ACK of {one.sent.ack:,})"
+    return f"{name} ({one.sent.kind})"
+
+
+def memory(event: Event) -> str:
+    """Say what a port's memory held when it judged a packet, and how much it may."""
+    if event.limit_packets is not None:
+        return f"queue {event.queue_packets:,} of {count(event.limit_packets, 'packet')}"
+    if event.limit_bytes is not None:
+        return f"queue {event.queue_bytes:,} of {event.limit_bytes:,} B"
+    return f"queue {event.queue_packets:,} packets"
+
+
+def drop(event: Event) -> str:
+    """Say where and why a packet was dropped."""
+    where = f"dropped at {event.port}"
+    if event.cause == "link-down":
+        return f"{where}: {CAUSES[event.cause]}"
+    return f"{where}: {memory(event)}" + (
+        "" if event.cause == "buffer-full" else f", {CAUSES[event.cause]}"
+    )

@@ -1,0 +1,332 @@
+"""Why a flow took its time: packets lost on purpose, with times by hand; and whole networks."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+import incastle as ic
+from conftest import SMALL
+from incastle.explanation import api, draw, rerun
+from incastle.explanation.record import PS_PER_S, SENDER
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Said
+
+    Say = Callable[..., Said]
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+US = PS_PER_S / 1e6
+
+TEN = """\
+name = "ten"
+[run]
+duration = "100 ms"
+[network]
+topology = "star"
+senders = 1
+rate = "1 Gbit/s"
+delay = "50 us"
+[network.links.receivers]
+delay = "1 us"
+[transport]
+initial_window = "10 packets"
+ack_every = 1
+handshake = false
+min_rto = "10 ms"
+initial_rto = "10 ms"
+[flows.one]
+workload = "bulk"
+from = "sender:0"
+to = "receiver"
+size = "14600 B"
+start_spread = "0 s"
+[measure]
+events = ["one:0"]
+"""
+"""Ten packets of 12 us each. Packet k is sent at the switch from 62 us + 12 k us on, reaches the
+receiver at 75 us + 12 k us, and its ACK (0.32 us a link) the sender at 126.64 us + 12 k us."""
+
+
+def example(name: str) -> str:
+    return (EXAMPLES / f"{name}.toml").read_text(encoding="utf-8")
+
+
+def cut(*times: float, between: tuple[str, str] = ("switch", "receiver"), us: float = 1) -> str:
+    """Give links that fail for a moment, at these instants in microseconds."""
+    failures = [
+        f'[network.failures.at-{number}]\nbetween = ["{between[0]}", "{between[1]}"]\n'
+        f'down = "{time:g} us"\nup = "{time + us:g} us"\n'
+        for number, time in enumerate(times)
+    ]
+    return "".join(failures)
+
+
+def ran(*times: float, **how: object) -> ic.Result:
+    return ic.run(ic.Scenario.from_text(TEN + cut(*times, **how)))  # type: ignore[arg-type]
+
+
+def texts(why: ic.Explanation) -> list[str]:
+    return [step.text for chain in why.chains for step in chain.steps]
+
+
+def check_sums(why: ic.Explanation) -> None:
+    """Check that the path begins and ends with the transfer, without a gap or an overlap."""
+    pieces = why.path.pieces
+    assert pieces[0].begins == round(why.began_s * PS_PER_S)
+    assert all(a.ends == b.begins for a, b in pairwise(pieces))
+    assert all(one.span > 0 for one in pieces)
+    if why.complete:
+        assert pieces[-1].ends == round((why.ended_s or 0.0) * PS_PER_S)
+
+
+def test_without_a_loss_the_last_packet_waits_for_the_ones_before_it() -> None:
+    why = ic.explain(ran())
+    check_sums(why)
+    # Nine packets before it at the adapter; 2 links of 12 us; 51 us of way.
+    assert why.path.by_kind() == {
+        "adapter": 108 * US,
+        "propagation": 51 * US,
+        "serialisation": 24 * US,
+    }
+    assert why.headline == "108 of 183 us: waiting for its own adapter"
+    assert why.chains == ()
+
+
+def test_a_lost_tail_waits_for_the_timer() -> None:
+    why = ic.explain(ran(178))
+    check_sums(why)
+    assert why.headline == "10 of 10.3 ms: one retransmission timeout"
+    # The ACK of packet 8 comes at 222.64 us, and starts the timer of 10 ms.
+    [chain] = why.chains
+    assert (chain.timer.at, chain.timer.waited) == (10_222.64 * US, 10_000 * US)
+    assert texts(why) == [
+        "packet 9 (bytes 13,140 to 14,600) dropped at switch->receiver: the link was down",
+        "nothing beyond it that duplicate ACKs could answer",
+        "RTO of 10 ms is over: retransmission timeout",
+        "sent again as packet 10, received after 75 us",
+    ]
+    # Before the timer, packet 8 and its ACK; after it, packet 9 again.
+    assert why.path.by_kind()["timeout"] == 10_000 * US
+    assert [one.number for one in why.path.flights] == [8, 10]
+    assert why.path.span == 10_297.64 * US
+
+
+def test_a_loss_in_the_middle_of_a_window_is_repaired_by_three_duplicates() -> None:
+    why = ic.explain(ran(118))
+    check_sums(why)
+    # The third duplicate answers packet 7: 126.64 + 84 = 210.64 us, then 75 us again.
+    assert why.path.span == 285.64 * US
+    assert [one.number for one in why.path.flights] == [7, 10]
+    assert why.headline == "202 of 286 us: on links, in 2 trips one after the other, 1 for repairs"
+    told = [step.text for step in why.story]
+    assert "fast retransmit: packet 10 (bytes 5,840 to 7,300) again" in told
+    assert "3 duplicate ACKs, the last at 0.210640 ms" in told
+    assert why.chains == ()
+
+
+def test_a_lost_retransmission_costs_a_timeout() -> None:
+    # Sent again at 210.64 us, it is at the switch from 272.64 us on.
+    why = ic.explain(ran(118, 280))
+    check_sums(why)
+    assert why.headline.endswith("one retransmission timeout")
+    assert [chain.timer.cause for chain in why.chains] == ["lost-retransmission"]
+    first, duplicates, second = texts(why)[:3]
+    assert first == "packet 4 (bytes 5,840 to 7,300) dropped at switch->receiver: the link was down"
+    assert duplicates.startswith("5 duplicate ACKs")
+    again = "packet 10 (bytes 5,840 to 7,300) (sent again) dropped at switch->receiver"
+    assert second == f"{again}: the link was down"
+    assert texts(why)[-1] == "sent again as packet 11, received after 75 us"
+
+
+def test_lost_acks_are_told_from_lost_data() -> None:
+    # The other way round: the long link is the receiver's. Data have left the sender's at 121 us,
+    # the first ACK would come there at 125.32 us.
+    text = TEN.replace('"50 us"', '"X"').replace('"1 us"', '"50 us"').replace('"X"', '"1 us"')
+    failing = cut(122, between=("sender:0", "switch"), us=300)
+    why = ic.explain(ic.run(ic.Scenario.from_text(text + failing)))
+    check_sums(why)
+    # Everything has arrived; only the sender does not know.
+    assert why.path.span == 183 * US
+    assert why.path.timers == []
+    assert texts(why) == [
+        "packet 0 (bytes 0 to 1,460) received",
+        "10 ACKs dropped at switch->sender:0: the link was down",
+        "no duplicate ACK: none of 10 outstanding reported",
+        "RTO of 10 ms is over: retransmission timeout",
+        "sent again as packet 10, received after 75 us",
+    ]
+
+
+def test_a_lost_tail_of_udt_waits_for_exp() -> None:
+    transport = TEN.index("initial_window"), TEN.index("[flows.one]")
+    text = f'{TEN[: transport[0]]}kind = "udt"\nhandshake = false\n{TEN[transport[1] :]}'
+    text = text.replace("100 ms", "3 s")
+    why = ic.explain(ic.run(ic.Scenario.from_text(text + cut(170, us=430))))
+    check_sums(why)
+    [chain] = why.chains
+    assert (chain.timer.event, chain.timer.end) == ("expired", SENDER)
+    assert why.headline.endswith("one retransmission timeout")
+    # Nothing is sent between the last packet and EXP.
+    assert why.path.by_kind()["timeout"] == chain.waited
+    assert why.path.timers == [chain.timer]
+    assert texts(why)[0].endswith("dropped at switch->receiver: the link was down")
+    assert "EXP expired" in texts(why)[-2]
+    assert texts(why)[-1].startswith("sent again as packet")
+
+
+def test_a_result_without_a_record_is_run_again(tmp_path: Path, say: Say) -> None:
+    kept = ran(178)
+    bare = ic.run(ic.Scenario.from_text(TEN + cut(178)).with_({"measure.events": "off"}))
+    assert "events" not in bare.tables
+    with pytest.raises(ic.TableMissing, match=r"events = \["):
+        _ = bare.events
+    assert bare.digest == kept.digest
+    again, before = ic.explain(bare), ic.explain(kept, "one:0")
+    assert (again.source.rerun, before.source.rerun) == (True, False)
+    assert {**again.as_json(), "rerun": False} == before.as_json()
+    said = say("explain", str(bare.save(tmp_path / "bare")), "--flow", "0")
+    assert said.status == 0
+    assert "10 of 10.3 ms: one retransmission timeout" in said.out
+    assert f"run again with a record: the same course, digest {bare.digest}" in said.err
+
+
+def test_another_course_is_not_explained() -> None:
+    bare = ic.run(ic.Scenario.from_text(TEN).with_({"measure.events": "off"}))
+    other = replace(bare, digest="0123456789abcdef", version="0.0.9")
+    with pytest.raises(ic.ResultError, match=r"by Incastle 0\.0\.9, digest 0123456789abcdef; this"):
+        ic.explain(other)
+    broken = replace(bare, scenario=bare.scenario.replace("initial_window", "first_window"))
+    with pytest.raises(ic.ResultError, match="cannot read its scenario again"):
+        ic.explain(broken)
+    with pytest.raises(ic.ResultError, match="was interrupted"):
+        ic.explain(replace(bare, interrupted=True))
+
+
+def test_bad_input_is_one_message(tmp_path: Path, say: Say) -> None:
+    place = str(ran().save(tmp_path / "ten"))
+    wrong = {
+        ("--flow", "7"): "has no flow 7: there are 0 to 0 (one:0)",
+        ("--flow", "two:0"): "has no flow two:0",
+        ("--flow", "0", "--timeouts"): "exclude each other",
+        ("--plot", "why.txt"): "why.txt must end in one of",
+        ("--timeouts", "--plot", "why.png"): "--plot draws one flow",
+    }
+    for arguments, message in wrong.items():
+        said = say("explain", place, *arguments)
+        assert (said.status, said.out) == (2, ""), arguments
+        assert message in said.err
+        assert "Traceback" not in said.err
+    assert "does not exist" in say("explain", str(tmp_path / "none")).err
+    endless = TEN.replace('size = "14600 B"\n', "").replace("100 ms", "1 ms")
+    with pytest.raises(ic.ResultError, match="no flow of 'ten' has an end"):
+        ic.explain(ic.run(ic.Scenario.from_text(endless)))
+
+
+def test_unknown_flows_of_a_record_are_mistakes() -> None:
+    with pytest.raises(ic.ScenarioError, match='no flows "one:3"'):
+        ic.Scenario.from_text(TEN.replace('"one:0"', '"one:3"'))
+    with pytest.raises(ic.ScenarioError, match="most"):
+        ic.Scenario.from_text(TEN.replace('["one:0"]', '{ flows = "all", most = 0 }'))
+
+
+def test_a_record_without_room_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    short = ran(178)
+    scenario = ic.Scenario.from_text(TEN + cut(178))
+    cut_off = ic.run(scenario.with_({"measure.events": {"flows": "all", "most": 20}}))
+    assert cut_off.events["event"][-1] == "full"
+    assert len(cut_off.events) == 21
+    assert ic.explain(cut_off).headline == ic.explain(short).headline
+    monkeypatch.setattr(rerun, "MOST_EVENTS", 30)
+    with pytest.raises(ic.ResultError, match="longer than 30 events"):
+        ic.explain(cut_off)
+
+
+@pytest.fixture(scope="module")
+def incast() -> ic.Result:
+    scenario = ic.load(EXAMPLES / "incast.toml")
+    changes = {"transport.congestion": "new-reno", "run.duration": "250 ms"}
+    return ic.run(scenario.with_({**changes, "measure.events": "all", "measure.timeouts": True}))
+
+
+def test_every_answer_of_an_incast_is_explained(incast: ic.Result) -> None:
+    flows = incast.flows["flow"].to_list()
+    found = api.explain_all(incast, flows, all_timeouts=True)
+    for why in found:
+        check_sums(why)
+    # Every timeout has its chain, of the kind and with the port of the table of timeouts.
+    chains = [(why.flow, chain) for why in found for chain in why.chains]
+    table = incast.timeouts.sort("flow", "time_s")
+    assert [flow for flow, _ in chains] == table["flow"].to_list()
+    assert [chain.timer.cause for _, chain in chains] == table["kind"].to_list()
+    for (_, chain), port in zip(chains, table["port"], strict=True):
+        dropped = [step.text for step in chain.steps if "dropped at" in step.text]
+        assert not port or any(f"dropped at {port}: queue 130," in text for text in dropped)
+    slow = [why for why in found if why.path.timers and why.complete]
+    assert slow
+    for why in slow:
+        waited = sum(timer.waited for timer in why.path.timers)
+        assert why.path.by_kind()["timeout"] <= waited
+        assert "retransmission timeout" in why.headline
+
+
+def test_the_slowest_is_explained_and_drawn(incast: ic.Result, tmp_path: Path, say: Say) -> None:
+    place = str(incast.save(tmp_path / "incast"))
+    picture = tmp_path / "why.svg"
+    said = say("explain", place, "--plot", str(picture), "--json")
+    assert said.status == 0
+    told = json.loads(said.out)
+    lasts = pl.col("completed_s").fill_null(incast.totals["simulated_s"]) - pl.col("started_s")
+    answers = incast.transfers.filter(pl.col("kind") == "answer")
+    longest = answers.select(lasts.max()).item()
+    row = answers.filter(pl.col("flow") == told["flow"]).select(lasts.max()).item()
+    assert row == longest
+    assert sum(part["seconds"] for part in told["parts"]) == pytest.approx(longest)
+    assert "waiting for retransmission timeouts" in picture.read_text(encoding="utf-8")
+    all_of_them = json.loads(say("explain", place, "--timeouts", "--json").out)
+    assert 0 < len(all_of_them) <= 5
+    assert all(one["timeouts"] for one in all_of_them)
+
+
+SHORT: dict[str, tuple[str, dict[str, str | bool], str]] = {
+    "dctcp": (SMALL, {}, "short:0"),
+    "sack": (SMALL, {"transport.congestion": "cubic", "transport.recovery": "sack"}, "short:0"),
+    "handshake": (SMALL, {"transport.handshake": True}, "short:0"),
+    "dcudp": (example("dcudp"), {"run.duration": "40 ms"}, "constant:0"),
+    "qcn": (example("qcn-incast"), {"run.duration": "30 ms"}, "storage:0"),
+    "fair": (example("fair-queueing"), {"run.duration": "15 ms"}, "storage:1"),
+    "poisson": (example("web-search"), {"run.duration": "10 ms"}, "search:3"),
+}
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_under_every_transport_the_course_is_the_same_and_the_parts_add_up(
+    name: str, tmp_path: Path
+) -> None:
+    text, changes, flow = SHORT[name]
+    scenario = ic.Scenario.from_text(text).with_({**changes})
+    why = ic.explain(ic.run(scenario), flow)  # compares the digests
+    check_sums(why)
+    assert why.path.span > 0
+    sent = [packet for _, packet in why.record.sendings[SENDER]]
+    assert all(packet.received is None or packet.dropped is None for packet in sent)
+    draw.save(why, tmp_path / "why.png")
+
+
+def test_congestion_notifications_and_modes_are_told() -> None:
+    def told(name: str) -> str:
+        text, changes, flow = SHORT[name]
+        why = ic.explain(ic.run(ic.Scenario.from_text(text).with_({**changes})), flow)
+        return "\n".join(step.text for step in why.story)
+
+    assert "congestion notification" in told("qcn")
+    assert "rate limiter: down to" in told("qcn")
+    assert "congestion mode begins" in told("dcudp")
