@@ -42,6 +42,19 @@ macro_rules! dispatch {
     };
 }
 
+impl Algorithm {
+    /// Whether `on_sent` does anything: where it does not, nobody has to make a context for it.
+    #[inline]
+    pub const fn minds_sending(&self) -> bool {
+        match self {
+            Self::NewReno(_) | Self::Dctcp(_) | Self::D2tcp(_) | Self::DtCwa(_) | Self::Udt(_) => {
+                false
+            }
+            Self::Cubic(_) | Self::Dcudp(_) | Self::Custom(_) => true,
+        }
+    }
+}
+
 impl Controller for Algorithm {
     #[inline]
     fn on_sent(&mut self, cx: &mut Context<'_>, size: Bytes) {

@@ -122,7 +122,7 @@ impl EventQueue {
     /// or the heap has something earlier; gives whether it did.
     #[inline(never)]
     pub(crate) fn begin_next_day(&mut self, until: Time) -> bool {
-        while self.year.count() > 0 {
+        while self.year.has_pages() {
             let day = self.year.next_day();
             let later = day << self.year.shift() > until.as_ps();
             if later || self.year.day_of(self.far_first) < day {

@@ -1,4 +1,7 @@
-//! The calendar: a list of pages for each day of a year, and a bit map of the days that have any.
+//! The calendar: a ring of pages for each day of a year, and a bit map of the days that have any.
+//!
+//! A day's events are handed over in the order in which they were entered, which is nearly that of their
+//! instants.
 
 use crate::event::Event;
 
@@ -17,7 +20,8 @@ const ROOM: usize = 7;
 struct Page {
     events: [Event; ROOM],
     count: u32,
-    /// Another page of the same day, or of the list of unused pages.
+    /// The next page of the same day, or of the list of unused pages; after a day's last page comes its
+    /// first.
     next: u32,
 }
 
@@ -34,7 +38,7 @@ pub(super) struct Calendar {
     first: u64,
     /// A day is 2^shift picoseconds wide.
     shift: u32,
-    /// By day, modulo their number, which is a power of two: the first page.
+    /// By day, modulo their number, which is a power of two: the last page.
     days: Vec<u32>,
     /// A bit for each day that has a page, and one for each word of these.
     map: Vec<u64>,
@@ -42,7 +46,8 @@ pub(super) struct Calendar {
     pages: Vec<Page>,
     /// The first of the unused pages.
     unused: u32,
-    count: usize,
+    /// Days that have a page.
+    marked: usize,
 }
 
 impl Calendar {
@@ -61,7 +66,7 @@ impl Calendar {
             sums: vec![0; words / WORD as usize],
             pages: Vec::new(),
             unused: NONE,
-            count: 0,
+            marked: 0,
         }
     }
 
@@ -78,9 +83,15 @@ impl Calendar {
         self.first
     }
 
+    /// Whether any day has a page.
+    pub(super) const fn has_pages(&self) -> bool {
+        self.marked > 0
+    }
+
     /// Events held.
-    pub(super) const fn count(&self) -> usize {
-        self.count
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        self.events().count()
     }
 
     #[inline(always)]
@@ -107,7 +118,6 @@ impl Calendar {
     /// Adds an event to its day, which must be of this year.
     #[inline(always)]
     pub(super) fn insert(&mut self, day: u64, event: Event) {
-        self.count += 1;
         let slot = self.slot(day);
         // No page lies outside of the array, no event beyond the room of its page.
         if let Some(page) = self.pages.get_mut(self.days[slot] as usize)
@@ -122,10 +132,6 @@ impl Calendar {
 
     #[inline(never)]
     fn add_page(&mut self, slot: usize, event: Event) {
-        let next = self.days[slot];
-        if next == NONE {
-            self.mark(slot);
-        }
         if self.unused == NONE {
             self.unused = u32::try_from(self.pages.len()).expect("fewer than 2^32 events wait");
             self.pages.push(Page {
@@ -135,31 +141,43 @@ impl Calendar {
             });
         }
         let place = self.unused;
+        self.unused = self.pages[place as usize].next;
+        let last = std::mem::replace(&mut self.days[slot], place);
+        let first = if let Some(last) = self.pages.get_mut(last as usize) {
+            std::mem::replace(&mut last.next, place)
+        } else {
+            self.mark(slot);
+            place
+        };
         let page = &mut self.pages[place as usize];
-        self.unused = page.next;
         page.events[0] = event;
         page.count = 1;
-        page.next = next;
-        self.days[slot] = place;
+        page.next = first;
     }
 
-    /// Moves the events of a day of this year, in any order; the year begins after it.
+    /// Moves the events of a day of this year, which has some pages, as they were entered; the year begins
+    /// after it.
     #[inline(always)]
     pub(super) fn take_day(&mut self, day: u64, into: &mut Vec<Event>) {
         let slot = self.slot(day);
-        let mut place = std::mem::replace(&mut self.days[slot], NONE);
+        let last = std::mem::replace(&mut self.days[slot], NONE);
         self.unmark(slot);
-        while let Some(page) = self.pages.get_mut(place as usize) {
+        self.first = day + 1;
+        let end = &mut self.pages[last as usize];
+        let first = std::mem::replace(&mut end.next, self.unused);
+        self.unused = first;
+        let mut place = first;
+        loop {
+            let page = &self.pages[place as usize];
             // All of the page: a fixed number takes no call.
             let end = into.len() + page.count as usize;
             into.extend_from_slice(&page.events);
             into.truncate(end);
-            self.count -= page.count as usize;
-            let next = std::mem::replace(&mut page.next, self.unused);
-            self.unused = place;
-            place = next;
+            if place == last {
+                return;
+            }
+            place = page.next;
         }
-        self.first = day + 1;
     }
 
     /// Removes an event, if it is there. An empty page does no harm.
@@ -168,15 +186,15 @@ impl Calendar {
         if !self.has(day) {
             return false;
         }
-        let mut place = self.days[self.slot(day)];
+        let last = self.days[self.slot(day)];
+        let mut place = last;
         while let Some(page) = self.pages.get_mut(place as usize) {
             if let Some(found) = page.events().iter().position(|other| *other == event) {
                 page.count -= 1;
                 page.events[found] = page.events[page.count as usize];
-                self.count -= 1;
                 return true;
             }
-            place = page.next;
+            place = if page.next == last { NONE } else { page.next };
         }
         false
     }
@@ -184,9 +202,13 @@ impl Calendar {
     /// All events, in any order.
     pub(super) fn events(&self) -> impl Iterator<Item = Event> {
         let page = |place: u32| self.pages.get(place as usize);
+        let ring = move |&last: &u32| {
+            let after = move |of: &&Page| if of.next == last { None } else { page(of.next) };
+            std::iter::successors(page(last), after)
+        };
         self.days
             .iter()
-            .flat_map(move |&first| std::iter::successors(page(first), move |of| page(of.next)))
+            .flat_map(ring)
             .flat_map(|page| page.events().iter().copied())
     }
 
@@ -218,6 +240,7 @@ impl Calendar {
 
     #[inline(always)]
     fn mark(&mut self, slot: usize) {
+        self.marked += 1;
         let word = slot / WORD as usize;
         self.map[word] |= 1 << (slot as u64 % WORD);
         self.sums[word / WORD as usize] |= 1 << (word as u64 % WORD);
@@ -225,6 +248,7 @@ impl Calendar {
 
     #[inline(always)]
     fn unmark(&mut self, slot: usize) {
+        self.marked -= 1;
         let word = slot / WORD as usize;
         self.map[word] &= !(1 << (slot as u64 % WORD));
         if self.map[word] == 0 {

@@ -504,9 +504,11 @@ impl Sender {
             let size = Bytes::new(u64::from(chunk.len));
             self.paced_at = self.paced_at.max(io.now) + Serializer::new(rate).span(size);
         }
-        let mut cx = self.context(io.now, io.rng);
-        io.algorithm
-            .on_sent(&mut cx, Bytes::new(u64::from(chunk.len)));
+        if io.algorithm.minds_sending() {
+            let mut cx = self.context(io.now, io.rng);
+            io.algorithm
+                .on_sent(&mut cx, Bytes::new(u64::from(chunk.len)));
+        }
     }
 
     /// Karn's rule: only segments sent once are timed, one at a time.
