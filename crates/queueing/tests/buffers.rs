@@ -53,6 +53,23 @@ fn the_threshold_may_be_reached_but_not_passed() {
 }
 
 #[test]
+fn the_threshold_that_is_told_is_the_one_that_applies() {
+    let byte = bytes(1);
+    for alpha in [0.21, 0.5, 1.0, 3.0] {
+        for stored in [0, 1, 3_333, 9_000] {
+            let mut memory = SharedBuffer::new(bytes(10_000), alpha);
+            for _ in 0..stored {
+                assert_eq!(memory.admit(Bytes::ZERO, byte), Ok(()));
+            }
+            let told = memory.threshold();
+            assert_eq!(memory.clone().admit(told - byte, byte), Ok(()));
+            let refused = memory.admit(told, byte);
+            assert_eq!(refused, Err(DropCause::SharedLimit), "{alpha} {stored}");
+        }
+    }
+}
+
+#[test]
 fn decimal_alphas_are_exact() {
     // 0.21 x 4000000 = 840000, although no double is 0.21.
     let memory = SharedBuffer::new(bytes(4_000_000), 0.21);
