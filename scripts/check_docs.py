@@ -3,7 +3,8 @@
 
 A ```sh block is run line by line where a line begins with `incastle` or `python examples/`
 (installation, and `reproduce`, which tests of its own cover, are left out); a ```python block as a
-program; a ```toml block is saved under the name that the line above it gives. A ```text block shows
+program, or is saved where the line above it ends in `NAME.py`:; a ```toml block is saved under the
+name that the line above it gives. A ```text block shows
 lines that the command before it prints, in their order; what it leaves out does not matter. Each
 document has a folder of its own. ```console blocks, which show a session with servers, are run by
 `consoles`.
@@ -32,12 +33,14 @@ DOCUMENTS = [
     "docs/diff.md",
     "docs/explain.md",
     "docs/coming-from-ns-3.md",
+    "docs/own-controller.md",
     "docs/estimate.md",
     "docs/import.md",
     "docs/dcudp-python.md",
     "docs/dcudp.md",
 ]
 PROGRAMS = ("incastle ", "python examples/")
+SAVED = re.compile(r"`([\w.-]+\.py)`:\s*$")
 FENCE = re.compile(r"^ *```(\w+)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 
 
@@ -66,6 +69,8 @@ def commands(document: str, folder: Path) -> list[Step]:
         if language == "toml":
             names = re.findall(r"`([\w.-]+\.toml)`", text[: block.start()])
             (folder / names[-1]).write_text(body, encoding="utf-8")
+        elif saved := SAVED.search(text, 0, block.start()):
+            (folder / saved[1]).write_text(body, encoding="utf-8")
         elif language == "python":
             found.append(Step(f"{place} python", [sys.executable, "-c", body]))
         elif language == "text":

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
+TARGET = os.environ.get("CARGO_TARGET_DIR", "target")
 SKIPPED = 77
 ALONE = "alone"
 """The mark of tests in real time, or with time-outs that others set."""
@@ -124,7 +125,17 @@ def examples(folder: Path) -> list[Check]:
         elif path.suffix == ".py":
             out = str(folder / f"{path.stem}.png")
             checks.append(Check(name, python(name, "--quick", "--out", out)))
-    return checks
+    own = "examples/my-controller"
+    picture = str(folder / "my-controller.png")
+    program = f"{own}/python/delay_and_dctcp.py"
+    manifest = ("--manifest-path", f"{own}/rust/Cargo.toml", "--target-dir", TARGET)
+    return [
+        *checks,
+        Check(program, python(program, "--quick", "--out", picture)),
+        Check(f"{own}/rust fmt", ["cargo", "fmt", "--check", *manifest[:2]]),
+        Check(f"{own}/rust", ["cargo", "run", "--quiet", "--locked", *manifest]),
+        Check(f"{own}/rust test", ["cargo", "test", "--locked", *manifest], cargo_tests),
+    ]
 
 
 def all_checks(folder: Path) -> list[Check]:

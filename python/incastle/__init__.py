@@ -8,18 +8,21 @@
 `load` and `Scenario` make scenarios, `run` and `run_many` simulate them, `Result` holds what was
 measured as polars frames. `sweep` runs every combination of the values of some keys, `find` and
 `optimise` search among them, `diff` compares two results or two reports, `explain` tells why a flow
-took its time. `estimate` gives completion times where a network is too large to simulate. Units are
-in the names: `_s` seconds, `_bytes`, `_bit_s` bits per second.
+took its time. `estimate` gives completion times where a network is too large to simulate.
+`Controller` is what congestion controls of your own derive from. Units are in the names: `_s`
+seconds, `_bytes`, `_bit_s` bits per second.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from incastle._engine import __version__
+    from incastle._engine import Ack, CongestionEvent, Connection, Moment, __version__
+    from incastle.controllers.base import Controller
     from incastle.difference.api import diff
     from incastle.errors import (
         ClusterError,
+        ControllerError,
         Diagnostic,
         IncastleError,
         InternalError,
@@ -42,7 +45,12 @@ if TYPE_CHECKING:
     from incastle.sweeps.sweep import Sweep, SweepStopped
 
 __all__ = [
+    "Ack",
     "ClusterError",
+    "CongestionEvent",
+    "Connection",
+    "Controller",
+    "ControllerError",
     "Diagnostic",
     "EstimateStopped",
     "Explanation",
@@ -50,6 +58,7 @@ __all__ = [
     "IncastleError",
     "InternalError",
     "Interrupted",
+    "Moment",
     "Optimum",
     "PlotError",
     "Progress",
@@ -75,7 +84,8 @@ __all__ = [
 ]
 
 _HOMES = {
-    "_engine": ("__version__",),
+    "_engine": ("Ack", "CongestionEvent", "Connection", "Moment", "__version__"),
+    "controllers.base": ("Controller",),
     "difference.api": ("diff",),
     "estimates.api": ("EstimateStopped", "estimate"),
     "explanation.api": ("Explanation", "explain"),

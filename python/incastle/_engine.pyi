@@ -4,14 +4,20 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, final
 
-from typing_extensions import CapsuleType
+from typing_extensions import CapsuleType, disjoint_base
 
 __all__ = [
+    "Ack",
+    "CongestionEvent",
+    "Connection",
+    "ControllerFault",
+    "ControllerMaker",
     "DcudpConnection",
     "DcudpListener",
     "Diagnostic",
     "Estimation",
     "Failure",
+    "Moment",
     "Output",
     "Paces",
     "Scenario",
@@ -29,6 +35,81 @@ __all__ = [
 ]
 
 __version__: str
+
+@disjoint_base
+class Moment:
+    @property
+    def now_s(self) -> float: ...
+    @property
+    def snd_una(self) -> int: ...
+    @property
+    def snd_nxt(self) -> int: ...
+    @property
+    def in_flight_bytes(self) -> int: ...
+    @property
+    def smoothed_rtt_s(self) -> float | None: ...
+    @property
+    def remaining_bytes(self) -> int | None: ...
+    @property
+    def deadline_s(self) -> float | None: ...
+
+@final
+class Ack(Moment):
+    @property
+    def acked_bytes(self) -> int: ...
+    @property
+    def segments(self) -> int: ...
+    @property
+    def ecn_echo(self) -> bool: ...
+    @property
+    def rtt_s(self) -> float | None: ...
+    @property
+    def window_limited(self) -> bool: ...
+    @property
+    def in_recovery(self) -> bool: ...
+    @property
+    def after_timeout(self) -> bool: ...
+
+@final
+class CongestionEvent(Moment):
+    @property
+    def kind(self) -> str: ...
+    @property
+    def lost_segments(self) -> int: ...
+    @property
+    def largest_lost(self) -> int: ...
+    @property
+    def backoff(self) -> int: ...
+
+@final
+class Connection:
+    @property
+    def number(self) -> int: ...
+    @property
+    def mss_bytes(self) -> int: ...
+    @property
+    def initial_window_bytes(self) -> int: ...
+    @property
+    def min_cwnd_bytes(self) -> int: ...
+
+@final
+class ControllerFault:
+    @property
+    def controller(self) -> str: ...
+    @property
+    def method(self) -> str: ...
+    @property
+    def now_s(self) -> float | None: ...
+    @property
+    def raised(self) -> BaseException | None: ...
+    @property
+    def gave(self) -> str | None: ...
+
+@final
+class ControllerMaker:
+    def __new__(
+        cls, name: str, make: Callable[[Connection, dict[str, Any]], tuple[Any, ...]]
+    ) -> ControllerMaker: ...
 
 @final
 class DcudpConnection:
@@ -109,6 +190,8 @@ class Scenario:
     def seed(self) -> int: ...
     @property
     def duration_s(self) -> float: ...
+    def custom_controllers(self) -> list[str]: ...
+    def with_makers(self, makers: Sequence[ControllerMaker]) -> Scenario: ...
     def resolved(self) -> str: ...
 
 @final
@@ -135,9 +218,14 @@ class Failure:
     def message(self) -> str: ...
     @property
     def internal(self) -> bool: ...
+    @property
+    def fault(self) -> ControllerFault | None: ...
 
 def parse(
-    text: str, file: str, overrides: Sequence[tuple[str, str]]
+    text: str,
+    file: str,
+    overrides: Sequence[tuple[str, str]],
+    controller: Callable[[str], tuple[str | None, str | None, str | None]] | None = None,
 ) -> tuple[Scenario | None, list[Diagnostic]]: ...
 def run_many(
     scenarios: Sequence[Scenario],

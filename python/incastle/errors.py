@@ -112,6 +112,13 @@ class RunError(IncastleError, RuntimeError):
         return self.message
 
 
+class ControllerError(RunError):
+    """A controller of your own that lacks a method, raised, or gave a window that is none.
+
+    The message has the class, the method, the simulated time, and the traceback of your code.
+    """
+
+
 class ClusterError(IncastleError):
     """A cluster that cannot be reached, or whose workers cannot be used."""
 

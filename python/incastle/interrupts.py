@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -37,29 +38,35 @@ def _leave(_number: int, _frame: FrameType | None) -> None:
     os._exit(INTERRUPTED)
 
 
+@dataclass
+class Waiting:
+    """Whether a Ctrl-C waits for the end of a block."""
+
+    arrived: bool = False
+
+
 @contextmanager
-def put_off() -> Iterator[None]:
+def put_off() -> Iterator[Waiting]:
     """Let a Ctrl-C wait until the end of the block; a second one does not wait.
 
     Signals reach the main thread alone: in any other one there is nothing to put off. A program
     that has replaced Python's own handler is left to it.
     """
     ours = threading.current_thread() is threading.main_thread()
+    waiting = Waiting()
     if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield
+        yield waiting
         return
-    arrived = False
 
     def note(number: int, frame: FrameType | None) -> None:
-        nonlocal arrived
-        if arrived:
+        if waiting.arrived:
             signal.default_int_handler(number, frame)
-        arrived = True
+        waiting.arrived = True
 
     signal.signal(signal.SIGINT, note)
     try:
-        yield
+        yield waiting
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    if arrived:
+    if waiting.arrived:
         raise KeyboardInterrupt

@@ -52,6 +52,7 @@ class Result:
         scenario: the complete scenario as TOML, every default written out.
         tables: every table by name; those below have an attribute of their own.
         warnings: what was probably not as intended in the scenario, each with its place.
+        sources: files of controllers of your own, by their paths from the scenario's folder.
 
     """
 
@@ -65,6 +66,7 @@ class Result:
     scenario: str
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    sources: dict[str, str] = field(default_factory=dict)
 
     @property
     def summary(self) -> pl.DataFrame:
@@ -258,8 +260,8 @@ class Result:
         raise TableMissing(f"the result of {self.name!r} has no table {name!r}: {advice}")
 
     def to_summary(self) -> dict[str, Any]:
-        """Give what summary.json holds: everything but the tables and the scenario's text."""
-        return {
+        """Give what summary.json holds: everything but the tables and the texts of files."""
+        summary = {
             "name": self.name,
             "version": self.version,
             "seed": self.seed,
@@ -269,6 +271,7 @@ class Result:
             "totals": self.totals,
             "warnings": list(self.warnings),
         }
+        return {**summary, "sources": list(self.sources)} if self.sources else summary
 
     @property
     def directory_name(self) -> str:

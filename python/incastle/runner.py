@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from incastle import _engine, interrupts
-from incastle.errors import InternalError, Interrupted, RunError
+from incastle.controllers.faults import words_of
+from incastle.errors import ControllerError, InternalError, Interrupted, RunError
 from incastle.results import Result
-from incastle.scenario import Scenario, Value, checked_form
+from incastle.scenario import Scenario, Value, controller_files, controllers_of, runnable_form
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -50,6 +51,7 @@ def run(
     seed: int | None = None,
     *,
     overrides: Mapping[str, Value] | None = None,
+    controllers: Mapping[str, type] | None = None,
     progress: Callable[[Progress], object] | None = None,
 ) -> Result:
     """Simulate a scenario.
@@ -58,14 +60,18 @@ def run(
         scenario: what to simulate.
         seed: instead of the scenario's own.
         overrides: keys to change, as for `Scenario.with_`.
+        controllers: classes by name, as for `Scenario.with_controllers`.
         progress: called about twenty times a second, in this thread.
 
     Raises:
         ScenarioError: an override does not exist, or its value does not fit.
         Interrupted: Ctrl-C; the run up to then is `.partial[0]`.
         RunError: the engine stopped the run.
+        ControllerError: a controller of your own failed.
 
     """
+    if controllers:
+        scenario = scenario.with_controllers(controllers)
     return run_many([(scenario, overrides, seed)], threads=1, progress=progress)[0]
 
 
@@ -169,12 +175,18 @@ class _Batch:
         self.duration_s = sum(scenario.duration_s for scenario in scenarios)
         self.finished = 0
         self.partial: list[Result] = []
+        self.waiting = interrupts.Waiting()
 
     def run(self, threads: int) -> None:
         """Run all; after an exception (Ctrl-C, a callable that raised) the rest is stopped."""
-        checked = [checked_form(scenario) for scenario in self.scenarios]
+        ready = [runnable_form(scenario) for scenario in self.scenarios]
         try:
-            _engine.run_many(checked, threads, self._on_finished, self._on_progress)
+            if any(one.custom_controllers() for one in ready):
+                # Ctrl-C would be raised within a controller, which is no place to stop at.
+                with interrupts.put_off() as self.waiting:
+                    _engine.run_many(ready, threads, self._on_finished, self._on_progress)
+            else:
+                _engine.run_many(ready, threads, self._on_finished, self._on_progress)
         except KeyboardInterrupt:
             raise Interrupted(partial=self.partial) from None
 
@@ -197,14 +209,20 @@ class _Batch:
         self.on_end(index, result)
 
     def _on_progress(self, simulated_s: list[float]) -> None:
+        if self.waiting.arrived:
+            raise KeyboardInterrupt
         if self.progress is not None:
             total = len(self.scenarios)
             self.progress(Progress(self.finished, total, sum(simulated_s), self.duration_s))
 
 
 def _error(scenario: Scenario, failure: _engine.Failure) -> RunError:
-    kind = InternalError if failure.internal else RunError
-    return kind(f"{scenario.name}, seed {scenario.seed}: {failure.message}")
+    place = f"{scenario.name}, seed {scenario.seed}"
+    if failure.fault is not None:
+        kind = controllers_of(scenario)[failure.fault.controller].kind
+        return ControllerError(f"{place}: {words_of(failure.fault, kind)}")
+    error = InternalError if failure.internal else RunError
+    return error(f"{place}: {failure.message}")
 
 
 def _result(scenario: Scenario, output: _engine.Output) -> Result:
@@ -221,5 +239,6 @@ def _result(scenario: Scenario, output: _engine.Output) -> Result:
         totals=output.totals(),
         scenario=scenario.resolved,
         tables=tables,
+        sources=controller_files(scenario),
         warnings=tuple(one.in_one_line for one in scenario.warnings),
     )

@@ -14,11 +14,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import tomli_w
 
 from incastle import _engine
+from incastle.controllers.sources import Bound, Origins, bind, makers
 from incastle.errors import Diagnostic, InternalError, ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+Parts: TypeAlias = "tuple[str, str, tuple[tuple[str, str], ...], Mapping[str, Bound]]"
+"""What a scenario is made from: text, name of the file, overrides, classes of controllers."""
 Value: TypeAlias = "str | int | float | bool | list[Any] | dict[str, Any]"
 
 IN_CODE = "(scenario built in code)"
@@ -35,16 +38,21 @@ class Scenario:
     Two scenarios are equal if they mean the same: if they resolve to the same text.
     """
 
-    __slots__ = ("_checked", "_file", "_overrides", "_text", "warnings")
+    __slots__ = ("_checked", "_file", "_origins", "_overrides", "_text", "warnings")
 
     warnings: tuple[Diagnostic, ...]
     """What is probably not as intended, although it can run."""
 
     def __init__(
-        self, text: str, file: str = IN_CODE, overrides: tuple[tuple[str, str], ...] = ()
+        self,
+        text: str,
+        file: str = IN_CODE,
+        overrides: tuple[tuple[str, str], ...] = (),
+        controllers: Mapping[str, Bound] | None = None,
     ) -> None:
+        origins = Origins(file, controllers or {})
         try:
-            checked, found = _engine.parse(text, file, list(overrides))
+            checked, found = _engine.parse(text, file, list(overrides), origins.source)
         except RuntimeError as error:
             raise InternalError(f"while checking {file}: {error}") from None
         diagnostics = tuple(_diagnostic(one) for one in found)
@@ -54,6 +62,7 @@ class Scenario:
         self._file = file
         self._overrides = overrides
         self._checked = checked
+        self._origins = origins
         self.warnings = diagnostics
 
     @classmethod
@@ -106,7 +115,20 @@ class Scenario:
         """
         merged = {**(overrides or {}), **more}
         added = tuple((key, one_line_toml(value)) for key, value in merged.items())
-        return Scenario(self._text, self._file, self._overrides + added)
+        return Scenario(self._text, self._file, self._overrides + added, self._origins.bound)
+
+    def with_controllers(self, controllers: Mapping[str, type]) -> Scenario:
+        """Give this scenario with classes behind the names of controllers.
+
+        Where the scenario has `congestion = "custom"` and `controller = "mine"`, write
+        `with_controllers({"mine": Mine})`. Classes in files need no such word.
+
+        Raises:
+            ControllerError: one is no class, or lacks a method.
+
+        """
+        bound = {**self._origins.bound, **bind(controllers)}
+        return Scenario(self._text, self._file, self._overrides, bound)
 
     def with_seed(self, seed: int) -> Scenario:
         """Give this scenario with another seed, 0 to 2^64 - 1."""
@@ -164,9 +186,9 @@ class Scenario:
         """Name, seed and length."""
         return f"<Scenario {self.name!r}, seed {self.seed}, {self.duration_s:g} s>"
 
-    def __reduce__(self) -> tuple[type[Scenario], tuple[Any, ...]]:
-        """Pickle as text and overrides."""
-        return (Scenario, (self._text, self._file, self._overrides))
+    def __reduce__(self) -> tuple[type[Scenario], Parts]:
+        """Pickle as text and overrides, and classes as pickle does."""
+        return (Scenario, (self._text, self._file, self._overrides, self._origins.bound))
 
 
 def load(path: str | os.PathLike[str], overrides: Sequence[tuple[str, str]] = ()) -> Scenario:
@@ -190,14 +212,44 @@ def read_text(path: str | os.PathLike[str]) -> str:
         raise ScenarioError([Diagnostic("error", file, 0, 0, "", message)]) from None
 
 
-def source_of(scenario: Scenario) -> tuple[str, str, tuple[tuple[str, str], ...]]:
-    """Give what a scenario was made from: text, name of the file, overrides."""
-    return scenario._text, scenario._file, scenario._overrides  # noqa: SLF001  as for `checked_form`
+def source_of(scenario: Scenario) -> Parts:
+    """Give what a scenario was made from."""
+    _, parts = scenario.__reduce__()
+    return parts
 
 
 def checked_form(scenario: Scenario) -> _engine.Scenario:
-    """Give what the engine runs."""
+    """Give what the engine has checked."""
     return scenario._checked  # noqa: SLF001  private to the package, not to the class
+
+
+def runnable_form(scenario: Scenario) -> _engine.Scenario:
+    """Give what the engine runs, with its controllers in Python.
+
+    Raises:
+        IncastleError: nothing is known of a controller.
+        ControllerError: the file of one raised, or a class lacks a method.
+
+    """
+    checked = checked_form(scenario)
+    return checked.with_makers(makers(controllers_of(scenario)))
+
+
+def controllers_of(scenario: Scenario) -> dict[str, Bound]:
+    """Give the classes that a scenario needs; their files are executed.
+
+    Raises as `runnable_form`.
+    """
+    return _origins(scenario).load(checked_form(scenario).custom_controllers())
+
+
+def controller_files(scenario: Scenario) -> dict[str, str]:
+    """Give path and text of the files of its controllers that lie in the scenario's folder."""
+    return _origins(scenario).texts(checked_form(scenario).custom_controllers())
+
+
+def _origins(scenario: Scenario) -> Origins:
+    return scenario._origins  # noqa: SLF001  as for `checked_form`
 
 
 def one_line_toml(value: Value) -> str:

@@ -1,5 +1,6 @@
 """Result directories: scenario.toml, summary.json, and one Parquet file per table.
 
+Beside them are the files of controllers of one's own, where scenario.toml looks for them.
 A directory is there when it is complete, not before (`files`). Nothing is ever replaced that is
 not recognisably an earlier result.
 """
@@ -119,6 +120,9 @@ def save(result: Result, directory: Path, *, force: bool) -> Path:
 
 def _write(result: Result, scratch: Path) -> None:
     (scratch / SCENARIO).write_text(result.scenario, encoding="utf-8")
+    for name, text in result.sources.items():
+        (scratch / name).parent.mkdir(parents=True, exist_ok=True)
+        (scratch / name).write_text(text, encoding="utf-8")
     for name, frame in result.tables.items():
         # By way of memory: of a full disk polars tells in words of its own, not by an OSError.
         buffer = io.BytesIO()
@@ -154,8 +158,13 @@ def load(directory: Path) -> dict[str, Any]:
     try:
         fields: dict[str, Any] = json.loads((directory / SUMMARY).read_text(encoding="utf-8"))
         scenario = (directory / SCENARIO).read_text(encoding="utf-8")
+        sources = {
+            name: (directory / name).read_text(encoding="utf-8")
+            for name in fields.get("sources", ())
+        }
         tables = {path.stem: pl.read_parquet(path) for path in sorted(directory.glob("*.parquet"))}
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
         raise ResultError(f"{directory} cannot be read: {error}") from None
     warnings = tuple(fields.get("warnings", ()))
-    return {**fields, "warnings": warnings, "scenario": scenario, "tables": tables}
+    texts = {"scenario": scenario, "sources": sources}
+    return {**fields, **texts, "warnings": warnings, "tables": tables}

@@ -228,8 +228,11 @@ class Version:
 def lenient(real: Callable[..., None]) -> Callable[..., None]:
     """Take 2.5 senders for three, so that it comes to a comparison of kinds."""
 
-    def init(self: Any, text: str, file: str, overrides: tuple[tuple[str, str], ...] = ()) -> None:
-        real(self, text, file, tuple((key, value.replace("2.5", "3")) for key, value in overrides))
+    def init(
+        self: Any, text: str, file: str, overrides: tuple[tuple[str, str], ...] = (), *more: Any
+    ) -> None:
+        three = tuple((key, value.replace("2.5", "3")) for key, value in overrides)
+        real(self, text, file, three, *more)
 
     return init
 

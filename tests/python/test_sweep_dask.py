@@ -21,6 +21,7 @@ from incastle import cluster as on_cluster
 from incastle import runner
 from incastle.sweeps import on_dask
 from incastle.sweeps.outcome import Failure, Wanted
+from test_controllers import FIXED, OWN
 from test_sweep import KEYS, files
 
 if TYPE_CHECKING:
@@ -71,6 +72,22 @@ def client(cluster: LocalCluster) -> Iterator[Client]:
     with Client(cluster, set_as_default=False) as made:
         made.wait_for_workers(2, timeout=PATIENCE_S)
         yield made
+
+
+def test_controllers_of_ones_own_travel_with_their_runs(
+    client: Client, scenario: Scenario, tmp_path: Path
+) -> None:
+    (tmp_path / "fixed.py").write_text(FIXED)
+    (tmp_path / "small.toml").write_text(SMALL)
+    in_a_file = ic.load(tmp_path / "small.toml").with_({"transport.congestion": "fixed.py:Fixed"})
+    kind: dict[str, Any] = {"__name__": "nowhere"}
+    exec(FIXED, kind)  # noqa: S102  a class that no worker can import
+    by_name = scenario.with_(OWN).with_controllers({"own": kind["Fixed"]})
+    for own in (in_a_file, by_name):
+        here = ic.sweep(own, {"network.senders": [2, 4]})
+        there = ic.sweep(own, {"network.senders": [2, 4]}, on=client)
+        assert not there.failures
+        assert there.frame.equals(here.frame)
 
 
 def test_same_frames_and_files_as_on_threads(

@@ -4,10 +4,12 @@
 //! and nothing else. Names, docstrings for users, files, the command line and plots belong to the
 //! Python side, which alone imports this.
 //!
-//! Three promises are kept here. The interpreter's lock is released while the engine runs. A signal
+//! Three promises are kept here. The interpreter's lock is released while the engine runs, unless it
+//! calls controllers in Python. A signal
 //! (Ctrl-C) reaches the engine within a tenth of a second. A panic of the engine becomes a value
 //! that names it, never an abort and never a line on the standard error stream.
 
+mod controllers;
 mod dcudp;
 mod estimate;
 mod run;
@@ -20,6 +22,10 @@ use pyo3::prelude::*;
 mod _engine {
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 
+    #[pymodule_export]
+    use super::controllers::{
+        Ack, CongestionEvent, Connection, ControllerFault, ControllerMaker, Moment,
+    };
     #[pymodule_export]
     use super::dcudp::{
         DcudpConnection, DcudpListener, dcudp_connect, dcudp_listen, dcudp_program, dcudp_read_key,

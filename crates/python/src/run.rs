@@ -1,23 +1,35 @@
 //! Runs: the calling Python thread watches over them, hands finished ones to Python, and listens
-//! for signals.
+//! for signals. Runs with controllers in Python it does itself.
 
+use std::cell::RefCell;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use incastle_scenario as core;
+use incastle_scenario::{Overseer, Watcher};
+use incastle_units::Time;
 use pyo3::prelude::*;
 
+use crate::controllers::{ControllerFault, Faults, controllers};
 use crate::scenario::Scenario;
 use crate::tables::Output;
 
 /// Picoseconds in a second.
 const PS_PER_S: f64 = 1e12;
 
-/// A run that gave no result: the engine refused it, or hit a defect of its own.
+/// How long a signal or a progress bar may wait during a run in this thread.
+const TICK: Duration = Duration::from_millis(50);
+
+/// A run that gave no result: the engine refused it, a controller failed, or it hit a defect of its
+/// own.
 #[pyclass(frozen, get_all, module = "incastle._engine")]
 pub(crate) struct Failure {
     message: String,
     /// True for a panic: a violated invariant, to be reported.
     internal: bool,
+    /// What a controller did wrong, if that was it.
+    fault: Option<Py<ControllerFault>>,
 }
 
 impl From<core::Failure> for Failure {
@@ -25,17 +37,33 @@ impl From<core::Failure> for Failure {
         Self {
             message: from.to_string(),
             internal: matches!(from, core::Failure::Panicked(_)),
+            fault: None,
         }
     }
 }
 
-/// Runs all scenarios on `threads` workers. Calls, in the calling thread, `on_finished(index, Output
-/// or Failure)` once for every run that was started, in the order of their ends, and about twenty
-/// times a second `on_progress([simulated seconds of each run])`.
+impl Failure {
+    fn of(py: Python<'_>, fault: ControllerFault) -> PyResult<Self> {
+        Ok(Self {
+            message: "a controller failed".to_owned(),
+            internal: false,
+            fault: Some(Py::new(py, fault)?),
+        })
+    }
+}
+
+/// Runs all scenarios on `threads` workers; then, one by one in the calling thread, those with
+/// controllers in Python. Calls, in the calling thread, `on_finished(index, Output or Failure)` once
+/// for every run that was started, in the order of their ends, and about twenty times a second
+/// `on_progress([simulated seconds of each run])`.
 ///
 /// When a signal handler or one of the two callables raises, all runs are stopped, those stopped
 /// are handed over as well (`Output.interrupted`), and then the exception is raised.
 #[pyfunction]
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "what Python gives is extracted by value"
+)]
 pub(crate) fn run_many(
     py: Python<'_>,
     scenarios: Vec<Py<Scenario>>,
@@ -43,40 +71,83 @@ pub(crate) fn run_many(
     on_finished: Py<PyAny>,
     on_progress: Py<PyAny>,
 ) -> PyResult<()> {
-    let scenarios: Vec<core::Scenario> = scenarios
-        .into_iter()
-        .map(|scenario| scenario.get().inner.clone())
-        .collect();
-    let controls: Vec<core::Control> = scenarios.iter().map(|_| core::Control::default()).collect();
+    let everywhere = |index: &usize| scenarios[*index].get().makers.is_empty();
+    let (numbers, here): (Vec<usize>, Vec<usize>) = (0..scenarios.len()).partition(everywhere);
+    let inner = |&index: &usize| scenarios[index].get().inner.clone();
+    let shared: Vec<core::Scenario> = numbers.iter().map(inner).collect();
+    let all: Vec<core::Control> = scenarios.iter().map(|_| core::Control::default()).collect();
+    let controls: Vec<&core::Control> = numbers.iter().map(|&index| &all[index]).collect();
     let mut watch = Watch {
-        controls: &controls,
+        controls: &all,
+        numbers: &numbers,
         on_finished,
         on_progress,
         raised: None,
     };
-    py.detach(|| core::run_many(&scenarios, threads, &controls, &mut watch));
+    py.detach(|| core::run_many(&shared, threads, &controls, &mut watch));
+    for index in here {
+        if watch.raised.is_none() {
+            run_here(py, scenarios[index].get(), index, &mut watch);
+        }
+    }
     watch.raised.map_or(Ok(()), Err)
+}
+
+/// Does a run in this thread, which has the interpreter's lock and lends it out at each tick; within
+/// a controller the interpreter itself does so.
+fn run_here(py: Python<'_>, scenario: &Scenario, index: usize, watch: &mut Watch<'_>) {
+    let faults = Arc::new(Faults::default());
+    let bound = controllers(py, &scenario.makers, &faults);
+    let ready = scenario.inner.with_controllers(&bound);
+    let here = Here {
+        control: &watch.controls[index],
+        faults: &faults,
+        watch: RefCell::new(&mut *watch),
+        next_tick: RefCell::new(Instant::now() + TICK),
+    };
+    let outcome = core::attempt(|| core::run(&ready, &here));
+    match faults.take() {
+        None => watch.hand_over(index, outcome),
+        Some(fault) => watch.fail(py, index, fault),
+    }
+}
+
+/// Watches over a run in this thread.
+struct Here<'a, 'b> {
+    control: &'a core::Control,
+    faults: &'a Faults,
+    watch: RefCell<&'a mut Watch<'b>>,
+    next_tick: RefCell<Instant>,
+}
+
+impl Overseer for Here<'_, '_> {
+    fn goes_on(&self, now: Time) -> bool {
+        let mut next_tick = self.next_tick.borrow_mut();
+        if Instant::now() >= *next_tick {
+            // Other threads of the program have had no turn unless a controller was at work.
+            Python::attach(|py| py.detach(|| ()));
+            self.watch.borrow_mut().tick();
+            *next_tick = Instant::now() + TICK;
+        }
+        self.control.goes_on(now) && !self.faults.any()
+    }
 }
 
 /// The calling thread's side of a batch of runs.
 struct Watch<'a> {
+    /// Of all runs.
     controls: &'a [core::Control],
+    /// Which runs those on threads are.
+    numbers: &'a [usize],
     on_finished: Py<PyAny>,
     on_progress: Py<PyAny>,
     /// The first exception that a signal handler or a callable raised.
     raised: Option<PyErr>,
 }
 
-impl core::Watcher for Watch<'_> {
+impl Watcher for Watch<'_> {
     fn finished(&mut self, index: usize, outcome: Result<core::Output, core::Failure>) {
-        let called = Python::attach(|py| {
-            let argument = match outcome {
-                Ok(output) => Py::new(py, Output::new(py, output)?)?.into_any(),
-                Err(failure) => Py::new(py, Failure::from(failure))?.into_any(),
-            };
-            self.on_finished.call1(py, (index, argument))
-        });
-        self.note(called.map(|_| ()));
+        self.hand_over(self.numbers[index], outcome);
     }
 
     /// Lets signal handlers run and the progress be shown.
@@ -91,6 +162,31 @@ impl core::Watcher for Watch<'_> {
 }
 
 impl Watch<'_> {
+    fn hand_over(&mut self, index: usize, outcome: Result<core::Output, core::Failure>) {
+        let made = Python::attach(|py| {
+            Ok(match outcome {
+                Ok(output) => Py::new(py, Output::new(py, output)?)?.into_any(),
+                Err(failure) => Py::new(py, Failure::from(failure))?.into_any(),
+            })
+        });
+        self.tell(index, made);
+    }
+
+    /// A controller failed; or it ended the program, which is no failure of its.
+    fn fail(&mut self, py: Python<'_>, index: usize, fault: ControllerFault) {
+        if let Some(error) = fault.ends_programs(py) {
+            self.note(Err(error));
+            return;
+        }
+        let failed = Failure::of(py, fault).and_then(|failure| Py::new(py, failure));
+        self.tell(index, failed.map(Py::into_any));
+    }
+
+    fn tell(&mut self, index: usize, made: PyResult<Py<PyAny>>) {
+        let called = Python::attach(|py| self.on_finished.call1(py, (index, made?)));
+        self.note(called.map(|_| ()));
+    }
+
     /// The first exception stops all runs; a second one (an impatient Ctrl-C) adds nothing.
     fn note(&mut self, outcome: PyResult<()>) {
         if let Err(error) = outcome {

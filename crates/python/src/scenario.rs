@@ -4,6 +4,8 @@ use incastle_scenario as core;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
+use crate::controllers::ControllerMaker;
+
 /// One mistake or warning in a scenario, with its place.
 #[pyclass(frozen, get_all, module = "incastle._engine")]
 pub(crate) struct Diagnostic {
@@ -38,6 +40,8 @@ impl From<core::Diagnostic> for Diagnostic {
 #[pyclass(frozen, module = "incastle._engine")]
 pub(crate) struct Scenario {
     pub(crate) inner: core::Scenario,
+    /// What makes its controllers in Python.
+    pub(crate) makers: Vec<Py<ControllerMaker>>,
 }
 
 #[pymethods]
@@ -58,24 +62,77 @@ impl Scenario {
         self.inner.duration().as_secs_lossy()
     }
 
+    /// The names of the controllers that it needs and the engine does not have.
+    fn custom_controllers(&self) -> Vec<&str> {
+        self.inner.custom_controllers()
+    }
+
+    /// The same scenario with what makes them.
+    fn with_makers(&self, makers: Vec<Py<ControllerMaker>>) -> Self {
+        Self {
+            inner: self.inner.clone(),
+            makers,
+        }
+    }
+
     /// The complete TOML text, with every default written out.
     fn resolved(&self) -> String {
         self.inner.resolved()
     }
 }
 
+/// The files beside a scenario, and what Python's side knows of controllers.
+struct Beside {
+    folder: core::Folder,
+    /// From the name of a controller to (hash of its source, mistake, help), each or none.
+    controller: Option<Py<PyAny>>,
+}
+
+impl core::Files for Beside {
+    fn read(&self, path: &str) -> Result<String, String> {
+        self.folder.read(path)
+    }
+
+    fn controller(&self, name: &str) -> Result<Option<String>, core::Mistake> {
+        let Some(controller) = &self.controller else {
+            return Ok(None);
+        };
+        let answer = Python::attach(|py| {
+            let answer = controller.bind(py).call1((name,))?;
+            answer.extract::<(Option<String>, Option<String>, Option<String>)>()
+        });
+        match answer {
+            Ok((source, None, _)) => Ok(source),
+            Ok((_, Some(message), help)) => Err(core::Mistake { message, help }),
+            Err(error) => Err(core::Mistake {
+                message: error.to_string(),
+                help: None,
+            }),
+        }
+    }
+}
+
 /// Checks a scenario's text. Gives the scenario and its warnings, or nothing and every mistake.
+/// `controller` is asked for the source of controllers that the engine does not have.
 #[pyfunction]
-#[pyo3(signature = (text, file, overrides))]
+#[pyo3(signature = (text, file, overrides, controller=None))]
 pub(crate) fn parse(
     text: &str,
     file: &str,
     overrides: Vec<(String, String)>,
+    controller: Option<Py<PyAny>>,
 ) -> PyResult<(Option<Scenario>, Vec<Diagnostic>)> {
-    let outcome = core::catch(move || core::parse(text, file, &overrides))
+    let files = Beside {
+        folder: core::Folder::of(file),
+        controller,
+    };
+    let outcome = core::catch(move || core::parse_with(text, file, &overrides, &files))
         .map_err(|panic| PyRuntimeError::new_err(panic.to_string()))?;
     Ok(match outcome {
-        Ok((inner, warnings)) => (Some(Scenario { inner }), convert(warnings)),
+        Ok((inner, warnings)) => {
+            let makers = Vec::new();
+            (Some(Scenario { inner, makers }), convert(warnings))
+        }
         Err(errors) => (None, convert(errors)),
     })
 }

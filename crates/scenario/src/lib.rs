@@ -30,18 +30,19 @@ mod topology;
 mod workload;
 
 pub use estimate::{Delays, EstimateError, Estimation, PASSES, Paces, Unsuited};
+pub use language::custom::{ControllerSetting, Controllers, Parameter, Parameters};
 pub use language::selection::{Name, Selection};
 pub use language::sizes::{Points, Sizes};
 pub use manual::catalog::{CatalogEntry, CatalogList, catalog};
 pub use manual::reference::reference;
 pub use manual::schema::schema;
 pub use outer::{
-    Control, EstimateWatcher, Failure, Folder, LinkJob, Panic, Watcher, catch, estimate, parse,
-    run, run_many,
+    Control, EstimateWatcher, Failure, Folder, LinkJob, Panic, Watcher, attempt, catch, estimate,
+    parse, run, run_many,
 };
 pub use scenario::{Scenario, parse_with};
 pub use simulate::output::{Column, Output, Table, Total, Totals};
 pub use simulate::{Overseer, RunError, simulate};
 pub use text::diagnostic::{Diagnostic, Severity};
-pub use text::files::Files;
+pub use text::files::{Files, Mistake};
 pub use topology::layout::{End, Layout, Link};

@@ -5,17 +5,19 @@ use std::sync::Arc;
 use incastle_units::Span;
 use toml::de::DeTable;
 
-use crate::check::{check, is_name, is_name_character};
+use crate::check::{check, controllers, is_name, is_name_character};
 use crate::grammar::declare::Table;
 use crate::grammar::reader::read_table;
 use crate::grammar::writer::Writer;
 use crate::language::Root;
+use crate::language::custom::{Controllers, Custom};
 use crate::text::context::{Context, Origin};
 use crate::text::diagnostic::Diagnostic;
 use crate::text::files::Files;
 use crate::text::node::{Content, Node, Place, entries_from_toml};
 use crate::text::overrides;
 use crate::text::repair;
+use crate::text::shorthand;
 use crate::topology::layout::Layout;
 
 /// A scenario that can run.
@@ -65,6 +67,7 @@ fn read(origin: &Origin<'_>, cx: &mut Context<'_>) -> Option<Scenario> {
         content: Content::Table(entries_from_toml(document.get_ref(), &Place::File)),
     };
     overrides::apply(&mut tree, origin.overrides, cx);
+    shorthand::expand(&mut tree);
     let Some(mut root) = read_root(&tree, cx) else {
         check_the_rest(&tree, cx);
         return None;
@@ -72,6 +75,7 @@ fn read(origin: &Origin<'_>, cx: &mut Context<'_>) -> Option<Scenario> {
     if !cx.is_given("name") {
         root.name = stem(origin.file);
     }
+    controllers::complete(&mut root, cx);
     let layout = Arc::new(check(&root, cx)?);
     Some(Scenario { root, layout })
 }
@@ -133,6 +137,41 @@ impl Scenario {
         let mut other = self.clone();
         other.root.run.seed = seed;
         other
+    }
+
+    /// The names of the controllers that it needs and that are not ours, each once.
+    pub fn custom_controllers(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self
+            .customs()
+            .map(|custom| custom.controller.name())
+            .collect();
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+
+    /// The same scenario with what makes such controllers.
+    #[must_use]
+    pub fn with_controllers(&self, controllers: &Controllers) -> Self {
+        let mut other = self.clone();
+        for (_, group) in &mut other.root.flows {
+            if let Some(custom) = group.transport.custom_mut() {
+                custom.controller.bind(controllers);
+            }
+        }
+        other
+    }
+
+    /// The first controller of which nobody has said what makes it.
+    pub(crate) fn unknown_controller(&self) -> Option<&str> {
+        let mut customs = self.customs();
+        let unknown = customs.find(|custom| !custom.controller.is_bound());
+        unknown.map(|custom| custom.controller.name())
+    }
+
+    fn customs(&self) -> impl Iterator<Item = &Custom> {
+        let groups = self.root.flows.iter();
+        groups.filter_map(|(_, group)| group.transport.custom())
     }
 
     /// Every parameter, as TOML that gives the same scenario again.

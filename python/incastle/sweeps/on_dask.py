@@ -1,7 +1,8 @@
 """Runs of a sweep on a Dask cluster: the same runs, the same files.
 
-A task carries the complete scenario as text, with the content of the files that it refers to, and
-brings back the content of the result's files, which are written here.
+A task carries the complete scenario as text, with the content of the files that it refers to and
+the classes of controllers, and brings back the content of the result's files, which are written
+here.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import cloudpickle  # type: ignore[import-untyped]  # it has no stubs
+
 from incastle import cluster, runner
 from incastle.errors import RunError
-from incastle.scenario import Scenario
+from incastle.scenario import IN_CODE, Scenario, controllers_of
 from incastle.sweeps.outcome import Failure, Wanted
 from incastle.sweeps.threads import kept
 
@@ -37,7 +40,11 @@ class Workers:
 
         def call(task: tuple[Run, Wanted]) -> cluster.Call:
             run, wanted = task
-            return cluster.Call(run.name, do_run, (run.scenario().resolved, wanted))
+            scenario = run.scenario()
+            classes = controllers_of(scenario)
+            # By value, where they come from files: a worker has none of these.
+            packed = cloudpickle.dumps(classes) if classes else None
+            return cluster.Call(run.name, do_run, (scenario.resolved, wanted, packed))
 
         ears = cluster.Ears[tuple["Run", Wanted]](
             done=lambda task, outcome: on_end(task[0], outcome),
@@ -47,8 +54,10 @@ class Workers:
         self.there.execute(runs, call, ears)
 
 
-def do_run(version: str, text: str, wanted: Wanted) -> dict[str, bytes] | Failure:
-    """Do one run on a worker.
+def do_run(
+    version: str, text: str, wanted: Wanted, packed: bytes | None = None
+) -> dict[str, bytes] | Failure:
+    """Do one run on a worker; `packed` has the controllers that are not the engine's.
 
     Raises:
         WrongVersion: this worker has another version of Incastle.
@@ -57,7 +66,8 @@ def do_run(version: str, text: str, wanted: Wanted) -> dict[str, bytes] | Failur
     """
     cluster.check_version(version)
     try:
-        return kept(runner.run(Scenario.from_text(text)), wanted)
+        controllers = None if packed is None else cloudpickle.loads(packed)
+        return kept(runner.run(Scenario(text, IN_CODE, (), controllers)), wanted)
     except RunError as error:
         return kept(error, wanted)
 

@@ -11,7 +11,7 @@ import hashlib
 import itertools
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from incastle.errors import Diagnostic, IncastleError, ScenarioError
@@ -19,8 +19,9 @@ from incastle.scenario import Scenario, Value, read_text, source_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from incastle.controllers.sources import Bound
     from incastle.sweeps.values import Axis, Choice
 
 MOST_MISTAKES = 20
@@ -36,6 +37,7 @@ class Source:
     text: str
     file: str
     settings: tuple[tuple[str, str], ...] = ()
+    controllers: Mapping[str, Bound] = field(default_factory=dict, hash=False)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], settings: Sequence[tuple[str, str]] = ()) -> Source:
@@ -60,7 +62,7 @@ class Source:
 
     def scenario(self, settings: Sequence[tuple[str, str]]) -> Scenario:
         """Check the scenario with more settings, as they are written after `--set`."""
-        return Scenario(self.text, self.file, (*self.settings, *settings))
+        return Scenario(self.text, self.file, (*self.settings, *settings), self.controllers)
 
 
 @dataclass(frozen=True)

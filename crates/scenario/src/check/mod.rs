@@ -1,5 +1,6 @@
 //! What the tables of a scenario mean together: names that exist, values that fit each other.
 
+pub(crate) mod controllers;
 mod dependences;
 mod failures;
 mod flows;

@@ -80,6 +80,13 @@ fn check_group(name: &str, group: &Group) -> Result<(), Unsuited> {
             "kind = \"tcp\"",
         );
     }
+    if group.transport.custom().is_some() {
+        return refuse(
+            &format!("flows.{name}.transport.congestion"),
+            "an estimate knows no controllers of your own",
+            "another congestion control, or `incastle run`",
+        );
+    }
     Ok(())
 }
 

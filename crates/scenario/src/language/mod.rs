@@ -5,6 +5,7 @@
 
 pub(crate) mod arrivals;
 pub(crate) mod collective;
+pub mod custom;
 pub(crate) mod dependence;
 pub(crate) mod elsewhere;
 pub mod flows;

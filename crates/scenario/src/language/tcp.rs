@@ -11,6 +11,7 @@ use incastle_units::{Amount, Bytes, Packets, Span};
 use crate::grammar::declare::{choice, table, word_or, words};
 use crate::grammar::range::{above, above_to, at_least, between, fraction, proper_fraction};
 use crate::language::DAY;
+use crate::language::custom::Custom;
 
 /// Payload bytes of a full segment, unless a scenario says otherwise.
 fn default_mss() -> Bytes {
@@ -89,6 +90,8 @@ choice! {
         "d2tcp" => D2tcp(D2tcp),
         /// DT-CWA: the window steps down while marks come back, and is lifted once after them (Sreekumari 2018)
         "dt-cwa" => DtCwa(DtCwa),
+        /// a controller of your own: a Python class, or what a program in Rust brings along
+        "custom" => Custom(Custom),
     }
 }
 
@@ -280,7 +283,8 @@ impl Recovery {
                 Congestion::Cubic(_)
                 | Congestion::Dctcp(_)
                 | Congestion::D2tcp(_)
-                | Congestion::DtCwa(_),
+                | Congestion::DtCwa(_)
+                | Congestion::Custom(_),
             ) => Self::Sack,
         }
     }
@@ -392,6 +396,7 @@ impl Tcp {
                 extremes: dt_cwa.extremes.to_config(),
                 b: dt_cwa.b,
             })),
+            Congestion::Custom(custom) => Algorithm::Custom(custom.make(window)),
         }
     }
 }

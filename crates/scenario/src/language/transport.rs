@@ -5,7 +5,8 @@ use incastle_units::Bytes;
 
 use crate::grammar::declare::{choice, table, word_or, words};
 use crate::grammar::range::between;
-use crate::language::tcp::Tcp;
+use crate::language::custom::Custom;
+use crate::language::tcp::{Congestion, Tcp};
 use crate::language::udt::{Dcudp, Stream, Udt};
 
 /// 802.1Q's priority has three bits.
@@ -96,6 +97,25 @@ impl Transport {
         match &self.kind {
             Kind::Tcp(tcp) => Some(tcp),
             Kind::Datagram(_) | Kind::Udt(_) | Kind::Dcudp(_) => None,
+        }
+    }
+
+    /// The controller of one's own, if it has one.
+    pub(crate) fn custom(&self) -> Option<&Custom> {
+        match &self.tcp()?.congestion {
+            Congestion::Custom(custom) => Some(custom),
+            _ => None,
+        }
+    }
+
+    /// The same, to be completed.
+    pub(crate) fn custom_mut(&mut self) -> Option<&mut Custom> {
+        match &mut self.kind {
+            Kind::Tcp(Tcp {
+                congestion: Congestion::Custom(custom),
+                ..
+            }) => Some(custom),
+            _ => None,
         }
     }
 

@@ -16,7 +16,7 @@ mod run;
 pub use estimate::{EstimateWatcher, LinkJob, estimate};
 pub use folder::Folder;
 pub use panics::{Panic, catch};
-pub use pool::{Failure, Watcher, run_many};
+pub use pool::{Failure, Watcher, attempt, run_many};
 pub use run::{Control, run};
 
 use crate::scenario::{Scenario, parse_with};

@@ -1,5 +1,6 @@
 //! Many runs at once: threads of ours drive them while the calling thread watches.
 
+use std::borrow::Borrow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -39,10 +40,10 @@ pub trait Watcher {
 /// Runs scenarios on so many threads, each with the control of its position, and hands them over in
 /// the order of their ends. A scenario is run by one thread, so that the number of threads changes
 /// no result. Those that are cancelled before they begin are not handed over.
-pub fn run_many(
+pub fn run_many<C: Borrow<Control> + Sync>(
     scenarios: &[Scenario],
     threads: usize,
-    controls: &[Control],
+    controls: &[C],
     watcher: &mut impl Watcher,
 ) {
     assert!(
@@ -50,7 +51,7 @@ pub fn run_many(
         "every scenario has a control"
     );
     let job = |index: usize| {
-        let (scenario, control) = (&scenarios[index], &controls[index]);
+        let (scenario, control) = (&scenarios[index], controls[index].borrow());
         let wanted = !control.cancel.load(Ordering::Relaxed);
         wanted.then(|| attempt(|| run(scenario, control)))
     };
@@ -60,7 +61,8 @@ pub fn run_many(
     });
 }
 
-fn attempt(run: impl FnOnce() -> Result<Output, RunError>) -> Result<Output, Failure> {
+/// Makes a run's panic one of the reasons for which it gave no result.
+pub fn attempt(run: impl FnOnce() -> Result<Output, RunError>) -> Result<Output, Failure> {
     Ok(catch(run)??)
 }
 

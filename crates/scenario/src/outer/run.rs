@@ -26,9 +26,9 @@ impl Overseer for Control {
 }
 
 /// Runs a scenario.
-pub fn run(scenario: &Scenario, control: &Control) -> Result<Output, RunError> {
+pub fn run(scenario: &Scenario, overseer: &impl Overseer) -> Result<Output, RunError> {
     let start = Instant::now();
-    let mut output = simulate(scenario, control)?;
+    let mut output = simulate(scenario, overseer)?;
     output.wall_s = start.elapsed().as_secs_f64();
     Ok(output)
 }

@@ -31,6 +31,9 @@ pub enum RunError {
     /// The network cannot be built.
     #[error("the network cannot be built: {0}")]
     Build(#[from] BuildError),
+    /// Nobody has said what makes a controller: see `Scenario::with_controllers`.
+    #[error("nothing is known of the controller \"{0}\"")]
+    UnknownController(String),
     /// The simulation cannot go on.
     #[error("the simulation stopped: {0}")]
     Engine(#[from] EngineError),
@@ -44,6 +47,9 @@ pub trait Overseer {
 
 /// Runs a scenario to its end, or until the overseer ends it.
 pub fn simulate(scenario: &Scenario, overseer: &impl Overseer) -> Result<Output, RunError> {
+    if let Some(name) = scenario.unknown_controller() {
+        return Err(RunError::UnknownController(name.to_owned()));
+    }
     let network = network(scenario)?;
     let measure = &scenario.tables().measure;
     let end = Time::ZERO + scenario.duration();

@@ -7,4 +7,5 @@ pub(crate) mod files;
 pub(crate) mod node;
 pub(crate) mod overrides;
 pub(crate) mod repair;
+pub(crate) mod shorthand;
 pub(crate) mod suggest;

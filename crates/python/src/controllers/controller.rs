@@ -1,0 +1,391 @@
+//! One controller in Python behind the trait of all controllers.
+//!
+//! After each call that may change it, the window is asked for once and kept, with pacing rate and
+//! timer where the class has them: the transport reads them far more often than they change.
+
+use std::sync::Arc;
+
+use incastle_congestion::{
+    AckSample, CongestionEvent as Event, Context, ControlState, Controller, Reaction, Window,
+};
+use incastle_scenario as core;
+use incastle_units::{Bytes, Rate, Span, Time};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use super::ControllerMaker;
+use super::fault::{Faults, Wrong};
+use super::moment::{Ack, CongestionEvent, Moment};
+
+/// Beyond these, a number is no limit any more: all bytes, rates and times of 64 bits.
+const UNLIMITED: f64 = u64::MAX as f64;
+const PS_PER_S: f64 = 1e12;
+
+/// The methods of a controller, each bound to it. The first three every class has.
+struct Methods {
+    on_ack: Py<PyAny>,
+    on_congestion: Py<PyAny>,
+    window: Py<PyAny>,
+    on_sent: Option<Py<PyAny>>,
+    pacing: Option<Py<PyAny>>,
+    on_timer: Option<Py<PyAny>>,
+    next_timer: Option<Py<PyAny>>,
+    /// The controller itself, for what probes ask of it.
+    itself: Py<PyAny>,
+}
+
+/// What the transport reads back.
+#[derive(Clone, Copy)]
+struct Answers {
+    window: Window,
+    pacing: Option<Rate>,
+    timer: Option<Time>,
+}
+
+/// A controller in Python.
+pub(super) struct PyController {
+    name: String,
+    /// Absent if it could not be made.
+    methods: Option<Methods>,
+    answers: Answers,
+    faults: Arc<Faults>,
+}
+
+/// A fault with the method in which it was.
+type Called<T> = Result<T, (&'static str, Wrong)>;
+
+impl PyController {
+    pub(super) fn new(
+        maker: &ControllerMaker,
+        setting: &core::ControllerSetting,
+        number: u64,
+        faults: &Arc<Faults>,
+    ) -> Self {
+        let mut new = Self {
+            name: maker.name.clone(),
+            methods: None,
+            answers: Answers {
+                window: Window::Limited(setting.window.initial_window),
+                pacing: None,
+                timer: None,
+            },
+            faults: Arc::clone(faults),
+        };
+        if new.faults.any() {
+            return new;
+        }
+        Python::attach(|py| {
+            let made = maker
+                .methods(py, setting, number)
+                .and_then(|methods| Methods::take(&methods));
+            let begun = match made {
+                Ok(methods) => methods.answers(py, Time::ZERO).map(|answers| {
+                    new.answers = answers;
+                    new.methods = Some(methods);
+                }),
+                Err(error) => Err(("__init__", Wrong::Raised(error))),
+            };
+            if let Err((method, wrong)) = begun {
+                faults.note(py, &maker.name, (method, None), wrong);
+            }
+        });
+        new
+    }
+
+    /// Calls a method, and reads back the answers, of which the timer may be `earliest`; a fault ends
+    /// the run.
+    #[inline]
+    fn call(
+        &mut self,
+        (now, earliest): (Time, Time),
+        call: impl FnOnce(&Methods, Python<'_>) -> Called<()>,
+    ) {
+        if self.faults.any() {
+            return;
+        }
+        let Some(methods) = &self.methods else {
+            return;
+        };
+        Python::attach(|py| {
+            let called = call(methods, py).and_then(|()| methods.answers(py, earliest));
+            match called {
+                Ok(answers) => self.answers = answers,
+                Err((method, wrong)) => {
+                    self.faults.note(py, &self.name, (method, Some(now)), wrong);
+                }
+            }
+        });
+    }
+
+    fn has(&self, method: impl FnOnce(&Methods) -> &Option<Py<PyAny>>) -> bool {
+        self.methods
+            .as_ref()
+            .is_some_and(|all| method(all).is_some())
+    }
+}
+
+impl Controller for PyController {
+    #[inline]
+    fn on_sent(&mut self, cx: &mut Context<'_>, size: Bytes) {
+        if !self.has(|methods| &methods.on_sent) {
+            return;
+        }
+        self.call((cx.now, cx.now), |methods, py| {
+            let moment = new_object(Py::new(py, Moment::new(cx)))?;
+            let method = methods.on_sent.as_ref();
+            tell(py, "on_sent", method, (moment, size.count()))
+        });
+    }
+
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample) {
+        self.call((cx.now, cx.now), |methods, py| {
+            let ack = new_object(Ack::create(py, cx, ack))?;
+            tell(py, "on_ack", Some(&methods.on_ack), (ack,))
+        });
+    }
+
+    /// What it returns says whether it answered, so that CWR is due; without a word it did if its
+    /// window or rate is smaller than before. What idleness takes away is no answer to congestion.
+    fn on_congestion(&mut self, cx: &mut Context<'_>, event: Event) -> Reaction {
+        let before = self.answers;
+        let mut said = None;
+        self.call((cx.now, cx.now), |methods, py| {
+            let told = new_object(CongestionEvent::create(py, cx, event))?;
+            let method = Some(&methods.on_congestion);
+            let answer = invoke(py, "on_congestion", method, (told,))?;
+            said = answer_of(&answer)?;
+            Ok(())
+        });
+        let answered = said.unwrap_or_else(|| self.answers.is_slower_than(&before));
+        if answered && event != Event::IdleRestart {
+            Reaction::Reduced
+        } else {
+            Reaction::Ignored
+        }
+    }
+
+    /// A timer that stays at this instant would come again and again.
+    fn on_timer(&mut self, cx: &mut Context<'_>) {
+        let later = cx.now.saturating_add(Span::from_ps(1));
+        self.call((cx.now, later), |methods, py| {
+            let moment = new_object(Py::new(py, Moment::new(cx)))?;
+            tell(py, "on_timer", methods.on_timer.as_ref(), (moment,))
+        });
+    }
+
+    fn next_timer(&self) -> Option<Time> {
+        self.answers.timer.filter(|_| !self.faults.any())
+    }
+
+    fn window(&self) -> Window {
+        self.answers.window
+    }
+
+    fn pacing(&self) -> Option<Rate> {
+        self.answers.pacing
+    }
+
+    /// `ssthresh_bytes` and `alpha` are attributes that a controller may have.
+    fn state(&self) -> ControlState {
+        let mut state = ControlState {
+            cwnd: match self.answers.window {
+                Window::Limited(bytes) => Some(bytes),
+                Window::Unlimited => None,
+            },
+            rate: self.answers.pacing,
+            ..ControlState::default()
+        };
+        if let Some(methods) = self.methods.as_ref().filter(|_| !self.faults.any()) {
+            Python::attach(|py| {
+                let itself = methods.itself.bind(py);
+                let ssthresh = number_at(itself, intern!(py, "ssthresh_bytes"));
+                let counted = ssthresh.filter(|bytes| (0.0..UNLIMITED).contains(bytes));
+                state.ssthresh = counted.map(|bytes| Bytes::new(bytes as u64));
+                state.alpha = number_at(itself, intern!(py, "alpha"));
+            });
+        }
+        state
+    }
+}
+
+/// A finite number that an object may have as an attribute.
+fn number_at(object: &Bound<'_, PyAny>, name: &Bound<'_, pyo3::types::PyString>) -> Option<f64> {
+    let value = object.getattr_opt(name).ok()??;
+    value
+        .extract::<f64>()
+        .ok()
+        .filter(|number| number.is_finite())
+}
+
+impl Methods {
+    /// Takes them apart in the order in which Python's side gives them.
+    fn take(methods: &Bound<'_, PyTuple>) -> PyResult<Self> {
+        let (itself, on_ack, on_congestion, window, on_sent, pacing, on_timer, next_timer) =
+            methods.extract()?;
+        Ok(Self {
+            on_ack,
+            on_congestion,
+            window,
+            on_sent,
+            pacing,
+            on_timer,
+            next_timer,
+            itself,
+        })
+    }
+
+    /// Asks for window, rate and timer, which may be `earliest`.
+    #[inline]
+    fn answers(&self, py: Python<'_>, earliest: Time) -> Called<Answers> {
+        let window = invoke(py, "window", Some(&self.window), ())?;
+        Ok(Answers {
+            window: given("window", &window, "bytes, 0 or more, or None", to_window)?,
+            pacing: match &self.pacing {
+                None => None,
+                some => {
+                    let rate = invoke(py, "pacing", some.as_ref(), ())?;
+                    given(
+                        "pacing",
+                        &rate,
+                        "bits per second, 1 or more, or None",
+                        to_rate,
+                    )?
+                }
+            },
+            timer: match &self.next_timer {
+                None => None,
+                some => {
+                    let at = invoke(py, "next_timer", some.as_ref(), ())?;
+                    let words = "the second of an instant that lies ahead, or None";
+                    given("next_timer", &at, words, |at| to_instant(at, earliest))?
+                }
+            },
+        })
+    }
+}
+
+impl Answers {
+    fn is_slower_than(&self, before: &Self) -> bool {
+        let bytes = |window| match window {
+            Window::Limited(bytes) => bytes.count(),
+            Window::Unlimited => u64::MAX,
+        };
+        let bits = |rate: Option<Rate>| rate.map_or(u64::MAX, Rate::bits_per_second);
+        bytes(self.window) < bytes(before.window) || bits(self.pacing) < bits(before.pacing)
+    }
+}
+
+/// Calls a method that is there.
+#[inline]
+fn invoke<'py, A>(
+    py: Python<'py>,
+    name: &'static str,
+    method: Option<&Py<PyAny>>,
+    arguments: A,
+) -> Called<Bound<'py, PyAny>>
+where
+    A: pyo3::call::PyCallArgs<'py>,
+{
+    let method = method.expect("only methods that are there are called");
+    let called = method.bind(py).call1(arguments);
+    called.map_err(|error| (name, Wrong::Raised(error)))
+}
+
+/// The same, where nothing is asked for.
+#[inline]
+fn tell<'py, A>(
+    py: Python<'py>,
+    name: &'static str,
+    method: Option<&Py<PyAny>>,
+    arguments: A,
+) -> Called<()>
+where
+    A: pyo3::call::PyCallArgs<'py>,
+{
+    invoke(py, name, method, arguments).map(drop)
+}
+
+/// An argument that could be made; Python has no memory left otherwise.
+fn new_object<T>(made: PyResult<T>) -> Called<T> {
+    made.map_err(|error| ("__init__", Wrong::Raised(error)))
+}
+
+/// Reads a number that a method gave; None is none.
+#[inline]
+fn given<T>(
+    name: &'static str,
+    value: &Bound<'_, PyAny>,
+    expected: &str,
+    read: impl FnOnce(Option<f64>) -> Option<T>,
+) -> Called<T> {
+    let number = if value.is_none() {
+        Some(None)
+    } else {
+        value.extract().ok().map(Some)
+    };
+    number.and_then(read).ok_or_else(|| {
+        let found = shown(value);
+        (
+            name,
+            Wrong::Gave(format!("gave {found}; expected {expected}")),
+        )
+    })
+}
+
+/// True, false, or nothing.
+fn answer_of(value: &Bound<'_, PyAny>) -> Called<Option<bool>> {
+    value.extract().map_err(|_| {
+        let found = shown(value);
+        let words = format!("gave {found}; expected True (it slowed down), False, or None");
+        ("on_congestion", Wrong::Gave(words))
+    })
+}
+
+/// A value as Python shows it.
+fn shown(value: &Bound<'_, PyAny>) -> String {
+    let text = value.repr();
+    text.map_or_else(|_| "?".to_owned(), |text| text.to_string())
+}
+
+fn to_window(bytes: Option<f64>) -> Option<Window> {
+    match bytes {
+        None => Some(Window::Unlimited),
+        Some(bytes) if bytes >= UNLIMITED => Some(Window::Unlimited),
+        // Not a number is not in the range either.
+        Some(bytes) => (0.0..UNLIMITED)
+            .contains(&bytes)
+            .then(|| Window::Limited(Bytes::new(bytes as u64))),
+    }
+}
+
+/// Outer none: it is no rate.
+#[allow(
+    clippy::option_option,
+    reason = "no rate and a wrong one are different things"
+)]
+fn to_rate(bits: Option<f64>) -> Option<Option<Rate>> {
+    match bits {
+        None => Some(None),
+        Some(bits) => (1.0..UNLIMITED)
+            .contains(&bits)
+            .then(|| Some(Rate::from_bits_per_second(bits as u64))),
+    }
+}
+
+/// Outer none: it is no instant, or one that is over.
+#[allow(
+    clippy::option_option,
+    reason = "no timer and a wrong one are different things"
+)]
+fn to_instant(seconds: Option<f64>, earliest: Time) -> Option<Option<Time>> {
+    let Some(seconds) = seconds else {
+        return Some(None);
+    };
+    let ps = seconds * PS_PER_S;
+    if ps >= UNLIMITED {
+        return Some(None);
+    }
+    let at = Time::from_ps(ps as u64);
+    (ps >= 0.0 && at >= earliest).then_some(Some(at))
+}

@@ -1,0 +1,84 @@
+//! What a controller did wrong, and the memory of the first such fault of a run.
+
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use incastle_units::Time;
+use pyo3::prelude::*;
+
+/// The first thing that a controller of a run did wrong.
+#[pyclass(frozen, get_all, module = "incastle._engine")]
+pub(crate) struct ControllerFault {
+    /// The controller's name in the scenario.
+    controller: String,
+    /// The method that was called.
+    method: String,
+    /// The simulated time of the call; none where no call has one, while the controller is made.
+    now_s: Option<f64>,
+    /// What it raised, or
+    raised: Option<Py<PyAny>>,
+    /// what is wrong with the value that it gave.
+    gave: Option<String>,
+}
+
+/// What was wrong about one call.
+pub(super) enum Wrong {
+    Raised(PyErr),
+    Gave(String),
+}
+
+/// The faults of one run, of which the first counts.
+#[derive(Default)]
+pub(crate) struct Faults {
+    any: AtomicBool,
+    first: Mutex<Option<ControllerFault>>,
+}
+
+impl Faults {
+    /// Whether a controller has failed: then none is called any more.
+    #[inline]
+    pub(crate) fn any(&self) -> bool {
+        self.any.load(Ordering::Relaxed)
+    }
+
+    /// Takes the first one.
+    pub(crate) fn take(&self) -> Option<ControllerFault> {
+        self.first
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+    }
+
+    /// Keeps a fault, unless there is an earlier one.
+    pub(super) fn note(
+        &self,
+        py: Python<'_>,
+        controller: &str,
+        (method, now): (&str, Option<Time>),
+        wrong: Wrong,
+    ) {
+        let (raised, gave) = match wrong {
+            Wrong::Raised(error) => (Some(error.into_value(py).into_any()), None),
+            Wrong::Gave(words) => (None, Some(words)),
+        };
+        self.any.store(true, Ordering::Relaxed);
+        let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert(ControllerFault {
+            controller: controller.to_owned(),
+            method: method.to_owned(),
+            now_s: now.map(Time::as_secs_lossy),
+            raised,
+            gave,
+        });
+    }
+}
+
+impl ControllerFault {
+    /// The exception, if it is one that ends programs (Ctrl-C, `sys.exit`), not a mistake.
+    pub(crate) fn ends_programs(&self, py: Python<'_>) -> Option<PyErr> {
+        let raised = self.raised.as_ref()?.bind(py);
+        let mistake = raised.is_instance_of::<pyo3::exceptions::PyException>();
+        (!mistake).then(|| PyErr::from_value(raised.clone()))
+    }
+}

@@ -1,0 +1,47 @@
+//! `congestion = "delay.py:Delay"` is short for `congestion = "custom"` with that `controller`, in the
+//! scenario's `[transport]` and in that of each group.
+
+use crate::text::node::{Content, Entry, Node};
+
+/// Writes out the short form of a tree, before groups inherit from it.
+pub(crate) fn expand(root: &mut Node) {
+    for entry in root.entries_mut().into_iter().flatten() {
+        match entry.key.as_str() {
+            "transport" => expand_transport(&mut entry.node),
+            "flows" => {
+                for group in entry.node.entries_mut().into_iter().flatten() {
+                    let own = group.node.entries_mut().into_iter().flatten();
+                    own.filter(|entry| entry.key == "transport")
+                        .for_each(|entry| expand_transport(&mut entry.node));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn expand_transport(transport: &mut Node) {
+    let Some(entries) = transport.entries_mut() else {
+        return;
+    };
+    let congestion = entries.iter_mut().find(|entry| entry.key == "congestion");
+    let Some(Entry { place, node, .. }) = congestion else {
+        return;
+    };
+    if !matches!(&node.content, Content::Text(text) if text.contains(".py:")) {
+        return;
+    }
+    let word = Node {
+        place: node.place,
+        content: Content::Text("custom".to_owned()),
+    };
+    let controller = Entry {
+        key: "controller".to_owned(),
+        place: *place,
+        node: std::mem::replace(node, word),
+        inherited: false,
+    };
+    // What it says counts, as the last override does.
+    entries.retain(|entry| entry.key != "controller");
+    entries.push(controller);
+}

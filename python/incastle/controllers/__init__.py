@@ -1,0 +1,1 @@
+"""Controllers of your own: the class to derive from, where classes come from, what goes wrong."""

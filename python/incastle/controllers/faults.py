@@ -1,0 +1,35 @@
+"""What is said of a controller that failed: where, when, and the traceback of the user's code."""
+
+from __future__ import annotations
+
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from incastle._engine import ControllerFault
+
+PACKAGE = str(Path(__file__).parent.parent)
+
+
+def words_of(fault: ControllerFault, kind: type) -> str:
+    """Name the controller, its class, the method, the simulated time and the reason."""
+    when = "" if fault.now_s is None else f" at {fault.now_s:.9g} s of simulated time"
+    what = f'the controller "{fault.controller}"'
+    if not fault.controller.endswith(f":{kind.__name__}"):
+        what += f" ({kind.__name__})"
+    if fault.gave is not None:
+        return f"{what}: {fault.method}(){when} {fault.gave}"
+    raised = "" if fault.raised is None else raised_outside(fault.raised)
+    return f"{what} raised in {fault.method}{when}:\n{raised}"
+
+
+def raised_outside(error: BaseException) -> str:
+    """Give an exception as Python prints it, without the frames of this package."""
+    told = traceback.TracebackException.from_exception(error)
+    theirs = [frame for frame in told.stack if not frame.filename.startswith(PACKAGE)]
+    told.stack = traceback.StackSummary.from_list(theirs)
+    lines = list(told.format())
+    if not theirs:
+        lines = [line for line in lines if not line.startswith("Traceback ")]
+    return "".join(lines).rstrip()

@@ -1,0 +1,232 @@
+"""Where the classes of controllers come from, and by which hash their source is known.
+
+A scenario names a class in a file beside it (`delay.py:Delay`), or something that `controllers=`
+binds to a class. To check a scenario its files are read and parsed; they are executed when a run
+needs them. The hash is that of the whole file, or of the source of a class and its bases where no
+file is named.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import inspect
+import marshal
+import re
+import sys
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+from incastle import _engine
+from incastle.controllers.base import OPTIONAL, REQUIRED, Controller
+from incastle.controllers.faults import raised_outside
+from incastle.errors import ControllerError, IncastleError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+AS_FILE = re.compile(r"(?P<path>.+\.py):(?P<name>[^\W\d]\w*)")
+Answer = tuple[str | None, str | None, str | None]
+"""The hash of a source, or what is wrong with it, and what would be right."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A class that stands behind a name, and the hash of its source."""
+
+    kind: type
+    source: str
+
+
+class _Mistake(Exception):  # noqa: N818  it is told, never raised to users
+    def __init__(self, message: str, help_: str | None = None) -> None:
+        super().__init__(message)
+        self.message, self.help = message, help_
+
+
+class Origins:
+    """What the names of controllers stand for in one scenario: a file is read once.
+
+    Args:
+        file: the scenario's file: others are looked for beside it.
+        bound: classes by name; they come before files.
+
+    """
+
+    def __init__(self, file: str, bound: Mapping[str, Bound]) -> None:
+        self.folder = Path(file).parent
+        self.bound = bound
+        self._texts: dict[str, str] = {}
+
+    def source(self, name: str) -> Answer:
+        """Answer the engine, which asks while it checks a scenario."""
+        if name in self.bound:
+            return self.bound[name].source, None, None
+        file = name.partition(":")[0]
+        if not file.endswith(".py"):
+            return None, None, None  # to be bound when it is run
+        try:
+            return self._source_in_file(name), None, None
+        except _Mistake as found:
+            return None, found.message, found.help
+
+    def _source_in_file(self, name: str) -> str:
+        found = AS_FILE.fullmatch(name)
+        if found is None:
+            file = name.partition(":")[0]
+            raise _Mistake(f'"{name}" names no class', f'name one as in "{file}:MyClass"')
+        path = found["path"]
+        try:
+            text = self._read(path)
+            tree = ast.parse(text)
+        except (OSError, UnicodeDecodeError) as error:
+            reason = getattr(error, "strerror", None) or "not a text in UTF-8"
+            raise _Mistake(f"{self.folder / path}: {reason}") from None
+        except (SyntaxError, ValueError) as error:
+            line = getattr(error, "lineno", None) or 1
+            raise _Mistake(f"{path}:{line}: {getattr(error, 'msg', error)}") from None
+        classes = [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
+        if found["name"] not in {*classes, *_other_names(tree)}:
+            there = f"its classes are {', '.join(classes)}" if classes else "it has no class at all"
+            raise _Mistake(f"{path} has no class {found['name']}", there)
+        return _hash(text)
+
+    def load(self, names: Iterable[str]) -> dict[str, Bound]:
+        """Give the classes of these names; files are executed.
+
+        Raises:
+            IncastleError: nothing is known of a name.
+            ControllerError: a file raised, or a class lacks a method.
+
+        """
+        return {name: self._load(name) for name in names}
+
+    def texts(self, names: Iterable[str]) -> dict[str, str]:
+        """Give the text of each file within the scenario's folder that these names need."""
+        found = (AS_FILE.fullmatch(name) for name in names if name not in self.bound)
+        paths = {one["path"] for one in found if one is not None}
+        inside = [
+            path for path in paths if not Path(path).is_absolute() and ".." not in Path(path).parts
+        ]
+        return {path: self._read(path) for path in sorted(inside)}
+
+    def _load(self, name: str) -> Bound:
+        if name in self.bound:
+            return self.bound[name]
+        found = AS_FILE.fullmatch(name)
+        if found is None:
+            raise IncastleError(
+                f'nothing is known of the controller "{name}": bind it to a class, as in '
+                f'ic.run(scenario, controllers={{"{name}": MyClass}}), or name a file beside the '
+                'scenario: controller = "my_controller.py:MyClass"'
+            )
+        text = self._read(found["path"])
+        module = _executed(str(self.folder / found["path"]), text)
+        return Bound(_checked(name, getattr(module, found["name"], None)), _hash(text))
+
+    def _read(self, path: str) -> str:
+        if path not in self._texts:
+            self._texts[path] = (self.folder / path).read_text(encoding="utf-8")
+        return self._texts[path]
+
+
+def bind(controllers: Mapping[str, type]) -> dict[str, Bound]:
+    """Check classes, and hash their sources.
+
+    Raises:
+        ControllerError: one is no class, or lacks a method.
+
+    """
+    return {
+        name: Bound(_checked(name, kind), _class_hash(kind)) for name, kind in controllers.items()
+    }
+
+
+def makers(classes: Mapping[str, Bound]) -> list[_engine.ControllerMaker]:
+    """Give the engine what makes the controllers of each name."""
+    return [_engine.ControllerMaker(name, _maker(one.kind)) for name, one in classes.items()]
+
+
+def _maker(kind: type) -> Callable[[_engine.Connection, dict[str, Any]], tuple[Any, ...]]:
+    there = [name for name in OPTIONAL if hasattr(kind, name)]
+
+    def make(connection: _engine.Connection, parameters: dict[str, Any]) -> tuple[Any, ...]:
+        one = kind(connection, **parameters)
+        methods = [getattr(one, name) for name in REQUIRED]
+        return (
+            one,
+            *methods,
+            *(getattr(one, name) if name in there else None for name in OPTIONAL),
+        )
+
+    return make
+
+
+def _checked(name: str, kind: object) -> type:
+    """Refuse what is no class, or lacks a method."""
+    if not isinstance(kind, type):
+        raise ControllerError(f'the controller "{name}" is {kind!r}; a class is expected')
+    lacking = [method for method in REQUIRED if not callable(getattr(kind, method, None))]
+    if issubclass(kind, Controller) and kind.on_ack is Controller.on_ack:
+        lacking = ["on_ack"]
+    if hasattr(kind, "on_timer") != hasattr(kind, "next_timer"):
+        lacking.append("next_timer" if hasattr(kind, "on_timer") else "on_timer")
+    if lacking:
+        other = "" if issubclass(kind, Controller) else "; incastle.Controller has all but on_ack"
+        raise ControllerError(
+            f'the controller "{name}": the class {kind.__name__} lacks {" and ".join(lacking)}'
+            f"{other}"
+        )
+    return kind
+
+
+@lru_cache(maxsize=64)
+def _executed(file: str, text: str) -> ModuleType:
+    """Execute a file as a module that no import finds: its classes travel with their code."""
+    module = ModuleType(f"incastle_controller_{Path(file).stem}")
+    module.__file__ = file
+    try:
+        exec(compile(text, file, "exec"), module.__dict__)  # noqa: S102  it is what the user asks for
+    except Exception as error:  # noqa: BLE001  whatever a file of the user's raises
+        raise ControllerError(f"{file} cannot be used:\n{raised_outside(error)}") from None
+    return module
+
+
+def _other_names(tree: ast.Module) -> set[str]:
+    """Give the names that a file has at its top otherwise than by a class of its own."""
+    names = {
+        alias.asname or alias.name
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    targets = [node.targets for node in tree.body if isinstance(node, ast.Assign)]
+    return names | {one.id for some in targets for one in some if isinstance(one, ast.Name)}
+
+
+def _class_hash(kind: type) -> str:
+    """Hash the source of a class and of the bases that are not ours."""
+    theirs = [one for one in kind.__mro__ if one.__module__ not in sys.stdlib_module_names]
+    return _hash("".join(_text_of(one) for one in theirs if one is not Controller))
+
+
+def _text_of(kind: type) -> str:
+    """Give the source of a class; of one that was typed in, what its methods were compiled to."""
+    try:
+        return inspect.getsource(kind)
+    except (OSError, TypeError):
+        members = sorted(vars(kind).items())
+        codes = [(name, getattr(value, "__code__", None)) for name, value in members]
+        compiled = [
+            f"{name} {marshal.dumps(code).hex()}\n"
+            for name, code in codes
+            if isinstance(code, CodeType)
+        ]
+        return f"class {kind.__qualname__}\n{''.join(compiled)}"
+
+
+def _hash(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()

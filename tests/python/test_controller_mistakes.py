@@ -1,0 +1,132 @@
+"""What is wrong with a controller of one's own is told with its class, method, time and line."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import incastle as ic
+from conftest import SMALL, Said
+from test_controllers import FIXED, Fixed, own
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    Say = Callable[..., Said]
+
+PAIR = {"next_timer": lambda _: 0.001, "on_timer": lambda *_: None}
+NO_PACE = {"pacing": lambda _: None}
+
+
+def broken(method: str) -> type[ic.Controller]:
+    """Give a controller that has a mistake in one method."""
+
+    def fail(self: ic.Controller, *_: object) -> float:
+        return 1 / int(self.mss_bytes * 0)
+
+    marks = {"cwnd_bytes": 80 * 1460} if method == "on_congestion" else {}
+    return type("Broken", (Fixed,), PAIR | NO_PACE | marks | {method: fail})
+
+
+@pytest.mark.parametrize(
+    "method",
+    ["on_ack", "on_congestion", "window", "on_sent", "pacing", "on_timer", "next_timer"],
+)
+def test_an_exception_names_method_time_and_the_line_of_the_user(method: str) -> None:
+    marked = own({"transport.ecn": "classic", "switch.queue.mark_above": "1 packets"})
+    with pytest.raises(ic.ControllerError) as raised:
+        ic.run(marked, controllers={"own": broken(method)})
+    message = str(raised.value)
+    assert f'small, seed 1: the controller "own" (Broken) raised in {method}' in message
+    assert "return 1 / int(self.mss_bytes * 0)" in message
+    assert message.endswith("ZeroDivisionError: division by zero")
+    assert "controllers/sources.py" not in message
+    asked_first = method in {"window", "pacing", "next_timer"}
+    assert ("of simulated time" in message) is not asked_first
+
+
+@pytest.mark.parametrize(
+    ("method", "value", "said"),
+    [
+        ("window", -1, "window() gave -1; expected bytes, 0 or more, or None"),
+        ("window", math.nan, "window() gave nan; expected bytes"),
+        ("window", "much", "window() gave 'much'; expected bytes"),
+        ("pacing", 0, "pacing() gave 0; expected bits per second, 1 or more, or None"),
+        ("pacing", math.inf, "pacing() gave inf; expected bits per second"),
+        ("next_timer", math.nan, "next_timer() gave nan; expected the second of an instant"),
+        ("next_timer", -1.0, "next_timer() gave -1.0; expected the second of an instant"),
+        ("on_congestion", 7, "gave 7; expected True (it slowed down), False, or None"),
+    ],
+)
+def test_a_value_that_is_none(method: str, value: object, said: str) -> None:
+    kind = type("Broken", (Fixed,), PAIR | {method: lambda *_: value})
+    marked = own({"transport.ecn": "classic", "switch.queue.mark_above": "1 packets"})
+    with pytest.raises(ic.ControllerError) as raised:
+        ic.run(marked, controllers={"own": kind})
+    assert said in str(raised.value)
+
+
+def test_a_timer_that_stays_where_it_is() -> None:
+    kind = type("Broken", (Fixed,), PAIR)
+    said = r"next_timer\(\) at 0.001 s of simulated time gave 0.001"
+    with pytest.raises(ic.ControllerError, match=said):
+        ic.run(own(), controllers={"own": kind})
+
+
+def test_what_is_no_controller_is_refused_before_the_run() -> None:
+    cases: list[tuple[Any, str]] = [
+        (7, 'the controller "own" is 7; a class is expected'),
+        (ic.Controller, "the class Controller lacks on_ack"),
+        (object, "lacks on_ack and on_congestion and window; incastle.Controller has all"),
+        (type("Half", (Fixed,), {"on_timer": lambda *_: None}), "the class Half lacks next_timer"),
+    ]
+    for kind, said in cases:
+        with pytest.raises(ic.ControllerError, match=said):
+            ic.run(own(), controllers={"own": kind})
+    with pytest.raises(ic.IncastleError, match='nothing is known of the controller "own"'):
+        ic.run(own())
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("none.py:Fixed", "small.toml:25:14: error: none.py: No such file or directory"),
+        ("fixed.py:Fxied", "fixed.py has no class Fxied\n    its classes are Fixed"),
+        ("fixed.py:", 'name one as in "fixed.py:MyClass"'),
+        ("torn.py:Fixed", "torn.py:1: '(' was never closed"),
+        ("binary.py:Fixed", "binary.py: not a text in UTF-8"),
+    ],
+)
+def test_a_file_that_is_none(written: str, said: str, folder: Path, say: Say) -> None:
+    (folder / "fixed.py").write_text(FIXED)
+    (folder / "torn.py").write_text("class Fixed(\n")
+    (folder / "binary.py").write_bytes(b"\xff")
+    (folder / "small.toml").write_text(SMALL.replace('"dctcp"', f'"{written}"'))
+    for command in (("check",), ("run", "--out", "out")):
+        told = say(*command, "small.toml")
+        assert told.status == 2
+        assert said in told.err
+
+
+def test_a_file_that_raises_when_it_is_executed(folder: Path, say: Say) -> None:
+    (folder / "raises.py").write_text("class Fixed:\n    pass\n\nnumber = [][1]\n")
+    setting = ("--set", "transport.congestion=raises.py:Fixed")
+    assert say("check", "small.toml", *setting).status == 0, "to check does not execute"
+    told = say("run", "small.toml", *setting, "--out", "out")
+    assert told.status == 2
+    assert "raises.py cannot be used:" in told.err
+    assert "number = [][1]" in told.err
+    assert "IndexError: list index out of range" in told.err
+    assert "incastle" not in told.err.replace("incastle_controller", "")
+
+
+def test_a_parameter_that_the_class_does_not_have(folder: Path, say: Say) -> None:
+    (folder / "fixed.py").write_text(FIXED)
+    values = ("transport.congestion=fixed.py:Fixed", "transport.parameters.size=2")
+    told = say("run", "small.toml", "--set", values[0], "--set", values[1], "--out", "out")
+    assert told.status == 2
+    assert "unexpected keyword argument 'size'" in told.err
+    assert "Traceback" not in told.err
