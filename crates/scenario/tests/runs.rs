@@ -128,7 +128,7 @@ fn the_number_of_threads_changes_nothing() {
     );
 }
 
-/// Cancels everything at the first tick.
+/// Cancels everything at the first tick that finds the first two under way, however late they begin.
 struct Impatient<'a> {
     controls: &'a [Control],
     interrupted: Vec<usize>,
@@ -142,6 +142,10 @@ impl Watcher for Impatient<'_> {
     }
 
     fn tick(&mut self) {
+        let under_way = |control: &Control| control.simulated_ps.load(Ordering::Relaxed) > 0;
+        if !self.controls[..2].iter().all(under_way) {
+            return;
+        }
         for control in self.controls {
             control.cancel.store(true, Ordering::Relaxed);
         }
