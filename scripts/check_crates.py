@@ -25,14 +25,15 @@ BELOW: dict[str, set[str]] = {
     "congestion": {"units"},
     "queueing": {"units"},
     "transport": {"units", "congestion"},
+    "capture": {"units", "congestion", "transport"},
     "secure": {"units"},
     "socket": {"units", "congestion", "transport", "secure"},
     "dcudp": {"units", "congestion", "transport", "socket"},
     "testbed": {"units", "congestion", "queueing", "transport", "socket"},
     "engine": {"units", "congestion", "queueing", "transport"},
-    "scenario": {"units", "congestion", "queueing", "transport", "engine"},
+    "scenario": {"units", "congestion", "queueing", "transport", "capture", "engine"},
     "python": {
-        *("units", "congestion", "queueing", "transport", "engine", "scenario"),
+        *("units", "congestion", "queueing", "transport", "capture", "engine", "scenario"),
         *("secure", "socket", "dcudp"),
     },
 }

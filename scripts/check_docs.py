@@ -1,19 +1,19 @@
 # ruff: noqa: INP001
 """Runs what the README and the tutorials tell a new user to type, in their order.
 
-A ```sh block is run line by line where a line begins with `incastle` or `python examples/`
-(installation, and `reproduce`, which tests of its own cover, are left out); a ```python block as a
-program, or is saved where the line above it ends in `NAME.py`:; a ```toml block is saved under the
-name that the line above it gives. A ```text block shows
-lines that the command before it prints, in their order; what it leaves out does not matter. Each
-document has a folder of its own. ```console blocks, which show a session with servers, are run by
-`consoles`.
+A ```sh block is run line by line where a line begins with `incastle`, `python examples/` or, where
+it is installed, `tshark` (installation, and `reproduce`, which tests of its own cover, are left
+out); a ```python block as a program, or is saved where the line above it ends in `NAME.py`:; a
+```toml block is saved under the name that the line above it gives. A ```text block shows lines that
+the command before it prints, in their order; what it leaves out does not matter. Each document has
+a folder of its own. ```console blocks, which show a session with servers, are run by `consoles`.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -32,6 +32,7 @@ DOCUMENTS = [
     "docs/sweep.md",
     "docs/diff.md",
     "docs/explain.md",
+    "docs/captures.md",
     "docs/coming-from-ns-3.md",
     "docs/own-controller.md",
     "docs/estimate.md",
@@ -39,7 +40,7 @@ DOCUMENTS = [
     "docs/dcudp-python.md",
     "docs/dcudp.md",
 ]
-PROGRAMS = ("incastle ", "python examples/")
+PROGRAMS = ("incastle ", "python examples/", *(["tshark "] if shutil.which("tshark") else []))
 SAVED = re.compile(r"`([\w.-]+\.py)`:\s*$")
 FENCE = re.compile(r"^ *```(\w+)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 

@@ -42,7 +42,7 @@ from incastle.options import (
 from incastle.results import Result
 from incastle.runner import cores, run_many
 from incastle.scenario import Scenario, load
-from incastle.store import holds, may_hold, prepare_place
+from incastle.store import CAPTURES, holds, may_hold, prepare_place
 
 RESULTS = Path("results")
 """Where results go without --out."""
@@ -211,6 +211,11 @@ class _Keeper:
         if written:
             number = f"{written} result{'s' if written > 1 else ''} " if self.several else ""
             terminal.note(f"{number}written to {where}")
+            captures = [name for result, _ in self.kept[:1] for name in result.captures]
+            if captures:
+                files = f"{len(captures)} file{'s' if len(captures) > 1 else ''}"
+                folder = (where / "seed-N" if self.several else where) / CAPTURES
+                terminal.note(f"captures: {files} for Wireshark in {folder}")
         if self.there_already:
             number = f"{self.there_already} of them: " if self.several else ""
             terminal.note(f"{number}the same result is already in {where}, nothing is replaced")

@@ -53,6 +53,7 @@ class Result:
         tables: every table by name; those below have an attribute of their own.
         warnings: what was probably not as intended in the scenario, each with its place.
         sources: files of controllers of your own, by their paths from the scenario's folder.
+        captures: what `[measure] pcap` asks for: by the name of each link a file in pcapng.
 
     """
 
@@ -67,6 +68,7 @@ class Result:
     tables: dict[str, pl.DataFrame] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     sources: dict[str, str] = field(default_factory=dict)
+    captures: dict[str, bytes] = field(default_factory=dict)
 
     @property
     def summary(self) -> pl.DataFrame:
@@ -260,7 +262,7 @@ class Result:
         raise TableMissing(f"the result of {self.name!r} has no table {name!r}: {advice}")
 
     def to_summary(self) -> dict[str, Any]:
-        """Give what summary.json holds: everything but the tables and the texts of files."""
+        """Give what summary.json holds: all but tables, captures and the texts of files."""
         summary = {
             "name": self.name,
             "version": self.version,
@@ -280,6 +282,8 @@ class Result:
 
     def save(self, directory: str | os.PathLike[str], *, force: bool = False) -> Path:
         """Write scenario.toml, summary.json and one Parquet file per table into a new directory.
+
+        Captures are in its folder `captures`, NAME.pcapng each.
 
         All or nothing: the directory appears under its name only when it is complete. `force`
         replaces an earlier result there.

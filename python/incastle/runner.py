@@ -241,4 +241,5 @@ def _result(scenario: Scenario, output: _engine.Output) -> Result:
         tables=tables,
         sources=controller_files(scenario),
         warnings=tuple(one.in_one_line for one in scenario.warnings),
+        captures=dict(output.captures()),
     )

@@ -1,4 +1,4 @@
-"""Result directories: scenario.toml, summary.json, and one Parquet file per table.
+"""Result directories: scenario.toml, summary.json, one Parquet file per table, captures.
 
 Beside them are the files of controllers of one's own, where scenario.toml looks for them.
 A directory is there when it is complete, not before (`files`). Nothing is ever replaced that is
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 SUMMARY = "summary.json"
 SCENARIO = "scenario.toml"
+CAPTURES = "captures"
+"""The folder of captures, each NAME.pcapng."""
 OF_THE_DAY = {"wall_s", "warnings"}
 """Entries of the summary that may differ where the result is the same: how long it took, and where
 in which file a warning's place is."""
@@ -97,7 +99,12 @@ def holds(directory: Path, result: Result) -> bool:
         and _lasting(result.to_summary()) == _lasting(summary)
         and scenario == result.scenario
         and all((directory / f"{name}.parquet").is_file() for name in result.tables)
+        and all(_capture(directory, name).is_file() for name in result.captures)
     )
+
+
+def _capture(directory: Path, name: str) -> Path:
+    return directory / CAPTURES / f"{name}.pcapng"
 
 
 def _lasting(summary: dict[str, Any]) -> dict[str, Any]:
@@ -128,6 +135,10 @@ def _write(result: Result, scratch: Path) -> None:
         buffer = io.BytesIO()
         frame.write_parquet(buffer)
         (scratch / f"{name}.parquet").write_bytes(buffer.getbuffer())
+    if result.captures:
+        (scratch / CAPTURES).mkdir()
+    for name, content in result.captures.items():
+        _capture(scratch, name).write_bytes(content)
     text = json.dumps(result.to_summary(), indent=2) + "\n"
     (scratch / SUMMARY).write_text(text, encoding="utf-8")
 
@@ -163,8 +174,10 @@ def load(directory: Path) -> dict[str, Any]:
             for name in fields.get("sources", ())
         }
         tables = {path.stem: pl.read_parquet(path) for path in sorted(directory.glob("*.parquet"))}
+        files = sorted((directory / CAPTURES).glob("*.pcapng"))
+        captures = {path.stem: path.read_bytes() for path in files}
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
         raise ResultError(f"{directory} cannot be read: {error}") from None
     warnings = tuple(fields.get("warnings", ()))
-    texts = {"scenario": scenario, "sources": sources}
-    return {**fields, **texts, "warnings": warnings, "tables": tables}
+    found = {"scenario": scenario, "sources": sources, "tables": tables, "captures": captures}
+    return {**fields, "warnings": warnings, **found}

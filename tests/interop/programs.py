@@ -1,4 +1,4 @@
-"""Builds and runs the programs of these tests: ours, and the UDT library's (peer.cc).
+"""Builds and runs the programs of these tests: ours, the UDT library's (peer.cc), and tshark.
 
 What cannot be built here skips its tests, with the reason. Every process is ended by its test,
 whatever happens.
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
+DISSECTOR = ROOT / "wireshark" / "dcudp.lua"
 # Longer than any program's own limit: only one that hangs meets it.
 PATIENCE_S = 200
 Report = dict[str, Any]
@@ -39,6 +40,32 @@ def our_programs() -> dict[str, str]:
     assert done.returncode == 0, done.stderr
     built = map(json.loads, done.stdout.splitlines())
     return {one["target"]["name"]: one["executable"] for one in built if one.get("executable")}
+
+
+def tshark(capture: Path, names: list[str], *options: str) -> list[list[str]]:
+    """Return what tshark reads in a capture with our dissector: these fields, a row per packet.
+
+    Values of one field are joined by ';'.
+    """
+    program = shutil.which("tshark")
+    if program is None:
+        pytest.skip("needs tshark (make system)")
+    command = [
+        program,
+        "-r",
+        str(capture),
+        "-X",
+        f"lua_script:{DISSECTOR}",
+        *options,
+        "-T",
+        "fields",
+    ]
+    command += ["-E", "aggregator=;", *(word for name in names for word in ("-e", name))]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    # Complaints of Lua come here; so does a warning of who is root.
+    assert "lua" not in done.stderr.lower(), done.stderr
+    return [line.split("\t") for line in done.stdout.splitlines()]
 
 
 @functools.cache

@@ -7,44 +7,19 @@ packet of each kind with every field at its limits, and what our own parser says
 from __future__ import annotations
 
 import json
-import shutil
 import struct
 import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from programs import ROOT, our_programs
+from programs import our_programs, tshark
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-DISSECTOR = ROOT / "wireshark" / "dcudp.lua"
 Fields = dict[str, Any]
 EVERY = ["_ws.malformed", "_ws.expert.message", "frame.protocols"]
-
-
-def tshark(capture: Path, names: list[str], *options: str) -> list[list[str]]:
-    """Return the values of these fields, a row per packet; values of one field joined by ';'."""
-    program = shutil.which("tshark")
-    if program is None:
-        pytest.skip("needs tshark (make system)")
-    command = [
-        program,
-        "-r",
-        str(capture),
-        "-X",
-        f"lua_script:{DISSECTOR}",
-        *options,
-        "-T",
-        "fields",
-    ]
-    command += ["-E", "aggregator=;", *(word for name in names for word in ("-e", name))]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    # Complaints of Lua come here; so does a warning of who is root.
-    assert "lua" not in done.stderr.lower(), done.stderr
-    return [line.split("\t") for line in done.stdout.splitlines()]
 
 
 @pytest.fixture(scope="module")

@@ -54,8 +54,9 @@ pub(crate) type SackBlocks = [SackBlock; MAX_SACK_BLOCKS];
 
 /// A control packet of UDT with what lies beside it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct UdtControl {
-    pub(crate) header: ControlHeader,
+pub struct UdtControl {
+    /// Its header.
+    pub header: ControlHeader,
     body: UdtBody,
 }
 
@@ -89,7 +90,8 @@ impl UdtControl {
         Self { header, body }
     }
 
-    pub(crate) fn beside(&self) -> Beside<'_> {
+    /// What lies beside the header.
+    pub fn beside(&self) -> Beside<'_> {
         match &self.body {
             UdtBody::Nothing => Beside::Nothing,
             UdtBody::Losses(ranges, count) => {

@@ -264,6 +264,7 @@ impl NetworkBuilder {
             schedules: self.schedules,
             failures: Failures::new(self.failures, self.convergence),
             routes,
+            captured: Vec::new(),
             pool: Pool::default(),
             extras: Extras::default(),
         };

@@ -29,9 +29,11 @@ mod random;
 mod rate_schedule;
 mod recorder;
 mod route;
+mod sent;
 mod simulation;
 
 pub use application::{Actions, Application, FlowSpec, Framing, Notice, TransportSpec};
+pub use beside::UdtControl;
 pub use builder::{
     BuildError, HostConfig, JitterOn, LinkConfig, NetworkBuilder, PortKind, SwitchConfig,
 };
@@ -52,7 +54,8 @@ pub use random::{Purpose, Source, substream};
 pub use recorder::{
     BinBytes, CongestionSample, EventKind, EventRecord, Loss, Measurements, MemorySample,
     ModeSample, QueueHistogram, QueueSample, RateSample, RecordedEvent, RecordedPacket, Recorder,
-    Series, Silence, Timeout, WindowSample,
+    Sent, Series, Silence, Timeout, WindowSample,
 };
 pub use route::Ecmp;
+pub use sent::{SentContent, SentPacket};
 pub use simulation::{RunError, Simulation, Status, Totals};

@@ -12,11 +12,13 @@ use crate::event_queue::EventQueue;
 use crate::failure::Failures;
 use crate::host::Host;
 use crate::packet::Packet;
-use crate::pool::{Pool, Slot};
+use crate::pool::{InFlight, Pool, Slot};
 use crate::port::{Backlog, Port, PortCounters, Wakes};
 use crate::rate_schedule::RateSchedule;
 use crate::route::Routes;
-use crate::{Digest, EndpointIndex, HostIndex, Node, PortIndex, Probe, QueueSeen, SwitchIndex};
+use crate::{
+    Digest, EndpointIndex, HostIndex, Node, PortIndex, Probe, QueueSeen, SentPacket, SwitchIndex,
+};
 
 /// A switch.
 pub(crate) struct Switch {
@@ -89,6 +91,8 @@ pub struct Network {
     pub(crate) routes: Routes,
     pub(crate) host_names: Vec<String>,
     pub(crate) switch_names: Vec<String>,
+    /// By port: whether probes are shown what it sends; empty where that is none.
+    pub(crate) captured: Vec<bool>,
     /// The packets in ports and on links.
     pub(crate) pool: Pool,
     pub(crate) extras: Extras,
@@ -153,6 +157,13 @@ impl Network {
     pub fn most_stored(&self, switch: SwitchIndex) -> Option<Bytes> {
         let memory = self.switches[switch.index()].memory.as_ref()?;
         Some(memory.books.most_stored())
+    }
+
+    /// Shows probes what a port sends, which has departure events from now on.
+    pub(crate) fn capture(&mut self, port: PortIndex) {
+        self.captured.resize(self.ports.len(), false);
+        self.captured[port.index()] = true;
+        self.ports[port.index()].schedule();
     }
 
     /// The number of switches.
@@ -343,12 +354,18 @@ impl Network {
         now: Time,
         (events, probe): (&mut EventQueue, &mut P),
     ) {
-        let pool = &mut self.pool;
-        let (size, wakes) = self.ports[at.index()].depart(now, (pool, probe));
-        if let Node::Switch(switch) = self.owners[at.index()] {
-            self.release(switch, size);
-        }
+        let port = &mut self.ports[at.index()];
+        let (slot, wakes) = port.depart(now, (&mut self.pool, &mut *probe));
         enter(events, at, wakes);
+        let Some(InFlight { packet, .. }) = self.pool.get(slot) else {
+            return;
+        };
+        if self.captured.get(at.index()) == Some(&true) {
+            probe.sent(at, now, SentPacket::of(packet, &self.extras));
+        }
+        if let Node::Switch(switch) = self.owners[at.index()] {
+            self.release(switch, packet.size());
+        }
     }
 
     /// Bytes have left the memory of a switch.

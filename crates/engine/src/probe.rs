@@ -9,7 +9,9 @@ use incastle_transport::tcp::{Flags, TimeoutReport};
 use incastle_units::{Bytes, Span, Time};
 
 use crate::packet::{Body, Packet};
-use crate::{EndpointIndex, FlowIndex, Happening, HostIndex, PortIndex, Side, SwitchIndex};
+use crate::{
+    EndpointIndex, FlowIndex, Happening, HostIndex, PortIndex, SentPacket, Side, SwitchIndex,
+};
 
 /// A packet of a flow that a port has dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,6 +120,10 @@ pub trait Probe {
     /// Something has happened to a recorded flow: at an end, or to a packet that this end has sent (of one
     /// received, is to receive).
     fn happened(&mut self, _end: EndpointIndex, _at: Time, _what: &Happening<'_>) {}
+
+    /// The last bit of a packet has left a captured port ([`Simulation::capture`](crate::Simulation::capture)).
+    /// Calls come in order of time.
+    fn sent(&mut self, _port: PortIndex, _at: Time, _packet: SentPacket) {}
 
     /// The measured interval begins (`true`) or ends: every port has told its changes until `at`.
     fn measuring(&mut self, _at: Time, _begins: bool) {}

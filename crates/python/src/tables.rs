@@ -16,7 +16,7 @@ use arrow_schema::{ArrowError, DataType, Field, Schema};
 use incastle_scenario as core;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict};
+use pyo3::types::{PyBytes, PyCapsule, PyDict};
 
 /// The name that the Arrow PyCapsule protocol gives to a stream's capsule.
 const STREAM: &CStr = c"arrow_array_stream";
@@ -32,6 +32,7 @@ pub(crate) struct Output {
     wall_s: f64,
     totals: core::Totals,
     tables: Vec<Py<Table>>,
+    captures: Vec<(String, Py<PyBytes>)>,
 }
 
 #[pymethods]
@@ -54,6 +55,14 @@ impl Output {
             .map(|table| table.clone_ref(py))
             .collect()
     }
+
+    /// Name and bytes of each capture.
+    fn captures(&self, py: Python<'_>) -> Vec<(String, Py<PyBytes>)> {
+        let captures = self.captures.iter();
+        captures
+            .map(|(name, bytes)| (name.clone(), bytes.clone_ref(py)))
+            .collect()
+    }
 }
 
 impl Output {
@@ -69,6 +78,11 @@ impl Output {
             wall_s: from.wall_s,
             totals: from.totals,
             tables,
+            captures: from
+                .captures
+                .into_iter()
+                .map(|capture| (capture.name, PyBytes::new(py, &capture.bytes).unbind()))
+                .collect(),
         })
     }
 }

@@ -41,7 +41,7 @@ pub use outer::{
     parse, run, run_many,
 };
 pub use scenario::{Scenario, parse_with};
-pub use simulate::output::{Column, Output, Table, Total, Totals};
+pub use simulate::output::{Capture, Column, Output, Table, Total, Totals};
 pub use simulate::{Overseer, RunError, simulate};
 pub use text::diagnostic::{Diagnostic, Severity};
 pub use text::files::{Files, Mistake};

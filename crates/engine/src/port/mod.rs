@@ -190,6 +190,18 @@ impl Port {
         self
     }
 
+    /// Gives a port at rest departure events, whatever its kind.
+    pub(crate) fn schedule(&mut self) {
+        assert!(
+            self.gate.counters.offered == 0,
+            "a port has departure events from the beginning"
+        );
+        if !matches!(self.queue, Queue::Scheduled(_)) {
+            self.queue = Queue::scheduled(ScheduledQueue::General(GeneralQueue::default()));
+        }
+        self.special = true;
+    }
+
     /// The same port without books on its backlog, if nothing reads them.
     pub(crate) fn unwatched_if_open(mut self) -> Self {
         if self.gate.is_open() && !self.observed && matches!(self.queue, Queue::Fast(_)) {
@@ -456,13 +468,13 @@ impl Port {
         (slot, next.map(|next| next.arrives))
     }
 
-    /// A queue with departure events has sent its packet: the size that left memory, and what comes
+    /// A queue with departure events has sent its packet: where that lies on the link, and what comes
     /// next; nothing of both where the event is outdated.
     pub(crate) fn depart<P: Probe>(
         &mut self,
         now: Time,
         (pool, probe): (&mut Pool, &mut P),
-    ) -> (Bytes, Wakes) {
+    ) -> (Slot, Wakes) {
         let (sent, backlog) = match &mut self.queue {
             Queue::Scheduled(queue) => (queue.depart(now, &mut self.line), queue.backlog()),
             Queue::Fast(_) | Queue::Unwatched(_) => {
@@ -470,7 +482,7 @@ impl Port {
             }
         };
         let Some((packet, departure)) = sent else {
-            return (Bytes::ZERO, Wakes::default());
+            return (Slot::NONE, Wakes::default());
         };
         if self.observed && departure.is_some() {
             probe.queue_changed(self.index, now, backlog.waiting_packets);
@@ -479,7 +491,7 @@ impl Port {
         let slot = pool.put(packet);
         pool.at_mut(slot).arrives = arrives;
         let arrival = self.row.push(slot, pool).then_some(arrives);
-        (packet.size(), Wakes { arrival, departure })
+        (slot, Wakes { arrival, departure })
     }
 
     /// The link goes down: what was inside is lost, and nothing passes until it is up again.

@@ -5,7 +5,7 @@ use incastle_queueing::Sample;
 use incastle_transport::tcp::TimeoutReport;
 use incastle_units::{Bytes, Span, Time};
 
-use crate::{FlowIndex, HostIndex, Lost, PortIndex, Side, SwitchIndex};
+use crate::{FlowIndex, HostIndex, Lost, PortIndex, SentPacket, Side, SwitchIndex};
 
 /// A queue at one instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,6 +110,17 @@ pub struct Loss {
     pub port: PortIndex,
     /// What.
     pub lost: Lost,
+}
+
+/// A packet that has left a captured port.
+#[derive(Debug, Clone)]
+pub struct Sent {
+    /// When its last bit left.
+    pub at: Time,
+    /// Where.
+    pub port: PortIndex,
+    /// What.
+    pub packet: SentPacket,
 }
 
 /// A time in which nothing reached a host, between two packets.

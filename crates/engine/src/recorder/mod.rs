@@ -3,8 +3,8 @@
 //! Always: the time-weighted histogram of each observed queue within the measured interval, and the
 //! bytes that reach each receiving host per bin of time. Where asked: samples of queues and memories, the control state of
 //! watched flows on every change, bytes delivered per flow and interval, the rates of reaction points,
-//! what congestion points find, every timeout with the losses and silences that could explain it, and
-//! every event of recorded flows.
+//! what congestion points find, every timeout with the losses and silences that could explain it,
+//! every event of recorded flows, and what captured ports send.
 
 mod events;
 mod histogram;
@@ -17,8 +17,8 @@ use incastle_transport::tcp::TimeoutReport;
 use incastle_units::{Bytes, Span, Time};
 
 pub use events::{
-    CongestionSample, Loss, MemorySample, ModeSample, QueueSample, RateSample, Silence, Timeout,
-    WindowSample,
+    CongestionSample, Loss, MemorySample, ModeSample, QueueSample, RateSample, Sent, Silence,
+    Timeout, WindowSample,
 };
 pub use histogram::QueueHistogram;
 pub use record::{EventKind, EventRecord, RecordedEvent, RecordedPacket};
@@ -26,7 +26,8 @@ pub use series::{BinBytes, Series};
 
 use crate::fetch::fetch_element;
 use crate::{
-    EndpointIndex, FlowIndex, Happening, HostIndex, Lost, PortIndex, Probe, Side, SwitchIndex,
+    EndpointIndex, FlowIndex, Happening, HostIndex, Lost, PortIndex, Probe, SentPacket, Side,
+    SwitchIndex,
 };
 
 /// What to keep.
@@ -51,6 +52,8 @@ pub struct Measurements {
     pub silence: Option<Span>,
     /// The most events of recorded flows that are kept.
     pub events: usize,
+    /// From when until before when the packets of captured ports are kept.
+    pub capture: (Time, Time),
 }
 
 impl Default for Measurements {
@@ -65,6 +68,7 @@ impl Default for Measurements {
             timeouts: false,
             silence: None,
             events: 0,
+            capture: (Time::ZERO, Time::NEVER),
         }
     }
 }
@@ -101,6 +105,8 @@ pub struct Recorder {
     pub record: EventRecord,
     /// In order of their ends, where they are measured.
     pub silences: Vec<Silence>,
+    /// In order of time, of captured ports.
+    pub sent: Vec<Sent>,
     /// By host, where silences are measured: when the last packet arrived.
     last_arrival: Vec<Time>,
     /// Per flow the place of its last sample in `windows`.
@@ -324,6 +330,13 @@ impl Probe for Recorder {
 
     fn happened(&mut self, end: EndpointIndex, at: Time, what: &Happening<'_>) {
         self.record.happened(end, at, what);
+    }
+
+    fn sent(&mut self, port: PortIndex, at: Time, packet: SentPacket) {
+        let (from, to) = self.measurements.capture;
+        if from <= at && at < to {
+            self.sent.push(Sent { at, port, packet });
+        }
     }
 
     fn measuring(&mut self, at: Time, begins: bool) {

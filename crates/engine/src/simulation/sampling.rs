@@ -1,4 +1,5 @@
-//! What probes are shown at instants of their own: samples of queues and memories, and the measured interval.
+//! What probes are shown on request: samples of queues and memories, what ports send, the measured
+//! interval.
 
 use incastle_units::{Bytes, Span, Time};
 
@@ -51,6 +52,15 @@ impl<P: Probe> Simulation<P> {
         let switches = switches.iter().map(|&switch| ports_of(switch)).collect();
         self.memory_sampling = MemorySampling { every, switches };
         self.enter(Event::new(self.now + every, Kind::Probe, MEMORY));
+    }
+
+    /// Shows the probe every packet that leaves these ports, from now on, which must be the beginning.
+    /// They have departure events then, whatever their kind: nothing else is different but the number
+    /// of events.
+    pub fn capture(&mut self, ports: &[PortIndex]) {
+        for port in ports {
+            self.network.capture(*port);
+        }
     }
 
     /// Tells the probe when the measured interval begins and ends.

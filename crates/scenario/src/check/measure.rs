@@ -1,8 +1,10 @@
 //! Checks of `[measure]`.
 
+use incastle_units::Span;
+
 use crate::language::Root;
 use crate::language::flows::{Group, Stop, Workload};
-use crate::language::measure::Sampling;
+use crate::language::measure::{Capture, Sampling};
 use crate::language::selection::{Name, Selection};
 use crate::text::context::Context;
 use crate::text::files::NoFiles;
@@ -13,29 +15,8 @@ use crate::topology::pairs::group_pairs;
 
 pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     let measure = &root.measure;
-    let end = match measure.to {
-        Stop::End => root.run.duration,
-        Stop::At(to) => to,
-    };
-    if end > root.run.duration {
-        cx.error_at(
-            "measure.to",
-            format!(
-                "to = {end} is after the end of the run at {}",
-                root.run.duration
-            ),
-            None,
-        );
-    } else if measure.from >= end {
-        cx.error_at(
-            "measure.from",
-            format!(
-                "from = {} is not before the end of the measurement at {end}",
-                measure.from
-            ),
-            None,
-        );
-    }
+    let duration = root.run.duration;
+    check_interval((measure.from, measure.to), duration, "measure", cx);
     if let Sampling::On(queue) = &measure.queue {
         check_ports(&queue.ports, "measure.queue.ports", layout, cx);
     }
@@ -45,6 +26,9 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     }
     if let Sampling::On(qcn) = &measure.qcn {
         check_ports(&qcn.ports, "measure.qcn.ports", layout, cx);
+    }
+    if let Sampling::On(capture) = &measure.pcap {
+        check_capture(capture, duration, layout, cx);
     }
     let flows = Flows::of(root, layout);
     if let Sampling::On(window) = &measure.window {
@@ -68,6 +52,21 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
             .filter(|(_, group)| group.workload.is_drawn());
         let drawn: Vec<&str> = drawn.map(|(name, _)| name.as_str()).collect();
         flows.check(&events.flows.without(&drawn), "measure.events", cx);
+    }
+}
+
+/// Reports an interval that is none, or ends after the run.
+fn check_interval((from, to): (Span, Stop), duration: Span, key: &str, cx: &mut Context<'_>) {
+    let end = match to {
+        Stop::End => duration,
+        Stop::At(to) => to,
+    };
+    if end > duration {
+        let message = format!("to = {end} is after the end of the run at {duration}");
+        cx.error_at(&format!("{key}.to"), message, None);
+    } else if from >= end {
+        let message = format!("from = {from} is not before the end of the measurement at {end}");
+        cx.error_at(&format!("{key}.from"), message, None);
     }
 }
 
@@ -144,6 +143,36 @@ fn numbered(group: &str, count: usize) -> impl Iterator<Item = Name> {
         role: group.to_owned(),
         index: Some(index as u32),
     })
+}
+
+/// Reports names of links that are not there, and an interval that is none.
+fn check_capture(capture: &Capture, duration: Span, layout: &Layout, cx: &mut Context<'_>) {
+    check_interval((capture.from, capture.to), duration, "measure.pcap", cx);
+    let key = "measure.pcap.ports";
+    if capture.ports.is_empty() {
+        cx.error_at(
+            key,
+            "no ports to capture".to_owned(),
+            Some("\"all\" are all".to_owned()),
+        );
+    }
+    let valid = layout.ports();
+    let names: Vec<&str> = valid.iter().map(String::as_str).collect();
+    for name in &capture.ports {
+        let one_way = name.replace("<->", "->");
+        if one_way == "all" || valid.contains(&one_way) {
+            continue;
+        }
+        let near = did_you_mean(&one_way, &names)
+            .map(|near| format!("did you mean {}? ", quoted(near)))
+            .unwrap_or_default();
+        let both = quoted(&names[0].replace("->", "<->"));
+        let help = format!(
+            "{near}a port is named like {}, both ways of its link {both}, all links \"all\"",
+            quoted(names[0])
+        );
+        cx.error_at(key, format!("no link {}", quoted(name)), Some(help));
+    }
 }
 
 /// Reports names of ports that no switch has.

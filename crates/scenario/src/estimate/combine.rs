@@ -59,6 +59,7 @@ pub(super) fn output(
         },
         wall_s: 0.0,
         tables: vec![transfers(whole, &completed, ideals), links(whole, clusters)],
+        captures: Vec::new(),
     }
 }
 

@@ -1,6 +1,8 @@
 //! `[measure]`: what is recorded besides the default probes.
 
-use incastle_units::Span;
+use std::collections::BTreeSet;
+
+use incastle_units::{Bytes, Span};
 
 use crate::grammar::declare::{Table, table};
 use crate::grammar::describe::Shape;
@@ -34,6 +36,9 @@ table! {
         /// Congestion notification over time: the rates of limited flows, and the notifications of
         /// congestion points: `{ flows = "storage", ports = "switch->receiver" }`.
         value qcn: Sampling<QcnEvents> = Sampling::Off;
+        /// Captures of links, a file in pcapng for each: `["switch->receiver"]`, or
+        /// `{ ports = "switch<->receiver", snap = "1600 B" }`.
+        value pcap: Sampling<Capture> = Sampling::Off;
         /// Whether `transfers` has a row for each answer to a request, and for each message of an
         /// all-reduce. Without them long runs need much less memory; rounds are kept, deadlines of single
         /// answers are not counted.
@@ -129,6 +134,32 @@ table! {
 /// Events in one record: some gigabytes.
 const MOST_EVENTS: u32 = 50_000_000;
 
+table! {
+    /// Captures of frames.
+    pub struct Capture {
+        /// The ports whose frames are kept: `"switch->receiver"` one way of a link, `"switch<->receiver"`
+        /// both ways, `"all"` every link.
+        value ports: Vec<String> = vec!["all".to_owned()];
+        /// Bytes kept of each frame; the default has room for all headers.
+        value snap: Bytes = Bytes::new(128), in between(Bytes::new(64), Bytes::new(65_535));
+        /// Frames are kept from here.
+        value from: Span = Span::ZERO;
+        /// Until here.
+        value to: Stop = Stop::End;
+    }
+}
+
+impl Capture {
+    /// The names of single ports, with `"a<->b"` taken apart; `"all"` as it stands.
+    pub(crate) fn port_names(&self) -> BTreeSet<String> {
+        let ways = |name: &String| match name.split_once("<->") {
+            Some((a, b)) => vec![format!("{a}->{b}"), format!("{b}->{a}")],
+            None => vec![name.clone()],
+        };
+        self.ports.iter().flat_map(ways).collect()
+    }
+}
+
 /// Something that is sampled, or not.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Sampling<T> {
@@ -144,6 +175,14 @@ pub(crate) trait Short {
     const KEY: Option<&'static str>;
     /// A table, for messages.
     const EXAMPLE: &'static str = "{ every = \"100 us\" }";
+
+    /// That text or list.
+    fn shape() -> Shape {
+        Shape {
+            words: "flows such as [\"storage:0\"]".to_owned(),
+            ..Selection::shape()
+        }
+    }
 }
 
 impl Short for QueueSampling {
@@ -175,6 +214,18 @@ impl Short for EventRecord {
 impl Short for QcnEvents {
     const KEY: Option<&'static str> = Some("flows");
     const EXAMPLE: &'static str = "{ flows = \"all\" }";
+}
+
+impl Short for Capture {
+    const KEY: Option<&'static str> = Some("ports");
+    const EXAMPLE: &'static str = "{ ports = \"switch<->receiver\" }";
+
+    fn shape() -> Shape {
+        Shape {
+            words: "ports such as [\"switch->receiver\"]".to_owned(),
+            ..<Vec<String> as Value>::shape()
+        }
+    }
 }
 
 impl<T: Table + Short> Value for Sampling<T> {
@@ -215,8 +266,9 @@ impl<T: Table + Short> Value for Sampling<T> {
         ];
         let mut words = format!("\"off\" or a table such as {}", T::EXAMPLE);
         if T::KEY.is_some() {
-            any.push(Selection::shape().json);
-            words.push_str(", or flows such as [\"storage:0\"]");
+            let short = <T as Short>::shape();
+            any.push(short.json);
+            words = format!("{words}, or {}", short.words);
         }
         Shape {
             words,

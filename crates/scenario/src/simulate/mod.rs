@@ -14,13 +14,14 @@ use incastle_engine::{
 };
 use incastle_units::{Bytes, Span, Time};
 
+use crate::language::flows::Stop;
 use crate::language::measure::{Measure, MemorySampling, Sampling};
 use crate::scenario::Scenario;
 use crate::workload::{Journal, applications};
 
 use network::network;
 use output::Output;
-use tables::{Interval, Record, output};
+use tables::{Interval, Record, captured_ports, output};
 
 /// Events between two looks at the overseer: some milliseconds.
 const SLICE: u64 = 100_000;
@@ -53,19 +54,24 @@ pub fn simulate(scenario: &Scenario, overseer: &impl Overseer) -> Result<Output,
     let network = network(scenario)?;
     let measure = &scenario.tables().measure;
     let end = Time::ZERO + scenario.duration();
-    let interval = Interval::of(measure, end);
+    let interval = Interval::of(measure.from, measure.to, end);
     let recorder = Recorder::new(
         measurements(scenario),
         network.ports().count(),
         network.host_count(),
     );
     let sampled = sampled_ports(measure, &network);
+    let captured = match &measure.pcap {
+        Sampling::On(capture) => captured_ports(capture, &network),
+        Sampling::Off => Vec::new(),
+    };
     let journal = if measure.answers {
         Journal::default()
     } else {
         Journal::without_answers()
     };
     let mut simulation = Simulation::new(network, recorder);
+    simulation.capture(&captured);
     simulation.measure_between(interval.from, interval.to);
     if let (Sampling::On(queue), false) = (&measure.queue, sampled.is_empty()) {
         simulation.sample_queues(sampled, queue.every);
@@ -123,6 +129,10 @@ fn accepted_bytes(network: &Network) -> Vec<Bytes> {
 fn measurements(scenario: &Scenario) -> Measurements {
     let measure = &scenario.tables().measure;
     let qcn = matches!(measure.qcn, Sampling::On(_));
+    let capture = match &measure.pcap {
+        Sampling::On(capture) => Interval::of(capture.from, capture.to, Time::NEVER),
+        Sampling::Off => Interval::of(Span::ZERO, Stop::End, Time::ZERO),
+    };
     Measurements {
         flow_bin: match &measure.throughput {
             Sampling::On(throughput) => Some(throughput.every),
@@ -145,6 +155,7 @@ fn measurements(scenario: &Scenario) -> Measurements {
             Sampling::Off => 0,
         },
         silence: (measure.timeouts && measure.idle).then(|| silence::shortest(scenario)),
+        capture: (capture.from, capture.to),
         ..Measurements::default()
     }
 }

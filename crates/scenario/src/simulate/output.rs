@@ -15,6 +15,17 @@ pub struct Output {
     pub wall_s: f64,
     /// The tables.
     pub tables: Vec<Table>,
+    /// Captures of links.
+    pub captures: Vec<Capture>,
+}
+
+/// The capture of a link.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Capture {
+    /// A name that any file system takes.
+    pub name: String,
+    /// A file in pcapng.
+    pub bytes: Vec<u8>,
 }
 
 /// A table.

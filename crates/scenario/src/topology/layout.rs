@@ -3,7 +3,7 @@
 //! Leaves out: how a topology makes them (`plan`), what ports are made of (`simulate`) and routes
 //! (engine).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use incastle_units::{Bytes, Rate, Span};
 
@@ -168,15 +168,24 @@ impl Layout {
 
     /// The names of all ports of switches.
     pub(crate) fn switch_ports(&self) -> Vec<String> {
-        let mut ports = Vec::new();
-        for link in &self.links {
-            for (from, to) in [(link.ends.0, link.ends.1), (link.ends.1, link.ends.0)] {
-                if matches!(from, End::Switch(_)) {
-                    ports.push(self.port_name(from, to));
-                }
-            }
-        }
-        ports
+        let of_switches = self
+            .ways()
+            .filter(|(from, _)| matches!(from, End::Switch(_)));
+        of_switches
+            .map(|(from, to)| self.port_name(from, to))
+            .collect()
+    }
+
+    /// The names of all ports, of hosts too.
+    pub(crate) fn ports(&self) -> BTreeSet<String> {
+        let ways = self.ways();
+        ways.map(|(from, to)| self.port_name(from, to)).collect()
+    }
+
+    /// Both ways of each link.
+    fn ways(&self) -> impl Iterator<Item = (End, End)> {
+        let ends = self.links.iter().map(|link| link.ends);
+        ends.flat_map(|(a, b)| [(a, b), (b, a)])
     }
 }
 

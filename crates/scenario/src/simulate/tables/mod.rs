@@ -2,6 +2,7 @@
 //!
 //! Flows are numbered by group, in the order of the scenario, then by their index in the group.
 
+mod captures;
 mod events;
 mod flows;
 mod idle;
@@ -14,10 +15,10 @@ mod udt;
 use std::sync::Arc;
 
 use incastle_engine::{Network, Recorder, Simulation, SwitchIndex};
-use incastle_units::{Bytes, Time};
+use incastle_units::{Bytes, Span, Time};
 
 use crate::language::flows::Stop;
-use crate::language::measure::{Measure, Sampling};
+use crate::language::measure::Sampling;
 use crate::language::selection::Name;
 use crate::scenario::Scenario;
 use crate::simulate::Overseer;
@@ -25,6 +26,7 @@ use crate::simulate::output::{Column, Output, Table, Totals};
 use crate::simulate::silence::full_packets;
 use crate::workload::{Journal, TransferNote};
 
+pub(crate) use captures::captured_ports;
 use flows::{Flows, Repair, transfers, windows};
 use idle::Idle;
 use ports::{Ports, goodput};
@@ -39,10 +41,10 @@ pub(crate) struct Interval {
 }
 
 impl Interval {
-    pub(crate) fn of(measure: &Measure, end: Time) -> Self {
+    pub(crate) fn of(from: Span, to: Stop, end: Time) -> Self {
         Self {
-            from: Time::ZERO + measure.from,
-            to: match measure.to {
+            from: Time::ZERO + from,
+            to: match to {
                 Stop::End => end,
                 Stop::At(to) => Time::ZERO + to,
             },
@@ -87,6 +89,7 @@ pub(crate) fn output(record: Record<'_>) -> Output {
     let (now, counted) = (simulation.now(), simulation.totals());
     let (network, mut recorder, records) = simulation.finish();
     recorder.end_silences(now);
+    let sent = std::mem::take(&mut recorder.sent);
     let flows = Flows::new(scenario, &network, records, (notes.flows, &notes.transfers));
     let totals = totals((counted, now), &network, &flows, &notes.transfers);
     let run = Run {
@@ -123,12 +126,17 @@ pub(crate) fn output(record: Record<'_>) -> Output {
     tables.extend(of_rounds.into_iter().chain(of_timeouts));
     tables.extend(udt::connections(&flows));
     tables.extend(asked(scenario, &flows, &ports));
+    let captures = match &scenario.tables().measure.pcap {
+        Sampling::On(capture) => captures::captures(scenario, capture, (&network, &flows), sent),
+        Sampling::Off => Vec::new(),
+    };
     Output {
         digest,
         interrupted,
         totals,
         wall_s: 0.0,
         tables,
+        captures,
     }
 }
 
