@@ -57,6 +57,7 @@ bench-transports: ## DCUDP and UDT of ours beside TCP, QUIC, UDT4 and SRT, on th
 docs: $(VENV)/.packages ## the documentation, into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
+	cp -r "$${CARGO_TARGET_DIR:-target}/doc" site/rust
 
 wheel: setup ## a wheel for machines without Rust, into dist/
 	@$(BIN)/python scripts/check_wheel.py --out dist
