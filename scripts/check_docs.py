@@ -2,7 +2,7 @@
 """Runs what the README and the tutorials tell a new user to type, in their order.
 
 A ```sh block is run line by line where a line begins with `incastle`, `python examples/` or, where
-it is installed, `tshark` (installation, and `reproduce`, which tests of its own cover, are left
+it is installed, `tshark -r` (installation, and `reproduce`, which tests of its own cover, are left
 out); a ```python block as a program, or is saved where the line above it ends in `NAME.py`:; a
 ```toml block is saved under the name that the line above it gives. A ```text block shows lines that
 the command before it prints, in their order; what it leaves out does not matter. Each document has
@@ -40,7 +40,7 @@ DOCUMENTS = [
     "docs/dcudp-python.md",
     "docs/dcudp.md",
 ]
-PROGRAMS = ("incastle ", "python examples/", *(["tshark "] if shutil.which("tshark") else []))
+PROGRAMS = ("incastle ", "python examples/", *(["tshark -r "] if shutil.which("tshark") else []))
 SAVED = re.compile(r"`([\w.-]+\.py)`:\s*$")
 FENCE = re.compile(r"^ *```(\w+)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 
