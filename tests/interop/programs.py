@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import os
 import shutil
 import socket
 import subprocess
@@ -80,8 +81,11 @@ def library_peer() -> str:
     program, source = folder / "peer", HERE / "peer.cc"
     if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
         flags = ["-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror"]
-        command = [compiler, *flags, "-o", str(program), str(source), "-ludt", "-lpthread"]
+        # Others may compile it at the same time, or run it already: it appears whole.
+        built = folder / f"peer-{os.getpid()}"
+        command = [compiler, *flags, "-o", str(built), str(source), "-ludt", "-lpthread"]
         subprocess.run(command, check=True)
+        built.replace(program)
     return str(program)
 
 
