@@ -80,7 +80,7 @@ def measure_here(scenario: Path) -> dict[str, Any]:
         raise IncastleError("\n".join(f"{one.file}:{one.line}: {one.message}" for one in found))
     outcomes: list[_engine.Output | _engine.Failure] = []
     before = time.process_time()
-    _engine.run_many([checked], 1, lambda _, outcome: outcomes.append(outcome), lambda _: None)
+    _engine.run_many([checked], (1, 1), lambda _, outcome: outcomes.append(outcome), lambda _: None)
     cpu_s = time.process_time() - before
     outcome = outcomes[0]
     if isinstance(outcome, _engine.Failure):

@@ -40,7 +40,7 @@ from incastle.options import (
     setting,
 )
 from incastle.results import Result
-from incastle.runner import cores, run_many
+from incastle.runner import cores, run_many, why_alone
 from incastle.scenario import Scenario, load
 from incastle.store import CAPTURES, holds, may_hold, prepare_place
 
@@ -113,7 +113,14 @@ def run(
     ] = None,
     as_json: AsJson = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier result.")] = False,
-    threads: Threads = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Runs at the same time; of one run, parts of its network.",
+            show_default="all cores; 1",
+        ),
+    ] = None,
 ) -> None:
     """Simulate a scenario and write what was measured.
 
@@ -127,9 +134,12 @@ def run(
     keeper = _Keeper(out, several=seeds is not None, force=force)
     keeper.check(runs)
     what = f"{first.name}, {len(runs)} seeds" if seeds else first.name
+    each = threads or 1 if len(runs) == 1 else 1
+    if why := why_alone(first, each):
+        terminal.note(why)
     try:
         with terminal.progress_bar(what) as progress:
-            run_many(runs, threads, progress, lambda _, result: keeper.keep(result))
+            run_many(runs, threads, progress, lambda _, result: keeper.keep(result), each)
     except Interrupted as stop:
         _stopped(stop, keeper)
     finally:

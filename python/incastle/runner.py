@@ -7,6 +7,7 @@ reports progress about twenty times a second, and answers Ctrl-C.
 from __future__ import annotations
 
 import os
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -53,6 +54,7 @@ def run(
     overrides: Mapping[str, Value] | None = None,
     controllers: Mapping[str, type] | None = None,
     progress: Callable[[Progress], object] | None = None,
+    threads: int = 1,
 ) -> Result:
     """Simulate a scenario.
 
@@ -62,6 +64,9 @@ def run(
         overrides: keys to change, as for `Scenario.with_`.
         controllers: classes by name, as for `Scenario.with_controllers`.
         progress: called about twenty times a second, in this thread.
+        threads: parts of the network that are simulated at the same time. The result is the same,
+            but for the number of events; of a large network it comes sooner. A scenario that does
+            not suit is run by one, with a warning.
 
     Raises:
         ScenarioError: an override does not exist, or its value does not fit.
@@ -72,7 +77,10 @@ def run(
     """
     if controllers:
         scenario = scenario.with_controllers(controllers)
-    return run_many([(scenario, overrides, seed)], threads=1, progress=progress)[0]
+    one = _scenario((scenario, overrides, seed))
+    if why := why_alone(one, threads):
+        warnings.warn(why, stacklevel=2)
+    return run_many([one], 1, progress, None, threads)[0]
 
 
 def run_many(
@@ -80,6 +88,7 @@ def run_many(
     threads: int | None = None,
     progress: Callable[[Progress], object] | None = None,
     on_result: Callable[[int, Result], object] | None = None,
+    threads_each: int = 1,
 ) -> list[Result]:
     """Simulate many scenarios in parallel. Each result is the same on any number of threads.
 
@@ -88,6 +97,7 @@ def run_many(
         threads: runs at the same time; all cores if None.
         progress: called about twenty times a second, in this thread.
         on_result: called with (index, result) as soon as a run is finished, in this thread.
+        threads_each: of each run, as `threads` of `run`, but without a warning.
 
     Returns:
         The results in the order of `jobs`.
@@ -110,7 +120,7 @@ def run_many(
             on_result(index, outcome)
 
     try:
-        run_each(scenarios, threads, on_end, progress)
+        run_each(scenarios, threads, on_end, progress, threads_each=threads_each)
     except Interrupted as stop:
         raise Interrupted(results, stop.partial) from None
     if failures:
@@ -124,6 +134,8 @@ def run_each(
     threads: int | None,
     on_end: Callable[[int, Result | RunError], object],
     progress: Callable[[Progress], object] | None = None,
+    *,
+    threads_each: int = 1,
 ) -> None:
     """Simulate many scenarios in parallel, hand over what comes of each, and keep nothing.
 
@@ -133,14 +145,22 @@ def run_each(
         on_end: called with (index, result, or why there is none) as soon as a run is over, in
             this thread.
         progress: called about twenty times a second, in this thread.
+        threads_each: of each run, as `threads` of `run`, but without a warning.
 
     Raises:
         Interrupted: Ctrl-C; `.partial` has the runs that were under way.
 
     """
-    if threads is not None and threads < 1:
-        raise ValueError(f"threads = {threads}: at least one is needed")
-    _Batch(scenarios, on_end, progress).run(threads or cores())
+    for count in (threads, threads_each):
+        if count is not None and count < 1:
+            raise ValueError(f"threads = {count}: at least one is needed")
+    _Batch(scenarios, on_end, progress).run((threads or cores(), threads_each))
+
+
+def why_alone(scenario: Scenario, threads: int) -> str | None:
+    """Why a scenario is run by one thread although there are more for it, if that is so."""
+    reason = runnable_form(scenario).alone_because() if threads > 1 else None
+    return reason and f"threads = {threads}: this scenario has {reason}, runs on 1"
 
 
 def cores() -> int:
@@ -177,7 +197,7 @@ class _Batch:
         self.partial: list[Result] = []
         self.waiting = interrupts.Waiting()
 
-    def run(self, threads: int) -> None:
+    def run(self, threads: tuple[int, int]) -> None:
         """Run all; after an exception (Ctrl-C, a callable that raised) the rest is stopped."""
         ready = [runnable_form(scenario) for scenario in self.scenarios]
         try:

@@ -33,6 +33,14 @@ def test_run_shows_tables_and_writes_a_result(say: Say, folder: Path) -> None:
     assert ic.Result.load(place).digest.startswith(place.name.removeprefix("small-"))
 
 
+def test_threads_of_one_run(say: Say) -> None:
+    said = say("run", "small.toml", "--threads", "2")
+    assert said.status == 0, said.err
+    assert said.err.startswith("threads = 2: this scenario has ")
+    assert "runs on 1" in said.err
+    assert "runs on 1" not in say("run", "small.toml", "--threads", "2", "--seeds", "2").err
+
+
 def test_json_is_all_there_is_on_standard_output(say: Say, folder: Path) -> None:
     said = say("run", "small.toml", "--json", "--out", "one")
     summary = json.loads(said.out)

@@ -102,6 +102,51 @@ def test_same_digest_twice_on_one_and_two_workers_and_after_pickling(
     assert len(set(alone)) == 4, "jitter and start times differ from seed to seed"
 
 
+LEAVES = """\
+[run]
+duration = "2 ms"
+
+[network]
+topology = "leaf-spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 4
+rate = "1 Gbit/s"
+delay = "2 us"
+
+[transport]
+congestion = "dctcp"
+ack_every = 1
+
+[flows.all]
+workload = "poisson"
+from = "all"
+to = "all"
+sizes = "hadoop"
+load = 0.4
+"""
+
+
+def test_one_network_on_several_threads(recwarn: pytest.WarningsRecorder) -> None:
+    leaves = ic.Scenario.from_text(LEAVES)
+    alone, parts = ic.run(leaves), ic.run(leaves, threads=2)
+    assert not list(recwarn)
+    assert alone.digest == parts.digest
+    for name in alone.tables:
+        one, two = alone.tables[name], parts.tables[name]
+        if name == "summary":
+            one, two = one.drop("events"), two.drop("events")
+        assert one.equals(two), name
+
+
+def test_one_thread_alone_says_why(scenario: ic.Scenario) -> None:
+    plain = ic.Scenario.from_text(SMALL)
+    with pytest.warns(UserWarning, match="^threads = 3: this scenario has .*, runs on 1$"):
+        assert ic.run(plain, threads=3).digest == ic.run(plain).digest
+    with pytest.raises(ValueError, match="threads = 0: at least one is needed"):
+        ic.run(scenario, threads=0)
+
+
 def test_digest_does_not_depend_on_probes(scenario: ic.Scenario, result: ic.Result) -> None:
     assert ic.run(scenario).digest == result.digest
 
@@ -193,7 +238,7 @@ def test_numbers_reach_polars_without_a_copy(scenario: ic.Scenario) -> None:
     outputs: list[_engine.Output | _engine.Failure] = []
     checked, _ = _engine.parse(SMALL, "small.toml", [])
     assert checked is not None
-    _engine.run_many([checked], 1, lambda _, one: outputs.append(one), lambda _: None)
+    _engine.run_many([checked], (1, 1), lambda _, one: outputs.append(one), lambda _: None)
     output = outputs[0]
     assert isinstance(output, _engine.Output)
     for table in output.tables():

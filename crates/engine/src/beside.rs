@@ -32,6 +32,11 @@ impl<T: Copy> Arena<T> {
         u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 packets in flight")
     }
 
+    /// Looks at the value of a packet on its way.
+    pub(crate) fn get(&self, place: u32) -> T {
+        self.slots[place as usize]
+    }
+
     /// Takes the value of a packet that has arrived or is dropped.
     pub(crate) fn take(&mut self, place: u32) -> T {
         self.free.push(place);

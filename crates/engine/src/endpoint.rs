@@ -32,6 +32,9 @@ pub(crate) enum Transport {
     Udt(Box<UdtEnd>),
 }
 
+/// More bytes than any end receives. So many more packets had been sent when the application was told.
+const REACHED: u64 = 1 << 63;
+
 /// The end of a flow.
 pub(crate) struct Endpoint {
     pub(crate) transport: Transport,
@@ -41,7 +44,8 @@ pub(crate) struct Endpoint {
     framing: Framing,
     /// The earliest event of this endpoint in the event queue.
     pub(crate) wake: Time,
-    /// The application wants to know when this many in-order bytes are here.
+    /// The application wants to know when this many in-order bytes are here; from [`REACHED`] on, it
+    /// has been told.
     pub(crate) expect: u64,
     pub(crate) app: AppIndex,
     pub(crate) watched: bool,
@@ -112,6 +116,23 @@ impl Endpoint {
             held: Vec::new(),
             held_until: Time::NEVER,
         }
+    }
+
+    /// What the application waits for is here.
+    pub(crate) fn reach(&mut self) {
+        self.expect = REACHED + self.packets_sent;
+    }
+
+    /// Whether the other end may know that what the application here waits for is here: a packet that
+    /// could say so has left.
+    pub(crate) fn may_have_told(&self) -> bool {
+        let left = self.packets_sent - u64::from(self.staged.is_some());
+        self.expect != u64::MAX && self.expect >= REACHED && self.expect - REACHED < left
+    }
+
+    /// The host of the other end.
+    pub(crate) fn peer_host(&self) -> HostIndex {
+        self.peer_host
     }
 
     /// A packet arrived for this endpoint.

@@ -96,6 +96,18 @@ impl EventQueue {
         self.next == self.today.len()
     }
 
+    /// An instant before which nothing happens, no earlier than the day of the first event.
+    pub(crate) fn next_at(&self) -> Time {
+        let first = match self.today.get(self.next) {
+            Some(event) => event.at,
+            None if self.year.has_pages() => {
+                Time::from_ps(self.year.next_day() << self.year.shift())
+            }
+            None => Time::NEVER,
+        };
+        first.min(self.far_first.at)
+    }
+
     /// What is left of today, in order.
     pub(crate) fn today(&self) -> &[Event] {
         &self.today[self.next..]

@@ -18,6 +18,8 @@ use crate::{
 
 /// An endpoint that has been released.
 const GONE: u32 = u32::MAX;
+/// An endpoint in another part of the network.
+const ELSEWHERE: u32 = GONE - 1;
 
 /// What one end of a flow has counted.
 #[derive(Debug, Clone, Default)]
@@ -61,6 +63,35 @@ pub struct FlowRecord {
     pub far: EndCounters,
     /// The hash of all that happened at its ends, once it is released.
     pub(crate) digest: [u64; 2],
+    /// Which of its ends are in this part of the network.
+    here: [bool; 2],
+}
+
+impl FlowRecord {
+    /// Together with what another part of the network knows.
+    pub(crate) fn with(self, other: Self) -> Self {
+        let (near, near_digest) = if self.here[0] {
+            (self.near, self.digest[0])
+        } else {
+            (other.near, other.digest[0])
+        };
+        let (far, far_digest) = if self.here[1] {
+            (self.far, self.digest[1])
+        } else {
+            (other.far, other.digest[1])
+        };
+        Self {
+            dropped: self.dropped + other.dropped,
+            marked: self.marked + other.marked,
+            stray: self.stray + other.stray,
+            cnms: self.cnms + other.cnms,
+            near,
+            far,
+            digest: [near_digest, far_digest],
+            here: [0, 1].map(|side| self.here[side] || other.here[side]),
+            ..self
+        }
+    }
 }
 
 /// What is counted of a flow while its ends are alive, beside what they count; a cache line.
@@ -95,7 +126,7 @@ impl Flows {
     /// The living endpoint of that index.
     #[inline]
     pub(crate) fn get(&mut self, index: EndpointIndex) -> Option<&mut Endpoint> {
-        // A released endpoint's place lies outside of every array.
+        // The place of a released endpoint, or of one elsewhere, lies outside of every array.
         self.living.get_mut(self.places[index.index()] as usize)
     }
 
@@ -112,8 +143,14 @@ impl Flows {
         }
     }
 
-    /// Adds a flow and opens it.
-    pub(crate) fn open(&mut self, spec: FlowSpec, now: Time, app: AppIndex, seed: u64) {
+    /// Adds a flow and opens it, with those of its ends that are `here`.
+    pub(crate) fn open(
+        &mut self,
+        spec: FlowSpec,
+        now: Time,
+        app: AppIndex,
+        (seed, here): (u64, [bool; 2]),
+    ) {
         let flow = FlowIndex(self.next());
         let rng = |side| {
             let index = u64::from(flow.end(side).0);
@@ -129,6 +166,10 @@ impl Flows {
         for (side, transport, rng) in ends {
             let index = flow.end(side);
             let place = side as usize;
+            if !here[place] {
+                self.places.push(ELSEWHERE);
+                continue;
+            }
             let origin = Origin {
                 index,
                 host: hosts[place],
@@ -175,17 +216,21 @@ impl Flows {
         }
         for side in [Side::Near, Side::Far] {
             let index = flow.end(side).index();
-            if self.places[index] != GONE {
+            if ![GONE, ELSEWHERE].contains(&self.places[index]) {
                 self.free.push(self.places[index]);
                 self.places[index] = GONE;
             }
         }
     }
 
-    /// The counters and hashes of the living ends of a flow.
+    /// The counters and hashes of the living ends of a flow; nothing of an end elsewhere.
     fn ends(&self, flow: FlowIndex, now: Time) -> [(EndCounters, Digest); 2] {
         [Side::Near, Side::Far].map(|side| {
-            let end = self.peek(flow.end(side)).expect("the flow is alive");
+            let end = flow.end(side);
+            if self.places[end.index()] == ELSEWHERE {
+                return (EndCounters::default(), Digest::default());
+            }
+            let end = self.peek(end).expect("the flow is alive");
             (counters(end, now), end.digest)
         })
     }
@@ -206,13 +251,9 @@ impl Flows {
             near,
             far,
             digest: [of_near.value(), of_far.value()],
+            here: [Side::Near, Side::Far]
+                .map(|side| self.places[flow.end(side).index()] != ELSEWHERE),
         }
-    }
-
-    /// The books of all flows as they stand, without their ends.
-    pub(crate) fn into_records(self, now: Time) -> Vec<FlowRecord> {
-        let flows = (0..self.books.len()).map(FlowIndex::from_index);
-        flows.map(|flow| self.record(flow, now)).collect()
     }
 
     /// Packets of a flow that are at its hosts: waiting for the adapter, in a limiter, or held back by

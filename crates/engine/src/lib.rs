@@ -22,6 +22,7 @@ mod ids;
 mod limiter;
 mod network;
 mod packet;
+mod parallel;
 mod pool;
 mod port;
 mod probe;
@@ -48,6 +49,7 @@ pub use ids::{
 };
 pub use limiter::ReactionPointSettings;
 pub use network::Network;
+pub use parallel::{Indivisible, Mail, Partition, Progress, Whole, finish};
 pub use port::{FairConfig, FairDrop, FairPer, PortCounters};
 pub use probe::{Lost, NoProbe, Probe};
 pub use random::{Purpose, Source, substream};

@@ -320,12 +320,26 @@ impl Network {
         slot: Slot,
         (events, probe): (&mut EventQueue, &mut P),
     ) -> Verdict {
+        let (verdict, wakes) = self.take_in(at, times, slot, probe);
+        enter(events, at, wakes);
+        verdict
+    }
+
+    /// Offers a packet to a port; gives the events that follow.
+    #[inline(always)]
+    pub(crate) fn take_in<P: Probe>(
+        &mut self,
+        at: PortIndex,
+        times: (Time, Time),
+        slot: Slot,
+        probe: &mut P,
+    ) -> (Verdict, Wakes) {
         let pool = &mut self.pool;
         let memory = match self.owners[at.index()] {
             Node::Switch(switch) => self.switches[switch.index()].memory.as_mut(),
             Node::Host(_) => None,
         };
-        let (verdict, wakes) = match memory {
+        match memory {
             None => self.ports[at.index()].offer(times, slot, None, (pool, probe)),
             Some(memory) => {
                 memory.release_departed(&mut self.ports, times.0, (&*pool, &mut *probe));
@@ -335,9 +349,7 @@ impl Network {
                 memory.list(port, times.0, (&*pool, probe));
                 answer
             }
-        };
-        enter(events, at, wakes);
-        verdict
+        }
     }
 
     /// A packet that a port has pushed out, until there are none.
@@ -347,25 +359,27 @@ impl Network {
         Some(packet)
     }
 
-    /// A port with departure events has sent a packet.
+    /// A port with departure events has sent a packet, of the size that it gives, or nothing where the
+    /// event is outdated; and the events that follow.
     pub(crate) fn depart<P: Probe>(
         &mut self,
         at: PortIndex,
         now: Time,
-        (events, probe): (&mut EventQueue, &mut P),
-    ) {
+        probe: &mut P,
+    ) -> (Bytes, Wakes) {
         let port = &mut self.ports[at.index()];
         let (slot, wakes) = port.depart(now, (&mut self.pool, &mut *probe));
-        enter(events, at, wakes);
         let Some(InFlight { packet, .. }) = self.pool.get(slot) else {
-            return;
+            return (Bytes::ZERO, wakes);
         };
+        let size = packet.size();
         if self.captured.get(at.index()) == Some(&true) {
             probe.sent(at, now, SentPacket::of(packet, &self.extras));
         }
         if let Node::Switch(switch) = self.owners[at.index()] {
-            self.release(switch, packet.size());
+            self.release(switch, size);
         }
+        (size, wakes)
     }
 
     /// Bytes have left the memory of a switch.
@@ -445,11 +459,9 @@ impl Network {
         }
     }
 
-    /// The hashes of all ports, in their order.
-    pub(crate) fn digest(&self, into: &mut Digest) {
-        for port in &self.ports {
-            into.mix(port.gate.digest.value(), u64::from(port.index.0));
-        }
+    /// The hash of what happened at a port.
+    pub(crate) fn digest_of(&self, port: PortIndex) -> Digest {
+        self.ports[port.index()].gate.digest
     }
 }
 

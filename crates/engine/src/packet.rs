@@ -143,6 +143,26 @@ impl Packet {
         }
     }
 
+    /// The packet is the copy of one whose slot, if it has one, is in `from`; it gets its own.
+    pub(crate) fn copy_extra(&mut self, from: &Extras, to: &mut Extras) {
+        match &mut self.body {
+            Body::Segment { segment, sacks } if segment.sacks > 0 => {
+                *sacks = to.sacks.store(from.sacks.get(*sacks));
+            }
+            Body::UdtControl { place, .. } => {
+                *place = to.controls.store(from.controls.get(*place));
+            }
+            _ => {}
+        }
+    }
+
+    /// What lies in its slot, if it has one, moves from one arena to another.
+    pub(crate) fn move_extra(&mut self, from: &mut Extras, to: &mut Extras) {
+        let before = *self;
+        self.copy_extra(from, to);
+        before.forget_extra(from);
+    }
+
     /// Two words that tell this packet from others of its run.
     #[inline]
     pub(crate) fn identity(&self) -> (u64, u64) {

@@ -22,12 +22,14 @@ use crate::event::{Event, Kind};
 use crate::event_count::EventCounts;
 use crate::event_queue::EventQueue;
 use crate::flows::{Books, FlowRecord, Flows};
+use crate::network::enter;
 use crate::packet::{Body, Packet};
+use crate::parallel::{Part, Whole};
 use crate::pool::Slot;
 use crate::port::ShortWay;
 use crate::{
-    AppIndex, Application, Digest, EndpointIndex, FlowIndex, HostIndex, Lost, Network, Node,
-    PortIndex, Probe, SwitchIndex,
+    AppIndex, Application, EndpointIndex, FlowIndex, HostIndex, Lost, Network, Node, PortIndex,
+    Probe, SwitchIndex,
 };
 
 /// More events than this at one instant are a loop without delay.
@@ -85,14 +87,14 @@ const PUSHED_OUT: Verdict = Verdict::Drop(DropCause::BufferFull);
 
 /// A network with flows, applications and a clock.
 pub struct Simulation<P: Probe> {
-    network: Network,
-    flows: Flows,
+    pub(crate) network: Network,
+    pub(crate) flows: Flows,
     apps: Vec<AppSlot>,
     counts: EventCounts,
     /// The list of an application's actions while none is called; kept for its memory alone.
     actions: Vec<Action>,
-    events: EventQueue,
-    probe: P,
+    pub(crate) events: EventQueue,
+    pub(crate) probe: P,
     sampling: Sampling,
     memory_sampling: MemorySampling,
     now: Time,
@@ -104,6 +106,8 @@ pub struct Simulation<P: Probe> {
     unseen: usize,
     /// Whether any flow is recorded.
     recording: bool,
+    /// Where it simulates a part of the network alone.
+    pub(crate) part: Option<Box<Part>>,
 }
 
 impl<P: Probe> Simulation<P> {
@@ -127,6 +131,7 @@ impl<P: Probe> Simulation<P> {
             at_this_instant: 0,
             totals: Totals::default(),
             recording: false,
+            part: None,
         }
     }
 
@@ -141,19 +146,9 @@ impl<P: Probe> Simulation<P> {
     /// Lets everything happen until `until`, at most `budget` events of it.
     pub fn run(&mut self, until: Time, budget: u64) -> Result<Status, RunError> {
         for _ in 0..budget {
-            if self.events.today_is_over() && self.events.begin_next_day(until) {
-                self.unseen = 0;
-            }
-            if self.looks_ahead {
-                if self.unseen == 0 {
-                    self.look_ahead();
-                    self.unseen = look_ahead::TOGETHER;
-                }
-                self.unseen -= 1;
-            }
+            self.prepare(until);
             let Some(event) = self.events.take(until) else {
-                self.now = self.now.max(until);
-                self.catch_up_all(self.now);
+                self.rest(until);
                 return Ok(Status::Done);
             };
             self.count(event.at)?;
@@ -162,7 +157,28 @@ impl<P: Probe> Simulation<P> {
         Ok(Status::Paused)
     }
 
-    fn count(&mut self, at: Time) -> Result<(), RunError> {
+    /// Before the next event: begins the next day if nothing is left of today, and looks ahead.
+    #[inline(always)]
+    pub(crate) fn prepare(&mut self, until: Time) {
+        if self.events.today_is_over() && self.events.begin_next_day(until) {
+            self.unseen = 0;
+        }
+        if self.looks_ahead {
+            if self.unseen == 0 {
+                self.look_ahead();
+                self.unseen = look_ahead::TOGETHER;
+            }
+            self.unseen -= 1;
+        }
+    }
+
+    /// Nothing is left to happen until `until`.
+    pub(crate) fn rest(&mut self, until: Time) {
+        self.now = self.now.max(until);
+        self.catch_up_all(self.now);
+    }
+
+    pub(crate) fn count(&mut self, at: Time) -> Result<(), RunError> {
         assert!(at >= self.now, "time never runs back");
         self.totals.events += 1;
         if at > self.now {
@@ -178,7 +194,7 @@ impl<P: Probe> Simulation<P> {
     }
 
     #[inline(always)]
-    fn happen(&mut self, event: Event) {
+    pub(crate) fn happen(&mut self, event: Event) {
         // Nearly all events: ahead of the table of the others.
         if event.is(Kind::Arrival) {
             self.arrive(PortIndex(event.source()));
@@ -191,11 +207,7 @@ impl<P: Probe> Simulation<P> {
     fn happen_otherwise(&mut self, event: Event) {
         match event.kind() {
             Kind::Arrival => unreachable!("arrivals are dealt with"),
-            Kind::Departure => {
-                let context = (&mut self.events, &mut self.probe);
-                self.network
-                    .depart(PortIndex(event.source()), self.now, context);
-            }
+            Kind::Departure => self.depart(PortIndex(event.source())),
             Kind::Control => self.control(event.source()),
             Kind::Pull => self.pull(HostIndex(event.source())),
             Kind::Timer => self.timer(EndpointIndex(event.source())),
@@ -225,6 +237,16 @@ impl<P: Probe> Simulation<P> {
             Node::Switch(switch) => self.pass_on(switch, slot, foreseen),
             Node::Host(host) => self.deliver(host, slot),
         }
+    }
+
+    /// A port with departure events has sent a packet.
+    fn depart(&mut self, at: PortIndex) {
+        let (size, mut wakes) = self.network.depart(at, self.now, &mut self.probe);
+        if self.network.ports[at.index()].is_cut() && size > Bytes::ZERO {
+            self.post(at);
+            wakes.arrival = None;
+        }
+        enter(&mut self.events, at, wakes);
     }
 
     /// A switch sends a packet on.
@@ -267,8 +289,8 @@ impl<P: Probe> Simulation<P> {
         }
     }
 
-    /// A packet enters a port that a congestion point watches, or one with departure events, where a
-    /// fair queue makes room.
+    /// A packet enters a port that a congestion point watches, one with departure events, where a fair
+    /// queue makes room, or one that leads into another part of the network.
     #[inline(never)]
     fn enter_special(&mut self, at: PortIndex, packet: &Packet) {
         let now = self.now;
@@ -279,8 +301,12 @@ impl<P: Probe> Simulation<P> {
             self.judged(PUSHED_OUT, at, &packet);
         }
         let arriving = self.note_arriving(at, packet);
-        let context = (&mut self.events, &mut self.probe);
-        let verdict = self.network.offer_copy(at, (now, now), packet, context);
+        let verdict = if self.network.ports[at.index()].is_cut() {
+            self.offer_across(at, packet)
+        } else {
+            let context = (&mut self.events, &mut self.probe);
+            self.network.offer_copy(at, (now, now), packet, context)
+        };
         self.note_judged(arriving.as_ref(), verdict, (at, packet));
         self.judged(verdict, at, packet);
     }
@@ -456,21 +482,12 @@ impl<P: Probe> Simulation<P> {
 
     /// The hash of everything that happened at ports and endpoints, in the order of their indices.
     pub fn digest(&self) -> u64 {
-        let mut digest = Digest::default();
-        self.network.digest(&mut digest);
-        for flow in (0..self.flow_count()).map(FlowIndex::from_index) {
-            let [near, far] = self.flows.record(flow, self.now).digest;
-            digest.mix(near, far);
-        }
-        digest.value()
+        Whole::new(std::slice::from_ref(self)).digest()
     }
 
-    /// Ends the run: the probe is told what the ports still owe it, and handed back with the network
-    /// and the books of all flows.
-    pub fn finish(mut self) -> (Network, P, Vec<FlowRecord>) {
-        self.settle();
-        self.check_conservation();
-        (self.network, self.probe, self.flows.into_records(self.now))
+    /// Asserts conservation at this instant.
+    pub fn check_conservation(&self) {
+        Whole::new(std::slice::from_ref(self)).check_conservation();
     }
 }
 

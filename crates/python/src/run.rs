@@ -52,7 +52,7 @@ impl Failure {
     }
 }
 
-/// Runs all scenarios on `threads` workers; then, one by one in the calling thread, those with
+/// Runs `threads[0]` of the scenarios at the same time, each on `threads[1]` threads; then, one by one in the calling thread, those with
 /// controllers in Python. Calls, in the calling thread, `on_finished(index, Output or Failure)` once
 /// for every run that was started, in the order of their ends, and about twenty times a second
 /// `on_progress([simulated seconds of each run])`.
@@ -67,7 +67,7 @@ impl Failure {
 pub(crate) fn run_many(
     py: Python<'_>,
     scenarios: Vec<Py<Scenario>>,
-    threads: usize,
+    threads: (usize, usize),
     on_finished: Py<PyAny>,
     on_progress: Py<PyAny>,
 ) -> PyResult<()> {

@@ -75,6 +75,11 @@ impl Scenario {
         }
     }
 
+    /// Why one thread alone can simulate it, as in "this scenario has ...", if that is so.
+    fn alone_because(&self, py: Python<'_>) -> Option<String> {
+        py.detach(|| core::alone_because(&self.inner))
+    }
+
     /// The complete TOML text, with every default written out.
     fn resolved(&self) -> String {
         self.inner.resolved()

@@ -38,11 +38,11 @@ pub use manual::reference::reference;
 pub use manual::schema::schema;
 pub use outer::{
     Control, EstimateWatcher, Failure, Folder, LinkJob, Panic, Watcher, attempt, catch, estimate,
-    parse, run, run_many,
+    parse, run, run_in_parts, run_many,
 };
 pub use scenario::{Scenario, parse_with};
 pub use simulate::output::{Capture, Column, Output, Table, Total, Totals};
-pub use simulate::{Overseer, RunError, simulate};
+pub use simulate::{Overseer, RunError, alone_because, simulate};
 pub use text::diagnostic::{Diagnostic, Severity};
 pub use text::files::{Files, Mistake};
 pub use topology::layout::{End, Layout, Link};

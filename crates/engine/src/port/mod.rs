@@ -7,6 +7,7 @@
 //! has departure events too, and chooses at each among its flows.
 //! Leaves out: bit errors, preemption.
 
+mod cut;
 mod fair;
 mod fast;
 mod gate;
@@ -147,6 +148,8 @@ pub(crate) struct Port {
     /// Whether a shared memory waits for its next departure.
     pub(crate) listed: bool,
     special: bool,
+    /// Whether its link leads into another part of a network that is simulated in parts.
+    cut: bool,
     queue: Queue,
     delay: Span,
     line: Serializer,
@@ -172,6 +175,7 @@ impl Port {
             sampler: None,
             foreseen: PortIndex::NONE,
             special: false,
+            cut: false,
             delivered: 0,
         }
     }

@@ -8,6 +8,7 @@
 
 mod events;
 mod histogram;
+mod join;
 mod record;
 mod series;
 

@@ -14,9 +14,9 @@ pub struct BinBytes {
 /// Bytes per bin of time.
 #[derive(Debug, Clone, Default)]
 pub struct Series {
-    bins: Vec<BinBytes>,
+    pub(super) bins: Vec<BinBytes>,
     /// When the last bin ends.
-    ends: Time,
+    pub(super) ends: Time,
 }
 
 impl Series {

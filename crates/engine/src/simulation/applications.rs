@@ -93,7 +93,8 @@ impl<P: Probe> Simulation<P> {
             Action::Open(spec) => {
                 let flow = FlowIndex(self.flows.next());
                 let recorded = spec.recorded;
-                self.flows.open(*spec, now, app, self.network.seed);
+                let here = self.has_hosts([spec.from, spec.to]);
+                self.flows.open(*spec, now, app, (self.network.seed, here));
                 if recorded {
                     self.begin_record(flow);
                 }
@@ -107,6 +108,7 @@ impl<P: Probe> Simulation<P> {
                     return;
                 };
                 if endpoint.delivered() >= total {
+                    endpoint.reach();
                     self.notify(app, Notice::Delivered(index));
                 } else {
                     endpoint.expect = total;
@@ -118,7 +120,10 @@ impl<P: Probe> Simulation<P> {
                 }
             }
             Action::Watch(index) => self.with(index, |endpoint| endpoint.watched = true),
-            Action::Release(flow) => self.release(flow),
+            Action::Release(flow) => {
+                self.release_at(flow, now);
+                self.tell_of_release(flow);
+            }
             Action::Count => self.counts.add(),
             Action::Advance(count) => self.advance(count),
             Action::Wait(count, value, tag) => {
@@ -138,7 +143,7 @@ impl<P: Probe> Simulation<P> {
     }
 
     /// Frees a flow's ends. What still waits at its hosts will not be sent or handed over.
-    fn release(&mut self, flow: FlowIndex) {
+    pub(crate) fn release_at(&mut self, flow: FlowIndex, at: Time) {
         let at_hosts = self.flows.at_hosts(flow, &self.network.pool);
         let left: Vec<Packet> = at_hosts.copied().collect();
         for packet in &left {
@@ -153,7 +158,7 @@ impl<P: Probe> Simulation<P> {
                 self.network.pool.free(slot);
             }
         }
-        self.flows.release(flow, self.now);
+        self.flows.release(flow, at);
     }
 
     /// A sender that is slower than its application waits for its next packet anyhow: most writes

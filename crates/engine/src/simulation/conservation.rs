@@ -8,6 +8,9 @@ use incastle_transport::tcp;
 
 use super::Simulation;
 use crate::endpoint::Transport;
+use crate::packet::Packet;
+use crate::parallel::Whole;
+use crate::port::Port;
 use crate::{FlowIndex, FlowRecord, Probe, Side};
 
 /// What ports and hosts hold of a flow.
@@ -18,46 +21,36 @@ struct Inside {
     payload: [u64; 2],
 }
 
-impl<P: Probe> Simulation<P> {
+impl<P: Probe> Whole<'_, P> {
     /// Asserts conservation at this instant.
     pub fn check_conservation(&self) {
         let mut inside = vec![Inside::default(); self.flow_count()];
-        let mut with_extras = 0;
-        let pool = &self.network.pool;
-        for port in &self.network.ports {
-            port.check_conservation(pool);
-        }
-        let in_ports = self.network.ports.iter().flat_map(|port| port.inside(pool));
-        let flows = (0..self.flow_count()).map(FlowIndex::from_index);
-        let at_hosts = flows.flat_map(|flow| self.flows.at_hosts(flow, pool));
         let mut cnms = 0;
-        for packet in in_ports.chain(at_hosts) {
-            if packet.is_cnm() {
-                cnms += 1;
-                continue;
+        for part in self.parts() {
+            part.check_ports();
+            for packet in part.packets_inside() {
+                if packet.is_cnm() {
+                    cnms += 1;
+                    continue;
+                }
+                let of = &mut inside[packet.to.flow().index()];
+                of.packets += 1;
+                of.payload[packet.to.side() as usize] += u64::from(packet.payload());
             }
-            let of = &mut inside[packet.to.flow().index()];
-            of.packets += 1;
-            of.payload[packet.to.side() as usize] += u64::from(packet.payload());
-            with_extras += usize::from(packet.has_extra());
         }
         for (index, inside) in inside.iter().enumerate() {
             let flow = FlowIndex::from_index(index);
-            let record = self.flows.record(flow, self.now);
+            let record = self.flow(flow);
             check_packets(flow, &record, inside);
             self.check_bytes(flow, &record, inside);
         }
-        let totals = &self.totals;
+        let totals = self.totals();
         assert!(
             totals.cnms_sent == totals.cnms_received + totals.cnms_dropped + cnms,
             "{} notifications sent, {} received, {} dropped, {cnms} inside",
             totals.cnms_sent,
             totals.cnms_received,
             totals.cnms_dropped,
-        );
-        assert!(
-            with_extras == self.network.extras.used(),
-            "everything in the arena has its packet"
         );
     }
 
@@ -93,7 +86,7 @@ impl<P: Probe> Simulation<P> {
 
     /// The same for UDT, which counts what it has sent.
     fn check_udt_bytes(&self, flow: FlowIndex, (sender, receiver): (Side, Side), inside: &Inside) {
-        let end = |side| match &self.flows.peek(flow.end(side))?.transport {
+        let end = |side| match self.transport(flow, side)? {
             Transport::Udt(end) => end.connection(),
             Transport::Tcp(_) | Transport::Datagram(_) => None,
         };
@@ -114,10 +107,55 @@ impl<P: Probe> Simulation<P> {
 
     /// The connection at one end of a flow, while it lives.
     fn connection(&self, flow: FlowIndex, side: Side) -> Option<&tcp::Connection> {
-        match &self.flows.peek(flow.end(side))?.transport {
+        match self.transport(flow, side)? {
             Transport::Tcp(connection) => Some(connection),
             Transport::Datagram(_) | Transport::Udt(_) => None,
         }
+    }
+
+    fn transport(&self, flow: FlowIndex, side: Side) -> Option<&Transport> {
+        let mut parts = self.parts().iter();
+        parts.find_map(|part| Some(&part.flows.peek(flow.end(side))?.transport))
+    }
+}
+
+impl<P: Probe> Simulation<P> {
+    /// Asserts what must hold in a part alone: of the ports that send here, and of the arena.
+    fn check_ports(&self) {
+        let pool = &self.network.pool;
+        let mut with_extras = 0;
+        for port in &self.network.ports {
+            if self.has(self.network.ends(port.index).0) {
+                port.check_conservation(pool);
+            }
+            with_extras += port
+                .inside(pool)
+                .filter(|packet| packet.has_extra())
+                .count();
+        }
+        with_extras += self
+            .packets_at_hosts()
+            .filter(|packet| packet.has_extra())
+            .count();
+        assert!(
+            with_extras == self.network.extras.used(),
+            "everything in the arena has its packet"
+        );
+    }
+
+    /// Packets in ports and at hosts. What was handed over to another part is there.
+    fn packets_inside(&self) -> impl Iterator<Item = &Packet> {
+        let pool = &self.network.pool;
+        let (cut, whole): (Vec<_>, Vec<_>) =
+            self.network.ports.iter().partition(|port| port.is_cut());
+        let in_ports = whole.into_iter().flat_map(|port| port.inside(pool));
+        let kept = cut.into_iter().flat_map(Port::kept);
+        in_ports.chain(kept).chain(self.packets_at_hosts())
+    }
+
+    fn packets_at_hosts(&self) -> impl Iterator<Item = &Packet> {
+        let flows = (0..self.flow_count()).map(FlowIndex::from_index);
+        flows.flat_map(|flow| self.flows.at_hosts(flow, &self.network.pool))
     }
 }
 

@@ -46,15 +46,22 @@ impl<P: Probe> Simulation<P> {
     }
 
     fn link_comes_up(&mut self, at: PortIndex) {
+        if !self.has(self.network.ends(at).0) {
+            return;
+        }
         let buffer = self.network.failures.buffers.remove(&at);
         let buffer = buffer.expect("a link that comes up was down");
         self.network.ports[at.index()].gate.reopen(buffer);
     }
 
     fn link_goes_down(&mut self, at: PortIndex) {
+        if !self.cut_off(at) {
+            return;
+        }
         let context = (&mut self.network.pool, &mut self.probe);
         let cut = self.network.ports[at.index()].go_down(self.now, context);
-        if let Some(arrival) = cut.arrival {
+        let is_cut = self.network.ports[at.index()].is_cut();
+        if let Some(arrival) = cut.arrival.filter(|_| !is_cut) {
             self.events.remove(Event::new(arrival, Kind::Arrival, at.0));
         }
         self.network.failures.buffers.insert(at, cut.buffer);

@@ -105,7 +105,7 @@ impl<P: Probe> Simulation<P> {
     }
 
     /// Lets every port tell the probe of its departures until now.
-    pub(super) fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         for port in self.network.ports() {
             self.network.backlog(port, self.now, &mut self.probe);
         }

@@ -82,7 +82,7 @@ impl<P: Probe> Turn<'_, P> {
             .delivered(self.index.flow(), endpoint.host, self.now, bytes);
         let reached = delivered >= endpoint.expect;
         if reached {
-            endpoint.expect = u64::MAX;
+            endpoint.reach();
         }
         Left {
             reached,

@@ -10,12 +10,14 @@
 mod estimate;
 mod folder;
 mod panics;
+mod parts;
 mod pool;
 mod run;
 
 pub use estimate::{EstimateWatcher, LinkJob, estimate};
 pub use folder::Folder;
 pub use panics::{Panic, catch};
+pub use parts::run_in_parts;
 pub use pool::{Failure, Watcher, attempt, run_many};
 pub use run::{Control, run};
 

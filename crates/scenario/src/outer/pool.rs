@@ -11,7 +11,8 @@ use crate::simulate::RunError;
 use crate::simulate::output::Output;
 
 use super::panics::{Panic, catch};
-use super::run::{Control, run};
+use super::parts::run_in_parts;
+use super::run::Control;
 
 /// How long a signal or a progress bar may wait.
 const TICK: Duration = Duration::from_millis(50);
@@ -37,12 +38,12 @@ pub trait Watcher {
     fn tick(&mut self);
 }
 
-/// Runs scenarios on so many threads, each with the control of its position, and hands them over in
-/// the order of their ends. A scenario is run by one thread, so that the number of threads changes
-/// no result. Those that are cancelled before they begin are not handed over.
+/// Runs so many scenarios at the same time, and each on so many threads (`at_once`, `threads`), with the
+/// control of its position, and hands them over in the order of their ends. Neither number changes a
+/// result. Those that are cancelled before they begin are not handed over.
 pub fn run_many<C: Borrow<Control> + Sync>(
     scenarios: &[Scenario],
-    threads: usize,
+    (at_once, threads): (usize, usize),
     controls: &[C],
     watcher: &mut impl Watcher,
 ) {
@@ -53,16 +54,19 @@ pub fn run_many<C: Borrow<Control> + Sync>(
     let job = |index: usize| {
         let (scenario, control) = (&scenarios[index], controls[index].borrow());
         let wanted = !control.cancel.load(Ordering::Relaxed);
-        wanted.then(|| attempt(|| run(scenario, control)))
+        wanted.then(|| attempt(|| run_in_parts(scenario, control, threads)))
     };
-    distribute(scenarios.len(), threads, job, |news| match news {
+    distribute(scenarios.len(), at_once, job, |news| match news {
         News::Finished(index, outcome) => watcher.finished(index, outcome),
         News::Tick => watcher.tick(),
     });
 }
 
 /// Makes a run's panic one of the reasons for which it gave no result.
-pub fn attempt(run: impl FnOnce() -> Result<Output, RunError>) -> Result<Output, Failure> {
+pub fn attempt<E>(run: impl FnOnce() -> Result<Output, E>) -> Result<Output, Failure>
+where
+    Failure: From<E>,
+{
     Ok(catch(run)??)
 }
 
@@ -165,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_violated_invariant_is_an_outcome() {
-        let outcome = attempt(|| panic!("the queue is below zero"));
+        let outcome = attempt::<RunError>(|| panic!("the queue is below zero"));
         let failure = outcome.expect_err("a panic");
         assert!(matches!(failure, Failure::Panicked(_)));
         assert!(

@@ -5,12 +5,13 @@
 pub(crate) mod ideal;
 pub(crate) mod network;
 pub(crate) mod output;
+mod parts;
 mod silence;
 mod tables;
 
 use incastle_engine::{
-    BuildError, Measurements, Network, PortIndex, Probe, Recorder, RunError as EngineError,
-    Simulation, Status, SwitchIndex,
+    BuildError, Measurements, Network, Node, PortIndex, Probe, Recorder, RunError as EngineError,
+    Simulation, Status, SwitchIndex, Whole,
 };
 use incastle_units::{Bytes, Span, Time};
 
@@ -21,7 +22,10 @@ use crate::workload::{Journal, applications};
 
 use network::network;
 use output::Output;
-use tables::{Interval, Record, captured_ports, output};
+use tables::{Finished, Interval, Passed, captured_ports, output};
+
+pub use parts::alone_because;
+pub(crate) use parts::{join, parted, prepare_part};
 
 /// Events between two looks at the overseer: some milliseconds.
 const SLICE: u64 = 100_000;
@@ -51,55 +55,94 @@ pub fn simulate(scenario: &Scenario, overseer: &impl Overseer) -> Result<Output,
     if let Some(name) = scenario.unknown_controller() {
         return Err(RunError::UnknownController(name.to_owned()));
     }
-    let network = network(scenario)?;
-    let measure = &scenario.tables().measure;
+    let Prepared {
+        simulation,
+        journal,
+    } = Prepared::new(scenario, network(scenario)?, |_| true);
+    let mut whole = vec![simulation];
+    let passed = through(scenario, &mut whole, |whole, until| {
+        pass(&mut whole[0], until, overseer)
+    })?;
+    let finished = Finished::new(whole, |mut recorders, _| recorders.remove(0));
+    let notes = std::mem::take(&mut *journal.notes());
+    Ok(output((scenario, overseer), passed, (finished, notes)))
+}
+
+/// Lets all parts come to the ends of the measured interval, and to that of the run.
+pub(crate) fn through<E>(
+    scenario: &Scenario,
+    parts: &mut [Simulation<Recorder>],
+    mut pass: impl FnMut(&mut [Simulation<Recorder>], Time) -> Result<bool, E>,
+) -> Result<Passed, E> {
+    let interval = interval(scenario);
     let end = Time::ZERO + scenario.duration();
-    let interval = Interval::of(measure.from, measure.to, end);
-    let recorder = Recorder::new(
-        measurements(scenario),
-        network.ports().count(),
-        network.host_count(),
-    );
-    let sampled = sampled_ports(measure, &network);
-    let captured = match &measure.pcap {
-        Sampling::On(capture) => captured_ports(capture, &network),
-        Sampling::Off => Vec::new(),
-    };
-    let journal = if measure.answers {
-        Journal::default()
-    } else {
-        Journal::without_answers()
-    };
-    let mut simulation = Simulation::new(network, recorder);
-    simulation.capture(&captured);
-    simulation.measure_between(interval.from, interval.to);
-    if let (Sampling::On(queue), false) = (&measure.queue, sampled.is_empty()) {
-        simulation.sample_queues(sampled, queue.every);
-    }
-    if let Sampling::On(memory) = &measure.memory {
-        simulation.sample_memories(&sampled_switches(scenario, memory), memory.every);
-    }
-    for application in applications(scenario, &journal) {
-        simulation.add_application(application);
-    }
     let mut accepted = [Vec::new(), Vec::new()];
     let mut interrupted = false;
     // The counters of ports are read at both ends of the measured interval.
     for (stage, until) in [interval.from, interval.to, end].into_iter().enumerate() {
-        interrupted = interrupted || !pass(&mut simulation, until, overseer)?;
+        interrupted = interrupted || !pass(parts, until)?;
         if let Some(accepted) = accepted.get_mut(stage) {
-            *accepted = accepted_bytes(simulation.network());
+            *accepted = accepted_bytes(parts);
         }
     }
-    Ok(output(Record {
-        scenario,
-        simulation,
-        journal,
+    Ok(Passed {
         interval,
         accepted,
         interrupted,
-        overseer,
-    }))
+    })
+}
+
+/// A simulation before its start, with what its applications will note.
+pub(crate) struct Prepared {
+    pub(crate) simulation: Simulation<Recorder>,
+    pub(crate) journal: Journal,
+}
+
+impl Prepared {
+    /// The simulation of a scenario in its network, with samples of the nodes that `has` names.
+    fn new(scenario: &Scenario, network: Network, has: impl Fn(Node) -> bool) -> Self {
+        let measure = &scenario.tables().measure;
+        let interval = interval(scenario);
+        let recorder = Recorder::new(
+            measurements(scenario),
+            network.ports().count(),
+            network.host_count(),
+        );
+        let mut sampled = sampled_ports(measure, &network);
+        sampled.retain(|port| has(network.ends(*port).0));
+        let journal = if measure.answers {
+            Journal::default()
+        } else {
+            Journal::without_answers()
+        };
+        let mut simulation = Simulation::new(network, recorder);
+        if let Sampling::On(capture) = &measure.pcap {
+            let captured = captured_ports(capture, simulation.network());
+            simulation.capture(&captured);
+        }
+        simulation.measure_between(interval.from, interval.to);
+        if let (Sampling::On(queue), false) = (&measure.queue, sampled.is_empty()) {
+            simulation.sample_queues(sampled, queue.every);
+        }
+        if let Sampling::On(memory) = &measure.memory {
+            let mut sampled = sampled_switches(scenario, memory);
+            sampled.retain(|switch| has(Node::Switch(*switch)));
+            simulation.sample_memories(&sampled, memory.every);
+        }
+        for application in applications(scenario, &journal) {
+            simulation.add_application(application);
+        }
+        Self {
+            simulation,
+            journal,
+        }
+    }
+}
+
+fn interval(scenario: &Scenario) -> Interval {
+    let end = Time::ZERO + scenario.duration();
+    let measure = &scenario.tables().measure;
+    Interval::of(measure.from, measure.to, end)
 }
 
 /// Lets time pass until `until`; `false` if the overseer ended it.
@@ -119,10 +162,11 @@ pub(crate) fn pass<P: Probe>(
     }
 }
 
-fn accepted_bytes(network: &Network) -> Vec<Bytes> {
-    network
-        .ports()
-        .map(|port| Bytes::new(network.counters(port).accepted_bytes))
+fn accepted_bytes<P: Probe>(parts: &[Simulation<P>]) -> Vec<Bytes> {
+    let whole = Whole::new(parts);
+    let ports = parts[0].network().ports();
+    ports
+        .map(|port| Bytes::new(whole.counters(port).accepted_bytes))
         .collect()
 }
 
@@ -169,7 +213,7 @@ fn sampled_ports(measure: &Measure, network: &Network) -> Vec<PortIndex> {
     network
         .ports()
         .filter(|&port| {
-            let switch = matches!(network.ends(port).0, incastle_engine::Node::Switch(_));
+            let switch = matches!(network.ends(port).0, Node::Switch(_));
             switch && (all || queue.ports.contains(&network.port_name(port)))
         })
         .collect()

@@ -19,6 +19,20 @@ pub(crate) struct Notes {
     without_answers: bool,
 }
 
+impl Notes {
+    /// The notes of another part of the same network: the same transfers, some of which are complete
+    /// there.
+    pub(crate) fn add(&mut self, other: &Self) {
+        assert!(
+            self.transfers.len() == other.transfers.len(),
+            "all parts begin the same transfers"
+        );
+        for (note, other) in self.transfers.iter_mut().zip(&other.transfers) {
+            note.completed = note.completed.or(other.completed);
+        }
+    }
+}
+
 /// A flow that has been opened.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FlowNote {

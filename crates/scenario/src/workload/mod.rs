@@ -41,7 +41,7 @@ use crate::topology::pairs::{derangement, group_pairs};
 use crate::topology::paths::Paths;
 
 pub(crate) use alone::Alone;
-pub(crate) use journal::{FlowNote, Journal, TransferKind, TransferNote};
+pub(crate) use journal::{FlowNote, Journal, Notes, TransferKind, TransferNote};
 pub(crate) use open_loop::{Opening, data_end, openings};
 pub(crate) use replay::{Replay, Row};
 pub(crate) use stack::Stack;

@@ -14,7 +14,7 @@ mod udt;
 
 use std::sync::Arc;
 
-use incastle_engine::{Network, Recorder, Simulation, SwitchIndex};
+use incastle_engine::{FlowRecord, Network, Recorder, Simulation, SwitchIndex, Whole, finish};
 use incastle_units::{Bytes, Span, Time};
 
 use crate::language::flows::Stop;
@@ -24,7 +24,7 @@ use crate::scenario::Scenario;
 use crate::simulate::Overseer;
 use crate::simulate::output::{Column, Output, Table, Totals};
 use crate::simulate::silence::full_packets;
-use crate::workload::{Journal, TransferNote};
+use crate::workload::{Notes, TransferNote};
 
 pub(crate) use captures::captured_ports;
 use flows::{Flows, Repair, transfers, windows};
@@ -52,17 +52,44 @@ impl Interval {
     }
 }
 
-/// All that is known of a run.
-pub(crate) struct Record<'a> {
-    pub(crate) scenario: &'a Scenario,
-    pub(crate) simulation: Simulation<Recorder>,
-    pub(crate) journal: Journal,
+/// How a run went through its stages.
+pub(crate) struct Passed {
     pub(crate) interval: Interval,
     /// Bytes that each port had accepted at the beginning and the end of the interval.
     pub(crate) accepted: [Vec<Bytes>; 2],
     pub(crate) interrupted: bool,
-    /// Who may stop what still has to be computed.
-    pub(crate) overseer: &'a dyn Overseer,
+}
+
+/// What the engine knows in the end.
+pub(crate) struct Finished {
+    digest: u64,
+    now: Time,
+    counted: incastle_engine::Totals,
+    network: Network,
+    recorder: Recorder,
+    flows: Vec<FlowRecord>,
+}
+
+impl Finished {
+    /// Of the simulations of all parts, whose records are joined.
+    pub(crate) fn new(
+        parts: Vec<Simulation<Recorder>>,
+        join: impl FnOnce(Vec<Recorder>, &Network) -> Recorder,
+    ) -> Self {
+        let whole = Whole::new(&parts);
+        let (digest, now, counted) = (whole.digest(), whole.now(), whole.totals());
+        let (network, recorders, flows) = finish(parts);
+        let mut recorder = join(recorders, &network);
+        recorder.end_silences(now);
+        Self {
+            digest,
+            now,
+            counted,
+            network,
+            recorder,
+            flows,
+        }
+    }
 }
 
 /// What tables ask of a run besides its records.
@@ -73,22 +100,25 @@ struct Run<'a> {
     now: Time,
 }
 
-/// Makes totals and tables.
-pub(crate) fn output(record: Record<'_>) -> Output {
-    let Record {
-        scenario,
-        simulation,
+/// Makes totals and tables. The overseer may stop what still has to be computed.
+pub(crate) fn output(
+    (scenario, overseer): (&Scenario, &dyn Overseer),
+    passed: Passed,
+    (finished, notes): (Finished, Notes),
+) -> Output {
+    let Passed {
         interval,
         accepted,
         interrupted,
-        overseer,
-        journal,
-    } = record;
-    let digest = format!("{:016x}", simulation.digest());
-    let notes = std::mem::take(&mut *journal.notes());
-    let (now, counted) = (simulation.now(), simulation.totals());
-    let (network, mut recorder, records) = simulation.finish();
-    recorder.end_silences(now);
+    } = passed;
+    let Finished {
+        digest,
+        now,
+        counted,
+        network,
+        mut recorder,
+        flows: records,
+    } = finished;
     let sent = std::mem::take(&mut recorder.sent);
     let flows = Flows::new(scenario, &network, records, (notes.flows, &notes.transfers));
     let totals = totals((counted, now), &network, &flows, &notes.transfers);
@@ -131,7 +161,7 @@ pub(crate) fn output(record: Record<'_>) -> Output {
         Sampling::Off => Vec::new(),
     };
     Output {
-        digest,
+        digest: format!("{digest:016x}"),
         interrupted,
         totals,
         wall_s: 0.0,

@@ -1,0 +1,218 @@
+//! Which part each node of a network belongs to.
+//!
+//! A host belongs with its switch. Switches that have hosts are parted in the order of a breadth-first
+//! search, so many hosts to each part: whole pods of a fat tree, leaves one after the other. The
+//! others follow the parts that most of their links lead to; among equal ones they even out the load.
+
+use std::collections::VecDeque;
+
+use incastle_units::Span;
+
+use crate::{Network, Node, SwitchIndex};
+
+/// The parts of a network.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Partition {
+    parts: usize,
+    /// By host.
+    hosts: Vec<usize>,
+    /// By switch.
+    switches: Vec<usize>,
+    lookahead: Span,
+}
+
+/// Why a network has no parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Indivisible {
+    /// All hosts are at one switch.
+    #[error("all hosts are at one switch")]
+    OneSwitch,
+    /// A link between two parts takes no time.
+    #[error("a link between its parts would have no delay")]
+    NoDelay,
+}
+
+impl Partition {
+    /// So many parts, or fewer where not so many switches have hosts.
+    pub fn new(network: &Network, parts: usize) -> Result<Self, Indivisible> {
+        let graph = Graph::new(network);
+        let mut switches = graph.deal_hosts(parts);
+        let parts = renumber(&mut switches);
+        if parts < 2 {
+            return Err(Indivisible::OneSwitch);
+        }
+        let switches = graph.deal_others(switches, parts);
+        let at = |port: usize| match network.ports[port].to {
+            Node::Switch(switch) => switches[switch.index()],
+            Node::Host(_) => unreachable!("hosts are at switches"),
+        };
+        let hosts = network.hosts.iter();
+        let mut partition = Self {
+            parts,
+            hosts: hosts.map(|host| at(host.port.index())).collect(),
+            switches,
+            lookahead: Span::ZERO,
+        };
+        let cut = network
+            .ports()
+            .filter(|port| partition.is_cut(network, *port));
+        let delays = cut.map(|port| network.link(port).1);
+        // Two parts of a connected network have a link between them.
+        partition.lookahead = delays.min().unwrap_or_default();
+        if partition.lookahead == Span::ZERO {
+            return Err(Indivisible::NoDelay);
+        }
+        Ok(partition)
+    }
+
+    /// How many parts there are.
+    pub fn parts(&self) -> usize {
+        self.parts
+    }
+
+    /// The part of a node.
+    pub fn of(&self, node: Node) -> usize {
+        match node {
+            Node::Host(host) => self.hosts[host.index()],
+            Node::Switch(switch) => self.switches[switch.index()],
+        }
+    }
+
+    /// The least delay of the links between parts.
+    pub fn lookahead(&self) -> Span {
+        self.lookahead
+    }
+
+    /// Whether a port's link leads from one part into another.
+    pub fn is_cut(&self, network: &Network, port: crate::PortIndex) -> bool {
+        let (from, to) = network.ends(port);
+        self.of(from) != self.of(to)
+    }
+}
+
+/// The switches with their neighbours and hosts.
+struct Graph {
+    neighbours: Vec<Vec<usize>>,
+    hosts: Vec<usize>,
+    /// Breadth-first.
+    order: Vec<usize>,
+}
+
+impl Graph {
+    fn new(network: &Network) -> Self {
+        let mut neighbours = vec![Vec::new(); network.switch_count()];
+        let mut hosts = vec![0; network.switch_count()];
+        for port in network.ports() {
+            match network.ends(port) {
+                (Node::Switch(from), Node::Switch(to)) => {
+                    neighbours[from.index()].push(to.index());
+                }
+                (Node::Switch(from), Node::Host(_)) => hosts[from.index()] += 1,
+                (Node::Host(_), _) => {}
+            }
+        }
+        let mut graph = Self {
+            neighbours,
+            hosts,
+            order: Vec::new(),
+        };
+        // From a switch at the rim: parts are then layers, with few links between them.
+        let rim = graph.breadth_first(0).last().copied();
+        graph.order = rim.map_or(Vec::new(), |rim| graph.breadth_first(rim));
+        graph
+    }
+
+    fn breadth_first(&self, from: usize) -> Vec<usize> {
+        let mut seen = vec![false; self.hosts.len()];
+        let mut order = Vec::new();
+        let mut next = VecDeque::new();
+        if let Some(first) = seen.get_mut(from) {
+            *first = true;
+            next.push_back(from);
+        }
+        while let Some(switch) = next.pop_front() {
+            order.push(switch);
+            for &neighbour in &self.neighbours[switch] {
+                if !std::mem::replace(&mut seen[neighbour], true) {
+                    next.push_back(neighbour);
+                }
+            }
+        }
+        order
+    }
+
+    /// The parts of the switches that have hosts.
+    fn deal_hosts(&self, parts: usize) -> Vec<Option<usize>> {
+        let all: usize = self.hosts.iter().sum();
+        let mut before = 0;
+        let mut dealt = vec![None; self.hosts.len()];
+        for &switch in self.order.iter().filter(|switch| self.hosts[**switch] > 0) {
+            // Where the middle one of its hosts lies.
+            let middle = 2 * before + self.hosts[switch];
+            dealt[switch] = Some(middle * parts / (2 * all));
+            before += self.hosts[switch];
+        }
+        dealt
+    }
+
+    /// The parts of all switches: round by round, those follow that have neighbours with a part.
+    fn deal_others(&self, mut dealt: Vec<Option<usize>>, parts: usize) -> Vec<usize> {
+        let mut load = vec![0; parts];
+        for (switch, part) in dealt.iter().enumerate() {
+            if let Some(part) = part {
+                load[*part] += self.degree(switch);
+            }
+        }
+        while dealt.contains(&None) {
+            let before = dealt.clone();
+            for &switch in self
+                .order
+                .iter()
+                .filter(|switch| before[**switch].is_none())
+            {
+                let mut links = vec![0_usize; parts];
+                for part in self.neighbours[switch].iter().filter_map(|to| before[*to]) {
+                    links[part] += 1;
+                }
+                let most = links.iter().copied().max().unwrap_or(0);
+                // More than half as many links are as good as most: the load counts more then.
+                let good = (0..parts).filter(|part| 2 * links[*part] > most);
+                if let Some(part) = good.min_by_key(|part| load[*part]) {
+                    dealt[switch] = Some(part);
+                    load[part] += self.degree(switch);
+                }
+            }
+            assert!(
+                dealt != before,
+                "every switch of a connected network is reached"
+            );
+        }
+        let all = dealt.into_iter();
+        all.map(|part| part.expect("every switch has a part"))
+            .collect()
+    }
+
+    fn degree(&self, switch: usize) -> usize {
+        self.neighbours[switch].len() + self.hosts[switch]
+    }
+}
+
+/// Leaves out numbers that nobody has; gives how many are left.
+fn renumber(dealt: &mut [Option<usize>]) -> usize {
+    let mut used: Vec<usize> = dealt.iter().copied().flatten().collect();
+    used.sort_unstable();
+    used.dedup();
+    for part in dealt.iter_mut().flatten() {
+        *part = used.partition_point(|other| *other < *part);
+    }
+    used.len()
+}
+
+impl Partition {
+    /// The switches of a part.
+    pub fn switches(&self, part: usize) -> impl Iterator<Item = SwitchIndex> + '_ {
+        let all = self.switches.iter().enumerate();
+        all.filter(move |(_, other)| **other == part)
+            .map(|(switch, _)| SwitchIndex::from_index(switch))
+    }
+}

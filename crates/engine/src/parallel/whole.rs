@@ -1,0 +1,137 @@
+//! What the parts of a network say together.
+
+use incastle_units::Time;
+
+use crate::{
+    Digest, FlowIndex, FlowRecord, Network, Node, PortCounters, PortIndex, Probe, Simulation,
+    Totals,
+};
+
+/// Simulations of the parts of one network, or one of all of it.
+pub struct Whole<'a, P: Probe>(&'a [Simulation<P>]);
+
+impl<'a, P: Probe> Whole<'a, P> {
+    /// All parts, in their order.
+    pub fn new(parts: &'a [Simulation<P>]) -> Self {
+        assert!(!parts.is_empty(), "a whole has parts");
+        Self(parts)
+    }
+
+    pub(crate) fn parts(&self) -> &'a [Simulation<P>] {
+        self.0
+    }
+
+    /// The part in which things happen at a node.
+    fn of(&self, node: Node) -> &'a Simulation<P> {
+        let mut parts = self.0.iter();
+        let own = parts.find(|part| part.has(node));
+        own.expect("every node is in a part")
+    }
+
+    /// The part that a port sends in.
+    fn sending(&self, port: PortIndex) -> &'a Simulation<P> {
+        self.of(self.0[0].network().ends(port).0)
+    }
+
+    /// How far all have come.
+    pub fn now(&self) -> Time {
+        let all = self.0.iter().map(Simulation::now);
+        all.max().unwrap_or_default()
+    }
+
+    /// What a port has counted so far.
+    pub fn counters(&self, port: PortIndex) -> PortCounters {
+        self.sending(port).network().counters(port)
+    }
+
+    /// The number of flows opened so far.
+    pub fn flow_count(&self) -> usize {
+        self.0[0].flow_count()
+    }
+
+    /// The books of a flow as they stand.
+    pub fn flow(&self, flow: FlowIndex) -> FlowRecord {
+        let records = self.0.iter().map(|part| part.flow(flow));
+        let whole = records.reduce(FlowRecord::with);
+        whole.expect("a whole has parts")
+    }
+
+    /// What has been counted so far.
+    pub fn totals(&self) -> Totals {
+        let totals = self.0.iter().map(Simulation::totals);
+        totals.fold(Totals::default(), Totals::plus)
+    }
+
+    /// The hash of everything that happened at ports and endpoints, in the order of their indices.
+    pub fn digest(&self) -> u64 {
+        let mut digest = Digest::default();
+        for port in self.0[0].network().ports() {
+            let of_port = self.sending(port).network().digest_of(port);
+            digest.mix(of_port.value(), port.index() as u64);
+        }
+        for flow in (0..self.flow_count()).map(FlowIndex::from_index) {
+            let [near, far] = self.flow(flow).digest;
+            digest.mix(near, far);
+        }
+        digest.value()
+    }
+}
+
+/// Ends a run: probes are told what ports still owe them, and handed back in the order of the parts,
+/// with the network and the books of all flows.
+pub fn finish<P: Probe>(mut parts: Vec<Simulation<P>>) -> (Network, Vec<P>, Vec<FlowRecord>) {
+    for part in &mut parts {
+        part.settle();
+    }
+    let whole = Whole::new(&parts);
+    whole.check_conservation();
+    let flows = (0..whole.flow_count()).map(FlowIndex::from_index);
+    let records = flows.map(|flow| whole.flow(flow)).collect();
+    let mut probes = Vec::new();
+    let mut network: Option<Network> = None;
+    for part in parts {
+        let own = part.part;
+        probes.push(part.probe);
+        match &mut network {
+            None => network = Some(part.network),
+            Some(network) => network.take_books(part.network, |node| {
+                own.as_ref().is_none_or(|own| own.has(node))
+            }),
+        }
+    }
+    let network = network.expect("a whole has parts");
+    (network, probes, records)
+}
+
+impl Network {
+    /// Takes over the books of those ports and switches that belong to nodes of another part.
+    fn take_books(&mut self, other: Self, has: impl Fn(Node) -> bool) {
+        for (port, from) in other.ports.into_iter().zip(&self.owners) {
+            if has(*from) {
+                let own = &mut self.ports[port.index.index()];
+                (own.gate, own.sampler) = (port.gate, port.sampler);
+            }
+        }
+        for (index, switch) in other.switches.into_iter().enumerate() {
+            if has(Node::Switch(crate::SwitchIndex::from_index(index))) {
+                self.switches[index] = switch;
+            }
+        }
+    }
+}
+
+impl Totals {
+    fn plus(self, other: Self) -> Self {
+        Self {
+            packet_hops: self.packet_hops + other.packet_hops,
+            data_packets: self.data_packets + other.data_packets,
+            events: self.events + other.events,
+            drops: self.drops + other.drops,
+            marks: self.marks + other.marks,
+            failure_drops: self.failure_drops + other.failure_drops,
+            cnms_sent: self.cnms_sent + other.cnms_sent,
+            cnms_received: self.cnms_received + other.cnms_received,
+            cnms_dropped: self.cnms_dropped + other.cnms_dropped,
+        }
+    }
+}

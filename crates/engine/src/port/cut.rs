@@ -1,0 +1,78 @@
+//! A port whose link leads from one part of a network into another: its queue is in one part, and what
+//! arrives is in both, in rows of their own.
+
+use incastle_units::Time;
+
+use super::{Port, Queue};
+use crate::Probe;
+use crate::packet::Packet;
+use crate::pool::{InFlight, Pool, Slot};
+
+impl Port {
+    /// Makes it one, in the part that it sends from.
+    pub(crate) fn cut(&mut self) {
+        self.cut = true;
+        self.special = true;
+        self.gate.judge_all();
+    }
+
+    pub(crate) fn is_cut(&self) -> bool {
+        self.cut
+    }
+
+    /// Whether departures are known beforehand.
+    pub(crate) fn is_fast(&self) -> bool {
+        matches!(self.queue, Queue::Fast(_))
+    }
+
+    /// The last packet on the link, where there is one.
+    pub(crate) fn last(&self) -> Slot {
+        self.row.last()
+    }
+
+    /// Takes the first packet off the link if it has arrived by `now`.
+    pub(crate) fn let_arrive<P: Probe>(
+        &mut self,
+        now: Time,
+        pool: &mut Pool,
+        probe: &mut P,
+    ) -> Option<Packet> {
+        let arrives = pool.get(self.row.first())?.arrives;
+        if arrives > now {
+            return None;
+        }
+        let (slot, _) = self.arrive(arrives, pool, probe);
+        Some(pool.take(slot))
+    }
+
+    /// In the part that it leads into: a packet is on the link. Gives whether it is the first.
+    pub(crate) fn take_over(&mut self, flight: &InFlight, pool: &mut Pool) -> bool {
+        let slot = pool.put(flight.packet);
+        pool.at_mut(slot).arrives = flight.arrives;
+        self.row.push(slot, pool)
+    }
+
+    /// In the part that it leads into: when the first packet arrives.
+    pub(crate) fn first_arrival(&self, pool: &Pool) -> Option<Time> {
+        pool.get(self.row.first()).map(|flight| flight.arrives)
+    }
+
+    /// In the part that it leads into: the first packet on the link will not arrive, if it had left by
+    /// `now`. The sender may have gone on, and sent more.
+    pub(crate) fn forget_arrival(&mut self, now: Time, pool: &mut Pool) -> Option<Packet> {
+        if self.first_arrival(pool)? - self.delay > now {
+            return None;
+        }
+        let (slot, _) = self.row.pop(pool)?;
+        Some(pool.take(slot))
+    }
+
+    /// What waits and has not been handed over to the other part.
+    pub(crate) fn kept(&self) -> impl Iterator<Item = &Packet> {
+        let queue = match &self.queue {
+            Queue::Scheduled(queue) => Some(queue.stored()),
+            Queue::Fast(_) | Queue::Unwatched(_) => None,
+        };
+        queue.into_iter().flatten()
+    }
+}
