@@ -312,7 +312,7 @@ impl Network {
 
     /// Offers a packet to a port and enters the events that follow. A packet that is dropped is left
     /// to the caller in its slot.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn offer<P: Probe>(
         &mut self,
         at: PortIndex,

@@ -44,6 +44,17 @@ pub enum Status {
     Paused,
 }
 
+/// Why the loop has stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// Nothing is left until the given instant.
+    NothingLeft,
+    /// The budget of events is used up.
+    Budget,
+    /// What happens next, and when, has to wait for another part of the network.
+    Waits(Time),
+}
+
 /// Why a simulation cannot go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
@@ -145,21 +156,35 @@ impl<P: Probe> Simulation<P> {
 
     /// Lets everything happen until `until`, at most `budget` events of it.
     pub fn run(&mut self, until: Time, budget: u64) -> Result<Status, RunError> {
+        match self.go_on(until, budget)? {
+            Stop::NothingLeft => {
+                self.rest(until);
+                Ok(Status::Done)
+            }
+            Stop::Budget | Stop::Waits(_) => Ok(Status::Paused),
+        }
+    }
+
+    /// The loop. The one copy of it: whatever an arrival does is expanded here.
+    pub(crate) fn go_on(&mut self, until: Time, budget: u64) -> Result<Stop, RunError> {
         for _ in 0..budget {
             self.prepare(until);
             let Some(event) = self.events.take(until) else {
-                self.rest(until);
-                return Ok(Status::Done);
+                return Ok(Stop::NothingLeft);
             };
+            if self.part.is_some() && self.must_wait(event) {
+                self.events.push(event);
+                return Ok(Stop::Waits(event.at));
+            }
             self.count(event.at)?;
             self.happen(event);
         }
-        Ok(Status::Paused)
+        Ok(Stop::Budget)
     }
 
     /// Before the next event: begins the next day if nothing is left of today, and looks ahead.
     #[inline(always)]
-    pub(crate) fn prepare(&mut self, until: Time) {
+    fn prepare(&mut self, until: Time) {
         if self.events.today_is_over() && self.events.begin_next_day(until) {
             self.unseen = 0;
         }
@@ -178,7 +203,7 @@ impl<P: Probe> Simulation<P> {
         self.catch_up_all(self.now);
     }
 
-    pub(crate) fn count(&mut self, at: Time) -> Result<(), RunError> {
+    fn count(&mut self, at: Time) -> Result<(), RunError> {
         assert!(at >= self.now, "time never runs back");
         self.totals.events += 1;
         if at > self.now {
@@ -194,7 +219,7 @@ impl<P: Probe> Simulation<P> {
     }
 
     #[inline(always)]
-    pub(crate) fn happen(&mut self, event: Event) {
+    fn happen(&mut self, event: Event) {
         // Nearly all events: ahead of the table of the others.
         if event.is(Kind::Arrival) {
             self.arrive(PortIndex(event.source()));

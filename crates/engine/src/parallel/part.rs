@@ -11,6 +11,7 @@ use crate::endpoint::Endpoint;
 use crate::event::{Event, Kind};
 use crate::network::enter;
 use crate::packet::Packet;
+use crate::simulation::Stop;
 use crate::{
     EndpointIndex, FlowIndex, HostIndex, Node, PortIndex, Probe, RunError, Side, Simulation,
 };
@@ -206,24 +207,16 @@ impl<P: Probe> Simulation<P> {
     /// Lets everything happen before an instant, unless it has to wait for others; gives how far it came.
     fn run_before(&mut self, before: Time, budget: u64) -> Result<Time, RunError> {
         let until = Time::ZERO + (before - Time::ZERO).saturating_sub(TICK);
-        for _ in 0..budget {
-            self.prepare(until);
-            let Some(event) = self.events.take(until) else {
-                return Ok(before);
-            };
-            if self.must_wait(event) {
-                self.events.push(event);
-                return Ok(event.at);
-            }
-            self.count(event.at)?;
-            self.happen(event);
-        }
-        Ok(self.now())
+        Ok(match self.go_on(until, budget)? {
+            Stop::NothingLeft => before,
+            Stop::Waits(at) => at,
+            Stop::Budget => self.now(),
+        })
     }
 
     /// Whether an event concerns an end that may have been freed from elsewhere before it.
-    #[inline]
-    fn must_wait(&mut self, event: Event) -> bool {
+    #[inline(never)]
+    pub(crate) fn must_wait(&mut self, event: Event) -> bool {
         let end = match event.kind() {
             Kind::Arrival => {
                 let port = &self.network.ports[event.source() as usize];

@@ -31,6 +31,7 @@ impl Port {
     }
 
     /// Takes the first packet off the link if it has arrived by `now`.
+    #[inline(never)]
     pub(crate) fn let_arrive<P: Probe>(
         &mut self,
         now: Time,

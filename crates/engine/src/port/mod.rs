@@ -448,7 +448,7 @@ impl Port {
     }
 
     /// Takes the first packet off the link; the second value is when the next one arrives.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn arrive<P: Probe>(
         &mut self,
         now: Time,
