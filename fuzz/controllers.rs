@@ -63,11 +63,11 @@ fn algorithm(which: u8, variant: u8) -> Algorithm {
             dctcp,
             ..D2tcpConfig::new(MSS)
         })),
-        3 => Algorithm::Cubic(Cubic::new(CubicConfig {
+        3 => Algorithm::from(Cubic::new(CubicConfig {
             window,
             ..CubicConfig::new(MSS)
         })),
-        4 => Algorithm::DtCwa(DtCwa::new(DtCwaConfig {
+        4 => Algorithm::from(DtCwa::new(DtCwaConfig {
             dctcp,
             reaction: pick(
                 &[
@@ -90,7 +90,7 @@ fn algorithm(which: u8, variant: u8) -> Algorithm {
             b: pick(&[0.5, 1.0], variant, 5),
         })),
         5 => Algorithm::Udt(Udt::new(UdtConfig { packet: MSS })),
-        _ => Algorithm::Dcudp(Dcudp::new(dcudp(variant))),
+        _ => Algorithm::from(Dcudp::new(dcudp(variant))),
     }
 }
 

@@ -78,7 +78,7 @@ fn algorithm(kind: u8, config: &Config) -> Algorithm {
     let mss = Bytes::new(u64::from(config.mss));
     match kind >> 6 {
         0 => Algorithm::NewReno(NewReno::new(NewRenoConfig::new(mss))),
-        1 => Algorithm::Cubic(Cubic::new(CubicConfig::new(mss))),
+        1 => Algorithm::from(Cubic::new(CubicConfig::new(mss))),
         _ => Algorithm::Dctcp(Dctcp::new(DctcpConfig::new(mss))),
     }
 }

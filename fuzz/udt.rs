@@ -79,7 +79,7 @@ fn law(config: &Config) -> Algorithm {
         Protocol::Udt => Algorithm::Udt(UdtLaw::new(UdtConfig { packet })),
         Protocol::Dcudp(dcudp) => {
             let law = DcudpConfig::new(packet, dcudp.capacity);
-            Algorithm::Dcudp(DcudpLaw::new(law))
+            Algorithm::from(DcudpLaw::new(law))
         }
     }
 }

@@ -7,24 +7,43 @@ use crate::{
     DtCwa, NewReno, Reaction, Udt, Window,
 };
 
-/// Any controller. Calls are dispatched by a match, without a virtual call for ours.
+/// Any controller. Calls are dispatched by a match, without a virtual call for ours. The larger ones lie
+/// behind a pointer: all others would be as large.
 pub enum Algorithm {
     /// Reno's and NewReno's window rule.
     NewReno(NewReno),
     /// DCTCP: NewReno that answers marks by their fraction.
     Dctcp(Dctcp),
     /// CUBIC.
-    Cubic(Cubic),
+    Cubic(Box<Cubic>),
     /// D2TCP: DCTCP with deadlines.
     D2tcp(D2tcp),
     /// DT-CWA: steps down while marks come back, one step up afterwards.
-    DtCwa(DtCwa),
+    DtCwa(Box<DtCwa>),
     /// UDT's native control: a sending period that NAKs lengthen.
     Udt(Udt),
     /// DCUDP: UDP's pace until marks come back, then a rate that they divide.
-    Dcudp(Dcudp),
+    Dcudp(Box<Dcudp>),
     /// A controller from outside this crate.
     Custom(Box<dyn Controller>),
+}
+
+impl From<Cubic> for Algorithm {
+    fn from(cubic: Cubic) -> Self {
+        Self::Cubic(Box::new(cubic))
+    }
+}
+
+impl From<DtCwa> for Algorithm {
+    fn from(dt_cwa: DtCwa) -> Self {
+        Self::DtCwa(Box::new(dt_cwa))
+    }
+}
+
+impl From<Dcudp> for Algorithm {
+    fn from(dcudp: Dcudp) -> Self {
+        Self::Dcudp(Box::new(dcudp))
+    }
 }
 
 macro_rules! dispatch {

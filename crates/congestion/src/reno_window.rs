@@ -59,10 +59,12 @@ struct Reacted {
     flight: u64,
 }
 
-/// The window and its threshold, in bytes.
+/// The window and its threshold, in bytes. As small as it can be: every end of every flow has one.
 #[derive(Debug, Clone)]
 pub(crate) struct RenoWindow {
-    config: NewRenoConfig,
+    mss: u64,
+    initial_window: u64,
+    min_cwnd: u64,
     cwnd: u64,
     /// `u64::MAX` while unset.
     ssthresh: u64,
@@ -71,8 +73,13 @@ pub(crate) struct RenoWindow {
     counted: u64,
     /// What the ACK at hand acknowledged: it was in flight until that ACK came.
     just_acked: u64,
+    /// Of the last reaction; meaningless without a cause.
+    until: u64,
+    flight: u64,
+    slow_start_limit: u32,
+    grow_on_ece: bool,
     recovering: bool,
-    reacted: Option<Reacted>,
+    cause: Option<Cause>,
 }
 
 impl RenoWindow {
@@ -83,13 +90,19 @@ impl RenoWindow {
         assert!(config.min_cwnd >= mss, "min_cwnd >= 1 segment");
         assert!(config.slow_start_limit >= 1, "slow_start_limit >= 1");
         Self {
-            config,
+            mss: mss.count(),
+            initial_window: config.initial_window.count(),
+            min_cwnd: config.min_cwnd.count(),
             cwnd: config.initial_window.count(),
             ssthresh: u64::MAX,
             counted: 0,
             just_acked: 0,
+            until: 0,
+            flight: 0,
+            slow_start_limit: config.slow_start_limit,
+            grow_on_ece: config.grow_on_ece,
             recovering: false,
-            reacted: None,
+            cause: None,
         }
     }
 
@@ -104,7 +117,7 @@ impl RenoWindow {
     }
 
     pub(crate) fn mss(&self) -> u64 {
-        self.config.mss.count()
+        self.mss
     }
 
     /// Bytes that the ACK at hand acknowledged.
@@ -145,7 +158,7 @@ impl RenoWindow {
         // step 3): it acknowledges a window of data that the recovery has already accounted for.
         let in_recovery = self.recovering || ack.phase == Phase::Recovery;
         self.recovering = ack.phase == Phase::Recovery;
-        let echoed = ack.echo == Echo::Congestion && !self.config.grow_on_ece;
+        let echoed = ack.echo == Echo::Congestion && !self.grow_on_ece;
         !in_recovery && !echoed && ack.limited_by == LimitedBy::Window
     }
 
@@ -156,7 +169,7 @@ impl RenoWindow {
     pub(crate) fn slow_start(&mut self, ack: &AckSample) {
         let limit = match ack.phase {
             Phase::AfterTimeout => 1,
-            Phase::Open | Phase::Recovery => u64::from(self.config.slow_start_limit),
+            Phase::Open | Phase::Recovery => u64::from(self.slow_start_limit),
         };
         self.cwnd = self
             .cwnd
@@ -216,7 +229,8 @@ impl RenoWindow {
     /// that begins there.
     #[inline]
     pub(crate) fn reacted(&self, cx: &Context<'_>) -> bool {
-        self.reacted.is_some_and(|last| cx.snd_una <= last.until)
+        self.last_reaction()
+            .is_some_and(|last| cx.snd_una <= last.until)
     }
 
     /// The flight when the ACK at hand arrived, as far as the window permits it: what a congestion
@@ -241,14 +255,14 @@ impl RenoWindow {
     /// since a timeout), and slow start ends there.
     pub(crate) fn move_to(&mut self, target: u64) {
         self.ssthresh = target.max(2 * self.mss());
-        self.cwnd = target.max(self.cwnd.min(self.config.min_cwnd.count()));
+        self.cwnd = target.max(self.cwnd.min(self.min_cwnd));
         self.counted = 0;
     }
 
     /// The flight before the cut, if the data that was lost (at SND.UNA) was sent before a cut on a
     /// mark.
     pub(crate) fn cut_on_mark(&self, cx: &Context<'_>) -> Option<u64> {
-        self.reacted
+        self.last_reaction()
             .filter(|last| last.cause == Cause::Ecn && cx.snd_una < last.until)
             .map(|last| last.flight)
     }
@@ -293,7 +307,7 @@ impl RenoWindow {
     /// than the network ever held at once. No more counts than was in flight when the recovery began.
     fn flight_at_timeout(&self, cx: &Context<'_>) -> u64 {
         let flight = cx.in_flight.count();
-        match self.reacted {
+        match self.last_reaction() {
             Some(last) if cx.snd_una < last.until => flight.min(last.flight),
             _ => flight,
         }
@@ -301,17 +315,25 @@ impl RenoWindow {
 
     /// The restart window after idleness: RFC 5681, section 4.1.
     pub(crate) fn on_idle_restart(&mut self) {
-        self.cwnd = self.cwnd.min(self.config.initial_window.count());
+        self.cwnd = self.cwnd.min(self.initial_window);
         self.counted = 0;
     }
 
     fn remember(&mut self, cx: &Context<'_>, cause: Cause, flight: u64) {
         self.counted = 0;
-        self.reacted = Some(Reacted {
+        self.cause = Some(cause);
+        self.until = cx.snd_nxt;
+        self.flight = flight;
+    }
+
+    #[inline]
+    fn last_reaction(&self) -> Option<Reacted> {
+        let (until, flight) = (self.until, self.flight);
+        self.cause.map(|cause| Reacted {
             cause,
-            until: cx.snd_nxt,
+            until,
             flight,
-        });
+        })
     }
 }
 

@@ -94,7 +94,7 @@ impl Settings {
             Algorithm::NewReno(NewReno::new(window)),
             Algorithm::Dctcp(Dctcp::new(dctcp)),
             Algorithm::D2tcp(D2tcp::new(d2tcp)),
-            Algorithm::Cubic(Cubic::new(cubic)),
+            Algorithm::from(Cubic::new(cubic)),
         ]
     }
 
@@ -107,7 +107,7 @@ impl Settings {
     }
 
     fn dt_cwa(&self, reaction: CwaReaction, extremes: CwaExtremes) -> Algorithm {
-        Algorithm::DtCwa(DtCwa::new(DtCwaConfig {
+        Algorithm::from(DtCwa::new(DtCwaConfig {
             dctcp: self.dctcp(),
             reaction,
             extremes,

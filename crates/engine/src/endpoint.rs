@@ -1,5 +1,6 @@
 //! An end of a flow inside the network: a transport endpoint, and what ties it to its host.
 
+mod held;
 mod udt;
 
 use incastle_transport::{datagram, tcp};
@@ -12,6 +13,7 @@ use crate::packet::{Body, Packet};
 use crate::pool::{Pool, Slot};
 use crate::{AppIndex, Digest, EndpointIndex, Framing, HostIndex};
 
+use held::Held;
 pub(crate) use udt::{Pair, UdtEnd};
 pub use udt::{UdtCounters, UdtStart};
 
@@ -52,18 +54,18 @@ pub(crate) struct Endpoint {
     aside: Aside,
     pub(crate) packets_sent: u64,
     pub(crate) packets_received: u64,
-    pub(crate) payload_sent: u64,
     pub(crate) digest: Digest,
     rng: Xoshiro256PlusPlus,
     /// A packet that the host's adapter has not taken yet.
     pub(crate) staged: Option<Slot>,
     /// What holds its frames back in the adapter, since the first notification.
     limiter: Option<Box<Limiter>>,
-    /// Arrivals that a coalescing host holds back.
-    pub(crate) held: Vec<Packet>,
-    /// When what is held must be handed over.
-    pub(crate) held_until: Time,
+    /// What a coalescing host holds back, since the first arrival there.
+    held: Option<Box<Held>>,
 }
+
+// Ten cache lines: a flow has two of them, and a large network a million.
+const _: () = assert!(size_of::<Endpoint>() <= 640);
 
 /// Why an endpoint is not on the short way: a bit for each reason.
 #[derive(Debug, Clone, Copy, Default)]
@@ -108,13 +110,11 @@ impl Endpoint {
             aside: Aside::default(),
             packets_sent: 0,
             packets_received: 0,
-            payload_sent: 0,
             digest: Digest::default(),
             rng: origin.rng,
             staged: None,
             limiter: None,
-            held: Vec::new(),
-            held_until: Time::NEVER,
+            held: None,
         }
     }
 
@@ -128,6 +128,11 @@ impl Endpoint {
     pub(crate) fn may_have_told(&self) -> bool {
         let left = self.packets_sent - u64::from(self.staged.is_some());
         self.expect != u64::MAX && self.expect >= REACHED && self.expect - REACHED < left
+    }
+
+    /// Its own index.
+    pub(crate) fn index(&self) -> EndpointIndex {
+        self.peer.peer()
     }
 
     /// The host of the other end.
@@ -168,36 +173,6 @@ impl Endpoint {
             (Transport::Datagram(endpoint), Body::Datagram(datagram)) => endpoint.handle(datagram),
             _ => unreachable!("both ends of a flow speak the same transport"),
         }
-    }
-
-    /// Whether a packet may join those that the host holds: it continues them without a gap.
-    pub(crate) fn continues(&self, packet: &Packet) -> bool {
-        let Some(last) = self.held.last() else {
-            return true;
-        };
-        match (&last.body, &packet.body) {
-            (Body::Segment { segment: last, .. }, Body::Segment { segment: next, .. }) => {
-                last.seq.wrapping_add(u32::from(last.payload)) == next.seq
-            }
-            _ => true,
-        }
-    }
-
-    /// Hands over what the host holds: one batch, each packet seen by itself.
-    pub(crate) fn receive_batch(&mut self, now: Time, extras: &mut Extras) {
-        let mut held = std::mem::take(&mut self.held);
-        let count = held.len();
-        for (place, packet) in held.iter().enumerate() {
-            let batch = if place + 1 == count {
-                tcp::Batch::Last
-            } else {
-                tcp::Batch::More
-            };
-            self.receive(now, packet, extras, batch);
-        }
-        held.clear();
-        self.held = held;
-        self.held_until = Time::NEVER;
     }
 
     /// Whether certainly nothing is to be sent now.
@@ -260,7 +235,6 @@ impl Endpoint {
         out.ecn = ecn;
         out.class = self.framing.class;
         self.packets_sent += 1;
-        self.payload_sent += u64::from(payload);
         true
     }
 
@@ -387,7 +361,7 @@ impl Endpoint {
     pub(crate) fn at_host<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = &'a Packet> {
         let limited = self.limiter.iter().flat_map(|limiter| limiter.held());
         let staged = self.staged.iter().map(|slot| &pool.at(*slot).packet);
-        self.held.iter().chain(staged).chain(limited)
+        self.held().iter().chain(staged).chain(limited)
     }
 
     /// The instant of `poll_timeout` has come.
@@ -476,6 +450,18 @@ impl Endpoint {
         match &mut self.transport {
             Transport::Udt(end) => end.poll_finished(),
             Transport::Tcp(_) | Transport::Datagram(_) => false,
+        }
+    }
+
+    /// Application bytes sent so far, retransmissions included.
+    pub(crate) fn payload_sent(&self) -> u64 {
+        match &self.transport {
+            Transport::Tcp(connection) => connection.stats().payload_sent,
+            Transport::Datagram(endpoint) => endpoint.sent().count(),
+            Transport::Udt(end) => {
+                let connection = end.connection();
+                connection.map_or(0, |connection| connection.stats().payload_sent)
+            }
         }
     }
 

@@ -20,6 +20,8 @@ use crate::{
 const GONE: u32 = u32::MAX;
 /// An endpoint in another part of the network.
 const ELSEWHERE: u32 = GONE - 1;
+/// So many free endpoints are not worth giving back.
+const FEW: usize = 1024;
 
 /// What one end of a flow has counted.
 #[derive(Debug, Clone, Default)]
@@ -223,6 +225,24 @@ impl Flows {
         }
     }
 
+    /// Frees the ends of a flow after the end of a run, without their books. What lies at the end of the
+    /// array is given back now and then.
+    pub(crate) fn free(&mut self, flow: FlowIndex) {
+        self.books[flow.index()].ended = None;
+        for side in [Side::Near, Side::Far] {
+            self.places[flow.end(side).index()] = GONE;
+        }
+        while let Some(last) = self.living.last()
+            && self.places[last.index().index()] as usize != self.living.len() - 1
+        {
+            self.living.pop();
+        }
+        let (used, kept) = (self.living.len(), self.living.capacity());
+        if kept - used > used / 8 + FEW {
+            self.living.shrink_to_fit();
+        }
+    }
+
     /// The counters and hashes of the living ends of a flow; nothing of an end elsewhere.
     fn ends(&self, flow: FlowIndex, now: Time) -> [(EndCounters, Digest); 2] {
         [Side::Near, Side::Far].map(|side| {
@@ -319,7 +339,7 @@ fn counters(endpoint: &Endpoint, now: Time) -> EndCounters {
     EndCounters {
         packets_sent: endpoint.packets_sent,
         packets_received: endpoint.packets_received,
-        payload_sent: endpoint.payload_sent,
+        payload_sent: endpoint.payload_sent(),
         delivered: endpoint.delivered(),
         refused: endpoint.refused(),
         tcp: endpoint.tcp_stats(),

@@ -28,7 +28,7 @@ pub struct Coalescing {
 /// event for every packet that follows another at the line's rate.
 const ADAPTER_QUEUE: Bytes = Bytes::new(3000);
 
-/// The host's state, in this order: what every packet needs stands first.
+/// The host's state, in this order: what every packet needs is the first cache line.
 #[repr(C, align(64))]
 pub(crate) struct Host {
     pub(crate) port: PortIndex,
@@ -39,7 +39,7 @@ pub(crate) struct Host {
     ahead: Span,
     /// Endpoints with a packet that the adapter has not taken yet, in turn.
     pub(crate) waiting: VecDeque<EndpointIndex>,
-    pub(crate) coalescing: Option<Coalescing>,
+    pub(crate) coalescing: Option<Box<Coalescing>>,
     /// What was sent before leaves not before this: a jitter never reorders within a host.
     last_ready: Time,
     rng: Xoshiro256PlusPlus,
@@ -62,7 +62,7 @@ impl Host {
             ahead: jitter + rate.span_of(ADAPTER_QUEUE),
             last_ready: Time::ZERO,
             rng,
-            coalescing: config.coalescing,
+            coalescing: config.coalescing.map(Box::new),
             reaction_point: config.reaction_point,
             waiting: VecDeque::new(),
             pulls_at: Time::NEVER,
@@ -78,7 +78,6 @@ impl Host {
     #[inline(always)]
     pub(crate) fn fetch(&self) {
         fetch(&self.port);
-        fetch(&self.coalescing);
     }
 
     /// When the adapter takes the next packet, if its line is busy until then.
@@ -102,6 +101,8 @@ impl Host {
         self.last_ready
     }
 }
+
+const _: () = assert!(std::mem::offset_of!(Host, last_ready) <= 64);
 
 #[cfg(test)]
 mod tests {

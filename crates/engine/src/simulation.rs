@@ -475,6 +475,12 @@ impl<P: Probe> Simulation<P> {
 
     // What came of it.
 
+    /// Nothing more will happen: applications and events are freed.
+    pub(crate) fn forget_what_is_to_come(&mut self) {
+        self.apps = Vec::new();
+        self.events = EventQueue::default();
+    }
+
     /// The current instant.
     pub fn now(&self) -> Time {
         self.now

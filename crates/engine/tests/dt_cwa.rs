@@ -260,7 +260,7 @@ fn dt_cwa(reaction: CwaReaction, extremes: CwaExtremes) -> Algorithm {
     };
     match reaction {
         CwaReaction::Subtract => Algorithm::Custom(Box::new(Checked::new(config))),
-        CwaReaction::Absolute | CwaReaction::Printed => Algorithm::DtCwa(DtCwa::new(config)),
+        CwaReaction::Absolute | CwaReaction::Printed => Algorithm::from(DtCwa::new(config)),
     }
 }
 

@@ -418,7 +418,11 @@ fn told(parts: Vec<Simulation<NoProbe>>) -> (u64, String) {
     };
     let now: Vec<Time> = parts.iter().map(Simulation::now).collect();
     assert!(now.iter().all(|at| *at == now[0]));
+    let known = (0..whole.flow_count()).map(|flow| whole.flow(FlowIndex::from_index(flow)));
+    let known: Vec<_> = known.collect();
     let (network, _, flows) = finish(parts);
+    // Ends are freed while their books are written.
+    assert_eq!(format!("{flows:?}"), format!("{known:?}"));
     let ports: Vec<_> = network
         .ports()
         .map(|port| (network.counters(port), network.cnms(port)))

@@ -87,7 +87,7 @@ impl Flow {
         };
         let controller = || match self.kind {
             Kind::Udt => Algorithm::Udt(Udt::new(UdtConfig { packet })),
-            Kind::Dcudp => Algorithm::Dcudp(Dcudp::new(DcudpConfig::new(packet, payload))),
+            Kind::Dcudp => Algorithm::from(Dcudp::new(DcudpConfig::new(packet, payload))),
         };
         FlowSpec {
             from: HostIndex::from_index(self.from),

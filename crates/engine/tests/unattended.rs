@@ -48,7 +48,7 @@ impl Writer {
         };
         let controller = || {
             if self.dcudp {
-                Algorithm::Dcudp(Dcudp::new(DcudpConfig::new(packet, rate)))
+                Algorithm::from(Dcudp::new(DcudpConfig::new(packet, rate)))
             } else {
                 Algorithm::Udt(Udt::new(UdtConfig { packet }))
             }

@@ -264,7 +264,7 @@ impl ConnectionConfig {
                 };
                 Made {
                     config,
-                    algorithm: Algorithm::Dcudp(Dcudp::new(law)),
+                    algorithm: Algorithm::from(Dcudp::new(law)),
                     fallback: Some(udt()),
                 }
             }

@@ -51,7 +51,7 @@ struct Session {
 
 fn law(config: &Config, rate: Rate) -> Algorithm {
     let packet = Bytes::new(u64::from(Config::payload_of(config.packet_size)));
-    Algorithm::Dcudp(Dcudp::new(DcudpConfig::new(packet, rate)))
+    Algorithm::from(Dcudp::new(DcudpConfig::new(packet, rate)))
 }
 
 /// A session of messages: some are lost, some grow too old; the path marks for a while, then no longer.

@@ -36,7 +36,7 @@ pub(crate) fn csv() -> String {
     let mut text = String::from("reading,time_us,rate_mbit_per_s,cwnd_packets,queue_packets\n");
     let every = Span::from_ms(10);
     for (name, config) in readings() {
-        let control = Algorithm::Dcudp(Dcudp::new(config));
+        let control = Algorithm::from(Dcudp::new(config));
         let rows = Paced::new(MARKING, control).run(Time::ZERO + every * 60, every);
         append(&mut text, name, &rows);
     }

@@ -41,7 +41,7 @@ pub(crate) fn csv() -> String {
             Algorithm::NewReno(NewReno::new(NewRenoConfig::new(mss))),
         )
     };
-    let cubic = Algorithm::Cubic(Cubic::new(CubicConfig::new(mss)));
+    let cubic = Algorithm::from(Cubic::new(CubicConfig::new(mss)));
     let mut text =
         String::from("algorithm,time_us,cwnd_bytes,ssthresh_bytes,alpha,queue_packets\n");
     for (name, (link, algorithm), every, rows) in [
@@ -58,7 +58,7 @@ pub(crate) fn csv() -> String {
     for (name, pipe) in with_deadlines(mss) {
         append(&mut text, name, &pipe.run(end), every);
     }
-    let dt_cwa = Algorithm::DtCwa(DtCwa::new(DtCwaConfig::new(mss)));
+    let dt_cwa = Algorithm::from(DtCwa::new(DtCwaConfig::new(mss)));
     append(
         &mut text,
         "dt-cwa",

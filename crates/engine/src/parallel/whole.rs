@@ -82,11 +82,10 @@ impl<'a, P: Probe> Whole<'a, P> {
 pub fn finish<P: Probe>(mut parts: Vec<Simulation<P>>) -> (Network, Vec<P>, Vec<FlowRecord>) {
     for part in &mut parts {
         part.settle();
+        part.forget_what_is_to_come();
     }
-    let whole = Whole::new(&parts);
-    whole.check_conservation();
-    let flows = (0..whole.flow_count()).map(FlowIndex::from_index);
-    let records = flows.map(|flow| whole.flow(flow)).collect();
+    Whole::new(&parts).check_conservation();
+    let records = records(&mut parts);
     let mut probes = Vec::new();
     let mut network: Option<Network> = None;
     for part in parts {
@@ -101,6 +100,21 @@ pub fn finish<P: Probe>(mut parts: Vec<Simulation<P>>) -> (Network, Vec<P>, Vec<
     }
     let network = network.expect("a whole has parts");
     (network, probes, records)
+}
+
+/// The books of all flows, whose ends are freed meanwhile: of many flows both at once would be the most
+/// memory that a run ever has.
+fn records<P: Probe>(parts: &mut [Simulation<P>]) -> Vec<FlowRecord> {
+    let count = parts[0].flow_count();
+    let mut records = Vec::with_capacity(count);
+    for flow in (0..count).rev().map(FlowIndex::from_index) {
+        records.push(Whole::new(parts).flow(flow));
+        for part in &mut *parts {
+            part.flows.free(flow);
+        }
+    }
+    records.reverse();
+    records
 }
 
 impl Network {

@@ -7,8 +7,8 @@ use crate::{EndpointIndex, HostIndex, Probe};
 
 impl<P: Probe> Simulation<P> {
     pub(super) fn coalesce(&mut self, host: HostIndex, packet: &Packet) {
-        let coalescing = self.network.hosts[host.index()].coalescing;
-        let coalescing = coalescing.expect("only a coalescing host holds packets");
+        let coalescing = self.network.hosts[host.index()].coalescing.as_deref();
+        let coalescing = *coalescing.expect("only a coalescing host holds packets");
         self.note_received(packet);
         let Some(endpoint) = self.flows.get(packet.to) else {
             self.stray(packet);
@@ -19,12 +19,12 @@ impl<P: Probe> Simulation<P> {
             self.flush(packet.to);
         }
         let endpoint = self.flows.get(packet.to).expect("flushing releases nobody");
-        endpoint.held.push(*packet);
-        if packet.payload() == 0 || endpoint.held.len() >= coalescing.packets as usize {
+        let held = endpoint.hold(*packet);
+        if packet.payload() == 0 || held >= coalescing.packets as usize {
             self.flush(packet.to);
-        } else if endpoint.held.len() == 1 {
+        } else if held == 1 {
             let at = self.now + coalescing.within;
-            endpoint.held_until = at;
+            endpoint.hold_until(at);
             self.events.push(Event::new(at, Kind::Batch, packet.to.0));
         }
     }
@@ -36,7 +36,7 @@ impl<P: Probe> Simulation<P> {
         if self
             .flows
             .get(index)
-            .is_some_and(|endpoint| endpoint.held_until <= now)
+            .is_some_and(|endpoint| endpoint.has_held_until(now))
         {
             self.flush(index);
         }
@@ -47,7 +47,7 @@ impl<P: Probe> Simulation<P> {
         let Some(endpoint) = self.flows.get(index) else {
             return;
         };
-        if endpoint.held.is_empty() {
+        if endpoint.holds_nothing() {
             return;
         }
         let before = endpoint.delivered();

@@ -209,7 +209,7 @@ pub(crate) fn tcp_config(algo: Algo) -> tcp::Config {
 fn controller(algo: Algo) -> Algorithm {
     match algo {
         Algo::NewReno => Algorithm::NewReno(NewReno::new(NewRenoConfig::new(MSS))),
-        Algo::Cubic => Algorithm::Cubic(Cubic::new(CubicConfig::new(MSS))),
+        Algo::Cubic => Algorithm::from(Cubic::new(CubicConfig::new(MSS))),
         Algo::Dctcp(config) => Algorithm::Dctcp(Dctcp::new(config)),
         Algo::OneCut(config) => Algorithm::Custom(Box::new(OneCut {
             inner: Dctcp::new(config),

@@ -376,7 +376,7 @@ impl Tcp {
             Congestion::NewReno(_) | Congestion::Reno(_) => {
                 Algorithm::NewReno(NewRenoController::new(window))
             }
-            Congestion::Cubic(cubic) => Algorithm::Cubic(CubicController::new(CubicConfig {
+            Congestion::Cubic(cubic) => Algorithm::from(CubicController::new(CubicConfig {
                 window,
                 beta: cubic.cubic_beta,
                 c: cubic.cubic_c,
@@ -390,7 +390,7 @@ impl Tcp {
                 least_urgency: d2tcp.d_min,
                 greatest_urgency: d2tcp.d_max,
             })),
-            Congestion::DtCwa(dt_cwa) => Algorithm::DtCwa(DtCwaController::new(DtCwaConfig {
+            Congestion::DtCwa(dt_cwa) => Algorithm::from(DtCwaController::new(DtCwaConfig {
                 dctcp: dt_cwa.estimate.to_config(window),
                 reaction: dt_cwa.reaction.to_config(),
                 extremes: dt_cwa.extremes.to_config(),

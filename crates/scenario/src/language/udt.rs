@@ -313,7 +313,7 @@ impl Dcudp {
     pub fn controller(&self, interface: Rate, wire: u64) -> Algorithm {
         let packet = self.stream.payload();
         let rate = self.stream.payload_part(self.c(interface), wire);
-        Algorithm::Dcudp(DcudpController::new(DcudpConfig {
+        Algorithm::from(DcudpController::new(DcudpConfig {
             law: match self.law {
                 Law::Default => DcudpLaw::Default,
                 Law::Printed => DcudpLaw::Printed,

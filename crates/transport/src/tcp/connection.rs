@@ -144,13 +144,13 @@ impl Connection {
     /// Whether the application takes data as they come (it does at first). What it leaves narrows
     /// the advertised window.
     pub fn set_reading(&mut self, reading: bool) {
-        self.receiver.set_reading(reading, self.config.mss);
+        self.receiver.set_reading(reading, &self.config);
     }
 
     /// An application that does not take data as they come takes up to `bytes` now; gives how many
     /// there were.
     pub fn read(&mut self, bytes: u64) -> u64 {
-        self.receiver.read(bytes, self.config.mss)
+        self.receiver.read(bytes, &self.config)
     }
 
     /// When the application wants its data to have arrived; controllers may ask.
@@ -436,7 +436,7 @@ impl Connection {
             },
             seq,
             ack: wire(ack.next),
-            window: self.receiver.window(ack.next, self.config.mss),
+            window: self.receiver.window(ack.next, &self.config),
             payload: 0,
             flags,
             sacks: self.sacks,

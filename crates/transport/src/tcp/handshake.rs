@@ -11,6 +11,7 @@ use rand_core::Rng;
 use super::config::{Config, EcnMode};
 use super::connection::{Connection, Departure, Event, Role};
 use super::segment::{Flags, Segment};
+use super::sender::Timed;
 use super::sequence::{SYN, wire};
 
 /// Where the handshake stands.
@@ -31,8 +32,8 @@ pub(super) struct Handshake {
     state: State,
     /// A SYN or SYN-ACK must leave.
     syn_due: bool,
-    /// How many left so far.
-    sent: u32,
+    /// How many left so far; many count as so many.
+    sent: u8,
 }
 
 impl Handshake {
@@ -119,9 +120,10 @@ impl Connection {
             Some(segment.echo).filter(|echo| *echo != Time::NEVER)
         } else {
             // Karn's rule.
-            self.sender.timed.filter(|_| !again).map(|(_, at)| at)
+            let timed = self.sender.timed.segment();
+            timed.filter(|_| !again).map(|(_, at)| at)
         };
-        self.sender.timed = None;
+        self.sender.timed = Timed::NOTHING;
         if let Some(at) = sent_at {
             self.sender
                 .rto
@@ -157,13 +159,13 @@ impl Connection {
         }
         let answer = self.handshake.state == State::SynReceived;
         let again = self.handshake.sent > 0;
-        self.handshake.sent += 1;
+        self.handshake.sent = self.handshake.sent.saturating_add(1);
         self.stats.retransmissions += u64::from(again);
         if self.sender.timer_at == Time::NEVER {
             let timeout = self.sender.rto.timeout(&self.config.rto, rng);
             self.sender.timer_at = now.saturating_add(timeout);
         }
-        self.sender.timed = Some((0, now));
+        self.sender.timed = Timed::new(0, now);
         *out = self.syn(now, answer);
         Some(Departure {
             ecn: self.control_ecn(),
@@ -193,7 +195,7 @@ impl Connection {
             },
             seq: SYN,
             ack: if answer { wire(0) } else { SYN },
-            window: self.receiver.window(0, self.config.mss),
+            window: self.receiver.window(0, &self.config),
             payload: 0,
             flags,
             sacks: 0,

@@ -8,6 +8,8 @@ mod config;
 mod connection;
 mod echo;
 mod handshake;
+mod losses;
+mod pacer;
 mod ranges;
 mod reassembly;
 mod receiver;

@@ -40,6 +40,18 @@ pub(super) struct Arrival<'a> {
     pub(super) batch: Batch,
 }
 
+/// Beyond the end of every stream.
+const UNSEEN: u64 = u64::MAX;
+
+/// What a receiver keeps when not all data come in order and all ACKs cover all of them; many never do.
+#[derive(Debug, Clone, Default)]
+struct Aside {
+    /// ACKs whose content is settled: for out-of-order and repeated segments, and for what came
+    /// before a change of the CE bit. They leave first, without data.
+    due: Vec<Ack>,
+    reassembly: Reassembly,
+}
+
 /// The receiver half.
 #[derive(Debug, Clone)]
 pub(super) struct Receiver {
@@ -47,8 +59,6 @@ pub(super) struct Receiver {
     next: u64,
     /// Bytes that the application has taken.
     delivered: u64,
-    /// The buffer.
-    capacity: u64,
     /// The right edge that the peer was told of last.
     advertised: u64,
     /// Last.ACK.sent of RFC 7323.
@@ -57,13 +67,10 @@ pub(super) struct Receiver {
     recent: Time,
     /// When a delayed ACK leaves, or NEVER.
     ack_at: Time,
-    /// Where the peer's FIN lies, once seen.
-    fin_at: Option<u64>,
-    /// ACKs whose content is settled: for out-of-order and repeated segments, and for what came
-    /// before a change of the CE bit. They leave first, without data.
-    due: Vec<Ack>,
-    /// Allocated at the first gap.
-    reassembly: Option<Box<Reassembly>>,
+    /// Where the peer's FIN lies, or UNSEEN.
+    fin_at: u64,
+    /// Since there was something in it.
+    aside: Option<Box<Aside>>,
     /// In-order segments that no ACK has answered for.
     pending: u32,
     echo: EchoState,
@@ -71,28 +78,28 @@ pub(super) struct Receiver {
     immediate: bool,
     /// An ACK of everything must leave, on data if there is some.
     ack_now: bool,
+    /// ACKs are due whose content is settled.
+    settled: bool,
     reading: bool,
     fin_received: bool,
 }
 
 impl Receiver {
     pub(super) fn new(config: &Config) -> Self {
-        let capacity = config.receive_window.count();
         Self {
             next: 0,
             delivered: 0,
-            capacity,
-            advertised: capacity,
+            advertised: config.receive_window.count(),
             ack_sent: 0,
             recent: Time::NEVER,
             ack_at: Time::NEVER,
-            fin_at: None,
-            due: Vec::new(),
-            reassembly: None,
+            fin_at: UNSEEN,
+            aside: None,
             pending: 0,
             echo: EchoState::new(config.ecn),
             immediate: false,
             ack_now: false,
+            settled: false,
             reading: true,
             fin_received: false,
         }
@@ -113,7 +120,7 @@ impl Receiver {
     /// Whether no ACK must leave.
     #[inline]
     pub(super) fn is_quiet(&self) -> bool {
-        !self.ack_now && self.due.is_empty()
+        !self.ack_now && !self.settled
     }
 
     /// Whether an ACK must leave even without data to carry it.
@@ -154,7 +161,7 @@ impl Receiver {
         if segment.payload > 0 || fin {
             stats.segments_received += 1;
             self.update_echo(arrival, stats);
-            self.accept(segment, fin, stats);
+            self.accept(segment, fin, (config, stats));
         } else if wire(self.next).wrapping_sub(segment.seq) == 1 {
             // A window probe (RFC 9293, section 3.8.6.1): an empty segment just outside the window,
             // which must be answered (section 3.10.7.4).
@@ -191,14 +198,14 @@ impl Receiver {
     }
 
     #[inline]
-    fn accept(&mut self, segment: &Segment, fin: bool, stats: &mut Stats) {
+    fn accept(&mut self, segment: &Segment, fin: bool, (config, stats): (&Config, &mut Stats)) {
         let seq = offset(segment.seq, self.next);
         let sent_end = seq + u64::from(segment.payload);
-        let end = sent_end.min(self.delivered + self.capacity);
+        let end = sent_end.min(self.edge(config));
         if fin && end == sent_end {
-            self.fin_at = Some(end);
+            self.fin_at = end;
         }
-        if seq <= self.next && (end > self.next || self.fin_at == Some(self.next)) {
+        if seq <= self.next && (end > self.next || self.fin_at == self.next) {
             self.accept_in_order(end);
             return;
         }
@@ -210,21 +217,21 @@ impl Receiver {
     }
 
     fn hold(&mut self, start: u64, end: u64) -> bool {
-        self.reassembly.get_or_insert_default().insert(start, end)
+        self.aside().reassembly.insert(start, end)
     }
 
     #[inline]
     fn accept_in_order(&mut self, end: u64) {
         self.next = self.next.max(end);
-        if let Some(reassembly) = &mut self.reassembly
-            && !reassembly.is_empty()
+        if let Some(aside) = &mut self.aside
+            && !aside.reassembly.is_empty()
         {
             // RFC 5681, section 4.2: a segment that fills a gap, wholly or in part, is
             // acknowledged at once.
-            self.next = reassembly.advance(self.next);
+            self.next = aside.reassembly.advance(self.next);
             self.immediate = true;
         }
-        if self.fin_at == Some(self.next) {
+        if self.fin_at == self.next {
             self.next += 1;
             self.fin_received = true;
             self.immediate = true;
@@ -251,7 +258,13 @@ impl Receiver {
     /// Settles an ACK of everything so far.
     fn queue_ack(&mut self) {
         let ack = self.acknowledge();
-        self.due.push(ack);
+        self.aside().due.push(ack);
+        self.settled = true;
+    }
+
+    /// What is kept aside, from now on if there was nothing.
+    fn aside(&mut self) -> &mut Aside {
+        self.aside.get_or_insert_default()
     }
 
     /// The ACK that a segment carries which leaves now.
@@ -272,59 +285,69 @@ impl Receiver {
     /// The next settled ACK.
     #[inline]
     pub(super) fn next_due(&mut self) -> Option<Ack> {
-        if self.due.is_empty() {
+        if !self.settled {
             return None;
         }
-        Some(self.due.remove(0))
+        let due = &mut self.aside.as_mut()?.due;
+        let ack = due.remove(0);
+        self.settled = !due.is_empty();
+        Some(ack)
     }
 
     /// The window beside an ACK of `next`, without silly steps: its right edge moves by at least a
     /// segment or half of the buffer (RFC 9293, section 3.8.6.2.2), and never back.
     #[inline]
-    pub(super) fn window(&mut self, next: u64, mss: u16) -> u32 {
-        let edge = self.delivered + self.capacity;
-        if edge - self.advertised >= self.least_step(mss) {
+    pub(super) fn window(&mut self, next: u64, config: &Config) -> u32 {
+        let edge = self.edge(config);
+        if edge - self.advertised >= least_step(config) {
             self.advertised = edge;
         }
         self.advertised.saturating_sub(next) as u32
     }
 
-    fn least_step(&self, mss: u16) -> u64 {
-        u64::from(mss).min(self.capacity.div_ceil(2))
+    /// The right edge of what the buffer takes.
+    #[inline]
+    fn edge(&self, config: &Config) -> u64 {
+        self.delivered + config.receive_window.count()
     }
 
     /// Composes the SACK blocks of an ACK that leaves now; gives their number.
     #[inline]
     pub(super) fn compose_sacks(&mut self, config: &Config) -> u8 {
-        match &mut self.reassembly {
-            Some(reassembly) if config.recovery == Recovery::Sack => reassembly.compose(),
+        match &mut self.aside {
+            Some(aside) if config.recovery == Recovery::Sack => aside.reassembly.compose(),
             _ => 0,
         }
     }
 
     pub(super) fn sacks(&self) -> &[SackBlock] {
-        self.reassembly
-            .as_ref()
-            .map_or(&[], |reassembly| reassembly.blocks())
+        let aside = self.aside.as_ref();
+        aside.map_or(&[], |aside| aside.reassembly.blocks())
     }
 
     /// The application starts or stops taking data as they come.
-    pub(super) fn set_reading(&mut self, reading: bool, mss: u16) {
+    pub(super) fn set_reading(&mut self, reading: bool, config: &Config) {
         self.reading = reading;
         if reading {
-            self.read(u64::MAX, mss);
+            self.read(u64::MAX, config);
         }
     }
 
     /// The application takes up to `bytes`; gives how many there were.
-    pub(super) fn read(&mut self, bytes: u64, mss: u16) -> u64 {
+    pub(super) fn read(&mut self, bytes: u64, config: &Config) -> u64 {
         let taken = bytes.min(self.in_order() - self.delivered);
         self.delivered += taken;
         // A window that opened is worth an ACK of its own: the peer may be waiting for it.
-        let step = self.delivered + self.capacity - self.advertised;
-        if taken > 0 && step >= self.least_step(mss) {
+        let step = self.edge(config) - self.advertised;
+        if taken > 0 && step >= least_step(config) {
             self.ack_now = true;
         }
         taken
     }
+}
+
+/// The least step of the advertised right edge.
+#[inline]
+fn least_step(config: &Config) -> u64 {
+    u64::from(config.mss).min(config.receive_window.count().div_ceil(2))
 }

@@ -12,7 +12,7 @@ use incastle_units::{Bytes, Span, Time};
 use super::config::Recovery;
 use super::sack::DUP_THRESH;
 use super::segment::SackBlock;
-use super::sender::{Io, Sender};
+use super::sender::{Io, Sender, Timed};
 
 /// What an arriving segment says to the sender half.
 pub(super) struct AckInfo<'a> {
@@ -84,7 +84,7 @@ impl Sender {
             return false;
         }
         let (una, max) = (info.ack, self.max);
-        let scoreboard = self.scoreboard.get_or_insert_default();
+        let scoreboard = self.losses().scoreboard.get_or_insert_default();
         scoreboard.update(info.sacks, una, max) > 0
     }
 
@@ -103,14 +103,14 @@ impl Sender {
         self.dup_acks = 0;
         self.limited_sent = 0;
         self.timeouts = 0;
-        if let Some(scoreboard) = &mut self.scoreboard {
+        if let Some(scoreboard) = self.scoreboard_mut() {
             scoreboard.advance(info.ack);
         }
         let mut restart = true;
         match self.phase {
             Phase::Open => {}
             Phase::AfterTimeout => {
-                if self.recover.is_none_or(|recover| info.ack >= recover) {
+                if self.recover().is_none_or(|recover| info.ack >= recover) {
                     self.phase = Phase::Open;
                 }
             }
@@ -138,11 +138,11 @@ impl Sender {
             let known = info.timestamp != Time::NEVER;
             return known.then(|| io.now.saturating_since(info.timestamp));
         }
-        let (end, sent_at) = self.timed?;
+        let (end, sent_at) = self.timed.segment()?;
         if info.ack < end {
             return None;
         }
-        self.timed = None;
+        self.timed = Timed::NOTHING;
         Some(io.now - sent_at)
     }
 
@@ -179,16 +179,17 @@ impl Sender {
 
     /// A new acknowledgement during recovery; gives whether the timer starts anew.
     fn advance_recovery(&mut self, io: &Io<'_>, octets: u64) -> bool {
-        let full = self.recover.is_none_or(|recover| self.una >= recover);
+        let full = self.recover().is_none_or(|recover| self.una >= recover);
         if full || io.config.recovery == Recovery::Reno {
             // RFC 5681, section 3.2, step 6; RFC 6582, section 3.2, step 3, option 2.
             self.phase = Phase::Open;
-            self.inflation = 0;
+            self.losses().inflation = 0;
             self.retransmit_head = false;
             return true;
         }
-        if let Some(scoreboard) = &mut self.scoreboard {
-            scoreboard.set_pipe(self.una, self.max, io.config.mss);
+        let (una, max) = (self.una, self.max);
+        if let Some(scoreboard) = self.scoreboard_mut() {
+            scoreboard.set_pipe(una, max, io.config.mss);
             return true;
         }
         // RFC 6582, section 3.2, step 3, partial acknowledgement: retransmit the next hole, take
@@ -196,12 +197,13 @@ impl Sender {
         let mss = i64::from(io.config.mss);
         let octets = octets.cast_signed();
         self.retransmit_head = true;
-        self.inflation -= octets;
+        let losses = self.losses();
+        losses.inflation -= octets;
         if octets >= mss {
-            self.inflation += mss;
+            losses.inflation += mss;
         }
         // The timer restarts at the first partial acknowledgement only ("impatient").
-        std::mem::replace(&mut self.partial_at, io.now) == Time::NEVER
+        std::mem::replace(&mut losses.partial_at, io.now) == Time::NEVER
     }
 
     fn on_duplicate(&mut self, io: &mut Io<'_>, info: &AckInfo<'_>) {
@@ -209,11 +211,15 @@ impl Sender {
         self.dup_acks = self.dup_acks.saturating_add(1);
         let limited_by = self.limited_by;
         match self.phase {
-            Phase::Recovery => match &mut self.scoreboard {
-                Some(scoreboard) => scoreboard.set_pipe(self.una, self.max, io.config.mss),
-                // RFC 5681, section 3.2, step 4: a segment has left the network.
-                None => self.inflation += i64::from(io.config.mss),
-            },
+            Phase::Recovery => {
+                let (una, max) = (self.una, self.max);
+                let losses = self.losses();
+                match &mut losses.scoreboard {
+                    Some(scoreboard) => scoreboard.set_pipe(una, max, io.config.mss),
+                    // RFC 5681, section 3.2, step 4: a segment has left the network.
+                    None => losses.inflation += i64::from(io.config.mss),
+                }
+            }
             Phase::Open if self.must_recover(io, info) => {
                 self.start_recovery(io, info);
                 return;
@@ -230,7 +236,7 @@ impl Sender {
             // RFC 6675, section 5, steps 1 and 2; section 5.1: after a timeout only once
             // everything sent before it is acknowledged, which ends that phase.
             let lost = |s: &super::sack::Scoreboard| s.lost_below(mss) > self.una;
-            return self.dup_acks >= DUP_THRESH || self.scoreboard.as_deref().is_some_and(lost);
+            return self.dup_acks >= DUP_THRESH || self.scoreboard().is_some_and(lost);
         }
         if self.dup_acks != DUP_THRESH {
             return false;
@@ -243,7 +249,8 @@ impl Sender {
         // at or below `recover`. Right at it, section 4.2 decides: a needless retransmission moves
         // the returned timestamp, a gap does not.
         let gap = io.config.timestamps && info.timestamp == self.last_echo;
-        self.recover.is_none_or(|recover| self.una > recover || gap)
+        let recover = self.recover();
+        recover.is_none_or(|recover| self.una > recover || gap)
     }
 
     /// RFC 5681, section 3.2, steps 2 and 3; RFC 6582, section 3.2, step 2; RFC 6675, section 5,
@@ -252,10 +259,12 @@ impl Sender {
         io.stats.fast_retransmits += 1;
         let limited_by = self.limited_by;
         self.phase = Phase::Recovery;
-        self.recover = Some(self.max);
         self.retransmit_head = true;
-        self.partial_at = Time::NEVER;
-        self.inflation = i64::from(DUP_THRESH) * i64::from(io.config.mss);
+        let max = self.max;
+        let losses = self.losses();
+        losses.recover = Some(max);
+        losses.partial_at = Time::NEVER;
+        losses.inflation = i64::from(DUP_THRESH) * i64::from(io.config.mss);
         let event = self.loss(io.config.mss);
         self.tell(io, info.echo, 0, None, limited_by);
         self.report(io, event);
@@ -267,7 +276,7 @@ impl Sender {
         let size = u64::from(mss);
         let mut end = self.max.min(self.una + size);
         let mut octets = end - self.una;
-        if let Some(scoreboard) = &self.scoreboard {
+        if let Some(scoreboard) = self.scoreboard() {
             end = end.max(scoreboard.lost_below(mss));
             octets = octets.max(scoreboard.lost_octets(self.una, mss));
         }
@@ -292,14 +301,16 @@ impl Sender {
         let backoff = self.timeouts;
         self.report(io, CongestionEvent::Timeout { backoff });
         self.timeouts += 1;
-        self.recover = Some(self.max);
         self.phase = Phase::AfterTimeout;
         self.nxt = self.una;
         self.dup_acks = 0;
-        self.inflation = 0;
         self.limited_sent = 0;
         self.retransmit_head = false;
-        if let Some(scoreboard) = &mut self.scoreboard {
+        let max = self.max;
+        let losses = self.losses();
+        losses.recover = Some(max);
+        losses.inflation = 0;
+        if let Some(scoreboard) = &mut losses.scoreboard {
             scoreboard.forget_retransmissions();
         }
         self.rto.back_off();

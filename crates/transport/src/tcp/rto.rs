@@ -12,8 +12,8 @@ const AFTER_LOST_SYN: Span = Span::from_secs(3);
 /// The estimate.
 #[derive(Debug, Clone)]
 pub(super) struct Rto {
-    /// The smoothed round-trip time, once there was a sample.
-    srtt: Option<Span>,
+    /// The smoothed round-trip time; meaningless without a sample.
+    srtt: Span,
     rttvar: Span,
     /// The timeout without back-off.
     base: Span,
@@ -21,6 +21,8 @@ pub(super) struct Rto {
     floor: Span,
     /// How many times the timeout is doubled.
     backoff: u8,
+    /// Whether there was a sample.
+    sampled: bool,
     /// The span that was drawn last, where timeouts are lengthened at random.
     drawn: Span,
 }
@@ -28,37 +30,36 @@ pub(super) struct Rto {
 impl Rto {
     pub(super) fn new(config: &RtoConfig) -> Self {
         Self {
-            srtt: None,
+            srtt: Span::ZERO,
             rttvar: Span::ZERO,
             base: config.initial,
             floor: round_up(config.min, config.tick),
             backoff: 0,
+            sampled: false,
             drawn: Span::ZERO,
         }
     }
 
     pub(super) fn smoothed(&self) -> Option<Span> {
-        self.srtt
+        self.sampled.then_some(self.srtt)
     }
 
     /// RFC 6298, section 2: a new measurement, which also ends the back-off.
     #[inline]
     pub(super) fn sample(&mut self, rtt: Span, config: &RtoConfig) {
         self.backoff = 0;
-        let srtt = match self.srtt {
-            None => {
-                self.rttvar = rtt / 2;
-                rtt
-            }
-            Some(srtt) => {
-                let error = srtt.saturating_sub(rtt) + rtt.saturating_sub(srtt);
-                // beta = 1/4 and alpha = 1/8, the variance with the old mean.
-                self.rttvar = self.rttvar - self.rttvar / 4 + error / 4;
-                srtt - srtt / 8 + rtt / 8
-            }
-        };
-        self.srtt = Some(srtt);
-        let timeout = srtt + (self.rttvar * 4).max(config.tick);
+        if self.sampled {
+            let srtt = self.srtt;
+            let error = srtt.saturating_sub(rtt) + rtt.saturating_sub(srtt);
+            // beta = 1/4 and alpha = 1/8, the variance with the old mean.
+            self.rttvar = self.rttvar - self.rttvar / 4 + error / 4;
+            self.srtt = srtt - srtt / 8 + rtt / 8;
+        } else {
+            self.rttvar = rtt / 2;
+            self.srtt = rtt;
+            self.sampled = true;
+        }
+        let timeout = self.srtt + (self.rttvar * 4).max(config.tick);
         self.base = if timeout <= config.min {
             self.floor
         } else {
@@ -74,7 +75,7 @@ impl Rto {
     /// The handshake is over after a SYN was sent more than once.
     pub(super) fn syn_was_lost(&mut self, config: &RtoConfig) {
         self.backoff = 0;
-        if self.srtt.is_none() {
+        if !self.sampled {
             self.base = self.base.max(AFTER_LOST_SYN).min(config.max);
         }
     }

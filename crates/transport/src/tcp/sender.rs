@@ -11,10 +11,11 @@ use incastle_units::{Bytes, Rate, Serializer, Span, Time};
 use rand_core::Rng;
 
 use super::config::{Config, Recovery};
+use super::losses::Losses;
+use super::pacer::Pacer;
 use super::rto::{Rto, doubled};
-use super::sack::{NextSeg, Scoreboard};
+use super::sack::NextSeg;
 use super::stats::Stats;
-use super::timeout::{Repeats, TimeoutReport};
 
 /// Written bytes from which on the rest counts as unlimited.
 const UNLIMITED: u64 = u64::MAX / 4;
@@ -54,6 +55,32 @@ pub(super) struct Chunk {
     pub(super) retransmission: bool,
 }
 
+/// Without timestamps: the segment whose round trip is timed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Timed {
+    /// Its end.
+    end: u64,
+    /// When it left, or NEVER.
+    at: Time,
+}
+
+impl Timed {
+    /// No segment.
+    pub(super) const NOTHING: Self = Self {
+        end: 0,
+        at: Time::NEVER,
+    };
+
+    pub(super) const fn new(end: u64, at: Time) -> Self {
+        Self { end, at }
+    }
+
+    /// The end of the segment, and when it left.
+    pub(super) fn segment(self) -> Option<(u64, Time)> {
+        (self.at != Time::NEVER).then_some((self.end, self.at))
+    }
+}
+
 /// The sender half.
 ///
 /// Invariant: `una <= nxt <= max <= end()`, and `nxt == max` except after a timeout.
@@ -68,26 +95,18 @@ pub(super) struct Sender {
     pub(super) written: u64,
     /// The right edge of the peer's window; it never moves back.
     pub(super) edge: u64,
-    /// Octets that NewReno's recovery adds to the controller's window.
-    pub(super) inflation: i64,
     /// Octets beyond the window that limited transmit sent.
     pub(super) limited_sent: u64,
     /// When the retransmission or persist timer fires, or NEVER.
     pub(super) timer_at: Time,
     pub(super) rto: Rto,
-    /// Without timestamps: the end of the timed segment, and when it left.
-    pub(super) timed: Option<(u64, Time)>,
-    /// The end of the sequence numbers that the last recovery or timeout covers.
-    pub(super) recover: Option<u64>,
-    /// When the last partial acknowledgement of this recovery came, or NEVER.
-    pub(super) partial_at: Time,
+    pub(super) timed: Timed,
     /// The timestamp that the last new acknowledgement returned.
     pub(super) last_echo: Time,
-    /// Allocated at the first selective acknowledgement.
-    pub(super) scoreboard: Option<Box<Scoreboard>>,
-    /// The last timeout, until somebody takes it.
-    pub(super) report: Option<Box<TimeoutReport>>,
-    pub(super) repeats: Repeats,
+    /// Since there was one, or a selective acknowledgement.
+    pub(super) losses: Option<Box<Losses>>,
+    /// Since the controller said a rate.
+    pacer: Option<Box<Pacer>>,
     pub(super) dup_acks: u32,
     /// Timeouts since the last new acknowledgement.
     pub(super) timeouts: u32,
@@ -107,10 +126,6 @@ pub(super) struct Sender {
     /// Segments of the current burst that may still leave.
     burst_left: u32,
     last_sent: Time,
-    /// The pacer's next departure.
-    paced_at: Time,
-    /// When the pacer lets a waiting segment go, or NEVER.
-    pacer_wake: Time,
     /// When the application wants its data to have arrived, or NEVER.
     pub(super) deadline: Time,
 }
@@ -123,23 +138,19 @@ impl Sender {
             max: 0,
             written: 0,
             edge: config.receive_window.count(),
-            inflation: 0,
             limited_sent: 0,
             timer_at: Time::NEVER,
             rto: Rto::new(&config.rto),
-            timed: None,
-            recover: None,
+            timed: Timed::NOTHING,
             last_echo: Time::NEVER,
-            scoreboard: None,
-            report: None,
-            repeats: Repeats::default(),
+            losses: None,
+            pacer: None,
             dup_acks: 0,
             timeouts: 0,
             phase: Phase::Open,
             limited_by: LimitedBy::Application,
             full: false,
             retransmit_head: false,
-            partial_at: Time::NEVER,
             cwr_due: false,
             closed: false,
             persisting: false,
@@ -147,8 +158,6 @@ impl Sender {
             probes: 0,
             burst_left: 0,
             last_sent: Time::ZERO,
-            paced_at: Time::ZERO,
-            pacer_wake: Time::NEVER,
             deadline: Time::NEVER,
         }
     }
@@ -180,13 +189,17 @@ impl Sender {
         self.closed && self.una == self.end()
     }
 
+    /// When the pacer lets a waiting segment go, or NEVER.
+    #[inline]
     pub(super) fn pacer_wake(&self) -> Time {
-        self.pacer_wake
+        self.pacer
+            .as_ref()
+            .map_or(Time::NEVER, |pacer| pacer.wake())
     }
 
     pub(super) fn pacer_timer(&mut self, now: Time) {
-        if self.pacer_wake <= now {
-            self.pacer_wake = Time::NEVER;
+        if let Some(pacer) = &mut self.pacer {
+            pacer.handle_timeout(now);
         }
     }
 
@@ -248,8 +261,7 @@ impl Sender {
     #[inline]
     pub(super) fn poll(&mut self, io: &mut Io<'_>) -> Option<Chunk> {
         let rate = io.algorithm.pacing();
-        if rate.is_some() && io.now < self.paced_at {
-            self.pacer_wake = self.paced_at;
+        if rate.is_some() && self.pacer.get_or_insert_default().holds(io.now) {
             self.limited_by = LimitedBy::Window;
             return None;
         }
@@ -264,7 +276,7 @@ impl Sender {
 
     /// What counts against the window outside of SACK recovery.
     fn outstanding(&self) -> u64 {
-        match &self.scoreboard {
+        match self.scoreboard() {
             // What was reported before a timeout is not in the network after it.
             Some(scoreboard) if self.phase == Phase::AfterTimeout => {
                 self.nxt - self.una - scoreboard.covered(self.una, self.nxt)
@@ -320,7 +332,7 @@ impl Sender {
                 cwnd + u64::from(self.dup_acks.min(2)) * u64::from(config.mss)
             }
             // RFC 6582: the inflated window.
-            Phase::Recovery => cwnd.saturating_add_signed(self.inflation),
+            Phase::Recovery => cwnd.saturating_add_signed(self.inflation()),
             Phase::Open | Phase::AfterTimeout => cwnd,
         }
     }
@@ -382,7 +394,7 @@ impl Sender {
     /// Go-back-N after a timeout, around what was reported as received.
     fn poll_go_back(&mut self, io: &mut Io<'_>) -> Option<Chunk> {
         let mut limit = self.max;
-        if let Some(scoreboard) = &self.scoreboard {
+        if let Some(scoreboard) = self.scoreboard() {
             let (start, end) = scoreboard.gap_after(self.nxt);
             self.nxt = start.min(self.max);
             limit = end.unwrap_or(self.max).min(self.max);
@@ -413,13 +425,14 @@ impl Sender {
     /// The first segment that is not acknowledged.
     fn poll_head(&mut self, io: &mut Io<'_>) -> Chunk {
         self.retransmit_head = false;
-        let mut end = self.max.min(self.una + u64::from(io.config.mss));
-        if let Some(scoreboard) = &mut self.scoreboard {
-            end = scoreboard.gap_after(self.una).1.unwrap_or(end).min(end);
+        let (una, max) = (self.una, self.max);
+        let mut end = max.min(una + u64::from(io.config.mss));
+        if let Some(scoreboard) = self.scoreboard_mut() {
+            end = scoreboard.gap_after(una).1.unwrap_or(end).min(end);
             scoreboard.start(end);
-            scoreboard.set_pipe(self.una, self.max, io.config.mss);
+            scoreboard.set_pipe(una, max, io.config.mss);
         }
-        self.chunk(self.una, end)
+        self.chunk(una, end)
     }
 
     /// Step C of RFC 6675, section 5.
@@ -427,7 +440,7 @@ impl Sender {
         let mss = io.config.mss;
         let (una, max) = (self.una, self.max);
         let (cwnd, limited_by) = io.window();
-        let scoreboard = self.scoreboard.as_mut()?;
+        let scoreboard = self.scoreboard()?;
         if cwnd < scoreboard.pipe() + u64::from(mss) {
             self.limited_by = limited_by;
             return None;
@@ -437,10 +450,11 @@ impl Sender {
         let new = max < self.end() && self.has_peer_window(mss);
         if lost.is_none() && new {
             let len = self.unsent(mss);
-            self.scoreboard.as_mut()?.add_to_pipe(len.max(1));
+            self.scoreboard_mut()?.add_to_pipe(len.max(1));
             return Some(self.chunk(max, max + len));
         }
-        let scoreboard = self.scoreboard.as_mut()?;
+        let recover = self.recover();
+        let scoreboard = self.scoreboard_mut()?;
         let next = lost
             .or_else(|| scoreboard.next_hole(una, mss, true))
             .or_else(|| scoreboard.rescue(una, max, mss));
@@ -448,7 +462,7 @@ impl Sender {
             self.limited_by = LimitedBy::Application;
             return None;
         };
-        scoreboard.retransmitted(segment, self.recover.unwrap_or(max));
+        scoreboard.retransmitted(segment, recover.unwrap_or(max));
         let (NextSeg::Lost(start, end)
         | NextSeg::Unknown(start, end)
         | NextSeg::Rescue(start, end)) = segment;
@@ -498,11 +512,13 @@ impl Sender {
         io.stats.payload_sent += u64::from(chunk.len);
         if chunk.retransmission {
             io.stats.retransmissions += 1;
-            self.repeats.enter(chunk.seq, self.una, io.now);
+            let una = self.una;
+            self.losses().repeats.enter(chunk.seq, una, io.now);
         }
         if let Some(rate) = rate {
             let size = Bytes::new(u64::from(chunk.len));
-            self.paced_at = self.paced_at.max(io.now) + Serializer::new(rate).span(size);
+            let pacer = self.pacer.get_or_insert_default();
+            pacer.sent(io.now, Serializer::new(rate).span(size));
         }
         if io.algorithm.minds_sending() {
             let mut cx = self.context(io.now, io.rng);
@@ -514,9 +530,9 @@ impl Sender {
     /// Karn's rule: only segments sent once are timed, one at a time.
     fn time_segment(&mut self, now: Time, chunk: &Chunk, end: u64) {
         if chunk.retransmission {
-            self.timed = None;
-        } else if self.timed.is_none() {
-            self.timed = Some((end, now));
+            self.timed = Timed::NOTHING;
+        } else if self.timed.segment().is_none() {
+            self.timed = Timed::new(end, now);
         }
     }
 

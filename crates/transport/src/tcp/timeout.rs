@@ -116,7 +116,7 @@ impl Repeats {
 impl Sender {
     /// Takes the report of the last timeout.
     pub(super) fn take_report(&mut self) -> Option<TimeoutReport> {
-        self.report.take().map(|report| *report)
+        self.losses.as_mut()?.report.take()
     }
 
     /// The timer has fired; nothing has reacted to it yet.
@@ -142,16 +142,18 @@ impl Sender {
     }
 
     fn keep_report(&mut self, kind: TimeoutKind, backoff: u32, (now, config): (Time, &Config)) {
-        self.report = Some(Box::new(TimeoutReport {
+        let una = self.una;
+        let report = TimeoutReport {
             kind,
             una: self.una,
             max: self.max,
-            head_repeated: self.repeats.last(self.una),
+            head_repeated: self.losses().repeats.last(una),
             dup_acks: self.dup_acks,
             backoff,
             waited: self.waited(now, config),
             rto: self.rto.backed_off(&config.rto),
-        }));
+        };
+        self.losses().report = Some(report);
     }
 
     fn timeout_kind(&self, mss: u16) -> TimeoutKind {
@@ -174,7 +176,7 @@ impl Sender {
         match self.phase {
             // Go-back-N repeats everything below SND.NXT that was not reported.
             Phase::AfterTimeout => self.timeouts > 0 || self.nxt > self.una,
-            Phase::Open | Phase::Recovery => match &self.scoreboard {
+            Phase::Open | Phase::Recovery => match self.scoreboard() {
                 Some(scoreboard) => scoreboard.was_repeated(self.una),
                 // Each hole that moves to SND.UNA is repeated as soon as a segment may leave.
                 None => self.phase == Phase::Recovery && !self.retransmit_head,
@@ -184,14 +186,15 @@ impl Sender {
 
     /// Whether SACK has reported anything above SND.UNA.
     fn is_reported(&self) -> bool {
-        let scoreboard = self.scoreboard.as_ref();
+        let scoreboard = self.scoreboard();
         scoreboard.is_some_and(|scoreboard| scoreboard.covered(self.una, self.max) > 0)
     }
 
     /// The time since the timer was started, or since a later partial ACK, which did not restart it.
     fn waited(&self, now: Time, config: &Config) -> Span {
-        if self.phase == Phase::Recovery && self.partial_at != Time::NEVER {
-            return now.saturating_since(self.partial_at);
+        let partial_at = self.partial_at();
+        if self.phase == Phase::Recovery && partial_at != Time::NEVER {
+            return now.saturating_since(partial_at);
         }
         now.saturating_since(self.timer_at) + self.rto.armed(&config.rto)
     }

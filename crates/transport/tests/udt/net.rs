@@ -56,7 +56,7 @@ pub(crate) fn dcudp_law(config: &Config) -> Algorithm {
         loss_in_udp_mode: LossInUdpMode::CongestionMode,
         ..DcudpConfig::new(packet, mbit(1_000))
     };
-    Algorithm::Dcudp(DcudpLaw::new(law))
+    Algorithm::from(DcudpLaw::new(law))
 }
 
 /// The controller that belongs to a configuration, with UDT's to fall back to.
