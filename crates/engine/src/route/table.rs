@@ -3,7 +3,8 @@
 //!
 //! A row is a window of columns with entries of their own, and one entry for all others: of a switch
 //! in a tree or fabric that is what lies below it, and the way up. So an edge switch's row has one entry,
-//! an aggregation switch's those of its pod.
+//! an aggregation switch's those of its pod. Blocks of columns that share an entry have it once, as
+//! prefixes do: a core switch's row has one for each pod, where a pod has a power of two of edge switches.
 
 use std::collections::BTreeMap;
 
@@ -57,13 +58,14 @@ impl Entry {
     }
 }
 
-/// The columns from `base` on have entries of their own, from `first` on; after them comes that of all
-/// other columns.
+/// The columns from `base` on have entries of their own, 2^shift columns one, from `first` on; after these
+/// `window` entries comes that of all other columns.
 #[derive(Debug, Clone, Copy)]
 struct Row {
     first: u32,
     base: u32,
     window: u32,
+    shift: u32,
 }
 
 /// The table.
@@ -156,9 +158,12 @@ impl Table {
         let base = own().next().map_or(0, |(&(from, _), _)| from);
         let end = own().last().map_or(base, |(_, end)| end);
         let first = u32::try_from(self.entries.len()).expect("fewer than 2^32 routes");
+        // How far into the window each run begins, and where the last one ends.
+        let within = |column: u32| column.clamp(base, end) - base;
+        let all = runs.clone().fold(0, |all, (_, until)| all | within(until));
+        let shift = if all == 0 { 0 } else { all.trailing_zeros() };
         for (&(from, entry), until) in runs {
-            let from = from.clamp(base, end);
-            let count = until.clamp(base, end) - from;
+            let count = (within(until) - within(from)) >> shift;
             self.entries
                 .extend(std::iter::repeat_n(entry, count as usize));
         }
@@ -166,7 +171,8 @@ impl Table {
         self.rows.push(Row {
             first,
             base,
-            window: end - base,
+            window: (end - base) >> shift,
+            shift,
         });
     }
 
@@ -174,7 +180,7 @@ impl Table {
     #[inline]
     pub(super) fn entry(&self, switch: SwitchIndex, column: u32) -> Entry {
         let row = self.rows[switch.index()];
-        let within = column.wrapping_sub(row.base).min(row.window);
+        let within = (column.wrapping_sub(row.base) >> row.shift).min(row.window);
         self.entries[(row.first + within) as usize]
     }
 
@@ -237,11 +243,9 @@ mod tests {
             let graph = Graph::new(switches, &edges(&links));
             let last: Vec<SwitchIndex> = (0..k * k / 2).map(SwitchIndex::from_index).collect();
             let table = Table::new(&graph, &last, &Table::default());
-            // Edge: the way up. Aggregation: k/2 below, and the way up. Core: all but one pod's, of
-            // which there are as many as of any other pod, and that.
+            // Edge: the way up. Aggregation: k/2 below, and the way up. Core: one of each pod.
             let half = k / 2;
-            let (edge, aggregation) = (1, half + 1);
-            let core = last.len() - half + 1;
+            let (edge, aggregation, core) = (1, half + 1, k);
             let expected = k * half * (edge + aggregation) + half * half * core;
             assert_eq!(table.entries.len(), expected, "k = {k}");
             assert_eq!(table.groups.len(), k * k, "one per switch with a way up");
