@@ -22,6 +22,7 @@ OURS = "incastle-"
 # What each crate may depend on inside the workspace, tests included.
 BELOW: dict[str, set[str]] = {
     "units": set(),
+    "pages": set(),
     "congestion": {"units"},
     "queueing": {"units"},
     "transport": {"units", "congestion"},
@@ -30,7 +31,7 @@ BELOW: dict[str, set[str]] = {
     "socket": {"units", "congestion", "transport", "secure"},
     "dcudp": {"units", "congestion", "transport", "socket"},
     "testbed": {"units", "congestion", "queueing", "transport", "socket"},
-    "engine": {"units", "congestion", "queueing", "transport"},
+    "engine": {"units", "pages", "congestion", "queueing", "transport"},
     "scenario": {"units", "congestion", "queueing", "transport", "capture", "engine"},
     "python": {
         *("units", "congestion", "queueing", "transport", "capture", "engine", "scenario"),

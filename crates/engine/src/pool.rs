@@ -61,10 +61,11 @@ impl Pool {
     fn grow(&mut self) -> Slot {
         let slot = u32::try_from(self.slots.len()).expect("fewer than 2^32 packets in flight");
         assert!(slot < u32::MAX, "fewer than 2^32 - 1 packets in flight");
-        self.slots.push(InFlight {
+        let unused = InFlight {
             arrives: Time::NEVER,
             packet: Packet::EMPTY,
-        });
+        };
+        incastle_pages::push(&mut self.slots, unused);
         Slot(slot)
     }
 
