@@ -49,9 +49,24 @@ impl Event {
         rank: u64::MAX,
     };
 
+    /// Bits of a source below three of a kind.
+    pub(crate) const RANK_BITS: u32 = 35;
+
     #[inline]
     pub(crate) const fn new(at: Time, kind: Kind, source: u32) -> Self {
         let rank = (kind as u64) << 32 | source as u64;
+        Self { at, rank }
+    }
+
+    /// The kind and the source in [`Self::RANK_BITS`] bits, in the order of events of one instant.
+    #[inline(always)]
+    pub(crate) const fn rank(self) -> u64 {
+        self.rank
+    }
+
+    /// The event of an instant and a rank.
+    #[inline(always)]
+    pub(crate) const fn of(at: Time, rank: u64) -> Self {
         Self { at, rank }
     }
 
@@ -73,12 +88,6 @@ impl Event {
             6 => Kind::Application,
             _ => Kind::Probe,
         }
-    }
-
-    /// One number in the same order: compared without a branch.
-    #[inline]
-    pub(crate) const fn key(self) -> u128 {
-        (self.at.as_ps() as u128) << 64 | self.rank as u128
     }
 
     #[inline]

@@ -1,7 +1,9 @@
 //! The calendar: a ring of pages for each day of a year, and a bit map of the days that have any.
 //!
 //! A day's events are handed over in the order in which they were entered, which is nearly that of their
-//! instants.
+//! instants. Each takes eight bytes there: of its instant only what lies after the beginning of the day.
+
+use incastle_units::Time;
 
 use crate::event::Event;
 
@@ -12,13 +14,42 @@ pub(super) const FEWEST_DAYS: usize = (WORD * WORD) as usize;
 /// No page.
 const NONE: u32 = u32::MAX;
 /// Events on a page: two cache lines with them.
-const ROOM: usize = 7;
+const ROOM: usize = 15;
+/// Bits of a [`Brief`] for the instant: 2^29 ps.
+const AFTER_BITS: u32 = u64::BITS - Event::RANK_BITS;
+/// The widest day: an event of the next one can still be told from its beginning.
+pub(super) const WIDEST_SHIFT: u32 = AFTER_BITS - 1;
+
+/// An event of a day whose beginning is known: how long after it, in picoseconds, above the event's
+/// rank. The order is that of events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Brief(u64);
+
+impl Brief {
+    /// An event that lies so much after the beginning; nothing where that is too much.
+    pub(super) fn new(event: Event, begins: Time) -> Option<Self> {
+        let after = event.at.as_ps().checked_sub(begins.as_ps())?;
+        (after >> AFTER_BITS == 0).then_some(Self(after << Event::RANK_BITS | event.rank()))
+    }
+
+    #[inline(always)]
+    pub(super) fn event(self, begins: Time) -> Event {
+        let at = Time::from_ps(begins.as_ps() + self.after());
+        Event::of(at, self.0 & ((1 << Event::RANK_BITS) - 1))
+    }
+
+    /// Picoseconds after the beginning.
+    #[inline(always)]
+    pub(super) const fn after(self) -> u64 {
+        self.0 >> Event::RANK_BITS
+    }
+}
 
 /// Events of one day, in any order.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(128))]
 struct Page {
-    events: [Event; ROOM],
+    events: [Brief; ROOM],
     count: u32,
     /// The next page of the same day, or of the list of unused pages; after a day's last page comes its
     /// first.
@@ -26,7 +57,7 @@ struct Page {
 }
 
 impl Page {
-    fn events(&self) -> &[Event] {
+    fn events(&self) -> &[Brief] {
         &self.events[..self.count as usize]
     }
 }
@@ -99,6 +130,18 @@ impl Calendar {
         event.at.as_ps() >> self.shift
     }
 
+    /// When a day begins.
+    #[inline(always)]
+    pub(super) const fn begin_of(&self, day: u64) -> Time {
+        Time::from_ps(day << self.shift)
+    }
+
+    #[inline(always)]
+    const fn brief(&self, event: Event) -> Brief {
+        let after = event.at.as_ps() & ((1 << self.shift) - 1);
+        Brief(after << Event::RANK_BITS | event.rank())
+    }
+
     /// Whether a day belongs to this year.
     #[inline(always)]
     pub(super) fn has(&self, day: u64) -> bool {
@@ -118,24 +161,24 @@ impl Calendar {
     /// Adds an event to its day, which must be of this year.
     #[inline(always)]
     pub(super) fn insert(&mut self, day: u64, event: Event) {
-        let slot = self.slot(day);
+        let (slot, brief) = (self.slot(day), self.brief(event));
         // No page lies outside of the array, no event beyond the room of its page.
         if let Some(page) = self.pages.get_mut(self.days[slot] as usize)
             && let Some(place) = page.events.get_mut(page.count as usize)
         {
-            *place = event;
+            *place = brief;
             page.count += 1;
         } else {
-            self.add_page(slot, event);
+            self.add_page(slot, brief);
         }
     }
 
     #[inline(never)]
-    fn add_page(&mut self, slot: usize, event: Event) {
+    fn add_page(&mut self, slot: usize, event: Brief) {
         if self.unused == NONE {
             self.unused = u32::try_from(self.pages.len()).expect("fewer than 2^32 events wait");
             self.pages.push(Page {
-                events: [Event::NEVER; ROOM],
+                events: [Brief(u64::MAX); ROOM],
                 count: 0,
                 next: NONE,
             });
@@ -158,7 +201,7 @@ impl Calendar {
     /// Moves the events of a day of this year, which has some pages, as they were entered; the year begins
     /// after it.
     #[inline(always)]
-    pub(super) fn take_day(&mut self, day: u64, into: &mut Vec<Event>) {
+    pub(super) fn take_day(&mut self, day: u64, into: &mut Vec<Brief>) {
         let slot = self.slot(day);
         let last = std::mem::replace(&mut self.days[slot], NONE);
         self.unmark(slot);
@@ -186,10 +229,11 @@ impl Calendar {
         if !self.has(day) {
             return false;
         }
+        let brief = self.brief(event);
         let last = self.days[self.slot(day)];
         let mut place = last;
         while let Some(page) = self.pages.get_mut(place as usize) {
-            if let Some(found) = page.events().iter().position(|other| *other == event) {
+            if let Some(found) = page.events().iter().position(|other| *other == brief) {
                 page.count -= 1;
                 page.events[found] = page.events[page.count as usize];
                 return true;
@@ -201,15 +245,19 @@ impl Calendar {
 
     /// All events, in any order.
     pub(super) fn events(&self) -> impl Iterator<Item = Event> {
+        let days = (0..self.days.len() as u64).map(|ahead| self.first + ahead);
+        days.flat_map(|day| {
+            let begins = self.begin_of(day);
+            let pages = self.pages_of(day);
+            pages.flat_map(move |page| page.events().iter().map(move |one| one.event(begins)))
+        })
+    }
+
+    fn pages_of(&self, day: u64) -> impl Iterator<Item = &Page> {
         let page = |place: u32| self.pages.get(place as usize);
-        let ring = move |&last: &u32| {
-            let after = move |of: &&Page| if of.next == last { None } else { page(of.next) };
-            std::iter::successors(page(last), after)
-        };
-        self.days
-            .iter()
-            .flat_map(ring)
-            .flat_map(|page| page.events().iter().copied())
+        let last = self.days[self.slot(day)];
+        let after = move |of: &&Page| if of.next == last { None } else { page(of.next) };
+        std::iter::successors(page(last), after)
     }
 
     /// The first day of the year that has a page; there must be one.

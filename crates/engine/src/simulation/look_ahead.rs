@@ -58,11 +58,9 @@ impl<P: Probe> Simulation<P> {
     /// Looks at what the next events of today need.
     #[inline(never)]
     pub(super) fn look_ahead(&mut self) {
-        let today = self.events.today();
-        let events = &today[..today.len().min(TOGETHER)];
         let ports = &self.network.ports;
         let mut arriving = Ports::new();
-        for event in events {
+        for event in self.events.today().take(TOGETHER) {
             if event.is(Kind::Arrival) {
                 fetch_element(ports, event.source() as usize);
                 arriving.push(PortIndex(event.source()));
