@@ -29,9 +29,9 @@ const SHIFTS: std::ops::RangeInclusive<u32> = 4..=WIDEST_SHIFT;
 const REVIEW: u64 = 4096;
 /// More events than this make a crowded day, unless all are at one instant; and a late event passes no
 /// more than this.
-const CROWD: usize = 16;
+const CROWD: usize = 24;
 /// Fewer events than this in a day, in the mean, are worth wider days.
-const FEW: u64 = 8;
+const FEW: u64 = 12;
 
 /// The queue.
 #[derive(Debug)]
