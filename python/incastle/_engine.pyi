@@ -22,6 +22,7 @@ __all__ = [
     "Paces",
     "Scenario",
     "Table",
+    "__profiled__",
     "__version__",
     "catalog",
     "dcudp_connect",
@@ -34,6 +35,7 @@ __all__ = [
     "take_apart",
 ]
 
+__profiled__: bool
 __version__: str
 
 @disjoint_base
