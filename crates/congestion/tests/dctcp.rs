@@ -10,7 +10,7 @@ mod support;
 use incastle_congestion::{Controller, Dctcp, DctcpConfig, Echo, NewRenoConfig, Reaction};
 use incastle_units::Bytes;
 
-use support::{Sender, cwnd, ssthresh};
+use support::{Sender, cwnd, sample, ssthresh};
 
 const MSS: u64 = 1000;
 
@@ -36,6 +36,23 @@ fn the_defaults_are_those_of_rfc_8257() {
     assert_eq!((defaults.g, defaults.initial_alpha), (0.0625, 1.0));
     assert_eq!(defaults.window.min_cwnd, Bytes::new(2 * MSS));
     assert!(!defaults.window.grow_on_ece);
+}
+
+#[test]
+fn a_window_in_which_nothing_was_acknowledged_has_no_fraction() {
+    let (mut sender, mut control) = starting_at(0.5);
+    // Beyond the first window's end, 0, with nothing acknowledged: 0 / 0 tells nothing.
+    sender.snd_una = 1;
+    control.on_ack(&mut sender.cx(), &sample(0, Echo::Clear));
+    assert_eq!(alpha(&control), 0.5);
+}
+
+#[test]
+fn probes_see_the_window() {
+    let (mut sender, mut control) = starting_at(1.0);
+    sender.send(&mut control, 10 * MSS);
+    sender.ack(&mut control, MSS, Echo::Clear);
+    assert_eq!(control.state().cwnd, Some(Bytes::new(cwnd(&control))));
 }
 
 #[test]
