@@ -167,6 +167,19 @@ def test_a_file_beside_the_scenario_and_its_copy_in_the_result(folder: Path, say
     assert "take controller_source out" in refused.err
 
 
+def test_a_result_is_explained_with_its_copy_of_the_controller(folder: Path, say: Say) -> None:
+    (folder / "fixed.py").write_text(FIXED)
+    setting = ("--set", "transport.congestion=fixed.py:Fixed")
+    assert say("run", "small.toml", *setting, "--out", "first").status == 0
+    (folder / "fixed.py").unlink()
+    told = say("explain", "first")
+    assert told.status == 0, told.err
+    assert "run again with a record: the same course" in told.err
+    bound = ic.run(own(), controllers={"own": Fixed})
+    with pytest.raises(ic.ResultError, match=r"cannot be run again: nothing is known of the cont"):
+        ic.explain(bound)
+
+
 def test_parameters_are_keyword_arguments(folder: Path) -> None:
     (folder / "fixed.py").write_text(FIXED)
     scenario = ic.load("small.toml").with_({"transport.congestion": "fixed.py:Fixed"})

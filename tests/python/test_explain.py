@@ -199,6 +199,52 @@ def test_a_result_without_a_record_is_run_again(tmp_path: Path, say: Say) -> Non
     assert f"run again with a record: the same course, digest {bare.digest}" in said.err
 
 
+def test_an_ack_and_the_data_behind_it_are_told_apart() -> None:
+    # A server answers at the instant at which it acknowledges the request: the two packets have the
+    # same numbers, and into a full port the small one may go where the large one is dropped.
+    servers = """
+[network]
+topology = "star"
+senders = 22
+rate = "10 Gbit/s"
+delay = "10 us"
+[switch]
+buffer = "100 KB"
+[switch.queue]
+kind = "threshold"
+mark_above = "65 packets"
+[run]
+duration = "80 ms"
+[host]
+jitter = "1 us"
+[transport]
+congestion = "dctcp"
+min_rto = "10 ms"
+ack_every = 1
+[flows.storage]
+workload = "barrier"
+from = "sender:0..19"
+to = "receiver"
+unit = "64 KiB"
+[flows.long]
+workload = "bulk"
+from = "sender:20..21"
+to = "receiver"
+[measure]
+events = ["storage"]
+"""
+    result = ic.run(ic.Scenario.from_text(servers))
+    events = result.table("events").filter(pl.col("packet").is_not_null())
+    key = ["flow", "end", "packet"]
+    taken = events.filter(pl.col("event").is_in(["queued", "marked"])).select(key)
+    dropped = events.filter(pl.col("event") == "dropped")
+    assert dropped.height > 100
+    # There is one switch: it either takes a packet or drops it.
+    assert dropped.join(taken, on=key, how="semi").is_empty()
+    received = events.filter(pl.col("event") == "received")
+    assert received.join(taken, on=key, how="anti").is_empty()
+
+
 def test_another_course_is_not_explained() -> None:
     bare = ic.run(ic.Scenario.from_text(TEN).with_({"measure.events": "off"}))
     other = replace(bare, digest="0123456789abcdef", version="0.0.9")

@@ -21,9 +21,9 @@ pub struct Tag {
     pub end: EndpointIndex,
     /// When that handed it to the adapter.
     pub sent: Time,
-    /// A word of what it says. Of packets that one end sent at one instant, those with equal words
-    /// overtake each other unnoticed.
-    pub word: u64,
+    /// Words of what it says, without the ECN field, which switches change. Of packets that one end
+    /// sent at one instant, those with equal words overtake each other unnoticed.
+    pub words: (u64, u64),
 }
 
 /// What a packet says, in the numbers of its wire.
@@ -132,6 +132,9 @@ pub enum Happening<'a> {
     Observed(&'a Observation),
 }
 
+/// Where `Packet::identity` has the ECN field.
+const ECN_FIELD: u64 = 0xff;
+
 impl Tag {
     /// Of a packet of a transport.
     pub(crate) fn of(packet: &Packet) -> Option<Self> {
@@ -141,10 +144,12 @@ impl Tag {
             Body::UdtData { sent_at, .. } | Body::UdtControl { sent_at, .. } => *sent_at,
             Body::Cnm { .. } => return None,
         };
+        // An ACK and the data behind it have the same numbers; size and flags tell them apart.
+        let (head, body) = packet.identity();
         Some(Self {
             end: packet.to.peer(),
             sent,
-            word: packet.identity().1,
+            words: (head & !ECN_FIELD, body),
         })
     }
 }
@@ -208,4 +213,27 @@ fn of_control(control: &Control) -> Said {
         _ => None,
     };
     (kind, None, ack)
+}
+
+#[cfg(test)]
+mod tests {
+    use incastle_units::Ecn;
+
+    use super::*;
+
+    fn tag(size: u16, ecn: Ecn) -> Tag {
+        let packet = Packet {
+            size,
+            ecn,
+            ..Packet::EMPTY
+        };
+        Tag::of(&packet).expect("a segment has a tag")
+    }
+
+    #[test]
+    fn size_tells_packets_apart_and_a_mark_does_not() {
+        // An ACK of 40 bytes, and data that leave at the same instant with the same two numbers.
+        assert_ne!(tag(40, Ecn::Ect0), tag(1_500, Ecn::Ect0));
+        assert_eq!(tag(1_500, Ecn::Ect0), tag(1_500, Ecn::Ce));
+    }
 }

@@ -6,19 +6,22 @@ the second run is true of the first.
 
 from __future__ import annotations
 
+import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from incastle import _engine
-from incastle.errors import ResultError, ScenarioError
+from incastle.errors import IncastleError, ResultError, ScenarioError
 from incastle.explanation.record import Record
 from incastle.runner import run
 from incastle.scenario import Scenario
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from incastle.results import Result
     from incastle.runner import Progress
@@ -102,15 +105,19 @@ def _run_again(
             f"takes the same course: {keep}"
         )
     record = {"flows": names(result, flows), "most": MOST_EVENTS}
-    try:
-        scenario = Scenario.from_text(result.scenario, f"the scenario of {place}")
-        scenario = scenario.with_({"measure.events": record, "measure.slowdown": False})
-    except ScenarioError as error:
-        raise ResultError(
-            f"{place} was run {by}; this is {_engine.__version__}, which cannot read its scenario "
-            f"again ({error.diagnostics[0].message}): {keep}"
-        ) from None
-    again = run(scenario, progress=progress)
+    with _scenario_file(result, place) as file:
+        try:
+            scenario = Scenario.from_text(result.scenario, file)
+            scenario = scenario.with_({"measure.events": record, "measure.slowdown": False})
+            again = run(scenario, progress=progress)
+        except ScenarioError as error:
+            why = next(one.message for one in error.diagnostics if one.severity == "error")
+            raise ResultError(
+                f"{place} was run {by}; this is {_engine.__version__}, which cannot read its "
+                f"scenario again ({why}): {keep}"
+            ) from None
+        except IncastleError as error:
+            raise ResultError(f"{place} cannot be run again: {error}\n{keep}") from None
     if again.digest != result.digest:
         raise ResultError(
             f"{place} was run {by}, digest {result.digest}; this is {_engine.__version__}, and "
@@ -118,6 +125,23 @@ def _run_again(
             f"or {keep}"
         )
     return again
+
+
+@contextmanager
+def _scenario_file(result: Result, place: str) -> Iterator[str]:
+    """Give a name for the result's scenario, beside which lie the controllers that it was run with.
+
+    They are the result's own copies: those of the user may have changed since, or be elsewhere.
+    """
+    if not result.sources:
+        yield f"the scenario of {place}"
+        return
+    with tempfile.TemporaryDirectory(prefix="incastle-again-") as folder:
+        for name, text in result.sources.items():
+            path = Path(folder, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        yield str(Path(folder, "scenario.toml"))
 
 
 def names(result: Result, flows: Sequence[int]) -> list[str]:

@@ -124,6 +124,9 @@ pub struct EventRecord {
     ends: BTreeMap<EndpointIndex, End>,
 }
 
+/// By what an end's packets on their way are known: a tag without its end.
+type Mark = (Time, (u64, u64));
+
 /// A recorded end.
 #[derive(Debug, Default)]
 struct End {
@@ -136,7 +139,7 @@ struct End {
     first: Option<u32>,
     rate: Option<Rate>,
     /// Packets on their way. Of several with one tag, how often each was seen tells them apart.
-    under_way: BTreeMap<(Time, u64), Vec<(RecordedPacket, u32)>>,
+    under_way: BTreeMap<Mark, Vec<(RecordedPacket, u32)>>,
 }
 
 impl EventRecord {
@@ -246,7 +249,7 @@ impl EventRecord {
             payload: content.payload,
         };
         end.sent += 1;
-        let place = end.under_way.entry((tag.sent, tag.word)).or_default();
+        let place = end.under_way.entry((tag.sent, tag.words)).or_default();
         place.push((packet, 0));
         packet
     }
@@ -256,7 +259,7 @@ impl EventRecord {
         let Some(end) = self.ends.get_mut(&tag.end) else {
             return;
         };
-        let key = (tag.sent, tag.word);
+        let key = (tag.sent, tag.words);
         let Some(same) = end.under_way.get_mut(&key) else {
             return;
         };
