@@ -344,7 +344,9 @@ def _listing(what: Listing) -> list[tuple[str, str]]:
 )
 def plot(
     result: Annotated[Path, typer.Argument(metavar="RESULT", help="A result directory.")],
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="See `incastle list plots`.")],
+    kind: Annotated[
+        str | None, typer.Argument(metavar="KIND", help="See `incastle list plots`.")
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(help="A .png, .svg or .pdf file.", show_default="RESULT/KIND.png"),
@@ -357,6 +359,8 @@ def plot(
     """
     from incastle import plots  # noqa: PLC0415  only here
 
+    if kind is None:
+        raise IncastleError(f"incastle plot {result} KIND: the kinds are {', '.join(plots.KINDS)}")
     place = out or result / f"{kind}.png"
     source = plots.plot(Result.load(result), kind, place)
     print(f"{place}, drawn from {source}")

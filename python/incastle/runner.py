@@ -15,7 +15,14 @@ from incastle import _engine, interrupts
 from incastle.controllers.faults import words_of
 from incastle.errors import ControllerError, InternalError, Interrupted, RunError
 from incastle.results import Result
-from incastle.scenario import Scenario, Value, controller_files, controllers_of, runnable_form
+from incastle.scenario import (
+    Scenario,
+    Value,
+    controller_files,
+    controllers_of,
+    no_other_than,
+    runnable_form,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -76,7 +83,7 @@ def run(
 
     """
     if controllers:
-        scenario = scenario.with_controllers(controllers)
+        scenario = no_other_than(scenario).with_controllers(controllers)
     one = _scenario((scenario, overrides, seed))
     if why := why_alone(one, threads):
         warnings.warn(why, stacklevel=2)
@@ -171,12 +178,13 @@ def cores() -> int:
 
 
 def _scenario(job: Job) -> Scenario:
-    if isinstance(job, Scenario):
-        return job
+    if not isinstance(job, tuple):
+        return no_other_than(job)
     scenario, overrides, seed = job
     changes: dict[str, Value] = dict(overrides or {})
     if seed is not None:
         changes["run.seed"] = seed
+    scenario = no_other_than(scenario)
     return scenario.with_(changes) if changes else scenario
 
 

@@ -207,14 +207,39 @@ def read_text(path: str | os.PathLike[str]) -> str:
     file = os.fspath(path)
     try:
         return Path(file).read_text(encoding="utf-8-sig")
+    except (FileNotFoundError, IsADirectoryError) as error:
+        error.strerror = f"{error.strerror}{_meant(Path(file))}"
+        raise
     except UnicodeDecodeError as error:
         message = f"not a text file in UTF-8 (byte {error.start} is not)"
         raise ScenarioError([Diagnostic("error", file, 0, 0, "", message)]) from None
 
 
+def _meant(path: Path) -> str:
+    """Name the scenario that somebody may have meant who named this path."""
+    inside, beside = path / "scenario.toml", Path(f"{path}.toml")
+    if inside.is_file():
+        return f": the scenario in it is {inside}"
+    return f": did you mean {beside}?" if beside.is_file() else ""
+
+
+def no_other_than(scenario: object) -> Scenario:
+    """Give what is a scenario back.
+
+    Raises:
+        TypeError: it is something else, such as the name of a file.
+
+    """
+    if isinstance(scenario, Scenario):
+        return scenario
+    what = f"a scenario is expected, found {scenario!r}"
+    is_path = isinstance(scenario, str | os.PathLike)
+    raise TypeError(f"{what}: incastle.load reads a file" if is_path else what)
+
+
 def source_of(scenario: Scenario) -> Parts:
     """Give what a scenario was made from."""
-    _, parts = scenario.__reduce__()
+    _, parts = no_other_than(scenario).__reduce__()
     return parts
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from incastle import _engine
 from incastle.errors import ResultError
 from incastle.files import scratch_folder
+from incastle.places import described
 
 if TYPE_CHECKING:
     from incastle.results import Result
@@ -164,8 +165,10 @@ def load(directory: Path) -> dict[str, Any]:
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are made
 
     if not (directory / SUMMARY).is_file():
-        what = "is not a result directory: it has no summary.json"
-        raise ResultError(f"{directory} {what if directory.exists() else 'does not exist'}")
+        if not directory.exists():
+            raise ResultError(f"{directory} does not exist")
+        why = described(directory) or f"it has no {SUMMARY}"
+        raise ResultError(f"{directory} is not a result directory: {why}")
     try:
         fields: dict[str, Any] = json.loads((directory / SUMMARY).read_text(encoding="utf-8"))
         scenario = (directory / SCENARIO).read_text(encoding="utf-8")

@@ -221,6 +221,9 @@ def test_check_prints_the_complete_scenario(say: Say, scenario: ic.Scenario) -> 
         (("run", "small.toml", "--nonsense"), "--nonsense"),
         (("plot", "nowhere", "queue"), "nowhere does not exist"),
         (("plot", ".", "queue"), "not a result"),
+        (("plot", "."), "incastle plot . KIND: the kinds are queue, window"),
+        (("run", "small"), "small: No such file or directory: did you mean small.toml?"),
+        (("run", "nowhere"), "nowhere: No such file or directory\n"),
         (("list", "fruit"), "fruit"),
         (("fly",), "fly"),
         (("reproduce", "--quick", "--full"), "exclude"),
@@ -360,6 +363,22 @@ def test_help_has_examples(say: Say, command: str) -> None:
     assert said.status == 0
     assert f"incastle {command}" in said.out.partition("Examples:")[2]
     assert command in say().out
+
+
+def test_what_a_path_is_when_it_is_no_result(say: Say) -> None:
+    assert say("run", "small.toml", "--out", "out/one").status == 0
+    assert say("sweep", "small.toml", "--set", "network.senders=4", "--out", "swept").status == 0
+    for arguments, message in (
+        (("explain", "small.toml"), "small.toml is not a result directory: it is a scenario; `inc"),
+        (("plot", "swept", "queue"), "swept is not a result directory: it is a sweep, which has"),
+        (("diff", "out/one", "swept"), "swept is neither a result nor a report: it is a sweep"),
+        (("plot", "out", "queue"), "it holds 1 results: name one of them, as out/one"),
+        (("sweep", "out/one", "--plot", "x=a y=b"), "is not a sweep: it is the result of one run"),
+        (("run", "out/one"), "the scenario in it is out/one/scenario.toml"),
+    ):
+        said = say(*arguments)
+        assert (said.status, said.out) == (2, "")
+        assert message in said.err
 
 
 def test_plot(say: Say, folder: Path) -> None:

@@ -69,6 +69,16 @@ def test_a_value_that_is_none(method: str, value: object, said: str) -> None:
     assert said in str(raised.value)
 
 
+def test_what_beginners_forget_is_told() -> None:
+    bare = type("Bare", (Fixed,), {"__init__": lambda self, _: self.__dict__.update(mine=1)})
+    with pytest.raises(ic.ControllerError, match=r"begin __init__ with super\(\).__init__\(conn"):
+        ic.run(own(), controllers={"own": bare})
+    slip = type("Slip", (Fixed,), {"on_ack": lambda _, ack: ack.rtt})
+    said = "did you mean rtt_s[?] there are acked_bytes, after_timeout"
+    with pytest.raises(ic.ControllerError, match=said):
+        ic.run(own(), controllers={"own": slip})
+
+
 def test_a_timer_that_stays_where_it_is() -> None:
     kind = type("Broken", (Fixed,), PAIR)
     said = r"next_timer\(\) at 0.001 s of simulated time gave 0.001"

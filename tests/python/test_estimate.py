@@ -89,6 +89,13 @@ def test_an_estimate_is_a_result(scenario: ic.Scenario, tmp_path: Path) -> None:
     assert again.transfers.equals(found.transfers)
 
 
+def test_an_estimate_has_no_course_to_explain(scenario: ic.Scenario) -> None:
+    result = ic.estimate(scenario)
+    for flow in (None, 0):
+        with pytest.raises(ic.ResultError, match="is an estimate: each link was simulated by its"):
+            ic.explain(result, flow)
+
+
 def test_a_stopped_estimate_goes_on(scenario: ic.Scenario, tmp_path: Path) -> None:
     whole = ic.estimate(scenario)
     place = tmp_path / "half"

@@ -176,6 +176,17 @@ def test_files_that_are_not_the_right_ones(say: Say, folder: Path) -> None:
         assert refused(say, folder, *arguments).startswith(message)
 
 
+@pytest.mark.parametrize("congestion", ["delay.py:Delay", "custom"])
+def test_a_controller_of_ones_own_comes_after_the_import(
+    say: Say, folder: Path, congestion: str
+) -> None:
+    (folder / "t.topo").write_text(THREE_TIERS)
+    said = say("import", "t.topo", "--out", "out", "--congestion", congestion)
+    assert said.status == 2
+    assert "--set transport.congestion=FILE.py:CLASS" in said.err
+    assert not (folder / "out").exists()
+
+
 def test_failures_need_a_network_of_htsim(say: Say, folder: Path) -> None:
     failure = "failure switch_type AGG switch_id 0 link_id 0"
     (folder / "m.cm").write_text(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -14,6 +14,7 @@ from conftest import MEASURED, SMALL
 from incastle import _engine
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 COLUMNS = {
@@ -209,6 +210,20 @@ def test_progress_and_results_as_they_come(scenario: ic.Scenario) -> None:
     assert finished == {index: one.digest for index, one in enumerate(results)}
     assert all(0 <= state.fraction <= 1 and state.total == 4 for state in seen)
     assert [state.simulated_s for state in seen] == sorted(state.simulated_s for state in seen)
+
+
+def test_a_name_is_no_scenario(scenario: ic.Scenario) -> None:
+    calls: list[Callable[[Any], object]] = [
+        ic.run,
+        lambda name: ic.run(name, controllers={"own": ic.Controller}),
+        lambda name: ic.run_many([scenario, name]),
+        lambda name: ic.run_many([(name, None, 1)]),
+        lambda name: ic.sweep(name, {"network.senders": [2]}),
+        ic.estimate,
+    ]
+    for call in calls:
+        with pytest.raises(TypeError, match=r"found 'small.toml': incastle.load reads a file"):
+            call("small.toml")
 
 
 def test_no_runs_and_no_threads(scenario: ic.Scenario) -> None:

@@ -7,7 +7,7 @@ import tomllib
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import incastle as ic
@@ -134,6 +134,7 @@ VALUES = st.recursive(
 )
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])  # on a machine that does much else
 @given(VALUES)
 def test_every_value_survives_as_one_line_of_toml(value: Any) -> None:
     line = one_line_toml(value)

@@ -31,6 +31,7 @@ fn overrides(name: &str) -> Vec<(String, String)> {
         ("flows..count", "2"),
         ("network.senders", "1\nrate = 2"),
         ("switch.queue", "{ kind = 'threshold' }"),
+        ("measure.window", "[long:0]"),
     ];
     sets.map(|(key, value)| (key.to_owned(), value.to_owned()))
         .to_vec()

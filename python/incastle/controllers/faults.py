@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import traceback
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from incastle import _engine
+from incastle.controllers.base import Controller
 
 if TYPE_CHECKING:
     from incastle._engine import ControllerFault
@@ -21,7 +25,21 @@ def words_of(fault: ControllerFault, kind: type) -> str:
     if fault.gave is not None:
         return f"{what}: {fault.method}(){when} {fault.gave}"
     raised = "" if fault.raised is None else raised_outside(fault.raised)
-    return f"{what} raised in {fault.method}{when}:\n{raised}"
+    return f"{what} raised in {fault.method}{when}:\n{raised}{_hint(fault.raised)}"
+
+
+def _hint(error: BaseException | None) -> str:
+    """Say what would be right where an attribute is missing that a beginner misses."""
+    if not isinstance(error, AttributeError):
+        return ""
+    if isinstance(error.obj, Controller) and not hasattr(error.obj, "connection"):
+        return "\nthe base class is not set up: begin __init__ with super().__init__(connection)"
+    if not isinstance(error.obj, _engine.Moment | _engine.Connection):
+        return ""
+    has = [name for name in dir(error.obj) if not name.startswith("_")]
+    near = get_close_matches(error.name or "", has, n=1)
+    meant = f"did you mean {near[0]}? " if near else ""
+    return f"\n{meant}there are {', '.join(has)}"
 
 
 def raised_outside(error: BaseException) -> str:

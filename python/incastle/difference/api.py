@@ -9,6 +9,7 @@ from incastle import report, store
 from incastle.difference.reports import ReportDiff
 from incastle.difference.results import ResultDiff
 from incastle.errors import ResultError
+from incastle.places import described
 from incastle.results import Result
 
 if TYPE_CHECKING:
@@ -48,12 +49,4 @@ def _kind(place: Path) -> str:
         return REPORT
     if not place.exists():
         raise ResultError(f"{place} does not exist; {WANTED}")
-    inside = _results_in(place) if place.is_dir() else []
-    if inside:
-        shown = ", ".join(str(one) for one in inside[:3]) + (", ..." if len(inside) > 3 else "")  # noqa: PLR2004
-        raise ResultError(f"{place} holds {len(inside)} results: name one of them, as {shown}")
-    raise ResultError(f"{place} is neither a result nor a report; {WANTED}")
-
-
-def _results_in(folder: Path) -> list[Path]:
-    return sorted(path.parent for path in folder.glob(f"*/{store.SUMMARY}"))
+    raise ResultError(f"{place} is neither a result nor a report: {described(place) or WANTED}")

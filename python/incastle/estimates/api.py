@@ -11,6 +11,7 @@ from incastle.estimates.apart import failed, take_apart
 from incastle.estimates.kept import kept
 from incastle.results import Result
 from incastle.runner import cores
+from incastle.scenario import no_other_than
 
 if TYPE_CHECKING:
     import os
@@ -98,7 +99,7 @@ def estimate(
     if threads is not None and threads < 1:
         raise ValueError(f"threads = {threads}: at least one is needed")
     start = time.perf_counter()
-    apart = take_apart(scenario, links)
+    apart = take_apart(no_other_than(scenario), links)
     path = None if file is None else Path(file)
     with kept(path, scenario.resolved, resume=resume, force=force) as store:
         place = Place(store, on, threads or cores())

@@ -207,7 +207,7 @@ def numbered(result: Result, flow: int | str) -> int:
         ResultError: there is no such flow; the message says which there are.
 
     """
-    flows = result.flows
+    flows = _flows(result)
     group, colon, index = str(flow).partition(":")
     if colon and index.isdecimal():
         wanted = (pl.col("group") == group) & (pl.col("index") == int(index))
@@ -217,6 +217,15 @@ def numbered(result: Result, flow: int | str) -> int:
     elif str(flow).isdecimal() and int(flow) < len(flows):
         return int(flow)
     raise ResultError(f"the result of {result.name!r} has no flow {flow}: {_there_are(flows)}")
+
+
+def _flows(result: Result) -> pl.DataFrame:
+    if "crossed_links" in result.tables:
+        raise ResultError(
+            f"the result of {result.name!r} is an estimate: each link was simulated by itself, so "
+            "that no flow has a course to explain; `incastle run` simulates them together"
+        )
+    return result.flows
 
 
 def _there_are(flows: pl.DataFrame) -> str:
@@ -234,11 +243,11 @@ def slowest(result: Result) -> int:
         ResultError: there is no transfer with an end.
 
     """
+    flows = _flows(result)
     transfers = _by_time(result, pl.col("kind") != "round")
     if transfers.is_empty():
         raise ResultError(
-            f"no flow of {result.name!r} has an end: name one with --flow, "
-            + _there_are(result.flows)
+            f"no flow of {result.name!r} has an end: name one with --flow, " + _there_are(flows)
         )
     return int(transfers["flow"][0])
 
@@ -251,7 +260,7 @@ def _by_time(result: Result, wanted: pl.Expr) -> pl.DataFrame:
 
 def timed_out(result: Result) -> list[int]:
     """Give the flows that had retransmission timeouts, those with most of them first."""
-    flows = result.flows.filter(pl.col("timeouts") > 0)
+    flows = _flows(result).filter(pl.col("timeouts") > 0)
     return flows.sort("timeouts", descending=True, maintain_order=True)["flow"].to_list()
 
 

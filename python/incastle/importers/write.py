@@ -41,6 +41,9 @@ to = "receiver"
 """
 """A scenario that says as little as it can: the rest are the defaults."""
 
+CUSTOM = "custom"
+"""The `congestion` of controllers of one's own."""
+
 MS = 10**9
 SPARE = 1000 * MS
 """Added to a run's length, for a few retransmission timeouts."""
@@ -68,6 +71,12 @@ class Choices:
             IncastleError: a choice is not valid.
 
         """
+        if self.congestion is not None and (self.congestion == CUSTOM or ".py:" in self.congestion):
+            raise IncastleError(
+                f"--congestion {self.congestion}: a controller of your own comes after the import: "
+                "lay its file beside the scenario, and run that with "
+                "--set transport.congestion=FILE.py:CLASS"
+            )
         options = {
             "--congestion": ("transport.congestion", self.congestion),
             "--mark-above": ("switch.queue.mark_above", self.mark_above),

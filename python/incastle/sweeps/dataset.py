@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from incastle import _engine
 from incastle.errors import ResultError
 from incastle.files import scratch_file
+from incastle.places import described
 from incastle.sweeps.values import as_words, kind_of, takes
 
 if TYPE_CHECKING:
@@ -96,8 +97,10 @@ class Dataset:
         """
         path = directory / HEADER
         if not path.is_file():
-            what = f"is not a sweep: it has no {HEADER}" if directory.exists() else "does not exist"
-            raise ResultError(f"{directory} {what}")
+            if not directory.exists():
+                raise ResultError(f"{directory} does not exist")
+            why = described(directory) or f"it has no {HEADER}"
+            raise ResultError(f"{directory} is not a sweep: {why}")
         try:
             header = Header(**json.loads(path.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError) as error:

@@ -24,6 +24,10 @@ MOST_IN_A_RANGE = 1_000_000
 RANGE = re.compile(r"(-?\d+(?:\.\d+)?)\.\.(-?\d+(?:\.\d+)?)(?: +(\S.*))?")
 """`2..10`, `0.1..0.9`, `1..200 ms`."""
 
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:\.\.-?\d+(?:\.\d+)?)?")
+QUANTITY = re.compile(rf"{NUMBER.pattern} *(?P<unit>[A-Za-z%][A-Za-z/]*)")
+"""`5 ms`, `1..200 ms`."""
+
 OPENING, CLOSING = "[{", "]}"
 
 
@@ -84,11 +88,24 @@ def axis_from_text(key: str, text: str) -> Axis:
     if listed is not None:
         return axis_from_values(key, listed)
     choices: list[Choice] = []
-    for part in _split(text):
+    parts = _split(text)
+    _check_units(key, text, parts)
+    for part in parts:
         if not part:
             raise IncastleError(f"--set {key}={text}: a value is missing beside a comma")
         choices += _range(key, part) or [_choice(part)]
     return _distinct(Axis(key, tuple(choices)))
+
+
+def _check_units(key: str, text: str, parts: list[str]) -> None:
+    """Refuse `1,2,5 ms`: the unit at the end is that of the last value alone."""
+    last = QUANTITY.fullmatch(parts[-1])
+    bare = [part for part in parts if NUMBER.fullmatch(part)]
+    if last is not None and bare:
+        meant = ",".join(f"{part} {last['unit']}" if part in bare else part for part in parts)
+        raise IncastleError(
+            f"--set {key}={text}: each value has a unit of its own; did you mean {meant}?"
+        )
 
 
 def axis_from_values(key: str, values: Iterable[Value] | str) -> Axis:

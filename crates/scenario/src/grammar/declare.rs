@@ -234,7 +234,7 @@ macro_rules! write_member {
 macro_rules! choice {
     (
         $(#[doc = $about:literal])*
-        pub enum $choice:ident by $key:ident $(= $default:literal)? $(, elsewhere $elsewhere:path)? {
+        pub enum $choice:ident by $key:ident $(= $default:literal)? $(, elsewhere $elsewhere:path)? $(, besides $besides:literal)? {
             $( $(#[doc = $doc:literal])* $word:literal => $variant:ident($ty:ty), )*
         }
     ) => {
@@ -274,6 +274,7 @@ macro_rules! choice {
                     stringify!($key),
                     $crate::grammar::value::Vocabulary {
                         $( elsewhere: $elsewhere, )?
+                        $( besides: Some($besides), )?
                         ..$crate::grammar::value::Vocabulary::of(&[$($word),*])
                     },
                     [$($default)?].first().copied(),

@@ -70,8 +70,14 @@ pub(crate) fn wrong(node: &Node, key: &str, expected: &str, cx: &mut Context<'_>
             name_of(key),
             node.content
         ),
-        None,
+        quotes_missing(node),
     );
+}
+
+/// What to say of a list that is none: `[storage:0]`, as `--set` gets it from a shell.
+fn quotes_missing(node: &Node) -> Option<String> {
+    let is_list = matches!(&node.content, Content::Text(text) if text.starts_with('['));
+    is_list.then(|| "in a list each text has its quotes: [\"storage:0\", \"storage:1\"]".to_owned())
 }
 
 /// The words of a key.
@@ -81,6 +87,8 @@ pub(crate) struct Vocabulary<'a> {
     pub(crate) words: &'a [&'static str],
     /// Of a word that is valid elsewhere: what to write instead.
     pub(crate) elsewhere: fn(&str) -> Option<String>,
+    /// What may be written besides these words.
+    pub(crate) besides: Option<&'static str>,
 }
 
 impl<'a> Vocabulary<'a> {
@@ -89,6 +97,16 @@ impl<'a> Vocabulary<'a> {
         Self {
             words,
             elsewhere: |_| None,
+            besides: None,
+        }
+    }
+
+    /// All that is valid, as messages have it.
+    fn valid(&self) -> String {
+        let words = choices(self.words);
+        match self.besides {
+            Some(besides) => format!("{words}; or {besides}"),
+            None => words,
         }
     }
 }
@@ -100,7 +118,7 @@ pub(crate) fn read_word(
     known: Vocabulary<'_>,
     cx: &mut Context<'_>,
 ) -> Option<&'static str> {
-    let valid = choices(known.words);
+    let valid = known.valid();
     let Content::Text(text) = &node.content else {
         wrong(node, key, &format!("one of {valid}"), cx);
         return None;
@@ -115,7 +133,7 @@ pub(crate) fn read_word(
 
 /// What to say of a word that is not valid, and what would be right.
 fn unknown_word(name: &str, text: &str, known: Vocabulary<'_>) -> (String, String) {
-    let valid = choices(known.words);
+    let valid = known.valid();
     if let Some(instead) = (known.elsewhere)(text) {
         let message = format!("{} is not set by {name}", quoted(text));
         return (message, format!("write {instead}; {name} is {valid}"));

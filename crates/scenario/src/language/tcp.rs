@@ -77,7 +77,7 @@ table! {
 
 choice! {
     /// What the sender does about congestion.
-    pub enum Congestion by congestion = "new-reno", elsewhere crate::language::elsewhere::instead {
+    pub enum Congestion by congestion = "new-reno", elsewhere crate::language::elsewhere::instead, besides "a Python class such as \"my_controller.py:Delay\"" {
         /// NewReno: slow start, congestion avoidance, halving (RFC 5681, 6582)
         "new-reno" => NewReno(NewReno),
         /// Reno: as NewReno, but recovery ends with the first new ACK (RFC 2581)
