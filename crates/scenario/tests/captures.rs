@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{STAR, result, text, whole};
+use common::{result, star_with, text, whole};
 use incastle_scenario::Output;
 
 /// TCP with marks and losses, datagrams, UDT and DCUDP, all through one small port.
@@ -47,9 +47,7 @@ q_eq = "12 KB"
 "#;
 
 fn all_kinds() -> String {
-    STAR.replace("[switch]\nbuffer = \"unlimited\"\n", SWITCH)
-        .replace("10 ms", "200 ms")
-        + TRAFFIC
+    star_with(SWITCH).replace("10 ms", "200 ms") + TRAFFIC
 }
 
 /// The tables without what counts events, which captured ports have more of, as text: nothing equals NaN.

@@ -6,7 +6,7 @@ mod common;
 use std::fmt::Write as _;
 use std::sync::atomic::Ordering;
 
-use common::{STAR, assert_near, of_port, real, result, scenario, text, whole};
+use common::{STAR, assert_near, of_port, real, result, scenario, star_with, text, whole};
 use incastle_scenario::{Control, Failure, Output, Scenario, Watcher, parse, run, run_many};
 use proptest::prelude::*;
 
@@ -52,8 +52,7 @@ throughput = { flows = "bulk", every = "1 ms" }
 "#;
 
 fn mixed() -> String {
-    // `buffer` belongs before [switch.queue].
-    STAR.replace("[switch]\nbuffer = \"unlimited\"\n", "") + MIXED
+    star_with("") + MIXED
 }
 
 fn comparable(mut output: Output) -> String {

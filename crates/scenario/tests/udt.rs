@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{STAR, assert_near, of_port, real, result, scenario, text, whole};
+use common::{assert_near, of_port, real, result, scenario, star_with, text, whole};
 use incastle_scenario::{Control, parse, run};
 
 /// Two DCUDP flows, of which one ends, over a port that marks.
@@ -26,12 +26,8 @@ stop = "60 ms"
 "#;
 
 fn star(kind: &str, rest: &str) -> String {
-    STAR.replace(
-        "handshake = false",
-        &format!("kind = \"{kind}\"\nhandshake = false"),
-    )
-    .replace("[switch]\nbuffer = \"unlimited\"\n", "")
-        + rest
+    let transport = format!("kind = \"{kind}\"\nhandshake = false");
+    star_with("").replace("handshake = false", &transport) + rest
 }
 
 #[test]

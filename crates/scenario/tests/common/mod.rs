@@ -19,6 +19,11 @@ buffer = "unlimited"
 handshake = false
 "#;
 
+/// The star with these switches instead; `""` gives them the defaults.
+pub(crate) fn star_with(switch: &str) -> String {
+    STAR.replace("[switch]\nbuffer = \"unlimited\"\n", switch)
+}
+
 pub(crate) fn scenario(text: &str, sets: &[(&str, &str)]) -> Scenario {
     let sets: Vec<(String, String)> = sets
         .iter()
