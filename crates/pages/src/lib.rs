@@ -2,17 +2,18 @@
 //!
 //! A processor remembers where some thousand pages lie. A simulator that touches fifty megabytes here and
 //! there, page by page of 4 KiB, spends a quarter of its time on looking that up; pages of 2 MiB end it. Only
-//! speed depends on it, never a result. Short lists are left alone, so that small runs need no more memory. Leaves
-//! out: other systems, lists inside of others, and pages that are reserved beforehand.
+//! speed depends on it, never a result, and no list takes more memory for it: short ones are left alone, and so
+//! is the room that a list may never need. Leaves out: other systems, lists inside of others, and pages
+//! that are reserved beforehand.
 
 /// Lists shorter than this, in bytes, stay as they are: two huge pages.
 const LONG: usize = 4 << 20;
 
-/// A new list with room for so many.
-pub fn with_capacity<T>(capacity: usize) -> Vec<T> {
-    let list = Vec::with_capacity(capacity);
-    if bytes::<T>(capacity) >= LONG {
-        prefer_huge_pages(&list);
+/// The same list in huge pages, if it is long: for one that does not grow any more.
+pub fn settle<T>(mut list: Vec<T>) -> Vec<T> {
+    if is_long(&list) {
+        let count = list.len();
+        move_to(&mut list, count);
     }
     list
 }
@@ -26,46 +27,51 @@ pub fn push<T>(list: &mut Vec<T>, value: T) {
     list.push(value);
 }
 
-/// Doubles the room. A long list moves to new memory: pages in use would stay as small as they are.
 #[cold]
 fn grow<T>(list: &mut Vec<T>) {
-    let capacity = list.len().saturating_mul(2);
-    if bytes::<T>(capacity) < LONG {
+    if is_long(list) {
+        let doubled = list.len().saturating_mul(2);
+        move_to(list, doubled);
+    } else {
         list.reserve(1);
-        return;
     }
-    let mut longer = with_capacity(capacity);
-    longer.append(list);
-    *list = longer;
 }
 
-fn bytes<T>(count: usize) -> usize {
-    count.saturating_mul(size_of::<T>())
+fn is_long<T>(list: &[T]) -> bool {
+    size_of_val(list) >= LONG
 }
 
-/// Asks for huge pages below a list, its spare room included.
+/// Moves a list to new memory, with room for so many: pages in use would stay as small as they are. What it
+/// has lies in huge pages there, what is to come does not.
+fn move_to<T>(list: &mut Vec<T>, capacity: usize) {
+    let mut moved = Vec::with_capacity(capacity);
+    prefer_huge_pages(&moved, size_of_val(list.as_slice()));
+    moved.append(list);
+    *list = moved;
+}
+
+/// Asks for huge pages below the first `bytes` of a list's room.
 #[cfg(target_os = "linux")]
-fn prefer_huge_pages<T>(list: &Vec<T>) {
+fn prefer_huge_pages<T>(list: &Vec<T>, bytes: usize) {
     use rustix::mm::{Advice, madvise};
 
     /// The kernel wants the beginning of a page.
     const PAGE: usize = 4096;
+    assert!(
+        bytes <= list.capacity().saturating_mul(size_of::<T>()),
+        "all of it belongs to the list"
+    );
     let begin = list.as_ptr().addr();
     let skipped = begin.next_multiple_of(PAGE) - begin;
-    let length = bytes::<T>(list.capacity()).saturating_sub(skipped);
-    let first = list
-        .as_ptr()
-        .cast::<u8>()
-        .wrapping_add(skipped)
-        .cast_mut()
-        .cast();
+    let first = list.as_ptr().cast::<u8>().wrapping_add(skipped);
+    let length = bytes.saturating_sub(skipped);
     // SAFETY: the advice says how large the pages are to be, and changes nothing of what lies in them: the pointer
     // is not written through. All of the range belongs to the list.
     #[expect(unsafe_code, reason = "there is no safe function for it")]
-    let asked = unsafe { madvise(first, length, Advice::LinuxHugepage) };
+    let asked = unsafe { madvise(first.cast_mut().cast(), length, Advice::LinuxHugepage) };
     // A kernel without them refuses, which does no harm.
     let _ = asked;
 }
 
 #[cfg(not(target_os = "linux"))]
-fn prefer_huge_pages<T>(_: &Vec<T>) {}
+fn prefer_huge_pages<T>(_: &Vec<T>, _: usize) {}
