@@ -9,7 +9,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::beside::Extras;
 use crate::limiter::Limiter;
-use crate::packet::{Body, Packet};
+use crate::packet::{Body, Marks, Packet};
 use crate::pool::{Pool, Slot};
 use crate::{AppIndex, Digest, EndpointIndex, Framing, HostIndex};
 
@@ -158,11 +158,18 @@ impl Endpoint {
             return self.receive_otherwise(now, packet, extras);
         };
         if segment.sacks == 0 {
-            connection.handle(now, segment, packet.ecn, &[], batch, &mut self.rng);
+            connection.handle(now, segment, packet.marks.ecn(), &[], batch, &mut self.rng);
         } else {
             let blocks = extras.sacks.take(*sacks);
             let blocks = &blocks[..usize::from(segment.sacks)];
-            connection.handle(now, segment, packet.ecn, blocks, batch, &mut self.rng);
+            connection.handle(
+                now,
+                segment,
+                packet.marks.ecn(),
+                blocks,
+                batch,
+                &mut self.rng,
+            );
         }
     }
 
@@ -232,7 +239,7 @@ impl Endpoint {
         out.to = self.peer;
         out.host = self.peer_host;
         out.size = (payload + headers + self.framing.overhead).max(self.framing.minimum);
-        out.ecn = ecn;
+        out.marks = Marks::of(ecn);
         out.class = self.framing.class;
         self.packets_sent += 1;
         true

@@ -114,6 +114,13 @@ impl EventQueue {
         left.map(|one| one.event(self.begins))
     }
 
+    /// The event of today that comes after so many others.
+    #[inline(always)]
+    pub(crate) fn later(&self, others: usize) -> Option<Event> {
+        let one = self.today.get(self.next + others)?;
+        Some(one.event(self.begins))
+    }
+
     /// Takes the first event if it lies at or before `until`. A day that is over must have given way to
     /// the next one.
     #[inline(always)]

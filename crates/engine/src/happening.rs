@@ -220,11 +220,12 @@ mod tests {
     use incastle_units::Ecn;
 
     use super::*;
+    use crate::packet::Marks;
 
     fn tag(size: u16, ecn: Ecn) -> Tag {
         let packet = Packet {
             size,
-            ecn,
+            marks: Marks::of(ecn),
             ..Packet::EMPTY
         };
         Tag::of(&packet).expect("a segment has a tag")

@@ -60,4 +60,4 @@ pub use recorder::{
 };
 pub use route::Ecmp;
 pub use sent::{SentContent, SentPacket};
-pub use simulation::{RunError, Simulation, Status, Totals};
+pub use simulation::{LookAhead, RunError, Simulation, Status, Totals};

@@ -136,7 +136,7 @@ impl Network {
 
     /// What a port has counted so far.
     pub fn counters(&self, port: PortIndex) -> PortCounters {
-        *self.ports[port.index()].counters()
+        self.ports[port.index()].counters()
     }
 
     /// Congestion notifications that a port has sent so far.

@@ -41,6 +41,53 @@ pub(crate) enum Body {
     },
 }
 
+/// The ECN field in the two lowest bits; above it how many ports the packet has passed, which wraps: a hint
+/// to where its route is remembered, nothing else.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Marks(u8);
+
+impl Marks {
+    const ECN: u8 = 3;
+    const PASSED: u8 = 4;
+
+    /// Of a packet that has passed no port.
+    #[inline(always)]
+    pub(crate) const fn of(ecn: Ecn) -> Self {
+        Self(ecn as u8)
+    }
+
+    #[inline(always)]
+    pub(crate) const fn ecn(self) -> Ecn {
+        match self.0 & Self::ECN {
+            0 => Ecn::NotEct,
+            1 => Ecn::Ect0,
+            _ => Ecn::Ce,
+        }
+    }
+
+    #[inline(always)]
+    const fn ecn_bits(self) -> u64 {
+        (self.0 & Self::ECN) as u64
+    }
+
+    /// Sets another ECN field.
+    #[inline(always)]
+    pub(crate) const fn set_ecn(&mut self, ecn: Ecn) {
+        self.0 = self.0 & !Self::ECN | ecn as u8;
+    }
+
+    #[inline(always)]
+    pub(crate) const fn passed(self) -> usize {
+        (self.0 / Self::PASSED) as usize
+    }
+
+    /// It passes one more port.
+    #[inline(always)]
+    pub(crate) const fn pass(&mut self) {
+        self.0 = self.0.wrapping_add(Self::PASSED);
+    }
+}
+
 /// A packet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Packet {
@@ -53,8 +100,7 @@ pub(crate) struct Packet {
     pub(crate) behind: Slot,
     /// Bytes on the wire, framing included.
     pub(crate) size: u16,
-    /// The ECN field.
-    pub(crate) ecn: Ecn,
+    pub(crate) marks: Marks,
     /// The traffic class.
     pub(crate) class: u8,
 }
@@ -89,7 +135,7 @@ impl Packet {
         host: HostIndex(0),
         behind: Slot::NONE,
         size: 0,
-        ecn: Ecn::NotEct,
+        marks: Marks::of(Ecn::NotEct),
         class: 0,
     };
 
@@ -166,7 +212,7 @@ impl Packet {
     /// Two words that tell this packet from others of its run.
     #[inline]
     pub(crate) fn identity(&self) -> (u64, u64) {
-        let head = u64::from(self.to.0) << 32 | u64::from(self.size) << 8 | self.ecn as u64;
+        let head = u64::from(self.to.0) << 32 | u64::from(self.size) << 8 | self.marks.ecn_bits();
         match &self.body {
             Body::Segment { segment, .. } => {
                 let flags = u64::from(segment.flags.bits()) << 24;

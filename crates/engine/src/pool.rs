@@ -4,6 +4,8 @@
 //! alone. The slot emptied last is filled next, so that no more memory is in use than there are
 //! packets on their way.
 
+use std::hint::select_unpredictable;
+
 use incastle_units::Time;
 
 use crate::fetch::fetch_element;
@@ -18,10 +20,12 @@ impl Slot {
     pub(crate) const NONE: Self = Self(u32::MAX);
 }
 
-/// A packet on its way, with the instant at which its last bit reaches the far end of its link.
+/// A packet on its way.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 pub(crate) struct InFlight {
+    /// When the last bit of the packet behind it reaches the far end of their link; of the last packet, when its
+    /// own does. So the packet that is taken off a link says when the next one comes.
     pub(crate) arrives: Time,
     pub(crate) packet: Packet,
 }
@@ -122,6 +126,8 @@ pub(crate) struct Row {
     first: Slot,
     /// Meaningless where there is no first.
     last: Slot,
+    /// When the first one arrives; likewise.
+    arrives: Time,
 }
 
 impl Default for Row {
@@ -129,6 +135,7 @@ impl Default for Row {
         Self {
             first: Slot::NONE,
             last: Slot::NONE,
+            arrives: Time::ZERO,
         }
     }
 }
@@ -146,30 +153,37 @@ impl Row {
         self.last
     }
 
-    /// Appends a packet; gives whether it is the first.
+    /// When the first packet arrives, if there is one.
     #[inline(always)]
-    pub(crate) fn push(&mut self, slot: Slot, pool: &mut Pool) -> bool {
+    pub(crate) fn first_arrival(&self) -> Option<Time> {
+        (self.first != Slot::NONE).then_some(self.arrives)
+    }
+
+    /// Appends a packet that arrives at that instant; gives whether it is the first.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, slot: Slot, arrives: Time, pool: &mut Pool) -> bool {
+        pool.at_mut(slot).arrives = arrives;
+        let before = std::mem::replace(&mut self.last, slot);
         let first = self.first == Slot::NONE;
         if first {
             self.first = slot;
+            self.arrives = arrives;
         } else {
-            pool.at_mut(self.last).packet.behind = slot;
+            let before = pool.at_mut(before);
+            before.packet.behind = slot;
+            before.arrives = arrives;
         }
-        self.last = slot;
         first
     }
 
-    /// Takes the first packet out of the row; it keeps its slot.
+    /// Takes the first packet out of the row; it keeps its slot. Gives when it arrives as well.
     #[inline(always)]
-    pub(crate) fn pop<'a>(&mut self, pool: &'a Pool) -> Option<(Slot, &'a InFlight)> {
+    pub(crate) fn pop(&mut self, pool: &Pool) -> Option<(Slot, Time)> {
         let slot = self.first;
         let flight = pool.get(slot)?;
-        self.first = if slot == self.last {
-            Slot::NONE
-        } else {
-            flight.packet.behind
-        };
-        Some((slot, flight))
+        let last = slot == self.last;
+        self.first = select_unpredictable(last, Slot::NONE, flight.packet.behind);
+        Some((slot, std::mem::replace(&mut self.arrives, flight.arrives)))
     }
 
     /// All packets, first to last.
@@ -201,23 +215,25 @@ mod tests {
         #[test]
         fn rows_agree_with_deques(steps in prop::collection::vec((0..3_usize, any::<Option<u16>>()), 1..300)) {
             let mut pool = Pool::default();
-            let mut rows = [const { Row { first: Slot::NONE, last: Slot::NONE } }; 3];
+            let mut rows: [Row; 3] = Default::default();
             let mut deques: [VecDeque<u16>; 3] = Default::default();
             let mut most = 0;
             for (which, step) in steps {
                 let (row, deque) = (&mut rows[which], &mut deques[which]);
                 if let Some(size) = step {
                     let slot = pool.put(packet(size));
-                    prop_assert_eq!(row.push(slot, &mut pool), deque.is_empty());
+                    let arrives = Time::from_ps(u64::from(size));
+                    prop_assert_eq!(row.push(slot, arrives, &mut pool), deque.is_empty());
                     deque.push_back(size);
                 } else if let Some(size) = deque.pop_front() {
-                    let slot = row.pop(&pool).map(|(slot, _)| slot);
-                    prop_assert_eq!(slot.map(|slot| pool.take(slot).size), Some(size));
+                    let first = row.pop(&pool).map(|(slot, arrives)| (pool.take(slot).size, arrives));
+                    prop_assert_eq!(first, Some((size, Time::from_ps(u64::from(size)))));
                 }
                 for (row, deque) in rows.iter().zip(&deques) {
                     let sizes = row.iter(&pool).map(|flight| flight.packet.size);
                     prop_assert!(sizes.eq(deque.iter().copied()));
-                    prop_assert_eq!(row.first() == Slot::NONE, deque.is_empty());
+                    let first = deque.front().map(|size| Time::from_ps(u64::from(*size)));
+                    prop_assert_eq!(row.first_arrival(), first);
                 }
                 most = most.max(deques.iter().map(VecDeque::len).sum());
                 prop_assert_eq!(pool.slots.len(), most);

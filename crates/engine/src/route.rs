@@ -7,6 +7,7 @@
 
 mod ecmp;
 mod graph;
+mod memo;
 mod table;
 mod way;
 
@@ -19,6 +20,7 @@ use crate::packet::Packet;
 use crate::{HostIndex, Node, PortIndex, SwitchIndex};
 use ecmp::Chooser;
 use graph::Graph;
+use memo::Memo;
 use table::{Entry, Table};
 
 /// All routes of a network.
@@ -31,6 +33,7 @@ pub(crate) struct Routes {
     last: Vec<SwitchIndex>,
     table: Table,
     chooser: Chooser,
+    memo: Memo,
 }
 
 /// Where a host is: its last switch, the column of that switch in the table, the port to the host.
@@ -63,6 +66,12 @@ impl Routes {
             last: Vec::new(),
             table: Table::default(),
             chooser: Chooser::new(ecmp, switches, seed),
+            // What is drawn cannot be remembered.
+            memo: if ecmp == Ecmp::Flow {
+                Memo::of_hosts(hosts)
+            } else {
+                Memo::none()
+            },
         };
         routes.attach(edges);
         routes.reroute(edges);
@@ -94,6 +103,7 @@ impl Routes {
     pub(crate) fn reroute(&mut self, edges: &[Edge]) {
         let graph = Graph::new(self.switches, edges);
         self.table = Table::new(&graph, &self.last, &self.table);
+        self.memo.clear();
     }
 
     /// A switch, and a host that it knows no way to, if there are such.
@@ -112,32 +122,31 @@ impl Routes {
     }
 
     /// The port by which a switch sends a packet on; beyond all ports where no way is left.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn port(&mut self, switch: SwitchIndex, packet: &Packet, now: Time) -> PortIndex {
-        let host = &self.hosts[packet.host.index()];
-        if host.last == switch {
-            return host.port;
+        // The only switch has all hosts.
+        if self.switches == 1 {
+            return self.hosts[packet.host.index()].port;
         }
-        let entry = self.table.entry(switch, host.column);
-        match entry.port() {
+        match self.memo.port(switch, (packet.to, packet.marks.passed())) {
             Some(port) => port,
-            None => self.choose(entry, switch, packet, now),
+            None => self.find(switch, packet, Some(now)),
         }
     }
 
     /// What `port` would say, where nothing is drawn for that; else beyond all ports.
     #[inline(always)]
-    pub(crate) fn foresee(&self, switch: SwitchIndex, packet: &Packet) -> PortIndex {
-        let host = &self.hosts[packet.host.index()];
-        if host.last == switch {
-            return host.port;
+    pub(crate) fn foresee(&mut self, switch: SwitchIndex, packet: &Packet) -> PortIndex {
+        match self.memo.port(switch, (packet.to, packet.marks.passed())) {
+            Some(port) => port,
+            None => self.find(switch, packet, None),
         }
-        let entry = self.table.entry(switch, host.column);
-        let foresee = |group| self.chooser.foresee(group, switch, packet.to);
-        entry.port().unwrap_or_else(|| {
-            let group = self.table.group(entry);
-            group.map_or(PortIndex::NONE, foresee)
-        })
+    }
+
+    /// What `port` will perhaps say of a packet, wherever it comes next; else beyond all ports.
+    #[inline(always)]
+    pub(crate) fn guess(&self, packet: &Packet) -> PortIndex {
+        self.memo.guess((packet.to, packet.marks.passed()))
     }
 
     /// Of a route beyond all ports: the port that it was before.
@@ -145,17 +154,25 @@ impl Routes {
         Entry::of_route(route).before()
     }
 
+    /// As `port`; without an instant, as `foresee`.
     #[inline(never)]
-    fn choose(
-        &mut self,
-        entry: Entry,
-        switch: SwitchIndex,
-        packet: &Packet,
-        now: Time,
-    ) -> PortIndex {
-        match self.table.group(entry) {
-            Some(group) => self.chooser.choose(group, switch, packet.to, now),
-            None => entry.to_route(),
-        }
+    fn find(&mut self, switch: SwitchIndex, packet: &Packet, now: Option<Time>) -> PortIndex {
+        let host = &self.hosts[packet.host.index()];
+        let entry = self.table.entry(switch, host.column);
+        let port = if host.last == switch {
+            host.port
+        } else if let Some(port) = entry.port() {
+            port
+        } else {
+            match (self.table.group(entry), now) {
+                (Some(group), Some(now)) => self.chooser.choose(group, switch, packet.to, now),
+                (Some(group), None) => self.chooser.foresee(group, switch, packet.to),
+                (None, Some(_)) => return entry.to_route(),
+                (None, None) => return PortIndex::NONE,
+            }
+        };
+        self.memo
+            .note(switch, (packet.to, packet.marks.passed()), port);
+        port
     }
 }

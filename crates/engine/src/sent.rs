@@ -58,7 +58,7 @@ impl SentPacket {
         };
         Self {
             to: packet.to,
-            ecn: packet.ecn,
+            ecn: packet.marks.ecn(),
             class: packet.class,
             content,
         }

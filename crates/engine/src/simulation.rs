@@ -14,6 +14,7 @@ mod unattended;
 use applications::AppSlot;
 use incastle_queueing::{DropCause, Verdict};
 use incastle_units::{Bytes, Time};
+pub use look_ahead::LookAhead;
 use sampling::{MemorySampling, Sampling};
 
 use crate::application::Action;
@@ -111,9 +112,9 @@ pub struct Simulation<P: Probe> {
     now: Time,
     at_this_instant: u32,
     totals: Totals,
-    /// Whether the network is so large that a look ahead pays.
-    looks_ahead: bool,
-    /// So many events, and it looks ahead again.
+    /// What pays in a network of its size.
+    look_ahead: LookAhead,
+    /// So many events, and it scans again.
     unseen: usize,
     /// Whether any flow is recorded.
     recording: bool,
@@ -127,7 +128,7 @@ impl<P: Probe> Simulation<P> {
         let mut events = EventQueue::default();
         network.enter_changes(&mut events);
         Self {
-            looks_ahead: network.is_large(),
+            look_ahead: network.look_ahead(),
             unseen: 0,
             network,
             flows: Flows::default(),
@@ -188,12 +189,16 @@ impl<P: Probe> Simulation<P> {
         if self.events.today_is_over() && self.events.begin_next_day(until) {
             self.unseen = 0;
         }
-        if self.looks_ahead {
-            if self.unseen == 0 {
-                self.look_ahead();
-                self.unseen = look_ahead::TOGETHER;
+        match self.look_ahead {
+            LookAhead::Nothing => {}
+            LookAhead::Glance => self.glance(),
+            LookAhead::Scan => {
+                if self.unseen == 0 {
+                    self.scan();
+                    self.unseen = look_ahead::TOGETHER;
+                }
+                self.unseen -= 1;
             }
-            self.unseen -= 1;
         }
     }
 

@@ -74,6 +74,15 @@ impl Serializer {
         Rate(self.rate)
     }
 
+    /// The time of one byte where it is a whole number of picoseconds: nothing is ever carried then.
+    pub const fn exact(&self) -> Option<Span> {
+        if self.part == 0 {
+            Some(Span::from_ps(self.whole))
+        } else {
+            None
+        }
+    }
+
     /// The time that the next `bytes` take, the carried remainder included.
     #[inline]
     pub fn span(&mut self, bytes: Bytes) -> Span {

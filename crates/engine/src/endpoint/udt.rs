@@ -156,12 +156,12 @@ impl UdtEnd {
         match &packet.body {
             Body::UdtData { header, .. } => {
                 let content = Content::Data(*header);
-                self.handle(now, (content, Beside::Nothing), packet.ecn, rng);
+                self.handle(now, (content, Beside::Nothing), packet.marks.ecn(), rng);
             }
             Body::UdtControl { place, .. } => {
                 let control = extras.controls.take(*place);
                 let content = Content::Control(control.header);
-                self.handle(now, (content, control.beside()), packet.ecn, rng);
+                self.handle(now, (content, control.beside()), packet.marks.ecn(), rng);
             }
             _ => unreachable!("both ends of a flow speak the same transport"),
         }

@@ -335,11 +335,11 @@ impl<P: Probe> Simulation<P> {
         self.as_part().failed.insert(at, now);
         let network = &mut self.network;
         let port = &mut network.ports[at.index()];
-        let before = port.first_arrival(&network.pool);
+        let before = port.first_arrival();
         while let Some(packet) = port.forget_arrival(now, &mut network.pool) {
             packet.forget_extra(&mut network.extras);
         }
-        let after = port.first_arrival(&network.pool);
+        let after = port.first_arrival();
         if before != after {
             let arrival = |first| Event::new(first, Kind::Arrival, at.0);
             if let Some(first) = before {

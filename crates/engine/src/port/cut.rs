@@ -3,7 +3,7 @@
 
 use incastle_units::Time;
 
-use super::{Port, Queue};
+use super::Port;
 use crate::Probe;
 use crate::packet::Packet;
 use crate::pool::{InFlight, Pool, Slot};
@@ -22,7 +22,7 @@ impl Port {
 
     /// Whether departures are known beforehand.
     pub(crate) fn is_fast(&self) -> bool {
-        matches!(self.queue, Queue::Fast(_))
+        self.scheduled.is_none() && !self.unwatched
     }
 
     /// The last packet on the link, where there is one.
@@ -38,7 +38,7 @@ impl Port {
         pool: &mut Pool,
         probe: &mut P,
     ) -> Option<Packet> {
-        let arrives = pool.get(self.row.first())?.arrives;
+        let arrives = self.row.first_arrival()?;
         if arrives > now {
             return None;
         }
@@ -49,31 +49,27 @@ impl Port {
     /// In the part that it leads into: a packet is on the link. Gives whether it is the first.
     pub(crate) fn take_over(&mut self, flight: &InFlight, pool: &mut Pool) -> bool {
         let slot = pool.put(flight.packet);
-        pool.at_mut(slot).arrives = flight.arrives;
-        self.row.push(slot, pool)
+        self.row.push(slot, flight.arrives, pool)
     }
 
     /// In the part that it leads into: when the first packet arrives.
-    pub(crate) fn first_arrival(&self, pool: &Pool) -> Option<Time> {
-        pool.get(self.row.first()).map(|flight| flight.arrives)
+    pub(crate) fn first_arrival(&self) -> Option<Time> {
+        self.row.first_arrival()
     }
 
     /// In the part that it leads into: the first packet on the link will not arrive, if it had left by
     /// `now`. The sender may have gone on, and sent more.
     pub(crate) fn forget_arrival(&mut self, now: Time, pool: &mut Pool) -> Option<Packet> {
-        if self.first_arrival(pool)? - self.delay > now {
+        if self.first_arrival()? - self.delay > now {
             return None;
         }
         let (slot, _) = self.row.pop(pool)?;
         Some(pool.take(slot))
     }
 
-    /// What waits and has not been handed over to the other part.
+    /// What waits and has not been handed over to the other part: what a queue with departure events
+    /// stores.
     pub(crate) fn kept(&self) -> impl Iterator<Item = &Packet> {
-        let queue = match &self.queue {
-            Queue::Scheduled(queue) => Some(queue.stored()),
-            Queue::Fast(_) | Queue::Unwatched(_) => None,
-        };
-        queue.into_iter().flatten()
+        self.scheduled.iter().flat_map(|queue| queue.stored())
     }
 }

@@ -1,5 +1,7 @@
 //! The gate of a port: buffer first, queue discipline second, and the books of both.
 
+use std::mem::offset_of;
+
 use incastle_queueing::{
     Arrival, Discipline, DropCause, Marker, PortBuffer, QueueState, SharedBuffer, Verdict,
 };
@@ -72,12 +74,16 @@ impl Clear {
     }
 }
 
-/// The gate. In this order it begins with the cache line that every packet needs.
+/// The gate. In this order it begins with what every packet needs.
 #[repr(C)]
 pub(crate) struct Gate {
-    pub(crate) counters: PortCounters,
-    pub(crate) digest: Digest,
     clear: Clear,
+    offered: u64,
+    accepted_bytes: u64,
+    most_stored: u64,
+    pub(crate) digest: Digest,
+    dropped: u64,
+    marked: u64,
     buffer: PortBuffer,
     marker: Marker,
     /// Behind a pointer: few markers draw.
@@ -87,6 +93,9 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
+    /// So many bytes of it are what a packet needs that passes clearly.
+    pub(super) const FIRST: usize = offset_of!(Self, dropped);
+
     pub(crate) fn new(buffer: PortBuffer, marker: Marker, rng: Xoshiro256PlusPlus) -> Self {
         Self {
             clear: Clear::of(buffer, &marker),
@@ -94,8 +103,23 @@ impl Gate {
             shut: false,
             marker,
             rng: Box::new(rng),
-            counters: PortCounters::default(),
+            offered: 0,
+            accepted_bytes: 0,
+            most_stored: 0,
             digest: Digest::default(),
+            dropped: 0,
+            marked: 0,
+        }
+    }
+
+    /// What it has counted.
+    pub(crate) const fn counters(&self) -> PortCounters {
+        PortCounters {
+            offered: self.offered,
+            dropped: self.dropped,
+            marked: self.marked,
+            accepted_bytes: self.accepted_bytes,
+            most_stored: self.most_stored,
         }
     }
 
@@ -130,6 +154,11 @@ impl Gate {
         self.clear = Clear::NEVER;
     }
 
+    /// The bytes that it has let pass.
+    pub(super) const fn accepted_bytes(&self) -> u64 {
+        self.accepted_bytes
+    }
+
     /// Whether a packet certainly passes unmarked, whatever else there is to know; then it is in the
     /// books.
     #[inline(always)]
@@ -140,9 +169,9 @@ impl Gate {
         packet: &Packet,
     ) -> bool {
         let stored = bytes + u64::from(packet.size);
-        let clear = packets <= self.clear.packets && stored <= u64::from(self.clear.bytes);
+        let clear = (packets <= self.clear.packets) & (stored <= u64::from(self.clear.bytes));
         if clear {
-            self.counters.most_stored = self.counters.most_stored.max(stored);
+            self.most_stored = self.most_stored.max(stored);
             self.enter(now, Verdict::Admit, packet);
         }
         clear
@@ -167,7 +196,7 @@ impl Gate {
         self.enter(now, verdict, packet);
         if !matches!(verdict, Verdict::Drop(_)) {
             let stored = backlog.stored_bytes + u64::from(packet.size);
-            self.counters.most_stored = self.counters.most_stored.max(stored);
+            self.most_stored = self.most_stored.max(stored);
         }
         verdict
     }
@@ -180,8 +209,8 @@ impl Gate {
 
     /// Enters a packet that was admitted and must leave its queue for another.
     pub(crate) fn push_out(&mut self, now: Time, packet: &Packet) {
-        self.counters.dropped += 1;
-        self.counters.accepted_bytes -= u64::from(packet.size);
+        self.dropped += 1;
+        self.accepted_bytes -= u64::from(packet.size);
         self.mix(now, PUSHED_OUT, packet);
     }
 
@@ -203,9 +232,9 @@ impl Gate {
 
     /// Enters a packet that was admitted and is lost with the link: in memory, or on the wire.
     pub(crate) fn lose(&mut self, now: Time, packet: &Packet, in_memory: bool) {
-        self.counters.dropped += 1;
+        self.dropped += 1;
         if in_memory {
-            self.counters.accepted_bytes -= u64::from(packet.size);
+            self.accepted_bytes -= u64::from(packet.size);
         }
         self.mix(now, LOST, packet);
     }
@@ -217,20 +246,20 @@ impl Gate {
 
     #[inline(always)]
     fn enter(&mut self, now: Time, verdict: Verdict, packet: &Packet) {
-        self.counters.offered += 1;
+        self.offered += 1;
         let code = match verdict {
             Verdict::Admit => 0,
             Verdict::Mark => {
-                self.counters.marked += 1;
+                self.marked += 1;
                 1
             }
             Verdict::Drop(cause) => {
-                self.counters.dropped += 1;
+                self.dropped += 1;
                 2 + cause as u64
             }
         };
         if code < 2 {
-            self.counters.accepted_bytes += u64::from(packet.size);
+            self.accepted_bytes += u64::from(packet.size);
         }
         self.mix(now, code, packet);
     }
@@ -252,7 +281,7 @@ impl Gate {
     ) -> Verdict {
         let arrival = Arrival {
             size: packet.size(),
-            ecn: packet.ecn,
+            ecn: packet.marks.ecn(),
         };
         let queue = QueueState {
             now,
@@ -286,9 +315,11 @@ impl Gate {
 #[cfg(test)]
 mod tests {
     use incastle_queueing::{DropTail, Threshold, ThresholdConfig};
+    use incastle_units::Ecn;
     use proptest::prelude::*;
 
     use super::*;
+    use crate::packet::Marks;
     use crate::{Purpose, Source, substream};
 
     fn amount(packets: bool, limit: u64) -> Amount {
@@ -328,14 +359,14 @@ mod tests {
                 backlog.stored_packets = backlog.waiting_packets + 1;
                 backlog.stored_bytes = backlog.waiting_bytes + 1_500;
             }
-            let packet = Packet { size, ecn: incastle_units::Ecn::Ect0, ..Packet::EMPTY };
+            let packet = Packet { size, marks: Marks::of(Ecn::Ect0), ..Packet::EMPTY };
             let (mut short, mut long) = (gate(buffer, mark), gate(buffer, mark));
             let stored = (backlog.stored_packets, backlog.stored_bytes);
             let clear = short.passes_clearly(Time::ZERO, stored, &packet);
             let verdict = long.judge((Time::ZERO, None), backlog, &packet, None);
             if clear {
                 prop_assert_eq!(verdict, Verdict::Admit);
-                prop_assert_eq!(short.counters, long.counters);
+                prop_assert_eq!(short.counters(), long.counters());
                 prop_assert_eq!(short.digest, long.digest);
             }
             if limits.iter().flatten().all(|(packets, _)| *packets) {

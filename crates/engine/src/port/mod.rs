@@ -16,6 +16,8 @@ mod sampler;
 mod scheduled;
 mod transmitter;
 
+use std::mem::offset_of;
+
 use incastle_queueing::{PortBuffer, SharedBuffer, Verdict};
 use incastle_units::{Bytes, Ecn, Packets, Rate, Serializer, Span, Time};
 
@@ -105,33 +107,11 @@ pub(crate) struct Cut {
     pub(crate) buffer: PortBuffer,
 }
 
-/// The queue behind the gate.
-enum Queue {
-    /// Unlimited and unmarked, and nobody asks how long it is (a host's adapter): only the instant
-    /// at which the line falls idle counts.
-    Unwatched(Time),
-    Fast(FastQueue),
-    Scheduled(Box<ScheduledQueue>),
-}
-
-impl Queue {
-    fn scheduled(queue: ScheduledQueue) -> Self {
-        Self::Scheduled(Box::new(queue))
-    }
-
-    fn fair(&mut self) -> Option<&mut FairQueue> {
-        match self {
-            Self::Scheduled(queue) => match &mut **queue {
-                ScheduledQueue::Fair(queue) => Some(queue),
-                ScheduledQueue::General(_) => None,
-            },
-            Self::Unwatched(_) | Self::Fast(_) => None,
-        }
-    }
-}
-
 /// A port, four cache lines. In this order the first one has what an arrival at the far end needs, and
-/// the first three what a packet needs that passes the gate.
+/// the first two what a packet needs that passes the gate.
+///
+/// The queue is one of three: an unwatched one (unlimited and unmarked, and nobody asks how long it is: a host's
+/// adapter), of which only the instant counts at which the line falls idle; a fast one; a scheduled one.
 #[repr(C, align(64))]
 pub(crate) struct Port {
     /// What is on the link, and before it what a queue without departure events stores.
@@ -143,74 +123,92 @@ pub(crate) struct Port {
     /// all ports.
     pub(crate) foreseen: PortIndex,
     pub(crate) index: PortIndex,
+    /// Stores nothing where the queue is of another kind.
+    fast: FastQueue,
+    delay: Span,
+    /// Picoseconds per byte, if that is a whole number; else zero, and the line has to be asked.
+    pace: u32,
+    unwatched: bool,
     /// Whether probes look at this queue.
     pub(crate) observed: bool,
     /// Whether a shared memory waits for its next departure.
     pub(crate) listed: bool,
     special: bool,
-    /// Whether its link leads into another part of a network that is simulated in parts.
-    cut: bool,
-    queue: Queue,
-    delay: Span,
-    line: Serializer,
     pub(crate) gate: Gate,
+    /// Behind a pointer: hardly ever asked.
+    line: Box<Serializer>,
+    scheduled: Option<Box<ScheduledQueue>>,
     /// QCN's congestion point.
     pub(crate) sampler: Option<Box<Sampler>>,
+    /// Bytes that have departed and that a shared memory has been told of.
+    freed: u64,
+    /// Whether its link leads into another part of a network that is simulated in parts.
+    cut: bool,
 }
 
 const _: () = assert!(size_of::<Port>() <= 256);
+const _: () = assert!(offset_of!(Port, fast) <= 64 - FastQueue::FIRST);
+const _: () = assert!(offset_of!(Port, gate) <= 128 - Gate::FIRST);
 
 impl Port {
     pub(crate) fn new(index: PortIndex, to: Node, rate: Rate, delay: Span, gate: Gate) -> Self {
+        let line = Box::new(Serializer::new(rate));
         Self {
             row: Row::default(),
-            queue: Queue::Fast(FastQueue::default()),
-            line: Serializer::new(rate),
-            delay,
-            index,
             to,
+            delivered: 0,
+            foreseen: PortIndex::NONE,
+            index,
+            fast: FastQueue::default(),
+            delay,
+            pace: pace(&line),
+            unwatched: false,
             observed: false,
             listed: false,
-            gate,
-            sampler: None,
-            foreseen: PortIndex::NONE,
             special: false,
+            gate,
+            line,
+            scheduled: None,
+            sampler: None,
+            freed: 0,
             cut: false,
-            delivered: 0,
         }
     }
 
     /// The same port with explicit departures.
     pub(crate) fn general(mut self) -> Self {
-        self.queue = Queue::scheduled(ScheduledQueue::General(GeneralQueue::default()));
-        self.special = true;
+        self.set_queue(ScheduledQueue::General(GeneralQueue::default()));
         self
     }
 
     /// The same port with a queue for each flow or class.
     pub(crate) fn fair(mut self, config: FairConfig) -> Self {
-        self.queue = Queue::scheduled(ScheduledQueue::Fair(FairQueue::new(config)));
-        self.special = true;
+        self.set_queue(ScheduledQueue::Fair(FairQueue::new(config)));
         self
+    }
+
+    fn set_queue(&mut self, queue: ScheduledQueue) {
+        self.scheduled = Some(Box::new(queue));
+        self.unwatched = false;
+        self.special = true;
+        // A packet must not take the short way of a fast queue.
+        self.gate.judge_all();
     }
 
     /// Gives a port at rest departure events, whatever its kind.
     pub(crate) fn schedule(&mut self) {
         assert!(
-            self.gate.counters.offered == 0,
+            self.gate.counters().offered == 0,
             "a port has departure events from the beginning"
         );
-        if !matches!(self.queue, Queue::Scheduled(_)) {
-            self.queue = Queue::scheduled(ScheduledQueue::General(GeneralQueue::default()));
+        if self.scheduled.is_none() {
+            self.set_queue(ScheduledQueue::General(GeneralQueue::default()));
         }
-        self.special = true;
     }
 
     /// The same port without books on its backlog, if nothing reads them.
     pub(crate) fn unwatched_if_open(mut self) -> Self {
-        if self.gate.is_open() && !self.observed && matches!(self.queue, Queue::Fast(_)) {
-            self.queue = Queue::Unwatched(Time::ZERO);
-        }
+        self.unwatched = self.gate.is_open() && !self.observed && self.scheduled.is_none();
         self
     }
 
@@ -223,19 +221,19 @@ impl Port {
         self.delay
     }
 
-    pub(crate) fn counters(&self) -> &PortCounters {
-        &self.gate.counters
+    pub(crate) fn counters(&self) -> PortCounters {
+        self.gate.counters()
     }
 
     /// Until when the line is busy with what an unlimited, unmarked port has taken; absent for
     /// other ports.
     #[inline]
     pub(crate) fn busy_until(&self) -> Option<Time> {
-        match &self.queue {
-            Queue::Unwatched(busy_until) => Some(*busy_until),
-            Queue::Scheduled(queue) if self.gate.is_open() => queue.busy_until(),
-            Queue::Scheduled(_) | Queue::Fast(_) => None,
+        if self.unwatched {
+            return Some(self.fast.busy_until());
         }
+        let queue = self.scheduled.as_ref()?;
+        self.gate.is_open().then(|| queue.busy_until()).flatten()
     }
 
     /// Changes the rate; the packet being sent ends at the old one. Less than a picosecond that the
@@ -244,17 +242,25 @@ impl Port {
         if rate == self.line.rate() {
             return Wakes::default();
         }
-        self.line = Serializer::new(rate);
-        let departure = match &mut self.queue {
-            Queue::Scheduled(queue) => queue.change_rate(now, &mut self.line),
-            Queue::Fast(_) | Queue::Unwatched(_) => {
-                unreachable!("a port with a schedule has departure events")
-            }
+        *self.line = Serializer::new(rate);
+        self.pace = pace(&self.line);
+        let Some(queue) = &mut self.scheduled else {
+            unreachable!("a port with a schedule has departure events")
         };
+        let departure = queue.change_rate(now, &mut self.line);
         Wakes {
             arrival: None,
             departure,
         }
+    }
+
+    /// How long the line needs for so many bytes.
+    #[inline(always)]
+    fn span(&mut self, size: u16) -> Span {
+        if self.pace == 0 {
+            return self.line.span(Bytes::new(u64::from(size)));
+        }
+        Span::from_ps(u64::from(self.pace) * u64::from(size))
     }
 
     /// The short way of a packet that nothing holds up, marks or counts; gives its arrival if it is
@@ -266,15 +272,12 @@ impl Port {
         slot: Slot,
         pool: &mut Pool,
     ) -> Option<Time> {
-        let Queue::Unwatched(busy_until) = &mut self.queue else {
-            unreachable!("only an unwatched queue has a short way")
-        };
-        let flight = pool.at_mut(slot);
-        self.gate.pass(now, &flight.packet);
-        *busy_until = ready.max(*busy_until) + self.line.span(flight.packet.size());
-        flight.arrives = *busy_until + self.delay;
-        let arrives = flight.arrives;
-        self.row.push(slot, pool).then_some(arrives)
+        assert!(self.unwatched, "only an unwatched queue has a short way");
+        let packet = &pool.at(slot).packet;
+        self.gate.pass(now, packet);
+        let span = self.span(packet.size);
+        let arrives = self.fast.occupy(ready, span) + self.delay;
+        self.row.push(slot, arrives, pool).then_some(arrives)
     }
 
     /// The short way into a fast queue at `now`, for a packet that certainly passes the gate.
@@ -285,26 +288,22 @@ impl Port {
         slot: Slot,
         (pool, probe): (&mut Pool, &mut P),
     ) -> ShortWay {
-        let Backlog {
-            stored_packets,
-            stored_bytes,
-            ..
-        } = self.advance(now, pool, probe);
-        let flight = pool.at_mut(slot);
-        let Queue::Fast(queue) = &mut self.queue else {
-            return ShortWay::Closed;
-        };
-        let stored = (stored_packets, stored_bytes);
-        if !self.gate.passes_clearly(now, stored, &flight.packet) {
+        self.let_depart(now, pool, probe);
+        let packet = &mut pool.at_mut(slot).packet;
+        let stored = self.fast.stored();
+        if !self.gate.passes_clearly(now, stored, packet) {
             return ShortWay::Closed;
         }
-        if self.observed && stored_packets > 0 {
-            probe.queue_changed(self.index, now, stored_packets);
+        packet.marks.pass();
+        let size = packet.size;
+        if self.observed && stored.0 > 0 {
+            probe.queue_changed(self.index, now, stored.0);
         }
-        let departs = queue.push(now, (slot, flight.packet.size), &mut self.line);
+        let span = self.span(size);
+        let departs = self.fast.occupy(now, span);
+        self.fast.push(departs, (slot, size));
         let arrives = departs + self.delay;
-        flight.arrives = arrives;
-        if self.row.push(slot, pool) {
+        if self.row.push(slot, arrives, pool) {
             ShortWay::First(arrives)
         } else {
             ShortWay::Behind
@@ -314,7 +313,7 @@ impl Port {
     /// Whether the port has the short way of adapters.
     #[inline(always)]
     pub(crate) fn is_unwatched(&self) -> bool {
-        matches!(self.queue, Queue::Unwatched(_))
+        self.unwatched
     }
 
     /// Offers a packet at `now`. Its first bit leaves not before `ready` (a host's jitter; `now`
@@ -345,10 +344,8 @@ impl Port {
     /// The backlog that the gate sees: of a fair queue a marker looks at the packet's own alone.
     #[inline(always)]
     fn in_front_of(&self, packet: &Packet, backlog: Backlog) -> Backlog {
-        match &self.queue {
-            Queue::Scheduled(queue) => queue.in_front_of(packet),
-            Queue::Unwatched(_) | Queue::Fast(_) => backlog,
-        }
+        let queue = self.scheduled.as_ref();
+        queue.map_or(backlog, |queue| queue.in_front_of(packet))
     }
 
     /// Whether an arriving packet concerns more than the gate and a fast queue: a congestion point
@@ -383,7 +380,7 @@ impl Port {
     /// Lets a fair queue push out what stands in the way of a packet that is to be offered next. What
     /// that is has to be taken before.
     pub(crate) fn make_room(&mut self, now: Time, arriving: &Packet) {
-        let Some(queue) = self.queue.fair() else {
+        let Some(queue) = fair(&mut self.scheduled) else {
             return;
         };
         let gate = &self.gate;
@@ -395,32 +392,33 @@ impl Port {
 
     /// A packet that was pushed out, until there are none.
     pub(crate) fn take_pushed_out(&mut self) -> Option<Packet> {
-        self.queue.fair()?.take_pushed_out()
+        fair(&mut self.scheduled)?.take_pushed_out()
     }
 
     /// Takes an admitted packet into the queue, with CE set where it is marked. Queues with departure
     /// events take it out of its slot.
     #[inline(always)]
     fn store(&mut self, ready: Time, slot: Slot, marked: bool, pool: &mut Pool) -> Wakes {
-        let flight = pool.at_mut(slot);
+        assert!(!self.unwatched, "an unwatched queue stores nothing");
+        let packet = &mut pool.at_mut(slot).packet;
+        packet.marks.pass();
         if marked {
-            flight.packet.ecn = Ecn::Ce;
+            packet.marks.set_ecn(Ecn::Ce);
         }
-        match &mut self.queue {
-            Queue::Fast(queue) => {
-                let departs = queue.push(ready, (slot, flight.packet.size), &mut self.line);
-                flight.arrives = departs + self.delay;
-                let arrives = flight.arrives;
-                Wakes {
-                    arrival: self.row.push(slot, pool).then_some(arrives),
-                    departure: None,
-                }
-            }
-            Queue::Scheduled(queue) => Wakes {
+        let size = packet.size;
+        if let Some(queue) = &mut self.scheduled {
+            return Wakes {
                 arrival: None,
                 departure: queue.push(ready, pool.take(slot), &mut self.line),
-            },
-            Queue::Unwatched(_) => unreachable!("an unwatched queue stores nothing"),
+            };
+        }
+        let span = self.span(size);
+        let departs = self.fast.occupy(ready, span);
+        self.fast.push(departs, (slot, size));
+        let arrives = departs + self.delay;
+        Wakes {
+            arrival: self.row.push(slot, arrives, pool).then_some(arrives),
+            departure: None,
         }
     }
 
@@ -435,16 +433,13 @@ impl Port {
     pub(crate) fn fetch(&self) {
         fetch(&self.row);
         fetch(&self.delay);
-        fetch(&self.gate.digest);
     }
 
     /// Fetches the packets that a packet needs that is to be sent behind them.
     #[inline(always)]
     pub(crate) fn fetch_packets(&self, pool: &Pool) {
         pool.fetch(self.row.last());
-        if let Queue::Fast(queue) = &self.queue {
-            pool.fetch(queue.sending());
-        }
+        pool.fetch(self.fast.sending());
     }
 
     /// Takes the first packet off the link; the second value is when the next one arrives.
@@ -455,21 +450,16 @@ impl Port {
         pool: &Pool,
         probe: &mut P,
     ) -> (Slot, Option<Time>) {
-        let first = self.row.first();
-        if let Queue::Fast(queue) = &self.queue
-            && queue.still_counts(first)
-        {
-            self.advance(now, pool, probe);
+        // A queue must not count a packet that leaves its slot.
+        if self.fast.holds_up(self.row.first()) {
+            self.let_depart(now, pool, probe);
         }
-        let flight = self.row.pop(pool);
-        let (slot, flight) = flight.expect("an arrival event has a packet on its link");
-        assert!(
-            flight.arrives == now,
-            "a packet arrives when its event says"
-        );
+        self.fast.advance_last(now);
+        let first = self.row.pop(pool);
+        let (slot, arrives) = first.expect("an arrival event has a packet on its link");
+        assert!(arrives == now, "a packet arrives when its event says");
         self.delivered += 1;
-        let next = pool.get(self.row.first());
-        (slot, next.map(|next| next.arrives))
+        (slot, self.row.first_arrival())
     }
 
     /// A queue with departure events has sent its packet: where that lies on the link, and what comes
@@ -479,12 +469,10 @@ impl Port {
         now: Time,
         (pool, probe): (&mut Pool, &mut P),
     ) -> (Slot, Wakes) {
-        let (sent, backlog) = match &mut self.queue {
-            Queue::Scheduled(queue) => (queue.depart(now, &mut self.line), queue.backlog()),
-            Queue::Fast(_) | Queue::Unwatched(_) => {
-                unreachable!("only queues that ask for departures have them")
-            }
+        let Some(queue) = &mut self.scheduled else {
+            unreachable!("only queues that ask for departures have them")
         };
+        let (sent, backlog) = (queue.depart(now, &mut self.line), queue.backlog());
         let Some((packet, departure)) = sent else {
             return (Slot::NONE, Wakes::default());
         };
@@ -493,8 +481,7 @@ impl Port {
         }
         let arrives = now + self.delay;
         let slot = pool.put(packet);
-        pool.at_mut(slot).arrives = arrives;
-        let arrival = self.row.push(slot, pool).then_some(arrives);
+        let arrival = self.row.push(slot, arrives, pool).then_some(arrives);
         (slot, Wakes { arrival, departure })
     }
 
@@ -504,14 +491,14 @@ impl Port {
         now: Time,
         (pool, probe): (&mut Pool, &mut P),
     ) -> Cut {
-        let Queue::Scheduled(queue) = &mut self.queue else {
+        let Some(queue) = &mut self.scheduled else {
             unreachable!("a port whose link fails has departure events")
         };
         if self.observed && queue.backlog().waiting_packets > 0 {
             probe.queue_changed(self.index, now, 0);
         }
         let stored = queue.cut(now);
-        let arrival = self.row.iter(pool).next().map(|first| first.arrives);
+        let arrival = self.row.first_arrival();
         let mut on_the_wire = Vec::new();
         while let Some((slot, _)) = self.row.pop(pool) {
             on_the_wire.push(pool.take(slot));
@@ -538,51 +525,47 @@ impl Port {
         pool: &Pool,
         probe: &mut P,
     ) -> (Bytes, Option<Time>) {
-        self.advance(now, pool, probe);
-        match &mut self.queue {
-            Queue::Fast(queue) => (Bytes::new(queue.take_freed()), queue.next_departure()),
-            Queue::Scheduled(_) | Queue::Unwatched(_) => (Bytes::ZERO, None),
+        if self.scheduled.is_some() || self.unwatched {
+            return (Bytes::ZERO, None);
         }
+        self.let_depart(now, pool, probe);
+        let departed = self.gate.accepted_bytes() - self.fast.stored().1;
+        let before = std::mem::replace(&mut self.freed, departed);
+        (Bytes::new(departed - before), self.fast.next_departure())
     }
 
     /// The backlog at `now`, after telling the probe of all departures until then.
     #[inline(always)]
     pub(crate) fn advance<P: Probe>(&mut self, now: Time, pool: &Pool, probe: &mut P) -> Backlog {
-        match &mut self.queue {
-            Queue::Fast(queue) => {
-                let (index, observed) = (self.index, self.observed);
-                queue.advance(now, self.delay, pool, |at, waiting| {
-                    if observed {
-                        probe.queue_changed(index, at, waiting);
-                    }
-                });
-                queue.backlog()
-            }
-            Queue::Scheduled(queue) => queue.backlog(),
-            Queue::Unwatched(_) => Backlog::default(),
+        if let Some(queue) = &self.scheduled {
+            return queue.backlog();
         }
+        self.let_depart(now, pool, probe);
+        self.fast.backlog(pool)
+    }
+
+    /// Lets everything depart from a fast queue that does so until `now`.
+    #[inline(always)]
+    fn let_depart<P: Probe>(&mut self, now: Time, pool: &Pool, probe: &mut P) {
+        let (index, observed) = (self.index, self.observed);
+        self.fast.advance(now, (self.delay, pool), |at, waiting| {
+            if observed {
+                probe.queue_changed(index, at, waiting);
+            }
+        });
     }
 
     fn idle_since(&self, backlog: Backlog) -> Option<Time> {
         if backlog.stored_packets > 0 {
             return None;
         }
-        Some(match &self.queue {
-            Queue::Fast(queue) => queue.busy_until(),
-            Queue::Scheduled(queue) => queue.idle_since(),
-            Queue::Unwatched(busy_until) => *busy_until,
-        })
+        let queue = self.scheduled.as_ref();
+        Some(queue.map_or(self.fast.busy_until(), |queue| queue.idle_since()))
     }
 
     /// All packets inside: waiting, being sent, on the wire.
     pub(crate) fn inside<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = &'a Packet> {
-        let stored = match &self.queue {
-            Queue::Fast(_) | Queue::Unwatched(_) => None,
-            Queue::Scheduled(queue) => Some(queue.stored()),
-        };
-        stored
-            .into_iter()
-            .flatten()
+        self.kept()
             .chain(self.row.iter(pool).map(|flight| &flight.packet))
     }
 
@@ -590,7 +573,7 @@ impl Port {
     pub(crate) fn check_conservation(&self, pool: &Pool) {
         let PortCounters {
             offered, dropped, ..
-        } = self.gate.counters;
+        } = self.gate.counters();
         let inside = self.inside(pool).count() as u64;
         assert!(
             offered == dropped + self.delivered + inside,
@@ -598,5 +581,19 @@ impl Port {
             self.index.index(),
             self.delivered,
         );
+    }
+}
+
+/// What a port keeps at hand of its line.
+fn pace(line: &Serializer) -> u32 {
+    let exact = line.exact().map(Span::as_ps);
+    exact.and_then(|ps| u32::try_from(ps).ok()).unwrap_or(0)
+}
+
+/// The queue of flows or classes, where it is one.
+fn fair(queue: &mut Option<Box<ScheduledQueue>>) -> Option<&mut FairQueue> {
+    match queue.as_deref_mut()? {
+        ScheduledQueue::Fair(queue) => Some(queue),
+        ScheduledQueue::General(_) => None,
     }
 }

@@ -8,7 +8,7 @@
 
 use incastle_congestion::Feedback;
 use incastle_queueing::Verdict;
-use incastle_units::{Bytes, Ecn};
+use incastle_units::Bytes;
 
 use super::{Simulation, account};
 use crate::limiter::Limiter;
@@ -55,7 +55,6 @@ impl<P: Probe> Simulation<P> {
             to,
             host,
             size: CNM_SIZE,
-            ecn: Ecn::NotEct,
             ..Packet::EMPTY
         };
         self.forward(switch, &cnm);
