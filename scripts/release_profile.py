@@ -7,13 +7,15 @@
 rustc's "profile-guided optimisation" (its book, chapter of that name): a build with counters runs
 the benchmarks, the papers and a file transfer, and the counts lie in profile/engine.profdata. They
 decide about the layout of the code alone, never about results. They are keyed by the compiler's
-version: another one builds without them, and this says so. So does INCASTLE_PROFILE=off, for
-comparisons of two versions of the hot path, of which a profile knows one at the most.
+version, and functions by their crate with its dependencies: another compiler builds without them,
+and with other dependencies they are of little use; both are said. INCASTLE_PROFILE=off builds
+without them, for comparisons of two versions of the hot path, of which a profile knows one at most.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
 import shutil
 import signal
@@ -28,6 +30,8 @@ ROOT = Path(__file__).resolve().parent.parent
 COUNTS = ROOT / "profile" / "engine.profdata"
 COMPILER = ROOT / "profile" / "compiler"
 """Which rustc can read the counts: the lines of `rustc -vV` that name it."""
+DEPENDENCIES = ROOT / "profile" / "dependencies"
+"""The SHA-256 of the Cargo.lock that they were counted with."""
 
 TOO_LARGE = {"fat-tree-8192", "star-20-long"}
 """Benchmarks that would tell nothing that smaller ones do not."""
@@ -57,6 +61,11 @@ def identity() -> str:
     return "".join(f"{key}: {said.get(key, 'unknown')}\n" for key in keys)
 
 
+def dependencies() -> str:
+    """Return what stands for the versions of all crates."""
+    return hashlib.sha256((ROOT / "Cargo.lock").read_bytes()).hexdigest() + "\n"
+
+
 def environment() -> dict[str, str]:
     """Return the environment of a release build: with the profile, where the compiler reads it."""
     if os.environ.get("INCASTLE_PROFILE") == "off" or not COUNTS.is_file():
@@ -69,6 +78,12 @@ def environment() -> dict[str, str]:
             file=sys.stderr,
         )
         return dict(os.environ)
+    if DEPENDENCIES.read_text(encoding="utf-8") != dependencies():
+        print(
+            "release build with an old profile/: Cargo.lock has changed since, and the functions "
+            "of crates whose dependencies have changed are not found (`make profile` counts anew)",
+            file=sys.stderr,
+        )
     # A function that has changed since is built without counts: no reason for a warning each time.
     flags = with_flags([f"-Cprofile-use={COUNTS}", "-Cllvm-args=-no-pgo-warn-mismatch"])
     return {**flags, "INCASTLE_PROFILED": "1"}
@@ -173,6 +188,7 @@ def record() -> None:
         merge = [program, "merge", "--sparse", f"--output={COUNTS}", *weighed]
         subprocess.run(merge, check=True)
     COMPILER.write_text(identity(), encoding="utf-8")
+    DEPENDENCIES.write_text(dependencies(), encoding="utf-8")
     size = COUNTS.stat().st_size / 1e3
     print(f"profile/engine.profdata: {size:.0f} kB, {time.monotonic() - started:.0f} s")
     print("`make setup` builds with it from now on")
