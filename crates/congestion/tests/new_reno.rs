@@ -112,6 +112,18 @@ fn a_timeout_in_a_recovery_counts_the_flight_before_the_recovery() {
 }
 
 #[test]
+fn a_timeout_after_a_recovery_counts_its_own_flight() {
+    let (mut sender, mut control) = (Sender::default(), NewReno::new(config()));
+    sender.send(&mut control, 10 * MSS);
+    sender.lose(&mut control);
+    // All that was sent before the cut is acknowledged; what follows begins where that ended.
+    sender.ack(&mut control, 10 * MSS, Echo::Clear);
+    sender.send(&mut control, 30 * MSS);
+    sender.time_out(&mut control, 0);
+    assert_eq!(ssthresh(&control), Some(15 * MSS));
+}
+
+#[test]
 fn congestion_avoidance_adds_a_segment_per_window_spread_over_its_acks() {
     let (mut sender, mut control) = avoiding(10);
     // RFC 5681, equation 3: 1000 x 1000 / 10,000 = 100, nothing remains.
@@ -288,6 +300,18 @@ fn a_loss_and_a_mark_of_one_window_are_one_halving_in_either_order() {
         Reaction::Ignored
     );
     assert_eq!(cwnd(&control), 5 * MSS);
+}
+
+#[test]
+fn a_loss_of_data_sent_after_a_cut_on_a_mark_counts_its_own_flight() {
+    let (mut sender, mut control) = (Sender::default(), NewReno::new(config()));
+    sender.send(&mut control, 10 * MSS);
+    sender.ack(&mut control, MSS, Echo::Congestion);
+    // Everything of before the cut is acknowledged, and the first segment after it is lost.
+    sender.ack(&mut control, 9 * MSS, Echo::Clear);
+    sender.send(&mut control, 4 * MSS);
+    assert_eq!(sender.lose(&mut control), Reaction::Reduced);
+    assert_eq!(ssthresh(&control), Some(2 * MSS));
 }
 
 #[test]
