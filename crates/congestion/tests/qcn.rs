@@ -514,6 +514,15 @@ fn feedback_beyond_six_bits_is_a_defect() {
     Bench::new(exact(GBIT)).notify(64);
 }
 
+#[test]
+#[should_panic(expected = "timer > 0")]
+fn a_timer_of_nothing_is_a_defect() {
+    Bench::new(ReactionPointConfig {
+        timer: Span::ZERO,
+        ..exact(GBIT)
+    });
+}
+
 /// What may happen to a limiter.
 #[derive(Debug, Clone, Copy)]
 enum Operation {
