@@ -183,6 +183,28 @@ fn fast_convergence_aims_lower_after_a_second_early_loss() {
 }
 
 #[test]
+fn a_loss_right_at_the_plateau_leaves_it_there() {
+    let (mut sender, mut control) = at(100, Span::from_ms(100));
+    sender.time_out(&mut control, 0);
+    sender.ack(&mut control, 100 * MSS, Echo::Clear);
+    while cwnd(&control) < 70 * MSS {
+        ack_at(&mut sender, &mut control, 0.0);
+    }
+    // The stage begins with W_max = 70, and one byte does not make the window longer.
+    sender.send(&mut control, 70 * MSS);
+    sender.ack(&mut control, 1, Echo::Clear);
+    assert_eq!(cwnd(&control), 70 * MSS);
+    // Section 4.7: only cwnd < W_max gives way. Of 69,999 bytes in flight 48,999 are left.
+    sender.lose(&mut control);
+    assert_eq!(cwnd(&control), 48_999);
+    sender.send(&mut control, 1000 * MSS);
+    ack_at(&mut sender, &mut control, 0.0);
+    // As without fast convergence above: W_max = 70, not 59.5.
+    let one = ack_at(&mut sender, &mut control, 1.0);
+    assert!((one - 49.288).abs() < 2e-3, "{one}");
+}
+
+#[test]
 fn after_a_timeout_the_plateau_is_where_slow_start_ended() {
     let (mut sender, mut control) = at(10, Span::from_ms(100));
     sender.time_out(&mut control, 0);

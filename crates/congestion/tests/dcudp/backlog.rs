@@ -1,7 +1,7 @@
 //! How fast what has piled up leaves after the return to UDP mode.
 
 use incastle_congestion::{CongestionEvent, Controller, DcudpBacklog, DcudpConfig, Echo};
-use incastle_units::{Bytes, Rate, Span};
+use incastle_units::{Bytes, Rate, Span, Time};
 
 use crate::{Connection, PS, config, packets};
 
@@ -92,4 +92,26 @@ fn an_application_that_pauses_keeps_the_rate_that_it_had() {
     // The look that spans the pause sees a part of it: 10 ms at most of two looks.
     assert!(written > 0.0 && written <= 50_001.0, "{written}");
     assert_eq!(writer.congested(Span::from_us(40), 500), rate);
+}
+
+#[test]
+fn the_application_s_rate_is_that_of_the_last_10_ms() {
+    let mut connection = Connection::new(DcudpConfig {
+        backlog: DcudpBacklog::AppRate,
+        ..config()
+    });
+    connection.frozen_ack(Echo::Congestion);
+    let _ = connection.report(CongestionEvent::Over);
+    // When a packet leaves, and what has been written by then; the packets before it are acknowledged.
+    for (number, (ms, written)) in (1..).zip([(0, 1), (5, 101), (10, 401), (15, 901)]) {
+        let sender = &mut connection.sender;
+        sender.now = Time::ZERO + Span::from_ms(ms);
+        sender.snd_nxt = number;
+        sender.remaining = Some(Bytes::new((written - (number - 1)) * PS));
+        sender.in_flight = Bytes::new(PS);
+        connection.send();
+        // 400 packets between the looks at 0 and at 10 ms; at 5 and at 15 ms nobody looks.
+        let expected = if ms < 10 { 100_000 } else { 40_000 };
+        assert_eq!(connection.control.pacing(), Some(packets(expected)));
+    }
 }

@@ -89,6 +89,22 @@ fn a_nak_starts_over_at_one_packet_per_round_trip() {
 }
 
 #[test]
+fn probes_see_the_maximum_in_congestion_mode_alone() {
+    let mut connection = Connection::new(config());
+    let seen = |connection: &Connection| connection.control.state().max_rate;
+    assert_eq!(seen(&connection), None);
+    connection.ack(Echo::Congestion);
+    connection.send();
+    let _ = connection.report(NAK);
+    // Half of 90,909.09 packets of 12,000 bits, while 10,000 per second are sent.
+    assert_eq!(connection.rates(), (10_000, 45_455));
+    let half = Rate::from_bits_per_second(545_454_545);
+    assert_eq!(seen(&connection), Some(half));
+    let _ = connection.report(CongestionEvent::Over);
+    assert_eq!(seen(&connection), None);
+}
+
+#[test]
 fn half_the_maximum_is_at_least_one_packet_per_round_trip() {
     let mut connection = Connection::new(config());
     connection.ack(Echo::Congestion);
