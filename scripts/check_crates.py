@@ -30,7 +30,7 @@ BELOW: dict[str, set[str]] = {
     "secure": {"units"},
     "socket": {"units", "congestion", "transport", "secure"},
     "dcudp": {"units", "congestion", "transport", "socket"},
-    "testbed": {"units", "congestion", "queueing", "transport", "socket"},
+    "testbed": {"units", "congestion", "queueing", "transport", "capture", "socket"},
     "engine": {"units", "pages", "congestion", "queueing", "transport"},
     "scenario": {"units", "congestion", "queueing", "transport", "capture", "engine"},
     "python": {

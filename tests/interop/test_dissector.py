@@ -25,7 +25,7 @@ EVERY = ["_ws.malformed", "_ws.expert.message", "frame.protocols"]
 @pytest.fixture(scope="module")
 def captured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Fields]]:
     """Make the capture; return the file, and what our parser reads in each packet."""
-    file = tmp_path_factory.mktemp("capture") / "dcudp.pcap"
+    file = tmp_path_factory.mktemp("capture") / "dcudp.pcapng"
     command = [our_programs()["dcudp-capture"], str(file)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return file, [json.loads(line) for line in done.stdout.splitlines()]

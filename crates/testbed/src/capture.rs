@@ -1,11 +1,11 @@
 //! A capture of packets that our own code wrote, beside what our own parser reads in them: a session of two
 //! DCUDP ends in virtual time, over a path that loses and marks, and one packet of each kind made by hand.
 //!
-//! The file is pcap as libpcap has it (magic 0xA1B2C3D4, link type 101: raw IP). Leaves out: UDP checksums
-//! (0 says that there is none), IPv6.
+//! Each end is a host of [`incastle_capture`], its link to the other an interface of the file.
 
 use std::collections::VecDeque;
 
+use incastle_capture::{Envelope, Host, Pcapng};
 use incastle_congestion::{Algorithm, Dcudp, DcudpConfig};
 use incastle_transport::udt::wire::{
     AckReport, Beside, Content, Control, ControlHeader, DataHeader, Dialect, Extension, Handshake,
@@ -21,7 +21,12 @@ use serde_json::{Map, Value, json};
 
 /// One way of the path.
 const DELAY: Span = Span::from_us(100);
+/// The client and the server.
+const HOSTS: [Host; 2] = [Host(0), Host(1)];
 const PORTS: [u16; 2] = [40_000, 9_000];
+const RATE: Rate = Rate::from_bits_per_second(1_000_000_000);
+/// Frames are kept whole.
+const WHOLE: u32 = 0xFFFF;
 
 /// A packet on the wire.
 #[derive(Debug, Clone)]
@@ -49,25 +54,24 @@ struct Session {
     captured: Vec<Captured>,
 }
 
-fn law(config: &Config, rate: Rate) -> Algorithm {
+fn law(config: &Config) -> Algorithm {
     let packet = Bytes::new(u64::from(Config::payload_of(config.packet_size)));
-    Algorithm::from(Dcudp::new(DcudpConfig::new(packet, rate)))
+    Algorithm::from(Dcudp::new(DcudpConfig::new(packet, RATE)))
 }
 
 /// A session of messages: some are lost, some grow too old; the path marks for a while, then no longer.
 pub fn session(seed: u64) -> Vec<Captured> {
-    let rate = Rate::from_bits_per_second(1_000_000_000);
     let config = Config {
         socket_kind: SocketKind::Message,
         reads_at_once: false,
-        ..Config::dcudp(rate)
+        ..Config::dcudp(RATE)
     };
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let identity = Identity {
         socket: 4_242,
         first: Number::from_word(1 << 31 | 0x7FFF_FFF0),
     };
-    let client = Connection::client(&config, law(&config, rate), identity, Time::ZERO);
+    let client = Connection::client(&config, law(&config), identity, Time::ZERO);
     let mut key = [0; 16];
     rand_core::Rng::fill_bytes(&mut rng, &mut key);
     let end = |core| End {
@@ -171,7 +175,7 @@ impl Session {
                 self.put(1, out, Ecn::NotEct);
             }
             Answer::Accept(incoming) => {
-                let law = law(&self.config, Rate::from_bits_per_second(1_000_000_000));
+                let law = law(&self.config);
                 let core = Connection::server(&self.config, law, 77, &incoming, self.now);
                 self.ends[1].connection = Some(ByteConnection::new(core, 1 << 20));
             }
@@ -315,47 +319,23 @@ fn captured(content: Content, beside: Beside<'_>, payload: &[u8]) -> Captured {
     }
 }
 
-/// The capture as a pcap file.
-pub fn pcap(packets: &[Captured]) -> Vec<u8> {
-    let mut out = Vec::new();
-    // Magic, version 2.4, time zone, accuracy, longest packet, raw IP.
-    for word in [0xA1B2_C3D4_u32, 0x0002_0004, 0, 0, 0xFFFF, 101] {
-        out.extend(word.to_be_bytes());
-    }
+/// The capture as a file in pcapng.
+pub fn pcapng(packets: &[Captured]) -> Vec<u8> {
+    let mut file = Pcapng::new("dcudp-capture", WHOLE);
+    let links = ["client", "server"].map(|name| file.interface(name, RATE));
     for packet in packets {
-        let us = packet.at.as_ps() / 1_000_000;
-        let length = packet.bytes.len() as u32 + 28;
-        for word in [
-            (us / 1_000_000) as u32,
-            (us % 1_000_000) as u32,
-            length,
-            length,
-        ] {
-            out.extend(word.to_be_bytes());
-        }
-        out.extend(headers(packet));
-        out.extend(&packet.bytes);
+        let from = usize::from(packet.from_server);
+        let envelope = Envelope {
+            from: HOSTS[from],
+            to: HOSTS[1 - from],
+            ports: [PORTS[from], PORTS[1 - from]],
+            ecn: packet.ecn,
+            class: 0,
+        };
+        let frame = envelope.udp(&packet.bytes, 0);
+        file.frame(links[from], packet.at, &frame);
     }
-    out
-}
-
-/// An IPv4 and a UDP header, without checksums.
-fn headers(packet: &Captured) -> Vec<u8> {
-    let ecn = match packet.ecn {
-        Ecn::NotEct => 0b00,
-        Ecn::Ect0 => 0b10,
-        Ecn::Ce => 0b11,
-    };
-    let udp = packet.bytes.len() as u16 + 8;
-    let (from, to) = if packet.from_server { (1, 0) } else { (0, 1) };
-    let mut out = vec![0x45, ecn];
-    out.extend((udp + 20).to_be_bytes());
-    out.extend([0, 0, 0, 0, 64, 17, 0, 0]);
-    out.extend([10, 0, 0, 1 + from as u8, 10, 0, 0, 1 + to as u8]);
-    for word in [PORTS[from], PORTS[to], udp, 0] {
-        out.extend(word.to_be_bytes());
-    }
-    out
+    file.into_bytes()
 }
 
 /// What our parser reads in a packet, under the dissector's names; a field that occurs more than once is a

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use incastle_testbed::capture;
 
-/// Writes a pcap file with a session of two DCUDP ends and one packet of each kind, and on its standard output, as one line of
+/// Writes a pcapng file with a session of two DCUDP ends and one packet of each kind, and on its standard output, as one line of
 /// JSON per packet, what our parser reads in it.
 #[derive(Parser)]
 #[command(version)]
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     let options = Options::parse();
     let mut packets = capture::session(options.seed);
     packets.extend(capture::examples());
-    if let Err(error) = std::fs::write(&options.file, capture::pcap(&packets)) {
+    if let Err(error) = std::fs::write(&options.file, capture::pcapng(&packets)) {
         eprintln!("dcudp-capture: {}: {error}", options.file.display());
         return ExitCode::FAILURE;
     }
