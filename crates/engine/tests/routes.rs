@@ -2,9 +2,9 @@
 
 mod common;
 
-use common::{Datagrams, Gap};
+use common::{Algo, Bulk, Datagrams, Gap, MSS, sprayed};
 use incastle_engine::{
-    BuildError, Ecmp, HostConfig, LinkConfig, NetworkBuilder, NoProbe, Node, Simulation,
+    BuildError, Ecmp, FlowIndex, HostConfig, LinkConfig, NetworkBuilder, NoProbe, Node, Simulation,
     SwitchConfig,
 };
 use incastle_units::{Rate, Span, Time};
@@ -141,6 +141,33 @@ fn sprayed_packets_take_no_longer_way() {
     assert_eq!(hops, 400 * 4);
     assert_eq!(shares(Ecmp::Packet, (1, 400), 4, 1).0, packets);
     assert_ne!(shares(Ecmp::Packet, (1, 400), 4, 2).0, packets);
+}
+
+#[test]
+fn segments_that_overtook_others_are_in_the_books() {
+    // A segment takes 12 us: on the short way each overtakes the one before it on the long way, and
+    // no more than that one.
+    let mut simulation = Simulation::new(sprayed(Span::from_us(14)), NoProbe);
+    let bytes = 200 * MSS.count();
+    let bulk = Bulk::new((0, 1), Time::ZERO, bytes, Algo::NewReno);
+    simulation.add_application(Box::new(bulk));
+    let mut waited = 0;
+    for us in 1..5_000 {
+        let until = Time::ZERO + Span::from_us(us);
+        simulation.run(until, u64::MAX).expect("no loop");
+        simulation.check_conservation();
+        let far = simulation.flow(FlowIndex::from_index(0)).far;
+        waited += u64::from(far.packets_received * MSS.count() > far.delivered);
+    }
+    let flow = simulation.flow(FlowIndex::from_index(0));
+    assert_eq!(
+        (flow.far.delivered, flow.near.tcp.retransmissions),
+        (bytes, 0)
+    );
+    assert!(
+        waited > 100,
+        "{waited} instants at which a segment waits for another"
+    );
 }
 
 #[test]

@@ -4,7 +4,7 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{Star, mark_above};
+use common::{Star, mark_above, sprayed};
 use incastle_congestion::{Algorithm, Dcudp, DcudpConfig, Udt, UdtConfig};
 use incastle_engine::{
     Actions, Application, FlowIndex, FlowRecord, FlowSpec, Framing, HostIndex, NoProbe, Notice,
@@ -210,6 +210,29 @@ fn one_dcudp_sender_fills_the_link() {
     // UDP mode: full ACKs every 10 ms, at 10, 20, ..., 100 ms.
     assert_eq!(sender(&record).congested, Span::ZERO);
     assert!((9..=10).contains(&receiver(&record).stats.acks_sent));
+}
+
+#[test]
+fn packets_that_overtook_others_are_in_the_books() {
+    for kind in [Kind::Udt, Kind::Dcudp] {
+        let mut simulation = Simulation::new(sprayed(Span::from_us(14)), NoProbe);
+        simulation.add_application(Box::new(Flow::endless(kind, 0, 1)));
+        let mut waited = 0;
+        for us in 1..500 {
+            let until = Time::ZERO + Span::from_us(us);
+            simulation.run(until, u64::MAX).expect("time passes");
+            simulation.check_conservation();
+            let record = simulation.flow(FlowIndex::from_index(0));
+            let received = receiver(&record).stats.packets_received * PAYLOAD;
+            // Nothing is repeated until the first NAK is back.
+            let first = sender(&record).stats.retransmissions == 0;
+            waited += u64::from(first && received > record.far.delivered);
+        }
+        assert!(
+            waited > 5,
+            "{waited} instants at which a packet waits for another"
+        );
+    }
 }
 
 #[test]

@@ -55,7 +55,8 @@ impl<P: Probe> Whole<'_, P> {
     }
 
     /// SND.NXT - SND.UNA = data inside the network + data received whose ACK is not back, for each
-    /// direction of a connection without losses. SND.UNA stands on both sides and cancels.
+    /// direction of a connection without losses. SND.UNA stands on both sides and cancels. Data that
+    /// overtook others are received too: they wait at the receiver.
     fn check_bytes(&self, flow: FlowIndex, record: &FlowRecord, inside: &Inside) {
         if record.dropped > 0 || record.stray > 0 {
             return;
@@ -74,12 +75,13 @@ impl<P: Probe> Whole<'_, P> {
             // A FIN takes a sequence number but is no data.
             let sent = from.snd_nxt().min(from.written());
             let under_way = inside.payload[receiver as usize];
+            let (delivered, held) = (to.delivered(), to.held());
             assert!(
-                sent == to.delivered() + under_way && from.acknowledged() <= to.delivered(),
-                "flow {}: SND.UNA {}, SND.NXT {sent}, {} bytes received, {under_way} inside",
+                sent == delivered + held + under_way && from.acknowledged() <= delivered,
+                "flow {}: SND.UNA {}, SND.NXT {sent}, {delivered} bytes received in order, \
+                 {held} held, {under_way} inside",
                 flow.index(),
                 from.acknowledged(),
-                to.delivered(),
             );
         }
     }
@@ -97,10 +99,10 @@ impl<P: Probe> Whole<'_, P> {
             return;
         }
         let (sent, delivered) = (from.stats().payload_sent, to.stats().delivered);
-        let under_way = inside.payload[receiver as usize];
+        let (held, under_way) = (to.held(), inside.payload[receiver as usize]);
         assert!(
-            sent == delivered + under_way,
-            "flow {}: {sent} bytes sent, {delivered} received, {under_way} inside",
+            sent == delivered + held + under_way,
+            "flow {}: {sent} bytes sent, {delivered} received in order, {held} held, {under_way} inside",
             flow.index(),
         );
     }

@@ -10,8 +10,8 @@ use incastle_congestion::{
     Dctcp, DctcpConfig, NewReno, NewRenoConfig, Reaction, Window,
 };
 use incastle_engine::{
-    Actions, Application, FlowIndex, FlowSpec, Framing, HostConfig, HostIndex, LinkConfig, Network,
-    NetworkBuilder, Node, Notice, PortKind, Purpose, ReactionPointSettings, Side, Source,
+    Actions, Application, Ecmp, FlowIndex, FlowSpec, Framing, HostConfig, HostIndex, LinkConfig,
+    Network, NetworkBuilder, Node, Notice, PortKind, Purpose, ReactionPointSettings, Side, Source,
     SwitchConfig, TransportSpec, substream,
 };
 use incastle_queueing::{
@@ -105,6 +105,25 @@ impl Star {
         }
         builder.build().expect("a star is connected")
     }
+}
+
+/// Two hosts at two switches with two links between them, one of them longer. Each packet takes either,
+/// so that those on the short one overtake others.
+pub(crate) fn sprayed(detour: Span) -> Network {
+    let mut builder = NetworkBuilder::new(1);
+    builder.ecmp(Ecmp::Packet);
+    let link = |delay| LinkConfig::unlimited(Rate::from_bits_per_second(1_000_000_000), delay);
+    let near = Span::from_us(1);
+    let switches = ["left", "right"].map(|name| {
+        let switch = Node::Switch(builder.switch(name, SwitchConfig::default()));
+        let host = Node::Host(builder.host(format!("host:{name}"), HostConfig::default()));
+        builder.link((host, switch), link(near), link(near));
+        switch
+    });
+    for delay in [near, near + detour] {
+        builder.link((switches[0], switches[1]), link(delay), link(delay));
+    }
+    builder.build().expect("a connected network")
 }
 
 /// How long until the next datagram.

@@ -340,6 +340,11 @@ impl Connection {
         self.receiver.delivered()
     }
 
+    /// Bytes received that the application here has not taken: beyond a gap, or unread.
+    pub fn held(&self) -> u64 {
+        self.receiver.held()
+    }
+
     /// Bytes of the application here that the peer acknowledged.
     pub fn acknowledged(&self) -> u64 {
         self.sender.una.min(self.sender.written)

@@ -20,6 +20,11 @@ impl Reassembly {
         self.held.is_empty()
     }
 
+    /// How many bytes are held.
+    pub(super) fn bytes(&self) -> u64 {
+        self.held.covered(0, u64::MAX)
+    }
+
     /// Holds `start..end`; false if all of it was held already.
     pub(super) fn insert(&mut self, start: u64, end: u64) -> bool {
         let new = self.held.insert(start, end) > 0;

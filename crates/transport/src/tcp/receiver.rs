@@ -109,6 +109,13 @@ impl Receiver {
         self.delivered
     }
 
+    /// Bytes received that the application has not taken: beyond a gap, or unread.
+    pub(super) fn held(&self) -> u64 {
+        let aside = self.aside.as_ref();
+        let beyond = aside.map_or(0, |aside| aside.reassembly.bytes());
+        self.in_order() - self.delivered + beyond
+    }
+
     pub(super) fn finished(&self) -> bool {
         self.fin_received
     }

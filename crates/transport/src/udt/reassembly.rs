@@ -229,6 +229,13 @@ impl Reassembly {
         self.complete(self.base + first as u64, self.base + last as u64);
     }
 
+    /// How many bytes have arrived and wait for others, or for the application.
+    pub(super) fn held(&self) -> u64 {
+        let held = |slot: &&Slot| matches!(slot.state, State::Held | State::Ready);
+        let slots = self.slots.iter().filter(held);
+        slots.map(|slot| u64::from(slot.length)).sum()
+    }
+
     /// How many packets of a stream below `next` the application could take.
     pub(super) fn readable(&self, next: u64) -> u64 {
         if self.stream { next - self.base } else { 0 }

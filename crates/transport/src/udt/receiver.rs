@@ -188,6 +188,11 @@ impl Receiver {
         }
     }
 
+    /// Bytes received that the application has not taken.
+    pub(super) fn held(&self) -> u64 {
+        self.reassembly.held()
+    }
+
     /// Packets of a stream that the application could take.
     pub(super) fn readable(&self) -> u64 {
         self.reassembly.readable(self.next)

@@ -59,11 +59,18 @@ fn out_of_order_and_gap_filling_segments_are_acknowledged_at_once() {
     let mut receiver = Receiver::new(&delayed());
     assert_eq!(plain(&mut receiver, 0, 1000), ["0 B ack 0"]);
     assert_eq!(plain(&mut receiver, 1, 3000), ["1 B ack 0"]);
+    let had = |receiver: &Receiver| (receiver.connection.delivered(), receiver.connection.held());
+    assert_eq!(had(&receiver), (0, 2000));
     // Fills the first gap, the second one remains.
     assert_eq!(plain(&mut receiver, 2, 0), ["2 B ack 2000"]);
+    assert_eq!(had(&receiver), (2000, 1000));
     assert_eq!(plain(&mut receiver, 3, 2000), ["3 B ack 4000"]);
     assert!(plain(&mut receiver, 4, 4000).is_empty());
-    assert_eq!(receiver.connection.delivered(), 5000);
+    assert_eq!(had(&receiver), (5000, 0));
+    // What nobody reads is held, too.
+    receiver.connection.set_reading(false);
+    plain(&mut receiver, 5, 5000);
+    assert_eq!(had(&receiver), (5000, 1000));
 }
 
 #[test]

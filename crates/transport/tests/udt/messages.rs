@@ -137,9 +137,13 @@ fn messages_come_in_order_where_they_ask_for_it() {
     hand.arrive_with(part(104, 3, Place::First, false), Ecn::NotEct);
     assert_eq!(take(&mut hand), []);
     hand.arrive_with(part(105, 3, Place::Last, false), Ecn::NotEct);
+    // Five packets of 100 bytes, of which two make a message.
+    assert_eq!(hand.connection.held(), 500);
     assert_eq!(take(&mut hand), [(4, 5)]);
+    assert_eq!(hand.connection.held(), 300);
     hand.arrive_with(part(101, 1, Place::Middle, true), Ecn::NotEct);
     assert_eq!(take(&mut hand), [(0, 2), (3, 3)]);
+    assert_eq!(hand.connection.held(), 0);
     assert_eq!(hand.connection.received_base(), 6);
 }
 

@@ -72,6 +72,11 @@ impl Connection {
         }
     }
 
+    /// Bytes received that the application here has not taken: beyond a gap, or unread.
+    pub fn held(&self) -> u64 {
+        self.receiver.held()
+    }
+
     fn handle_data(&mut self, now: Time, header: &DataHeader, received: Received) -> Option<u64> {
         let ecn = received.ecn;
         let stats = &mut self.stats;
