@@ -10,6 +10,7 @@ mod common;
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use common::shapes::{Shape, ecmps, shapes};
 use common::{Algo, Datagrams, Gap, MSS, mark_above, tcp_config};
 use incastle_congestion::{
     Algorithm, Dctcp, DctcpConfig, NewReno, NewRenoConfig, ReactionPointConfig, Udt, UdtConfig,
@@ -32,10 +33,7 @@ const END: Time = Time::from_ps(30_000_000_000);
 /// What a random network is made of.
 #[derive(Debug, Clone)]
 struct Net {
-    switches: usize,
-    /// By host: its switch.
-    hosts: Vec<usize>,
-    links: Vec<(usize, usize)>,
+    shape: Shape,
     /// By link between switches: its delay in microseconds.
     delays: Vec<u64>,
     kind: PortKind,
@@ -67,7 +65,7 @@ impl Net {
         let mut builder = NetworkBuilder::new(self.seed);
         builder.ecmp(self.ecmp);
         builder.convergence(us(40));
-        let switches: Vec<Node> = (0..self.switches)
+        let switches: Vec<Node> = (0..self.shape.switches)
             .map(|index| {
                 let memory = SharedBuffer::new(Bytes::new(self.limit * 4_000), 1.0);
                 let memory = (self.shared && index % 2 == 0).then_some(memory);
@@ -83,12 +81,12 @@ impl Net {
                 queue: 2,
             }),
         };
-        for (index, &switch) in self.hosts.iter().enumerate() {
+        for (index, &switch) in self.shape.hosts.iter().enumerate() {
             let host = Node::Host(builder.host(format!("h{index}"), host));
             let up = LinkConfig::unlimited(FAST, us(2));
             builder.link((host, switches[switch]), up, self.port(switch, FAST, 2));
         }
-        for (number, &(a, b)) in self.links.iter().enumerate() {
+        for (number, &(a, b)) in self.shape.links.iter().enumerate() {
             let direction = |from| {
                 let failures = self.failures[number].iter();
                 let failures = failures.scan(0, |now, (up, down)| {
@@ -143,21 +141,6 @@ fn fair() -> FairConfig {
     }
 }
 
-/// Switches, the switch of each host, links.
-fn shapes() -> impl Strategy<Value = (usize, Vec<usize>, Vec<(usize, usize)>)> {
-    (2..10_usize, 2..10_usize).prop_flat_map(|(switches, hosts)| {
-        let parents = prop::collection::vec(any::<prop::sample::Index>(), switches - 1);
-        let more = prop::collection::vec((0..switches, 0..switches), 0..2 * switches);
-        let places = prop::collection::vec(0..switches, hosts);
-        (parents, more, places).prop_map(move |(parents, more, hosts)| {
-            let trunk = parents.iter().enumerate();
-            let trunk = trunk.map(|(child, parent)| (child + 1, parent.index(child + 1)));
-            let more = more.into_iter().filter(|(a, b)| a != b);
-            (switches, hosts, trunk.chain(more).collect())
-        })
-    })
-}
-
 fn nets() -> impl Strategy<Value = Net> {
     let most = 30;
     let queue = prop_oneof![
@@ -178,11 +161,6 @@ fn nets() -> impl Strategy<Value = Net> {
         1 => Just(PortKind::General),
         1 => Just(PortKind::Fair(fair())),
     ];
-    let ecmp = prop_oneof![
-        Just(Ecmp::Flow),
-        Just(Ecmp::Packet),
-        (0..100_u64).prop_map(|gap| Ecmp::Flowlet { gap: us(gap) }),
-    ];
     let coalescing = prop::option::weighted(
         0.2,
         Just(Coalescing {
@@ -199,17 +177,22 @@ fn nets() -> impl Strategy<Value = Net> {
         prop::collection::vec(failures, most),
         prop::collection::vec(prop::option::weighted(0.1, 1..20_000_u64), most),
     );
-    let switches = (queue, kind, 2..25_u64, any::<bool>(), ecmp, any::<bool>());
+    let switches = (
+        queue,
+        kind,
+        2..25_u64,
+        any::<bool>(),
+        ecmps(100),
+        any::<bool>(),
+    );
     let hosts = (0..4_u64, coalescing, 0..100_u64);
     let delays = prop::collection::vec(1..12_u64, most);
-    (shapes(), delays, switches, hosts, events).prop_map(
+    (shapes(2..10, 2..10), delays, switches, hosts, events).prop_map(
         |(shape, delays, switches, hosts, (failures, slower))| {
             let (queue, kind, limit, shared, ecmp, notified) = switches;
             let (jitter, coalescing, seed) = hosts;
             Net {
-                switches: shape.0,
-                hosts: shape.1,
-                links: shape.2,
+                shape,
                 delays,
                 kind,
                 queue,
@@ -359,10 +342,10 @@ impl Application for Transfers {
 fn simulation(net: &Net, transfers: &[Transfer]) -> Simulation<NoProbe> {
     let mut simulation = Simulation::new(net.build(), NoProbe);
     simulation.add_application(Box::new(Transfers {
-        hosts: net.hosts.len(),
+        hosts: net.shape.hosts.len(),
         rest: Vec::from(transfers).into_iter(),
     }));
-    let last = net.hosts.len() - 1;
+    let last = net.shape.hosts.len() - 1;
     let gap = Gap::Exponential(us(200));
     let datagrams = Datagrams::new((0, last), 700, gap, at(20_000));
     simulation.add_application(Box::new(datagrams));

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 pub(crate) mod sawtooth;
+pub(crate) mod shapes;
 
 use std::sync::Arc;
 
