@@ -15,8 +15,8 @@ from incastle.benchmarks.rows import GROWTH, exponents, rows
 from incastle.benchmarks.suite import FLOWS, HOSTS, PUBLISHED_SOURCE, RATES
 from incastle.benchmarks.turns import by_name, points
 from incastle.files import scratch_file
-from incastle.terminal import si
 from incastle.terminal_bench import million
+from incastle.units import si
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -43,6 +43,7 @@ from incastle.results import Result
 from incastle.runner import cores, run_many, why_alone
 from incastle.scenario import Scenario, load
 from incastle.store import CAPTURES, holds, may_hold, prepare_place
+from incastle.units import si
 
 RESULTS = Path("results")
 """Where results go without --out."""
@@ -240,7 +241,7 @@ def _stopped(stop: Interrupted, keeper: _Keeper) -> NoReturn:
     if len(stop.results) == 1 and stop.partial:
         keeper.keep(stop.partial[0], suffix="-interrupted")
         reached = stop.partial[0].totals["simulated_s"]
-        terminal.error(f"interrupted after {terminal.si(reached, 's')} of simulated time")
+        terminal.error(f"interrupted after {si(reached, 's')} of simulated time")
     else:
         terminal.error(str(stop))
     raise typer.Exit(INTERRUPTED)

@@ -15,6 +15,7 @@ from incastle.interrupts import INTERRUPTED
 from incastle.options import MAX_SEED, AsJson, On, ScenarioFile, Settings, setting
 from incastle.scenario import load
 from incastle.store import file_name, prepare_place
+from incastle.units import si
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -135,7 +136,7 @@ def show(result: Result) -> None:
     console = terminal.output()
     console.print(
         f"[bold]{escape(result.name)}[/]  seed {result.seed}  digest {result.digest}\n"
-        f"estimated in {terminal.si(result.wall_s, 's')}: {totals['flows']:,} flows, "
+        f"estimated in {si(result.wall_s, 's')}: {totals['flows']:,} flows, "
         f"{totals['links_simulated']:,} of {totals['links_crossed']:,} links simulated"
     )
     columns = ("group", "size", "flows", "completed", "median", "95th", "99th", "99.9th")

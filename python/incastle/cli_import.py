@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from incastle import terminal, terminal_sweeps
+from incastle.units import si
 
 if TYPE_CHECKING:
     from incastle.importers.api import Imported
@@ -113,8 +114,8 @@ def _show(imported: Imported) -> None:
     rows = imported.transfers.transfers
     starts = [row.start for row in rows if not waits(row)]
     endless = sum(row.bytes is None for row in rows)
-    total = terminal.si(sum(row.bytes or 0 for row in rows), "B")
-    first, last = (terminal.si(starts[place] / 1e12, "s") for place in (0, -1))
+    total = si(sum(row.bytes or 0 for row in rows), "B")
+    first, last = (si(starts[place] / 1e12, "s") for place in (0, -1))
     without = f", {endless:,} of them without end" if endless else ""
     after = f", {len(rows) - len(starts):,} after others" if len(starts) < len(rows) else ""
     print(f"{len(rows):,} transfers{without}, {total}, from {first} to {last}{after}")

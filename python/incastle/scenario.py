@@ -184,7 +184,7 @@ class Scenario:
 
     def __repr__(self) -> str:
         """Name, seed and length."""
-        return f"<Scenario {self.name!r}, seed {self.seed}, {self.duration_s:g} s>"
+        return f"<Scenario {self.name!r}, seed {self.seed}, {self['run.duration']}>"
 
     def __reduce__(self) -> tuple[type[Scenario], Parts]:
         """Pickle as text and overrides, and classes as pickle does."""

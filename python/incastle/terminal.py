@@ -18,6 +18,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from incastle.units import between, si
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -111,33 +113,6 @@ def progress_bar(what: str) -> Iterator[Callable[[runner.Progress], None] | None
         yield show
 
 
-def si(value: float | None, unit: str, *, step: int = 1000) -> str:
-    """Write a quantity with three digits and a decimal prefix: `9.41 Gbit/s`."""
-    if value is None:
-        return "-"
-    small, large = ("", "m", "u", "n", "p"), ("", "k", "M", "G", "T", "P")
-    power, size = 0, abs(value)
-    while size >= step and power < len(large) - 1:
-        size, power = size / step, power + 1
-    while 0 < size < 1 and unit == "s" and power > 1 - len(small):
-        size, power = size * step, power - 1
-    prefix = large[power] if power >= 0 else small[-power]
-    return f"{_three_digits(size)} {prefix}{unit}"
-
-
-def _range(least: float | None, greatest: float | None, unit: str) -> str:
-    """Write a range; the unit once if both ends have the same."""
-    low, high = si(least, unit), si(greatest, unit)
-    number, _, low_unit = low.partition(" ")
-    return f"{number if low_unit == high.partition(' ')[2] else low} to {high}"
-
-
-def _three_digits(size: float) -> str:
-    digits = 0 if size >= 100 else 1 if size >= 10 else 2  # noqa: PLR2004  the digits themselves
-    text = f"{size:.{digits}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
 def aligned(title: str | None, *columns: str) -> Table:
     """Make a table whose first column is text and whose others are numbers."""
     table = Table(
@@ -209,7 +184,7 @@ def _flows(outcome: Result) -> Table | None:
             f"{row['flows']:,}",
             si(row["delivered_bytes"], "B"),
             si(row["mean"], "bit/s"),
-            _range(row["least"], row["greatest"], "bit/s") if row["flows"] > 1 else "",
+            between(row["least"], row["greatest"], "bit/s") if row["flows"] > 1 else "",
             *numbers,
         )
     return table
@@ -352,7 +327,7 @@ def _fairness(results: Sequence[Result]) -> Table | None:
     table = aligned(title, "group", "flows", "mean", "median", "least to greatest")
     for row in groups.iter_rows(named=True):
         middle = (si(row[name], "bit/s") for name in ("mean", "median"))
-        spread = _range(row["least"], row["greatest"], "bit/s")
+        spread = between(row["least"], row["greatest"], "bit/s")
         table.add_row(escape(row["group"]), f"{row['flows']:,}", *middle, spread)
     return table
 
@@ -369,7 +344,7 @@ def benchmarks(rows: Sequence[dict[str, Any]]) -> None:
             escape(row["scenario"]),
             f"{row['packet_hops_per_s'] / 1e6:.1f} M",
             f"{row['data_packets_per_s'] / 1e6:.2f} M",
-            si(row["events"], ""),
+            f"{row['events'] / 1e6:.3g} M",
             si(row["wall_s"], "s"),
             si(row["process_wall_s"], "s"),
             si(row["peak_memory_bytes"], "B"),

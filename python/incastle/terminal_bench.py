@@ -10,6 +10,7 @@ from rich.markup import escape
 from incastle import terminal
 from incastle.benchmarks.rows import GROWTH, Row, exponents, rows
 from incastle.benchmarks.suite import PUBLISHED_SOURCE
+from incastle.units import si
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -50,10 +51,8 @@ def suite(measured: Sequence[Measured], costs: Sequence[Cost]) -> None:
             f"{GROWTH[name].words}: processor time grows as packet-hops to the {found:.2f}"
         )
     for cost in costs:
-        goal = terminal.si(cost.of.goal, "B")
-        console.print(
-            f"{cost.of.words} takes {terminal.si(cost.bytes, 'B')} of memory, goal {goal}"
-        )
+        goal = si(cost.of.goal, "B")
+        console.print(f"{cost.of.words} takes {si(cost.bytes, 'B')} of memory, goal {goal}")
     console.print(f"* not measured in this run: {PUBLISHED_SOURCE}", soft_wrap=True)
 
 
@@ -68,8 +67,8 @@ def cells(row: Row) -> tuple[str, ...]:
         f"{million(spread.least)} to {million(spread.greatest)}" if several and spread else "",
         "" if row.ratio is None else f"{row.ratio:.3g} times",
         "" if row.goal is None else million(row.goal),
-        "" if row.cpu_s is None else terminal.si(row.cpu_s, "s"),
-        terminal.si(row.memory_bytes, "B") if row.memory_bytes else "",
+        "" if row.cpu_s is None else si(row.cpu_s, "s"),
+        si(row.memory_bytes, "B") if row.memory_bytes else "",
     )
 
 

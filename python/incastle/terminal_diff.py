@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 
 from incastle import terminal
+from incastle.claims import number
 from incastle.difference.results import ResultDiff
+from incastle.units import si
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,7 +84,7 @@ def _frame(title: str, frame: pl.DataFrame, most: int | None) -> Table | None:
     table.columns[1].justify = "left"
     for row in frame.head(most if most is not None else len(frame)).iter_rows(named=True):
         name, unit = _unit(row["measure"])
-        values = (terminal.si(row[side], unit) if unit else _value(row[side]) for side in "ab")
+        values = (si(row[side], unit) if unit else _value(row[side]) for side in "ab")
         table.add_row(escape(row[key]), escape(name), *values, _percent(row["relative"]))
     return table
 
@@ -156,7 +158,7 @@ def _weight(one: ClaimChange) -> tuple[bool, bool, bool, float]:
 
 
 def _with_unit(one: ClaimChange, value: float | None) -> str:
-    return "-" if value is None else escape(f"{value:.4g} {one.unit}")
+    return "-" if value is None else escape(f"{number(value)} {one.unit}")
 
 
 def _verdict(one: ClaimChange) -> str:

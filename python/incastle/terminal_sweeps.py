@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 
 from incastle.sweeps.measures import shortened, unit_of
-from incastle.terminal import aligned, bars, errors, note, output, si
+from incastle.terminal import aligned, bars, errors, note, output
+from incastle.units import si
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

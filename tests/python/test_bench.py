@@ -318,7 +318,7 @@ def test_the_table_has_all_rows_and_exponents(capsys: pytest.CaptureFixture[str]
     assert (
         "1 to 100 Gbit/s, the star of 20: processor time grows as packet-hops to the 1.00" in shown
     )
-    assert "a flow takes 2.83 kB of memory, goal 2 kB" in shown
+    assert "a flow takes 2.83 KB of memory, goal 2 KB" in shown
 
 
 @pytest.mark.parametrize("one", [memory.FLOW, memory.PACKET], ids=lambda one: one.words)
@@ -345,7 +345,7 @@ def test_memory_is_the_difference_of_peaks(monkeypatch: pytest.MonkeyPatch) -> N
     text = page.text(
         made_up(), page.Setting({**setting(0.0).machine}, {}, 0.0, 0.0, 1, tuple(costs))
     )
-    assert "One more takes, at the peak: a flow 50 B (goal 2 kB), a packet on its way" in text
+    assert "One more takes, at the peak: a flow 50 B (goal 2 KB), a packet on its way" in text
 
 
 # ---- the page

@@ -81,7 +81,7 @@ def test_what_beginners_forget_is_told() -> None:
 
 def test_a_timer_that_stays_where_it_is() -> None:
     kind = type("Broken", (Fixed,), PAIR)
-    said = r"next_timer\(\) at 0.001 s of simulated time gave 0.001"
+    said = r"next_timer\(\) at 1 ms of simulated time gave 0.001"
     with pytest.raises(ic.ControllerError, match=said):
         ic.run(own(), controllers={"own": kind})
 

@@ -15,6 +15,7 @@ from incastle.difference import draw
 from incastle.difference.reports import ReportDiff
 from incastle.difference.results import ResultDiff
 from incastle.difference.values import changes, flat, relative
+from incastle.units import si
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,7 +104,7 @@ def test_curves_are_compared_at_the_same_instants(
     assert row["rms"][0] == pytest.approx(float((gaps**2).mean()) ** 0.5)  # type: ignore[arg-type]
     assert abs(row["furthest"][0]) == gaps.abs().max()
     place = result.queue_samples.row(int(gaps.abs().arg_max() or 0), named=True)
-    assert row["where"][0] == f"{place['port']} at {place['time_s']:.6g} s"
+    assert row["where"][0] == f"{place['port']} at {si(place['time_s'], 's', 6)}"
     # Windows are told at each change: at other instants in another course.
     windows = curves.filter(pl.col("table") == "windows", pl.col("column") == "cwnd_bytes")
     assert windows["rms"].to_list() == [None]

@@ -206,7 +206,7 @@ def test_connections_begin_at_triggers(say: Say, folder: Path) -> None:
         "m.cm:13: warning: 7->0 never begins: trigger 3 (line 15) fires 2 times; left out",
     ):
         assert told in said.err
-    assert "7 transfers, 29 kB, from 500 ps to 1 ns, 5 after others" in said.out
+    assert "7 transfers, 29 KB, from 500 ps to 1 ns, 5 after others" in said.out
     assert scenario["run"]["duration"] == "1001 ms"
     transfers = run(transport__ack_every=1).transfers.sort("index")
     started, over = (transfers[name].to_list() for name in ("started_s", "completed_s"))

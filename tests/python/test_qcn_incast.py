@@ -232,7 +232,7 @@ def test_timeouts_have_one_kind_each() -> None:
 
 
 def test_counters_are_read_off_the_intervals() -> None:
-    # psi 0 and 63: 150 and 18.5 kB. Halved three times, twice and not at all, within the jitter.
+    # psi 0 and 63: 150 and 18.5 KB. Halved three times, twice and not at all, within the jitter.
     sampled = pl.DataFrame(
         {
             "time_s": [0.0, 0.001, 0.0025, 0.004],

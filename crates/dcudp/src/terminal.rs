@@ -61,12 +61,18 @@ pub fn progress_bar(name: &str, size: u64) -> ProgressBar {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::with_draw_target(Some(size), ProgressDrawTarget::stderr());
-    let template = "{msg} {wide_bar} {decimal_bytes}/{decimal_total_bytes} {rate} {eta}";
+    let template = "{msg} {wide_bar} {done}/{all} {rate} {eta}";
     let style = ProgressStyle::with_template(template).expect("the template is well-formed");
     // As in the result.
-    let style = style.with_key("rate", |state: &ProgressState, to: &mut dyn fmt::Write| {
-        to.write_str(&scaled(state.per_sec() * 8.0, &RATES)).ok();
-    });
+    let of = |text: fn(&ProgressState) -> String| {
+        move |state: &ProgressState, to: &mut dyn fmt::Write| {
+            to.write_str(&text(state)).ok();
+        }
+    };
+    let style = style
+        .with_key("done", of(|state| bytes_lossy(state.pos())))
+        .with_key("all", of(|state| bytes_lossy(state.len().unwrap_or(0))))
+        .with_key("rate", of(|state| scaled(state.per_sec() * 8.0, &RATES)));
     bar.set_style(style);
     bar.set_message(name.to_owned());
     bar

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from incastle import _engine
 from incastle.controllers.base import Controller
+from incastle.units import si
 
 if TYPE_CHECKING:
     from incastle._engine import ControllerFault
@@ -18,7 +19,7 @@ PACKAGE = str(Path(__file__).parent.parent)
 
 def words_of(fault: ControllerFault, kind: type) -> str:
     """Name the controller, its class, the method, the simulated time and the reason."""
-    when = "" if fault.now_s is None else f" at {fault.now_s:.9g} s of simulated time"
+    when = "" if fault.now_s is None else f" at {si(fault.now_s, 's', 9)} of simulated time"
     what = f'the controller "{fault.controller}"'
     if not fault.controller.endswith(f":{kind.__name__}"):
         what += f" ({kind.__name__})"

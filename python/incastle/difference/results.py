@@ -13,6 +13,7 @@ from pathlib import Path  # noqa: TC003  a field
 from typing import TYPE_CHECKING, Any
 
 from incastle.difference.values import Change, changes, differing, flat
+from incastle.units import si
 
 if TYPE_CHECKING:
     import polars as pl
@@ -189,6 +190,6 @@ def _apart(
     if place is None:
         return None, None, None
     row = a.row(place, named=True)
-    where = " ".join([*(str(row[name]) for name in whose), f"at {row['time_s']:.6g} s"])
+    where = " ".join([*(str(row[name]) for name in whose), f"at {si(row['time_s'], 's', 6)}"])
     rms = (difference**2).mean()
     return float(rms) ** 0.5, float(difference[place]), where  # type: ignore[arg-type]

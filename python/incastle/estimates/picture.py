@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from incastle.completions import SIZE_CLASSES
 from incastle.errors import PlotError
 from incastle.figures import SERIES, canvas, form_of, save
-from incastle.terminal import si
+from incastle.units import between, si
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,7 +56,7 @@ def draw(result: Result, place: Path) -> None:
 
 
 def class_name(low: int, high: int | None) -> str:
-    """Name a size class, such as "10 kB to 100 kB"."""
+    """Name a size class, such as "10 to 100 KB"."""
     if high is None:
         return f"from {si(low, 'B')}"
-    return f"below {si(high, 'B')}" if low == 0 else f"{si(low, 'B')} to {si(high, 'B')}"
+    return f"below {si(high, 'B')}" if low == 0 else between(low, high, "B")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from incastle.explanation import words
 from incastle.explanation.record import SENDER
 from incastle.explanation.timeouts import Step
-from incastle.terminal import si
+from incastle.units import si
 
 if TYPE_CHECKING:
     from collections.abc import Callable

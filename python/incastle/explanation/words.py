@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from incastle.explanation.record import PS_PER_S, SENDER
-from incastle.terminal import si
+from incastle.units import si
 
 if TYPE_CHECKING:
     from incastle.explanation.record import Event, Packet

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from incastle.errors import IncastleError
 from incastle.sweeps.measures import find_column
-from incastle.sweeps.quantities import SCALES, parse
+from incastle.sweeps.quantities import parse
+from incastle.units import SCALES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -14,7 +14,8 @@ from incastle.errors import IncastleError, PlotError
 from incastle.figures import SERIES, canvas, form_of, save, spread
 from incastle.sweeps.dataset import in_column
 from incastle.sweeps.measures import find_column, shortened, unit_of
-from incastle.sweeps.quantities import as_written, scale_of
+from incastle.sweeps.quantities import as_written
+from incastle.units import scale_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

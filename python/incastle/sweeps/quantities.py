@@ -5,33 +5,15 @@ The Rust core reads scenarios; here it is only about conditions (`goodput > 0.9 
 
 from __future__ import annotations
 
-import math
 import re
 from typing import TYPE_CHECKING
+
+from incastle.units import SCALES, scale_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from incastle.scenario import Value
-
-SCALES: dict[str, dict[str, float]] = {
-    "s": {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0},
-    "bit/s": {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "Tbit/s": 1e12},
-    "B": {
-        "B": 1.0,
-        "KB": 1e3,
-        "MB": 1e6,
-        "GB": 1e9,
-        "TB": 1e12,
-        "KiB": 2.0**10,
-        "MiB": 2.0**20,
-        "GiB": 2.0**30,
-        "TiB": 2.0**40,
-    },
-    "packets": {"packets": 1.0, "packet": 1.0},
-    "": {"": 1.0, "%": 0.01},
-}
-"""The units of each kind of quantity, named by its base unit; the smallest prefix first."""
 
 QUANTITY = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?) *([A-Za-z%/]*)")
 
@@ -72,14 +54,3 @@ def as_written(values: Sequence[Value]) -> tuple[list[float], str] | None:
         return [float(one[1]) for one in found if one is not None], units.pop()
     factor, unit = scale_of(*common)
     return [number / factor for number in common[0]], unit
-
-
-def scale_of(numbers: Sequence[float], base: str) -> tuple[float, str]:
-    """Give the unit in which the greatest of these numbers is written best: factor and name."""
-    greatest = max((abs(number) for number in numbers if math.isfinite(number)), default=0.0)
-    chosen = (1.0, base)
-    if base in {"s", "bit/s", "B"}:
-        decimal = [pair for pair in SCALES[base].items() if "i" not in pair[0].partition("bit")[0]]
-        fitting = [(factor, name) for name, factor in decimal if factor <= greatest]
-        chosen = max(fitting, default=chosen)
-    return chosen

@@ -18,7 +18,7 @@ _G, _T, _U = "goodput of the requests", "timeouts per flow in 20 s", "goodput of
 _TIMEOUTS = Panel("timeouts per flow", scale="symlog")
 _BESIDE = Panel("goodput (Mbit/s)", REST / 2, 1000, width=1.4)
 _OF_UDP = Panel("goodput (Mbit/s)", UDP, 1000)
-_QUEUE = Panel("mean queue (kB)", top=256)
+_QUEUE = Panel("mean queue (KB)", top=256)
 
 # The paper's tables II and III, by variant and number of servers.
 TABLE_2: Mapping[str, Mapping[int, float]] = {

@@ -77,7 +77,7 @@ def _link(run: Observation, port: str, column: str) -> float:
 
 
 def queue_kilobytes(run: Observation) -> float:
-    """Give the time-weighted mean queue at the port to the client, in kB.
+    """Give the time-weighted mean queue at the port to the client, in KB.
 
     It is counted in packets. Nearly all are full; the mean size is that of what the port sent.
     """

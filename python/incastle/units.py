@@ -1,0 +1,70 @@
+"""The units of the scenario language, and quantities written in them: what is printed can be typed.
+
+Three digits are for readers; what must be told exactly has more.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SCALES: dict[str, dict[str, float]] = {
+    "s": {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0},
+    "bit/s": {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "Tbit/s": 1e12},
+    "B": {
+        "B": 1.0,
+        "KB": 1e3,
+        "MB": 1e6,
+        "GB": 1e9,
+        "TB": 1e12,
+        "KiB": 2.0**10,
+        "MiB": 2.0**20,
+        "GiB": 2.0**30,
+        "TiB": 2.0**40,
+    },
+    "packets": {"packets": 1.0, "packet": 1.0},
+    "": {"": 1.0, "%": 0.01},
+}
+"""The units of each kind of quantity, named by its base unit; the smallest prefix first."""
+
+PREFIXED = {"s", "bit/s", "B"}
+"""The kinds whose units differ by decimal prefixes."""
+
+DIGITS = 3
+
+
+def scale_of(numbers: Sequence[float], base: str, digits: int = DIGITS) -> tuple[float, str]:
+    """Give the unit in which the greatest of these numbers is written best: factor and name."""
+    greatest = max((abs(number) for number in numbers if math.isfinite(number)), default=0.0)
+    chosen = (1.0, base)
+    if base in PREFIXED:
+        # What would be written as 1000 of a unit is 1 of the next.
+        reached = greatest * (1 + 0.5 * 10.0**-digits)
+        decimal = [pair for pair in SCALES[base].items() if "i" not in pair[0].partition("bit")[0]]
+        fitting = [(factor, name) for name, factor in decimal if factor <= reached]
+        chosen = max(fitting, default=chosen)
+    return chosen
+
+
+def si(value: float | None, unit: str, digits: int = DIGITS) -> str:
+    """Write a quantity with so many digits and a decimal prefix: `9.41 Gbit/s`."""
+    if value is None:
+        return "-"
+    factor, name = scale_of([value], unit, digits)
+    return f"{_digits(value / factor, digits)} {name}"
+
+
+def between(least: float | None, greatest: float | None, unit: str) -> str:
+    """Write a range; the unit once if both ends have the same."""
+    low, high = si(least, unit), si(greatest, unit)
+    number, _, low_unit = low.partition(" ")
+    return f"{number if low_unit == high.partition(' ')[2] else low} to {high}"
+
+
+def _digits(size: float, digits: int) -> str:
+    before = 1 + math.floor(math.log10(abs(size))) if 1 <= abs(size) < math.inf else 1
+    text = f"{size:.{max(0, digits - before)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
