@@ -105,7 +105,7 @@ def test_a_stopped_estimate_goes_on(scenario: ic.Scenario, tmp_path: Path) -> No
             raise KeyboardInterrupt
 
     # Progress is told twenty times a second: a small estimate may be over before.
-    slow = scenario.with_({"flows.web.stop": "20 ms"})
+    slow = scenario.with_({"flows.web.stop": "90 ms"})
     with pytest.raises(ic.EstimateStopped, match="--resume goes on") as stopped:
         ic.estimate(slow, threads=1, progress=stop, file=place)
     assert place.is_file()
@@ -219,7 +219,7 @@ def test_links_go_together_until_they_are_worth_a_task() -> None:
 
 def test_work_of_another_version_is_refused() -> None:
     with pytest.raises(WrongVersion, match=r"this is 9\.9\.9"):
-        on_dask.simulate_links("9.9.9", "", None, [], [])
+        on_dask.simulate_links("9.9.9", "", None, [])
 
 
 def test_a_cluster_that_is_not_there(scenario: ic.Scenario) -> None:

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use incastle_scenario as core;
-use incastle_units::{Rate, Time};
+use incastle_units::Time;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -18,19 +18,10 @@ use crate::tables::Output;
 /// A delay that is absent.
 const NONE: i64 = i64::MIN;
 
-/// A rate that is absent.
-const ANY: u64 = 0;
-
 /// A scenario taken apart link by link.
 #[pyclass(frozen, module = "incastle._engine")]
 pub(crate) struct Estimation {
     inner: core::Estimation,
-}
-
-/// The paces of all flows before a pass.
-#[pyclass(frozen, module = "incastle._engine")]
-pub(crate) struct Paces {
-    inner: Option<core::Paces>,
 }
 
 /// Nobody watches: a link on a machine of a cluster is simulated to its end.
@@ -77,85 +68,37 @@ impl Estimation {
         self.inner.crossed()
     }
 
-    /// How many of them are simulated, and in how many simulations.
+    /// How many of them are simulated.
     #[getter]
-    fn simulated(&self) -> (usize, usize) {
-        let simulations = (0..core::PASSES).map(|pass| self.inner.links_of(pass).len());
-        (self.inner.links().len(), simulations.sum())
+    fn simulated(&self) -> usize {
+        self.inner.links().len()
     }
 
-    /// Whether a job is one of this estimate's.
-    fn wants(&self, number: usize) -> bool {
-        self.inner.links().binary_search(&job(number).link).is_ok()
+    /// Whether a link is one of those that are simulated.
+    fn wants(&self, link: usize) -> bool {
+        self.inner.links().binary_search(&link).is_ok()
     }
 
-    /// How many passes there are over the links.
-    #[classattr]
-    const PASSES: u8 = core::PASSES;
-
-    /// The jobs of a pass, each with how much work it is; the longest first.
-    fn jobs(&self, stage: u8) -> Vec<(usize, u64)> {
-        let links = self.inner.links_of(stage).into_iter();
-        let job = |link| number(core::LinkJob { link, pass: stage });
-        let jobs = links.map(|link| (job(link), self.inner.work(link)));
-        let mut jobs: Vec<(usize, u64)> = jobs.collect();
+    /// The links that are to be simulated, each with how much work it is; the longest first.
+    fn jobs(&self) -> Vec<(usize, u64)> {
+        let links = self.inner.links().iter();
+        let mut jobs: Vec<(usize, u64)> =
+            links.map(|&link| (link, self.inner.work(link))).collect();
         jobs.sort_by_key(|&(_, work)| Reverse(work));
         jobs
     }
 
-    /// The paces of a pass, from the delays that the jobs of the passes before gave.
-    fn paces(&self, py: Python<'_>, stage: u8, known: BTreeMap<usize, Vec<u8>>) -> PyResult<Paces> {
-        if stage == 0 {
-            return Ok(Paces { inner: None });
-        }
-        let mut passes = vec![BTreeMap::new(); usize::from(stage)];
-        for (job, delays) in self.read(known)? {
-            if let Some(pass) = passes.get_mut(usize::from(job.pass)) {
-                pass.insert(job.link, delays);
-            }
-        }
-        let paces = py.detach(|| core::catch(|| self.inner.paces(&passes)));
-        let inner = Some(paces.map_err(|panic| raised(&panic))?);
-        Ok(Paces { inner })
-    }
-
-    /// What a job needs of its pass's paces: the rates at which flows come to its link.
-    fn rates<'py>(
-        &self,
-        py: Python<'py>,
-        number: usize,
-        paces: &Paces,
-    ) -> PyResult<Bound<'py, PyBytes>> {
-        let rates = || self.inner.rates(job(number).link, paces.inner.as_ref());
-        let rates = py
-            .detach(|| core::catch(rates))
-            .map_err(|panic| raised(&panic))?;
-        let words = rates
-            .into_iter()
-            .map(|rate| rate.map_or(ANY, Rate::bits_per_second));
-        let bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
-        Ok(PyBytes::new(py, &bytes))
-    }
-
-    /// Does one job, in the calling thread: the bytes that `run` hands to `on_link`, or why there are
-    /// none.
+    /// Simulates one link, in the calling thread: the bytes that `run` hands to `on_link`, or why there
+    /// are none.
     fn simulate<'py>(
         &self,
         py: Python<'py>,
-        number: usize,
-        rates: &[u8],
+        link: usize,
     ) -> PyResult<(Option<Bound<'py, PyBytes>>, Option<Failure>)> {
-        let link = job(number).link;
-        let (words, rest) = rates.as_chunks::<8>();
-        let rate = |&word: &[u8; 8]| match u64::from_le_bytes(word) {
-            ANY => None,
-            bits => Some(Rate::from_bits_per_second(bits)),
-        };
-        let rates: Vec<Option<Rate>> = words.iter().map(rate).collect();
-        if !(rest.is_empty() && self.inner.takes(link, &rates)) {
-            return Err(PyValueError::new_err("rates of something else"));
+        if !self.wants(link) {
+            return Err(PyValueError::new_err("a link of something else"));
         }
-        let done = py.detach(|| core::catch(|| self.inner.delays((link, &rates), &Alone)));
+        let done = py.detach(|| core::catch(|| self.inner.delays(link, &Alone)));
         let failure: core::Failure = match done {
             Ok(Ok(delays)) => {
                 let delays = delays.expect("nobody ends it");
@@ -167,8 +110,8 @@ impl Estimation {
         Ok((None, Some(failure.into())))
     }
 
-    /// Estimates on `threads` workers. `known` has what earlier calls handed to `on_link(number, bytes)`,
-    /// which is called once for every job as soon as a link is simulated; `on_progress(share)` is called
+    /// Estimates on `threads` workers. `known` has what earlier calls handed to `on_link(link, bytes)`,
+    /// which is called once for every link as soon as it is simulated; `on_progress(share)` is called
     /// about twenty times a second. Both in the calling thread.
     ///
     /// When a signal handler or one of the two callables raises, all work is stopped, and then the
@@ -205,16 +148,12 @@ impl Estimation {
 }
 
 impl Estimation {
-    /// The delays that jobs gave, by job.
-    fn read(
-        &self,
-        known: BTreeMap<usize, Vec<u8>>,
-    ) -> PyResult<BTreeMap<core::LinkJob, core::Delays>> {
-        let known = known.into_iter().map(|(number, bytes)| {
-            let job = job(number);
-            let delays = read(&bytes).filter(|known| self.inner.fits(job.link, known));
+    /// The delays by link.
+    fn read(&self, known: BTreeMap<usize, Vec<u8>>) -> PyResult<BTreeMap<usize, core::Delays>> {
+        let known = known.into_iter().map(|(link, bytes)| {
+            let delays = read(&bytes).filter(|known| self.inner.fits(link, known));
             let delays = delays.ok_or_else(|| PyValueError::new_err("delays of something else"))?;
-            Ok((job, delays))
+            Ok((link, delays))
         });
         known.collect()
     }
@@ -234,11 +173,10 @@ struct Watch<'a> {
 }
 
 impl core::EstimateWatcher for Watch<'_> {
-    fn link(&mut self, job: core::LinkJob, delays: &core::Delays) {
-        let number = number(job);
+    fn link(&mut self, link: usize, delays: &core::Delays) {
         let called = Python::attach(|py| {
             let bytes = PyBytes::new(py, &written(delays));
-            self.on_link.call1(py, (number, bytes)).map(|_| ())
+            self.on_link.call1(py, (link, bytes)).map(|_| ())
         });
         self.note(called);
     }
@@ -258,20 +196,6 @@ impl Watch<'_> {
             self.cancel.store(true, Ordering::Relaxed);
             self.raised.get_or_insert(error);
         }
-    }
-}
-
-/// The number of a job: link by link, and of each link pass by pass.
-fn number(job: core::LinkJob) -> usize {
-    usize::from(core::PASSES) * job.link + usize::from(job.pass)
-}
-
-/// The job of a number.
-fn job(number: usize) -> core::LinkJob {
-    let passes = usize::from(core::PASSES);
-    core::LinkJob {
-        link: number / passes,
-        pass: (number % passes) as u8,
     }
 }
 

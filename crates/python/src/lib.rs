@@ -31,7 +31,7 @@ mod _engine {
         DcudpConnection, DcudpListener, dcudp_connect, dcudp_listen, dcudp_program, dcudp_read_key,
     };
     #[pymodule_export]
-    use super::estimate::{Estimation, Paces, take_apart};
+    use super::estimate::{Estimation, take_apart};
     #[pymodule_export]
     use super::run::{Failure, run_many};
     #[pymodule_export]

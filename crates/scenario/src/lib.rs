@@ -29,7 +29,7 @@ mod text;
 mod topology;
 mod workload;
 
-pub use estimate::{Delays, EstimateError, Estimation, PASSES, Paces, Unsuited};
+pub use estimate::{Delays, EstimateError, Estimation, Unsuited};
 pub use language::custom::{ControllerSetting, Controllers, Parameter, Parameters};
 pub use language::selection::{Name, Selection};
 pub use language::sizes::{Points, Sizes};
@@ -37,8 +37,8 @@ pub use manual::catalog::{CatalogEntry, CatalogList, catalog};
 pub use manual::reference::reference;
 pub use manual::schema::schema;
 pub use outer::{
-    Control, EstimateWatcher, Failure, Folder, LinkJob, Panic, Watcher, attempt, catch, estimate,
-    parse, run, run_in_parts, run_many,
+    Control, EstimateWatcher, Failure, Folder, Panic, Watcher, attempt, catch, estimate, parse,
+    run, run_in_parts, run_many,
 };
 pub use scenario::{Scenario, parse_with};
 pub use simulate::output::{Capture, Column, Output, Table, Total, Totals};

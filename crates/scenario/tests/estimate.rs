@@ -6,9 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use common::{real, result, scenario, text, whole};
-use incastle_scenario::{
-    Delays, EstimateError, EstimateWatcher, Estimation, LinkJob, Output, PASSES, estimate,
-};
+use incastle_scenario::{Delays, EstimateError, EstimateWatcher, Estimation, Output, estimate};
 
 /// Ten senders and one receiver: what flows wait for is their own host's link and one that all share.
 const INCAST: &str = r#"
@@ -64,11 +62,11 @@ slowdown = true
 
 /// Keeps what it is told.
 #[derive(Default)]
-struct Keeper(BTreeMap<LinkJob, Delays>);
+struct Keeper(BTreeMap<usize, Delays>);
 
 impl EstimateWatcher for Keeper {
-    fn link(&mut self, job: LinkJob, delays: &Delays) {
-        self.0.insert(job, delays.clone());
+    fn link(&mut self, link: usize, delays: &Delays) {
+        self.0.insert(link, delays.clone());
     }
 
     fn tick(&mut self, done: f64) {
@@ -83,7 +81,7 @@ fn apart(text: &str, sets: &[(&str, &str)], per_class: Option<usize>) -> Estimat
 fn estimated(
     estimation: &Estimation,
     threads: usize,
-    known: &BTreeMap<LinkJob, Delays>,
+    known: &BTreeMap<usize, Delays>,
 ) -> (Output, Keeper) {
     let mut keeper = Keeper::default();
     let watched = (&AtomicBool::new(false), &mut keeper);
@@ -163,8 +161,7 @@ fn neither_threads_nor_interruptions_matter() {
     let estimation = apart(FABRIC, &[], Some(6));
     assert!(estimation.links().len() < estimation.crossed());
     let (first, all) = estimated(&estimation, 1, &BTreeMap::new());
-    let simulations = (0..PASSES).map(|pass| estimation.links_of(pass).len());
-    let simulations: usize = simulations.sum();
+    let simulations = estimation.links().len();
     assert_eq!(all.0.len(), simulations);
     let (second, _) = estimated(&estimation, 3, &BTreeMap::new());
     let half: BTreeMap<_, _> = all.0.into_iter().step_by(2).collect();

@@ -25,8 +25,8 @@ class EstimateStopped(KeyboardInterrupt):
     """Ctrl-C during an estimate.
 
     Attributes:
-        done: simulations of links that are finished.
-        total: how many there are to be: several for each link.
+        done: links that are simulated.
+        total: how many are to be.
         file: where their delays are, or None if they are lost.
 
     """
@@ -37,7 +37,7 @@ class EstimateStopped(KeyboardInterrupt):
 
     def __str__(self) -> str:
         """Say how far it came, and how to go on."""
-        reached = f"interrupted: {self.done:,} of {self.total:,} simulations of links were finished"
+        reached = f"interrupted: {self.done:,} of {self.total:,} links were simulated"
         return reached if self.file is None else f"{reached}; --resume goes on with {self.file}"
 
 
@@ -115,15 +115,13 @@ def _run(
     place: Place,
     progress: Callable[[float], object] | None,
 ) -> _engine.Output:
-    known = {
-        number: delays for number, delays in place.store.known().items() if apart.wants(number)
-    }
-    done, total = len(known), apart.simulated[1]
+    known = {link: delays for link, delays in place.store.known().items() if apart.wants(link)}
+    done, total = len(known), apart.simulated
 
-    def on_link(number: int, delays: bytes) -> None:
+    def on_link(link: int, delays: bytes) -> None:
         nonlocal done
         with interrupts.put_off():
-            place.store.keep(number, delays)
+            place.store.keep(link, delays)
             done += 1
 
     def on_progress(share: float) -> None:
@@ -154,7 +152,7 @@ def _result(
 
     tables: dict[str, Any] = {table.name: pl.DataFrame(table) for table in output.tables()}
     totals = output.totals()
-    links = {"links_crossed": apart.crossed, "links_simulated": apart.simulated[0]}
+    links = {"links_crossed": apart.crossed, "links_simulated": apart.simulated}
     return Result(
         name=scenario.name,
         seed=scenario.seed,

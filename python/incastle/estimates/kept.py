@@ -24,7 +24,7 @@ create table delays (number integer primary key, content blob not null);
 
 
 class Kept:
-    """Delays of links by the engine's number for each simulation: in a file, or in memory alone."""
+    """Delays of links by the engine's number for each: in a file, or in memory alone."""
 
     def __init__(self, database: sqlite3.Connection, path: Path | None) -> None:
         self.database = database
@@ -35,7 +35,7 @@ class Kept:
         return dict(self.database.execute("select number, content from delays"))
 
     def keep(self, number: int, content: bytes) -> None:
-        """Add a simulation.
+        """Add a link.
 
         Raises:
             OSError: it cannot be written.

@@ -1,8 +1,7 @@
 """The links of an estimate on a Dask cluster: the same delays as on threads.
 
-A task carries the scenario as text and, for each of some links, the rates at which flows come to
-it. A worker takes the scenario apart once and keeps that for the next task. Here remain what needs
-all links at once, paces and the sums along ways, and the ideal times.
+A task carries the scenario as text and the numbers of some links. A worker takes the scenario
+apart once, fluid included, and keeps that for the next task. Here remain the sums along ways.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ if TYPE_CHECKING:
     from incastle import _engine
 
 SHARES = 200
-"""A task has at least this share of a pass's work: small links go together, large ones alone."""
+"""A task has at least this share of the work: small links go together, large ones alone."""
 
 
 class Bundle(NamedTuple):
-    """Links that one task simulates: their jobs' numbers, and their share of all work."""
+    """Links that one task simulates: their numbers, and their share of all work."""
 
     numbers: tuple[int, ...]
     share: float
@@ -40,15 +39,15 @@ def simulate(
     keep: Callable[[int, bytes], object],
     progress: Callable[[float], object],
 ) -> None:
-    """Simulate the links that are missing in `known`, pass by pass, and add them there.
+    """Simulate the links that are missing in `known`, and add them there.
 
     Args:
         on: the cluster.
         scenario: what is estimated.
         links: of links that are alike, about how many are simulated.
         apart: the same scenario, taken apart.
-        known: what jobs gave, by number.
-        keep: called with the number of each job and what it gave, in this thread.
+        known: delays by link.
+        keep: called with each link and its delays, in this thread.
         progress: called with the share of the work that is done.
 
     Raises:
@@ -56,8 +55,10 @@ def simulate(
         RunError: a link could not be simulated, or its worker died each time.
 
     """
-    whole = sum(work for number in range(apart.PASSES) for _, work in apart.jobs(number))
-    done = 0.0
+    jobs = apart.jobs()
+    whole = sum(work for _, work in jobs)
+    missing = [job for job in jobs if job[0] not in known]
+    done = sum(work for link, work in jobs if link in known) / max(whole, 1)
 
     def over(bundle: Bundle, found: list[bytes]) -> None:
         nonlocal done
@@ -71,20 +72,13 @@ def simulate(
         raise RunError(f"{scenario.name}: {len(bundle.numbers)} links were not simulated: {why}")
 
     text = scenario.resolved
+
+    def call(bundle: Bundle) -> Call:
+        return Call(str(bundle.numbers[0]), simulate_links, (text, links, bundle.numbers))
+
     with connected(on) as cluster:
-        for number in range(apart.PASSES):
-            paces = apart.paces(number, known)
-            jobs = apart.jobs(number)
-            missing = [job for job in jobs if job[0] not in known]
-            done += sum(work for job, work in jobs if job in known) / max(whole, 1)
-
-            def call(bundle: Bundle, paces: _engine.Paces = paces) -> Call:
-                rates = [apart.rates(number, paces) for number in bundle.numbers]
-                arguments = (text, links, bundle.numbers, rates)
-                return Call(str(bundle.numbers[0]), simulate_links, arguments)
-
-            ears = Ears(over, lost, lambda _: None)
-            cluster.execute(list(bundles(missing, whole)), call, ears)
+        ears = Ears(over, lost, lambda _: None)
+        cluster.execute(list(bundles(missing, whole)), call, ears)
 
 
 def bundles(jobs: Sequence[tuple[int, int]], whole: int) -> Iterator[Bundle]:
@@ -103,9 +97,9 @@ def bundles(jobs: Sequence[tuple[int, int]], whole: int) -> Iterator[Bundle]:
 
 
 def simulate_links(
-    version: str, text: str, links: int | None, numbers: Sequence[int], rates: Sequence[bytes]
+    version: str, text: str, links: int | None, numbers: Sequence[int]
 ) -> list[bytes]:
-    """Simulate some links on a worker: what each job gives.
+    """Simulate some links on a worker: the delays at each.
 
     Raises:
         WrongVersion: this worker has another version of Incastle.
@@ -114,7 +108,7 @@ def simulate_links(
     """
     check_version(version)
     apart = _taken_apart(text, links)
-    return [_simulated(apart, *job) for job in zip(numbers, rates, strict=True)]
+    return [_simulated(apart, number) for number in numbers]
 
 
 @lru_cache(maxsize=1)
@@ -122,8 +116,8 @@ def _taken_apart(text: str, links: int | None) -> _engine.Estimation:
     return take_apart(Scenario.from_text(text), links)
 
 
-def _simulated(apart: _engine.Estimation, number: int, rates: bytes) -> bytes:
-    delays, failure = apart.simulate(number, rates)
+def _simulated(apart: _engine.Estimation, number: int) -> bytes:
+    delays, failure = apart.simulate(number)
     if failure is not None:
         raise failed("a link", failure)
     assert delays is not None  # noqa: S101  one of the two is there

@@ -3,13 +3,12 @@
 //! A class of links has one rate, delay and discipline at either end, and the same distance from hosts.
 //! Where not all of a class are simulated, its links are put in the order of the bytes that cross them,
 //! and parted into clusters that carry about the same: many quiet links are one cluster, a busy one is
-//! one by itself. The middle link of a cluster is simulated, and where none of these has flows in one
-//! of the directions, the busiest in that direction. The NSDI
-//! paper (section 3.5) puts together links whose sizes, gaps and loads differ by less than thresholds;
-//! in spans in which a link sees some hundred flows of a heavy-tailed distribution, no two do.
+//! one by itself. The middle link of a cluster is simulated, and where none of these has flows at one
+//! of the kinds of ports, the busiest of that kind. The NSDI paper (section 3.5) puts together links whose
+//! sizes, gaps and loads differ by less than thresholds; in spans in which a link sees some hundred flows of
+//! a heavy-tailed distribution, no two do.
 
-use std::cmp::Ordering;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::crossings::{Crossings, Directed};
 use crate::language::switch::Switch;
@@ -35,6 +34,10 @@ struct EndKind {
     ports: Option<usize>,
 }
 
+/// What ports have in common that sends in a direction of a link: rate, which switch's parameters, which
+/// of its groups of ports.
+pub(super) type PortKind = (u64, Option<usize>, Option<usize>);
+
 /// All links that flows cross.
 pub(super) struct Clusters {
     /// By link: its class.
@@ -45,8 +48,8 @@ pub(super) struct Clusters {
     simulated: Vec<usize>,
     /// By link: application bytes that cross it in either direction.
     carried: Vec<[u64; 2]>,
-    /// By host and then switch.
-    depths: Vec<u32>,
+    /// By link and direction.
+    ports: Vec<[PortKind; 2]>,
 }
 
 impl Clusters {
@@ -68,6 +71,9 @@ impl Clusters {
             switches: switches(scenario.tables(), layout),
             depths: &depths,
         };
+        let ports: Vec<[PortKind; 2]> = (0..layout.links.len())
+            .map(|link| kinds.ports(link))
+            .collect();
         let mut classes = vec![None; layout.links.len()];
         let mut known = BTreeMap::new();
         let mut members: Vec<Vec<usize>> = Vec::new();
@@ -80,11 +86,10 @@ impl Clusters {
             members[class].push(link);
         }
         let load = |link: usize| carried[link][0] + carried[link][1];
-        let slope = |step: Directed| slope(layout, &depths, step);
         let chosen = members.into_iter().map(|links| match per_class {
             Some(most) if links.len() > most => {
                 let mut chosen = middles(links.clone(), most, load);
-                add_directions(&mut chosen, &links, (&carried, slope));
+                add_ports(&mut chosen, &links, (&carried, &ports));
                 chosen
             }
             _ => links.into_iter().map(|link| (link, 1)).collect(),
@@ -97,7 +102,7 @@ impl Clusters {
             by_class,
             simulated,
             carried,
-            depths,
+            ports,
         }
     }
 
@@ -128,36 +133,38 @@ impl Clusters {
         self.carried[step.link][step.direction]
     }
 
-    /// Whether a direction leads away from hosts (less), towards them (greater), or neither.
-    pub(super) fn slope(&self, layout: &Layout, step: Directed) -> Ordering {
-        slope(layout, &self.depths, step)
+    /// What the port has in common with others.
+    pub(super) fn port_kind(&self, step: Directed) -> PortKind {
+        self.ports[step.link][step.direction]
     }
 }
 
-fn slope(layout: &Layout, depths: &[u32], step: Directed) -> Ordering {
-    let (near, far) = step.ends(layout);
-    let depth = |end| depths[layout.position(end)];
-    depth(near).cmp(&depth(far))
-}
-
-/// Sees to it that flows in each direction that any link has can be drawn from a link that is simulated.
-fn add_directions(
+/// Sees to it that flows at each kind of port that any link has can be drawn from a link that is simulated.
+fn add_ports(
     chosen: &mut Vec<(usize, u64)>,
     links: &[usize],
-    (carried, slope): (&[[u64; 2]], impl Fn(Directed) -> Ordering),
+    (carried, ports): (&[[u64; 2]], &[[PortKind; 2]]),
 ) {
-    let both = |link| [0, 1].map(|direction| Directed { link, direction });
-    let load = |step: &Directed| carried[step.link][step.direction];
-    for wanted in [Ordering::Less, Ordering::Equal, Ordering::Greater] {
-        let steps = |link: usize| {
-            let steps = both(link).into_iter();
-            steps.filter(|step| load(step) > 0 && slope(*step) == wanted)
-        };
-        if chosen.iter().any(|&(link, _)| steps(link).next().is_some()) {
+    let steps = |link: usize| {
+        let both = [0, 1].map(|direction| (carried[link][direction], ports[link][direction], link));
+        both.into_iter().filter(|(load, ..)| *load > 0)
+    };
+    let kinds: BTreeSet<PortKind> = links
+        .iter()
+        .flat_map(|&link| steps(link))
+        .map(|step| step.1)
+        .collect();
+    for wanted in kinds {
+        let is_wanted = |step: &(u64, PortKind, usize)| step.1 == wanted;
+        if chosen
+            .iter()
+            .any(|&(link, _)| steps(link).any(|step| is_wanted(&step)))
+        {
             continue;
         }
-        let busiest = links.iter().flat_map(|&link| steps(link)).max_by_key(load);
-        chosen.extend(busiest.map(|step| (step.link, 1)));
+        let all = links.iter().flat_map(|&link| steps(link));
+        let busiest = all.filter(is_wanted).max_by_key(|(load, ..)| *load);
+        chosen.extend(busiest.map(|(_, _, link)| (link, 1)));
     }
 }
 
@@ -201,6 +208,15 @@ impl Kinds<'_> {
             delay: link.delay.as_ps(),
             ends,
         }
+    }
+
+    fn ports(&self, place: usize) -> [PortKind; 2] {
+        let link = &self.layout.links[place];
+        let (a, b) = link.ends;
+        [(a, b), (b, a)].map(|(near, far)| {
+            let end = self.end(near, far);
+            (link.rate.bits_per_second(), end.switch, end.ports)
+        })
     }
 
     fn end(&self, end: End, other: End) -> EndKind {

@@ -1,21 +1,19 @@
-//! From delays at links to completion times: ideal time + delays along the way.
+//! From delays at links to completion times: ideal time + what the fluid adds + delays along the way.
 //!
-//! A flow has its own delay at each link that was simulated. At any other it gets that of a flow of
-//! about its size at a simulated link of the class, drawn at random (section 3.4 of the NSDI paper):
-//! delays count per packet, sizes are alike within a factor of two, and draws are from the simulated
-//! links whose load in that direction is nearest, as many as it takes for enough flows.
+//! A flow has its own delay at each link that was simulated. At any other it gets that of a flow of about
+//! its size in the same situation, drawn at random (after section 3.4 of the NSDI paper).
 
-use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use incastle_engine::Digest;
 use incastle_units::{Span, Time};
 
-use super::clusters::Clusters;
+use super::clusters::{Clusters, PortKind};
 use super::crossings::Directed;
 use super::delays::Delays;
-use super::pools::{Pool, pools};
+use super::paces::Paces;
+use super::pools::{Pool, pools, situation};
 use super::surroundings::Whole;
 use crate::simulate::output::{Column, Output, Table, Totals};
 use crate::topology::layout::Layout;
@@ -24,18 +22,19 @@ use crate::workload::TransferKind;
 /// All that completion times follow from.
 pub(super) struct Combination<'a> {
     whole: &'a Whole<'a>,
+    paces: &'a Paces,
     clusters: &'a Clusters,
     delays: &'a BTreeMap<usize, Delays>,
-    pools: BTreeMap<(usize, Ordering), Pool>,
+    pools: BTreeMap<PortKind, Pool>,
 }
 
 /// The estimate: transfers and links.
 pub(super) fn output(
-    whole: &Whole<'_>,
+    (whole, paces): (&Whole<'_>, &Paces),
     clusters: &Clusters,
     (delays, ideals): (&BTreeMap<usize, Delays>, &[Option<Span>]),
 ) -> Output {
-    let combination = Combination::new(whole, clusters, delays);
+    let combination = Combination::new((whole, paces), clusters, delays);
     let end = Time::ZERO + whole.scenario.duration();
     let completed: Vec<Option<Time>> = (0..whole.flows.len())
         .map(|flow| {
@@ -65,27 +64,29 @@ pub(super) fn output(
 
 impl<'a> Combination<'a> {
     pub(super) fn new(
-        whole: &'a Whole<'a>,
+        (whole, paces): (&'a Whole<'a>, &'a Paces),
         clusters: &'a Clusters,
         delays: &'a BTreeMap<usize, Delays>,
     ) -> Self {
         let all = clusters.crossed() == delays.len();
         Self {
             whole,
+            paces,
             clusters,
             delays,
             // Nothing is drawn where every link was simulated.
             pools: if all {
                 BTreeMap::new()
             } else {
-                pools(whole, clusters, delays)
+                pools((whole, paces), clusters, delays)
             },
         }
     }
 
     /// The completion time of a flow; absent if it would not be complete.
     fn took(&self, flow: usize, ideal: Span) -> Option<Span> {
-        let mut took = ideal.as_ps().cast_signed();
+        let took = ideal.as_ps() + self.paces.longer(flow).as_ps();
+        let mut took = took.cast_signed();
         for hop in 0..self.whole.crossings.way(flow).len() {
             took = took.saturating_add(self.delay(flow, hop)?);
         }
@@ -106,17 +107,12 @@ impl<'a> Combination<'a> {
 
     /// The delay of another flow in the place of this one's.
     fn drawn(&self, flow: usize, (hop, step): (u64, Directed)) -> Option<i64> {
-        let class = self.clusters.class(step.link).expect("a flow crosses it");
-        let slope = self.clusters.slope(self.whole.scenario.layout(), step);
-        let pool = &self.pools[&(class, slope)];
         let mut digest = Digest::default();
         digest.mix(self.whole.scenario.seed(), flow as u64);
         digest.mix(hop, 0);
-        let bytes = self.whole.flows[flow].bytes;
-        let carried = self.clusters.carried_in(step);
-        let (delay, packets) = pool.draw(bytes, carried, digest.value());
-        let per_packet = i128::from(delay?) * i128::from(self.whole.packets(flow));
-        i64::try_from(per_packet / i128::from(packets)).ok()
+        let situation = situation(self.paces.mark(self.whole, (flow, hop as usize)));
+        let packets = self.whole.packets(flow);
+        self.pools[&self.clusters.port_kind(step)].draw(situation, packets, digest.value())
     }
 }
 

@@ -30,6 +30,11 @@ impl Directed {
         }
     }
 
+    /// The place of its port in the network.
+    pub(super) fn port(self) -> usize {
+        2 * self.link + self.direction
+    }
+
     /// Its ends: near, far.
     pub(super) fn ends(self, layout: &Layout) -> (End, End) {
         let (a, b) = layout.links[self.link].ends;

@@ -1,132 +1,388 @@
-//! How fast each flow comes to a link.
+//! How fast each flow comes to a link, and how long all of them take as a fluid.
 //!
-//! A flow that waits at other links comes to a link more slowly, and queues less there, or not at all: at
-//! links before, and at links behind, whose ACKs come back no faster. The NSDI paper lets every sender
-//! send at the full rate of its own link towards each link in question; where many hosts are busy, or
-//! the links above them, that finds queues that are not there. Here links are simulated in several
-//! passes: what flows waited in some gives their paces in the next. A pace is the time of a flow's packets
-//! on its host's link, over that time and what it waited at all other links.
+//! A flow that other links hold up comes to a link more slowly, and queues less there, or not at all. The
+//! NSDI paper lets every sender send at the full rate of its own link towards each link in question;
+//! where many hosts are busy, or the links above them, that finds queues that are not there. Here all
+//! flows share all links as a fluid first. At any time the least level of all other links on a flow's way
+//! is the pace at which it comes to a link.
 //!
-//! What a flow waits at a link is then what that adds to all others, and waits that no pass changes any
-//! more add up to its time: two links at which it has half the rate cost it half a time each, not one. A
-//! pass from the waits of the one before alone would find all of it at both and then none, by turns;
-//! from the mean of two it comes half as near each time.
+//! A flow no longer than the initial window is sent before any congestion control could have a say: it
+//! waits in queues, but has no share, and is no part of the fluid.
 
 use std::collections::BTreeMap;
 
 use incastle_units::{Bytes, Rate, Span, Time};
 
+use super::fluid::{Fluid, Onlooker, Stream, duration};
 use super::surroundings::Whole;
 
-/// Paces are this many steps per factor of two below the rate of the link, so that flows at the same
-/// pace can be told alike.
-const STEPS: u8 = 4;
+/// Rates of a pace within this factor become one: their mean over time, so that as much is sent.
+const ALIKE: f64 = 1.1;
 
-/// No pace is lower than the rate by more steps than this: a factor of 64.
-const LOWEST: u8 = 6 * STEPS;
+/// A rate from when on, until the next.
+pub(super) type Pace = Vec<(Time, Rate)>;
+
+/// At a link of a flow's way: it carried others when the flow began.
+pub(super) const BUSY: u8 = 1;
+/// It held up others then, or later.
+pub(super) const FULL: u8 = 2;
+/// It held up this flow.
+pub(super) const HELD_UP: u8 = 4;
+/// It would have held up this flow, had no other link done so.
+const LIMITED: u8 = 8;
 
 /// The paces of all flows.
-pub struct Paces {
-    /// By flow and link of its way: how long it waited there.
-    waits: Vec<Span>,
+pub(super) struct Paces {
+    /// By flow: how much later than in reality it begins in the fluid, which knows neither round trips nor
+    /// slow start, so that it ends there in time when it is alone. Absent of one that is no part of it.
+    lags: Vec<Option<Span>>,
+    /// By flow: how much longer it takes in the fluid than alone.
+    longer: Vec<Span>,
+    /// By flow and link of its way.
+    marks: Vec<u8>,
     /// By flow: which of the periods in which its host sends without a pause it belongs to.
     periods: Vec<u32>,
-    /// By period: how many flows it has.
-    flows: Vec<u32>,
+    /// By period: its flows.
+    flows: Vec<Vec<u32>>,
+    /// By link that is simulated: changes of paces there, of each flow in order of time.
+    changes: BTreeMap<usize, Vec<(u32, Time, f64)>>,
 }
 
 impl Paces {
-    /// From what each flow waited at the links of its way, as far as that is known; absent where it did
-    /// not get beyond a link.
-    pub(super) fn new(whole: &Whole<'_>, waited: impl Fn(usize, usize) -> Option<Span>) -> Self {
-        let hosts = whole.scenario.layout().hosts.len();
-        // By host: its latest period, and until when that lasts.
-        let mut latest: Vec<Option<(u32, Time)>> = vec![None; hosts];
-        let mut paces = Self {
-            waits: Vec::new(),
-            periods: Vec::new(),
-            flows: Vec::new(),
-        };
-        for (flow, opening) in whole.flows.iter().enumerate() {
-            for hop in 0..whole.crossings.way(flow).len() {
-                let waited = waited(flow, hop);
-                paces.waits.push(waited.unwrap_or(Span::from_ps(u64::MAX)));
-            }
-            let own = waited(flow, 0);
-            let until = own.map_or(Time::NEVER, |waited| {
-                opening.at + whole.on_own_link(flow) + waited
-            });
-            let latest = &mut latest[opening.hosts.0];
-            let (period, last) = match *latest {
-                Some((period, last)) if opening.at <= last => (period, last.max(until)),
-                _ => {
-                    paces.flows.push(0);
-                    (paces.flows.len() as u32 - 1, until)
-                }
-            };
-            *latest = Some((period, last));
-            paces.flows[period as usize] += 1;
-            paces.periods.push(period);
+    /// From the fluid of all flows and their ideal times; paces at these links.
+    pub(super) fn new(whole: &Whole<'_>, ideals: &[Option<Span>], links: &[usize]) -> Self {
+        let lags: Vec<Option<Span>> = (0..whole.flows.len())
+            .map(|flow| {
+                let stream = whole.stream(flow)?;
+                let lag = |ideal: Span| ideal.saturating_sub(duration(stream.bits, stream.most));
+                Some(ideals[flow].map_or(Span::ZERO, lag))
+            })
+            .collect();
+        let layout = whole.scenario.layout();
+        let rates = layout.links.iter();
+        let rates = rates.map(|link| link.rate.bits_per_second() as f64);
+        let mut fluid = Fluid::new(
+            rates.flat_map(|rate| [rate; 2]).collect(),
+            whole.flows.len(),
+        );
+        let mut is_simulated = vec![false; layout.links.len()];
+        for &link in links {
+            is_simulated[link] = true;
         }
-        paces
+        let count = whole.crossings.first(whole.flows.len());
+        let mut watch = Watch {
+            whole,
+            is_simulated,
+            ends: whole.flows.iter().map(|flow| flow.at).collect(),
+            marks: vec![0; count],
+            open: (0..whole.flows.len()).map(|_| Vec::new()).collect(),
+            changes: links.iter().map(|&link| (link, Vec::new())).collect(),
+        };
+        for (at, flow, comes) in events(whole, (0..whole.flows.len()).zip(lags.iter().copied())) {
+            fluid.pass(at, &mut watch);
+            if comes {
+                let stream = whole.stream(flow).expect("it is part of the fluid");
+                fluid.come(at, flow as u32, stream, &mut watch);
+                continue;
+            }
+            let first = whole.crossings.first(flow);
+            for (hop, step) in whole.crossings.way(flow).enumerate() {
+                if fluid.is_full(step.port()) {
+                    watch.marks[first + hop] |= FULL;
+                }
+                if fluid.is_busy(step.port()) {
+                    watch.marks[first + hop] |= BUSY;
+                }
+            }
+            watch.ends[flow] = at + whole.on_own_link(flow);
+        }
+        fluid.pass(Time::NEVER, &mut watch);
+        let longer = lags.iter().enumerate();
+        let longer = longer.map(|(flow, &lag)| whole.longer((flow, lag), watch.ends[flow]));
+        let longer = longer.collect();
+        let (periods, flows) = periods(whole, &watch.ends);
+        Self {
+            lags,
+            longer,
+            marks: watch.marks,
+            periods,
+            flows,
+            changes: watch.changes,
+        }
+    }
+
+    /// How much longer a flow takes in the fluid than alone.
+    pub(super) fn longer(&self, flow: usize) -> Span {
+        self.longer[flow]
+    }
+
+    /// How much longer flows take than alone that share their host's link and nothing else.
+    pub(super) fn longer_at_host(&self, whole: &Whole<'_>, flows: &[usize]) -> Vec<Span> {
+        let Some(&any) = flows.first() else {
+            return Vec::new();
+        };
+        let capacity = whole.own_rate(any).bits_per_second() as f64;
+        let mut fluid = Fluid::new(vec![capacity], flows.len());
+        let mut ends = Ends(flows.iter().map(|&flow| whole.flows[flow].at).collect());
+        let places = flows.iter().map(|&flow| (flow, self.lags[flow]));
+        for (at, place, _) in events(whole, places).into_iter().filter(|event| event.2) {
+            fluid.pass(at, &mut ends);
+            let stream = whole.stream(flows[place]).expect("it is part of the fluid");
+            let stream = Stream {
+                way: vec![0],
+                ..stream
+            };
+            fluid.come(at, place as u32, stream, &mut ends);
+        }
+        fluid.pass(Time::NEVER, &mut ends);
+        let longer = flows.iter().zip(ends.0);
+        let longer = longer.map(|(&flow, end)| whole.longer((flow, self.lags[flow]), end));
+        longer.collect()
+    }
+
+    /// What a link of a flow's way was to it.
+    pub(super) fn mark(&self, whole: &Whole<'_>, (flow, hop): (usize, usize)) -> u8 {
+        self.marks[whole.crossings.first(flow) + hop]
     }
 
     /// The paces at which flows come to a link that they all cross; absent where there is nothing that
     /// they would not meet there as well: all that the host sends meanwhile crosses the link, and no link
-    /// but the host's holds the flow up.
-    pub(super) fn at(&self, whole: &Whole<'_>, link: usize) -> Vec<Option<Rate>> {
-        let flows = whole.crossings.on(link);
-        let mut counts = BTreeMap::new();
-        for &flow in flows {
-            *counts.entry(self.periods[flow as usize]).or_insert(0_u32) += 1;
+    /// but the host's holds any of it up.
+    pub(super) fn at(&self, whole: &Whole<'_>, link: usize) -> Vec<Option<Pace>> {
+        let mut own: BTreeMap<u32, Pace> = BTreeMap::new();
+        for &(flow, at, rate) in &self.changes[&link] {
+            let rate = Rate::from_bits_per_second((rate as u64).max(1));
+            own.entry(flow).or_default().push((at, rate));
         }
-        let pace = |flow: usize| {
-            let place = whole.crossings.place(flow, link);
-            let elsewhere = self.elsewhere(whole, flow, |hop| hop != place);
-            let period = self.periods[flow];
-            let all = counts[&period] == self.flows[period as usize];
-            let held_up = self.elsewhere(whole, flow, |hop| hop != place && hop > 0);
-            let steps = steps(whole.on_own_link(flow), elsewhere);
-            (held_up > Span::ZERO || !all).then(|| paced(whole.own_rate(flow), steps))
+        let flows = whole.crossings.on(link).iter();
+        let pace = |&flow: &u32| {
+            let shared = match whole.crossings.place(flow as usize, link) {
+                0 => self.is_together(whole, flow),
+                _ => self.is_shared(whole, flow, link),
+            };
+            (!shared).then(|| {
+                let full = || vec![(Time::ZERO, whole.own_rate(flow as usize))];
+                own.remove(&flow).unwrap_or_else(full)
+            })
         };
-        flows.iter().map(|&flow| pace(flow as usize)).collect()
+        flows.map(pace).collect()
     }
 
-    /// How long a flow waited at some links of its way.
-    fn elsewhere(&self, whole: &Whole<'_>, flow: usize, counts: impl Fn(usize) -> bool) -> Span {
-        let first = whole.crossings.first(flow);
-        let mut sum = 0_u64;
-        for hop in (0..whole.crossings.way(flow).len()).filter(|&hop| counts(hop)) {
-            sum = sum.saturating_add(self.waits[first + hop].as_ps());
+    /// Whether all that a flow's host sends meanwhile crosses a link, and no other link but the host's
+    /// holds any of it up.
+    fn is_shared(&self, whole: &Whole<'_>, flow: u32, link: usize) -> bool {
+        let period = &self.flows[self.periods[flow as usize] as usize];
+        period.iter().all(|&flow| {
+            let first = whole.crossings.first(flow as usize);
+            let mut crosses = false;
+            let free = whole
+                .crossings
+                .way(flow as usize)
+                .enumerate()
+                .all(|(hop, step)| {
+                    crosses |= step.link == link;
+                    step.link == link || hop == 0 || self.marks[first + hop] & LIMITED == 0
+                });
+            free && crosses
+        })
+    }
+
+    /// Whether that is so at any link, so that what flows of the host do to each other is seen there, or
+    /// nothing is to be seen.
+    fn is_together(&self, whole: &Whole<'_>, flow: u32) -> bool {
+        let alone = self.flows[self.periods[flow as usize] as usize].len() == 1;
+        let mut later = whole.crossings.way(flow as usize).skip(1);
+        alone || later.any(|step| self.is_shared(whole, flow, step.link))
+    }
+}
+
+/// Of flows with their lags: when each begins, and when it comes to the fluid; in order of time. Which
+/// of these flows, and whether it comes.
+fn events(
+    whole: &Whole<'_>,
+    flows: impl Iterator<Item = (usize, Option<Span>)>,
+) -> Vec<(Time, usize, bool)> {
+    let mut events = Vec::new();
+    for (place, (flow, lag)) in flows.enumerate() {
+        let at = whole.flows[flow].at;
+        events.push((at, place, false));
+        events.extend(lag.map(|lag| (at + lag, place, true)));
+    }
+    events.sort_unstable();
+    events
+}
+
+/// The periods in which hosts send without a pause: by flow, and the flows of each.
+fn periods(whole: &Whole<'_>, ends: &[Time]) -> (Vec<u32>, Vec<Vec<u32>>) {
+    let hosts = whole.scenario.layout().hosts.len();
+    // By host: its latest period, and until when that lasts.
+    let mut latest: Vec<Option<(u32, Time)>> = vec![None; hosts];
+    let (mut periods, mut flows) = (Vec::new(), Vec::<Vec<u32>>::new());
+    for (flow, opening) in whole.flows.iter().enumerate() {
+        let latest = &mut latest[opening.hosts.0];
+        let (period, last) = match *latest {
+            Some((period, last)) if opening.at <= last => (period, last.max(ends[flow])),
+            _ => {
+                flows.push(Vec::new());
+                (flows.len() as u32 - 1, ends[flow])
+            }
+        };
+        *latest = Some((period, last));
+        flows[period as usize].push(flow as u32);
+        periods.push(period);
+    }
+    (periods, flows)
+}
+
+/// A part of a pace that has not ended.
+struct Open {
+    link: usize,
+    from: Time,
+    /// Until when `bits` were sent, and the rate since.
+    since: Time,
+    bits: f64,
+    rate: f64,
+    least: f64,
+    most: f64,
+}
+
+impl Open {
+    fn new(link: usize, now: Time, rate: f64) -> Self {
+        Self {
+            link,
+            from: now,
+            since: now,
+            bits: 0.0,
+            rate,
+            least: rate,
+            most: rate,
         }
-        Span::from_ps(sum)
+    }
+
+    /// Goes on at another rate; gives the mean until now if that is too different.
+    fn turn(&mut self, now: Time, rate: f64) -> Option<(Time, f64)> {
+        if now == self.from {
+            *self = Self::new(self.link, now, rate);
+            return None;
+        }
+        let ended = (self.from, self.mean(now));
+        let (least, most) = (self.least.min(rate), self.most.max(rate));
+        if most > ALIKE * least {
+            *self = Self::new(self.link, now, rate);
+            return Some(ended);
+        }
+        self.bits += self.rate * now.saturating_since(self.since).as_secs_lossy();
+        (self.since, self.rate, self.least, self.most) = (now, rate, least, most);
+        None
+    }
+
+    fn mean(&self, now: Time) -> f64 {
+        if now == self.from {
+            return self.rate;
+        }
+        let bits = self.bits + self.rate * now.saturating_since(self.since).as_secs_lossy();
+        bits / now.saturating_since(self.from).as_secs_lossy()
     }
 }
 
-/// A rate that is lower by so many steps.
-fn paced(rate: Rate, steps: u8) -> Rate {
-    let share = (0..steps).fold(1.0, |share, _| share / step());
-    let bits = rate.bits_per_second() as f64 * share;
-    Rate::from_bits_per_second((bits as u64).max(1))
+/// Looks on at the fluid.
+struct Watch<'a> {
+    whole: &'a Whole<'a>,
+    is_simulated: Vec<bool>,
+    /// By flow.
+    ends: Vec<Time>,
+    marks: Vec<u8>,
+    /// By flow: at each link of its way that is simulated.
+    open: Vec<Vec<Open>>,
+    changes: BTreeMap<usize, Vec<(u32, Time, f64)>>,
 }
 
-/// The fourth root of two.
-fn step() -> f64 {
-    2.0_f64.sqrt().sqrt()
-}
-
-/// The steps by which a time on the wire is prolonged when so much is waited.
-fn steps(wire: Span, waited: Span) -> u8 {
-    let longer = (wire.as_secs_lossy() + waited.as_secs_lossy()) / wire.as_secs_lossy();
-    let (mut steps, mut factor) = (0, step().sqrt());
-    while longer >= factor && steps < LOWEST {
-        steps += 1;
-        factor *= step();
+impl Watch<'_> {
+    fn note(&mut self, flow: usize, link: usize, (from, rate): (Time, f64)) {
+        let changes = self.changes.get_mut(&link).expect("the link is simulated");
+        changes.push((flow as u32, from, rate));
     }
-    steps
+}
+
+impl Onlooker for Watch<'_> {
+    fn changed(&mut self, now: Time, flow: usize, levels: &[f64]) {
+        let first = self.whole.crossings.first(flow);
+        let most = self.whole.most(flow);
+        let way = self.whole.crossings.way(flow);
+        let rate = way
+            .clone()
+            .fold(most, |least, step| least.min(levels[step.port()]));
+        let mut number = 0;
+        for (hop, step) in way.clone().enumerate() {
+            let level = levels[step.port()];
+            if level.is_finite() {
+                self.marks[first + hop] |= FULL;
+            }
+            if level < most {
+                self.marks[first + hop] |= LIMITED;
+                if level <= rate {
+                    self.marks[first + hop] |= HELD_UP;
+                }
+            }
+            if !self.is_simulated[step.link] {
+                continue;
+            }
+            let others = way.clone().filter(|other| other.link != step.link);
+            let pace = others.fold(most, |least, other| least.min(levels[other.port()]));
+            if let Some(open) = self.open[flow].get_mut(number) {
+                if let Some(ended) = open.turn(now, pace) {
+                    self.note(flow, step.link, ended);
+                }
+            } else {
+                self.open[flow].push(Open::new(step.link, now, pace));
+            }
+            number += 1;
+        }
+    }
+
+    fn ended(&mut self, now: Time, flow: usize) {
+        self.ends[flow] = now;
+        for open in std::mem::take(&mut self.open[flow]) {
+            self.note(flow, open.link, (open.from, open.mean(now)));
+        }
+    }
 }
 
 impl Whole<'_> {
+    /// A flow as a fluid; absent of one that is sent at once.
+    fn stream(&self, flow: usize) -> Option<Stream> {
+        if self.flows[flow].bytes <= self.stack(flow).initial_window() {
+            return None;
+        }
+        let stack = self.stack(flow);
+        let wire = self.packets(flow) * stack.wire_size(stack.payload());
+        Some(Stream {
+            bits: (8 * wire) as f64,
+            most: self.most(flow),
+            way: self
+                .crossings
+                .way(flow)
+                .map(|step| step.port() as u32)
+                .collect(),
+        })
+    }
+
+    /// The rate of a flow that is alone.
+    fn most(&self, flow: usize) -> f64 {
+        let links = &self.scenario.layout().links;
+        let rates = self.crossings.way(flow).map(|step| links[step.link].rate);
+        rates.min().expect("a way has links").bits_per_second() as f64
+    }
+
+    /// How much longer than alone a flow takes that ends then.
+    fn longer(&self, (flow, lag): (usize, Option<Span>), end: Time) -> Span {
+        let Some((lag, stream)) = lag.zip(self.stream(flow)) else {
+            return Span::ZERO;
+        };
+        let took = end.saturating_since(self.flows[flow].at + lag);
+        took.saturating_sub(duration(stream.bits, stream.most))
+    }
+
     /// How long the full packets of a flow take on its host's link.
     fn on_own_link(&self, flow: usize) -> Span {
         let stack = self.stack(flow);
@@ -140,21 +396,31 @@ impl Whole<'_> {
     }
 }
 
+/// When flows end.
+struct Ends(Vec<Time>);
+
+impl Onlooker for Ends {
+    fn changed(&mut self, _: Time, _: usize, _: &[f64]) {}
+
+    fn ended(&mut self, now: Time, flow: usize) {
+        self.0[flow] = now;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn twice_the_time_is_half_the_pace() {
-        let us = Span::from_us;
-        assert_eq!(steps(us(10), us(0)), 0);
-        assert_eq!(steps(us(10), us(10)), 4);
-        // Half a step is a factor of 2^(1/8) = 1.0905.
-        assert_eq!(steps(us(1_000), us(90)), 0);
-        assert_eq!(steps(us(1_000), us(91)), 1);
-        assert_eq!(steps(us(1), us(1_000_000)), 24);
-        let rate = Rate::from_bits_per_second(1_000_000_000);
-        assert_eq!(paced(rate, 0), rate);
-        assert!(paced(rate, 4).bits_per_second().abs_diff(500_000_000) <= 1);
+    fn a_pace_sends_as_much_as_the_rates_that_it_stands_for() {
+        let us = |us| Time::ZERO + Span::from_us(us);
+        let mut open = Open::new(0, us(10), 10e9);
+        assert_eq!(open.turn(us(20), 9.5e9), None, "alike");
+        // 10 us at 10 Gbit/s, then 30 us at 9.5.
+        let (from, mean) = open.turn(us(50), 5e9).expect("it is half as fast");
+        assert_eq!(from, us(10));
+        assert!((mean - 9.625e9).abs() < 1.0, "{mean}");
+        assert_eq!(open.turn(us(50), 4e9), None, "nothing was sent at 5");
+        assert!((open.mean(us(60)) - 4e9).abs() < 1.0);
     }
 }

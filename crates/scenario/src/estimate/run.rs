@@ -20,7 +20,7 @@ impl Whole<'_> {
     pub(super) fn run(
         &self,
         link: usize,
-        (visits, sharing): (&[Visit], Sharing),
+        (visits, sharing): (&[Visit<'_>], Sharing),
         overseer: &impl Overseer,
     ) -> Result<Option<Ran>, RunError> {
         let (network, rows) = self.around(link, visits, sharing)?;

@@ -32,31 +32,33 @@ pub(super) struct Whole<'a> {
 
 /// A flow at a link.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Visit {
+pub(super) struct Visit<'a> {
     pub(super) flow: usize,
     pub(super) at: Time,
     pub(super) bytes: u64,
-    /// The rate at which it comes, where that is its own.
-    pub(super) pace: Option<Rate>,
+    /// The rates that all other links leave it, each from when on; absent where it comes as the other
+    /// flows of its host let it.
+    pub(super) pace: Option<&'a [(Time, Rate)]>,
 }
 
 /// Where a flow comes from and goes to, seen from a link.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Passage {
+pub(super) struct Passage<'a> {
     pub(super) direction: usize,
     pub(super) hosts: (usize, usize),
     /// Absent where the link is the sender's own.
     pub(super) before: Option<Stretch>,
-    /// Whether what lies before the link is for this flow alone, at its own pace.
-    pub(super) paced: bool,
+    /// The pace of what lies before the link, which is then for this flow alone; at the sender's own
+    /// link, of what lies behind it.
+    pub(super) pace: Option<&'a [(Time, Rate)]>,
     /// Absent where it is the receiver's.
     pub(super) behind: Option<Stretch>,
 }
 
-impl Passage {
+impl Passage<'_> {
     /// Whether it shares what lies before the link with other flows of its host.
     pub(super) fn is_shared(&self) -> bool {
-        self.before.is_some() && !self.paced
+        self.before.is_some() && self.pace.is_none()
     }
 }
 
@@ -116,19 +118,18 @@ impl<'a> Whole<'a> {
     }
 
     /// How a flow crosses a link.
-    pub(super) fn passage(&self, visit: &Visit, link: usize) -> Passage {
+    pub(super) fn passage<'v>(&self, visit: &Visit<'v>, link: usize) -> Passage<'v> {
         let flow = visit.flow;
         let mut way = self.crossings.way(flow);
         let place = self.crossings.place(flow, link);
         let stack = self.stack(flow);
         let before = self.stretch(way.clone().take(place), stack);
-        let pace = visit.pace.filter(|_| before.is_some());
         let here = way.nth(place).expect("it was found there");
         Passage {
             direction: here.direction,
             hosts: self.flows[flow].hosts,
-            before: before.map(|before| before.at(pace)),
-            paced: pace.is_some(),
+            before,
+            pace: visit.pace,
             behind: self.stretch(way, stack),
         }
     }
@@ -163,11 +164,11 @@ impl<'a> Whole<'a> {
     pub(super) fn around(
         &self,
         link: usize,
-        visits: &[Visit],
+        visits: &[Visit<'_>],
         sharing: Sharing,
     ) -> Result<(Network, Vec<Row>), BuildError> {
         let passages = visits.iter().map(|visit| self.passage(visit, link));
-        let passages: Vec<Passage> = passages.collect();
+        let passages: Vec<Passage<'_>> = passages.collect();
         let mut site = Site {
             whole: self,
             link,
@@ -183,7 +184,7 @@ impl<'a> Whole<'a> {
         Ok((site.builder.build()?, rows.collect()))
     }
 
-    fn row(&self, visit: &Visit, hosts: (HostIndex, HostIndex)) -> Row {
+    fn row(&self, visit: &Visit<'_>, hosts: (HostIndex, HostIndex)) -> Row {
         let Visit {
             flow, at, bytes, ..
         } = *visit;
@@ -194,16 +195,6 @@ impl<'a> Whole<'a> {
             bytes,
             stack: Arc::clone(self.stack(flow)),
             deadline: group.workload.deadline(),
-        }
-    }
-}
-
-impl Stretch {
-    /// The same no faster than this.
-    fn at(self, pace: Option<Rate>) -> Self {
-        Self {
-            rate: pace.map_or(self.rate, |pace| self.rate.min(pace)),
-            ..self
         }
     }
 }
@@ -220,7 +211,7 @@ struct Site<'a> {
 impl Site<'_> {
     /// All flows over one link: the hosts of each. Hosts and links come in the order of the layout, so
     /// that what happens at one instant has the same order as there.
-    fn shared(&mut self, passages: &[Passage]) -> Vec<(HostIndex, HostIndex)> {
+    fn shared(&mut self, passages: &[Passage<'_>]) -> Vec<(HostIndex, HostIndex)> {
         let here = Directed {
             link: self.link,
             direction: 0,
@@ -245,7 +236,7 @@ impl Site<'_> {
             }
         }
         let ends = nodes.map(|node| node.expect("the link was made"));
-        let of = |passage: &Passage| {
+        let of = |passage: &Passage<'_>| {
             let (near, far) = (ends[passage.direction], ends[1 - passage.direction]);
             (self.sender(passage, near), self.receiver(passage, far))
         };
@@ -253,9 +244,9 @@ impl Site<'_> {
     }
 
     /// Flows that share what lies before the link: the hosts of each.
-    fn one_each(&mut self, passages: &[Passage]) -> Vec<(HostIndex, HostIndex)> {
+    fn one_each(&mut self, passages: &[Passage<'_>]) -> Vec<(HostIndex, HostIndex)> {
         let mut near = [None; 2];
-        let of = |passage: &Passage| {
+        let of = |passage: &Passage<'_>| {
             let here = Directed {
                 link: self.link,
                 direction: passage.direction,
@@ -280,36 +271,37 @@ impl Site<'_> {
     }
 
     /// The host that sends a flow: made when it is asked for first, or for this flow alone.
-    fn sender(&mut self, passage: &Passage, near: Node) -> HostIndex {
+    fn sender(&mut self, passage: &Passage<'_>, near: Node) -> HostIndex {
         let (Some(before), Node::Switch(_)) = (passage.before, near) else {
             return of_host(near);
         };
         let key = (passage.direction, passage.hosts.0);
-        let known = self.senders.get(&key).filter(|_| !passage.paced);
+        let known = self.senders.get(&key).filter(|_| passage.pace.is_none());
         if let Some(&sender) = known {
             return sender;
         }
         let sender = of_host(self.host());
         self.stretch(
             (Node::Host(sender), near),
-            before,
+            (before, passage.pace),
             End::Host(passage.hosts.0),
         );
-        if !passage.paced {
+        if passage.pace.is_none() {
             self.senders.insert(key, sender);
         }
         sender
     }
 
     /// The host that receives a flow: where the link does not lead to it, one for this flow alone.
-    fn receiver(&mut self, passage: &Passage, far: Node) -> HostIndex {
+    fn receiver(&mut self, passage: &Passage<'_>, far: Node) -> HostIndex {
         let Some(behind) = passage.behind else {
             return of_host(far);
         };
+        let pace = passage.pace.filter(|_| passage.before.is_none());
         let receiver = of_host(self.host());
         self.stretch(
             (far, Node::Host(receiver)),
-            behind,
+            (behind, pace),
             End::Host(passage.hosts.1),
         );
         receiver
@@ -317,7 +309,12 @@ impl Site<'_> {
 
     /// A link that stands for several; `host` is at one of its ends. Its ports are those of the
     /// slowest, but for the order in which they send: there is nobody whose turn it could be.
-    fn stretch(&mut self, nodes: (Node, Node), stretch: Stretch, host: End) {
+    fn stretch(
+        &mut self,
+        nodes: (Node, Node),
+        (stretch, pace): (Stretch, Option<&[(Time, Rate)]>),
+        host: End,
+    ) {
         let parts = self.whole.parts();
         let link = &parts.layout.links[stretch.slowest.link];
         let (near, far) = stretch.slowest.ends(parts.layout);
@@ -333,7 +330,14 @@ impl Site<'_> {
                 ..port(ends, link, &parts)
             }
         };
-        let forth = of(nodes.0, (near, far), stretch.delays.0);
+        let mut forth = of(nodes.0, (near, far), stretch.delays.0);
+        if let Some([(_, first), later @ ..]) = pace {
+            forth.rate = stretch.rate.min(*first);
+            forth.schedule = later
+                .iter()
+                .map(|&(at, rate)| (at, rate.min(stretch.rate)))
+                .collect();
+        }
         let back = of(nodes.1, (far, near), stretch.delays.1);
         self.builder.link(nodes, forth, back);
     }

@@ -1,34 +1,22 @@
-//! An estimate on threads: links and ideal times are jobs, and the calling thread watches.
+//! An estimate on threads: links are jobs, and the calling thread watches.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use incastle_units::{Span, Time};
+use incastle_units::Time;
 
-use crate::estimate::{Delays, Estimation, PASSES, Paces};
+use crate::estimate::{Delays, Estimation};
 use crate::simulate::output::Output;
 use crate::simulate::{Overseer, RunError};
 
 use super::panics::catch;
 use super::pool::{Failure, News, distribute};
 
-/// Ideal times are computed in so many shares: enough for threads to end at about the same time.
-const SHARES: usize = 32;
-
-/// A link to simulate in a pass.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct LinkJob {
-    /// Its place in the layout.
-    pub link: usize,
-    /// Which pass over the links it is, from 0.
-    pub pass: u8,
-}
-
 /// Who watches over an estimate, in the thread that called [`estimate`].
 pub trait EstimateWatcher {
     /// A link has been simulated.
-    fn link(&mut self, job: LinkJob, delays: &Delays);
+    fn link(&mut self, link: usize, delays: &Delays);
 
     /// Called about twenty times a second: the share of the work that is done.
     fn tick(&mut self, done: f64);
@@ -51,36 +39,21 @@ impl Overseer for Stop<'_> {
 pub fn estimate(
     estimation: &Estimation,
     threads: usize,
-    known: BTreeMap<LinkJob, Delays>,
+    known: BTreeMap<usize, Delays>,
     (cancel, watcher): (&AtomicBool, &mut impl EstimateWatcher),
 ) -> Result<Option<Output>, Failure> {
-    let mut known_of = vec![ByLink::new(); usize::from(PASSES)];
-    for (job, delays) in known {
-        known_of[usize::from(job.pass)].insert(job.link, delays);
-    }
-    let work = |link: usize| estimation.work(link);
-    let links = (0..PASSES).flat_map(|pass| estimation.links_of(pass));
+    let links = estimation.links().iter();
     let mut team = Team {
         estimation,
         threads,
         cancel,
         watcher,
-        finished: AtomicU64::new(0),
-        work: links.map(work).sum(),
+        work: links.map(|&link| estimation.work(link)).sum(),
     };
-    let mut passes: Vec<ByLink> = Vec::new();
-    for (pass, known) in (0..PASSES).zip(known_of) {
-        let paces = (pass > 0).then(|| catch(|| estimation.paces(&passes)));
-        let Some(found) = team.links((pass, paces.transpose()?.as_ref()), known)? else {
-            return Ok(None);
-        };
-        passes.push(found);
-    }
-    let Some(ideals) = team.ideals()? else {
+    let Some(delays) = team.links(known)? else {
         return Ok(None);
     };
-    let delays = passes.last().expect("there are passes");
-    Ok(Some(catch(|| estimation.output(delays, &ideals))?))
+    Ok(Some(catch(|| estimation.output(&delays))?))
 }
 
 /// Threads at work on an estimate.
@@ -89,50 +62,31 @@ struct Team<'a, W> {
     threads: usize,
     cancel: &'a AtomicBool,
     watcher: &'a mut W,
-    finished: AtomicU64,
     work: u64,
 }
 
 impl<W: EstimateWatcher> Team<'_, W> {
-    /// The delays at the links of a pass; absent if they were stopped.
-    fn links(
-        &mut self,
-        (pass, paces): (u8, Option<&Paces>),
-        known: ByLink,
-    ) -> Result<Option<ByLink>, Failure> {
-        let (estimation, finished) = (self.estimation, AtomicU64::new(0));
-        let mut missing = estimation.links_of(pass);
+    /// The delays at all links; absent if they were stopped.
+    fn links(&mut self, known: ByLink) -> Result<Option<ByLink>, Failure> {
+        let estimation = self.estimation;
+        let known_work = known.keys().map(|&link| estimation.work(link)).sum();
+        let finished = AtomicU64::new(known_work);
+        let mut missing = estimation.links().to_vec();
         missing.retain(|link| !known.contains_key(link));
         // The longest first, so that no thread is left with one at the end.
         missing.sort_by_key(|&link| Reverse(estimation.work(link)));
         let stop = Stop(self.cancel);
         let job = |place: usize| {
             let link = missing[place];
-            let rates = estimation.rates(link, paces);
-            let delays = estimation.delays((link, &rates), &stop)?;
+            let delays = estimation.delays(link, &stop)?;
             finished.fetch_add(estimation.work(link), Ordering::Relaxed);
             Ok(delays)
         };
         let mut all = known;
         let whole = self.distribute(missing.len(), job, &finished, |place, delays, watcher| {
             let link = missing[place];
-            watcher.link(LinkJob { link, pass }, &delays);
+            watcher.link(link, &delays);
             all.insert(link, delays);
-        })?;
-        self.finished
-            .fetch_add(finished.into_inner(), Ordering::Relaxed);
-        Ok(whole.then_some(all))
-    }
-
-    /// The ideal time of each flow; absent if they were stopped.
-    fn ideals(&mut self) -> Result<Option<Vec<Option<Span>>>, Failure> {
-        let (estimation, stop) = (self.estimation, Stop(self.cancel));
-        let job = |share| Ok(estimation.ideals((share, SHARES), &stop));
-        let mut all = vec![None; estimation.flows()];
-        let whole = self.distribute(SHARES, job, &AtomicU64::new(0), |_, times, _| {
-            for (flow, time) in times {
-                all[flow] = time;
-            }
         })?;
         Ok(whole.then_some(all))
     }
@@ -164,8 +118,7 @@ impl<W: EstimateWatcher> Team<'_, W> {
                 failure.get_or_insert(found);
             }
             News::Tick => {
-                let done = [&self.finished, finished].map(|done| done.load(Ordering::Relaxed));
-                let share = (done[0] + done[1]) as f64 / self.work.max(1) as f64;
+                let share = finished.load(Ordering::Relaxed) as f64 / self.work.max(1) as f64;
                 self.watcher.tick(share.min(1.0));
             }
         });

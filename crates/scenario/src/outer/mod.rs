@@ -14,7 +14,7 @@ mod parts;
 mod pool;
 mod run;
 
-pub use estimate::{EstimateWatcher, LinkJob, estimate};
+pub use estimate::{EstimateWatcher, estimate};
 pub use folder::Folder;
 pub use panics::{Panic, catch};
 pub use parts::run_in_parts;

@@ -146,6 +146,12 @@ impl Stack {
         self.transport.payload().count()
     }
 
+    /// Bytes that TCP sends before it hears anything.
+    pub(crate) fn initial_window(&self) -> u64 {
+        let config = self.config.as_ref();
+        config.map_or(0, |config| config.initial_window.count())
+    }
+
     /// Whether the flows are datagrams.
     pub(crate) fn is_datagram(&self) -> bool {
         matches!(self.transport.kind, Kind::Datagram(_))
