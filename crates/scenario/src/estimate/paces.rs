@@ -51,52 +51,9 @@ pub(super) struct Paces {
 impl Paces {
     /// From the fluid of all flows and their ideal times; paces at these links.
     pub(super) fn new(whole: &Whole<'_>, ideals: &[Option<Span>], links: &[usize]) -> Self {
-        let lags: Vec<Option<Span>> = (0..whole.flows.len())
-            .map(|flow| {
-                let stream = whole.stream(flow)?;
-                let lag = |ideal: Span| ideal.saturating_sub(duration(stream.bits, stream.most));
-                Some(ideals[flow].map_or(Span::ZERO, lag))
-            })
-            .collect();
-        let layout = whole.scenario.layout();
-        let rates = layout.links.iter();
-        let rates = rates.map(|link| link.rate.bits_per_second() as f64);
-        let mut fluid = Fluid::new(
-            rates.flat_map(|rate| [rate; 2]).collect(),
-            whole.flows.len(),
-        );
-        let mut is_simulated = vec![false; layout.links.len()];
-        for &link in links {
-            is_simulated[link] = true;
-        }
-        let count = whole.crossings.first(whole.flows.len());
-        let mut watch = Watch {
-            whole,
-            is_simulated,
-            ends: whole.flows.iter().map(|flow| flow.at).collect(),
-            marks: vec![0; count],
-            open: (0..whole.flows.len()).map(|_| Vec::new()).collect(),
-            changes: links.iter().map(|&link| (link, Vec::new())).collect(),
-        };
-        for (at, flow, comes) in events(whole, (0..whole.flows.len()).zip(lags.iter().copied())) {
-            fluid.pass(at, &mut watch);
-            if comes {
-                let stream = whole.stream(flow).expect("it is part of the fluid");
-                fluid.come(at, flow as u32, stream, &mut watch);
-                continue;
-            }
-            let first = whole.crossings.first(flow);
-            for (hop, step) in whole.crossings.way(flow).enumerate() {
-                if fluid.is_full(step.port()) {
-                    watch.marks[first + hop] |= FULL;
-                }
-                if fluid.is_busy(step.port()) {
-                    watch.marks[first + hop] |= BUSY;
-                }
-            }
-            watch.ends[flow] = at + whole.on_own_link(flow);
-        }
-        fluid.pass(Time::NEVER, &mut watch);
+        let lags = lags(whole, ideals);
+        let mut watch = Watch::new(whole, links);
+        watch.share(&lags);
         let longer = lags.iter().enumerate();
         let longer = longer.map(|(flow, &lag)| whole.longer((flow, lag), watch.ends[flow]));
         let longer = longer.collect();
@@ -194,6 +151,16 @@ impl Paces {
         let mut later = whole.crossings.way(flow as usize).skip(1);
         alone || later.any(|step| self.is_shared(whole, flow, step.link))
     }
+}
+
+/// How much later flows begin in the fluid; absent of those that are no part of it.
+fn lags(whole: &Whole<'_>, ideals: &[Option<Span>]) -> Vec<Option<Span>> {
+    let lag = |(flow, ideal): (usize, &Option<Span>)| {
+        let stream = whole.stream(flow)?;
+        let alone = duration(stream.bits, stream.most);
+        Some(ideal.map_or(Span::ZERO, |ideal| ideal.saturating_sub(alone)))
+    };
+    ideals.iter().enumerate().map(lag).collect()
 }
 
 /// Of flows with their lags: when each begins, and when it comes to the fluid; in order of time. Which
@@ -297,7 +264,55 @@ struct Watch<'a> {
     changes: BTreeMap<usize, Vec<(u32, Time, f64)>>,
 }
 
-impl Watch<'_> {
+impl<'a> Watch<'a> {
+    fn new(whole: &'a Whole<'a>, links: &[usize]) -> Self {
+        let mut is_simulated = vec![false; whole.scenario.layout().links.len()];
+        for &link in links {
+            is_simulated[link] = true;
+        }
+        Self {
+            whole,
+            is_simulated,
+            ends: whole.flows.iter().map(|flow| flow.at).collect(),
+            marks: vec![0; whole.crossings.first(whole.flows.len())],
+            open: (0..whole.flows.len()).map(|_| Vec::new()).collect(),
+            changes: links.iter().map(|&link| (link, Vec::new())).collect(),
+        }
+    }
+
+    /// Lets all flows share all links.
+    fn share(&mut self, lags: &[Option<Span>]) {
+        let whole = self.whole;
+        let rates = whole.scenario.layout().links.iter();
+        let rates = rates.map(|link| link.rate.bits_per_second() as f64);
+        let capacities = rates.flat_map(|rate| [rate; 2]).collect();
+        let mut fluid = Fluid::new(capacities, whole.flows.len());
+        for (at, flow, comes) in events(whole, lags.iter().copied().enumerate()) {
+            fluid.pass(at, self);
+            if comes {
+                let stream = whole.stream(flow).expect("it is part of the fluid");
+                fluid.come(at, flow as u32, stream, self);
+            } else {
+                self.begin(&fluid, at, flow);
+            }
+        }
+        fluid.pass(Time::NEVER, self);
+    }
+
+    /// A flow begins, and may be part of the fluid later: what the links of its way are to it.
+    fn begin(&mut self, fluid: &Fluid, now: Time, flow: usize) {
+        let first = self.whole.crossings.first(flow);
+        for (hop, step) in self.whole.crossings.way(flow).enumerate() {
+            if fluid.is_full(step.port()) {
+                self.marks[first + hop] |= FULL;
+            }
+            if fluid.is_busy(step.port()) {
+                self.marks[first + hop] |= BUSY;
+            }
+        }
+        self.ends[flow] = now + self.whole.on_own_link(flow);
+    }
+
     fn note(&mut self, flow: usize, link: usize, (from, rate): (Time, f64)) {
         let changes = self.changes.get_mut(&link).expect("the link is simulated");
         changes.push((flow as u32, from, rate));
