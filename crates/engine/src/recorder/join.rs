@@ -1,6 +1,6 @@
 //! One record from those of the parts of a network: of each port and host the one that saw it.
 
-use super::{BinBytes, Recorder, Series};
+use super::{Recorder, Series};
 use crate::{Network, Node, Partition};
 
 impl Recorder {
@@ -46,19 +46,5 @@ impl Recorder {
         let key = |one: &super::MemorySample| (one.at, one.switch, one.port);
         whole.memory_samples.sort_by_key(key);
         whole
-    }
-}
-
-impl Series {
-    /// Adds what another one has in each bin.
-    fn add(&mut self, other: &Self) {
-        if self.bins.len() < other.bins.len() {
-            self.bins.resize(other.bins.len(), BinBytes::default());
-            self.ends = other.ends;
-        }
-        for (bin, theirs) in self.bins.iter_mut().zip(&other.bins) {
-            bin.delivered += theirs.delivered;
-            bin.ip += theirs.ip;
-        }
     }
 }

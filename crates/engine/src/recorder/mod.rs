@@ -200,7 +200,7 @@ impl Probe for Recorder {
         }
         let series = &mut self.hosts[host.index()];
         // Hosts that get nothing but acknowledgements keep no series.
-        if payload == Bytes::ZERO && series.bins().is_empty() {
+        if payload == Bytes::ZERO && series.is_empty() {
             return;
         }
         series.bin(at, self.measurements.host_bin).ip += ip_bytes.count();

@@ -288,7 +288,7 @@ impl Flows {
             if !chosen(&row.name()) {
                 continue;
             }
-            for (bin, delivered) in series.bins().iter().enumerate() {
+            for (bin, delivered) in series.bins().enumerate() {
                 times.push(bin as f64 * every_s);
                 numbers.push(self.number(row.note.flow));
                 bytes.push(delivered.delivered);

@@ -196,14 +196,14 @@ pub(super) fn goodput(ports: &Ports<'_>) -> Table {
     let (mut bytes, mut ip_bytes) = (Vec::new(), Vec::new());
     for (host, series) in ports.recorder.hosts.iter().enumerate() {
         // Receivers only: on a fabric of senders the rest is most of the table, and ACKs alone.
-        if series.bins().iter().all(|received| received.delivered == 0) {
+        if series.bins().all(|received| received.delivered == 0) {
             continue;
         }
         let name: Arc<str> = ports
             .network
             .node_name(Node::Host(HostIndex::from_index(host)))
             .into();
-        for (bin, received) in series.bins().iter().enumerate() {
+        for (bin, received) in series.bins().enumerate() {
             times.push(bin as f64 * width);
             hosts.push(Arc::clone(&name));
             bytes.push(received.delivered);
