@@ -219,7 +219,7 @@ impl NetworkBuilder {
             let rng = substream(self.seed, Source::Port, index, Purpose::Sampling);
             port = port.sampled(Sampler::new(point, rng));
         }
-        self.ports.push(port.unwatched_if_open());
+        incastle_pages::push(&mut self.ports, port.unwatched_if_open());
         self.owners.push(from);
         index
     }
@@ -259,7 +259,7 @@ impl NetworkBuilder {
                     memory: config.memory.map(SharedMemory::new),
                 })
                 .collect(),
-            ports: incastle_pages::settle(self.ports),
+            ports: self.ports,
             owners: self.owners,
             schedules: self.schedules,
             failures: Failures::new(self.failures, self.convergence),

@@ -207,7 +207,7 @@ impl Flows {
         } else {
             self.places
                 .push(u32::try_from(self.living.len()).expect("fewer than 2^32 endpoints"));
-            self.living.push(endpoint);
+            incastle_pages::push(&mut self.living, endpoint);
         }
     }
 

@@ -118,7 +118,7 @@ fn reno_over(buffer: u64) -> Sawtooth {
     simulation.measure_between(from, to);
     let bytes = delivered_between(&mut simulation, from, to)[0];
     let probe = simulation.probe();
-    let queue = &probe.queues[PortIndex::from_index(3).index()];
+    let queue = probe.queue(PortIndex::from_index(3));
     let windows = || {
         let late = probe.windows.iter().filter(|sample| sample.at >= from);
         late.filter_map(|sample| sample.state.cwnd)
@@ -298,7 +298,7 @@ fn a_shorter_round_trip_gets_more() {
             let mut simulation = long_flows(star, algo, config);
             simulation.measure_between(seconds(1), seconds(5));
             let shares = delivered_between(&mut simulation, seconds(1), seconds(5));
-            let waiting = simulation.probe().queues[PortIndex::from_index(5).index()].area();
+            let waiting = simulation.probe().queue(PortIndex::from_index(5)).area();
             let near = 114e-6 + waiting as f64 / 4e12 * 12e-6;
             let bias = (near + 2e-6 * detour as f64) / near;
             let ratio = shares[1] as f64 / shares[0] as f64;

@@ -88,7 +88,7 @@ fn four_constant_sources_hold_the_queue_around_its_set_point() {
     let apps = (0..4).map(|from| cbr(from, 4, LINE, until)).collect();
     let from = Time::ZERO + Span::from_secs(1);
     let simulation = run(star(4, 2), apps, from, until);
-    let queue = &simulation.probe().queues[bottleneck(4).index()];
+    let queue = simulation.probe().queue(bottleneck(4));
     let mean = queue.area() as f64 / Span::from_secs(4).as_ps() as f64 * 1500.0;
     assert!((16_500.0..49_500.0).contains(&mean), "mean queue {mean} B");
     let totals = simulation.totals();

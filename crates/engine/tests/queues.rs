@@ -63,10 +63,7 @@ fn constant_arrivals_below_the_rate_never_wait() {
         vec![Datagrams::new((0, 2), 1472, gap, end)],
         end,
     );
-    assert_eq!(
-        simulation.probe().queues[bottleneck(2).index()].longest(),
-        0
-    );
+    assert_eq!(simulation.probe().queue(bottleneck(2)).longest(), 0);
 }
 
 #[test]
@@ -79,7 +76,7 @@ fn constant_arrivals_above_the_rate_queue_linearly() {
     });
     let end = Time::ZERO + Span::from_us(100_037 + 25);
     let simulation = run(Star::default(), apps.collect(), end);
-    let longest = simulation.probe().queues[bottleneck(2).index()].longest();
+    let longest = simulation.probe().queue(bottleneck(2)).longest();
     assert!((4_990..=5_010).contains(&longest), "{longest}");
 }
 
@@ -99,7 +96,7 @@ fn poisson_arrivals_wait_as_m_d_1_says() {
             ..Star::default()
         };
         let simulation = run(star, apps.collect(), end);
-        let queue = &simulation.probe().queues[bottleneck(senders).index()];
+        let queue = simulation.probe().queue(bottleneck(senders));
         let measured = queue.area() as f64 / (end.as_ps() as f64);
         let theory = load * load / (2.0 * (1.0 - load));
         println!("load {load}: {measured:.3} packets wait, theory {theory:.3}");
@@ -141,9 +138,7 @@ fn digest_of(
         ..Star::default()
     };
     let simulation = run(star, mix(seed, end), end);
-    let bins = simulation.probe().queues[bottleneck(5).index()]
-        .bins()
-        .collect();
+    let bins = simulation.probe().queue(bottleneck(5)).bins().collect();
     (simulation.digest(), bins)
 }
 

@@ -2,19 +2,20 @@
 //!
 //! A processor remembers where some thousand pages lie. A simulator that touches fifty megabytes here and
 //! there, page by page of 4 KiB, spends a quarter of its time on looking that up; pages of 2 MiB end it. Only
-//! speed depends on it, never a result, and no list takes more memory for it: short ones are left alone, and so
-//! is the room that a list may never need. Leaves out: other systems, lists inside of others, and pages
-//! that are reserved beforehand.
+//! speed depends on it, never a result. Short lists are left alone, and a long one takes the rest of its last page
+//! more memory: of room that it never uses the system gives it nothing. Leaves out: other systems, lists inside of
+//! others, and pages that are reserved beforehand.
 
 /// Lists shorter than this, in bytes, stay as they are: two huge pages.
 const LONG: usize = 4 << 20;
 
-/// The same list in huge pages, if it is long: for one that does not grow any more.
-pub fn settle<T>(mut list: Vec<T>) -> Vec<T> {
-    if is_long(&list) {
-        let count = list.len();
-        move_to(&mut list, count);
+/// A list of so many times the same value, in huge pages if it is long.
+pub fn filled<T: Clone>(value: T, count: usize) -> Vec<T> {
+    if count.saturating_mul(size_of::<T>()) < LONG {
+        return vec![value; count];
     }
+    let mut list = with_capacity(count);
+    list.resize(count, value);
     list
 }
 
@@ -41,13 +42,19 @@ fn is_long<T>(list: &[T]) -> bool {
     size_of_val(list) >= LONG
 }
 
-/// Moves a list to new memory, with room for so many: pages in use would stay as small as they are. What it
-/// has lies in huge pages there, what is to come does not.
+/// Moves a list to new memory, with room for so many: pages in use would stay as small as they are.
 fn move_to<T>(list: &mut Vec<T>, capacity: usize) {
-    let mut moved = Vec::with_capacity(capacity);
-    prefer_huge_pages(&moved, size_of_val(list.as_slice()));
+    let mut moved = with_capacity(capacity);
     moved.append(list);
     *list = moved;
+}
+
+/// An empty list with room in huge pages for so many. Of room that is never used no page is ever taken, but for
+/// the rest of the last one.
+fn with_capacity<T>(capacity: usize) -> Vec<T> {
+    let list = Vec::with_capacity(capacity);
+    prefer_huge_pages(&list, capacity.saturating_mul(size_of::<T>()));
+    list
 }
 
 /// Asks for huge pages below the first `bytes` of a list's room.

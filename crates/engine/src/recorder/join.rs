@@ -10,7 +10,7 @@ impl Recorder {
     pub fn join(mut parts: Vec<Self>, network: &Network, partition: &Partition) -> Self {
         assert_eq!(parts.len(), partition.parts(), "a record for each part");
         let mut whole = parts.remove(0);
-        for (part, other) in (1..).zip(parts) {
+        for (part, mut other) in (1..).zip(parts) {
             assert!(
                 other.windows.is_empty()
                     && other.modes.is_empty()
@@ -20,10 +20,9 @@ impl Recorder {
                     && other.silences.is_empty(),
                 "what happens anywhere has no order in parts"
             );
-            let queues = whole.queues.iter_mut().zip(other.queues);
-            for ((queue, theirs), port) in queues.zip(network.ports()) {
+            for port in network.ports() {
                 if partition.of(network.ends(port).0) == part {
-                    *queue = theirs;
+                    whole.queues.take(port.index(), &mut other.queues);
                 }
             }
             for (index, theirs) in other.hosts.into_iter().enumerate() {

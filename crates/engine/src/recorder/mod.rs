@@ -25,6 +25,8 @@ pub use histogram::QueueHistogram;
 pub use record::{EventKind, EventRecord, RecordedEvent, RecordedPacket};
 pub use series::{BinBytes, Series};
 
+use histogram::QueueHistograms;
+
 use crate::fetch::fetch_element;
 use crate::{
     EndpointIndex, FlowIndex, Happening, HostIndex, Lost, PortIndex, Probe, SentPacket, Side,
@@ -78,8 +80,7 @@ impl Default for Measurements {
 #[derive(Debug, Default)]
 pub struct Recorder {
     measurements: Measurements,
-    /// By port; empty for ports that are not observed.
-    pub queues: Vec<QueueHistogram>,
+    queues: QueueHistograms,
     /// By host.
     pub hosts: Vec<Series>,
     /// By flow, where asked.
@@ -123,7 +124,7 @@ impl Recorder {
     pub fn new(measurements: Measurements, ports: usize, hosts: usize) -> Self {
         Self {
             measurements,
-            queues: vec![QueueHistogram::default(); ports],
+            queues: QueueHistograms::new(ports),
             hosts: vec![Series::default(); hosts],
             record: EventRecord::new(measurements.events),
             last_arrival: vec![
@@ -136,6 +137,11 @@ impl Recorder {
             ],
             ..Self::default()
         }
+    }
+
+    /// How long a port's queue had each length; always zero for ports that are not observed.
+    pub fn queue(&self, port: PortIndex) -> QueueHistogram<'_> {
+        self.queues.of(port.index())
     }
 
     /// The width of the bins of bytes per host.
@@ -189,7 +195,7 @@ impl Probe for Recorder {
     #[inline]
     fn queue_changed(&mut self, port: PortIndex, at: Time, waiting_packets: u32) {
         if !self.closed {
-            self.queues[port.index()].change(at, waiting_packets);
+            self.queues.change(port.index(), at, waiting_packets);
         }
     }
 
@@ -318,9 +324,9 @@ impl Probe for Recorder {
     #[inline(always)]
     fn fetch_queue(&self, port: PortIndex, near: bool) {
         if near {
-            self.queues[port.index()].fetch_bins();
+            self.queues.fetch_bin(port.index());
         } else {
-            fetch_element(&self.queues, port.index());
+            self.queues.fetch(port.index());
         }
     }
 
@@ -341,12 +347,10 @@ impl Probe for Recorder {
     }
 
     fn measuring(&mut self, at: Time, begins: bool) {
-        for queue in &mut self.queues {
-            if begins {
-                queue.restart(at);
-            } else {
-                queue.settle(at);
-            }
+        if begins {
+            self.queues.restart(at);
+        } else {
+            self.queues.settle_all(at);
         }
         self.closed = !begins;
     }

@@ -187,7 +187,7 @@ pub(crate) fn measure(case: Case) -> Measured {
     let bits = (after.0 - before.0) as f64 * 8.0;
     Measured {
         peak: teeth.peak,
-        longest: f64::from(probe.queues[port.index()].longest()),
+        longest: f64::from(probe.queue(port).longest()),
         q_min: packets(late).fold(f64::INFINITY, f64::min),
         q_mean,
         amplitude: teeth.amplitude,

@@ -34,7 +34,7 @@ impl Ports<'_> {
         let (mut ports, mut packets, mut spans) = (Vec::new(), Vec::new(), Vec::new());
         for port in self.of_switches() {
             let name: Arc<str> = self.network.port_name(port).into();
-            for (length, span) in self.recorder.queues[port.index()].bins() {
+            for (length, span) in self.recorder.queue(port).bins() {
                 ports.push(Arc::clone(&name));
                 packets.push(length);
                 spans.push(span.as_secs_lossy());
@@ -53,7 +53,7 @@ impl Ports<'_> {
     pub(super) fn links(&self, accepted: &[Vec<Bytes>; 2]) -> Table {
         let rows: Vec<PortIndex> = self.network.ports().collect();
         let counters = |port: &PortIndex| self.network.counters(*port);
-        let queue = |port: &PortIndex| &self.recorder.queues[port.index()];
+        let queue = |port: &PortIndex| self.recorder.queue(*port);
         let is_switch = |port: &PortIndex| matches!(self.network.ends(*port).0, Node::Switch(_));
         let mean = |port: &PortIndex| {
             if is_switch(port) {
