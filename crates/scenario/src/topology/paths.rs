@@ -15,8 +15,8 @@ pub(crate) struct Paths {
     layout: Arc<Layout>,
     /// By host: its link and what is at the other end.
     hosts: Vec<Option<(LinkAt, End)>>,
-    /// By switch: (link, switch at its other end).
-    switches: Vec<Vec<(LinkAt, usize)>>,
+    /// By switch: (link, switch at its other end, whether it is up).
+    switches: Vec<Vec<(LinkAt, usize, bool)>>,
     /// By first switch: its trees of shortest paths, as far as they have been asked for.
     trees: Mutex<BTreeMap<usize, Trees>>,
 }
@@ -57,7 +57,10 @@ impl Paths {
     fn enter(&mut self, link: LinkAt, from: End, to: End) {
         match (from, to) {
             (End::Host(host), _) => self.hosts[host] = Some((link, to)),
-            (End::Switch(from), End::Switch(to)) => self.switches[from].push((link, to)),
+            (End::Switch(from), End::Switch(to)) => {
+                let up = !self.layout.links[link].is_down(Span::ZERO);
+                self.switches[from].push((link, to, up));
+            }
             (End::Switch(_), End::Host(_)) => {}
         }
     }
@@ -104,10 +107,10 @@ impl Paths {
             trees.clear();
         }
         let [up, all] = trees.entry(first).or_default();
-        let up = up.get_or_insert_with(|| self.tree(first, |link| !link.is_down(Span::ZERO)));
+        let up = up.get_or_insert_with(|| self.tree(first, true));
         let tree = match up[last] {
             Some(_) => up,
-            None => all.get_or_insert_with(|| self.tree(first, |_| true)),
+            None => all.get_or_insert_with(|| self.tree(first, false)),
         };
         let mut path = Vec::new();
         let mut switch = last;
@@ -122,13 +125,13 @@ impl Paths {
         self.trees.lock().expect("nobody panics while searching")
     }
 
-    /// Shortest paths from a switch, by breadth-first search.
-    fn tree(&self, first: usize, taken: impl Fn(&Link) -> bool) -> Tree {
+    /// Shortest paths from a switch, over links that are up or over all, by breadth-first search.
+    fn tree(&self, first: usize, only_up: bool) -> Tree {
         let mut came: Tree = vec![None; self.switches.len()];
         let mut edge = VecDeque::from([first]);
         while let Some(switch) = edge.pop_front() {
-            for &(link, next) in &self.switches[switch] {
-                if next != first && came[next].is_none() && taken(&self.layout.links[link]) {
+            for &(link, next, up) in &self.switches[switch] {
+                if next != first && came[next].is_none() && (up || !only_up) {
                     came[next] = Some((link, switch));
                     edge.push_back(next);
                 }

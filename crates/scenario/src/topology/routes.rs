@@ -115,11 +115,9 @@ impl<'a> Routes<'a> {
             self.pair(pair, demand, passed);
         }
         let firsts: BTreeSet<usize> = from.iter().filter_map(|&a| self.first_switch(a)).collect();
+        // All that the pairs have entered is among them.
         for last in to.iter().filter_map(|&b| self.first_switch(b)) {
-            demand.entry(last).or_default();
-        }
-        for set in demand.values_mut() {
-            set.extend(&firsts);
+            demand.insert(last, firsts.clone());
         }
     }
 
@@ -147,7 +145,10 @@ impl<'a> Routes<'a> {
     /// Every shortest path from some switches to one.
     fn between(&self, first: &BTreeSet<usize>, last: usize, passed: &mut Passed) {
         let hops = self.hops_to(last);
-        let mut seen = first.clone();
+        let mut seen = vec![false; self.switches.len()];
+        for &switch in first {
+            seen[switch] = true;
+        }
         let mut edge: Vec<usize> = first.iter().copied().collect();
         while let Some(switch) = edge.pop() {
             let Some(left) = hops[switch] else { continue };
@@ -155,7 +156,7 @@ impl<'a> Routes<'a> {
                 if hops[next].is_some_and(|hops| hops + 1 == left) {
                     passed.links[port.link] = true;
                     passed.ports[port.link][port.end] = true;
-                    if seen.insert(next) {
+                    if !std::mem::replace(&mut seen[next], true) {
                         edge.push(next);
                     }
                 }
