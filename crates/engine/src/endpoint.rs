@@ -38,6 +38,7 @@ pub(crate) enum Transport {
 const REACHED: u64 = 1 << 63;
 
 /// The end of a flow.
+#[repr(align(64))]
 pub(crate) struct Endpoint {
     pub(crate) transport: Transport,
     pub(crate) host: HostIndex,

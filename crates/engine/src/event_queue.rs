@@ -14,10 +14,10 @@ mod calendar;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use incastle_units::Time;
+use incastle_units::{Span, Time};
 
 use crate::event::Event;
-use calendar::{Brief, Calendar, FEWEST_DAYS, WIDEST_SHIFT};
+use calendar::{Brief, Calendar, FEWEST_DAYS, MOST_AFTER, WIDEST_SHIFT};
 
 /// The most days of a year.
 const MOST_DAYS: usize = 16 * FEWEST_DAYS;
@@ -41,6 +41,10 @@ pub(crate) struct EventQueue {
     today: Vec<Brief>,
     next: usize,
     begins: Time,
+    /// The next day begins when so many events of today have been taken.
+    enough: usize,
+    /// No more events than this are left then.
+    at_hand: usize,
     year: Calendar,
     /// What lies beyond the year, or came late into a crowd.
     far: BinaryHeap<Reverse<Event>>,
@@ -71,6 +75,8 @@ impl Default for EventQueue {
             today: Vec::new(),
             next: 0,
             begins: Time::ZERO,
+            enough: 0,
+            at_hand: 0,
             year: Calendar::new(0, FIRST_SHIFT, FEWEST_DAYS),
             far: BinaryHeap::new(),
             far_first: Event::NEVER,
@@ -92,10 +98,21 @@ impl EventQueue {
         }
     }
 
-    /// Whether nothing is left of today.
+    /// Keeps more events than this in order at any time, as far as there are so many.
+    pub(crate) fn keep_at_hand(&mut self, events: usize) {
+        self.at_hand = events;
+        self.recount();
+    }
+
+    /// Whether nothing, or too little, is left of today.
     #[inline(always)]
     pub(crate) fn today_is_over(&self) -> bool {
-        self.next == self.today.len()
+        self.next >= self.enough
+    }
+
+    /// What is left of today has changed otherwise than by taking the next event.
+    fn recount(&mut self) {
+        self.enough = self.today.len().saturating_sub(self.at_hand);
     }
 
     /// An instant before which nothing happens, no earlier than the day of the first event.
@@ -139,23 +156,22 @@ impl EventQueue {
         Some(event)
     }
 
-    /// Begins the next day that has events when nothing is left of today, unless it begins after `until`
-    /// or the heap has something earlier; gives whether it did.
+    /// Begins the next days that have events when too little is left of today, unless they begin after `until`
+    /// or the heap has something earlier.
     #[inline(never)]
-    pub(crate) fn begin_next_day(&mut self, until: Time) -> bool {
-        while self.year.has_pages() {
+    pub(crate) fn begin_next_day(&mut self, until: Time) {
+        while self.today_is_over() && self.year.has_pages() {
             let day = self.year.next_day();
             let later = self.year.begin_of(day) > until;
             if later || self.year.day_of(self.far_first) < day {
-                return false;
+                return;
             }
-            self.begin(day);
-            // Everything may have been removed from its pages.
-            if !self.today.is_empty() {
-                return true;
+            if self.next == self.today.len() {
+                self.begin(day);
+            } else if !self.join(day) {
+                return;
             }
         }
-        false
     }
 
     /// Takes the first event when it is in the heap.
@@ -172,18 +188,49 @@ impl EventQueue {
     }
 
     /// Makes a day today.
+    #[inline(always)]
     fn begin(&mut self, day: u64) {
         self.today.clear();
         self.next = 0;
         self.begins = self.year.begin_of(day);
-        self.year.take_day(day, &mut self.today);
-        let count = self.today.len();
-        if count > 1 {
-            self.today.sort_unstable();
+        self.take_day(day, 0);
+    }
+
+    /// Makes a day part of today, unless it lies too far from what is left of it; gives whether it did.
+    fn join(&mut self, day: u64) -> bool {
+        let passed = self.today[self.next].after();
+        let begins = self.begins + Span::from_ps(passed);
+        let ahead = (self.year.begin_of(day) - begins).as_ps();
+        if ahead > MOST_AFTER {
+            return false;
         }
+        self.begins = begins;
+        self.today.drain(..self.next);
+        self.next = 0;
+        for event in &mut self.today {
+            *event = event.earlier(passed);
+        }
+        let left = self.today.len();
+        self.take_day(day, left);
+        for event in &mut self.today[left..] {
+            *event = event.later(ahead);
+        }
+        true
+    }
+
+    /// Takes a day's events in order, behind so many others.
+    #[inline(always)]
+    fn take_day(&mut self, day: u64, left: usize) {
+        self.year.take_day(day, &mut self.today);
+        let new = &mut self.today[left..];
+        let count = new.len();
+        if count > 1 {
+            new.sort_unstable();
+        }
+        self.enough = (left + count).saturating_sub(self.at_hand);
         self.review.days += 1;
         self.review.events += count as u64;
-        if count > CROWD && self.today[0].after() < self.today[count - 1].after() {
+        if count > CROWD && new[0].after() < new[count - 1].after() {
             self.review.crowded += count as u64;
         }
         if self.review.days >= REVIEW {
@@ -197,6 +244,7 @@ impl EventQueue {
         let place = self.today().position(|other| other == event);
         if let Some(place) = place {
             self.today.remove(self.next + place);
+            self.recount();
         } else if !self.year.remove(event) {
             let held = self.far.len();
             self.far.retain(|other| other.0 != event);
@@ -239,6 +287,7 @@ impl EventQueue {
             self.push_far(event);
         } else {
             self.today.insert(self.today.len() - passed, late);
+            self.recount();
         }
     }
 
@@ -402,8 +451,13 @@ mod tests {
     proptest! {
         // Any mix of pushes, takes and removals gives what a sorted list gives, whatever the width of a day.
         #[test]
-        fn agrees_with_a_sorted_list(steps in steps(), shapes in prop::collection::vec((0..29_u32, 12..17_u32), 8)) {
+        fn agrees_with_a_sorted_list(
+            steps in steps(),
+            shapes in prop::collection::vec((0..29_u32, 12..17_u32), 8),
+            at_hand in prop_oneof![Just(0), 1..40_usize],
+        ) {
             let mut queue = EventQueue::default();
+            queue.keep_at_hand(at_hand);
             let mut list: Vec<Event> = Vec::new();
             let mut now = 0;
             for (count, (act, ahead, kind, source)) in steps.into_iter().enumerate() {

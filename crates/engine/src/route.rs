@@ -108,9 +108,15 @@ impl Routes {
 
     /// A switch, and a host that it knows no way to, if there are such.
     pub(crate) fn first_unreachable(&self) -> Option<(SwitchIndex, HostIndex)> {
+        let attached = self.hosts.iter().all(|host| host.column != u32::MAX);
         let missing = |switch: SwitchIndex| {
+            let known = |column| self.table.entry(switch, column).is_way();
+            // Hosts are many, switches with hosts few.
+            let mut columns = (0..).zip(&self.last);
+            if attached && columns.all(|(column, last)| *last == switch || known(column)) {
+                return None;
+            }
             let unknown = |host: &Attachment| {
-                let known = |column| self.table.entry(switch, column).is_way();
                 host.last != switch && (host.column == u32::MAX || !known(host.column))
             };
             let host = self.hosts.iter().position(unknown)?;
@@ -141,6 +147,12 @@ impl Routes {
             Some(port) => port,
             None => self.find(switch, packet, None),
         }
+    }
+
+    /// Fetches what is remembered of a packet's way.
+    #[inline(always)]
+    pub(crate) fn fetch(&self, packet: &Packet) {
+        self.memo.fetch(packet.to);
     }
 
     /// What `port` will perhaps say of a packet, wherever it comes next; else beyond all ports.

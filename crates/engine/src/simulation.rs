@@ -15,6 +15,7 @@ use applications::AppSlot;
 use incastle_queueing::{DropCause, Verdict};
 use incastle_units::{Bytes, Time};
 pub use look_ahead::LookAhead;
+use look_ahead::Seen;
 use sampling::{MemorySampling, Sampling};
 
 use crate::application::Action;
@@ -116,6 +117,8 @@ pub struct Simulation<P: Probe> {
     look_ahead: LookAhead,
     /// So many events, and it scans again.
     unseen: usize,
+    /// What the last scans have found.
+    seen: Seen,
     /// Whether any flow is recorded.
     recording: bool,
     /// Where it simulates a part of the network alone.
@@ -127,9 +130,12 @@ impl<P: Probe> Simulation<P> {
     pub fn new(network: Network, probe: P) -> Self {
         let mut events = EventQueue::default();
         network.enter_changes(&mut events);
+        let look_ahead = network.look_ahead();
+        events.keep_at_hand(look_ahead.events());
         Self {
-            look_ahead: network.look_ahead(),
+            look_ahead,
             unseen: 0,
+            seen: Seen::default(),
             network,
             flows: Flows::default(),
             apps: Vec::new(),
@@ -186,8 +192,8 @@ impl<P: Probe> Simulation<P> {
     /// Before the next event: begins the next day if nothing is left of today, and looks ahead.
     #[inline(always)]
     fn prepare(&mut self, until: Time) {
-        if self.events.today_is_over() && self.events.begin_next_day(until) {
-            self.unseen = 0;
+        if self.events.today_is_over() {
+            self.events.begin_next_day(until);
         }
         match self.look_ahead {
             LookAhead::Nothing => {}
@@ -195,7 +201,7 @@ impl<P: Probe> Simulation<P> {
             LookAhead::Scan => {
                 if self.unseen == 0 {
                     self.scan();
-                    self.unseen = look_ahead::TOGETHER;
+                    self.unseen = look_ahead::GROUP;
                 }
                 self.unseen -= 1;
             }

@@ -19,6 +19,8 @@ const ROOM: usize = 15;
 const AFTER_BITS: u32 = u64::BITS - Event::RANK_BITS;
 /// The widest day: an event of the next one can still be told from its beginning.
 pub(super) const WIDEST_SHIFT: u32 = AFTER_BITS - 1;
+/// So many picoseconds after an instant any day may begin, and all of its events can be told from that instant.
+pub(super) const MOST_AFTER: u64 = 1 << WIDEST_SHIFT;
 
 /// An event of a day whose beginning is known: how long after it, in picoseconds, above the event's
 /// rank. The order is that of events.
@@ -36,6 +38,18 @@ impl Brief {
     pub(super) fn event(self, begins: Time) -> Event {
         let at = Time::from_ps(begins.as_ps() + self.after());
         Event::of(at, self.0 & ((1 << Event::RANK_BITS) - 1))
+    }
+
+    /// The same event, of a day that begins so many picoseconds later.
+    #[inline(always)]
+    pub(super) const fn earlier(self, passed: u64) -> Self {
+        Self(self.0 - (passed << Event::RANK_BITS))
+    }
+
+    /// The same event, of a day that begins so many picoseconds earlier.
+    #[inline(always)]
+    pub(super) const fn later(self, passed: u64) -> Self {
+        Self(self.0 + (passed << Event::RANK_BITS))
     }
 
     /// Picoseconds after the beginning.

@@ -24,9 +24,9 @@ pub(super) struct FastQueue {
     stored_packets: u32,
     /// When that packet departs; if there is none, some instant that is over.
     departs: Time,
+    stored_bytes: u64,
     /// When the last packet accepted so far has departed.
     busy_until: Time,
-    stored_bytes: u64,
 }
 
 impl Default for FastQueue {

@@ -6,6 +6,7 @@
 //! forgotten when routes change. Each answer names its switch: the number of ports that a packet has passed
 //! only says where to look first.
 
+use crate::fetch::fetch_element;
 use crate::{EndpointIndex, PortIndex, SwitchIndex};
 
 /// Steps of a way that a record holds.
@@ -93,6 +94,12 @@ impl Memo {
         let record = self.records.get(self.place(to));
         let step = record.and_then(|record| record.steps.get(passed));
         step.map_or(PortIndex::NONE, |step| step.port)
+    }
+
+    /// Fetches what it knows of the way to an end.
+    #[inline(always)]
+    pub(super) fn fetch(&self, to: EndpointIndex) {
+        fetch_element(&self.records, self.place(to));
     }
 
     /// Remembers it.

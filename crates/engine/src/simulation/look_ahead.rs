@@ -1,50 +1,28 @@
-//! A look ahead: what the next arrivals of today need is fetched before they happen.
+//! A look ahead: what the next events need is fetched before they happen.
 //!
 //! Where ports and packets lie outside of the processor's nearest cache, each event would wait for its own,
 //! one after the other. What an arrival needs is a chain: its port names a packet, which names a route and so
-//! another port, or an endpoint; that port names packets again.
+//! another port, or an endpoint; that port names packets again. What an adapter needs that takes its next packet
+//! is a chain as well: its host names an endpoint.
 //!
 //! In a network that the next cache holds, a *glance* before each event asks for one link of the chains of each
-//! of the next three. In a large one that is too late, and a few events are *scanned* together, one link of their
-//! chains at a time: what is found is asked for, and all of it comes meanwhile. The routes that a scan finds are
+//! of the next three. In a large one that is too late: events are *scanned* some dozens ahead, a group of them at a
+//! time, and between two links of their chains other groups happen. The routes that a scan finds are
 //! kept for the arrivals; beside them nothing is changed here, and nothing but speed depends on it.
 
 use super::Simulation;
-use crate::event::Kind;
-use crate::fetch::fetch_element;
+use crate::event::{Event, Kind};
+use crate::fetch::{fetch, fetch_element};
 use crate::{Network, Node, PortIndex, Probe};
 
 /// The least number of ports that are worth glances: with their packets more than the nearest cache.
 const SOME_PORTS: usize = 512;
 /// The least number of ports that are worth scans: with their packets more than the next one.
 const MANY_PORTS: usize = 4096;
-/// So many events are looked at together: what they need fits into the nearest cache.
-pub(super) const TOGETHER: usize = 32;
-
-/// Ports, as many as there are.
-struct Ports {
-    list: [PortIndex; TOGETHER],
-    count: usize,
-}
-
-impl Ports {
-    const fn new() -> Self {
-        Self {
-            list: [PortIndex::NONE; TOGETHER],
-            count: 0,
-        }
-    }
-
-    #[inline(always)]
-    fn push(&mut self, port: PortIndex) {
-        self.list[self.count] = port;
-        self.count += 1;
-    }
-
-    fn iter(&self) -> impl Iterator<Item = PortIndex> {
-        self.list[..self.count].iter().copied()
-    }
-}
+/// So many events are scanned together.
+pub(super) const GROUP: usize = 4;
+/// Links of a chain.
+const LINKS: usize = 5;
 
 /// How far a simulation looks ahead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,8 +31,57 @@ pub enum LookAhead {
     Nothing,
     /// At each of the next three events.
     Glance,
-    /// At 32 events together.
+    /// At the next 24 events, a few at a time.
     Scan,
+}
+
+impl LookAhead {
+    /// So many of the next events have to be in order.
+    pub(super) const fn events(self) -> usize {
+        match self {
+            Self::Nothing | Self::Glance => 0,
+            Self::Scan => (LINKS + 1) * GROUP,
+        }
+    }
+}
+
+/// What an event is about, as far as it is worth a look: a port by its place, a host by its place behind all
+/// possible ports, or nothing.
+#[derive(Debug, Clone, Copy)]
+struct Subject(usize);
+
+impl Subject {
+    const NOTHING: Self = Self(usize::MAX);
+    const HOSTS: usize = 1 << u32::BITS;
+
+    #[inline(always)]
+    fn of(event: Option<Event>) -> Self {
+        match event {
+            Some(event) if event.is(Kind::Arrival) => Self(event.source() as usize),
+            Some(event) if event.is(Kind::Pull) => Self(Self::HOSTS | event.source() as usize),
+            _ => Self::NOTHING,
+        }
+    }
+
+    /// The port; beyond all ports if it is none.
+    const fn port(self) -> usize {
+        self.0
+    }
+
+    /// The host; beyond all hosts if it is none.
+    const fn host(self) -> usize {
+        self.0 ^ Self::HOSTS
+    }
+}
+
+/// What the events to come are about: of each group, the furthest first, as far as its chains have been followed.
+#[derive(Debug)]
+pub(super) struct Seen([[Subject; GROUP]; LINKS]);
+
+impl Default for Seen {
+    fn default() -> Self {
+        Self([[Subject::NOTHING; GROUP]; LINKS])
+    }
 }
 
 impl Network {
@@ -66,12 +93,35 @@ impl Network {
             MANY_PORTS.. => LookAhead::Scan,
         }
     }
+
+    /// Fetches what an event is about.
+    #[inline(always)]
+    fn fetch_subject(&self, subject: Subject) {
+        fetch_element(&self.ports, subject.port());
+        if let Some(host) = self.hosts.get(subject.host()) {
+            host.fetch();
+        }
+    }
+
+    /// Fetches the packet that arrives, or the adapter and the name of what waits for it.
+    #[inline(always)]
+    fn fetch_first(&self, subject: Subject) {
+        if let Some(port) = self.ports.get(subject.port()) {
+            self.pool.fetch(port.first());
+        } else if let Some(host) = self.hosts.get(subject.host()) {
+            self.ports[host.port.index()].fetch();
+            if let Some(waiting) = host.waiting.front() {
+                fetch(waiting);
+            }
+        }
+    }
 }
 
 impl<P: Probe> Simulation<P> {
     /// Looks so far ahead from now on, however large the network is. Results are the same.
     pub fn set_look_ahead(&mut self, look_ahead: LookAhead) {
         self.look_ahead = look_ahead;
+        self.events.keep_at_hand(look_ahead.events());
     }
 
     /// Asks for the port of the third event from now, for the packet of the second, and for what that of the
@@ -107,51 +157,92 @@ impl<P: Probe> Simulation<P> {
         }
     }
 
-    /// Looks at what the next events of today need.
+    /// Looks at what the next events need: of the furthest group at the first link of its chains, of the nearest one at
+    /// the last.
     #[inline(never)]
     pub(super) fn scan(&mut self) {
-        let ports = &self.network.ports;
-        let mut arriving = Ports::new();
-        for event in self.events.today().take(TOGETHER) {
-            if event.is(Kind::Arrival) {
-                fetch_element(ports, event.source() as usize);
-                arriving.push(PortIndex(event.source()));
-            }
+        self.seen.0.rotate_right(1);
+        for place in 0..GROUP {
+            let event = self.events.later(LINKS * GROUP + place);
+            let subject = Subject::of(event);
+            self.network.fetch_subject(subject);
+            self.seen.0[0][place] = subject;
         }
-        for at in arriving.iter() {
-            self.network.pool.fetch(ports[at.index()].first());
+        for subject in self.seen.0[1] {
+            self.network.fetch_first(subject);
         }
-        let mut leaving = Ports::new();
-        for at in arriving.iter() {
-            self.foresee(at, &mut leaving);
+        for subject in self.seen.0[2] {
+            self.fetch_way(subject);
         }
-        for out in leaving.iter() {
-            self.network.ports[out.index()].fetch_packets(&self.network.pool);
-            self.probe.fetch_queue(out, true);
+        for place in 0..GROUP {
+            self.seen.0[3][place] = self.foresee(self.seen.0[3][place]);
+        }
+        for out in self.seen.0[4] {
+            self.fetch_behind(out);
         }
     }
 
-    /// Finds the way of the packet that arrives next from a port, and fetches what lies there.
+    /// Fetches what is remembered of the packet's way, or the endpoint that waits.
     #[inline(always)]
-    fn foresee(&mut self, at: PortIndex, leaving: &mut Ports) {
-        let network = &mut self.network;
-        let port = &network.ports[at.index()];
-        let packet = &network.pool.at(port.first()).packet;
-        match port.to {
+    fn fetch_way(&self, subject: Subject) {
+        let Network {
+            ports, hosts, pool, ..
+        } = &self.network;
+        if let Some(port) = ports.get(subject.port()) {
+            if let Some(flight) = pool.get(port.first()) {
+                self.network.routes.fetch(&flight.packet);
+            }
+        } else if let Some(host) = hosts.get(subject.host())
+            && let Some(waiting) = host.waiting.front()
+        {
+            self.flows.fetch(*waiting);
+        }
+    }
+
+    /// Finds the port by which the packet that arrives goes on, or its host answers, and fetches what lies there.
+    #[inline(always)]
+    fn foresee(&mut self, subject: Subject) -> Subject {
+        let Network {
+            ports,
+            hosts,
+            pool,
+            routes,
+            ..
+        } = &mut self.network;
+        let Some(port) = ports.get_mut(subject.port()) else {
+            return Subject::NOTHING;
+        };
+        let Some(flight) = pool.get(port.first()) else {
+            return Subject::NOTHING;
+        };
+        let out = match port.to {
             Node::Switch(switch) => {
-                let out = network.routes.foresee(switch, packet);
-                network.ports[at.index()].foreseen = out;
-                if let Some(port) = network.ports.get(out.index()) {
-                    port.fetch();
-                    self.probe.fetch_queue(out, false);
-                    leaving.push(out);
-                }
+                port.foreseen = routes.foresee(switch, &flight.packet);
+                port.foreseen.index()
             }
             Node::Host(host) => {
-                self.flows.fetch(packet.to);
-                network.hosts[host.index()].fetch();
+                self.flows.fetch(flight.packet.to);
+                hosts[host.index()].fetch();
                 self.probe.fetch_host(host);
+                // The ports of a link follow each other.
+                subject.port() ^ 1
             }
+        };
+        if let Some(port) = ports.get(out) {
+            port.fetch();
+            // By its number: the port itself is not there yet.
+            self.probe.fetch_queue(PortIndex(out as u32), false);
+        }
+        Subject(out)
+    }
+
+    /// Fetches the packets behind which a packet goes that leaves by a port.
+    #[inline(always)]
+    fn fetch_behind(&self, out: Subject) {
+        let Network { ports, pool, .. } = &self.network;
+        if let Some(port) = ports.get(out.port()) {
+            port.fetch_packets(pool);
+            self.probe.fetch_queue(port.index, true);
         }
     }
 
