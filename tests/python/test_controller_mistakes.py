@@ -133,6 +133,36 @@ def test_a_file_that_raises_when_it_is_executed(folder: Path, say: Say) -> None:
     assert "incastle" not in told.err.replace("incastle_controller", "")
 
 
+LEAVES = """\
+import sys
+
+import incastle as ic
+
+
+class Leaves(ic.Controller):
+    def on_ack(self, ack):
+        sys.exit(3)
+"""
+
+
+def test_sys_exit_is_a_fault_and_not_the_end(folder: Path, say: Say) -> None:
+    (folder / "leaves.py").write_text(LEAVES)
+    told = say("run", "small.toml", "--set", "transport.congestion=leaves.py:Leaves", "--out", "o")
+    assert told.status == 2
+    assert 'the controller "leaves.py:Leaves" raised in on_ack at 162.177136 us' in told.err
+    assert 'leaves.py", line 8, in on_ack' in told.err
+    assert told.err.rstrip().endswith("sys.exit(3)\nSystemExit: 3")
+    among = "transport.congestion=leaves.py:Leaves,dctcp"
+    told = say("sweep", "small.toml", "--set", among, "--out", "swept")
+    assert told.status == 2
+    assert "1 run in swept\nerror: 1 run failed:" in told.err
+    (folder / "leaves.py").write_text(LEAVES + "\n\nsys.exit(4)\n")
+    told = say("run", "small.toml", "--set", "transport.congestion=leaves.py:Leaves", "--out", "o")
+    assert told.status == 2
+    assert "leaves.py cannot be used:" in told.err
+    assert told.err.rstrip().endswith("SystemExit: 4")
+
+
 def test_a_parameter_that_the_class_does_not_have(folder: Path, say: Say) -> None:
     (folder / "fixed.py").write_text(FIXED)
     values = ("transport.congestion=fixed.py:Fixed", "transport.parameters.size=2")

@@ -315,16 +315,16 @@ def test_ctrl_c_ends_the_run_between_two_events_not_within_a_controller() -> Non
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-class Leaving(Fixed):
-    """Ends the program."""
+class Interrupted(Fixed):
+    """Is stopped within a call, as by a handler of Ctrl-C that is not Python's own."""
 
     def on_ack(self, ack: ic.Ack) -> None:
-        raise SystemExit(7)
+        raise KeyboardInterrupt
 
 
-def test_sys_exit_within_a_controller_leaves() -> None:
-    with pytest.raises(SystemExit):
-        ic.run(own(), controllers={"own": Leaving})
+def test_an_interrupt_that_a_controller_raises_is_one() -> None:
+    with pytest.raises(ic.Interrupted):
+        ic.run(own(), controllers={"own": Interrupted})
 
 
 def test_an_estimate_knows_no_controllers_of_ones_own() -> None:

@@ -172,9 +172,9 @@ impl Watch<'_> {
         self.tell(index, made);
     }
 
-    /// A controller failed; or it ended the program, which is no failure of its.
+    /// A controller failed; or it was interrupted, which is no failure of its.
     fn fail(&mut self, py: Python<'_>, index: usize, fault: ControllerFault) {
-        if let Some(error) = fault.ends_programs(py) {
+        if let Some(error) = fault.interruption(py) {
             self.note(Err(error));
             return;
         }

@@ -190,7 +190,9 @@ def _executed(file: str, text: str) -> ModuleType:
     module.__file__ = file
     try:
         exec(compile(text, file, "exec"), module.__dict__)  # noqa: S102  it is what the user asks for
-    except Exception as error:  # noqa: BLE001  whatever a file of the user's raises
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001  whatever a file of the user's raises, sys.exit too
         raise ControllerError(f"{file} cannot be used:\n{raised_outside(error)}") from None
     return module
 

@@ -75,10 +75,11 @@ impl Faults {
 }
 
 impl ControllerFault {
-    /// The exception, if it is one that ends programs (Ctrl-C, `sys.exit`), not a mistake.
-    pub(crate) fn ends_programs(&self, py: Python<'_>) -> Option<PyErr> {
+    /// The exception, if it is a Ctrl-C. All others are faults: `sys.exit` too, after which a run would
+    /// be gone without a word.
+    pub(crate) fn interruption(&self, py: Python<'_>) -> Option<PyErr> {
         let raised = self.raised.as_ref()?.bind(py);
-        let mistake = raised.is_instance_of::<pyo3::exceptions::PyException>();
-        (!mistake).then(|| PyErr::from_value(raised.clone()))
+        let interrupt = raised.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>();
+        interrupt.then(|| PyErr::from_value(raised.clone()))
     }
 }
