@@ -7,12 +7,14 @@ All of them pickle. `exit_status` is what the command line returns for them.
 
 from __future__ import annotations
 
+import json
 import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from incastle.results import Result
 
@@ -84,6 +86,21 @@ class ScenarioError(IncastleError, ValueError):
 
 class ResultError(IncastleError):
     """A result directory that cannot be read, or must not be replaced."""
+
+
+def unreadable(path: Path, error: Exception) -> ResultError:
+    """Say why a file cannot be read, in words without those of Python."""
+    if isinstance(error, OSError):
+        why = error.strerror or str(error)
+    elif isinstance(error, json.JSONDecodeError):
+        why = f"no JSON in line {error.lineno}: {error.msg}"
+    elif isinstance(error, UnicodeDecodeError):
+        why = "not a text in UTF-8"
+    elif isinstance(error, KeyError):
+        why = f"it lacks {error}"
+    else:
+        why = str(error)
+    return ResultError(f"{path} cannot be read: {why}")
 
 
 class TableMissing(IncastleError, AttributeError):  # noqa: N818  reads well where it is caught

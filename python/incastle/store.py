@@ -16,11 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incastle import _engine
-from incastle.errors import ResultError
+from incastle.errors import ResultError, unreadable
 from incastle.files import scratch_folder
 from incastle.places import described
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from incastle.results import Result
     from incastle.scenario import Scenario
 
@@ -28,6 +30,17 @@ SUMMARY = "summary.json"
 SCENARIO = "scenario.toml"
 CAPTURES = "captures"
 """The folder of captures, each NAME.pcapng."""
+ENTRIES: dict[str, type | tuple[type, ...]] = {
+    "name": str,
+    "version": str,
+    "seed": int,
+    "digest": str,
+    "interrupted": bool,
+    "wall_s": (int, float),
+    "totals": dict,
+}
+"""What a summary has."""
+OPTIONAL: dict[str, type] = {"warnings": list, "sources": list}
 OF_THE_DAY = {"wall_s", "warnings"}
 """Entries of the summary that may differ where the result is the same: how long it took, and where
 in which file a warning's place is."""
@@ -160,6 +173,24 @@ def _put_in_place(scratch: Path, directory: Path) -> None:
         scratch.rename(directory)
 
 
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def _fields(path: Path) -> dict[str, Any]:
+    """Read a summary; what is none is a `ValueError`."""
+    fields = json.loads(_text(path))
+    if not isinstance(fields, dict):
+        raise ValueError("it is no summary of a run")  # noqa: TRY004  of the file, not of an argument
+    if lacking := ENTRIES.keys() - fields.keys():
+        raise ValueError(f"it lacks {', '.join(sorted(lacking))}")
+    allowed = ENTRIES | OPTIONAL
+    for name, value in fields.items():
+        if name not in allowed or not isinstance(value, allowed[name]):
+            raise ValueError(f"its entry {name} is none of a summary by {_engine.__version__}")
+    return fields
+
+
 def load(directory: Path) -> dict[str, Any]:
     """Read a result directory into the fields of `Result`."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are made
@@ -169,18 +200,20 @@ def load(directory: Path) -> dict[str, Any]:
             raise ResultError(f"{directory} does not exist")
         why = described(directory) or f"it has no {SUMMARY}"
         raise ResultError(f"{directory} is not a result directory: {why}")
-    try:
-        fields: dict[str, Any] = json.loads((directory / SUMMARY).read_text(encoding="utf-8"))
-        scenario = (directory / SCENARIO).read_text(encoding="utf-8")
-        sources = {
-            name: (directory / name).read_text(encoding="utf-8")
-            for name in fields.get("sources", ())
-        }
-        tables = {path.stem: pl.read_parquet(path) for path in sorted(directory.glob("*.parquet"))}
-        files = sorted((directory / CAPTURES).glob("*.pcapng"))
-        captures = {path.stem: path.read_bytes() for path in files}
-    except (OSError, ValueError, pl.exceptions.PolarsError) as error:
-        raise ResultError(f"{directory} cannot be read: {error}") from None
+
+    def read(path: Path, reader: Callable[[Path], Any]) -> Any:  # noqa: ANN401
+        try:
+            return reader(path)
+        except (OSError, ValueError, pl.exceptions.PolarsError) as error:
+            raise unreadable(path, error) from None
+
+    fields: dict[str, Any] = read(directory / SUMMARY, _fields)
+    scenario = read(directory / SCENARIO, _text)
+    sources = {name: read(directory / name, _text) for name in fields.get("sources", ())}
+    parquet = sorted(directory.glob("*.parquet"))
+    tables = {path.stem: read(path, pl.read_parquet) for path in parquet}
+    files = sorted((directory / CAPTURES).glob("*.pcapng"))
+    captures = {path.stem: read(path, Path.read_bytes) for path in files}
     warnings = tuple(fields.get("warnings", ()))
     found = {"scenario": scenario, "sources": sources, "tables": tables, "captures": captures}
     return {**fields, "warnings": warnings, **found}

@@ -238,12 +238,22 @@ def reports_elsewhere(tmp_path: Path) -> Path:
     return write_report(folder, [entry("same", 1.5, "holds")], {}, "v\n1\n")
 
 
-@pytest.mark.parametrize("broken", ["{", '[{"paper": "p"}]', "7"])
-def test_a_broken_report_is_told(reports: tuple[Path, Path], broken: str, say: Say) -> None:
+@pytest.mark.parametrize(
+    ("broken", "why"),
+    [
+        ("{", "no JSON in line 1: "),
+        ('[{"paper": "p"}]', "it lacks 'id'"),
+        ("7", "it is no list of claims"),
+        ("{}", "it is no list of claims"),
+    ],
+)
+def test_a_broken_report_is_told(
+    reports: tuple[Path, Path], broken: str, why: str, say: Say
+) -> None:
     (reports[1] / "claims.json").write_text(broken)
     said = say("diff", *map(str, reports))
     assert said.status == 2
-    assert "claims.json cannot be read" in said.err
+    assert f"claims.json cannot be read: {why}" in said.err
 
 
 def test_a_figure_without_anything_to_draw_is_refused(reports: tuple[Path, Path]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import sys
 from pathlib import Path
@@ -98,7 +99,35 @@ def test_load_what_is_no_result(tmp_path: Path) -> None:
 def test_load_what_is_damaged(result: ic.Result, tmp_path: Path, victim: str) -> None:
     place = result.save(tmp_path / "one")
     (place / victim).write_bytes(b"{ not what it was")
-    with pytest.raises(ic.ResultError, match="cannot be read"):
+    with pytest.raises(ic.ResultError, match=f"one/{victim} cannot be read: "):
+        ic.Result.load(place)
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("{", "no JSON in line 1: "),
+        ("7", "it is no summary of a run"),
+        ('{"name": "one", "seed": 1}', "it lacks digest, interrupted, totals, version, wall_s"),
+        ({"seed": "x"}, "its entry seed is none of a summary by "),
+        ({"new": 1}, "its entry new is none of a summary by "),
+    ],
+)
+def test_load_a_summary_that_is_none(
+    result: ic.Result, tmp_path: Path, written: str | dict[str, Any], said: str
+) -> None:
+    place = result.save(tmp_path / "one")
+    text = written if isinstance(written, str) else json.dumps(result.to_summary() | written)
+    (place / "summary.json").write_text(text)
+    with pytest.raises(ic.ResultError, match=rf"one/summary\.json cannot be read: {said}"):
+        ic.Result.load(place)
+
+
+def test_load_what_has_lost_its_scenario(result: ic.Result, tmp_path: Path) -> None:
+    place = result.save(tmp_path / "one")
+    (place / "scenario.toml").unlink()
+    said = r"one/scenario\.toml cannot be read: No such file or directory"
+    with pytest.raises(ic.ResultError, match=said):
         ic.Result.load(place)
 
 

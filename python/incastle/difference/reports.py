@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from incastle import report
 from incastle.difference.values import relative, same
-from incastle.errors import ResultError
+from incastle.errors import ResultError, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -184,9 +184,11 @@ def _claims(folder: Path) -> dict[tuple[str, str], dict[str, Any]]:
     path = folder / report.CLAIMS
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
+            raise ResultError(f"{path} cannot be read: it is no list of claims")
         return {(entry["paper"], entry["id"]): entry for entry in entries}
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise ResultError(f"{path} cannot be read: {error!r}") from None
+    except (OSError, ValueError, KeyError) as error:
+        raise unreadable(path, error) from None
 
 
 def _equal(a: dict[str, Any], b: dict[str, Any]) -> bool:
@@ -213,7 +215,7 @@ def _digests(path: Path) -> dict[tuple[str, str], str]:
             rows = list(csv.DictReader(file))
         return {(row["experiment"], row["seed"]): row["digest"] for row in rows}
     except (OSError, ValueError, KeyError) as error:
-        raise ResultError(f"{path} cannot be read: {error!r}") from None
+        raise unreadable(path, error) from None
 
 
 def _figures(paper: str, a: Path, b: Path) -> Iterator[FigureChange]:
@@ -237,7 +239,7 @@ def _table(path: Path) -> pl.DataFrame:
     try:
         return pl.read_csv(path, infer_schema_length=None)
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise ResultError(f"{path} cannot be read: {error}") from None
+        raise unreadable(path, error) from None
 
 
 def _figure(paper: str, stem: str, a: pl.DataFrame, b: pl.DataFrame) -> FigureChange:

@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from incastle import _engine
-from incastle.errors import ResultError
+from incastle.errors import ResultError, unreadable
 from incastle.files import scratch_file
 from incastle.places import described
 from incastle.sweeps.values import as_words, kind_of, takes
@@ -104,7 +104,7 @@ class Dataset:
         try:
             header = Header(**json.loads(path.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError) as error:
-            raise ResultError(f"{path} cannot be read: {error}") from None
+            raise unreadable(path, error) from None
         header.first = [(key, text) for key, text in header.first]
         return cls(directory, header)
 
@@ -211,7 +211,7 @@ class Dataset:
         try:
             frames = [pl.read_parquet(folder / name) for name in names]
         except (OSError, pl.exceptions.PolarsError) as error:
-            raise ResultError(f"{folder} cannot be read: {error}") from None
+            raise unreadable(folder, error) from None
         # Groups of flows, and with them columns, may differ from run to run.
         return self._ordered(pl.concat(frames, how="diagonal"))
 
