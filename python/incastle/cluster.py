@@ -44,6 +44,7 @@ ALONE = 3
 DIED = (
     f"its worker died each time that it was tried, the last {ALONE} times without others beside it"
 )
+SAME_VERSION = "all need the same version"
 LOST = "the connection to the scheduler is lost"
 
 Task = TypeVar("Task")
@@ -218,7 +219,9 @@ def check_version(version: str) -> None:
 
     """
     if version != _engine.__version__:
-        raise WrongVersion(f"a worker has Incastle {_engine.__version__}, this is {version}")
+        raise WrongVersion(
+            f"a worker has Incastle {_engine.__version__}, this is {version}: {SAME_VERSION}"
+        )
 
 
 def check_workers(client: Client) -> None:
@@ -246,9 +249,7 @@ def check_workers(client: Client) -> None:
             continue  # it has just died
         if theirs != ours:
             has = f"Incastle {theirs}" if isinstance(theirs, str) and theirs else "no Incastle"
-            raise ClusterError(
-                f"the worker {worker} has {has}, this is {ours}: all need the same version"
-            )
+            raise ClusterError(f"the worker {worker} has {has}, this is {ours}: {SAME_VERSION}")
 
 
 def threads_of(client: Client) -> int:
@@ -302,18 +303,26 @@ def connected(on: Any) -> Iterator[Cluster]:  # noqa: ANN401  an address, a clus
 def _check_scheduler(address: str) -> None:
     """Ask whether a scheduler answers: a client that finds none is slow to say so."""
     from distributed.core import rpc  # noqa: PLC0415  slow to import: only on a cluster
-
-    async def identity() -> dict[str, Any]:
-        async with rpc(address, timeout=CONNECT_S) as there:
-            return await asyncio.wait_for(there.identity(), CONNECT_S)
+    from distributed.security import Security  # noqa: PLC0415
 
     right = "expected the address of a Dask scheduler, as tcp://host:8786"
+    encryption = Security().get_connection_args("client")
+    if address.startswith("tls:") and encryption["ssl_context"] is None:
+        unset = "Dask's settings (distributed.comm.tls) name no certificates for tls"
+        raise ClusterError(f"--on {address}: {unset}; {right}")
+
+    async def identity() -> dict[str, Any]:
+        async with rpc(address, timeout=CONNECT_S, connection_args=encryption) as there:
+            return await asyncio.wait_for(there.identity(), CONNECT_S)
+
     try:
         # In a thread, because a notebook has a loop of its own in this one.
         with ThreadPoolExecutor(1) as pool:
             answer = pool.submit(asyncio.run, identity()).result()
-    except ValueError as error:
-        raise ClusterError(f"--on {address}: {error}; {right}") from None
+    except (TypeError, ValueError) as error:
+        # Of a port in letters Python tells no more than that it is no integer.
+        said = "the port is no number" if "invalid literal" in str(error) else error
+        raise ClusterError(f"--on {address}: {said}; {right}") from None
     except OSError:
         raise ClusterError(f"--on {address}: no scheduler answers there; {right}") from None
     if answer.get("type") != "Scheduler":

@@ -182,6 +182,8 @@ def test_interrupt_takes_the_runs_back(client: Client, scenario: Scenario, tmp_p
         ("tcp://127.0.0.1:9", "no scheduler answers there"),
         ("localhost", "missing port number"),
         ("http://localhost:8786", "unknown address scheme"),
+        ("tcp://localhost:dask", "the port is no number"),
+        ("tls://localhost:8786", "Dask's settings (distributed.comm.tls) name no certificates"),
     ],
 )
 def test_scheduler_that_is_not_there(
