@@ -1,9 +1,10 @@
 # ruff: noqa: INP001
 """Installs the wheel into an empty environment without Rust, and tries it there.
 
-With --out DIR the wheel is only built, into that directory (`make wheel`). Its dependencies come
-from requirements.lock, by their hashes. The size of the wheel and the time of `incastle --help` are
-printed, and not judged.
+Its dependencies come from requirements.lock, by their hashes. With --out DIR the wheel is only
+built, into that directory (`make wheel`), and the lines of requirements.lock that it needs are
+written beside it. The size of the wheel and the time of `incastle --help` are printed, and not
+judged.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SKIPPED = 77
 NO_NETWORK = "Retrying (Retry("
 """What pip says where nothing answers."""
+LOCK = "requirements.lock"
 SCENARIO = "incast.toml"
 
 
@@ -67,21 +69,27 @@ def needed(wheel: Path) -> set[str]:
 
 def locked(names: set[str]) -> str:
     """Return the lines of requirements.lock for these packages."""
-    text = (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    text = (ROOT / LOCK).read_text(encoding="utf-8")
     entries = re.findall(r"^(?:[a-z0-9][^\n]*\\\n(?: +--hash[^\n]*\n?)+)", text, re.MULTILINE)
     kept = [one for one in entries if canonicalize_name(one.partition("==")[0]) in names]
     missing = names - {canonicalize_name(one.partition("==")[0]) for one in kept}
     if missing:
-        sys.exit(f"requirements.lock lacks {', '.join(sorted(missing))}, which the wheel needs")
+        sys.exit(f"{LOCK} lacks {', '.join(sorted(missing))}, which the wheel needs")
     return "".join(kept)
+
+
+def write_lock(wheel: Path, folder: Path) -> Path:
+    """Write what the wheel needs, with versions and hashes; return the file."""
+    lock = folder / LOCK
+    lock.write_text(locked(needed(wheel)), encoding="utf-8")
+    return lock
 
 
 def install(wheel: Path, folder: Path) -> Path:
     """Make an empty environment with the wheel in it; return where its programs are."""
     subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
     programs = folder / "venv" / "bin"
-    lock = folder / "lock.txt"
-    lock.write_text(locked(needed(wheel)), encoding="utf-8")
+    lock = write_lock(wheel, folder)
     pip = [programs / "python", "-m", "pip", "install", "--no-compile", "--no-deps"]
     done = subprocess.run(
         [*pip, "--quiet", "--require-hashes", "-r", lock],
@@ -161,7 +169,7 @@ def main() -> None:
     out = parser.parse_args().out
     if out is not None:
         wheel = build(out)
-        print(f"{wheel}: {wheel.stat().st_size / 1e6:.1f} MB")
+        print(f"{wheel}: {wheel.stat().st_size / 1e6:.1f} MB; {write_lock(wheel, out)}")
         return
     with tempfile.TemporaryDirectory(prefix="incastle-wheel-") as name:
         folder = Path(name)
