@@ -13,7 +13,7 @@ use super::clusters::{Clusters, PortKind};
 use super::crossings::Directed;
 use super::delays::Delays;
 use super::paces::Paces;
-use super::pools::{Pool, pools, situation};
+use super::pools::{Pool, Traits, pools};
 use super::surroundings::Whole;
 use crate::simulate::output::{Column, Output, Table, Totals};
 use crate::topology::layout::Layout;
@@ -110,9 +110,8 @@ impl<'a> Combination<'a> {
         let mut digest = Digest::default();
         digest.mix(self.whole.scenario.seed(), flow as u64);
         digest.mix(hop, 0);
-        let situation = situation(self.paces.mark(self.whole, (flow, hop as usize)));
-        let packets = self.whole.packets(flow);
-        self.pools[&self.clusters.port_kind(step)].draw(situation, packets, digest.value())
+        let traits = Traits::of((self.whole, self.paces), (flow, hop as usize));
+        self.pools[&self.clusters.port_kind(step)].draw(&traits, digest.value())
     }
 }
 

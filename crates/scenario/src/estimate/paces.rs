@@ -40,6 +40,8 @@ pub(super) struct Paces {
     longer: Vec<Span>,
     /// By flow and link of its way.
     marks: Vec<u8>,
+    /// Likewise: bits that it could have sent besides, had that link not held it up.
+    missed: Vec<f64>,
     /// By flow: which of the periods in which its host sends without a pause it belongs to.
     periods: Vec<u32>,
     /// By period: its flows.
@@ -62,6 +64,7 @@ impl Paces {
             lags,
             longer,
             marks: watch.marks,
+            missed: watch.missed,
             periods,
             flows,
             changes: watch.changes,
@@ -100,6 +103,14 @@ impl Paces {
     /// What a link of a flow's way was to it.
     pub(super) fn mark(&self, whole: &Whole<'_>, (flow, hop): (usize, usize)) -> u8 {
         self.marks[whole.crossings.first(flow) + hop]
+    }
+
+    /// How many full packets a flow could have sent besides, had a link of its way not held it up: what of
+    /// [`Self::longer`] is due to that link, in packets.
+    pub(super) fn missed(&self, whole: &Whole<'_>, (flow, hop): (usize, usize)) -> f64 {
+        let stack = whole.stack(flow);
+        let bits = 8 * stack.wire_size(stack.payload());
+        self.missed[whole.crossings.first(flow) + hop] / bits as f64
     }
 
     /// The paces at which flows come to a link that they all cross; absent where there is nothing that
@@ -252,12 +263,25 @@ impl Open {
     }
 }
 
+/// The link that holds a flow up.
+#[derive(Debug, Clone, Copy, Default)]
+struct Hold {
+    since: Time,
+    hop: usize,
+    /// What the flow lacks of its rate when it is alone, in bit/s.
+    lack: f64,
+}
+
 /// Looks on at the fluid.
 struct Watch<'a> {
     whole: &'a Whole<'a>,
     is_simulated: Vec<bool>,
     /// By flow.
     ends: Vec<Time>,
+    /// By flow: since when it is held up, and where.
+    holds: Vec<Hold>,
+    /// By flow and link of its way.
+    missed: Vec<f64>,
     marks: Vec<u8>,
     /// By flow: at each link of its way that is simulated.
     open: Vec<Vec<Open>>,
@@ -274,6 +298,8 @@ impl<'a> Watch<'a> {
             whole,
             is_simulated,
             ends: whole.flows.iter().map(|flow| flow.at).collect(),
+            holds: vec![Hold::default(); whole.flows.len()],
+            missed: vec![0.0; whole.crossings.first(whole.flows.len())],
             marks: vec![0; whole.crossings.first(whole.flows.len())],
             open: (0..whole.flows.len()).map(|_| Vec::new()).collect(),
             changes: links.iter().map(|&link| (link, Vec::new())).collect(),
@@ -313,6 +339,13 @@ impl<'a> Watch<'a> {
         self.ends[flow] = now + self.whole.on_own_link(flow);
     }
 
+    /// What holds a flow up changes: what the last one cost it.
+    fn hold(&mut self, flow: usize, next: Hold) {
+        let last = std::mem::replace(&mut self.holds[flow], next);
+        let lasted = next.since.saturating_since(last.since).as_secs_lossy();
+        self.missed[self.whole.crossings.first(flow) + last.hop] += last.lack * lasted;
+    }
+
     fn note(&mut self, flow: usize, link: usize, (from, rate): (Time, f64)) {
         let changes = self.changes.get_mut(&link).expect("the link is simulated");
         changes.push((flow as u32, from, rate));
@@ -324,9 +357,19 @@ impl Onlooker for Watch<'_> {
         let first = self.whole.crossings.first(flow);
         let most = self.whole.most(flow);
         let way = self.whole.crossings.way(flow);
-        let rate = way
-            .clone()
-            .fold(most, |least, step| least.min(levels[step.port()]));
+        let mut rate = most;
+        let mut holder = 0;
+        for (hop, step) in way.clone().enumerate() {
+            if levels[step.port()] < rate {
+                (rate, holder) = (levels[step.port()], hop);
+            }
+        }
+        let next = Hold {
+            since: now,
+            hop: holder,
+            lack: most - rate,
+        };
+        self.hold(flow, next);
         let mut number = 0;
         for (hop, step) in way.clone().enumerate() {
             let level = levels[step.port()];
@@ -357,6 +400,11 @@ impl Onlooker for Watch<'_> {
 
     fn ended(&mut self, now: Time, flow: usize) {
         self.ends[flow] = now;
+        let next = Hold {
+            since: now,
+            ..Hold::default()
+        };
+        self.hold(flow, next);
         for open in std::mem::take(&mut self.open[flow]) {
             self.note(flow, open.link, (open.from, open.mean(now)));
         }

@@ -4,7 +4,9 @@
 //! drawn is only what packets add to the fluid, and the fluid knows of every flow at every link what that
 //! link was to it: idle, busy, full of others, or what held it up. A draw is from flows to which their link
 //! was the same, of about the same size, at ports of the same rate and discipline, whatever tier they are
-//! in. It is not scaled: what packets add is queues met once, which do not grow with the size of a flow.
+//! in. Where the link held them up, also for about as long in the fluid: what packets add to that depends on
+//! how long it is, from more for the short to less for the long. It is not scaled: what packets add is queues
+//! met once, which do not grow with the size of a flow.
 
 use std::collections::BTreeMap;
 
@@ -15,14 +17,27 @@ use super::paces::{BUSY, FULL, HELD_UP, Paces};
 use super::surroundings::Whole;
 
 /// Flows to draw from, where there are as many: more would reach to other sizes where samples are few.
-const ENOUGH: usize = 20;
+const ENOUGH: usize = 10;
 
 /// What a link can be to a flow.
 const SITUATIONS: usize = 4;
 
+/// The one in which a link held its flow up.
+const HELD: usize = 3;
+
+/// What flows at links are alike in.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Traits {
+    /// Idle, busy, full, or what held it up.
+    situation: usize,
+    packets: u64,
+    /// More that it could have sent, had the link not held it up.
+    missed: f64,
+}
+
 /// A flow to draw.
 struct Sample {
-    packets: u64,
+    traits: Traits,
     /// Absent if it was not complete.
     delay: Option<i64>,
     /// Links that its link stands for.
@@ -43,14 +58,35 @@ struct Drawer {
     weights: Vec<u64>,
 }
 
-/// What a link was to a flow, by its mark: idle, busy, full, or what held it up.
-pub(super) fn situation(mark: u8) -> usize {
-    match mark {
-        _ if mark & HELD_UP != 0 => 3,
-        _ if mark & FULL != 0 => 2,
-        _ if mark & BUSY != 0 => 1,
-        _ => 0,
+impl Traits {
+    /// Of a flow at a link of its way.
+    pub(super) fn of((whole, paces): (&Whole<'_>, &Paces), (flow, hop): (usize, usize)) -> Self {
+        let situation = match paces.mark(whole, (flow, hop)) {
+            mark if mark & HELD_UP != 0 => HELD,
+            mark if mark & FULL != 0 => 2,
+            mark if mark & BUSY != 0 => 1,
+            _ => 0,
+        };
+        Self {
+            situation,
+            packets: whole.packets(flow),
+            missed: paces.missed(whole, (flow, hop)),
+        }
     }
+
+    /// How far flows are apart that were held up: the product of two ratios.
+    fn distance(&self, other: &Self) -> f64 {
+        self.in_size(other) * ratio(1.0 + self.missed, 1.0 + other.missed)
+    }
+
+    fn in_size(&self, other: &Self) -> f64 {
+        ratio(self.packets as f64, other.packets as f64)
+    }
+}
+
+/// At least one.
+fn ratio(a: f64, b: f64) -> f64 {
+    (a / b).max(b / a)
 }
 
 /// The pools of all kinds of ports.
@@ -72,9 +108,9 @@ pub(super) fn pools(
                 let direction = whole.crossings.direction(flow, link);
                 let kind = clusters.port_kind(Directed { link, direction });
                 let pool = pools.entry(kind).or_default();
-                let drawer = &mut pool.situations[situation(paces.mark(whole, (flow, hop)))];
-                drawer.samples.push(Sample {
-                    packets: whole.packets(flow),
+                let traits = Traits::of((whole, paces), (flow, hop));
+                pool.situations[traits.situation].samples.push(Sample {
+                    traits,
                     delay,
                     weight,
                 });
@@ -88,21 +124,20 @@ pub(super) fn pools(
 }
 
 impl Pool {
-    /// The delay of a flow of about this size in this situation; in the nearest one in which there are
-    /// any.
-    pub(super) fn draw(&self, situation: usize, packets: u64, random: u64) -> Option<i64> {
-        let near =
-            (0..SITUATIONS).flat_map(|far| [situation.checked_sub(far), Some(situation + far)]);
+    /// The delay of a flow like this one; of the nearest situation in which there are any.
+    pub(super) fn draw(&self, traits: &Traits, random: u64) -> Option<i64> {
+        let own = traits.situation;
+        let near = (0..SITUATIONS).flat_map(|far| [own.checked_sub(far), Some(own + far)]);
         let mut known = near.flatten().filter_map(|near| self.situations.get(near));
         let drawer = known.find(|drawer| !drawer.samples.is_empty());
         let drawer = drawer.expect("of each class and direction some links are simulated");
-        drawer.draw(packets, random).delay
+        drawer.draw(traits, random).delay
     }
 }
 
 impl Drawer {
     fn sort(&mut self) {
-        self.samples.sort_by_key(|sample| sample.packets);
+        self.samples.sort_by_key(|sample| sample.traits.packets);
         let mut sum = 0;
         self.weights.push(0);
         for sample in &self.samples {
@@ -111,21 +146,67 @@ impl Drawer {
         }
     }
 
-    fn draw(&self, packets: u64, random: u64) -> &Sample {
-        let (from, to) = self.window(packets);
+    fn draw(&self, traits: &Traits, random: u64) -> &Sample {
+        if traits.situation == HELD {
+            return self.draw_nearest(traits, random);
+        }
+        let (from, to) = self.window(traits.packets);
         let (first, last) = (self.weights[from], self.weights[to]);
-        let place = first + ((u128::from(random) * u128::from(last - first)) >> 64) as u64;
+        let place = first + share(random, last - first);
         &self.samples[self.weights.partition_point(|weight| *weight <= place) - 1]
+    }
+
+    fn draw_nearest(&self, traits: &Traits, random: u64) -> &Sample {
+        let nearest = self.nearest(traits);
+        let sum = nearest.iter().map(|sample| sample.weight).sum();
+        let mut place = share(random, sum);
+        let drawn = nearest.iter().find(|sample| {
+            let found = place < sample.weight;
+            place = place.saturating_sub(sample.weight);
+            found
+        });
+        drawn.expect("a place is below the sum of weights")
+    }
+
+    /// The nearest in size and in what they missed, the nearest first.
+    fn nearest(&self, traits: &Traits) -> Vec<&Sample> {
+        let begin = self
+            .samples
+            .partition_point(|sample| sample.traits.packets < traits.packets);
+        let (below, above) = self.samples.split_at(begin);
+        let (mut below, mut above) = (below.iter().rev().peekable(), above.iter().peekable());
+        let mut nearest: Vec<(f64, &Sample)> = Vec::with_capacity(ENOUGH + 1);
+        let in_size = |sample: &&Sample| traits.in_size(&sample.traits);
+        loop {
+            let sides = (below.peek().map(in_size), above.peek().map(in_size));
+            let (least, sample) = match sides {
+                (Some(least), other) if other.is_none_or(|other| least <= other) => {
+                    (least, below.next())
+                }
+                (_, Some(least)) => (least, above.next()),
+                _ => break,
+            };
+            let last = nearest.get(ENOUGH - 1).map_or(f64::INFINITY, |last| last.0);
+            if least >= last {
+                break;
+            }
+            let sample = sample.expect("it was seen");
+            let distance = traits.distance(&sample.traits);
+            let place = nearest.partition_point(|near| near.0 <= distance);
+            nearest.insert(place, (distance, sample));
+            nearest.truncate(ENOUGH);
+        }
+        nearest.into_iter().map(|near| near.1).collect()
     }
 
     /// Those of the same size, and if they are too few, as many next to them on either side.
     fn window(&self, packets: u64) -> (usize, usize) {
         let from = self
             .samples
-            .partition_point(|sample| sample.packets < packets);
+            .partition_point(|sample| sample.traits.packets < packets);
         let to = self
             .samples
-            .partition_point(|sample| sample.packets <= packets);
+            .partition_point(|sample| sample.traits.packets <= packets);
         let more = ENOUGH.saturating_sub(to - from).div_ceil(2);
         (
             from.saturating_sub(more),
@@ -134,15 +215,29 @@ impl Drawer {
     }
 }
 
+/// A random share of a whole.
+fn share(random: u64, whole: u64) -> u64 {
+    ((u128::from(random) * u128::from(whole)) >> 64) as u64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn pool(samples: &[(usize, u64, i64, u64)]) -> Pool {
+    fn traits(situation: usize, packets: u64, missed: f64) -> Traits {
+        Traits {
+            situation,
+            packets,
+            missed,
+        }
+    }
+
+    /// Of delays and weights.
+    fn pool(samples: &[(Traits, i64, u64)]) -> Pool {
         let mut pool = Pool::default();
-        for &(situation, packets, delay, weight) in samples {
-            pool.situations[situation].samples.push(Sample {
-                packets,
+        for &(traits, delay, weight) in samples {
+            pool.situations[traits.situation].samples.push(Sample {
+                traits,
                 delay: Some(delay),
                 weight,
             });
@@ -153,8 +248,8 @@ mod tests {
 
     #[test]
     fn what_is_drawn_is_of_the_same_situation_or_the_nearest() {
-        let pool = pool(&[(0, 1, 10, 1), (2, 1, 30, 1)]);
-        let drawn = |situation| pool.draw(situation, 1, u64::MAX / 2);
+        let pool = pool(&[(traits(0, 1, 0.0), 10, 1), (traits(2, 1, 0.0), 30, 1)]);
+        let drawn = |situation| pool.draw(&traits(situation, 1, 0.0), u64::MAX / 2);
         assert_eq!([0, 2, 3].map(drawn), [Some(10), Some(30), Some(30)]);
         // As near to both: the lesser.
         assert_eq!(drawn(1), Some(10));
@@ -162,22 +257,54 @@ mod tests {
 
     #[test]
     fn sizes_next_to_a_size_join_until_there_are_enough() {
-        let sizes = |packets: u64, count| std::iter::repeat_n((0, packets, 0, 1), count);
+        let sizes =
+            |packets: u64, count| std::iter::repeat_n((traits(0, packets, 0.0), 0, 1), count);
         let few: Vec<_> = sizes(1, 30)
             .chain(sizes(5, 4))
             .chain(sizes(9, 30))
             .collect();
         let drawer = &pool(&few).situations[0];
         assert_eq!(drawer.window(1), (0, 30), "enough of the same");
-        assert_eq!(drawer.window(5), (22, 42), "16 more, half on either side");
-        assert_eq!(drawer.window(100), (54, 64), "none above");
+        assert_eq!(drawer.window(5), (27, 37), "6 more, half on either side");
+        assert_eq!(drawer.window(100), (59, 64), "none above");
+    }
+
+    #[test]
+    fn flows_that_were_held_up_alike_are_drawn() {
+        // Of 100 packets, as many missed as their number; and as many flows of 400 that missed 7.
+        let some = (0..40_u32).map(|missed| (traits(HELD, 100, f64::from(missed)), 0, 1));
+        let others = (0..40_u32).map(|_| (traits(HELD, 400, 7.0), 0, 1));
+        let all: Vec<_> = others.chain(some).collect();
+        let drawer = &pool(&all).situations[HELD];
+        let missed = |wanted: Traits| {
+            let nearest = drawer.nearest(&wanted).into_iter();
+            let mut missed: Vec<u64> = nearest.map(|sample| sample.traits.missed as u64).collect();
+            missed.sort_unstable();
+            missed
+        };
+        // 14 / 8 is less than 8 / 4: 13 is nearer than 3.
+        assert_eq!(
+            missed(traits(HELD, 100, 7.0)),
+            [4, 5, 6, 7, 8, 9, 10, 11, 12, 13]
+        );
+        assert_eq!(
+            missed(traits(HELD, 300, 7.0)),
+            [7; ENOUGH],
+            "the larger are nearer"
+        );
     }
 
     #[test]
     fn a_link_is_drawn_as_often_as_it_stands_for_others() {
-        let pool = pool(&[(1, 7, 1, 3), (1, 7, 2, 1)]);
-        let drawn = (0..4_u64).map(|quarter| pool.draw(1, 7, (quarter << 62) + 1));
-        let drawn: Vec<Option<i64>> = drawn.collect();
-        assert_eq!(drawn, [Some(1), Some(1), Some(1), Some(2)]);
+        for situation in [1, HELD] {
+            let pool = pool(&[
+                (traits(situation, 7, 1.0), 1, 3),
+                (traits(situation, 7, 1.0), 2, 1),
+            ]);
+            let wanted = traits(situation, 7, 1.0);
+            let drawn = (0..4_u64).map(|quarter| pool.draw(&wanted, (quarter << 62) + 1));
+            let drawn: Vec<Option<i64>> = drawn.collect();
+            assert_eq!(drawn, [Some(1), Some(1), Some(1), Some(2)]);
+        }
     }
 }
