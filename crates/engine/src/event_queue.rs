@@ -193,7 +193,7 @@ impl EventQueue {
         self.today.clear();
         self.next = 0;
         self.begins = self.year.begin_of(day);
-        self.take_day(day, 0);
+        self.take_day(day, (0, 0));
     }
 
     /// Makes a day part of today, unless it lies too far from what is left of it; gives whether it did.
@@ -211,21 +211,24 @@ impl EventQueue {
             *event = event.earlier(passed);
         }
         let left = self.today.len();
-        self.take_day(day, left);
-        for event in &mut self.today[left..] {
-            *event = event.later(ahead);
-        }
+        self.take_day(day, (left, ahead));
         true
     }
 
-    /// Takes a day's events in order, behind so many others.
+    /// Takes a day's events in order, behind so many others, with whose beginning so many picoseconds lie ahead of
+    /// its own.
     #[inline(always)]
-    fn take_day(&mut self, day: u64, left: usize) {
+    fn take_day(&mut self, day: u64, (left, ahead): (usize, u64)) {
         self.year.take_day(day, &mut self.today);
         let new = &mut self.today[left..];
         let count = new.len();
         if count > 1 {
             new.sort_unstable();
+        }
+        if ahead > 0 {
+            for event in new.iter_mut() {
+                *event = event.later(ahead);
+            }
         }
         self.enough = (left + count).saturating_sub(self.at_hand);
         self.review.days += 1;
@@ -446,6 +449,45 @@ mod tests {
             assert_eq!(next(&mut queue, Time::NEVER), Some(event(5, 3, source)));
         }
         assert_eq!(next(&mut queue, Time::NEVER), None);
+    }
+
+    /// Events that each enter another one, thousands of days long and at changing density, so that days change
+    /// their width and number also while several of them are at hand.
+    #[test]
+    fn reviews_change_nothing() {
+        for at_hand in [0, 1, 24] {
+            let mut queue = EventQueue::default();
+            queue.keep_at_hand(at_hand);
+            let mut list = BinaryHeap::new();
+            let mut random = 1_u64;
+            let mut draw = |below: u64| {
+                random = random
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                (random >> 33) % below
+            };
+            let mut now = 0;
+            for step in 0..600_000_u64 {
+                // Crowds of a thousand that come in a microsecond, and a few that come in a millisecond.
+                let (fewest, width) = match step / 100_000 % 3 {
+                    0 => (1_000, 1_000_000),
+                    1 => (20, 1_000_000_000),
+                    _ => (300, 30_000_000),
+                };
+                while list.len() < fewest {
+                    let entered = event(now + draw(width), draw(7) as usize, draw(1_000) as u32);
+                    queue.push(entered);
+                    list.push(Reverse(entered));
+                }
+                let expected = list.pop().map(|Reverse(event)| event);
+                assert_eq!(
+                    next(&mut queue, Time::NEVER),
+                    expected,
+                    "step {step}, {at_hand} at hand"
+                );
+                now = expected.map_or(now, |event| event.at.as_ps());
+            }
+        }
     }
 
     proptest! {
