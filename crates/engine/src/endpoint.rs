@@ -3,11 +3,14 @@
 mod held;
 mod udt;
 
+use std::mem::offset_of;
+
 use incastle_transport::{datagram, tcp};
 use incastle_units::{Ecn, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::beside::Extras;
+use crate::fetch::fetch_first;
 use crate::limiter::Limiter;
 use crate::packet::{Body, Marks, Packet};
 use crate::pool::{Pool, Slot};
@@ -37,28 +40,30 @@ pub(crate) enum Transport {
 /// More bytes than any end receives. So many more packets had been sent when the application was told.
 const REACHED: u64 = 1 << 63;
 
-/// The end of a flow.
-#[repr(align(64))]
+/// The end of a flow. In this order what few flows have comes last: long lists begin sixteen bytes behind the
+/// beginning of a cache line, and so the rest takes ten lines of them. To align it would be an alternative, if only
+/// lists of aligned elements could grow and shrink without a copy.
+#[repr(C)]
 pub(crate) struct Endpoint {
     pub(crate) transport: Transport,
     pub(crate) host: HostIndex,
     peer: EndpointIndex,
     peer_host: HostIndex,
-    framing: Framing,
+    pub(crate) app: AppIndex,
     /// The earliest event of this endpoint in the event queue.
     pub(crate) wake: Time,
     /// The application wants to know when this many in-order bytes are here; from [`REACHED`] on, it
     /// has been told.
     pub(crate) expect: u64,
-    pub(crate) app: AppIndex,
-    pub(crate) watched: bool,
-    aside: Aside,
     pub(crate) packets_sent: u64,
     pub(crate) packets_received: u64,
     pub(crate) digest: Digest,
     rng: Xoshiro256PlusPlus,
     /// A packet that the host's adapter has not taken yet.
     pub(crate) staged: Option<Slot>,
+    framing: Framing,
+    pub(crate) watched: bool,
+    aside: Aside,
     /// What holds its frames back in the adapter, since the first notification.
     limiter: Option<Box<Limiter>>,
     /// What a coalescing host holds back, since the first arrival there.
@@ -97,6 +102,12 @@ pub(crate) struct Origin {
 }
 
 impl Endpoint {
+    /// Fetches what every packet needs.
+    #[inline(always)]
+    pub(crate) fn fetch(&self) {
+        fetch_first(self, offset_of!(Self, limiter));
+    }
+
     pub(crate) fn new(transport: Transport, origin: Origin) -> Self {
         Self {
             transport,

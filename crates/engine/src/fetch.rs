@@ -12,9 +12,15 @@ const LINE: usize = 64;
 /// Fetches all lines of a value.
 #[inline(always)]
 pub(crate) fn fetch<T>(value: &T) {
+    fetch_first(value, size_of::<T>());
+}
+
+/// Fetches the lines of the first so many bytes of a value.
+#[inline(always)]
+pub(crate) fn fetch_first<T>(value: &T, bytes: usize) {
     let begins = from_ref(value).addr();
     let mut at = begins & !(LINE - 1);
-    while at < begins + size_of::<T>() {
+    while at < begins + bytes {
         fetch_at(at);
         at += LINE;
     }

@@ -8,7 +8,6 @@ use incastle_units::{Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::endpoint::{Endpoint, Origin, Pair, Transport, UdtCounters, UdtEnd};
-use crate::fetch::fetch;
 use crate::packet::Packet;
 use crate::pool::Pool;
 use crate::{
@@ -141,7 +140,7 @@ impl Flows {
     #[inline(always)]
     pub(crate) fn fetch(&self, index: EndpointIndex) {
         if let Some(endpoint) = self.peek(index) {
-            fetch(endpoint);
+            endpoint.fetch();
         }
     }
 

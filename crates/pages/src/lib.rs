@@ -8,6 +8,8 @@
 
 /// Lists shorter than this, in bytes, stay as they are: two huge pages.
 const LONG: usize = 4 << 20;
+/// A list that has become long gets room for so many times as much: its memory is left behind once alone.
+const AT_ONCE: usize = 16;
 
 /// A list of so many times the same value, in huge pages if it is long.
 pub fn filled<T: Clone>(value: T, count: usize) -> Vec<T> {
@@ -30,16 +32,17 @@ pub fn push<T>(list: &mut Vec<T>, value: T) {
 
 #[cold]
 fn grow<T>(list: &mut Vec<T>) {
-    if is_long(list) {
-        let doubled = list.len().saturating_mul(2);
-        move_to(list, doubled);
-    } else {
+    let bytes = size_of_val(list.as_slice());
+    if bytes < LONG {
         list.reserve(1);
+    } else if bytes < AT_ONCE * LONG {
+        let count = list.len() * AT_ONCE;
+        move_to(list, count);
+    } else {
+        // So much has a mapping of its own, which the system extends without a copy.
+        list.reserve(1);
+        prefer_huge_pages(list);
     }
-}
-
-fn is_long<T>(list: &[T]) -> bool {
-    size_of_val(list) >= LONG
 }
 
 /// Moves a list to new memory, with room for so many: pages in use would stay as small as they are.
@@ -49,25 +52,22 @@ fn move_to<T>(list: &mut Vec<T>, capacity: usize) {
     *list = moved;
 }
 
-/// An empty list with room in huge pages for so many. Of room that is never used no page is ever taken, but for
-/// the rest of the last one.
+/// An empty list with room in huge pages for so many.
 fn with_capacity<T>(capacity: usize) -> Vec<T> {
     let list = Vec::with_capacity(capacity);
-    prefer_huge_pages(&list, capacity.saturating_mul(size_of::<T>()));
+    prefer_huge_pages(&list);
     list
 }
 
-/// Asks for huge pages below the first `bytes` of a list's room.
+/// Asks for huge pages below a list's room. Of room that is never used no page is ever taken, but for the rest of the
+/// last one.
 #[cfg(target_os = "linux")]
-fn prefer_huge_pages<T>(list: &Vec<T>, bytes: usize) {
+fn prefer_huge_pages<T>(list: &Vec<T>) {
     use rustix::mm::{Advice, madvise};
 
     /// The kernel wants the beginning of a page.
     const PAGE: usize = 4096;
-    assert!(
-        bytes <= list.capacity().saturating_mul(size_of::<T>()),
-        "all of it belongs to the list"
-    );
+    let bytes = list.capacity().saturating_mul(size_of::<T>());
     let begin = list.as_ptr().addr();
     let skipped = begin.next_multiple_of(PAGE) - begin;
     let first = list.as_ptr().cast::<u8>().wrapping_add(skipped);
@@ -81,4 +81,4 @@ fn prefer_huge_pages<T>(list: &Vec<T>, bytes: usize) {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn prefer_huge_pages<T>(_: &Vec<T>, _: usize) {}
+fn prefer_huge_pages<T>(_: &Vec<T>) {}
