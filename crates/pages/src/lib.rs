@@ -49,6 +49,8 @@ fn grow<T>(list: &mut Vec<T>) {
 fn move_to<T>(list: &mut Vec<T>, capacity: usize) {
     let mut moved = with_capacity(capacity);
     moved.append(list);
+    // Small before it is freed: a large block that is freed teaches the C library to keep blocks of its size.
+    list.shrink_to(1);
     *list = moved;
 }
 
