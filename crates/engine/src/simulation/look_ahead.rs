@@ -48,30 +48,39 @@ impl LookAhead {
 /// What an event is about, as far as it is worth a look: a port by its place, a host by its place behind all
 /// possible ports, or nothing.
 #[derive(Debug, Clone, Copy)]
-struct Subject(usize);
+struct Subject(u64);
 
 impl Subject {
-    const NOTHING: Self = Self(usize::MAX);
-    const HOSTS: usize = 1 << u32::BITS;
+    const NOTHING: Self = Self(u64::MAX);
+    const HOSTS: u64 = 1 << u32::BITS;
 
     #[inline(always)]
     fn of(event: Option<Event>) -> Self {
         match event {
-            Some(event) if event.is(Kind::Arrival) => Self(event.source() as usize),
-            Some(event) if event.is(Kind::Pull) => Self(Self::HOSTS | event.source() as usize),
+            Some(event) if event.is(Kind::Arrival) => Self(u64::from(event.source())),
+            Some(event) if event.is(Kind::Pull) => Self(Self::HOSTS | u64::from(event.source())),
             _ => Self::NOTHING,
         }
     }
 
     /// The port; beyond all ports if it is none.
     const fn port(self) -> usize {
-        self.0
+        index(self.0)
     }
 
     /// The host; beyond all hosts if it is none.
     const fn host(self) -> usize {
-        self.0 ^ Self::HOSTS
+        index(self.0 ^ Self::HOSTS)
     }
+}
+
+/// A place in a list; beyond every list where a processor's addresses do not reach so far.
+#[inline(always)]
+const fn index(place: u64) -> usize {
+    if place > usize::MAX as u64 {
+        return usize::MAX;
+    }
+    place as usize
 }
 
 /// What the events to come are about: of each group, the furthest first, as far as its chains have been followed.
@@ -233,7 +242,7 @@ impl<P: Probe> Simulation<P> {
             // By its number: the port itself is not there yet.
             self.probe.fetch_queue(PortIndex(out as u32), false);
         }
-        Subject(out)
+        Subject(out as u64)
     }
 
     /// Fetches the packets behind which a packet goes that leaves by a port.
