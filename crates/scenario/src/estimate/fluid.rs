@@ -31,52 +31,96 @@ pub(super) struct Stream {
     pub(super) way: Vec<u32>,
 }
 
+/// What the links on its way leave a flow. Apart from the rest of it, because levels are found from this.
+#[derive(Clone, Copy)]
+struct Left {
+    /// The least level, or the rate that it has when it is alone.
+    least: f64,
+    /// The least of all links but that of the least level.
+    second: f64,
+    /// The rate that it has when it is alone.
+    most: f64,
+    /// The link of the least level.
+    at: u32,
+    /// Links on its way.
+    hops: u16,
+    touched: bool,
+}
+
 /// A flow under way.
 struct Active {
-    stream: Stream,
+    flow: u32,
     rate: f64,
-    /// Until when `stream.bits` are left.
+    /// Left at `since`.
+    bits: f64,
     since: Time,
     end: Time,
     /// Its next place among the departures.
     queued: Time,
-    touched: bool,
 }
 
-/// Links and the flows under way.
+/// Links and the flows under way. These are few of all that come: each has a slot, which is used again when
+/// it is complete, so that what is looked at all the time lies close together.
 pub(super) struct Fluid {
     capacities: Vec<f64>,
     /// By link: the rate of the flows that it holds up; infinite where it holds none.
     levels: Vec<f64>,
+    /// By link: slots of its flows.
     members: Vec<Vec<u32>>,
-    flows: Vec<Option<Active>>,
-    departures: BinaryHeap<Reverse<(Time, u32)>>,
+    /// By slot.
+    flows: Vec<Active>,
+    lefts: Vec<Left>,
+    /// By slot, `longest` each.
+    ways: Vec<u32>,
+    longest: usize,
+    free: Vec<u32>,
+    /// When, which flow, in which slot.
+    departures: BinaryHeap<Reverse<(Time, u32, u32)>>,
     /// Links whose levels are to be found.
     stale: VecDeque<u32>,
     is_stale: Vec<bool>,
-    /// Flows that levels changed for.
+    /// Slots of flows that levels changed for.
     touched: Vec<u32>,
     demands: Vec<f64>,
+}
+
+/// A flow under way, and what holds it up, or could.
+pub(super) struct Sight<'a> {
+    pub(super) flow: usize,
+    /// Its place among those under way, which others have after it.
+    pub(super) slot: usize,
+    /// The rate that it has when it is alone.
+    pub(super) most: f64,
+    /// The rate that it has.
+    pub(super) rate: f64,
+    /// The links on its way.
+    pub(super) way: &'a [u32],
+    /// Of all links.
+    pub(super) levels: &'a [f64],
 }
 
 /// Who looks on.
 pub(super) trait Onlooker {
     /// Something on a flow's way has changed: its own rate, or what holds it up.
-    fn changed(&mut self, now: Time, flow: usize, levels: &[f64]);
+    fn changed(&mut self, now: Time, sight: &Sight<'_>);
 
     /// A flow is complete.
-    fn ended(&mut self, now: Time, flow: usize);
+    fn ended(&mut self, now: Time, sight: &Sight<'_>);
 }
 
 impl Fluid {
-    /// Links with these capacities, for so many flows.
-    pub(super) fn new(capacities: Vec<f64>, flows: usize) -> Self {
+    /// Links with these capacities, for flows over at most so many of them.
+    pub(super) fn new(capacities: Vec<f64>, longest: usize) -> Self {
         let count = capacities.len();
         Self {
             capacities,
             levels: vec![f64::INFINITY; count],
             members: vec![Vec::new(); count],
-            flows: (0..flows).map(|_| None).collect(),
+            flows: Vec::new(),
+            lefts: Vec::new(),
+            ways: Vec::new(),
+            longest,
+            free: Vec::new(),
             departures: BinaryHeap::new(),
             stale: VecDeque::new(),
             is_stale: vec![false; count],
@@ -97,23 +141,22 @@ impl Fluid {
 
     /// Lets all flows go that are complete until then.
     pub(super) fn pass(&mut self, until: Time, onlooker: &mut impl Onlooker) {
-        while let Some(&Reverse((at, flow))) = self.departures.peek()
+        while let Some(&Reverse((at, flow, slot))) = self.departures.peek()
             && at <= until
         {
             self.departures.pop();
-            let Some(active) = &mut self.flows[flow as usize] else {
-                continue;
-            };
-            if active.queued != at {
+            let active = &mut self.flows[slot as usize];
+            if active.flow != flow || active.queued != at {
                 continue;
             }
             if active.end > at {
                 active.queued = active.end;
-                self.departures.push(Reverse((active.end, flow)));
+                let place = (active.end, flow, slot);
+                self.departures.push(Reverse(place));
                 continue;
             }
-            self.leave(flow);
-            onlooker.ended(at, flow as usize);
+            self.leave(slot);
+            onlooker.ended(at, &self.sight(slot));
             self.settle(at, onlooker);
         }
     }
@@ -123,37 +166,76 @@ impl Fluid {
         &mut self,
         now: Time,
         flow: u32,
-        stream: Stream,
+        stream: &Stream,
         onlooker: &mut impl Onlooker,
     ) {
+        let slot = self.free_slot();
+        let place = slot as usize;
+        self.flows[place] = Active::new(now, flow, stream.bits);
+        self.lefts[place] = Left::new(stream.most, stream.way.len());
+        self.ways[place * self.longest..][..stream.way.len()].copy_from_slice(&stream.way);
+        self.see(slot);
+        self.touched.push(slot);
         for &link in &stream.way {
-            self.members[link as usize].push(flow);
-        }
-        let way = stream.way.clone();
-        self.flows[flow as usize] = Some(Active {
-            stream,
-            rate: 0.0,
-            since: now,
-            end: Time::NEVER,
-            queued: Time::NEVER,
-            touched: true,
-        });
-        self.touched.push(flow);
-        for link in way {
+            self.members[link as usize].push(slot);
             self.look_again(link);
         }
         self.settle(now, onlooker);
     }
 
-    fn leave(&mut self, flow: u32) {
-        let active = self.flows[flow as usize].take().expect("it is under way");
-        for &link in &active.stream.way {
+    fn free_slot(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
+            let slot = self.flows.len() as u32;
+            self.flows.push(Active::new(Time::ZERO, 0, 0.0));
+            self.lefts.push(Left::new(0.0, 0));
+            self.ways.resize(self.ways.len() + self.longest, 0);
+            slot
+        })
+    }
+
+    fn leave(&mut self, slot: u32) {
+        // No departure is at that time.
+        self.flows[slot as usize].queued = Time::NEVER;
+        self.free.push(slot);
+        for hop in 0..usize::from(self.lefts[slot as usize].hops) {
+            let link = self.ways[slot as usize * self.longest + hop];
             let members = &mut self.members[link as usize];
-            let place = members.iter().position(|&other| other == flow);
+            let place = members.iter().position(|&other| other == slot);
             members.swap_remove(place.expect("it is a member of its links"));
             // A link that holds nobody up does so no more with one flow less.
             if self.is_full(link as usize) {
                 self.look_again(link);
+            }
+        }
+    }
+
+    fn way(&self, slot: u32) -> &[u32] {
+        let slot = slot as usize;
+        &self.ways[slot * self.longest..][..usize::from(self.lefts[slot].hops)]
+    }
+
+    fn sight(&self, slot: u32) -> Sight<'_> {
+        Sight {
+            flow: self.flows[slot as usize].flow as usize,
+            slot: slot as usize,
+            most: self.lefts[slot as usize].most,
+            rate: self.lefts[slot as usize].least,
+            way: self.way(slot),
+            levels: &self.levels,
+        }
+    }
+
+    /// Takes note of the levels on a flow's way.
+    fn see(&mut self, slot: u32) {
+        let left = &mut self.lefts[slot as usize];
+        let way = &self.ways[slot as usize * self.longest..][..usize::from(left.hops)];
+        (left.least, left.second, left.at) = (left.most, left.most, u32::MAX);
+        for &link in way {
+            let level = self.levels[link as usize];
+            if level < left.least {
+                (left.least, left.second, left.at) = (level, left.least, link);
+            } else {
+                left.second = left.second.min(level);
             }
         }
     }
@@ -177,48 +259,42 @@ impl Fluid {
             }
             self.levels[link as usize] = new;
             for member in 0..self.members[link as usize].len() {
-                let flow = self.members[link as usize][member];
-                self.concern(flow, link, (old, new), looks > 0);
+                let slot = self.members[link as usize][member];
+                self.concern(slot, link, looks > 0);
             }
         }
-        for flow in std::mem::take(&mut self.touched) {
-            let Some(active) = &mut self.flows[flow as usize] else {
-                continue;
-            };
-            active.touched = false;
-            if let Some(end) = active.adapt(now, &self.levels) {
-                self.departures.push(Reverse((end, flow)));
+        for slot in std::mem::take(&mut self.touched) {
+            let left = &mut self.lefts[slot as usize];
+            left.touched = false;
+            let active = &mut self.flows[slot as usize];
+            if let Some(end) = active.adapt(now, left.least) {
+                let place = (end, active.flow, slot);
+                self.departures.push(Reverse(place));
             }
-            onlooker.changed(now, flow as usize, &self.levels);
+            onlooker.changed(now, &self.sight(slot));
         }
     }
 
     /// A level on a flow's way has changed: which other links have to be looked at. Those are concerned
     /// that the flow now leaves more or less of than before.
-    fn concern(&mut self, flow: u32, changed: u32, (old, new): (f64, f64), further: bool) {
-        let active = self.flows[flow as usize]
-            .as_mut()
-            .expect("members are under way");
-        if !active.touched {
-            active.touched = true;
-            self.touched.push(flow);
+    fn concern(&mut self, slot: u32, changed: u32, further: bool) {
+        let before = self.lefts[slot as usize];
+        if !before.touched {
+            self.lefts[slot as usize].touched = true;
+            self.touched.push(slot);
         }
+        self.see(slot);
+        let now = self.lefts[slot as usize];
         if !further {
             return;
         }
-        let Stream { way, most, .. } = &active.stream;
-        for &link in way.iter().filter(|&&link| link != changed) {
-            if self.is_stale[link as usize] {
+        for hop in 0..usize::from(now.hops) {
+            let link = self.ways[slot as usize * self.longest + hop];
+            if link == changed || self.is_stale[link as usize] {
                 continue;
             }
-            let others = way
-                .iter()
-                .filter(|&&other| other != link && other != changed);
-            let least = others.fold(*most, |least, &other| {
-                least.min(self.levels[other as usize])
-            });
-            let (before, after, level) =
-                (least.min(old), least.min(new), self.levels[link as usize]);
+            let (before, after) = (before.besides(link), now.besides(link));
+            let level = self.levels[link as usize];
             let concerned = if level.is_finite() {
                 // Not where the link holds it up, before and after.
                 before.min(after) < level
@@ -234,38 +310,59 @@ impl Fluid {
 
     /// The level of a link, given those of all others.
     fn level(&mut self, link: u32) -> f64 {
-        let mut demands = std::mem::take(&mut self.demands);
-        demands.clear();
-        for &flow in &self.members[link as usize] {
-            let active = self.flows[flow as usize]
-                .as_ref()
-                .expect("members are under way");
-            let others = active.stream.way.iter().filter(|&&other| other != link);
-            let most = active.stream.most;
-            demands.push(others.fold(most, |least, &other| least.min(self.levels[other as usize])));
+        self.demands.clear();
+        let members = self.members[link as usize].iter();
+        let demands = members.map(|&slot| self.lefts[slot as usize].besides(link));
+        self.demands.extend(demands);
+        level(self.capacities[link as usize], &mut self.demands)
+    }
+}
+
+impl Left {
+    fn new(most: f64, hops: usize) -> Self {
+        Self {
+            least: most,
+            second: most,
+            most,
+            at: u32::MAX,
+            hops: u16::try_from(hops).expect("a way has fewer than 65,536 links"),
+            touched: true,
         }
-        let level = level(self.capacities[link as usize], &mut demands);
-        self.demands = demands;
-        level
+    }
+
+    /// The least level of all links on the way but this one.
+    fn besides(&self, link: u32) -> f64 {
+        if self.at == link {
+            self.second
+        } else {
+            self.least
+        }
     }
 }
 
 impl Active {
+    fn new(now: Time, flow: u32, bits: f64) -> Self {
+        Self {
+            flow,
+            rate: 0.0,
+            bits,
+            since: now,
+            end: Time::NEVER,
+            queued: Time::NEVER,
+        }
+    }
+
     /// Takes the rate that its links leave it; gives when it is complete, if that is earlier than it has
     /// a place among the departures.
-    fn adapt(&mut self, now: Time, levels: &[f64]) -> Option<Time> {
-        let Stream { way, most, .. } = &self.stream;
-        let rate = way
-            .iter()
-            .fold(*most, |least, &link| least.min(levels[link as usize]));
+    fn adapt(&mut self, now: Time, rate: f64) -> Option<Time> {
         if rate.to_bits() == self.rate.to_bits() {
             return None;
         }
         let sent = self.rate * now.saturating_since(self.since).as_secs_lossy();
-        self.stream.bits = (self.stream.bits - sent).max(0.0);
+        self.bits = (self.bits - sent).max(0.0);
         self.rate = rate;
         self.since = now;
-        self.end = now.saturating_add(duration(self.stream.bits, rate));
+        self.end = now.saturating_add(duration(self.bits, rate));
         (self.end < self.queued).then(|| {
             self.queued = self.end;
             self.end
@@ -315,10 +412,10 @@ mod tests {
     }
 
     impl Onlooker for Notes {
-        fn changed(&mut self, _: Time, _: usize, _: &[f64]) {}
+        fn changed(&mut self, _: Time, _: &Sight<'_>) {}
 
-        fn ended(&mut self, now: Time, flow: usize) {
-            self.ends.push((flow, now.as_ps() / 1_000_000));
+        fn ended(&mut self, now: Time, sight: &Sight<'_>) {
+            self.ends.push((sight.flow, now.as_ps() / 1_000_000));
         }
     }
 
@@ -336,13 +433,13 @@ mod tests {
 
     #[test]
     fn flows_on_a_link_share_it() {
-        let (mut fluid, mut notes) = (Fluid::new(vec![10e9], 2), Notes::default());
+        let (mut fluid, mut notes) = (Fluid::new(vec![10e9], 1), Notes::default());
         // 1 Mbit takes 100 us alone. The second comes after 50 us; the first has half of its bits left,
         // takes 100 us for them, and leaves the second half of its own.
-        fluid.come(us(0), 0, stream(1e6, &[0]), &mut notes);
+        fluid.come(us(0), 0, &stream(1e6, &[0]), &mut notes);
         assert!(fluid.is_busy(0) && !fluid.is_full(0));
         fluid.pass(us(50), &mut notes);
-        fluid.come(us(50), 1, stream(1e6, &[0]), &mut notes);
+        fluid.come(us(50), 1, &stream(1e6, &[0]), &mut notes);
         assert!(fluid.is_full(0));
         fluid.pass(Time::NEVER, &mut notes);
         assert_eq!(notes.ends, [(0, 150), (1, 200)]);
@@ -351,14 +448,14 @@ mod tests {
 
     #[test]
     fn rates_are_max_min_fair() {
-        let (mut fluid, mut notes) = (Fluid::new(vec![10e9; 4], 5), Notes::default());
+        let (mut fluid, mut notes) = (Fluid::new(vec![10e9; 4], 2), Notes::default());
         for (flow, way) in [&[0_u32, 1][..], &[0], &[0], &[1, 2], &[2, 3]]
             .iter()
             .enumerate()
         {
-            fluid.come(us(0), flow as u32, stream(1e9, way), &mut notes);
+            fluid.come(us(0), flow as u32, &stream(1e9, way), &mut notes);
         }
-        let rate = |flow: usize| fluid.flows[flow].as_ref().map_or(0.0, |active| active.rate);
+        let rate = |flow: usize| fluid.flows[flow].rate;
         let rates = (0..5).map(|flow| (rate(flow) / 1e6) as u64);
         // Three on the first link have a third each. The fourth has half of the third link, which it
         // shares with the fifth, and so less than the two thirds that are left of the second.

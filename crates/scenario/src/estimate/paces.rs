@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 use incastle_units::{Bytes, Rate, Span, Time};
 
-use super::fluid::{Fluid, Onlooker, Stream, duration};
+use super::fluid::{Fluid, Onlooker, Sight, Stream, duration};
 use super::surroundings::Whole;
 
 /// Rates of a pace within this factor become one: their mean over time, so that as much is sent.
@@ -82,7 +82,7 @@ impl Paces {
             return Vec::new();
         };
         let capacity = whole.own_rate(any).bits_per_second() as f64;
-        let mut fluid = Fluid::new(vec![capacity], flows.len());
+        let mut fluid = Fluid::new(vec![capacity], 1);
         let mut ends = Ends(flows.iter().map(|&flow| whole.flows[flow].at).collect());
         let places = flows.iter().map(|&flow| (flow, self.lags[flow]));
         for (at, place, _) in events(whole, places).into_iter().filter(|event| event.2) {
@@ -92,7 +92,7 @@ impl Paces {
                 way: vec![0],
                 ..stream
             };
-            fluid.come(at, place as u32, stream, &mut ends);
+            fluid.come(at, place as u32, &stream, &mut ends);
         }
         fluid.pass(Time::NEVER, &mut ends);
         let longer = flows.iter().zip(ends.0);
@@ -270,6 +270,15 @@ struct Hold {
     hop: usize,
     /// What the flow lacks of its rate when it is alone, in bit/s.
     lack: f64,
+    /// What it could have sent besides until `since`, had that link not held it up, in bits.
+    missed: f64,
+}
+
+impl Hold {
+    /// What the flow has missed at that link until then.
+    fn until(&self, now: Time) -> f64 {
+        self.missed + self.lack * now.saturating_since(self.since).as_secs_lossy()
+    }
 }
 
 /// Looks on at the fluid.
@@ -278,7 +287,7 @@ struct Watch<'a> {
     is_simulated: Vec<bool>,
     /// By flow.
     ends: Vec<Time>,
-    /// By flow: since when it is held up, and where.
+    /// By slot of the fluid: since when its flow is held up, and where.
     holds: Vec<Hold>,
     /// By flow and link of its way.
     missed: Vec<f64>,
@@ -298,7 +307,7 @@ impl<'a> Watch<'a> {
             whole,
             is_simulated,
             ends: whole.flows.iter().map(|flow| flow.at).collect(),
-            holds: vec![Hold::default(); whole.flows.len()],
+            holds: Vec::new(),
             missed: vec![0.0; whole.crossings.first(whole.flows.len())],
             marks: vec![0; whole.crossings.first(whole.flows.len())],
             open: (0..whole.flows.len()).map(|_| Vec::new()).collect(),
@@ -312,12 +321,13 @@ impl<'a> Watch<'a> {
         let rates = whole.scenario.layout().links.iter();
         let rates = rates.map(|link| link.rate.bits_per_second() as f64);
         let capacities = rates.flat_map(|rate| [rate; 2]).collect();
-        let mut fluid = Fluid::new(capacities, whole.flows.len());
+        let longest = (0..whole.flows.len()).map(|flow| whole.crossings.way(flow).len());
+        let mut fluid = Fluid::new(capacities, longest.max().unwrap_or(0));
         for (at, flow, comes) in events(whole, lags.iter().copied().enumerate()) {
             fluid.pass(at, self);
             if comes {
                 let stream = whole.stream(flow).expect("it is part of the fluid");
-                fluid.come(at, flow as u32, stream, self);
+                fluid.come(at, flow as u32, &stream, self);
             } else {
                 self.begin(&fluid, at, flow);
             }
@@ -339,11 +349,25 @@ impl<'a> Watch<'a> {
         self.ends[flow] = now + self.whole.on_own_link(flow);
     }
 
-    /// What holds a flow up changes: what the last one cost it.
-    fn hold(&mut self, flow: usize, next: Hold) {
-        let last = std::mem::replace(&mut self.holds[flow], next);
-        let lasted = next.since.saturating_since(last.since).as_secs_lossy();
-        self.missed[self.whole.crossings.first(flow) + last.hop] += last.lack * lasted;
+    /// Another link holds a flow up, or it lacks more or less there.
+    fn hold(&mut self, now: Time, sight: &Sight<'_>) {
+        let hop = sight.holder();
+        if self.holds.len() <= sight.slot {
+            self.holds.resize(sight.slot + 1, Hold::default());
+        }
+        let hold = &mut self.holds[sight.slot];
+        let mut missed = hold.until(now);
+        if hop != hold.hop {
+            let first = self.whole.crossings.first(sight.flow);
+            self.missed[first + hold.hop] = missed;
+            missed = self.missed[first + hop];
+        }
+        *hold = Hold {
+            since: now,
+            hop,
+            lack: sight.most - sight.rate,
+            missed,
+        };
     }
 
     fn note(&mut self, flow: usize, link: usize, (from, rate): (Time, f64)) {
@@ -352,61 +376,67 @@ impl<'a> Watch<'a> {
     }
 }
 
-impl Onlooker for Watch<'_> {
-    fn changed(&mut self, now: Time, flow: usize, levels: &[f64]) {
-        let first = self.whole.crossings.first(flow);
-        let most = self.whole.most(flow);
-        let way = self.whole.crossings.way(flow);
-        let mut rate = most;
-        let mut holder = 0;
-        for (hop, step) in way.clone().enumerate() {
-            if levels[step.port()] < rate {
-                (rate, holder) = (levels[step.port()], hop);
-            }
+impl Sight<'_> {
+    /// Which link of its way holds the flow up: the first if none does.
+    fn holder(&self) -> usize {
+        let mut levels = self.way.iter().map(|&port| self.levels[port as usize]);
+        levels.position(|level| level <= self.rate).unwrap_or(0)
+    }
+
+    /// What a link of its way is to the flow.
+    fn mark(&self, port: u32) -> u8 {
+        let level = self.levels[port as usize];
+        if level.is_infinite() {
+            0
+        } else if level >= self.most {
+            FULL
+        } else if level > self.rate {
+            FULL | LIMITED
+        } else {
+            FULL | LIMITED | HELD_UP
         }
-        let next = Hold {
-            since: now,
-            hop: holder,
-            lack: most - rate,
-        };
-        self.hold(flow, next);
+    }
+
+    /// The rate that all other links leave it.
+    fn besides(&self, port: u32) -> f64 {
+        let others = self.way.iter().filter(|&&other| other != port);
+        others.fold(self.most, |least, &other| {
+            least.min(self.levels[other as usize])
+        })
+    }
+}
+
+impl Onlooker for Watch<'_> {
+    fn changed(&mut self, now: Time, sight: &Sight<'_>) {
+        let flow = sight.flow;
+        self.hold(now, sight);
+        let first = self.whole.crossings.first(flow);
         let mut number = 0;
-        for (hop, step) in way.clone().enumerate() {
-            let level = levels[step.port()];
-            if level.is_finite() {
-                self.marks[first + hop] |= FULL;
-            }
-            if level < most {
-                self.marks[first + hop] |= LIMITED;
-                if level <= rate {
-                    self.marks[first + hop] |= HELD_UP;
-                }
-            }
-            if !self.is_simulated[step.link] {
+        for (hop, &port) in sight.way.iter().enumerate() {
+            self.marks[first + hop] |= sight.mark(port);
+            let link = port as usize / 2;
+            if !self.is_simulated[link] {
                 continue;
             }
-            let others = way.clone().filter(|other| other.link != step.link);
-            let pace = others.fold(most, |least, other| least.min(levels[other.port()]));
+            let pace = sight.besides(port);
             if let Some(open) = self.open[flow].get_mut(number) {
                 if let Some(ended) = open.turn(now, pace) {
-                    self.note(flow, step.link, ended);
+                    self.note(flow, link, ended);
                 }
             } else {
-                self.open[flow].push(Open::new(step.link, now, pace));
+                self.open[flow].push(Open::new(link, now, pace));
             }
             number += 1;
         }
     }
 
-    fn ended(&mut self, now: Time, flow: usize) {
-        self.ends[flow] = now;
-        let next = Hold {
-            since: now,
-            ..Hold::default()
-        };
-        self.hold(flow, next);
-        for open in std::mem::take(&mut self.open[flow]) {
-            self.note(flow, open.link, (open.from, open.mean(now)));
+    fn ended(&mut self, now: Time, sight: &Sight<'_>) {
+        self.ends[sight.flow] = now;
+        let hold = std::mem::take(&mut self.holds[sight.slot]);
+        let first = self.whole.crossings.first(sight.flow);
+        self.missed[first + hold.hop] = hold.until(now);
+        for open in std::mem::take(&mut self.open[sight.flow]) {
+            self.note(sight.flow, open.link, (open.from, open.mean(now)));
         }
     }
 }
@@ -463,10 +493,10 @@ impl Whole<'_> {
 struct Ends(Vec<Time>);
 
 impl Onlooker for Ends {
-    fn changed(&mut self, _: Time, _: usize, _: &[f64]) {}
+    fn changed(&mut self, _: Time, _: &Sight<'_>) {}
 
-    fn ended(&mut self, now: Time, flow: usize) {
-        self.0[flow] = now;
+    fn ended(&mut self, now: Time, sight: &Sight<'_>) {
+        self.0[sight.flow] = now;
     }
 }
 
