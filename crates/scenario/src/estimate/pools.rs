@@ -86,7 +86,7 @@ impl Traits {
 
 /// At least one.
 fn ratio(a: f64, b: f64) -> f64 {
-    (a / b).max(b / a)
+    a.max(b) / a.min(b)
 }
 
 /// The pools of all kinds of ports.
@@ -192,6 +192,9 @@ impl Drawer {
             }
             let sample = sample.expect("it was seen");
             let distance = traits.distance(&sample.traits);
+            if distance >= last {
+                continue;
+            }
             let place = nearest.partition_point(|near| near.0 <= distance);
             nearest.insert(place, (distance, sample));
             nearest.truncate(ENOUGH);
