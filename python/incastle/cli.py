@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from incastle import (
@@ -48,8 +49,21 @@ from incastle.units import si
 RESULTS = Path("results")
 """Where results go without --out."""
 
+
+class _Commands(TyperGroup):
+    """The commands; what one does not say of a Ctrl-C itself is said here: Typer says nothing."""
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  the contexts and results of Typer's core
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            terminal.error("interrupted")
+            raise typer.Exit(INTERRUPTED) from None
+
+
 app = typer.Typer(
     name="incastle",
+    cls=_Commands,
     invoke_without_command=True,
     add_completion=False,
     rich_markup_mode="markdown",

@@ -86,6 +86,7 @@ def estimate(
     wanted = load(scenario, overrides)
     terminal.diagnostics(wanted.warnings)
     place = out or RESULTS / f"{file_name(wanted.name)}-estimate"
+    unfinished = place.with_name(f"{place.name}.unfinished")
     prepare_place(place, force=force)
     try:
         with _bar(wanted.name) as progress:
@@ -95,12 +96,17 @@ def estimate(
                 on=on,
                 threads=threads,
                 progress=progress,
-                file=place.with_name(f"{place.name}.unfinished"),
+                file=unfinished,
                 resume=resume,
                 force=force,
             )
     except api.EstimateStopped as stopped:
         terminal.error(str(stopped))
+        raise typer.Exit(INTERRUPTED) from None
+    except KeyboardInterrupt:
+        # What is there is of an earlier call.
+        there = f"; --resume goes on with {unfinished}" if unfinished.exists() else ""
+        terminal.error(f"interrupted before links were simulated{there}")
         raise typer.Exit(INTERRUPTED) from None
     result.save(place, force=force)
     if as_json:
@@ -130,8 +136,6 @@ def _bar(what: str) -> Iterator[Callable[[float], None] | None]:
 
 def show(result: Result) -> None:
     """Show the slowdowns by group and size class."""
-    from incastle.estimates.picture import CLASSES, class_name  # noqa: PLC0415  slow to import
-
     totals = result.totals
     console = terminal.output()
     console.print(
@@ -139,16 +143,6 @@ def show(result: Result) -> None:
         f"estimated in {si(result.wall_s, 's')}: {totals['flows']:,} flows, "
         f"{totals['links_simulated']:,} of {totals['links_crossed']:,} links simulated"
     )
-    columns = ("group", "size", "flows", "completed", "median", "95th", "99th", "99.9th")
-    table = terminal.aligned("Slowdowns (completion time / ideal time)", *columns)
-    names = {low: class_name(low, high) for low, high in CLASSES}
-    for row in result.completions().iter_rows(named=True):
-        slowdowns = (row[f"slowdown_{name}"] for name in ("median", "p95", "p99", "p99_9"))
-        table.add_row(
-            escape(row["group"]),
-            names[row["least_bytes"]],
-            f"{row['begun']:,}",
-            f"{row['completed']:,}",
-            *("-" if one is None else f"{one:.3g}" for one in slowdowns),
-        )
-    console.print(table)
+    table = terminal.slowdowns(result)
+    if table is not None:
+        console.print(table)

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from incastle import terminal
-from incastle.errors import IncastleError
+from incastle.errors import IncastleError, Interrupted
+from incastle.interrupts import INTERRUPTED
 from incastle.options import AsJson  # noqa: TC001  typer looks at it
 
 EXPLAIN_EXAMPLES = (
@@ -66,8 +67,12 @@ def explain(
         left_out = 0
     if not flows:
         terminal.note(f"no flow of {loaded.name} had a retransmission timeout")
-    with terminal.progress_bar(f"{loaded.name}, again") as progress:
-        found = api.explain_all(loaded, flows, progress, all_timeouts=timeouts) if flows else []
+    try:
+        with terminal.progress_bar(f"{loaded.name}, again") as progress:
+            found = api.explain_all(loaded, flows, progress, all_timeouts=timeouts) if flows else []
+    except Interrupted:
+        terminal.error("interrupted while it was run again with a record; nothing is explained")
+        raise typer.Exit(INTERRUPTED) from None
     if as_json:
         terminal.print_json([one.as_json() for one in found] if timeouts else found[0].as_json())
     else:

@@ -8,6 +8,8 @@ stopped goes on where it was. The report appears as a whole, when everything is 
 from __future__ import annotations
 
 import difflib
+import re
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -152,8 +154,10 @@ def choose(shipped: Mapping[str, Paper], names: Sequence[str], figure: str | Non
         for paper in chosen
     ]
     if not any(part.figures for part in parts):
-        known = [name for paper in chosen for one in paper.figures for name in _names(one)]
-        raise ReproduceError(f"no figure {figure} here{_near(figure, known)}")
+        known = {name for paper in chosen for one in paper.figures for name in _names(one)}
+        raise ReproduceError(
+            f"no figure {figure} here{_near(figure, sorted(known, key=_by_number))}"
+        )
     return [part for part in parts if part.figures]
 
 
@@ -312,6 +316,12 @@ def _which(judged: claims.Judged) -> str:
 
 def _names(figure: FigureSpec) -> list[str]:
     return [figure.number, *([figure.original] if figure.original else [])]
+
+
+def _by_number(name: str) -> tuple[int, str]:
+    """Order figures as a reader counts: 2 before 13, and what has no number at the end."""
+    digits = re.match(r"\d*", name)
+    return (int(digits[0]) if digits and digits[0] else sys.maxsize, name)
 
 
 def _near(name: str, known: Sequence[str]) -> str:

@@ -18,6 +18,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from incastle.completions import by_size, class_name, quantile_of
 from incastle.units import between, si
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ def result(outcome: Result) -> None:
     """Show one run: flows by group, transfers by group, the busiest switch ports, warnings."""
     console = output()
     console.print(_headline(outcome))
-    for table in (_flows(outcome), _transfers(outcome), _ports(outcome)):
+    for table in (_flows(outcome), _transfers(outcome), slowdowns(outcome), _ports(outcome)):
         if table is not None:
             console.print(table)
     _warnings(outcome, console)
@@ -213,14 +214,14 @@ def _transfers(*outcomes: Result) -> Table | None:
             pl.col("completed_s").is_not_null().sum().alias("completed"),
             took.mean().alias("mean"),
             took.median().alias("median"),
-            took.quantile(0.99).alias("p99"),
+            quantile_of(took, 0.99).alias("p99"),
             (pl.col("deadline_s").is_not_null() & decided).sum().alias("wanted"),
             in_time.sum().alias("in_time"),
         )
     )
     has_deadlines = groups["wanted"].sum() > 0
     table = aligned(
-        "Completion times" + (f", {len(outcomes)} runs together" if len(outcomes) > 1 else ""),
+        f"Completion times{_together(outcomes)}",
         "group",
         "kind",
         "begun",
@@ -238,6 +239,33 @@ def _transfers(*outcomes: Result) -> Table | None:
             cells.append(f"{row['in_time']:,} of {row['wanted']:,}" if row["wanted"] else "")
         table.add_row(*cells)
     return table
+
+
+def slowdowns(*outcomes: Result) -> Table | None:
+    """Show those of all transfers with an ideal time, where [measure] slowdown asks."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    frames = [one.transfers for one in outcomes if "transfers" in one.tables]
+    if not frames or "slowdown" not in frames[0].columns:
+        return None
+    # A round has no ideal time: it is many transfers.
+    classes = by_size(pl.concat(frames).filter(pl.col("kind") != "round"))
+    if classes.is_empty():
+        return None
+    columns = ("group", "kind", "size", "begun", "completed", "median", "95th", "99th", "99.9th")
+    table = aligned(f"Slowdowns (completion time / ideal time){_together(outcomes)}", *columns)
+    for row in classes.iter_rows(named=True):
+        values = (row[f"slowdown_{name}"] for name in ("median", "p95", "p99", "p99_9"))
+        table.add_row(
+            *(escape(row["group"]), escape(row["kind"]), class_name(row["least_bytes"])),
+            *(f"{row[name]:,}" for name in ("begun", "completed")),
+            *("-" if one is None else f"{one:.3g}" for one in values),
+        )
+    return table
+
+
+def _together(outcomes: Sequence[Result]) -> str:
+    return f", {len(outcomes)} runs together" if len(outcomes) > 1 else ""
 
 
 def _ports(outcome: Result) -> Table | None:
@@ -295,7 +323,7 @@ def seeds(results: Sequence[Result]) -> None:
             table.add_row(word, delivered, *counts, "", style="bold" if word == "median" else "")
     console = output()
     console.print(table)
-    for more in (_fairness(results), _transfers(*results)):
+    for more in (_fairness(results), _transfers(*results), slowdowns(*results)):
         if more is not None:
             console.print(more)
     _warnings(results[0], console)

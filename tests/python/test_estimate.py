@@ -13,13 +13,17 @@ import incastle as ic
 from incastle.cli import app
 from incastle.cluster import WrongVersion
 from incastle.errors import PlotError, ResultError, ScenarioError
-from incastle.estimates import on_dask
+from incastle.estimates import api, on_dask
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from distributed import LocalCluster
+
+    from conftest import Said
+
+    Say = Callable[..., Said]
 
 FABRIC = """
 [run]
@@ -140,6 +144,38 @@ def test_the_command_writes_a_result(file: Path, tmp_path: Path) -> None:
     summary = json.loads(told.stdout)
     assert summary["digest"] == result.digest
     assert summary["completions"][0]["slowdown_p99"] > 1
+
+
+def test_a_run_and_its_estimate_show_slowdowns(file: Path, tmp_path: Path, say: Say) -> None:
+    places = [str(tmp_path / name) for name in ("estimate", "run")]
+    for command, place in zip(("estimate", "run"), places, strict=True):
+        said = say(command, str(file), "--out", place)
+        assert "Slowdowns (completion time / ideal time)" in said.out
+        assert "100 KB to 1 MB" in said.out
+    several = say("run", str(file), "--seeds", "2", "--out", str(tmp_path / "seeds"))
+    assert "Slowdowns (completion time / ideal time), 2 runs together" in several.out
+    compared = json.loads(say("diff", *places, "--json").out)["groups"]
+    assert {"flow slowdown_median", "flow slowdown_p99"} <= {one["measure"] for one in compared}
+
+
+def test_an_interrupt_is_told_with_how_to_go_on(
+    file: Path, tmp_path: Path, say: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def press(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(api, "take_apart", press)
+    place = tmp_path / "one"
+    early = say("estimate", str(file), "--out", str(place))
+    assert (early.status, early.out) == (130, "")
+    assert early.err == "error: interrupted before links were simulated\n"
+    (tmp_path / "one.unfinished").touch()
+    again = say("estimate", str(file), "--out", str(place), "--resume")
+    assert again.status == 130
+    assert f"; --resume goes on with {place}.unfinished" in again.err
+    monkeypatch.setattr("incastle.cli_estimate.load", press)
+    before = say("estimate", str(file), "--out", str(place))
+    assert (before.status, before.out, before.err) == (130, "", "error: interrupted\n")
 
 
 def test_a_wrong_figure_is_told_before_the_estimate(file: Path, tmp_path: Path) -> None:

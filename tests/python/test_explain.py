@@ -14,7 +14,8 @@ import pytest
 import incastle as ic
 from conftest import SMALL
 from incastle.explanation import api, draw, rerun
-from incastle.explanation.record import PS_PER_S, SENDER
+from incastle.explanation.record import PS_PER_S, RECEIVER, SENDER
+from incastle.explanation.story import story
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     Say = Callable[..., Said]
 
+ENDS = (SENDER, RECEIVER)
 EXAMPLES = Path(__file__).parents[2] / "examples"
 US = PS_PER_S / 1e6
 
@@ -250,11 +252,75 @@ def test_another_course_is_not_explained() -> None:
     other = replace(bare, digest="0123456789abcdef", version="0.0.9")
     with pytest.raises(ic.ResultError, match=r"by Incastle 0\.0\.9, digest 0123456789abcdef; this"):
         ic.explain(other)
+    with pytest.raises(ic.ResultError, match="the same version now takes another course"):
+        ic.explain(replace(bare, digest="0123456789abcdef"))
     broken = replace(bare, scenario=bare.scenario.replace("initial_window", "first_window"))
-    with pytest.raises(ic.ResultError, match="cannot read its scenario again"):
+    with pytest.raises(
+        ic.ResultError, match=r"files were changed since it was written .*first_win"
+    ):
         ic.explain(broken)
+    with pytest.raises(ic.ResultError, match=r"0\.0\.9; this is .* cannot read its scenario again"):
+        ic.explain(replace(broken, version="0.0.9"))
     with pytest.raises(ic.ResultError, match="was interrupted"):
         ic.explain(replace(bare, interrupted=True))
+
+
+def test_an_interrupted_run_is_told(
+    tmp_path: Path, say: Say, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bare = ic.run(ic.Scenario.from_text(TEN).with_({"measure.events": "off"}))
+
+    def press(*_: object, **__: object) -> None:
+        raise ic.Interrupted
+
+    monkeypatch.setattr(rerun, "run", press)
+    said = say("explain", str(bare.save(tmp_path / "ten")))
+    assert (said.status, said.out) == (130, "")
+    assert said.err == (
+        "error: interrupted while it was run again with a record; nothing is explained\n"
+    )
+
+
+ANSWERS = """\
+name = "answers"
+[run]
+duration = "60 ms"
+[network]
+topology = "star"
+senders = 1
+rate = "1 Gbit/s"
+delay = "50 us"
+[transport]
+congestion = "dctcp"
+min_rto = "10 ms"
+[flows.one]
+workload = "barrier"
+from = "sender:0"
+to = "receiver"
+unit = "64 KiB"
+think = "25 ms"
+request = "100 KB"
+[measure]
+events = ["one:0"]
+"""
+"""Both ends send data, and both begin anew with the initial window after each pause."""
+
+
+def test_what_happens_at_the_receiver_is_told_as_such() -> None:
+    result = ic.run(ic.Scenario.from_text(ANSWERS))
+    cuts = result.events.filter(pl.col("event") == "reduced")
+    assert "receiver" in cuts["end"]
+    record = ic.explain(result).record
+    steps = story(record, 0, round(0.06 * PS_PER_S))
+    at = {end: {round(s * PS_PER_S) for s in cuts.filter(end=end)["time_s"]} for end in ENDS}
+    told = [step for step in steps if "the window is cut" in step.text]
+    assert told
+    for step in told:
+        receiver = step.text.startswith("at the receiver: ")
+        assert step.at in at["receiver" if receiver else "sender"], step
+    assert {step.text.startswith("at the receiver: ") for step in told} == {
+        end == "receiver" for end in cuts["end"].unique()
+    }
 
 
 def test_bad_input_is_one_message(tmp_path: Path, say: Say) -> None:

@@ -208,6 +208,14 @@ def test_a_draft_is_reproduced_by_name_only() -> None:
     assert "draft" not in finished.listed()
 
 
+def test_figures_are_listed_in_their_order() -> None:
+    numbers = ("13", "2", "I", "3-speed", "3", "2")
+    figures = tuple(replace(PAPER.figures[0], number=number, original="") for number in numbers)
+    shipped = {"one": replace(PAPER, name="one", figures=figures)}
+    with pytest.raises(IncastleError, match=r"there are 2, 3, 3-speed, 13, I$"):
+        reproduce.choose(shipped, [], "99")
+
+
 @pytest.mark.parametrize("length", list(Length))
 def test_each_length_has_a_folder_of_its_own(
     engine: FakeEngine,

@@ -336,12 +336,6 @@ def test_measures_of_the_port_with_the_longest_queue(result: ic.Result) -> None:
         assert row[f"queue_{name}_packets"] == bins["packets"][exceeded]
 
 
-def test_quantiles_are_those_of_numpy() -> None:
-    values = sorted([3.0, 1.0, 4.0, 1.5, 9.0, 2.6])
-    for share in (0.0, 0.5, 0.99, 1.0):
-        assert measures._quantile(values, share) == pytest.approx(np.quantile(values, share))
-
-
 def break_runs(monkeypatch: pytest.MonkeyPatch, kind: type[ic.RunError]) -> None:
     """Let runs with three senders fail."""
     real = threads.kept
@@ -525,6 +519,15 @@ def test_figure_has_the_medians(swept: ic.Sweep, tmp_path: Path) -> None:
         assert np.asarray(curve.get_xdata()).tolist() == [2.0, 3.0]
     assert figure.axes[0].get_ylabel() == "goodput (Mbit/s)"
     assert (tmp_path / "f.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_curves_do_not_touch_the_frame(scenario: Scenario) -> None:
+    drawn = ic.sweep(scenario, {"network.senders": [2, 3]}, 1).plot("network.senders", "goodput")
+    (axes,) = drawn.axes
+    (curve,) = axes.get_lines()
+    values = np.asarray(curve.get_ydata())
+    assert values.max() / values.min() < 1.02, "so close that a share of their range is no room"
+    assert axes.get_ylim() == pytest.approx((0, 1.05 * values.max()))
 
 
 def test_figure_of_fixed_numbers(scenario: Scenario) -> None:

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path  # noqa: TC003  a field
 from typing import TYPE_CHECKING, Any
 
+from incastle.completions import quantile_of
 from incastle.difference.values import Change, changes, differing, flat
 from incastle.units import si
 
@@ -125,12 +126,24 @@ def _groups(result: Result) -> pl.DataFrame:
             pl.col("completed_s").is_not_null().sum().alias("completed"),
             took.mean().alias("mean_s"),
             took.median().alias("median_s"),
-            took.quantile(0.99, interpolation="linear").alias("p99_s"),
+            quantile_of(took, 0.99).alias("p99_s"),
+            *_slowdowns(result.transfers),
         )
         named = pl.concat_str(pl.col("kind"), pl.lit(" "), pl.col("measure"))
         frames.append(_long(kinds, ["group", "kind"], named).select("group", "measure", "value"))
     empty = pl.DataFrame(schema={"group": pl.String, "measure": pl.String, "value": pl.Float64})
     return pl.concat([empty, *frames])
+
+
+def _slowdowns(transfers: pl.DataFrame) -> list[pl.Expr]:
+    """Give those of completed transfers, where the scenario asked for them."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    if "slowdown" not in transfers.columns:
+        return []
+    value = pl.col("slowdown")
+    median, high = quantile_of(value, 0.5), quantile_of(value, 0.99)
+    return [median.alias("slowdown_median"), high.alias("slowdown_p99")]
 
 
 def _ports(result: Result) -> pl.DataFrame:

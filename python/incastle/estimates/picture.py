@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from incastle.completions import SIZE_CLASSES
+from incastle.completions import SIZE_CLASSES, class_name
 from incastle.errors import PlotError
 from incastle.figures import SERIES, canvas, form_of, save
-from incastle.units import between, si
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from incastle.results import Result
-
-
-CLASSES: tuple[tuple[int, int | None], ...] = (
-    *pairwise((0, *SIZE_CLASSES)),
-    (SIZE_CLASSES[-1], None),
-)
-"""From how many bytes to how many each size class is."""
 
 
 def draw(result: Result, place: Path) -> None:
@@ -39,7 +31,7 @@ def draw(result: Result, place: Path) -> None:
         raise PlotError(f"{result.name}: no transfer was completed, so there is nothing to draw")
     with canvas() as figure:
         axes = figure.add_subplot()
-        for number, (low, high) in enumerate(CLASSES):
+        for number, (low, high) in enumerate(zip_longest((0, *SIZE_CLASSES), SIZE_CLASSES)):
             of = done.filter(pl.col("bytes") >= low)
             if high is not None:
                 of = of.filter(pl.col("bytes") < high)
@@ -48,15 +40,8 @@ def draw(result: Result, place: Path) -> None:
             slowdowns = of["slowdown"].sort()
             above = 1 - pl.int_range(len(slowdowns), eager=True) / len(slowdowns)
             color = SERIES[number % len(SERIES)]
-            axes.step(slowdowns, above, where="post", color=color, label=class_name(low, high))
+            axes.step(slowdowns, above, where="post", color=color, label=class_name(low))
         axes.set(xscale="log", yscale="log", xlabel="slowdown", ylabel="share of transfers above")
         axes.legend(title="size")
         place.parent.mkdir(parents=True, exist_ok=True)
         save(figure, place)
-
-
-def class_name(low: int, high: int | None) -> str:
-    """Name a size class, such as "10 to 100 KB"."""
-    if high is None:
-        return f"from {si(low, 'B')}"
-    return f"below {si(high, 'B')}" if low == 0 else between(low, high, "B")

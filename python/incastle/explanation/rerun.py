@@ -97,7 +97,6 @@ def _run_again(
     result: Result, flows: Sequence[int], progress: Callable[[Progress], object] | None
 ) -> Result:
     place = f"{result.name}, seed {result.seed}"
-    by = f"by Incastle {result.version}"
     keep = "keep a record with the run: under [measure], write events = [...]"
     if result.interrupted:
         raise ResultError(
@@ -112,19 +111,39 @@ def _run_again(
             again = run(scenario, progress=progress)
         except ScenarioError as error:
             why = next(one.message for one in error.diagnostics if one.severity == "error")
-            raise ResultError(
-                f"{place} was run {by}; this is {_engine.__version__}, which cannot read its "
-                f"scenario again ({why}): {keep}"
-            ) from None
+            raise ResultError(f"{place} {_unread(result, why)}, or {keep}") from None
         except IncastleError as error:
             raise ResultError(f"{place} cannot be run again: {error}\n{keep}") from None
     if again.digest != result.digest:
-        raise ResultError(
-            f"{place} was run {by}, digest {result.digest}; this is {_engine.__version__}, and "
-            f"its run takes another course, digest {again.digest}: explain it with that version, "
-            f"or {keep}"
-        )
+        raise ResultError(f"{place} {_another_course(result, again.digest)}, or {keep}")
     return again
+
+
+def _unread(result: Result, why: str) -> str:
+    """Say who cannot read its scenario: another version, or this one what it has written itself."""
+    if result.version != _engine.__version__:
+        return (
+            f"was run by Incastle {result.version}; this is {_engine.__version__}, which cannot "
+            f"read its scenario again ({why}): explain it with that version"
+        )
+    return (
+        f"cannot be run again, because its files were changed since it was written ({why}): put "
+        "back what it was run with"
+    )
+
+
+def _another_course(result: Result, digest: str) -> str:
+    """Say that a run now has another digest, and what to do about it."""
+    ran = f"was run by Incastle {result.version}, digest {result.digest}"
+    if result.version != _engine.__version__:
+        return (
+            f"{ran}; this is {_engine.__version__}, and its run takes another course, digest "
+            f"{digest}: explain it with that version"
+        )
+    return (
+        f"{ran}; the same version now takes another course, digest {digest}, because its scenario "
+        "was changed since or this is another build: explain it with that build"
+    )
 
 
 @contextmanager

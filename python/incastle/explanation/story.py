@@ -33,7 +33,7 @@ def story(record: Record, begins: int, ends: int) -> list[Step]:
             groups.setdefault((event.event, event.end, event.port), []).append(event)
         elif event.event in TURNS:
             steps += _told(record, groups)
-            steps.append(Step(event.at, TURNS[event.event](record, event)))
+            steps.append(_step(event, TURNS[event.event](record, event)))
     return steps + _told(record, groups)
 
 
@@ -50,10 +50,16 @@ def _beginning(record: Record, begins: int, ends: int) -> list[Step]:
 def _told(record: Record, groups: dict[tuple[str, str, str], list[Event]]) -> list[Step]:
     """Tell what has gathered, by its first instants, and forget it."""
     steps = [
-        Step(events[0].at, GROUPED[name](record, events)) for (name, _, _), events in groups.items()
+        _step(events[0], GROUPED[name](record, events)) for (name, _, _), events in groups.items()
     ]
     groups.clear()
     return sorted(steps, key=lambda step: step.at)
+
+
+def _step(event: Event, text: str) -> Step:
+    """Say where it happened, if not at the sender of the data: each end has a window of its own."""
+    elsewhere = event.end != SENDER and event.event in OF_ENDS
+    return Step(event.at, f"at the receiver: {text}" if elsewhere else text)
 
 
 def _dropped(record: Record, events: list[Event]) -> str:
@@ -156,3 +162,5 @@ TURNS: dict[str, Callable[[Record, Event], str]] = {
     "mode": lambda _, event: f"{event.cause} mode begins",
     "full": lambda _, __: "the record is full",
 }
+OF_ENDS = (GROUPED.keys() | TURNS.keys()) - {"dropped", "marked", "full"}
+"""What happens inside an end; packets are named with theirs."""

@@ -4,8 +4,8 @@ The totals of the run come first, as in `Result.totals`; then the measures below
 groups of flows those of each group, as `GROUP.measure`. A measure that does not exist in a run is
 null: the completion time where nothing completed.
 
-Sums are exact (`math.fsum`) and quantiles interpolate between two sorted values, so that a number
-does not depend on the order of summation that a machine or a library prefers.
+Sums are exact (`math.fsum`) and quantiles those of `completions`, so that a number does not depend
+on the order of summation that a machine or a library prefers.
 
 Leaves out: everything over time. Keep such tables with `--tables`.
 """
@@ -16,6 +16,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from incastle.completions import quantile
 from incastle.errors import IncastleError
 
 if TYPE_CHECKING:
@@ -193,9 +194,9 @@ def _of_flows(
         _mean(goodputs),
         min(goodputs, default=None),
         _fairness(goodputs),
-        *(len(single), _mean(single), _quantile(single, 0.5), _quantile(single, 0.99)),
-        *(len(rounds), _mean(rounds), _quantile(rounds, 0.5), _quantile(rounds, 0.99)),
-        *(_quantile(slowdowns, 0.5), _quantile(slowdowns, 0.99)),
+        *(len(single), _mean(single), quantile(single, 0.5), quantile(single, 0.99)),
+        *(len(rounds), _mean(rounds), quantile(rounds, 0.5), quantile(rounds, 0.99)),
+        *(quantile(slowdowns, 0.5), quantile(slowdowns, 0.99)),
     )
     return dict(zip(MEASURES, values, strict=True))
 
@@ -216,16 +217,6 @@ def _of_ports(result: Result) -> dict[str, int | float | None]:
 
 def _mean(values: Sequence[float]) -> float | None:
     return math.fsum(values) / len(values) if values else None
-
-
-def _quantile(ordered: Sequence[float], share: float) -> float | None:
-    """Interpolate linearly between the two values around the share, as `Result.completions`."""
-    if not ordered:
-        return None
-    place = share * (len(ordered) - 1)
-    low = math.floor(place)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
 
 
 def _time_quantile(histogram: Sequence[tuple[int, float]], share: float) -> int | None:

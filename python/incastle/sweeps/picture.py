@@ -32,6 +32,8 @@ MARKERS = "osD^vP*X"
 EVEN = 1.05
 """Ratios of neighbours that differ by no more than this are one ratio: the axis is logarithmic."""
 LEAST_RATIO = 1.5
+ROOM = 1.05
+"""The end of an axis that begins at 0, in largest values: curves do not touch the frame."""
 
 
 @dataclass(frozen=True)
@@ -182,7 +184,8 @@ def _curves(
     name = shortened(column)
     axes.set_ylabel(f"{name} ({unit})" if unit else name)
     if min(numbers) >= 0:
-        axes.set_ylim(bottom=0)
+        # A share of the axis, not of the curves' own range: they may lie together, far from 0.
+        axes.set_ylim(0, max(drawn["y"]) * ROOM or None)
     if wanted.hue:
         axes.legend(title=wanted.hue, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
