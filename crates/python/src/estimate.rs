@@ -38,13 +38,15 @@ type Why = (String, String, String);
 
 /// Takes a scenario apart: that, or why it cannot be.
 #[pyfunction]
-#[pyo3(signature = (scenario, per_class))]
+#[pyo3(signature = (scenario, per_class, threads))]
 pub(crate) fn take_apart(
     py: Python<'_>,
     scenario: &Scenario,
     per_class: Option<usize>,
+    threads: usize,
 ) -> PyResult<(Option<Estimation>, Option<Why>)> {
-    let made = py.detach(|| core::catch(|| core::Estimation::new(&scenario.inner, per_class)));
+    let scenario = &scenario.inner;
+    let made = py.detach(|| core::catch(|| core::take_apart(scenario, per_class, threads)));
     match made.map_err(|panic| raised(&panic))? {
         Ok(inner) => Ok((Some(Estimation { inner }), None)),
         Err(core::EstimateError::Unsuited(found)) => {

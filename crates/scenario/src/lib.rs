@@ -38,7 +38,7 @@ pub use manual::reference::reference;
 pub use manual::schema::schema;
 pub use outer::{
     Control, EstimateWatcher, Failure, Folder, Panic, Watcher, attempt, catch, estimate, parse,
-    run, run_in_parts, run_many,
+    run, run_in_parts, run_many, take_apart,
 };
 pub use scenario::{Scenario, parse_with};
 pub use simulate::output::{Capture, Column, Output, Table, Total, Totals};

@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
 use common::{real, result, scenario, text, whole};
-use incastle_scenario::{Delays, EstimateError, EstimateWatcher, Estimation, Output, estimate};
+use incastle_scenario::{
+    Delays, EstimateError, EstimateWatcher, Estimation, Output, estimate, take_apart,
+};
 
 /// Ten senders and one receiver: what flows wait for is their own host's link and one that all share.
 const INCAST: &str = r#"
@@ -75,7 +77,7 @@ impl EstimateWatcher for Keeper {
 }
 
 fn apart(text: &str, sets: &[(&str, &str)], per_class: Option<usize>) -> Estimation {
-    Estimation::new(&scenario(text, sets), per_class).expect("it is suited")
+    take_apart(&scenario(text, sets), per_class, 2).expect("it is suited")
 }
 
 fn estimated(
@@ -248,7 +250,7 @@ fn what_single_links_cannot_show_is_refused() {
         if key == "flows.web.workload" {
             sets.extend([("flows.web.size", "1 MB")]);
         }
-        match Estimation::new(&scenario(&without_poisson(key), &sets), None) {
+        match take_apart(&scenario(&without_poisson(key), &sets), None, 1) {
             Err(EstimateError::Unsuited(found)) => assert_eq!(found.key, key),
             _ => panic!("{key} was taken"),
         }

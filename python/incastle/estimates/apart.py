@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from incastle.scenario import Scenario
 
 
-def take_apart(scenario: Scenario, links: int | None) -> _engine.Estimation:
+def take_apart(scenario: Scenario, links: int | None, threads: int) -> _engine.Estimation:
     """Find the ways of all flows, and the links that are to be simulated.
 
     Raises:
@@ -21,7 +21,7 @@ def take_apart(scenario: Scenario, links: int | None) -> _engine.Estimation:
 
     """
     try:
-        apart, why = _engine.take_apart(checked_form(scenario), links)
+        apart, why = _engine.take_apart(checked_form(scenario), links, threads)
     except ValueError as error:
         raise RunError(f"{scenario.name}: {error}") from None
     if why is not None:

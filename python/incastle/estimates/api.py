@@ -99,10 +99,11 @@ def estimate(
     if threads is not None and threads < 1:
         raise ValueError(f"threads = {threads}: at least one is needed")
     start = time.perf_counter()
-    apart = take_apart(no_other_than(scenario), links)
+    threads = threads or cores()
+    apart = take_apart(no_other_than(scenario), links, threads)
     path = None if file is None else Path(file)
     with kept(path, scenario.resolved, resume=resume, force=force) as store:
-        place = Place(store, on, threads or cores())
+        place = Place(store, on, threads)
         output = _run(scenario, apart, links, place, progress)
     store.remove()
     return _result(scenario, apart, output, time.perf_counter() - start)

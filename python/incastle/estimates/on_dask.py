@@ -113,7 +113,7 @@ def simulate_links(
 
 @lru_cache(maxsize=1)
 def _taken_apart(text: str, links: int | None) -> _engine.Estimation:
-    return take_apart(Scenario.from_text(text), links)
+    return take_apart(Scenario.from_text(text), links, threads=1)
 
 
 def _simulated(apart: _engine.Estimation, number: int) -> bytes:

@@ -15,6 +15,7 @@ use super::delays::Delays;
 use super::paces::Paces;
 use super::pools::{Pool, Traits, pools};
 use super::surroundings::Whole;
+use super::workers::Workers;
 use crate::simulate::output::{Column, Output, Table, Totals};
 use crate::topology::layout::Layout;
 use crate::workload::TransferKind;
@@ -33,15 +34,14 @@ pub(super) fn output(
     (whole, paces): (&Whole<'_>, &Paces),
     clusters: &Clusters,
     (delays, ideals): (&BTreeMap<usize, Delays>, &[Option<Span>]),
+    workers: &impl Workers,
 ) -> Output {
     let combination = Combination::new((whole, paces), clusters, delays);
     let end = Time::ZERO + whole.scenario.duration();
-    let completed: Vec<Option<Time>> = (0..whole.flows.len())
-        .map(|flow| {
-            let took = combination.took(flow, ideals[flow]?)?;
-            Some(whole.flows[flow].at.saturating_add(took)).filter(|at| *at <= end)
-        })
-        .collect();
+    let completed = workers.map(whole.flows.len(), |flow| {
+        let took = combination.took(flow, ideals[flow]?)?;
+        Some(whole.flows[flow].at.saturating_add(took)).filter(|at| *at <= end)
+    });
     let mut digest = Digest::default();
     for at in &completed {
         digest.mix(at.map_or(u64::MAX, Time::as_ps), 0);

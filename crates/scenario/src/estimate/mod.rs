@@ -28,6 +28,7 @@ mod pools;
 mod run;
 mod suited;
 mod surroundings;
+mod workers;
 
 use std::collections::BTreeMap;
 
@@ -43,6 +44,7 @@ use crate::workload::{Opening, TransferKind, openings};
 use clusters::Clusters;
 use crossings::Crossings;
 use surroundings::Whole;
+pub(crate) use workers::Workers;
 
 pub use delays::Delays;
 use paces::Paces;
@@ -73,14 +75,21 @@ pub struct Estimation {
 impl Estimation {
     /// Takes a scenario apart. Of alike links at most about `per_class` are simulated; all, if that is
     /// absent.
-    pub fn new(scenario: &Scenario, per_class: Option<usize>) -> Result<Self, EstimateError> {
+    pub(crate) fn new(
+        scenario: &Scenario,
+        per_class: Option<usize>,
+        workers: &impl Workers,
+    ) -> Result<Self, EstimateError> {
         suited::check(scenario)?;
         let flows = openings(scenario).expect("a suited scenario has no other workloads");
-        let whole = network(scenario).map_err(RunError::from)?;
-        let crossings = Crossings::new(&whole, scenario.layout(), &flows);
+        let crossings = || -> Result<Crossings, RunError> {
+            let whole = network(scenario)?;
+            Ok(Crossings::new(&whole, scenario.layout(), &flows))
+        };
+        let (ideals, crossings) = workers.both(|| ideals(scenario, &flows), crossings);
+        let crossings = crossings?;
         let clusters = Clusters::new(scenario, (&flows, &crossings), per_class);
         let whole = Whole::new(scenario, &flows, &crossings);
-        let ideals = ideals(scenario, &flows);
         let paces = Paces::new(&whole, &ideals, clusters.simulated());
         Ok(Self {
             ideals,
@@ -133,9 +142,13 @@ impl Estimation {
     }
 
     /// The estimate, from the delays at all links that were to be simulated.
-    pub fn output(&self, delays: &BTreeMap<usize, Delays>) -> Output {
+    pub(crate) fn output(
+        &self,
+        delays: &BTreeMap<usize, Delays>,
+        workers: &impl Workers,
+    ) -> Output {
         let parts = (&self.whole(), &self.paces);
-        combine::output(parts, &self.clusters, (delays, &self.ideals))
+        combine::output(parts, &self.clusters, (delays, &self.ideals), workers)
     }
 
     fn whole(&self) -> Whole<'_> {

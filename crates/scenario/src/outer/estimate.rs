@@ -6,12 +6,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use incastle_units::Time;
 
-use crate::estimate::{Delays, Estimation};
+use crate::estimate::{Delays, EstimateError, Estimation};
+use crate::scenario::Scenario;
 use crate::simulate::output::Output;
 use crate::simulate::{Overseer, RunError};
 
 use super::panics::catch;
 use super::pool::{Failure, News, distribute};
+use super::threads::Threads;
 
 /// Who watches over an estimate, in the thread that called [`estimate`].
 pub trait EstimateWatcher {
@@ -34,6 +36,16 @@ impl Overseer for Stop<'_> {
     }
 }
 
+/// Takes a scenario apart on so many threads. Of alike links at most about `per_class` are to be simulated;
+/// all, if that is absent.
+pub fn take_apart(
+    scenario: &Scenario,
+    per_class: Option<usize>,
+    threads: usize,
+) -> Result<Estimation, EstimateError> {
+    Estimation::new(scenario, per_class, &Threads(threads))
+}
+
 /// Estimates on so many threads. Links whose delays are `known` are not simulated again. A link is
 /// simulated by one thread, so that the number of threads changes no result. Absent if `cancel` was set.
 pub fn estimate(
@@ -53,7 +65,9 @@ pub fn estimate(
     let Some(delays) = team.links(known)? else {
         return Ok(None);
     };
-    Ok(Some(catch(|| estimation.output(&delays))?))
+    Ok(Some(catch(|| {
+        estimation.output(&delays, &Threads(threads))
+    })?))
 }
 
 /// Threads at work on an estimate.

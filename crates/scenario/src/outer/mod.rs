@@ -13,8 +13,9 @@ mod panics;
 mod parts;
 mod pool;
 mod run;
+mod threads;
 
-pub use estimate::{EstimateWatcher, estimate};
+pub use estimate::{EstimateWatcher, estimate, take_apart};
 pub use folder::Folder;
 pub use panics::{Panic, catch};
 pub use parts::run_in_parts;
