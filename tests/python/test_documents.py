@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
 import typer
 
 import incastle as ic
@@ -75,3 +76,57 @@ def test_what_stands_beside_ns_3_is_there() -> None:
     spans = [span for row in rows for span in re.findall(r"`([^`]+)`", row)]
     named = {word for span in spans for word in re.findall(r"[a-z][a-z_-]+", span)}
     assert named <= known, named - known
+
+
+def scenario_of(name: str, heading: str) -> ic.Scenario:
+    """Give the first scenario under a heading of a page."""
+    found = re.search(r"```toml\n(.+?)```", page(name).partition(heading)[2], re.DOTALL)
+    assert found
+    return ic.Scenario.from_text(found[1])
+
+
+def test_the_start_of_dctcp_is_as_its_page_says() -> None:
+    scenario = scenario_of("models/dctcp.md", "### How each parameter moves the result")
+    text = page("models/dctcp.md")
+    by_g = re.search(r"first 2 ms is (\d+) packets at 1/64, (\d+) at 1/16, (\d+) at 1/4", text)
+    by_alpha = re.search(r"first 2 ms (\d+) with 1, (\d+) with 0", text)
+    assert by_g
+    assert by_alpha
+    settings: list[dict[str, float]] = [
+        {"transport.g": 1 / 64},
+        {"transport.g": 1 / 16},
+        {"transport.g": 1 / 4},
+        {"transport.initial_alpha": 1},
+        {"transport.initial_alpha": 0},
+    ]
+    results = ic.run_many((scenario, overrides, None) for overrides in settings)
+    means = [result.switch_ports["mean_queue_packets"].max() for result in results]
+    told = [float(one) for one in (*by_g.groups(), *by_alpha.groups())]
+    assert means == pytest.approx(told, abs=1)
+
+
+def test_delayed_acks_do_to_dctcp_what_its_page_says() -> None:
+    scenario = scenario_of("models/dctcp.md", "### How each parameter moves the result")
+    rows = re.findall(
+        r"^  \| (\d*) ?\| ([124]) \| (0\.\d+) \| 0\.\d+ \| ([\d.]+) \|$",
+        page("models/dctcp.md"),
+        re.MULTILINE,
+    )
+    assert len(rows) == 6
+    # Those of two flows, which are the sooner simulated.
+    for _, ack_every, share, per_cut in rows[:3]:
+        changes: dict[str, str | int] = {
+            "run.duration": "400 ms",
+            "network.senders": 2,
+            "transport.ack_every": int(ack_every),
+        }
+        results = ic.run_many((scenario, changes, seed) for seed in (1, 2, 3))
+        marks = [one.flows["marks"].sum() for one in results]
+        packets = [one.switch_ports["packets"].max() for one in results]
+        cuts = [one.flows["ecn_reductions"].sum() for one in results]
+        assert mean_ratio(marks, packets) == pytest.approx(float(share), abs=0.001)
+        assert mean_ratio(marks, cuts) == pytest.approx(float(per_cut), abs=0.1)
+
+
+def mean_ratio(over: list[Any], under: list[Any]) -> float:
+    return float(sum(a / b for a, b in zip(over, under, strict=True))) / len(over)
