@@ -152,18 +152,27 @@ class Interrupted(KeyboardInterrupt):
     Attributes:
         results: one per run that was asked for: finished, or None.
         partial: the runs that were under way, up to the moment of the interrupt
-            (`Result.interrupted` is true for them).
+            (`Result.interrupted` is true for them). A run whose controller did not come back is
+            not among them.
+        within: file, line and method of a controller of your own that did not come back.
 
     """
 
     def __init__(
-        self, results: Sequence[Result | None] = (), partial: Sequence[Result] = ()
+        self,
+        results: Sequence[Result | None] = (),
+        partial: Sequence[Result] = (),
+        within: str | None = None,
     ) -> None:
-        super().__init__(tuple(results), tuple(partial))
+        super().__init__(tuple(results), tuple(partial), within)
         self.results: tuple[Result | None, ...] = tuple(results)
         self.partial: tuple[Result, ...] = tuple(partial)
+        self.within = within
 
     def __str__(self) -> str:
         """Say how far it came."""
         done = sum(result is not None for result in self.results)
-        return f"interrupted: {done} of {len(self.results)} runs were finished"
+        return f"interrupted: {done} of {len(self.results)} runs were finished{self._where()}"
+
+    def _where(self) -> str:
+        return f"; a controller did not come back: {self.within}" if self.within else ""

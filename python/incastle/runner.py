@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from incastle import _engine, interrupts
-from incastle.controllers.faults import words_of
+from incastle.controllers.faults import stopped_within, words_of
 from incastle.errors import ControllerError, InternalError, Interrupted, RunError
 from incastle.results import Result
 from incastle.scenario import (
@@ -26,6 +26,9 @@ from incastle.scenario import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+
+PATIENCE_S = 1.0
+"""After Ctrl-C, how long a controller in Python may take to come back before it is raised there."""
 
 Job: TypeAlias = "Scenario | tuple[Scenario, Mapping[str, Value] | None, int | None]"
 """What `run_many` runs: a scenario, or (scenario, overrides, seed); None leaves either as it is."""
@@ -129,7 +132,7 @@ def run_many(
     try:
         run_each(scenarios, threads, on_end, progress, threads_each=threads_each)
     except Interrupted as stop:
-        raise Interrupted(results, stop.partial) from None
+        raise Interrupted(results, stop.partial, stop.within) from None
     if failures:
         first = failures[min(failures)]
         raise type(first)(first.message, results)
@@ -210,18 +213,22 @@ class _Batch:
         ready = [runnable_form(scenario) for scenario in self.scenarios]
         try:
             if any(one.custom_controllers() for one in ready):
-                # Ctrl-C would be raised within a controller, which is no place to stop at.
-                with interrupts.put_off() as self.waiting:
+                # Ctrl-C would be raised within a controller, which is no place to stop at; but one
+                # that does not come back would let it wait for ever.
+                patience = interrupts.Patience(PATIENCE_S, _Batch._on_finished)
+                with interrupts.put_off(patience) as self.waiting:
                     _engine.run_many(ready, threads, self._on_finished, self._on_progress)
             else:
                 _engine.run_many(ready, threads, self._on_finished, self._on_progress)
-        except KeyboardInterrupt:
-            raise Interrupted(partial=self.partial) from None
+        except KeyboardInterrupt as stop:
+            raise Interrupted(partial=self.partial, within=stopped_within(stop)) from None
 
     def _on_finished(self, index: int, outcome: _engine.Output | _engine.Failure) -> None:
         # A finished run is kept even if Ctrl-C comes just now.
         with interrupts.put_off():
             self._hand_over(index, outcome)
+        if self.waiting.arrived:
+            raise KeyboardInterrupt  # short runs may all be over before there is progress to tell
 
     def _hand_over(self, index: int, outcome: _engine.Output | _engine.Failure) -> None:
         scenario = self.scenarios[index]

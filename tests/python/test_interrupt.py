@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,7 +16,8 @@ import pytest
 
 import incastle as ic
 from conftest import LONG, SMALL, start
-from incastle import interrupts
+from incastle import interrupts, runner
+from test_controllers import Fixed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,7 +67,7 @@ def send_once_running(
     folder: Path, arguments: tuple[str, ...], is_running: Callable[[], bool]
 ) -> tuple[int, str, str]:
     """Start the command line, interrupt it once it has come so far, and wait for its end."""
-    process = start(folder, "run", *arguments)
+    process = start(folder, *arguments)
     patience = time.monotonic() + PATIENCE_S
     while not is_running() and time.monotonic() < patience:
         time.sleep(0.05)
@@ -83,7 +85,7 @@ def after(seconds: float) -> Callable[[], bool]:
 
 def test_command_line_keeps_a_single_run_as_far_as_it_went(folder: Path) -> None:
     status, out, err = send_once_running(
-        folder, ("long.toml", "--json", "--out", "one"), after(2.0)
+        folder, ("run", "long.toml", "--json", "--out", "one"), after(2.0)
     )
     assert status == 130
     assert "interrupted after" in err
@@ -96,7 +98,7 @@ def test_command_line_keeps_a_single_run_as_far_as_it_went(folder: Path) -> None
 def test_command_line_keeps_finished_seeds(folder: Path) -> None:
     text = SMALL.replace("20 ms", "500 ms")
     (folder / "half.toml").write_text(text)
-    arguments = ("half.toml", "--seeds", "500", "--threads", "2", "--json", "--out", "many")
+    arguments = ("run", "half.toml", "--seeds", "500", "--threads", "2", "--json", "--out", "many")
     first_kept = (folder / "many").glob
     status, out, err = send_once_running(
         folder, arguments, lambda: any(first_kept("seed-*/summary.json"))
@@ -107,6 +109,79 @@ def test_command_line_keeps_finished_seeds(folder: Path) -> None:
     assert kept
     assert sorted(one["directory"] for one in json.loads(out)) == [f"many/{name}" for name in kept]
     assert not any(ic.Result.load(folder / "many" / name).interrupted for name in kept)
+
+
+STUCK = """\
+import time
+from pathlib import Path
+
+import incastle as ic
+
+
+class Stuck(ic.Controller):
+    def on_ack(self, ack):
+        Path("stuck").touch()
+        while True:
+            {what}
+"""
+OF_STUCK = ("--set", "transport.congestion=stuck.py:Stuck")
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize(
+    ("what", "arguments"),
+    [
+        ("pass", ("run", "small.toml", "--out", "one")),
+        ("time.sleep(100)", ("run", "small.toml", "--out", "one")),
+        ("pass", ("sweep", "small.toml", "--out", "swept")),
+        (
+            "pass",
+            ("find", "small.toml", "--largest", "network.senders=2,3", "--where", "timeouts == 0"),
+        ),
+    ],
+)
+def test_a_controller_that_does_not_come_back_is_ended_by_one_interrupt(
+    what: str, arguments: tuple[str, ...], folder: Path
+) -> None:
+    (folder / "stuck.py").write_text(STUCK.format(what=what))
+    status, out, err = send_once_running(folder, (*arguments, *OF_STUCK), (folder / "stuck").exists)
+    assert (status, out) == (130, "")
+    assert "error: interrupted: 0 of " in err
+    assert re.search(r"a controller did not come back: stuck.py:1[01], in on_ack", err)
+    assert "Traceback" not in err
+
+
+def test_what_is_finished_is_kept_where_a_controller_does_not_come_back(folder: Path) -> None:
+    (folder / "stuck.py").write_text(STUCK.format(what="pass"))
+    among = ("--set", "transport.congestion=dctcp,stuck.py:Stuck", "--out", "swept")
+    status, _, err = send_once_running(
+        folder, ("sweep", "small.toml", *among), (folder / "stuck").exists
+    )
+    assert status == 130
+    assert "interrupted: 1 of 2 runs are in swept; a controller did not come back" in err
+    assert ic.Sweep.load(folder / "swept").frame.height == 1
+
+
+def test_impatience_spares_what_must_not_be_torn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a result is saved, reminders of a Ctrl-C come and are not heard; then no run begins."""
+    monkeypatch.setattr(runner, "PATIENCE_S", 0.01)
+    saved: list[str] = []
+
+    def slow(_: int, result: ic.Result) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        until = time.monotonic() + 0.2
+        while time.monotonic() < until:
+            pass
+        saved.append(result.digest)
+
+    own = {"transport.congestion": "custom", "transport.controller": "own"}
+    small = ic.Scenario.from_text(SMALL).with_(own).with_controllers({"own": Fixed})
+    with pytest.raises(ic.Interrupted) as stopped:
+        ic.run_many([small, small.with_seed(2)], on_result=slow)
+    assert [one and one.digest for one in stopped.value.results] == [*saved, None]
+    assert len(saved) == 1
+    assert stopped.value.within is None
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_interrupt_while_a_result_is_handed_over_loses_nothing() -> None:

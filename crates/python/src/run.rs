@@ -122,6 +122,10 @@ struct Here<'a, 'b> {
 
 impl Overseer for Here<'_, '_> {
     fn goes_on(&self, now: Time) -> bool {
+        // What a controller raised comes first, a Ctrl-C too: it says where that was.
+        if self.faults.any() {
+            return false;
+        }
         let mut next_tick = self.next_tick.borrow_mut();
         if Instant::now() >= *next_tick {
             // Other threads of the program have had no turn unless a controller was at work.
@@ -129,7 +133,7 @@ impl Overseer for Here<'_, '_> {
             self.watch.borrow_mut().tick();
             *next_tick = Instant::now() + TICK;
         }
-        self.control.goes_on(now) && !self.faults.any()
+        self.control.goes_on(now)
     }
 }
 

@@ -43,6 +43,18 @@ def _hint(error: BaseException | None) -> str:
     return f"\n{meant}there are {', '.join(has)}"
 
 
+def stopped_within(stop: KeyboardInterrupt) -> str | None:
+    """Name the line of a controller's method that a Ctrl-C had to end, if it was in one.
+
+    The engine calls controllers from a frame of this package, and a handler of it raised the
+    exception: what is between the two is the user's, unless it was a callable of this package.
+    """
+    between = traceback.extract_tb(stop.__traceback__)[1:-1]
+    if not between or any(frame.filename.startswith(PACKAGE) for frame in between):
+        return None
+    return f"{between[0].filename}:{between[0].lineno}, in {between[0].name}"
+
+
 def raised_outside(error: BaseException) -> str:
     """Give an exception as Python prints it, without the frames of this package."""
     told = traceback.TracebackException.from_exception(error)

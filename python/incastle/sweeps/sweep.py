@@ -33,9 +33,11 @@ class SweepStopped(Interrupted):
 
     """
 
-    def __init__(self, progress: SweepProgress, directory: Path | None) -> None:
-        super().__init__()
-        self.args = (progress, directory)
+    def __init__(
+        self, progress: SweepProgress, directory: Path | None, within: str | None = None
+    ) -> None:
+        super().__init__(within=within)
+        self.args = (progress, directory, within)
         self.progress = progress
         self.directory = directory
 
@@ -43,7 +45,7 @@ class SweepStopped(Interrupted):
         """Say how far it came."""
         done = self.progress.finished - self.progress.failed
         where = "were finished" if self.directory is None else f"are in {self.directory}"
-        return f"interrupted: {done} of {self.progress.total} runs {where}"
+        return f"interrupted: {done} of {self.progress.total} runs {where}{self._where()}"
 
 
 class Tables(Mapping[str, "pl.DataFrame"]):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incastle.errors import ResultError
+from incastle.errors import Interrupted, ResultError
 from incastle.results import HOW_TO_ASK
 from incastle.sweeps.dataset import HEADER, Dataset, Header, check_place, clear, locked, new_header
 from incastle.sweeps.outcome import Failure, Wanted
@@ -67,8 +67,9 @@ class Work:
         try:
             if wanted:
                 self.place.execute(wanted, self._on_end, self._note)
-        except KeyboardInterrupt:
-            raise SweepStopped(self.state, self.kept) from None
+        except KeyboardInterrupt as stop:
+            within = stop.within if isinstance(stop, Interrupted) else None
+            raise SweepStopped(self.state, self.kept, within) from None
         finally:
             self._write_failures(runs)
 
