@@ -222,7 +222,8 @@ def parse(
     text: str,
     file: str,
     overrides: Sequence[tuple[str, str]],
-    controller: Callable[[str], tuple[str | None, str | None, str | None]] | None = None,
+    controller: Callable[[str], tuple[str | None, list[str] | None, str | None, str | None]]
+    | None = None,
 ) -> tuple[Scenario | None, list[Diagnostic]]: ...
 def run_many(
     scenarios: Sequence[Scenario],

@@ -153,7 +153,7 @@ def run(
     if why := why_alone(first, each):
         terminal.note(why)
     try:
-        with terminal.progress_bar(what) as progress:
+        with terminal.json_alone(as_json), terminal.progress_bar(what) as progress:
             run_many(runs, threads, progress, lambda _, result: keeper.keep(result), each)
     except Interrupted as stop:
         _stopped(stop, keeper)

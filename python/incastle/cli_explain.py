@@ -67,8 +67,9 @@ def explain(
         left_out = 0
     if not flows:
         terminal.note(f"no flow of {loaded.name} had a retransmission timeout")
+    again = f"{loaded.name}, again"
     try:
-        with terminal.progress_bar(f"{loaded.name}, again") as progress:
+        with terminal.json_alone(as_json), terminal.progress_bar(again) as progress:
             found = api.explain_all(loaded, flows, progress, all_timeouts=timeouts) if flows else []
     except Interrupted:
         terminal.error("interrupted while it was run again with a record; nothing is explained")

@@ -126,7 +126,8 @@ def sweep(
         if axes is not None:
             _check_axes(axes, plan, checked)
         where = _place(out or _default_place(plan, "by"), resume=resume, force=force)
-        outcome = _do(plan, checked, where, _names(tables), on, jobs)
+        with terminal.json_alone(as_json):
+            outcome = _do(plan, checked, where, _names(tables), on, jobs)
     _show(outcome, as_json=as_json)
     if axes is not None:
         directory = outcome.directory or Path()
@@ -316,7 +317,8 @@ def find(
         raise IncastleError(f"--{goal} MEASURE goes with --over KEY=VALUES")
     plan = _plan(str(scenario), [text] if bisecting else over, seeds, seed, settings)
     place = _place(out or _default_place(plan, "find"), resume=resume, force=force)
-    with _told(place.directory), terminal_sweeps.sweep_bar(scenario.stem) as progress:
+    kept = terminal.json_alone(as_json)
+    with kept, _told(place.directory), terminal_sweeps.sweep_bar(scenario.stem) as progress:
         shared: dict[str, Any] = {"on": on, "threads": jobs, "progress": progress}
         found: Found | Optimum
         if bisecting:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -83,6 +83,13 @@ def scenario_error(broken: ScenarioError) -> None:
 def print_json(value: object) -> None:
     """Print JSON, and nothing else, on standard output."""
     print(json.dumps(value, indent=2))
+
+
+@contextmanager
+def json_alone(as_json: bool) -> Iterator[None]:
+    """Send what controllers print to standard error where standard output has JSON alone."""
+    with redirect_stdout(sys.stderr) if as_json else nullcontext():
+        yield
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -54,9 +55,12 @@ def test_an_exception_names_method_time_and_the_line_of_the_user(method: str) ->
         ("window", -1, "window() gave -1; expected bytes, 0 or more, or None"),
         ("window", math.nan, "window() gave nan; expected bytes"),
         ("window", "much", "window() gave 'much'; expected bytes"),
+        ("window", True, "window() gave True; expected bytes"),
         ("pacing", 0, "pacing() gave 0; expected bits per second, 1 or more, or None"),
         ("pacing", math.inf, "pacing() gave inf; expected bits per second"),
         ("next_timer", math.nan, "next_timer() gave nan; expected the second of an instant"),
+        ("pacing", True, "pacing() gave True; expected bits per second"),
+        ("next_timer", False, "next_timer() gave False; expected the second of an instant"),
         ("next_timer", -1.0, "next_timer() gave -1.0; expected the second of an instant"),
         ("on_congestion", 7, "gave 7; expected True (it slowed down), False, or None"),
     ],
@@ -163,10 +167,130 @@ def test_sys_exit_is_a_fault_and_not_the_end(folder: Path, say: Say) -> None:
     assert told.err.rstrip().endswith("SystemExit: 4")
 
 
-def test_a_parameter_that_the_class_does_not_have(folder: Path, say: Say) -> None:
-    (folder / "fixed.py").write_text(FIXED)
-    values = ("transport.congestion=fixed.py:Fixed", "transport.parameters.size=2")
-    told = say("run", "small.toml", "--set", values[0], "--set", values[1], "--out", "out")
+HEAD = """\
+import incastle as ic
+
+
+class Mine(ic.Controller):
+    def __init__(self, connection, beta=0.5, *, gain=1.0):
+        super().__init__(connection)
+
+"""
+ON_ACK = HEAD + "    def on_ack(self, ack):\n        pass\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        (HEAD, 'mine.py:4: the controller "mine.py:Mine": the class Mine lacks on_ack'),
+        (
+            ON_ACK.replace("def on", "async def on"),
+            "Mine.on_ack is async, which is never executed; expected def on_ack(self, ack)",
+        ),
+        (
+            ON_ACK.replace("pass", "yield"),
+            "Mine.on_ack has a yield, with which it is never executed; expected def on_ack(self",
+        ),
+        (
+            ON_ACK.replace("(self, ack)", "(self)"),
+            'mine.py:8: the controller "mine.py:Mine": Mine has on_ack(self); expected def on_ack',
+        ),
+        (
+            ON_ACK
+            + "\n    def on_sent(self, now: ic.Moment, size: int, more: int):\n        pass\n",
+            "Mine has on_sent(self, now, size, more); expected def on_sent(self, now, size_bytes)",
+        ),
+    ],
+)
+def test_a_method_that_cannot_be_called_is_told_with_its_line(
+    source: str, said: str, folder: Path, say: Say
+) -> None:
+    (folder / "mine.py").write_text(source)
+    told = say("run", "small.toml", "--set", "transport.congestion=mine.py:Mine", "--out", "out")
     assert told.status == 2
-    assert "unexpected keyword argument 'size'" in told.err
-    assert "Traceback" not in told.err
+    assert said in told.err
+    assert not (folder / "out").exists()
+
+
+def test_arguments_may_have_other_names_and_defaults() -> None:
+    class Loose(Fixed):
+        def on_ack(self, *one: ic.Ack, times: int = 1) -> None:
+            assert len(one) == times
+
+    assert ic.run(own(), controllers={"own": Loose}).totals["delivered_bytes"] > 0
+
+
+@pytest.mark.parametrize(
+    ("source", "known"),
+    [
+        (ON_ACK, "did you mean beta? it has beta, gain"),
+        (ON_ACK + "\n\nclass Heir(Mine):\n    pass\n", "did you mean beta? it has beta, gain"),
+        (ON_ACK.replace("connection, beta=0.5, *, gain=1.0", "connection"), "it has none at all"),
+        ("from incastle import Controller\n\n\nclass Heir(Controller):\n    pass\n", "it has none"),
+    ],
+)
+def test_a_parameter_that_is_misspelt_is_told_with_its_place(
+    source: str, known: str, folder: Path, say: Say
+) -> None:
+    (folder / "mine.py").write_text(source)
+    name = "mine.py:Heir" if "Heir" in source else "mine.py:Mine"
+    text = SMALL.replace('"dctcp"', f'"{name}"\nparameters = {{ beat = 1 }}')
+    (folder / "small.toml").write_text(text)
+    for command in (("check",), ("run", "--out", "out")):
+        told = say(*command, "small.toml")
+        assert told.status == 2
+        place = f'small.toml:26:16: error: the controller "{name}" has no parameter beat'
+        assert place in told.err
+        assert known in told.err
+
+
+def test_a_parameter_of_a_class_in_no_file() -> None:
+    class Tuned(Fixed):
+        def __init__(self, connection: ic.Connection, beta: float = 1.0) -> None:
+            super().__init__(connection)
+            self.cwnd_bytes *= beta
+
+    given = own({"transport.parameters": {"beta": 0.5}})
+    assert ic.run(given, controllers={"own": Tuned}).totals["delivered_bytes"] > 0
+    with pytest.raises(ic.ScenarioError, match=r"no parameter beat\n.*did you mean beta[?]"):
+        ic.run(own({"transport.parameters": {"beat": 0.5}}), controllers={"own": Tuned})
+
+
+def test_parameters_that_show_only_when_it_is_made(folder: Path, say: Say) -> None:
+    loose = ON_ACK.replace("beta=0.5, *, gain=1.0", "**more")
+    (folder / "mine.py").write_text(loose.replace("(connection)\n", "(connection, **more)\n"))
+    values = ("transport.congestion=mine.py:Mine", "transport.parameters.beat=2")
+    given = ("--set", values[0], "--set", values[1])
+    assert say("check", "small.toml", *given).status == 0
+    told = say("run", "small.toml", *given, "--out", "out")
+    assert told.status == 2
+    assert "unexpected keyword argument 'beat'" in told.err
+    assert "Traceback" in told.err
+
+
+TALKS = ON_ACK.replace("pass", 'print("an ACK")')
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("run", "small.toml", "--out", "o"),
+        ("run", "small.toml", "--seeds", "2", "--out", "o"),
+        ("sweep", "small.toml", "--out", "o"),
+        ("find", "small.toml", "--largest", "network.senders=2,3", "--where", "goodput > 1 bit/s"),
+    ],
+)
+def test_json_stands_alone_whatever_a_controller_prints(
+    command: tuple[str, ...], folder: Path, say: Say
+) -> None:
+    (folder / "mine.py").write_text("print('begun')\n" + TALKS)
+    (folder / "small.toml").write_text(SMALL.replace('"dctcp"', '"mine.py:Mine"'))
+    told = say(*command, "--json")
+    assert told.status == 0, told.err
+    assert json.loads(told.out)
+    assert "an ACK\n" in told.err
+    if command[0] == "run" and "--seeds" not in command:
+        assert "an ACK\n" in say(*command, "--force").out, "where nobody reads JSON, it is output"
+        again = say("explain", "o", "--json")
+        assert json.loads(again.out)
+        assert "an ACK\n" in again.err

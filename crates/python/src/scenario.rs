@@ -89,26 +89,36 @@ impl Scenario {
 /// The files beside a scenario, and what Python's side knows of controllers.
 struct Beside {
     folder: core::Folder,
-    /// From the name of a controller to (hash of its source, mistake, help), each or none.
+    /// From the name of a controller to an `Answer`.
     controller: Option<Py<PyAny>>,
 }
+
+/// Hash of a source and names of all parameters, or mistake and help; each or none.
+type Answer = (
+    Option<String>,
+    Option<Vec<String>>,
+    Option<String>,
+    Option<String>,
+);
 
 impl core::Files for Beside {
     fn read(&self, path: &str) -> Result<String, String> {
         self.folder.read(path)
     }
 
-    fn controller(&self, name: &str) -> Result<Option<String>, core::Mistake> {
+    fn controller(&self, name: &str) -> Result<Option<core::ControllerSource>, core::Mistake> {
         let Some(controller) = &self.controller else {
             return Ok(None);
         };
         let answer = Python::attach(|py| {
             let answer = controller.bind(py).call1((name,))?;
-            answer.extract::<(Option<String>, Option<String>, Option<String>)>()
+            answer.extract::<Answer>()
         });
         match answer {
-            Ok((source, None, _)) => Ok(source),
-            Ok((_, Some(message), help)) => Err(core::Mistake { message, help }),
+            Ok((hash, parameters, None, _)) => {
+                Ok(hash.map(|hash| core::ControllerSource { hash, parameters }))
+            }
+            Ok((_, _, Some(message), help)) => Err(core::Mistake { message, help }),
             Err(error) => Err(core::Mistake {
                 message: error.to_string(),
                 help: None,

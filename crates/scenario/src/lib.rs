@@ -44,5 +44,5 @@ pub use scenario::{Scenario, parse_with};
 pub use simulate::output::{Capture, Column, Output, Table, Total, Totals};
 pub use simulate::{Overseer, RunError, alone_because, simulate};
 pub use text::diagnostic::{Diagnostic, Severity};
-pub use text::files::{Files, Mistake};
+pub use text::files::{ControllerSource, Files, Mistake};
 pub use topology::layout::{End, Layout, Link};

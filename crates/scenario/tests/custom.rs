@@ -6,8 +6,8 @@ use incastle_congestion::{
     AckSample, CongestionEvent, Context, ControlState, Controller, Reaction, Window,
 };
 use incastle_scenario::{
-    Control, ControllerSetting, Controllers, Files, Mistake, Parameter, RunError, Scenario,
-    parse_with, run,
+    Control, ControllerSetting, ControllerSource, Controllers, Files, Mistake, Parameter, RunError,
+    Scenario, parse_with, run,
 };
 use incastle_units::Bytes;
 
@@ -45,10 +45,13 @@ impl Files for Known {
         Err(format!("{path}: no such file"))
     }
 
-    fn controller(&self, name: &str) -> Result<Option<String>, Mistake> {
+    fn controller(&self, name: &str) -> Result<Option<ControllerSource>, Mistake> {
         match name {
             "fixed" => Ok(None),
-            "fixed.py:Fixed" => Ok(Some(self.0.to_owned())),
+            "fixed.py:Fixed" => Ok(Some(ControllerSource {
+                hash: self.0.to_owned(),
+                parameters: Some(vec!["segments".to_owned(), "why".to_owned()]),
+            })),
             other => Err(Mistake {
                 message: format!("{other} is unknown"),
                 help: Some("fixed is known".to_owned()),
@@ -183,5 +186,26 @@ fn what_is_wrong_with_a_controller_is_told_with_its_place() {
     assert!(
         wrong[0].contains("segments must be a number, a text, true or false, found a list"),
         "{wrong:?}"
+    );
+}
+
+#[test]
+fn a_parameter_that_the_controller_does_not_take_is_told_with_its_place() {
+    let short = SCENARIO
+        .replace("\"custom\"", "\"fixed.py:Fixed\"")
+        .replace("controller = \"fixed\"\n", "");
+    assert_eq!(
+        mistakes(&short.replace("segments = 4", "segmets = 4")),
+        [
+            "own.toml:11:16: the controller \"fixed.py:Fixed\" has no parameter segmets\n  \
+             did you mean segments? it has segments, why"
+        ]
+    );
+    assert_eq!(
+        mistakes(&short.replace("why =", "reason =")),
+        [
+            "own.toml:21:46: the controller \"fixed.py:Fixed\" has no parameter reason\n  \
+             it has segments, why"
+        ]
     );
 }

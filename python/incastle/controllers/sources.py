@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from incastle import _engine
 from incastle.controllers.base import OPTIONAL, REQUIRED, Controller
+from incastle.controllers.checks import checked, parameters_in, parameters_of
 from incastle.controllers.faults import raised_outside
 from incastle.errors import ControllerError, IncastleError
 
@@ -29,8 +30,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 AS_FILE = re.compile(r"(?P<path>.+\.py):(?P<name>[^\W\d]\w*)")
-Answer = tuple[str | None, str | None, str | None]
-"""The hash of a source, or what is wrong with it, and what would be right."""
+Answer = tuple[str | None, list[str] | None, str | None, str | None]
+"""The hash of a source and the parameters of the class, or what is wrong, and what would be right.
+
+The parameters are None where they show only when a controller is made.
+"""
 
 
 @dataclass(frozen=True)
@@ -64,16 +68,17 @@ class Origins:
     def source(self, name: str) -> Answer:
         """Answer the engine, which asks while it checks a scenario."""
         if name in self.bound:
-            return self.bound[name].source, None, None
+            one = self.bound[name]
+            return one.source, parameters_of(one.kind), None, None
         file = name.partition(":")[0]
         if not file.endswith(".py"):
-            return None, None, None  # to be bound when it is run
+            return None, None, None, None  # to be bound when it is run
         try:
-            return self._source_in_file(name), None, None
+            return *self._source_in_file(name), None, None
         except _Mistake as found:
-            return None, found.message, found.help
+            return None, None, found.message, found.help
 
-    def _source_in_file(self, name: str) -> str:
+    def _source_in_file(self, name: str) -> tuple[str, list[str] | None]:
         found = AS_FILE.fullmatch(name)
         if found is None:
             file = name.partition(":")[0]
@@ -92,7 +97,7 @@ class Origins:
         if found["name"] not in {*classes, *_other_names(tree)}:
             there = f"its classes are {', '.join(classes)}" if classes else "it has no class at all"
             raise _Mistake(f"{path} has no class {found['name']}", there)
-        return _hash(text)
+        return _hash(text), parameters_in(tree, found["name"])
 
     def load(self, names: Iterable[str]) -> dict[str, Bound]:
         """Give the classes of these names; files are executed.
@@ -124,8 +129,15 @@ class Origins:
                 'scenario: controller = "my_controller.py:MyClass"'
             )
         text = self._read(found["path"])
-        module = _executed(str(self.folder / found["path"]), text)
-        return Bound(_checked(name, getattr(module, found["name"], None)), _hash(text))
+        file = str(self.folder / found["path"])
+        kind = getattr(_executed(file, text), found["name"], None)
+        lines = (
+            node.lineno
+            for node in ast.parse(text).body
+            if isinstance(node, ast.ClassDef) and node.name == found["name"]
+        )
+        place = next((f"{file}:{line}" for line in lines), None)
+        return Bound(checked(name, kind, place), _hash(text))
 
     def _read(self, path: str) -> str:
         if path not in self._texts:
@@ -141,7 +153,7 @@ def bind(controllers: Mapping[str, type]) -> dict[str, Bound]:
 
     """
     return {
-        name: Bound(_checked(name, kind), _class_hash(kind)) for name, kind in controllers.items()
+        name: Bound(checked(name, kind), _class_hash(kind)) for name, kind in controllers.items()
     }
 
 
@@ -163,24 +175,6 @@ def _maker(kind: type) -> Callable[[_engine.Connection, dict[str, Any]], tuple[A
         )
 
     return make
-
-
-def _checked(name: str, kind: object) -> type:
-    """Refuse what is no class, or lacks a method."""
-    if not isinstance(kind, type):
-        raise ControllerError(f'the controller "{name}" is {kind!r}; a class is expected')
-    lacking = [method for method in REQUIRED if not callable(getattr(kind, method, None))]
-    if issubclass(kind, Controller) and kind.on_ack is Controller.on_ack:
-        lacking = ["on_ack"]
-    if hasattr(kind, "on_timer") != hasattr(kind, "next_timer"):
-        lacking.append("next_timer" if hasattr(kind, "on_timer") else "on_timer")
-    if lacking:
-        other = "" if issubclass(kind, Controller) else "; incastle.Controller has all but on_ack"
-        raise ControllerError(
-            f'the controller "{name}": the class {kind.__name__} lacks {" and ".join(lacking)}'
-            f"{other}"
-        )
-    return kind
 
 
 @lru_cache(maxsize=64)

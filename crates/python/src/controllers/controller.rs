@@ -12,7 +12,7 @@ use incastle_scenario as core;
 use incastle_units::{Bytes, Rate, Span, Time};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyBool, PyTuple};
 
 use super::ControllerMaker;
 use super::fault::{Faults, Wrong};
@@ -311,7 +311,8 @@ fn new_object<T>(made: PyResult<T>) -> Called<T> {
     made.map_err(|error| ("__init__", Wrong::Raised(error)))
 }
 
-/// Reads a number that a method gave; None is none.
+/// Reads a number that a method gave; None is none. True and False are numbers to Python, and here a
+/// comparison that stands where a number was meant.
 #[inline]
 fn given<T>(
     name: &'static str,
@@ -321,6 +322,8 @@ fn given<T>(
 ) -> Called<T> {
     let number = if value.is_none() {
         Some(None)
+    } else if value.is_exact_instance_of::<PyBool>() {
+        None
     } else {
         value.extract().ok().map(Some)
     };

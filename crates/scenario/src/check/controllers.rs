@@ -1,10 +1,11 @@
-//! Controllers that are not ours: whether there is what their names stand for, and the same source as
-//! before.
+//! Controllers that are not ours: whether there is what their names stand for, the same source as
+//! before, and whether it takes the parameters that it is given.
 
 use crate::language::Root;
 use crate::language::custom::Custom;
 use crate::text::context::Context;
-use crate::text::files::Mistake;
+use crate::text::files::{ControllerSource, Mistake};
+use crate::text::suggest::did_you_mean;
 
 /// Asks for the source of each controller of one's own, and writes its hash into the scenario.
 pub(crate) fn complete(root: &mut Root, cx: &mut Context<'_>) {
@@ -20,7 +21,7 @@ pub(crate) fn complete(root: &mut Root, cx: &mut Context<'_>) {
 
 fn complete_one(path: &str, custom: &mut Custom, cx: &mut Context<'_>) {
     let name = custom.controller.name();
-    let source = match cx.files.controller(name) {
+    let ControllerSource { hash, parameters } = match cx.files.controller(name) {
         Ok(Some(source)) => source,
         // Whoever runs the scenario knows it.
         Ok(None) => return,
@@ -30,13 +31,37 @@ fn complete_one(path: &str, custom: &mut Custom, cx: &mut Context<'_>) {
         }
     };
     if let Some(before) = &custom.controller_source
-        && *before != source
+        && *before != hash
     {
         cx.error_at(
             &format!("{path}.controller_source"),
-            format!("the source of \"{name}\" has the hash {source}, not {before}"),
+            format!("the source of \"{name}\" has the hash {hash}, not {before}"),
             Some("to run it as it is now, take controller_source out".to_owned()),
         );
     }
-    custom.controller_source = Some(source);
+    if let Some(taken) = parameters {
+        check_parameters(path, custom, &taken, cx);
+    }
+    custom.controller_source = Some(hash);
+}
+
+/// Refuses parameters that the controller does not take.
+fn check_parameters(path: &str, custom: &Custom, taken: &[String], cx: &mut Context<'_>) {
+    let taken: Vec<&str> = taken.iter().map(String::as_str).collect();
+    let controller = custom.controller.name();
+    for (name, _) in custom.parameters.entries() {
+        if taken.contains(&name) {
+            continue;
+        }
+        let there = match taken[..] {
+            [] => "it has none at all".to_owned(),
+            _ => format!("it has {}", taken.join(", ")),
+        };
+        let near = did_you_mean(name, &taken).map(|word| format!("did you mean {word}? "));
+        cx.error_at(
+            &format!("{path}.parameters.{name}"),
+            format!("the controller \"{controller}\" has no parameter {name}"),
+            Some(format!("{}{there}", near.unwrap_or_default())),
+        );
+    }
 }

@@ -186,7 +186,9 @@ impl Value for Parameters {
         let values: Vec<Option<(String, Parameter)>> = entries
             .iter()
             .map(|entry| {
-                let value = Parameter::read(&entry.node, &format!("{key}.{}", entry.key), cx)?;
+                let own = format!("{key}.{}", entry.key);
+                cx.record(&own, entry.place);
+                let value = Parameter::read(&entry.node, &own, cx)?;
                 Some((entry.key.clone(), value))
             })
             .collect();

@@ -8,11 +8,20 @@ pub trait Files {
     /// The text of `path`, relative to the scenario, or why it cannot be had.
     fn read(&self, path: &str) -> Result<String, String>;
 
-    /// The hash of the source of the controller that a scenario calls `name`; nothing where names
-    /// are known to the program that runs it; or what is wrong with it.
-    fn controller(&self, _name: &str) -> Result<Option<String>, Mistake> {
+    /// The source of the controller that a scenario calls `name`; nothing where names are known to
+    /// the program that runs it; or what is wrong with it.
+    fn controller(&self, _name: &str) -> Result<Option<ControllerSource>, Mistake> {
         Ok(None)
     }
+}
+
+/// What is known of a controller before it is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ControllerSource {
+    /// The hash of its source.
+    pub hash: String,
+    /// The names of all parameters that it takes; nothing where that shows only when it is made.
+    pub parameters: Option<Vec<String>>,
 }
 
 /// What is wrong with something that a scenario names.

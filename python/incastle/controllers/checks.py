@@ -1,0 +1,143 @@
+"""What a class must have to be a controller: told with its line before the run begins.
+
+Checked are the methods, what they are called with, and which parameters `__init__` takes. Leaves
+out: methods that are no plain functions (made by `functools.partial`, written in C), and what a
+method gives back.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from types import FunctionType
+
+from incastle.controllers.base import OPTIONAL, REQUIRED, Controller
+from incastle.errors import ControllerError
+
+CALLED_WITH = {
+    "on_ack": ("ack",),
+    "on_congestion": ("event",),
+    "on_sent": ("now", "size_bytes"),
+    "on_timer": ("now",),
+}
+"""The arguments of each method that has some."""
+
+
+def checked(name: str, kind: object, place: str | None = None) -> type:
+    """Refuse what is no class, lacks a method, or has one that cannot be called.
+
+    Args:
+        name: of the controller in the scenario.
+        kind: what should be its class.
+        place: file and line of the class, where they are known.
+
+    Raises:
+        ControllerError: it will not do.
+
+    """
+    if not isinstance(kind, type):
+        raise ControllerError(f'the controller "{name}" is {kind!r}; a class is expected')
+    lacking = [method for method in REQUIRED if not callable(getattr(kind, method, None))]
+    if issubclass(kind, Controller) and kind.on_ack is Controller.on_ack:
+        lacking = ["on_ack"]
+    if hasattr(kind, "on_timer") != hasattr(kind, "next_timer"):
+        lacking.append("next_timer" if hasattr(kind, "on_timer") else "on_timer")
+    if lacking:
+        other = "" if issubclass(kind, Controller) else "; incastle.Controller has all but on_ack"
+        what = f"the class {kind.__name__} lacks {' and '.join(lacking)}{other}"
+        raise _error(place or _place_of(kind), name, what)
+    for method in (*REQUIRED, *OPTIONAL):
+        member = inspect.getattr_static(kind, method, None)
+        if isinstance(member, FunctionType):
+            _check_method(name, kind, method, member)
+    return kind
+
+
+def _check_method(name: str, kind: type, method: str, function: FunctionType) -> None:
+    """Refuse what cannot be called as controllers are, or would not be executed when it is."""
+    code = function.__code__
+    place = f"{code.co_filename}:{code.co_firstlineno}"
+    wanted = ("self", *CALLED_WITH.get(method, ()))
+    right = f"def {method}({', '.join(wanted)})"
+    why = _never_executed(function)
+    if why is not None:
+        raise _error(place, name, f"{kind.__name__}.{method} {why}; expected {right}")
+    try:
+        inspect.signature(function, follow_wrapped=False).bind(*wanted)
+    except TypeError:
+        found = ", ".join(str(one.replace(annotation=one.empty)) for one in _of(function))
+        what = f"{kind.__name__} has {method}({found}); expected {right}"
+        raise _error(place, name, what) from None
+
+
+def _of(function: FunctionType) -> list[inspect.Parameter]:
+    return list(inspect.signature(function, follow_wrapped=False).parameters.values())
+
+
+def _never_executed(function: FunctionType) -> str | None:
+    """Say why a call of a function makes an object and executes nothing, if that is so."""
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        return "is async, which is never executed"
+    if inspect.isgeneratorfunction(function):
+        return "has a yield, with which it is never executed"
+    return None
+
+
+def _place_of(kind: type) -> str | None:
+    try:
+        return f"{inspect.getsourcefile(kind)}:{inspect.getsourcelines(kind)[1]}"
+    except (OSError, TypeError):
+        return None  # it was typed in
+
+
+def _error(place: str | None, name: str, what: str) -> ControllerError:
+    where = "" if place is None else f"{place}: "
+    return ControllerError(f'{where}the controller "{name}": {what}')
+
+
+def parameters_of(kind: type) -> list[str] | None:
+    """Give the names of all parameters that a class takes; None where nobody can tell."""
+    if type(kind) is not type:
+        return None  # a metaclass may do as it likes
+    made = inspect.getattr_static(kind, "__init__")
+    if not isinstance(made, FunctionType) or inspect.getattr_static(kind, "__new__") is not (
+        object.__new__
+    ):
+        return None
+    named = _of(made)[2:]  # after self and the connection
+    if any(one.kind is one.VAR_KEYWORD for one in named):
+        return None
+    return [one.name for one in named if one.kind in {one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY}]
+
+
+def parameters_in(tree: ast.Module, name: str) -> list[str] | None:
+    """Give the names of all parameters that a class in a file takes, without executing the file.
+
+    None where nobody can tell: `__init__` takes any (`**more`), is decorated, or lies elsewhere.
+    """
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    seen: set[str] = set()
+    while name in classes and name not in seen:
+        seen.add(name)
+        node = classes[name]
+        if node.decorator_list or node.keywords:
+            return None
+        own = {one.name: one for one in node.body if isinstance(one, ast.FunctionDef)}
+        if "__init__" in own:
+            return None if "__new__" in own else _names_in(own["__init__"])
+        if "__new__" in own or len(node.bases) != 1:
+            return None
+        base = node.bases[0]
+        if isinstance(base, ast.Attribute) and base.attr == Controller.__name__:
+            return []
+        name = base.id if isinstance(base, ast.Name) else ""
+    return [] if name == Controller.__name__ and name not in classes else None
+
+
+def _names_in(function: ast.FunctionDef) -> list[str] | None:
+    arguments = function.args
+    if function.decorator_list or arguments.kwarg is not None:
+        return None
+    before = len(arguments.posonlyargs)
+    by_name = arguments.args[max(0, 2 - before) :]
+    return [one.arg for one in (*by_name, *arguments.kwonlyargs)]
