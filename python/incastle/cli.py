@@ -43,7 +43,7 @@ from incastle.options import (
 from incastle.results import Result
 from incastle.runner import cores, run_many, why_alone
 from incastle.scenario import Scenario, load
-from incastle.store import CAPTURES, holds, may_hold, prepare_place
+from incastle.store import CAPTURES, check_folder_of_seeds, holds, may_hold, prepare_place
 from incastle.units import si
 
 RESULTS = Path("results")
@@ -141,8 +141,9 @@ def run(
 
     The result is a directory with scenario.toml (complete, every default written out), summary.json
     and one Parquet file per table. An existing directory is an error unless it holds this very
-    result already, or --force is given. With --json, standard output has the summary: an object, or
-    with --seeds a list of them.
+    result already, or --force is given. With --seeds this goes for each seed's; the folder around
+    them may exist if it has nothing but such results in it. With --json, standard output has the
+    summary: an object, or with --seeds a list of them.
     """
     first = _load(scenario, settings, seed)
     runs = [first.with_seed(first.seed + index) for index in range(seeds)] if seeds else [first]
@@ -182,6 +183,8 @@ class _Keeper:
             places = {RESULTS / "NAME-DIGEST": runs[0]}
         else:
             places = {self._place(self.out, one.seed): one for one in runs}
+            if self.several:
+                check_folder_of_seeds(self.out)
         first = next(iter(places))
         self.made = [folder for folder in first.parents if not folder.exists()]
         for place, scenario in places.items():

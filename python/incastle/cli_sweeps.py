@@ -120,6 +120,8 @@ def sweep(
         if settings or on or resume or force:
             raise IncastleError(f"{place[0]} is a directory: give the scenario to do more runs")
         outcome = Sweep.load(place[0])
+        if axes is not None and not outcome.frame.is_empty():
+            picture.column_of(outcome, axes)  # told instead of the table, not below it
     else:
         plan = _plan(place[0], settings, seeds, seed)
         checked = _checked(plan, yes=yes)

@@ -205,6 +205,10 @@ def load(path: str | os.PathLike[str], overrides: Sequence[tuple[str, str]] = ()
 def read_text(path: str | os.PathLike[str]) -> str:
     """Read a scenario's file, without checking more than that it is text."""
     file = os.fspath(path)
+    if Path(file).suffix == ".py":
+        message = "this is a file of Python, not a scenario"
+        how = f'a scenario names a controller in it as congestion = "{Path(file).name}:CLASS"'
+        raise ScenarioError([Diagnostic("error", file, 0, 0, "", message, how)])
     try:
         return Path(file).read_text(encoding="utf-8-sig")
     except (FileNotFoundError, IsADirectoryError) as error:

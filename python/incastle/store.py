@@ -40,6 +40,8 @@ ENTRIES: dict[str, type | tuple[type, ...]] = {
     "totals": dict,
 }
 """What a summary has."""
+OF_SEEDS = re.compile(r"\.|seed-\d+(-interrupted)?$")
+"""What may be in a folder with one result per seed: those, and what is hidden."""
 OPTIONAL: dict[str, type] = {"warnings": list, "sources": list}
 OF_THE_DAY = {"wall_s", "warnings"}
 """Entries of the summary that may differ where the result is the same: how long it took, and where
@@ -73,12 +75,31 @@ def prepare_place(directory: Path, *, force: bool) -> None:
         raise OSError(error.errno, reason, str(directory)) from None
 
 
+def check_folder_of_seeds(folder: Path) -> None:
+    """Refuse a folder for one result per seed that has anything else in it.
+
+    Raises:
+        ResultError: names what is in it.
+
+    """
+    inside = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    if foreign := [name for name in inside if not OF_SEEDS.match(name)]:
+        raise ResultError(
+            f"{folder} already exists and has {foreign[0]} in it, so it is no folder of results "
+            "of --seeds: choose another --out"
+        )
+
+
 def _check_replaceable(directory: Path, *, force: bool) -> None:
     if not force:
         raise ResultError(f"{directory} already exists: choose another --out, or --force")
     empty = directory.is_dir() and not any(directory.iterdir())
     if not empty and not (directory / SUMMARY).is_file():
-        raise ResultError(f"{directory} exists and is not a result, so --force leaves it alone")
+        why = described(directory)
+        raise ResultError(
+            f"{directory} exists and is not a result, so --force leaves it alone"
+            + (f": {why}" if why else "")
+        )
 
 
 def may_hold(directory: Path, scenario: Scenario) -> bool:

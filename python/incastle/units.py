@@ -30,6 +30,9 @@ SCALES: dict[str, dict[str, float]] = {
 }
 """The units of each kind of quantity, named by its base unit; the smallest prefix first."""
 
+SYNONYMS = {"\u00b5s": "us", "\u03bcs": "us", "byte": "B", "bytes": "B", "kB": "KB"}
+"""Other spellings, as the scenario language reads them: micro is the sign or the Greek letter."""
+
 PREFIXED = {"s", "bit/s", "B"}
 """The kinds whose units differ by decimal prefixes."""
 

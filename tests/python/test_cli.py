@@ -119,6 +119,35 @@ def test_existing_directory_that_only_looks_the_same(say: Say, folder: Path) -> 
     assert say("run", "small.toml", "--out", "one").out == "", "by another version: told before"
 
 
+def test_seeds_go_into_no_folder_of_others(say: Say, folder: Path) -> None:
+    assert say("run", "small.toml", "--out", "one").status == 0
+    (folder / "foreign").mkdir()
+    (folder / "foreign" / "thesis.tex").touch()
+    for place, inside in (("one", "flows.parquet"), ("foreign", "thesis.tex")):
+        for force in ((), ("--force",)):
+            said = say("run", "small.toml", "--seeds", "2", "--out", place, *force)
+            assert (said.status, said.out) == (2, "")
+            assert f"{place} already exists and has {inside} in it" in said.err
+        assert not (folder / place / "seed-1").exists()
+    (folder / "many").mkdir()
+    assert say("run", "small.toml", "--seeds", "1", "--out", "many").status == 0
+    more = say("run", "small.toml", "--seeds", "2", "--out", "many")
+    assert more.status == 0
+    assert "1 of them: the same result is already in many" in more.err
+    said = say("run", "small.toml", "--force", "--out", "many")
+    assert said.status == 2
+    assert "it holds 2 results: name one of them, as many/seed-1, many/seed-2" in said.err
+
+
+def test_python_instead_of_a_scenario_is_told_once(say: Say, folder: Path) -> None:
+    (folder / "mine.py").write_text("class Mine:\n    pass\n")
+    said = say("run", "mine.py")
+    assert said.status == 2
+    assert "mine.py: error: this is a file of Python, not a scenario" in said.err
+    assert 'congestion = "mine.py:CLASS"' in said.err
+    assert "TOML" not in said.err
+
+
 def test_same_run_again_finds_its_result(say: Say, folder: Path) -> None:
     first = json.loads(say("run", "small.toml", "--json").out)
     mark = folder / first["directory"] / "mark"

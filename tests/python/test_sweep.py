@@ -487,6 +487,9 @@ def test_sweep_and_its_figure_from_the_command_line(say: Say, folder: Path) -> N
     words = "x=network.senders y=queue_mean transport.congestion=dctcp"
     assert say("sweep", str(place), "--plot", words, "--figure", "q.svg").status == 0
     assert (folder / "q.svg").read_text().startswith("<?xml")
+    wrong = say("sweep", str(place), "--plot", words.replace("queue_mean", "goodputt"))
+    assert (wrong.status, wrong.out) == (2, ""), "told without the table"
+    assert "no measure 'goodputt'" in wrong.err
 
 
 @pytest.mark.parametrize(

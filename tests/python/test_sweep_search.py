@@ -84,6 +84,8 @@ def test_conditions(text: str, row: dict[str, Any], holds: bool) -> None:
     [
         ("goodput", "is not MEASURE OPERATOR QUANTITY"),
         ("goodput > ", "is not MEASURE OPERATOR QUANTITY"),
+        ("goodput >> 1 Gbit/s", "is not MEASURE OPERATOR QUANTITY"),
+        ("goodput <> 1 Gbit/s", "operators are >= <="),
         ("goodput > 3", "compared with a quantity in bit/s, kbit/s"),
         ("goodput > 3 ms", "compared with a quantity in bit/s"),
         ("timeouts < 3 packets", "compared with a number"),

@@ -70,3 +70,12 @@ def test_a_scenario_takes_every_unit(unit: str) -> None:
         same = f"{round(number * factor / least)} {smallest}"
         one, other = (scenario.with_({KEYS[unit]: text}) for text in (f"{number} {name}", same))
         assert one == other, name
+
+
+@pytest.mark.parametrize("unit", ["us", "\u00b5s", "\u03bcs"])
+def test_micro_has_three_spellings_everywhere(unit: str) -> None:
+    text = SMALL.replace('duration = "', f'duration = "25000 {unit}"  # "', 1)
+    assert ic.Scenario.from_text(text).duration_s == pytest.approx(0.025)
+    number, base = parse(f"25 {unit}") or (0.0, "")
+    assert number == pytest.approx(25e-6)
+    assert base == "s"

@@ -27,7 +27,7 @@ OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     ">": operator.gt,
     "<": operator.lt,
 }
-COMPARISON = re.compile(r"\s*([\w.-]+)\s*(>=|<=|==|!=|>|<)\s*(.+?)\s*")
+COMPARISON = re.compile(r"\s*([\w.-]+)\s*([<>=!]+)\s*(.+?)\s*")
 JOINED = re.compile(r"\s+and\s+")
 
 
@@ -85,7 +85,7 @@ def parse_condition(text: str, columns: Sequence[str]) -> Condition:
 
 def _comparison(part: str, whole: str, columns: Sequence[str]) -> Comparison:
     found = COMPARISON.fullmatch(part)
-    if found is None:
+    if found is None or found[2] not in OPERATORS:
         raise IncastleError(
             f"condition {whole!r}: {part!r} is not MEASURE OPERATOR QUANTITY, as in "
             f"'goodput > 0.9 Gbit/s'; operators are {' '.join(OPERATORS)}, joined by and"

@@ -109,6 +109,11 @@ def _word(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def column_of(sweep: Sweep, wanted: Axes) -> str:
+    """Give the column of the measure; a `PlotError` says which name does not fit the sweep."""
+    return wanted.check(words_of(sweep.header), measured(sweep.frame, sweep.header.keys))
+
+
 def draw(sweep: Sweep, wanted: Axes, path: Path | None = None) -> Figure:
     """Draw, and write a file if there is a path.
 
@@ -122,8 +127,7 @@ def draw(sweep: Sweep, wanted: Axes, path: Path | None = None) -> Figure:
     data = sweep.frame
     if data.is_empty():
         raise PlotError("no run of this sweep is finished: there is nothing to draw")
-    words = words_of(sweep.header)
-    column = wanted.check(words, measured(data, sweep.header.keys))
+    column = column_of(sweep, wanted)
     for key, value in wanted.fixed.items():
         data = data.filter(_texts(data, key, sweep.header).is_in([value]))
     data = data.filter(data[column].is_not_null())

@@ -8,14 +8,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from incastle.units import SCALES, scale_of
+from incastle.units import SCALES, SYNONYMS, scale_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from incastle.scenario import Value
 
-QUANTITY = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?) *([A-Za-z%/]*)")
+QUANTITY = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?) *([A-Za-z\u00b5\u03bc%/]*)")
 
 
 def parse(text: str) -> tuple[float, str] | None:
@@ -23,9 +23,10 @@ def parse(text: str) -> tuple[float, str] | None:
     found = QUANTITY.fullmatch(text.strip())
     if found is None:
         return None
+    unit = SYNONYMS.get(found[2], found[2])
     for base, scales in SCALES.items():
-        if found[2] in scales:
-            return float(found[1]) * scales[found[2]], base
+        if unit in scales:
+            return float(found[1]) * scales[unit], base
     return None
 
 
