@@ -185,6 +185,63 @@ def test_a_lost_tail_of_udt_waits_for_exp() -> None:
     assert texts(why)[-1].startswith("sent again as packet")
 
 
+def paced(more: str = "", rate: float = 1e8, window: float | None = None) -> ic.Explanation:
+    """Explain ten packets at a rate."""
+
+    class Paced(ic.Controller):
+        def on_ack(self, ack: ic.Ack) -> None:
+            pass
+
+        def window(self) -> float | None:
+            return window
+
+        def pacing(self) -> float:
+            return rate
+
+    text = TEN.replace(
+        "initial_window", 'congestion = "custom"\ncontroller = "own"\ninitial_window'
+    )
+    why = ic.explain(ic.run(ic.Scenario.from_text(text + more), controllers={"own": Paced}))
+    check_sums(why)
+    return why
+
+
+def test_a_paced_sender_waits_for_its_own_rate() -> None:
+    why = paced()
+    # Nine packets before it, each with 1460 B at 100 Mbit/s; then the way of the last one.
+    assert why.path.by_kind() == {
+        "pacing": 9 * 116.8 * US,
+        "propagation": 51 * US,
+        "serialisation": 24 * US,
+    }
+    assert why.headline == "1.05 of 1.13 ms: pauses of its own rate"
+    assert [one.number for one in why.path.flights] == [9]
+    # A rate above the link's holds nobody: the adapter does.
+    assert paced(rate=2e9).path.by_kind() == {
+        "adapter": 108 * US,
+        "propagation": 51 * US,
+        "serialisation": 24 * US,
+    }
+
+
+def test_a_paced_sender_may_wait_for_its_window() -> None:
+    # Two packets a round trip: the ACK of one comes 126.64 us after it, later than the rate
+    # asks for (1460 B at 584 Mbit/s: 20 us). Packet 9 was sent when packet 7 was acknowledged, that
+    # after packet 5, and so on; packet 1 had waited for the rate.
+    why = paced(rate=584e6, window=2920)
+    assert [one.number for one in why.path.flights] == [1, 3, 5, 7, 9]
+    assert why.path.by_kind()["pacing"] == 20 * US
+    assert why.path.span == (20 + 4 * 126.64 + 75) * US
+
+
+def test_a_paced_sender_may_wait_for_its_timer_or_its_application() -> None:
+    # Packet 9 leaves after nine times 116.8 us, and is at the switch from 62 us later on.
+    why = paced(cut(9 * 116.8 + 62))
+    assert why.headline.endswith("one retransmission timeout")
+    assert why.path.by_kind()["timeout"] == 10_000 * US
+    assert why.path.by_kind()["pacing"] == 8 * 116.8 * US
+
+
 def test_a_result_without_a_record_is_run_again(tmp_path: Path, say: Say) -> None:
     kept = ran(178)
     bare = ic.run(ic.Scenario.from_text(TEN + cut(178)).with_({"measure.events": "off"}))

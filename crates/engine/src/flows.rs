@@ -360,6 +360,7 @@ pub(crate) fn observation(endpoint: &Endpoint) -> Observation {
             duplicate_acks: connection.stats().duplicate_acks,
             fast_retransmits: connection.stats().fast_retransmits,
             phase: Some(connection.phase()),
+            pacing: connection.pacing(),
             ..seen
         },
         Transport::Datagram(_) => seen,

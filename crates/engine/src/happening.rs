@@ -8,7 +8,7 @@ use incastle_congestion::{ControlState, Phase};
 use incastle_queueing::Verdict;
 use incastle_transport::tcp::{Flags, Segment};
 use incastle_transport::udt::wire::Control;
-use incastle_units::{Amount, Bytes, Span, Time};
+use incastle_units::{Amount, Bytes, Rate, Span, Time};
 
 use crate::beside::Extras;
 use crate::packet::{Body, Packet};
@@ -89,6 +89,8 @@ pub struct Observation {
     pub naks: u64,
     /// Where loss recovery stands (TCP).
     pub phase: Option<Phase>,
+    /// The rate by which it waits between its segments (TCP).
+    pub pacing: Option<Rate>,
     /// The controller's state.
     pub control: ControlState,
 }

@@ -12,7 +12,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from incastle.explanation.record import RECEIVER, SENDER, Event, Packet, Record
+from incastle.explanation.record import NEARLY, RECEIVER, SENDER, Event, Packet, Record
 from incastle.explanation.timeouts import TIMERS
 
 if TYPE_CHECKING:
@@ -30,8 +30,6 @@ TIMEOUT, QUEUE, SERIALISATION, PROPAGATION, STALL, PACING, LIMITER, ADAPTER, ANS
     "answer",
     "application",
 )
-NEARLY = 1_000
-"""Picoseconds by which a line's carried remainders may move a packet."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +131,11 @@ class _Walk:
         """Give the parts, the last one first, down to where nothing is recorded any more."""
         while True:
             cause = (
-                self._timer() or self._arrival() or self._earlier_packet() or self._application()
+                self._timer()
+                or self._pacer()
+                or self._arrival()
+                or self._earlier_packet()
+                or self._application()
             )
             if cause is None:
                 return
@@ -153,6 +155,25 @@ class _Walk:
     def _sent_at(self, at: int) -> Packet | None:
         last = self.record.last_sending(self.end, at + 1)
         return last[1] if last is not None and last[0] == at else None
+
+    def _pacer(self) -> list[Piece] | None:
+        """Go on at the segment before, if the pacer held this one longer than all else."""
+        if self.own is None or not self.own.carries:
+            return None
+        before = self.record.last_data(self.end, self.at)
+        until = self.record.paced_until(self.end, self.at)
+        if before is None or until is None or self._line_was_busy(before):
+            return None
+        arrival = self.record.last_arrival(self.end, self.at)
+        others = (-1 if arrival is None else arrival[0], self.record.available_at(self.own))
+        if max(others) >= until:
+            return None
+        if self.at - until <= NEARLY:
+            until = self.at
+        port = before[1].sent.port
+        pieces = [Piece(ADAPTER, port, until, self.at), Piece(PACING, port, before[0], until)]
+        self.at, self.own = before
+        return pieces
 
     def _arrival(self) -> list[Piece] | None:
         """Go on where the packet was sent that made the end act, then or before."""

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 PS_PER_S = 1e12
+NEARLY = 1_000
+"""Picoseconds by which a carried remainder, or one that is rounded off, may move a packet."""
 SENDER, RECEIVER = "sender", "receiver"
 OF_PACKETS = frozenset({"sent", "resent", "released", "queued", "marked", "dropped", "received"})
 NUMBERS = ("packet", "seq", "bytes", "ack", "count", "queue_packets", "queue_bytes")
@@ -143,10 +145,22 @@ class Record:
 
     @property
     def is_paced(self) -> bool:
-        """Whether the sender goes by a rate or by its application: UDT and datagrams."""
+        """Whether the sender goes by a rate or by its application alone: UDT and datagrams."""
         data = (one for _, one in self.sendings[SENDER] if one.carries)
         first = next(data, None)
         return first is not None and first.is_numbered
+
+    def paced_until(self, end: str, at: int) -> int | None:
+        """Give until when the pacer held what an end sent at an instant; None if it did not.
+
+        At a rate each segment of TCP waits until the payload of the one before it has had its time.
+        """
+        before = self.last_data(end, at)
+        rate = before and before[1].sent.rate_bit_s
+        if before is None or not rate:
+            return None
+        until = before[0] + int(before[1].carries * 8 * PS_PER_S / rate)
+        return until if until <= at + NEARLY else None
 
     def last_data(self, end: str, before: int) -> tuple[int, Packet] | None:
         """Give the last packet with data that an end sent before an instant."""

@@ -42,6 +42,8 @@ pub enum EventKind {
         transit: Transit,
         /// The congestion window at that instant.
         cwnd: Option<Bytes>,
+        /// The rate by which the next segment waits for this one (TCP).
+        pacing: Option<Rate>,
     },
     /// The rate limiter has let it go.
     Released,
@@ -183,12 +185,14 @@ impl EventRecord {
                 transit,
             } => {
                 let packet = self.number(tag, &content);
-                let cwnd = self.ends.entry(end).or_default().before.control.cwnd;
+                let before = &self.ends.entry(end).or_default().before;
+                let (cwnd, pacing) = (before.control.cwnd, before.pacing);
                 let kind = EventKind::Sent {
                     repeated,
                     port,
                     transit,
                     cwnd,
+                    pacing,
                 };
                 self.push(at, end, kind, Some(packet));
             }
@@ -365,6 +369,8 @@ fn changes(before: &Observation, now: &Observation) -> Vec<EventKind> {
 
 #[cfg(test)]
 mod tests {
+    use incastle_units::Span;
+
     use super::*;
 
     #[test]
@@ -377,6 +383,46 @@ mod tests {
         end.greatest = 3;
         assert_eq!(end.unwrapped(Number::Udt(3)), 5);
         assert_eq!(end.unwrapped(Number::Udt(first)), 0);
+    }
+
+    #[test]
+    fn a_packet_is_sent_with_the_pacing_of_its_end() {
+        let end = EndpointIndex::from_index(0);
+        let tag = Tag {
+            end,
+            sent: Time::ZERO,
+            words: (0, 0),
+        };
+        let sent = Happening::Sent {
+            tag,
+            content: Content {
+                kind: "data",
+                seq: Some(Number::Tcp(0)),
+                ack: None,
+                payload: 1_460,
+            },
+            repeated: false,
+            port: PortIndex::from_index(0),
+            transit: Transit {
+                serialisation: Span::ZERO,
+                propagation: Span::ZERO,
+            },
+        };
+        let mut record = EventRecord::new(10);
+        let rates = [None, Some(Rate::from_bits_per_second(100_000_000))];
+        for pacing in rates {
+            let seen = Observation {
+                pacing,
+                ..Observation::default()
+            };
+            record.happened(end, Time::ZERO, &Happening::Observed(&seen));
+            record.happened(end, Time::ZERO, &sent);
+        }
+        let told = record.events.iter().map(|event| match event.kind {
+            EventKind::Sent { pacing, .. } => pacing,
+            _ => unreachable!("nothing else happens"),
+        });
+        assert!(told.eq(rates));
     }
 
     #[test]

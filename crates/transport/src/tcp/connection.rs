@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use incastle_congestion::{Algorithm, ControlState, Controller, Echo, Phase};
-use incastle_units::{Ecn, Span, Time};
+use incastle_units::{Ecn, Rate, Span, Time};
 use rand_core::Rng;
 
 use super::config::{Config, EcnMode};
@@ -388,6 +388,11 @@ impl Connection {
     /// The controller's state, for probes.
     pub fn control_state(&self) -> ControlState {
         self.algorithm.state()
+    }
+
+    /// The rate at which segments leave one by one, for probes; none where the controller says none.
+    pub fn pacing(&self) -> Option<Rate> {
+        self.algorithm.pacing()
     }
 
     /// Where loss recovery stands, for probes.

@@ -68,10 +68,12 @@ impl Said {
                 port,
                 transit,
                 cwnd,
+                pacing,
             } => Self {
                 port: Some(port),
                 transit: Some(transit),
                 cwnd,
+                rate: pacing,
                 ..Self::only(if repeated { "resent" } else { "sent" })
             },
             EventKind::Released => Self::only("released"),
