@@ -93,23 +93,21 @@ impl Arrivals {
     }
 
     /// From `list = [[START, SOURCE, DESTINATION, BYTES], ...]`, with AFTER, ACKNOWLEDGED and ARRIVED
-    /// behind where they depend on each other; absent where it is no such list.
-    fn from_items(items: &[Node]) -> Option<Result<Self, String>> {
-        let rows: Option<Vec<_>> = items.iter().map(row).collect();
+    /// behind where they depend on each other.
+    fn from_items(items: &[Node]) -> Result<Self, String> {
         let mut counts = Counts::default();
-        let list = rows?.into_iter().zip(1..).map(|(fields, number)| {
-            Arrival::new(fields, number, &mut counts)
+        let list = items.iter().zip(1..).map(|(item, number)| {
+            row(item)
+                .and_then(|fields| Arrival::new(fields, number, &mut counts))
                 .map_err(|problem| format!("transfer {number}: {problem}"))
         });
-        let list: Result<_, _> = list.collect();
-        Some(list.and_then(|list| {
-            Self {
-                list,
-                counts: counts.into_names(),
-                file: None,
-            }
-            .ascending()
-        }))
+        let list = list.collect::<Result<_, _>>()?;
+        Self {
+            list,
+            counts: counts.into_names(),
+            file: None,
+        }
+        .ascending()
     }
 
     fn ascending(self) -> Result<Self, String> {
@@ -216,31 +214,60 @@ struct Fields<'a> {
 }
 
 /// `[START, SOURCE, DESTINATION, BYTES]`, or that with `AFTER, ACKNOWLEDGED, ARRIVED`.
-fn row(node: &Node) -> Option<Fields<'_>> {
-    let Content::List(fields) = &node.content else {
-        return None;
+fn row(node: &Node) -> Result<Fields<'_>, String> {
+    let shape = || {
+        let found = match &node.content {
+            Content::List(fields) => format!("a list of {}", fields.len()),
+            other => other.to_string(),
+        };
+        format!(
+            "it must be [START, SOURCE, DESTINATION, BYTES], such as \
+             [\"5 us\", \"sender:0\", \"receiver\", 2000], with AFTER, ACKNOWLEDGED, ARRIVED behind \
+             where transfers depend on each other, found {found}"
+        )
     };
-    let ([start, source, destination, bytes], dependence) = fields.split_first_chunk()?;
-    let Content::Integer(bytes) = bytes.content else {
-        return None;
+    let Content::List(fields) = &node.content else {
+        return Err(shape());
+    };
+    let Some(([start, source, destination, bytes], dependence)) = fields.split_first_chunk() else {
+        return Err(shape());
+    };
+    let start = text(start, "START", "5 us")?;
+    let hosts = [
+        text(source, "SOURCE", "sender:0")?,
+        text(destination, "DESTINATION", "receiver")?,
+    ];
+    let Content::Integer(count) = bytes.content else {
+        return Err(format!(
+            "BYTES must be a whole number, found {}",
+            bytes.content
+        ));
     };
     let dependence = match dependence {
         [] => [""; 3],
-        [after, acknowledged, arrived] => [text(after)?, text(acknowledged)?, text(arrived)?],
-        _ => return None,
+        [after, acknowledged, arrived] => [
+            text(after, "AFTER", "first:2")?,
+            text(acknowledged, "ACKNOWLEDGED", "first")?,
+            text(arrived, "ARRIVED", "first")?,
+        ],
+        _ => return Err(shape()),
     };
-    Some(Fields {
-        start: text(start)?,
-        hosts: [text(source)?, text(destination)?],
-        bytes: u64::try_from(bytes).ok(),
+    Ok(Fields {
+        start,
+        hosts,
+        bytes: u64::try_from(count).ok(),
         dependence,
     })
 }
 
-fn text(node: &Node) -> Option<&str> {
+/// The text of a field of a row, with an example for where it is none.
+fn text<'a>(node: &'a Node, field: &str, example: &str) -> Result<&'a str, String> {
     match &node.content {
-        Content::Text(text) => Some(text),
-        _ => None,
+        Content::Text(text) => Ok(text),
+        other => Err(format!(
+            "{field} must be a text such as {}, found {other}",
+            quoted(example)
+        )),
     }
 }
 
@@ -255,7 +282,7 @@ fn read(node: &Node, cx: &Context<'_>) -> Option<Result<Arrivals, String>> {
         ),
         Content::Table(entries) => match entries.as_slice() {
             [Entry { key, node, .. }] if key == "list" => match &node.content {
-                Content::List(items) => Arrivals::from_items(items),
+                Content::List(items) => Some(Arrivals::from_items(items)),
                 _ => None,
             },
             _ => None,
