@@ -39,7 +39,8 @@ fn grow<T>(list: &mut Vec<T>) {
         let count = list.len() * AT_ONCE;
         move_to(list, count);
     } else {
-        // So much has a mapping of its own, which the system extends without a copy.
+        // So much has a mapping of its own, which the system extends without a copy; but where elements are
+        // aligned to more than the allocator's 16 bytes, it makes a new block and copies.
         list.reserve(1);
         prefer_huge_pages(list);
     }
