@@ -20,15 +20,8 @@ const LATE: u64 = 16_384;
 /// Two times that should be equal may differ by the rounding of a packet's time per link.
 const ROUNDING_PS: u64 = 100;
 
-/// Paces of flows that are alone are told apart by so many steps per factor of two.
-const STEPS: u8 = 4;
-
-/// No pace is lower than the rate by more steps than this: a factor of 64.
-const LOWEST: u8 = 6 * STEPS;
-
-/// What makes flows alike when they are alone at the link: direction, links around it, group, and by how
-/// many steps they come more slowly.
-type Class = (usize, Option<Stretch>, Option<Stretch>, usize, u8);
+/// What makes flows alike when they are alone at the link: direction, links around it, group.
+type Class = (usize, Option<Stretch>, Option<Stretch>, usize);
 
 /// Times by class and size.
 pub(super) struct Alone<'a> {
@@ -56,10 +49,7 @@ impl<'a> Alone<'a> {
         visit: &Visit<'_>,
         overseer: &impl Overseer,
     ) -> Result<Option<Span>, RunError> {
-        let visit = &Visit {
-            pace: None,
-            ..*visit
-        };
+        let visit = &visit.alone();
         let passage = self.whole.passage(visit, self.link);
         let flow = visit.flow;
         let class = (
@@ -67,7 +57,6 @@ impl<'a> Alone<'a> {
             passage.before,
             passage.behind,
             self.whole.flows[flow].group,
-            0,
         );
         let bytes = visit.bytes;
         let packets = self.batch(flow);
@@ -90,49 +79,6 @@ impl<'a> Alone<'a> {
         Ok(time.map(|time| time + more))
     }
 
-    /// By how much a flow takes longer alone at its pace than the fluid says, which knows no slow start: a
-    /// flow that waits for ACKs does not mind a pace. Less than zero. The pace at which it begins counts.
-    pub(super) fn start(
-        &mut self,
-        visit: &Visit<'_>,
-        overseer: &impl Overseer,
-    ) -> Result<i64, RunError> {
-        let Some([(_, pace), ..]) = visit.pace else {
-            return Ok(0);
-        };
-        let passage = self.whole.passage(visit, self.link);
-        let slowest = self.slowest(&passage);
-        let step = steps(slowest, *pace);
-        if step == 0 {
-            return Ok(0);
-        }
-        let batch = self.batch(visit.flow);
-        let packets = visit.bytes.div_ceil(batch.bytes).min(SHORT);
-        let group = self.whole.flows[visit.flow].group;
-        let class = |step| {
-            (
-                passage.direction,
-                passage.before,
-                passage.behind,
-                group,
-                step,
-            )
-        };
-        let visit = &Visit {
-            pace: None,
-            ..*visit
-        };
-        let bytes = packets * batch.bytes;
-        let paced = self.simulated((class(step), bytes), visit, overseer)?;
-        let full = self.simulated((class(0), bytes), visit, overseer)?;
-        let wire = Bytes::new(packets * batch.wire);
-        let more = slower(slowest, step).span_of(wire).as_ps() - slowest.span_of(wire).as_ps();
-        let both = paced.zip(full);
-        Ok(both.map_or(0, |(paced, full)| {
-            paced.as_ps().cast_signed() - full.as_ps().cast_signed() - more.cast_signed()
-        }))
-    }
-
     fn simulated(
         &mut self,
         (class, bytes): (Class, u64),
@@ -146,17 +92,6 @@ impl<'a> Alone<'a> {
             at: Time::ZERO,
             bytes,
             ..*visit
-        };
-        let pace;
-        let visit = if class.4 == 0 {
-            visit
-        } else {
-            let rate = self.slowest(&self.whole.passage(&visit, self.link));
-            pace = [(Time::ZERO, slower(rate, class.4))];
-            Visit {
-                pace: Some(&pace),
-                ..visit
-            }
         };
         let visits = (&[visit][..], Sharing::Shared);
         let ran = self.whole.run(self.link, visits, overseer)?;
@@ -216,26 +151,4 @@ impl<'a> Alone<'a> {
 struct Batch {
     bytes: u64,
     wire: u64,
-}
-
-/// The steps by which a pace is below a rate.
-fn steps(rate: Rate, pace: Rate) -> u8 {
-    let ratio = rate.bits_per_second() as f64 / pace.bits_per_second().max(1) as f64;
-    let (mut steps, mut factor) = (0, step().sqrt());
-    while ratio >= factor && steps < LOWEST {
-        steps += 1;
-        factor *= step();
-    }
-    steps
-}
-
-/// A rate that is lower by so many steps.
-fn slower(rate: Rate, steps: u8) -> Rate {
-    let share = (0..steps).fold(1.0, |share, _| share / step());
-    Rate::from_bits_per_second(((rate.bits_per_second() as f64 * share) as u64).max(1))
-}
-
-/// The fourth root of two.
-fn step() -> f64 {
-    2.0_f64.sqrt().sqrt()
 }

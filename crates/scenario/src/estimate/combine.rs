@@ -85,10 +85,17 @@ impl<'a> Combination<'a> {
 
     /// The completion time of a flow; absent if it would not be complete.
     fn took(&self, flow: usize, ideal: Span) -> Option<Span> {
-        let took = ideal.as_ps() + self.paces.longer(flow).as_ps();
-        let mut took = took.cast_signed();
-        for hop in 0..self.whole.crossings.way(flow).len() {
+        let mut took = ideal.as_ps().cast_signed();
+        let holds = self.paces.holds();
+        if let Some(hop) = holds.timed_at(flow) {
+            let elsewhere = holds.forth(self.whole, (flow, hop));
+            let known = self.paces.longer(flow) + elsewhere;
             took = took.saturating_add(self.delay(flow, hop)?);
+            took = took.saturating_add_unsigned(known.as_ps());
+        } else {
+            for hop in 0..self.whole.crossings.way(flow).len() {
+                took = took.saturating_add(self.delay(flow, hop)?);
+            }
         }
         Some(Span::from_ps(took.max(0).cast_unsigned()))
     }

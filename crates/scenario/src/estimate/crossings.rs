@@ -79,7 +79,10 @@ impl Crossings {
     }
 
     /// The links that the data of a flow cross, in order.
-    pub(super) fn way(&self, flow: usize) -> impl ExactSizeIterator<Item = Directed> + Clone + '_ {
+    pub(super) fn way(
+        &self,
+        flow: usize,
+    ) -> impl DoubleEndedIterator<Item = Directed> + ExactSizeIterator + Clone + '_ {
         let ports = &self.ports[self.ways[flow]..self.ways[flow + 1]];
         ports.iter().map(|&port| Directed::of(port))
     }

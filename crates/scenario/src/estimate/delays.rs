@@ -1,25 +1,29 @@
 //! How long each flow waits at a link, beyond what the fluid says.
 //!
-//! The delay of a flow is the difference between two runs of the network around the link: with all
-//! flows on it, and with a link for each flow. So the time that flows of one host wait for each other at that
-//! host is not counted at every link that they have in common, only at the host's own. A flow that comes at
-//! its own pace, or shares its host with no other while it lasts, is alone in the second. From that the
-//! same difference in the fluid is taken away: what the fluid knows is counted once for the whole way.
+//! The delay of a flow that the fluid lets through at full rate is the difference between two runs of the
+//! network around the link: with all flows on it, and with a link for each flow. So the time that flows of
+//! one host wait for each other at that host is not counted at every link that they have in common, only at
+//! the host's own. A flow that comes at its own pace, or shares its host with no other while it lasts, is
+//! alone in the second.
+//!
+//! One that the fluid holds up is timed around a single link. Its delay there is the difference between the
+//! first run and the flow alone, less what the fluid takes longer; at other links it has none.
 
 use std::collections::BTreeMap;
 
 use incastle_units::{Span, Time};
 
 use super::alone::Alone;
-use super::paces::{Pace, Paces};
-use super::surroundings::{Sharing, Visit, Whole};
+use super::paces::{Paces, Rates};
+use super::surroundings::{Pace, Sharing, Visit, Whole};
 use crate::simulate::{Overseer, RunError};
 
 /// What a link cost the flows that cross it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Delays {
     /// By flow, in the order in which they begin: picoseconds; absent of one that was not complete at
-    /// the end of the scenario. Below zero where the fluid expects more.
+    /// the end of the scenario. Below zero where the fluid expects more; zero of one that is timed around
+    /// another link.
     pub of_flows: Vec<Option<i64>>,
     /// Packets received at the far ends of links in the run with all flows.
     pub packet_hops: u64,
@@ -31,85 +35,146 @@ pub(super) fn delays(
     link: usize,
     overseer: &impl Overseer,
 ) -> Result<Option<Delays>, RunError> {
-    let own_paces = paces.at(whole, link);
-    let visits = visits(whole, link, &own_paces);
+    let rates = paces.at(whole, link);
+    let visits = visits((whole, paces), link, &rates);
     let Some(ran) = whole.run(link, (&visits, Sharing::Shared), overseer)? else {
         return Ok(None);
     };
-    let at_host = at_host((whole, paces), link, &visits);
-    let meets = meets(&visits, &ran.arrived);
-    let mut alone = Alone::new(whole, link);
-    let mut of_flows = vec![None; visits.len()];
-    for group in groups(whole, link, (&visits, &ran.arrived)) {
-        if let [place] = group[..]
-            && visits[place].pace.is_some()
-            && !meets[place]
-        {
-            of_flows[place] = ran.arrived[place].map(|_| 0);
-            continue;
-        }
-        let members: Vec<Visit<'_>> = group.iter().map(|&place| visits[place]).collect();
-        let flows: Vec<usize> = members.iter().map(|visit| visit.flow).collect();
-        let (by_itself, fluid) = if let [visit] = members.as_slice() {
-            let time = alone.time(visit, overseer)?;
-            let at_pace = alone.start(visit, overseer)?;
-            (vec![time.map(|time| visit.at + time)], vec![-at_pace])
-        } else {
-            let ran = whole.run(link, (&members, Sharing::OneEach), overseer)?;
-            let arrived = ran.map(|ran| ran.arrived).unwrap_or_default();
-            let longer = paces.longer_at_host(whole, &flows).into_iter().map(signed);
-            (arrived, longer.collect())
-        };
-        for ((&place, before), fluid) in group.iter().zip(by_itself).zip(fluid) {
-            let both = ran.arrived[place].zip(before);
-            let longer = at_host.get(&place).copied();
-            let longer = longer.unwrap_or_else(|| paces.longer(visits[place].flow));
-            let expected = signed(longer) - fluid;
-            of_flows[place] = both.map(|(with, without)| difference(with, without) - expected);
-        }
-        if !overseer.goes_on(Time::ZERO + whole.scenario.duration()) {
-            return Ok(None);
-        }
-    }
-    Ok(Some(Delays {
+    let mut site = Site {
+        whole,
+        paces,
+        link,
+        visits: &visits,
+        arrived: &ran.arrived,
+        alone: Alone::new(whole, link),
+        of_flows: vec![None; visits.len()],
+    };
+    let done = site.time_held(overseer)? && site.wait_for_others(overseer)?;
+    let of_flows = site.of_flows;
+    Ok(done.then_some(Delays {
         of_flows,
         packet_hops: ran.packet_hops,
     }))
 }
 
+/// A link where all flows have arrived, and what they waited there.
+struct Site<'a> {
+    whole: &'a Whole<'a>,
+    paces: &'a Paces,
+    link: usize,
+    visits: &'a [Visit<'a>],
+    arrived: &'a [Option<Time>],
+    alone: Alone<'a>,
+    of_flows: Vec<Option<i64>>,
+}
+
+impl Site<'_> {
+    /// The delays of flows that are held up; `false` if the overseer ended it.
+    fn time_held(&mut self, overseer: &impl Overseer) -> Result<bool, RunError> {
+        for (place, visit) in self.visits.iter().enumerate() {
+            let Some(timed) = self.paces.holds().timed_at(visit.flow) else {
+                continue;
+            };
+            let arrived = self.arrived[place];
+            if timed != self.whole.crossings.place(visit.flow, self.link) {
+                self.of_flows[place] = arrived.map(|_| 0);
+                continue;
+            }
+            let alone = self.alone.time(visit, overseer)?;
+            let longer = signed(self.paces.longer(visit.flow));
+            let both = arrived.zip(alone);
+            self.of_flows[place] =
+                both.map(|(with, alone)| difference(with, visit.at + alone) - longer);
+        }
+        Ok(self.goes_on(overseer))
+    }
+
+    /// Those of all others.
+    fn wait_for_others(&mut self, overseer: &impl Overseer) -> Result<bool, RunError> {
+        let meets = meets(self.visits, self.arrived);
+        for group in groups(self.whole, self.link, (self.visits, self.arrived)) {
+            let is_held = |place: usize| {
+                let timed = self.paces.holds().timed_at(self.visits[place].flow);
+                timed.is_some()
+            };
+            let asked: Vec<usize> = group
+                .iter()
+                .copied()
+                .filter(|&place| !is_held(place))
+                .collect();
+            if let [place] = group[..]
+                && self.visits[place].pace.is_some()
+                && !meets[place]
+                && !asked.is_empty()
+            {
+                self.of_flows[place] = self.arrived[place].map(|_| 0);
+            } else if !asked.is_empty() {
+                let without = self.without_others(&group, overseer)?;
+                for place in asked {
+                    let at = group.iter().position(|&member| member == place);
+                    let without = without[at.expect("it is one of the group")];
+                    let both = self.arrived[place].zip(without);
+                    self.of_flows[place] = both.map(|(with, without)| difference(with, without));
+                }
+            }
+            if !self.goes_on(overseer) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// When flows of one host would arrive, if each had a link of its own.
+    fn without_others(
+        &mut self,
+        group: &[usize],
+        overseer: &impl Overseer,
+    ) -> Result<Vec<Option<Time>>, RunError> {
+        if let [place] = group {
+            let visit = &self.visits[*place];
+            let time = self.alone.time(visit, overseer)?;
+            return Ok(vec![time.map(|time| visit.at + time)]);
+        }
+        let members = group.iter().map(|&place| self.visits[place].alone());
+        let members: Vec<Visit<'_>> = members.collect();
+        let ran = (self.whole).run(self.link, (&members, Sharing::OneEach), overseer)?;
+        Ok(ran.map_or_else(|| vec![None; group.len()], |ran| ran.arrived))
+    }
+
+    fn goes_on(&self, overseer: &impl Overseer) -> bool {
+        overseer.goes_on(Time::ZERO + self.whole.scenario.duration())
+    }
+}
+
 /// The flows on a link, in the order in which they begin.
-fn visits<'a>(whole: &Whole<'_>, link: usize, paces: &'a [Option<Pace>]) -> Vec<Visit<'a>> {
+fn visits<'a>(
+    (whole, paces): (&Whole<'_>, &Paces),
+    link: usize,
+    rates: &'a [Option<Rates>],
+) -> Vec<Visit<'a>> {
     let flows = whole.crossings.on(link);
-    let visits = flows.iter().zip(paces).map(|(&flow, pace)| {
-        let opening = &whole.flows[flow as usize];
+    let visits = flows.iter().zip(rates).map(|(&flow, rates)| {
+        let flow = flow as usize;
+        let opening = &whole.flows[flow];
+        let here = (flow, whole.crossings.place(flow, link));
         Visit {
-            flow: flow as usize,
+            flow,
             at: opening.at,
             bytes: opening.bytes,
-            pace: pace.as_deref(),
+            pace: rates.as_deref().map(|rates| Pace {
+                rates,
+                holder: paces.holder(whole, here),
+            }),
+            // Without a pace, flows do to each other at their host's link what `without_others` takes off at
+            // a later one, where nobody waits elsewhere.
+            elsewhere: if here.1 == 0 && rates.is_none() {
+                Span::ZERO
+            } else {
+                paces.holds().round(whole, here)
+            },
         }
     });
     visits.collect()
-}
-
-/// Of flows that meet nothing but others of their own host at that host's link: how much longer each
-/// takes in the fluid of these.
-fn at_host(
-    (whole, paces): (&Whole<'_>, &Paces),
-    link: usize,
-    visits: &[Visit<'_>],
-) -> BTreeMap<usize, Span> {
-    let mut all = BTreeMap::new();
-    for direction in [0, 1] {
-        let places = (0..visits.len()).filter(|&place| {
-            let passage = whole.passage(&visits[place], link);
-            passage.before.is_none() && passage.pace.is_none() && passage.direction == direction
-        });
-        let places: Vec<usize> = places.collect();
-        let flows: Vec<usize> = places.iter().map(|&place| visits[place].flow).collect();
-        all.extend(places.into_iter().zip(paces.longer_at_host(whole, &flows)));
-    }
-    all
 }
 
 /// Whether each flow is at the link together with any other, in either direction. One that comes at its

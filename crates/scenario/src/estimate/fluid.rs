@@ -104,6 +104,9 @@ pub(super) trait Onlooker {
     /// Something on a flow's way has changed: its own rate, or what holds it up.
     fn changed(&mut self, now: Time, sight: &Sight<'_>);
 
+    /// A link holds flows up from now on, or does so no more.
+    fn filled(&mut self, now: Time, link: usize, is_full: bool);
+
     /// A flow is complete.
     fn ended(&mut self, now: Time, sight: &Sight<'_>);
 }
@@ -258,6 +261,9 @@ impl Fluid {
                 continue;
             }
             self.levels[link as usize] = new;
+            if old.is_finite() != new.is_finite() {
+                onlooker.filled(now, link as usize, new.is_finite());
+            }
             for member in 0..self.members[link as usize].len() {
                 let slot = self.members[link as usize][member];
                 self.concern(slot, link, looks > 0);
@@ -409,10 +415,16 @@ mod tests {
     #[derive(Default)]
     struct Notes {
         ends: Vec<(usize, u64)>,
+        filled: Vec<(usize, u64, bool)>,
     }
 
     impl Onlooker for Notes {
         fn changed(&mut self, _: Time, _: &Sight<'_>) {}
+
+        fn filled(&mut self, now: Time, link: usize, is_full: bool) {
+            let us = now.as_ps() / 1_000_000;
+            self.filled.push((link, us, is_full));
+        }
 
         fn ended(&mut self, now: Time, sight: &Sight<'_>) {
             self.ends.push((sight.flow, now.as_ps() / 1_000_000));
@@ -443,6 +455,7 @@ mod tests {
         assert!(fluid.is_full(0));
         fluid.pass(Time::NEVER, &mut notes);
         assert_eq!(notes.ends, [(0, 150), (1, 200)]);
+        assert_eq!(notes.filled, [(0, 50, true), (0, 150, false)]);
         assert!(!fluid.is_busy(0) && !fluid.is_full(0));
     }
 

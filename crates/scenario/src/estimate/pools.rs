@@ -1,20 +1,21 @@
 //! Delays to draw from, for flows at links that were not simulated.
 //!
-//! Section 3.4 of the NSDI paper puts the delays at a link into buckets by the size of flows. Here what is
-//! drawn is only what packets add to the fluid, and the fluid knows of every flow at every link what that
-//! link was to it: idle, busy, full of others, or what held it up. A draw is from flows to which their link
-//! was the same, of about the same size, at ports of the same rate and discipline, whatever tier they are
-//! in. Where the link held them up, also for about as long in the fluid: what packets add to that depends on
-//! how long it is, from more for the short to less for the long. It is not scaled: what packets add is queues
-//! met once, which do not grow with the size of a flow.
+//! Section 3.4 of the NSDI paper puts the delays at a link into buckets by the size of flows. Here the fluid
+//! knows of every flow whether anything held it up, and of every other what each link was to it: idle, busy, or
+//! full of others. A draw for such a flow at a link is from flows to which their link was the same, of about the
+//! same size, at ports of the same rate and discipline, whatever tier they are in. A flow that was held up
+//! draws once, from others that were held up, of about the same size and for about as long in the fluid: what
+//! packets add to that depends on how long it is, from more for the short to less for the long. It is not
+//! scaled: what packets add is queues met once, which do not grow with the size of a flow.
 
 use std::collections::BTreeMap;
 
 use super::clusters::{Clusters, PortKind};
 use super::crossings::Directed;
 use super::delays::Delays;
-use super::paces::{BUSY, FULL, HELD_UP, Paces};
+use super::paces::Paces;
 use super::surroundings::Whole;
+use super::watch::{BUSY, FULL};
 
 /// Flows to draw from, where there are as many: more would reach to other sizes where samples are few.
 const ENOUGH: usize = 10;
@@ -22,16 +23,16 @@ const ENOUGH: usize = 10;
 /// What a link can be to a flow.
 const SITUATIONS: usize = 4;
 
-/// The one in which a link held its flow up.
+/// The one of flows that were held up.
 const HELD: usize = 3;
 
 /// What flows at links are alike in.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Traits {
-    /// Idle, busy, full, or what held it up.
+    /// Idle, busy, full, or held up somewhere.
     situation: usize,
     packets: u64,
-    /// More that it could have sent, had the link not held it up.
+    /// More that it could have sent, had nothing held it up.
     missed: f64,
 }
 
@@ -62,7 +63,7 @@ impl Traits {
     /// Of a flow at a link of its way.
     pub(super) fn of((whole, paces): (&Whole<'_>, &Paces), (flow, hop): (usize, usize)) -> Self {
         let situation = match paces.mark(whole, (flow, hop)) {
-            mark if mark & HELD_UP != 0 => HELD,
+            _ if paces.holds().timed_at(flow).is_some() => HELD,
             mark if mark & FULL != 0 => 2,
             mark if mark & BUSY != 0 => 1,
             _ => 0,
@@ -70,7 +71,7 @@ impl Traits {
         Self {
             situation,
             packets: whole.packets(flow),
-            missed: paces.missed(whole, (flow, hop)),
+            missed: paces.missed(whole, flow),
         }
     }
 
@@ -105,6 +106,13 @@ pub(super) fn pools(
             for (&flow, &delay) in flows.zip(&delays.of_flows) {
                 let flow = flow as usize;
                 let hop = whole.crossings.place(flow, link);
+                if paces
+                    .holds()
+                    .timed_at(flow)
+                    .is_some_and(|timed| timed != hop)
+                {
+                    continue;
+                }
                 let direction = whole.crossings.direction(flow, link);
                 let kind = clusters.port_kind(Directed { link, direction });
                 let pool = pools.entry(kind).or_default();

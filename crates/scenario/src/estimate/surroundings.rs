@@ -4,8 +4,12 @@
 //! than it can; then the link; behind it nobody waits for anybody. Here a flow's links before the one
 //! in question become one, as slow as the slowest of them, which all flows of the host share; those
 //! behind it become one as well, of which each flow has its own. The round trip of a full packet and
-//! its ACK is that of the whole way. A shorter packet takes as long as a full one on links that have
-//! become part of another.
+//! its ACK is that of the whole way, and longer by what the flow waits elsewhere in the fluid: that is where
+//! its ACKs are late. A shorter packet takes as long as a full one on links that have become part of another.
+//!
+//! A link with a pace stands for the port that holds the flow up elsewhere. It makes the flow wait as long as
+//! that does, and marks and drops as early: a flow that nobody told to slow down would have a window without
+//! bounds, and rush to the link in question as soon as its pace rises.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,6 +18,7 @@ use incastle_engine::{BuildError, HostIndex, LinkConfig, Network, NetworkBuilder
 use incastle_units::{Bytes, Rate, Span, Time};
 
 use super::crossings::{Crossings, Directed};
+use super::holds::Holder;
 use crate::language::switch::Switch;
 use crate::scenario::Scenario;
 use crate::simulate::network::{Parts, host, memory, port, switches};
@@ -25,9 +30,18 @@ pub(super) struct Whole<'a> {
     pub(super) scenario: &'a Scenario,
     pub(super) flows: &'a [Opening],
     pub(super) crossings: &'a Crossings,
-    switches: Vec<&'a Switch>,
+    pub(super) switches: Vec<&'a Switch>,
     /// By group.
-    stacks: Vec<Arc<Stack>>,
+    pub(super) stacks: Vec<Arc<Stack>>,
+}
+
+/// How a flow comes to a link: over one that is for this flow alone.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pace<'a> {
+    /// Each from when on.
+    pub(super) rates: &'a [(Time, Rate)],
+    /// The port that the link stands for; absent where the sender's own holds the flow up, or none.
+    pub(super) holder: Option<Holder>,
 }
 
 /// A flow at a link.
@@ -36,9 +50,23 @@ pub(super) struct Visit<'a> {
     pub(super) flow: usize,
     pub(super) at: Time,
     pub(super) bytes: u64,
-    /// The rates that all other links leave it, each from when on; absent where it comes as the other
-    /// flows of its host let it.
-    pub(super) pace: Option<&'a [(Time, Rate)]>,
+    /// What all other links leave it; absent where it comes as the other flows of its host let it.
+    pub(super) pace: Option<Pace<'a>>,
+    /// What it waits in a round trip elsewhere.
+    pub(super) elsewhere: Span,
+}
+
+impl Visit<'_> {
+    /// The same flow where nobody else is anywhere.
+    pub(super) fn alone(&self) -> Visit<'static> {
+        Visit {
+            flow: self.flow,
+            at: self.at,
+            bytes: self.bytes,
+            pace: None,
+            elsewhere: Span::ZERO,
+        }
+    }
 }
 
 /// Where a flow comes from and goes to, seen from a link.
@@ -50,7 +78,7 @@ pub(super) struct Passage<'a> {
     pub(super) before: Option<Stretch>,
     /// The pace of what lies before the link, which is then for this flow alone; at the sender's own
     /// link, of what lies behind it.
-    pub(super) pace: Option<&'a [(Time, Rate)]>,
+    pub(super) pace: Option<Pace<'a>>,
     /// Absent where it is the receiver's.
     pub(super) behind: Option<Stretch>,
 }
@@ -69,6 +97,14 @@ pub(super) struct Stretch {
     pub(super) rate: Rate,
     /// How long it takes besides the time on the slowest link: a full packet forth, an ACK back.
     delays: (Span, Span),
+}
+
+impl Stretch {
+    /// With more time for ACKs.
+    fn later(mut self, by: Span) -> Self {
+        self.delays.1 += by;
+        self
+    }
 }
 
 /// Whether flows share the link.
@@ -125,12 +161,19 @@ impl<'a> Whole<'a> {
         let stack = self.stack(flow);
         let before = self.stretch(way.clone().take(place), stack);
         let here = way.nth(place).expect("it was found there");
+        let behind = self.stretch(way, stack);
+        // On a link that is for this flow alone.
+        let (before, behind) = if before.is_some() && visit.pace.is_some() {
+            (before.map(|before| before.later(visit.elsewhere)), behind)
+        } else {
+            (before, behind.map(|behind| behind.later(visit.elsewhere)))
+        };
         Passage {
             direction: here.direction,
             hosts: self.flows[flow].hosts,
             before,
             pace: visit.pace,
-            behind: self.stretch(way, stack),
+            behind,
         }
     }
 
@@ -312,7 +355,7 @@ impl Site<'_> {
     fn stretch(
         &mut self,
         nodes: (Node, Node),
-        (stretch, pace): (Stretch, Option<&[(Time, Rate)]>),
+        (stretch, pace): (Stretch, Option<Pace<'_>>),
         host: End,
     ) {
         let parts = self.whole.parts();
@@ -331,15 +374,27 @@ impl Site<'_> {
             }
         };
         let mut forth = of(nodes.0, (near, far), stretch.delays.0);
-        if let Some([(_, first), later @ ..]) = pace {
-            forth.rate = stretch.rate.min(*first);
-            forth.schedule = later
-                .iter()
-                .map(|&(at, rate)| (at, rate.min(stretch.rate)))
-                .collect();
+        if let Some(pace) = pace {
+            self.pace(&mut forth, pace);
         }
         let back = of(nodes.1, (far, near), stretch.delays.1);
         self.builder.link(nodes, forth, back);
+    }
+
+    /// Makes a port as slow as a pace, and lets it do what the port does that holds the flow up.
+    fn pace(&self, port: &mut LinkConfig, pace: Pace<'_>) {
+        let full = port.rate;
+        if let [(_, first), later @ ..] = pace.rates {
+            port.rate = full.min(*first);
+            let later = later.iter().map(|&(at, rate)| (at, rate.min(full)));
+            port.schedule = later.collect();
+        }
+        if let Some(Holder { step, share }) = pace.holder {
+            let discipline = self.whole.discipline(step);
+            let discipline = discipline.expect("it is a switch's port");
+            let part = discipline.part(share, self.whole.full_packet());
+            part.apply(port);
+        }
     }
 
     /// A host or a switch like one of the whole network.

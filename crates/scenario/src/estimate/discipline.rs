@@ -1,0 +1,213 @@
+//! The discipline of a port that holds flows up: how long they wait there, and that part of it which is one
+//! flow's own.
+//!
+//! A flow that has a share of a port's rate has about that share of its queue as well. So a link of the
+//! flow's own, as slow as that share, makes it wait as long, and tells it so as early, if all amounts of the
+//! discipline are made smaller by that share.
+//!
+//! Leaves out: how the queue swings. RED's average takes as many packets as at the whole port to move.
+
+use incastle_engine::LinkConfig;
+use incastle_queueing::{
+    BufferConfig, DoubleThresholdConfig, PortBuffer, QueueConfig, RedConfig, SharedBufferConfig,
+    ThresholdConfig,
+};
+use incastle_units::{Amount, Bytes, Packets, Rate, Span};
+
+use crate::language::selection::Name;
+use crate::language::switch::Switch;
+
+/// The mean over time of the queue at a port that the fluid finds full, as a share of the depth at which
+/// senders are told. Chosen where docs/validation.md says so, from 0.5 to 1 in steps of 0.1.
+const FILLED: f64 = 0.7;
+
+/// What a port does with packets that wait.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Discipline {
+    queue: QueueConfig,
+    buffer: PortBuffer,
+}
+
+impl Discipline {
+    /// Of the port that leads from a switch to this host or switch.
+    pub(super) fn of(switch: &Switch, to: &Name) -> Self {
+        Self {
+            queue: switch.queue_to(to).to_config(),
+            buffer: match switch.buffer.to_config() {
+                BufferConfig::PerPort(buffer) => buffer,
+                BufferConfig::Shared(shared) => alone(shared),
+            },
+        }
+    }
+
+    /// How long packets wait in the mean while the port is full.
+    pub(super) fn wait(&self, rate: Rate, full_packet: Bytes) -> Span {
+        let bytes = match self.depth() {
+            None => 0,
+            Some(Amount::Bytes(bytes)) => bytes.count(),
+            Some(Amount::Packets(packets)) => packets.count().saturating_mul(full_packet.count()),
+        };
+        let filled = (bytes as f64 * FILLED).round() as u64;
+        rate.span_of(Bytes::new(filled))
+    }
+
+    /// The queue at which senders are told to slow down, by marks or by losses; absent if they never are.
+    fn depth(&self) -> Option<Amount> {
+        match (self.queue, self.buffer) {
+            (QueueConfig::Threshold(config), _) => Some(config.mark_above),
+            (QueueConfig::DoubleThreshold(config), _) => Some(middle(config.start, config.stop)),
+            (QueueConfig::Red(config), _) => Some(middle(config.min, config.max)),
+            (QueueConfig::DropTail, PortBuffer::Limited(limit)) => Some(limit),
+            (QueueConfig::DropTail, PortBuffer::Unlimited) => None,
+        }
+    }
+
+    /// A flow's own part, if it has this share of the port's rate.
+    pub(super) fn part(&self, share: f64, full_packet: Bytes) -> Self {
+        let part = |amount| part(amount, share, full_packet);
+        Self {
+            queue: match self.queue {
+                QueueConfig::DropTail => QueueConfig::DropTail,
+                QueueConfig::Threshold(config) => QueueConfig::Threshold(ThresholdConfig {
+                    mark_above: part(config.mark_above),
+                    ..config
+                }),
+                QueueConfig::DoubleThreshold(config) => {
+                    QueueConfig::DoubleThreshold(DoubleThresholdConfig {
+                        start: part(config.start),
+                        stop: part(config.stop),
+                        ..config
+                    })
+                }
+                QueueConfig::Red(config) => {
+                    let min = part(config.min);
+                    QueueConfig::Red(RedConfig {
+                        min,
+                        max: above(min, part(config.max)),
+                        ..config
+                    })
+                }
+            },
+            buffer: match self.buffer {
+                PortBuffer::Unlimited => PortBuffer::Unlimited,
+                PortBuffer::Limited(limit) => PortBuffer::Limited(part(limit)),
+            },
+        }
+    }
+
+    /// Gives it to a port.
+    pub(super) fn apply(&self, port: &mut LinkConfig) {
+        port.marker = self.queue.build(port.rate);
+        port.buffer = self.buffer;
+    }
+}
+
+/// What one busy port may hold of a shared memory: `alpha` times what is then left of it.
+fn alone(shared: SharedBufferConfig) -> PortBuffer {
+    let share = shared.alpha / (1.0 + shared.alpha);
+    let bytes = shared.capacity.count() as f64 * share;
+    PortBuffer::Limited(Amount::Bytes(Bytes::new(bytes as u64)))
+}
+
+/// Of two amounts of one unit.
+fn middle(a: Amount, b: Amount) -> Amount {
+    match (a, b) {
+        (Amount::Packets(a), Amount::Packets(b)) => {
+            Amount::Packets(Packets::new(a.count().midpoint(b.count())))
+        }
+        (Amount::Bytes(a), Amount::Bytes(b)) => {
+            Amount::Bytes(Bytes::new(a.count().midpoint(b.count())))
+        }
+        _ => unreachable!("a checked discipline has one unit"),
+    }
+}
+
+/// A share of an amount: at least one full packet.
+fn part(amount: Amount, share: f64, full_packet: Bytes) -> Amount {
+    let of = |count: u64| (count as f64 * share) as u64;
+    match amount {
+        Amount::Packets(packets) => Amount::Packets(Packets::new(of(packets.count()).max(1))),
+        Amount::Bytes(bytes) => {
+            Amount::Bytes(Bytes::new(of(bytes.count()).max(full_packet.count())))
+        }
+    }
+}
+
+/// An amount that is above another of the same unit.
+fn above(least: Amount, amount: Amount) -> Amount {
+    match (least, amount) {
+        (Amount::Packets(least), Amount::Packets(packets)) => {
+            Amount::Packets(packets.max(least + Packets::new(1)))
+        }
+        (Amount::Bytes(least), Amount::Bytes(bytes)) => {
+            Amount::Bytes(bytes.max(least + Bytes::new(1)))
+        }
+        _ => unreachable!("a checked discipline has one unit"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FULL_PACKET: Bytes = Bytes::new(1_500);
+
+    fn packets(count: u64) -> Amount {
+        Amount::Packets(Packets::new(count))
+    }
+
+    fn marking(above: Amount) -> Discipline {
+        Discipline {
+            queue: QueueConfig::Threshold(ThresholdConfig::new(above)),
+            buffer: PortBuffer::Limited(Amount::Bytes(Bytes::new(100_000))),
+        }
+    }
+
+    #[test]
+    fn a_part_makes_a_flow_wait_as_long_at_its_share_of_the_rate() {
+        let [whole, half] = [10, 5].map(|g| Rate::from_bits_per_second(g * 1_000_000_000));
+        let discipline = marking(packets(60));
+        let part = discipline.part(0.5, FULL_PACKET);
+        assert_eq!(part.depth(), Some(packets(30)));
+        let wait = discipline.wait(whole, FULL_PACKET);
+        assert_eq!(wait, part.wait(half, FULL_PACKET));
+        // 0.7 of 60 packets of 1.2 us.
+        assert_eq!(wait, Span::from_ns(50_400));
+    }
+
+    #[test]
+    fn a_part_holds_at_least_a_packet() {
+        let part = marking(packets(60)).part(1e-6, FULL_PACKET);
+        assert_eq!(part.depth(), Some(packets(1)));
+        let limit = PortBuffer::Limited(Amount::Bytes(FULL_PACKET));
+        assert_eq!(part.buffer, limit);
+        let red = Discipline {
+            queue: QueueConfig::Red(RedConfig::default()),
+            buffer: PortBuffer::Unlimited,
+        };
+        let QueueConfig::Red(red) = red.part(1e-6, FULL_PACKET).queue else {
+            panic!("it is RED as well")
+        };
+        assert_eq!([red.min, red.max], [packets(1), packets(2)]);
+        assert_eq!(QueueConfig::Red(red).check(), Ok(()));
+    }
+
+    #[test]
+    fn without_marks_senders_are_told_by_losses() {
+        let tail = |buffer| Discipline {
+            queue: QueueConfig::DropTail,
+            buffer,
+        };
+        let rate = Rate::from_bits_per_second(10_000_000_000);
+        let limited = tail(PortBuffer::Limited(packets(100)));
+        assert_eq!(limited.wait(rate, FULL_PACKET), Span::from_us(84));
+        let endless = tail(PortBuffer::Unlimited);
+        assert_eq!(endless.wait(rate, FULL_PACKET), Span::ZERO);
+        // Half of 2 MB, where alpha is one: 0.8 ms of 10 Gbit/s, of which 0.7 in the mean.
+        let shared = alone(SharedBufferConfig {
+            capacity: Bytes::new(2_000_000),
+            alpha: 1.0,
+        });
+        assert_eq!(tail(shared).wait(rate, FULL_PACKET), Span::from_us(560));
+    }
+}
