@@ -10,7 +10,6 @@ import typer
 from rich.markup import escape
 
 from incastle import terminal
-from incastle.errors import IncastleError
 from incastle.interrupts import INTERRUPTED
 from incastle.options import MAX_SEED, AsJson, On, ScenarioFile, Settings, setting
 from incastle.scenario import load
@@ -44,7 +43,7 @@ def estimate(
         typer.Option(
             min=1,
             metavar="N",
-            help="Of links that are alike, simulate about N at the most.",
+            help="Of each class of links that are alike, simulate about N at the most.",
             show_default="all",
         ),
     ] = None,
@@ -70,9 +69,10 @@ def estimate(
     """Estimate completion times link by link, where a network is too large for one simulation.
 
     Each link is simulated by itself with all flows that cross it; delays along a flow's way are
-    added. With --links, only some of the links that are alike are simulated, and flows elsewhere
-    draw their delays from them. For flows that begin whatever the network does, over TCP. The
-    result is a directory as that of `incastle run`, with the tables transfers and crossed_links.
+    added. With --links, only some of each class of links that are alike are simulated, and flows
+    elsewhere draw their delays from them. For flows that begin whatever the network does, over
+    TCP. The result is a directory as that of `incastle run`, with the tables transfers and
+    crossed_links.
     docs/estimate.md has what that leaves out, and how far it is off.
     """
     from incastle import figures  # noqa: PLC0415  only here
@@ -120,8 +120,10 @@ def estimate(
     if figure is not None:
         picture.draw(result, figure)
         terminal.note(f"{figure}, drawn from transfers")
-    if result.totals["transfers"] == 0:
-        raise IncastleError("no flow was completed: run.duration is too short")
+    if result.totals["flows"] == 0:
+        terminal.note("no flow begins: flows stop too early, or their load is too low")
+    elif result.totals["transfers"] == 0:
+        terminal.note("no flow was completed: run.duration is too short")
 
 
 @contextmanager

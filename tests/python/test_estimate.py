@@ -261,3 +261,23 @@ def test_work_of_another_version_is_refused() -> None:
 def test_a_cluster_that_is_not_there(scenario: ic.Scenario) -> None:
     with pytest.raises(ic.ClusterError, match="unknown address scheme"):
         ic.estimate(scenario, on="http://localhost:8786")
+
+
+def test_nothing_stays_of_an_estimate_that_came_to_nothing(file: Path, tmp_path: Path) -> None:
+    place = tmp_path / "out"
+    call = ["estimate", str(file), "--links", "2", "--out", str(place)]
+    lost = CliRunner().invoke(app, [*call, "--on", "http://localhost:8786"])
+    assert lost.exit_code != 0
+    assert list(tmp_path.glob("out*")) == []
+    assert CliRunner().invoke(app, call).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("setting", "told"),
+    [("flows.web.stop=1 ns", "no flow begins"), ("run.duration=1 us", "no flow was completed")],
+)
+def test_no_flow_at_all_is_told(
+    file: Path, tmp_path: Path, say: Say, setting: str, told: str
+) -> None:
+    said = say("estimate", str(file), "--out", str(tmp_path / "out"), "--set", setting)
+    assert (said.status, told in said.err) == (0, True), said

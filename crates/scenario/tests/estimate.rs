@@ -159,6 +159,26 @@ fn one_link_shared_between_switches_is_exact() {
 }
 
 #[test]
+fn flows_that_nothing_simulated_is_like_are_estimated() {
+    // The one link of three that is simulated has flows that are timed at the receiver's; the short one
+    // comes over another.
+    let list = "[\"0 s\", \"sender:0\", \"receiver\", 1000000], \
+        [\"0 s\", \"sender:1\", \"receiver\", 1000000], \
+        [\"100 ms\", \"sender:2\", \"receiver\", 1000]";
+    let text = INCAST.replace(
+        "workload = \"poisson\"\nsizes = \"websearch\"\nload = 0.7",
+        &format!("workload = \"list\"\ntransfers = {{ list = [{list}] }}"),
+    );
+    let text = text.replace("stop = \"200 ms\"\n", "");
+    let sets = [("network.senders", "3")];
+    for links in 1..3 {
+        let (found, _) = estimated(&apart(&text, &sets, Some(links)), 1, &BTreeMap::new());
+        let completed = real(&found, "transfers", "completed_s");
+        assert!(completed.iter().all(|at| at.is_finite()), "{completed:?}");
+    }
+}
+
+#[test]
 fn neither_threads_nor_interruptions_matter() {
     let estimation = apart(FABRIC, &[], Some(6));
     assert!(estimation.links().len() < estimation.crossed());

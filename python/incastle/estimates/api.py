@@ -136,7 +136,9 @@ def _run(
             on_dask.simulate(place.on, scenario, links, apart, known, on_link, on_progress)
         output, failure = apart.run(place.threads, known, on_link, on_progress)
     except KeyboardInterrupt:
-        raise EstimateStopped(done, total, place.store.path) from None
+        # With no link done there is nothing to go on with.
+        file = place.store.path if done else None
+        raise EstimateStopped(done, total, file) from None
     if failure is not None:
         raise failed(f"{scenario.name}, seed {scenario.seed}", failure)
     assert output is not None  # noqa: S101  nothing else stops it

@@ -29,6 +29,7 @@ class Kept:
     def __init__(self, database: sqlite3.Connection, path: Path | None) -> None:
         self.database = database
         self.path = path
+        self.is_empty = True
 
     def known(self) -> dict[int, bytes]:
         """Give all that is there."""
@@ -46,6 +47,7 @@ class Kept:
                 self.database.execute("insert into delays values (?, ?)", (number, content))
         except sqlite3.Error as error:
             raise OSError(None, str(error), str(self.path)) from None
+        self.is_empty = False
 
     def remove(self) -> None:
         """Remove the file: the estimate is whole."""
@@ -63,6 +65,7 @@ def kept(path: Path | None, scenario: str, *, resume: bool, force: bool) -> Iter
         OSError: nothing can be written there.
 
     """
+    fresh = False
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.exists() and force and not resume:
@@ -72,11 +75,17 @@ def kept(path: Path | None, scenario: str, *, resume: bool, force: bool) -> Iter
                 f"{path} holds an unfinished estimate: --resume goes on with it, "
                 "--force begins anew"
             )
+        fresh = not path.exists()
     try:
         database = sqlite3.connect(":memory:" if path is None else path)
         try:
             _check(database, path, _content(scenario))
-            yield Kept(database, path)
+            store = Kept(database, path)
+            try:
+                yield store
+            finally:
+                if fresh and store.is_empty:
+                    store.remove()
         finally:
             database.close()
     except sqlite3.OperationalError as error:

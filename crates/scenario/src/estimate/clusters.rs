@@ -34,7 +34,7 @@ struct EndKind {
     ports: Option<usize>,
 }
 
-/// What ports have in common that sends in a direction of a link: rate, which switch's parameters, which
+/// What ports that send in a direction of a link have in common: rate, which switch's parameters, which
 /// of its groups of ports.
 pub(super) type PortKind = (u64, Option<usize>, Option<usize>);
 

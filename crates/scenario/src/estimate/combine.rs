@@ -13,7 +13,7 @@ use super::clusters::{Clusters, PortKind};
 use super::crossings::Directed;
 use super::delays::Delays;
 use super::paces::Paces;
-use super::pools::{Pool, Traits, pools};
+use super::pools::{self, Pool, Traits};
 use super::surroundings::Whole;
 use super::workers::Workers;
 use crate::simulate::output::{Column, Output, Table, Totals};
@@ -78,7 +78,7 @@ impl<'a> Combination<'a> {
             pools: if all {
                 BTreeMap::new()
             } else {
-                pools((whole, paces), clusters, delays)
+                pools::pools((whole, paces), clusters, delays)
             },
         }
     }
@@ -118,7 +118,8 @@ impl<'a> Combination<'a> {
         digest.mix(self.whole.scenario.seed(), flow as u64);
         digest.mix(hop, 0);
         let traits = Traits::of((self.whole, self.paces), (flow, hop as usize));
-        self.pools[&self.clusters.port_kind(step)].draw(&traits, digest.value())
+        let kind = self.clusters.port_kind(step);
+        pools::draw(&self.pools, kind, (&traits, digest.value()))
     }
 }
 

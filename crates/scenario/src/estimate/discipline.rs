@@ -5,7 +5,9 @@
 //! flow's own, as slow as that share, makes it wait as long, and tells it so as early, if all amounts of the
 //! discipline are made smaller by that share.
 //!
-//! Leaves out: how the queue swings. RED's average takes as many packets as at the whole port to move.
+//! Leaves out: how the queue swings. RED's average takes as many packets as at the whole port to move. Where
+//! losses alone tell senders, how much waits depends on how long a port is full, and on what their windows
+//! were: nothing is known of it here. In a fair queue flows wait for themselves.
 
 use incastle_engine::LinkConfig;
 use incastle_queueing::{
@@ -15,13 +17,16 @@ use incastle_queueing::{
 use incastle_units::{Amount, Bytes, Packets, Rate, Span};
 
 use crate::language::selection::Name;
-use crate::language::switch::Switch;
+use crate::language::switch::{FairPer, Queue, Switch};
 
 /// The mean over time of the queue at a port that the fluid finds full, as a share of the depth at which
-/// senders are told. Chosen where docs/validation.md says so, from 0.5 to 1 in steps of 0.1.
+/// senders are told. Chosen from 0.5, 0.7 and 1 where docs/validation.md says so.
 const FILLED: f64 = 0.7;
 
-/// What a port does with packets that wait.
+/// No port lets wait longer than this, in seconds: a threshold may be out of all reach.
+const LONGEST: f64 = 86_400.0;
+
+/// How a port marks packets that wait.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Discipline {
     queue: QueueConfig,
@@ -29,36 +34,47 @@ pub(super) struct Discipline {
 }
 
 impl Discipline {
-    /// Of the port that leads from a switch to this host or switch.
-    pub(super) fn of(switch: &Switch, to: &Name) -> Self {
-        Self {
-            queue: switch.queue_to(to).to_config(),
+    /// Of the port that leads from a switch to this host or switch. Absent where marks do not decide how much
+    /// waits there: where none are made, memory ends below them, or each flow has a queue of its own.
+    pub(super) fn of(switch: &Switch, to: &Name, full_packet: Bytes) -> Option<Self> {
+        let queue = switch.queue_to(to);
+        let own = matches!(queue, Queue::Drr(drr) if drr.per == FairPer::Flow);
+        let found = Self {
+            queue: queue.to_config(),
             buffer: match switch.buffer.to_config() {
                 BufferConfig::PerPort(buffer) => buffer,
                 BufferConfig::Shared(shared) => alone(shared),
             },
+        };
+        let marked = queue.marks() && found.marks_in_time(full_packet);
+        (marked && !own).then_some(found)
+    }
+
+    /// Whether marks come before memory ends.
+    fn marks_in_time(&self, full_packet: Bytes) -> bool {
+        let depth = self.depth().map(|depth| bytes(depth, full_packet));
+        match self.buffer {
+            PortBuffer::Unlimited => true,
+            PortBuffer::Limited(limit) => {
+                depth.is_some_and(|depth| depth < bytes(limit, full_packet))
+            }
         }
     }
 
     /// How long packets wait in the mean while the port is full.
     pub(super) fn wait(&self, rate: Rate, full_packet: Bytes) -> Span {
-        let bytes = match self.depth() {
-            None => 0,
-            Some(Amount::Bytes(bytes)) => bytes.count(),
-            Some(Amount::Packets(packets)) => packets.count().saturating_mul(full_packet.count()),
-        };
-        let filled = (bytes as f64 * FILLED).round() as u64;
-        rate.span_of(Bytes::new(filled))
+        let depth = self.depth().map_or(0.0, |depth| bytes(depth, full_packet));
+        let seconds = FILLED * depth / rate.bytes_per_second_lossy();
+        Span::from_secs_lossy(seconds.min(LONGEST))
     }
 
-    /// The queue at which senders are told to slow down, by marks or by losses; absent if they never are.
+    /// The queue at which senders are told to slow down.
     fn depth(&self) -> Option<Amount> {
-        match (self.queue, self.buffer) {
-            (QueueConfig::Threshold(config), _) => Some(config.mark_above),
-            (QueueConfig::DoubleThreshold(config), _) => Some(middle(config.start, config.stop)),
-            (QueueConfig::Red(config), _) => Some(middle(config.min, config.max)),
-            (QueueConfig::DropTail, PortBuffer::Limited(limit)) => Some(limit),
-            (QueueConfig::DropTail, PortBuffer::Unlimited) => None,
+        match self.queue {
+            QueueConfig::Threshold(config) => Some(config.mark_above),
+            QueueConfig::DoubleThreshold(config) => Some(middle(config.start, config.stop)),
+            QueueConfig::Red(config) => Some(middle(config.min, config.max)),
+            QueueConfig::DropTail => None,
         }
     }
 
@@ -107,6 +123,14 @@ fn alone(shared: SharedBufferConfig) -> PortBuffer {
     let share = shared.alpha / (1.0 + shared.alpha);
     let bytes = shared.capacity.count() as f64 * share;
     PortBuffer::Limited(Amount::Bytes(Bytes::new(bytes as u64)))
+}
+
+/// In full packets, if it counts packets.
+fn bytes(amount: Amount, full_packet: Bytes) -> f64 {
+    match amount {
+        Amount::Bytes(bytes) => bytes.count() as f64,
+        Amount::Packets(packets) => packets.count() as f64 * full_packet.count() as f64,
+    }
 }
 
 /// Of two amounts of one unit.
@@ -193,21 +217,22 @@ mod tests {
     }
 
     #[test]
-    fn without_marks_senders_are_told_by_losses() {
-        let tail = |buffer| Discipline {
-            queue: QueueConfig::DropTail,
-            buffer,
-        };
-        let rate = Rate::from_bits_per_second(10_000_000_000);
-        let limited = tail(PortBuffer::Limited(packets(100)));
-        assert_eq!(limited.wait(rate, FULL_PACKET), Span::from_us(84));
-        let endless = tail(PortBuffer::Unlimited);
-        assert_eq!(endless.wait(rate, FULL_PACKET), Span::ZERO);
-        // Half of 2 MB, where alpha is one: 0.8 ms of 10 Gbit/s, of which 0.7 in the mean.
+    fn memory_that_ends_below_the_marks_decides_instead() {
+        assert!(marking(packets(60)).marks_in_time(FULL_PACKET));
+        // 100 KB are 66 packets.
+        assert!(!marking(packets(67)).marks_in_time(FULL_PACKET));
         let shared = alone(SharedBufferConfig {
             capacity: Bytes::new(2_000_000),
             alpha: 1.0,
         });
-        assert_eq!(tail(shared).wait(rate, FULL_PACKET), Span::from_us(560));
+        let half = PortBuffer::Limited(Amount::Bytes(Bytes::new(1_000_000)));
+        assert_eq!(shared, half, "the other half is free then");
+    }
+
+    #[test]
+    fn a_threshold_out_of_reach_is_a_long_wait_and_no_panic() {
+        let far = marking(packets(u64::MAX / 2));
+        let slow = Rate::from_bits_per_second(1);
+        assert_eq!(far.wait(slow, FULL_PACKET), Span::from_secs(86_400));
     }
 }

@@ -20,7 +20,7 @@ pub(super) struct Holds {
     full: Vec<[f64; 2]>,
     /// By flow: the place of the link on its way around which it is timed; absent of one that no link held
     /// up.
-    timed: Vec<Option<u8>>,
+    timed: Vec<Option<u16>>,
     /// By port: how long packets wait there while it is full.
     waits: Vec<Span>,
 }
@@ -53,7 +53,7 @@ impl Holds {
                 let (a, b) = (key(a), key(b));
                 a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
             })?;
-            Some(u8::try_from(hop).expect("a way has fewer than 256 links"))
+            Some(u16::try_from(hop).expect("a way has fewer than 65,536 links"))
         });
         let timed = timed.collect();
         Self {
@@ -99,7 +99,7 @@ impl Holds {
     }
 
     /// The switch's port elsewhere that holds a flow up the most, seen from a link of its way; absent if none
-    /// does. `rate` is the flow's, in the mean over its time.
+    /// does, or that one marks nothing. `rate` is the flow's, in the mean over its time.
     pub(super) fn holder(
         &self,
         whole: &Whole<'_>,
@@ -112,10 +112,8 @@ impl Holds {
         let missed = |hop: usize| self.missed[first + hop];
         let (_, step) = others.max_by(|a, b| missed(a.0).total_cmp(&missed(b.0)))?;
         let capacity = whole.scenario.layout().links[step.link].rate;
-        Some(Holder {
-            step,
-            share: (rate / capacity.bits_per_second() as f64).min(1.0),
-        })
+        let share = (rate / capacity.bits_per_second() as f64).min(1.0);
+        whole.discipline(step).map(|_| Holder { step, share })
     }
 }
 
@@ -133,13 +131,13 @@ fn waits(whole: &Whole<'_>) -> Vec<Span> {
 }
 
 impl Whole<'_> {
-    /// The discipline of a port; absent at a host.
+    /// The discipline of a port; absent at a host, and where nothing is marked.
     pub(super) fn discipline(&self, step: Directed) -> Option<Discipline> {
         let layout = self.scenario.layout();
         match step.ends(layout) {
             (End::Host(_), _) => None,
             (End::Switch(switch), to) => {
-                Some(Discipline::of(self.switches[switch], layout.name(to)))
+                Discipline::of(self.switches[switch], layout.name(to), self.full_packet())
             }
         }
     }

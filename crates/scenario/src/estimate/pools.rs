@@ -131,15 +131,35 @@ pub(super) fn pools(
     pools
 }
 
+/// The delay of a flow like this one at a port of this kind. Where flows at such ports cannot tell, at ports of
+/// the nearest rate; none if none can.
+pub(super) fn draw(
+    pools: &BTreeMap<PortKind, Pool>,
+    kind: PortKind,
+    (traits, random): (&Traits, u64),
+) -> Option<i64> {
+    let own = pools.get(&kind).and_then(|pool| pool.suited(traits));
+    let drawer = own.or_else(|| {
+        let mut others: Vec<(&PortKind, &Pool)> = pools.iter().collect();
+        others.sort_by_key(|(other, _)| (other.0.abs_diff(kind.0), **other));
+        others.into_iter().find_map(|(_, pool)| pool.suited(traits))
+    });
+    drawer.map_or(Some(0), |drawer| drawer.draw(traits, random).delay)
+}
+
 impl Pool {
-    /// The delay of a flow like this one; of the nearest situation in which there are any.
-    pub(super) fn draw(&self, traits: &Traits, random: u64) -> Option<i64> {
+    /// The flows to draw from for one like this: those of its situation. Where there are none, for one that was
+    /// not held up, those of the nearest of the others that are not.
+    fn suited(&self, traits: &Traits) -> Option<&Drawer> {
         let own = traits.situation;
         let near = (0..SITUATIONS).flat_map(|far| [own.checked_sub(far), Some(own + far)]);
-        let mut known = near.flatten().filter_map(|near| self.situations.get(near));
-        let drawer = known.find(|drawer| !drawer.samples.is_empty());
-        let drawer = drawer.expect("of each class and direction some links are simulated");
-        drawer.draw(traits, random).delay
+        let alike = |near: &usize| (*near == HELD) == (own == HELD);
+        let mut known = near.flatten().filter(alike);
+        known.find_map(|near| {
+            self.situations
+                .get(near)
+                .filter(|drawer| !drawer.samples.is_empty())
+        })
     }
 }
 
@@ -257,13 +277,39 @@ mod tests {
         pool
     }
 
+    /// At ports of one rate, if there are any like it.
+    fn drawn(pools: &BTreeMap<PortKind, Pool>, rate: u64, wanted: &Traits) -> Option<i64> {
+        draw(pools, (rate, None, None), (wanted, u64::MAX / 2))
+    }
+
     #[test]
     fn what_is_drawn_is_of_the_same_situation_or_the_nearest() {
-        let pool = pool(&[(traits(0, 1, 0.0), 10, 1), (traits(2, 1, 0.0), 30, 1)]);
-        let drawn = |situation| pool.draw(&traits(situation, 1, 0.0), u64::MAX / 2);
-        assert_eq!([0, 2, 3].map(drawn), [Some(10), Some(30), Some(30)]);
+        let one = pool(&[(traits(0, 1, 0.0), 10, 1), (traits(2, 1, 0.0), 30, 1)]);
+        let pools = BTreeMap::from([((10, None, None), one)]);
+        let found = |situation| drawn(&pools, 10, &traits(situation, 1, 0.0));
+        assert_eq!([0, 2].map(found), [Some(10), Some(30)]);
         // As near to both: the lesser.
-        assert_eq!(drawn(1), Some(10));
+        assert_eq!(found(1), Some(10));
+        // Nobody was held up.
+        assert_eq!(found(HELD), Some(0));
+    }
+
+    #[test]
+    fn ports_of_the_nearest_rate_stand_in() {
+        let held = pool(&[(traits(HELD, 1, 0.0), 10, 1)]);
+        let others = [20, 90].map(|delay| pool(&[(traits(1, 1, 0.0), delay, 1)]));
+        let rates = [10, 20, 90].map(|rate| (rate, None, None));
+        let pools: BTreeMap<PortKind, Pool> = rates
+            .into_iter()
+            .zip([held].into_iter().chain(others))
+            .collect();
+        assert_eq!(drawn(&pools, 10, &traits(0, 1, 0.0)), Some(20));
+        assert_eq!(
+            drawn(&pools, 60, &traits(0, 1, 0.0)),
+            Some(90),
+            "of no such rate"
+        );
+        assert_eq!(drawn(&pools, 90, &traits(HELD, 1, 0.0)), Some(10));
     }
 
     #[test]
@@ -313,7 +359,8 @@ mod tests {
                 (traits(situation, 7, 1.0), 2, 1),
             ]);
             let wanted = traits(situation, 7, 1.0);
-            let drawn = (0..4_u64).map(|quarter| pool.draw(&wanted, (quarter << 62) + 1));
+            let drawer = pool.suited(&wanted).expect("there are two");
+            let drawn = (0..4_u64).map(|quarter| drawer.draw(&wanted, (quarter << 62) + 1).delay);
             let drawn: Vec<Option<i64>> = drawn.collect();
             assert_eq!(drawn, [Some(1), Some(1), Some(1), Some(2)]);
         }

@@ -389,10 +389,11 @@ impl Site<'_> {
             let later = later.iter().map(|&(at, rate)| (at, rate.min(full)));
             port.schedule = later.collect();
         }
-        if let Some(Holder { step, share }) = pace.holder {
-            let discipline = self.whole.discipline(step);
-            let discipline = discipline.expect("it is a switch's port");
-            let part = discipline.part(share, self.whole.full_packet());
+        let held = pace.holder.and_then(|Holder { step, share }| {
+            let discipline = self.whole.discipline(step)?;
+            Some(discipline.part(share, self.whole.full_packet()))
+        });
+        if let Some(part) = held {
             part.apply(port);
         }
     }

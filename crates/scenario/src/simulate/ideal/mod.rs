@@ -120,7 +120,7 @@ impl<'a> Ideals<'a> {
 impl Class {
     fn time(&mut self, bytes: u64) -> Option<Span> {
         let alone = self.alone.as_ref()?;
-        let (bytes, more) = self.tail.reduced(bytes, alone, &self.path);
+        let (bytes, more) = self.tail.reduced(bytes, alone, &self.path)?;
         let path = &self.path;
         let mut time = |bytes| {
             let times = &mut self.times;
@@ -137,7 +137,8 @@ impl Class {
             }
             _ => time(bytes),
         };
-        Some(found? + more)
+        let all = found?.as_ps().checked_add(more.as_ps())?;
+        Some(Span::from_ps(all))
     }
 }
 

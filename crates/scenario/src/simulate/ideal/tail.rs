@@ -49,10 +49,15 @@ struct Period {
 }
 
 impl Tail {
-    /// A flow of fewer bytes, and how much longer one of `bytes` takes.
-    pub(super) fn reduced(&mut self, bytes: u64, alone: &Alone, path: &PathCopy) -> (u64, Span) {
+    /// A flow of fewer bytes, and how much longer one of `bytes` takes; absent if that is beyond all times.
+    pub(super) fn reduced(
+        &mut self,
+        bytes: u64,
+        alone: &Alone,
+        path: &PathCopy,
+    ) -> Option<(u64, Span)> {
         if bytes <= SHORT {
-            return (bytes, Span::ZERO);
+            return Some((bytes, Span::ZERO));
         }
         if matches!(self, Self::Unknown) {
             *self = Self::of(alone, path).unwrap_or(Self::Absent);
@@ -64,11 +69,10 @@ impl Tail {
                 span,
             } if bytes > from + period => {
                 let periods = (bytes - from - 1) / period;
-                let more = span.as_ps().checked_mul(periods);
-                let more = more.expect("simulated time is countable");
-                (bytes - periods * period, Span::from_ps(more))
+                let more = span.as_ps().checked_mul(periods)?;
+                Some((bytes - periods * period, Span::from_ps(more)))
             }
-            _ => (bytes, Span::ZERO),
+            _ => Some((bytes, Span::ZERO)),
         }
     }
 
