@@ -274,7 +274,7 @@ def test_nothing_stays_of_an_estimate_that_came_to_nothing(file: Path, tmp_path:
 
 @pytest.mark.parametrize(
     ("setting", "told"),
-    [("flows.web.stop=1 ns", "no flow begins"), ("run.duration=1 us", "no flow was completed")],
+    [("flows.web.stop=1 ns", "no flow begins"), ("network.delay=60 ms", "no flow was completed")],
 )
 def test_no_flow_at_all_is_told(
     file: Path, tmp_path: Path, say: Say, setting: str, told: str
