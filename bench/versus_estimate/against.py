@@ -35,8 +35,8 @@ LINKS = 60
 LARGE = 1024
 """The second estimate is made of networks with so many hosts."""
 
-FLOWS = {"websearch": 2_500, "datamining": 1_000, "hadoop": 10_000}
-"""About so many flows, as the time of the whole allows."""
+FLOWS = {"websearch": 25_000, "datamining": 10_000, "hadoop": 100_000}
+"""About so many flows: enough for queues and long flows to reach their steady state."""
 
 MEAN_BYTES = {"websearch": 1.7e6, "datamining": 7.4e6, "hadoop": 1.2e5}
 """About the means of the distributions, for the length of the runs alone."""
