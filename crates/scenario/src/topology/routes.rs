@@ -1,7 +1,7 @@
 //! The links and the ports of switches on which a group's data may travel: those on a shortest path
 //! from a sender to a receiver, all that the engine may choose from (its `route.rs`).
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 use incastle_units::Span;
 
@@ -38,6 +38,12 @@ pub(crate) struct Passed {
 
 /// Between which switches data travel: of each last one, the first ones.
 type Demand = BTreeMap<usize, BTreeSet<usize>>;
+
+/// Switches at one distance, each with the last ones that it has that distance to.
+type Shell = Vec<(usize, u64)>;
+
+/// Last switches that are searched from at once: the bits of a word.
+const AT_ONCE: usize = u64::BITS as usize;
 
 impl<'a> Routes<'a> {
     /// With all links that are up at an instant.
@@ -99,8 +105,9 @@ impl<'a> Routes<'a> {
                 }
             }
         }
-        for (&last, first) in &demand {
-            self.between(first, last, &mut passed);
+        let demand: Vec<_> = demand.into_iter().collect();
+        for some in demand.chunks(AT_ONCE) {
+            self.between(some, &mut passed);
         }
         passed
     }
@@ -115,10 +122,9 @@ impl<'a> Routes<'a> {
             self.pair(pair, demand, passed);
         }
         let firsts: BTreeSet<usize> = from.iter().filter_map(|&a| self.first_switch(a)).collect();
+        let lasts: BTreeSet<usize> = to.iter().filter_map(|&b| self.first_switch(b)).collect();
         // All that the pairs have entered is among them.
-        for last in to.iter().filter_map(|&b| self.first_switch(b)) {
-            demand.insert(last, firsts.clone());
-        }
+        demand.extend(lasts.into_iter().map(|last| (last, firsts.clone())));
     }
 
     /// The switch of a host, unless its link leads to another host.
@@ -142,42 +148,69 @@ impl<'a> Routes<'a> {
         }
     }
 
-    /// Every shortest path from some switches to one.
-    fn between(&self, first: &BTreeSet<usize>, last: usize, passed: &mut Passed) {
-        let hops = self.hops_to(last);
-        let mut seen = vec![false; self.switches.len()];
-        for &switch in first {
-            seen[switch] = true;
+    /// Every shortest path of a demand, for at most as many last switches as a word has bits.
+    fn between(&self, demand: &[(usize, BTreeSet<usize>)], passed: &mut Passed) {
+        // By switch: to which last ones data come by.
+        let mut passing: Vec<u64> = vec![0; self.switches.len()];
+        for (bit, (_, firsts)) in demand.iter().enumerate() {
+            for &first in firsts {
+                passing[first] |= 1 << bit;
+            }
         }
-        let mut edge: Vec<usize> = first.iter().copied().collect();
-        while let Some(switch) = edge.pop() {
-            let Some(left) = hops[switch] else { continue };
-            for &(port, next) in &self.switches[switch] {
-                if hops[next].is_some_and(|hops| hops + 1 == left) {
-                    passed.links[port.link] = true;
-                    passed.ports[port.link][port.end] = true;
-                    if !std::mem::replace(&mut seen[next], true) {
-                        edge.push(next);
+        let shells = self.shells(demand.iter().map(|(last, _)| *last));
+        // By switch: to which last ones it has one link less.
+        let mut nearer: Vec<u64> = vec![0; self.switches.len()];
+        for shells in shells.windows(2).rev() {
+            let [near, far] = [&shells[0], &shells[1]];
+            for &(switch, lasts) in near {
+                nearer[switch] = lasts;
+            }
+            for &(switch, lasts) in far {
+                for &(port, next) in &self.switches[switch] {
+                    let onward = passing[switch] & lasts & nearer[next];
+                    if onward != 0 {
+                        passed.links[port.link] = true;
+                        passed.ports[port.link][port.end] = true;
+                        passing[next] |= onward;
                     }
                 }
+            }
+            for &(switch, _) in near {
+                nearer[switch] = 0;
             }
         }
     }
 
-    /// From every switch to one, where there is a way.
-    fn hops_to(&self, last: usize) -> Vec<Option<u32>> {
-        let mut hops = vec![None; self.switches.len()];
-        hops[last] = Some(0);
-        let mut edge = VecDeque::from([(last, 0)]);
-        while let Some((switch, done)) = edge.pop_front() {
-            for &(_, next) in &self.switches[switch] {
-                if hops[next].is_none() {
-                    hops[next] = Some(done + 1);
-                    edge.push_back((next, done + 1));
+    /// By number of links: the switches from which shortest paths have so many, and to which of the last ones.
+    /// All of these are searched from at once, a bit of each word for each: a network is read once for 64 of
+    /// them (M. Then et al., "The more the merrier: efficient multi-source graph traversal", VLDB 2014).
+    fn shells(&self, lasts: impl Iterator<Item = usize>) -> Vec<Shell> {
+        let mut seen: Vec<u64> = vec![0; self.switches.len()];
+        let mut found = seen.clone();
+        let mut shell: Shell = lasts
+            .enumerate()
+            .map(|(bit, last)| (last, 1 << bit))
+            .collect();
+        let mut shells = Vec::new();
+        while !shell.is_empty() {
+            for &(switch, lasts) in &shell {
+                seen[switch] |= lasts;
+            }
+            let mut next_ones = Vec::new();
+            for &(switch, lasts) in &shell {
+                for &(_, next) in &self.switches[switch] {
+                    let new = lasts & !seen[next];
+                    if new != 0 && found[next] == 0 {
+                        next_ones.push(next);
+                    }
+                    found[next] |= new;
                 }
             }
+            let farther = next_ones.into_iter();
+            let farther = farther.map(|next| (next, std::mem::take(&mut found[next])));
+            shells.push(std::mem::replace(&mut shell, farther.collect()));
         }
-        hops
+        shells
     }
 }
 
@@ -224,5 +257,88 @@ impl Passed {
                     End::Host(_) => None,
                 })
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use incastle_units::{Bytes, Rate};
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::language::selection::Name;
+
+    /// More than are searched from at once.
+    const SWITCHES: usize = AT_ONCE + 9;
+
+    fn layout(links: &[(usize, usize)]) -> Layout {
+        let names = (0..SWITCHES).map(|switch| Name::parse(&format!("switch:{switch}")));
+        let link = |&(a, b): &(usize, usize)| Link {
+            ends: (End::Switch(a), End::Switch(b)),
+            group: "links",
+            rate: Rate::from_bits_per_second(1_000_000_000),
+            delay: Span::ZERO,
+            mtu: Bytes::new(1500),
+            schedule: Vec::new(),
+            failures: Vec::new(),
+        };
+        let links = links.iter().map(link).collect();
+        Layout::of(
+            vec![],
+            names.map(|name| name.expect("a name")).collect(),
+            links,
+        )
+    }
+
+    /// Links on a shortest path between all switches, one search each.
+    fn distances(links: &[(usize, usize)]) -> Vec<Vec<usize>> {
+        let far = SWITCHES * SWITCHES;
+        let mut distances = vec![vec![far; SWITCHES]; SWITCHES];
+        for (from, row) in distances.iter_mut().enumerate() {
+            row[from] = 0;
+            for _ in 0..SWITCHES {
+                for &(a, b) in links {
+                    let nearest = row[a].min(row[b]) + 1;
+                    row[a] = row[a].min(nearest);
+                    row[b] = row[b].min(nearest);
+                }
+            }
+        }
+        distances
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        /// Of any network, and any first and last switches.
+        #[test]
+        fn ports_on_shortest_paths_are_passed_and_no_others(
+            links in vec((0..SWITCHES, 0..SWITCHES), 1..3 * SWITCHES),
+            firsts in vec(vec(0..SWITCHES, 0..4), SWITCHES),
+        ) {
+            let links: Vec<_> = links.into_iter().filter(|(a, b)| a != b).collect();
+            let layout = layout(&links);
+            let routes = Routes::new(&layout, Span::ZERO);
+            let demand = firsts.iter().enumerate();
+            let demand: Vec<(usize, BTreeSet<usize>)> =
+                demand.map(|(last, firsts)| (last, firsts.iter().copied().collect())).collect();
+            let mut passed = Passed::nothing(&layout);
+            for some in demand.chunks(AT_ONCE) {
+                routes.between(some, &mut passed);
+            }
+            let distances = distances(&links);
+            let is_passed = |from: usize, to: usize| demand.iter().any(|(last, firsts)| {
+                firsts.iter().any(|&first| {
+                    let whole = distances[first][*last];
+                    whole < SWITCHES && distances[first][from] + 1 + distances[to][*last] == whole
+                })
+            });
+            for (place, &(a, b)) in links.iter().enumerate() {
+                let wanted = [is_passed(a, b), is_passed(b, a)];
+                prop_assert_eq!(passed.ports[place], wanted, "link {} from {} to {}", place, a, b);
+                prop_assert_eq!(passed.links[place], wanted != [false; 2]);
+            }
+        }
     }
 }
