@@ -28,7 +28,7 @@ pub(crate) fn fetch_first<T>(value: &T, bytes: usize) {
 
 /// Fetches the line of an element; one that is not there does no harm.
 #[inline(always)]
-pub(crate) fn fetch_element<T>(list: &[T], index: usize) {
+pub fn fetch_element<T>(list: &[T], index: usize) {
     prefetch_index(list, index);
 }
 

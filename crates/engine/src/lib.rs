@@ -40,6 +40,7 @@ pub use builder::{
 };
 pub use digest::Digest;
 pub use endpoint::{UdtCounters, UdtStart};
+pub use fetch::fetch_element;
 pub use flows::{EndCounters, FlowRecord};
 pub use happening::{Content, Happening, Number, Observation, QueueSeen, Tag, Transit};
 pub use host::Coalescing;

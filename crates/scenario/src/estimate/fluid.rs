@@ -12,10 +12,14 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use incastle_engine::fetch_element;
 use incastle_units::{Span, Time};
 
 /// Of a level: a change that is not worth a look at other links.
 const TOLERANCE: f64 = 1.0 / 64.0;
+
+/// Of a capacity: more than sums of rates are off by that were changed one by one.
+const ROUNDING: f64 = 1e-9;
 
 /// Looks at links per event and link of the flow that came or went: a bound that no event has come near,
 /// so that no rounding can make levels swing for ever.
@@ -59,12 +63,21 @@ struct Active {
     queued: Time,
 }
 
+/// What levels are found from all the time. Apart from the rest of a link, for the same reason.
+#[derive(Clone, Copy)]
+struct Link {
+    /// The rate of the flows that it holds up; infinite where it holds none.
+    level: f64,
+    /// How much more its flows could want of it without being held up. Others leave a flow more or less all the
+    /// time; where that fits, nobody needs to look at all flows of the link.
+    spare: f64,
+}
+
 /// Links and the flows under way. These are few of all that come: each has a slot, which is used again when
 /// it is complete, so that what is looked at all the time lies close together.
 pub(super) struct Fluid {
     capacities: Vec<f64>,
-    /// By link: the rate of the flows that it holds up; infinite where it holds none.
-    levels: Vec<f64>,
+    links: Vec<Link>,
     /// By link: slots of its flows.
     members: Vec<Vec<u32>>,
     /// By slot.
@@ -95,8 +108,14 @@ pub(super) struct Sight<'a> {
     pub(super) rate: f64,
     /// The links on its way.
     pub(super) way: &'a [u32],
-    /// Of all links.
-    pub(super) levels: &'a [f64],
+    links: &'a [Link],
+}
+
+impl Sight<'_> {
+    /// The rate of the flows that a link holds up; infinite where it holds none.
+    pub(super) fn level(&self, link: u32) -> f64 {
+        self.links[link as usize].level
+    }
 }
 
 /// Who looks on.
@@ -115,9 +134,13 @@ impl Fluid {
     /// Links with these capacities, for flows over at most so many of them.
     pub(super) fn new(capacities: Vec<f64>, longest: usize) -> Self {
         let count = capacities.len();
+        let idle = |&capacity: &f64| Link {
+            level: f64::INFINITY,
+            spare: room(capacity),
+        };
         Self {
+            links: capacities.iter().map(idle).collect(),
             capacities,
-            levels: vec![f64::INFINITY; count],
             members: vec![Vec::new(); count],
             flows: Vec::new(),
             lefts: Vec::new(),
@@ -134,7 +157,7 @@ impl Fluid {
 
     /// Whether a link holds up any of its flows.
     pub(super) fn is_full(&self, link: usize) -> bool {
-        self.levels[link].is_finite()
+        self.links[link].level.is_finite()
     }
 
     /// Whether a link has flows.
@@ -181,6 +204,7 @@ impl Fluid {
         self.touched.push(slot);
         for &link in &stream.way {
             self.members[link as usize].push(slot);
+            self.links[link as usize].spare -= self.lefts[place].besides(link);
             self.look_again(link);
         }
         self.settle(now, onlooker);
@@ -205,6 +229,12 @@ impl Fluid {
             let members = &mut self.members[link as usize];
             let place = members.iter().position(|&other| other == slot);
             members.swap_remove(place.expect("it is a member of its links"));
+            let port = &mut self.links[link as usize];
+            port.spare += self.lefts[slot as usize].besides(link);
+            if members.is_empty() {
+                // Sums of rounded rates do not come back to nothing by themselves.
+                port.spare = room(self.capacities[link as usize]);
+            }
             // A link that holds nobody up does so no more with one flow less.
             if self.is_full(link as usize) {
                 self.look_again(link);
@@ -224,7 +254,7 @@ impl Fluid {
             most: self.lefts[slot as usize].most,
             rate: self.lefts[slot as usize].least,
             way: self.way(slot),
-            levels: &self.levels,
+            links: &self.links,
         }
     }
 
@@ -234,7 +264,7 @@ impl Fluid {
         let way = &self.ways[slot as usize * self.longest..][..usize::from(left.hops)];
         (left.least, left.second, left.at) = (left.most, left.most, u32::MAX);
         for &link in way {
-            let level = self.levels[link as usize];
+            let level = self.links[link as usize].level;
             if level < left.least {
                 (left.least, left.second, left.at) = (level, left.least, link);
             } else {
@@ -255,12 +285,17 @@ impl Fluid {
         let mut looks = LOOKS * self.stale.len();
         while let Some(link) = self.stale.pop_front() {
             self.is_stale[link as usize] = false;
-            let (old, new) = (self.levels[link as usize], self.level(link));
             looks = looks.saturating_sub(1);
+            let Link { level: old, spare } = self.links[link as usize];
+            if old.is_infinite() && spare >= 0.0 {
+                continue;
+            }
+            let new = self.level(link);
             if is_close(old, new) {
                 continue;
             }
-            self.levels[link as usize] = new;
+            self.links[link as usize].level = new;
+            self.fetch_members(link);
             if old.is_finite() != new.is_finite() {
                 onlooker.filled(now, link as usize, new.is_finite());
             }
@@ -281,6 +316,19 @@ impl Fluid {
         }
     }
 
+    /// Asks the processor for what is known of a link's flows, and of the links on their ways, ahead of need:
+    /// it lies here and there, and fetched one by one it would take most of the time.
+    fn fetch_members(&self, link: u32) {
+        let members = &self.members[link as usize];
+        for &slot in members {
+            fetch_element(&self.ways, slot as usize * self.longest);
+            fetch_element(&self.flows, slot as usize);
+        }
+        for &other in members.iter().flat_map(|&slot| self.way(slot)) {
+            fetch_element(&self.links, other as usize);
+        }
+    }
+
     /// A level on a flow's way has changed: which other links have to be looked at. Those are concerned
     /// that the flow now leaves more or less of than before.
     fn concern(&mut self, slot: u32, changed: u32, further: bool) {
@@ -291,25 +339,25 @@ impl Fluid {
         }
         self.see(slot);
         let now = self.lefts[slot as usize];
-        if !further {
+        if before.is_same(&now) {
             return;
         }
         for hop in 0..usize::from(now.hops) {
             let link = self.ways[slot as usize * self.longest + hop];
-            if link == changed || self.is_stale[link as usize] {
+            let (before, after) = (before.besides(link), now.besides(link));
+            if link == changed || before.to_bits() == after.to_bits() {
                 continue;
             }
-            let (before, after) = (before.besides(link), now.besides(link));
-            let level = self.levels[link as usize];
-            let concerned = if level.is_finite() {
+            let port = &mut self.links[link as usize];
+            port.spare += before - after;
+            let concerned = if port.level.is_finite() {
                 // Not where the link holds it up, before and after.
-                before.min(after) < level
+                before.min(after) < port.level
             } else {
                 after > before
             };
-            if concerned && before.to_bits() != after.to_bits() {
-                self.is_stale[link as usize] = true;
-                self.stale.push_back(link);
+            if concerned && further {
+                self.look_again(link);
             }
         }
     }
@@ -324,6 +372,11 @@ impl Fluid {
     }
 }
 
+/// What flows can want of a link that holds up none of them, for certain.
+fn room(capacity: f64) -> f64 {
+    capacity * (1.0 + TOLERANCE) * (1.0 - ROUNDING)
+}
+
 impl Left {
     fn new(most: f64, hops: usize) -> Self {
         Self {
@@ -334,6 +387,12 @@ impl Left {
             hops: u16::try_from(hops).expect("a way has fewer than 65,536 links"),
             touched: true,
         }
+    }
+
+    /// Whether links leave the flow the same, each for itself.
+    fn is_same(&self, other: &Self) -> bool {
+        let rates = |left: &Self| [left.least, left.second].map(f64::to_bits);
+        rates(self) == rates(other) && self.at == other.at
     }
 
     /// The least level of all links on the way but this one.
@@ -480,6 +539,30 @@ mod tests {
             [0, 1, 2, 3].map(|link| fluid.is_full(link)),
             [true, false, true, false]
         );
+    }
+
+    #[test]
+    fn what_links_can_spare_is_what_flows_leave_of_them() {
+        let (mut fluid, mut notes) = (Fluid::new(vec![10e9; 7], 3), Notes::default());
+        for flow in 0..400_u32 {
+            let at = us(u64::from(flow) * 37);
+            fluid.pass(at, &mut notes);
+            let way = [flow % 7, (flow / 3) % 7, (flow / 11) % 7];
+            let different = way[0] != way[1] && way[1] != way[2] && way[0] != way[2];
+            let way = if different { &way[..] } else { &way[..1] };
+            let bits = f64::from(flow % 13 + 1) * 1e5;
+            fluid.come(at, flow, &stream(bits, way), &mut notes);
+            for link in 0..7_u32 {
+                let wanted: f64 = fluid.members[link as usize]
+                    .iter()
+                    .map(|&slot| fluid.lefts[slot as usize].besides(link))
+                    .sum();
+                let Link { level, spare } = fluid.links[link as usize];
+                assert!((spare - (room(10e9) - wanted)).abs() < 1.0, "link {link}");
+                assert!(level.is_finite() || spare >= -100.0, "link {link}");
+            }
+        }
+        assert!(notes.filled.len() > 100, "links were full now and then");
     }
 
     #[test]

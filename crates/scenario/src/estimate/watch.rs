@@ -69,11 +69,13 @@ impl Open {
     }
 }
 
-/// The link that holds a flow up.
+/// A flow under way, and the link that holds it up.
 #[derive(Debug, Clone, Copy, Default)]
 struct Hold {
+    /// Where the links of its way begin among those of all flows; absent until it is known.
+    first: Option<u32>,
+    hop: u16,
     since: Time,
-    hop: usize,
     /// What the flow lacks of its rate when it is alone, in bit/s.
     lack: f64,
     /// What it could have sent besides until `since`, had that link not held it up, in bits.
@@ -93,8 +95,12 @@ pub(super) struct Watch<'a> {
     is_simulated: Vec<bool>,
     /// By flow.
     pub(super) ends: Vec<Time>,
-    /// By slot of the fluid: since when its flow is held up, and where.
+    /// By slot of the fluid.
     holds: Vec<Hold>,
+    /// By slot, `longest` each: what the links of its flow's way have been to it since it came. With that of few
+    /// others, so that it is at hand.
+    since_it_came: Vec<u8>,
+    longest: usize,
     /// By flow and link of its way: bits that it could have sent besides, had that link not held it up.
     pub(super) missed: Vec<f64>,
     /// Likewise: what the link was to it.
@@ -126,6 +132,7 @@ impl Clock {
 
 impl<'a> Watch<'a> {
     pub(super) fn new(whole: &'a Whole<'a>, links: &[usize]) -> Self {
+        let longest = (0..whole.flows.len()).map(|flow| whole.crossings.way(flow).len());
         let mut is_simulated = vec![false; whole.scenario.layout().links.len()];
         for &link in links {
             is_simulated[link] = true;
@@ -135,6 +142,8 @@ impl<'a> Watch<'a> {
             is_simulated,
             ends: whole.flows.iter().map(|flow| flow.at).collect(),
             holds: Vec::new(),
+            since_it_came: Vec::new(),
+            longest: longest.max().unwrap_or(0),
             missed: vec![0.0; whole.crossings.first(whole.flows.len())],
             marks: vec![0; whole.crossings.first(whole.flows.len())],
             full: vec![[0.0; 2]; whole.crossings.first(whole.flows.len())],
@@ -150,8 +159,7 @@ impl<'a> Watch<'a> {
         let rates = whole.scenario.layout().links.iter();
         let rates = rates.map(|link| link.rate.bits_per_second() as f64);
         let capacities = rates.flat_map(|rate| [rate; 2]).collect();
-        let longest = (0..whole.flows.len()).map(|flow| whole.crossings.way(flow).len());
-        let mut fluid = Fluid::new(capacities, longest.max().unwrap_or(0));
+        let mut fluid = Fluid::new(capacities, self.longest);
         for (at, flow, comes) in events(whole, lags) {
             fluid.pass(at, self);
             if comes {
@@ -179,25 +187,45 @@ impl<'a> Watch<'a> {
         self.ends[flow] = now + self.whole.on_own_link(flow);
     }
 
+    /// What is known of a flow since it came.
+    fn hold_of(&mut self, sight: &Sight<'_>) -> (&mut Hold, &mut [u8], u32) {
+        if self.holds.len() <= sight.slot {
+            self.holds.resize(sight.slot + 1, Hold::default());
+            let count = self.holds.len() * self.longest;
+            self.since_it_came.resize(count, 0);
+        }
+        let hold = &mut self.holds[sight.slot];
+        let first = *hold.first.get_or_insert_with(|| {
+            let first = self.whole.crossings.first(sight.flow);
+            u32::try_from(first).expect("ways have fewer than 2^32 links")
+        });
+        let marks = &mut self.since_it_came[sight.slot * self.longest..][..sight.way.len()];
+        (hold, marks, first)
+    }
+
     /// Another link holds a flow up, or it lacks more or less there.
     fn hold(&mut self, now: Time, sight: &Sight<'_>) {
         let hop = sight.holder();
-        if self.holds.len() <= sight.slot {
-            self.holds.resize(sight.slot + 1, Hold::default());
+        let (hold, marks, first) = self.hold_of(sight);
+        for (mark, &port) in marks.iter_mut().zip(sight.way) {
+            *mark |= sight.mark(port);
         }
-        let hold = &mut self.holds[sight.slot];
-        let mut missed = hold.until(now);
-        if hop != hold.hop {
-            let first = self.whole.crossings.first(sight.flow);
-            self.missed[first + hold.hop] = missed;
-            missed = self.missed[first + hop];
+        let missed = hold.until(now);
+        let before = std::mem::replace(
+            hold,
+            Hold {
+                first: Some(first),
+                since: now,
+                hop: hop as u16,
+                lack: sight.most - sight.rate,
+                missed,
+            },
+        );
+        if hop != usize::from(before.hop) {
+            let first = first as usize;
+            self.missed[first + usize::from(before.hop)] = missed;
+            self.holds[sight.slot].missed = self.missed[first + hop];
         }
-        *hold = Hold {
-            since: now,
-            hop,
-            lack: sight.most - sight.rate,
-            missed,
-        };
     }
 
     /// For which share of a flow's time the ports of its way were full.
@@ -240,13 +268,13 @@ fn both_ways(port: usize) -> [usize; 2] {
 impl Sight<'_> {
     /// Which link of its way holds the flow up: the first if none does.
     fn holder(&self) -> usize {
-        let mut levels = self.way.iter().map(|&port| self.levels[port as usize]);
+        let mut levels = self.way.iter().map(|&port| self.level(port));
         levels.position(|level| level <= self.rate).unwrap_or(0)
     }
 
     /// What a link of its way is to the flow.
     fn mark(&self, port: u32) -> u8 {
-        let level = self.levels[port as usize];
+        let level = self.level(port);
         if level.is_infinite() {
             0
         } else if level >= self.most {
@@ -259,9 +287,7 @@ impl Sight<'_> {
     /// The rate that all other links leave it.
     fn besides(&self, port: u32) -> f64 {
         let others = self.way.iter().filter(|&&other| other != port);
-        others.fold(self.most, |least, &other| {
-            least.min(self.levels[other as usize])
-        })
+        others.fold(self.most, |least, &other| least.min(self.level(other)))
     }
 }
 
@@ -269,10 +295,8 @@ impl Onlooker for Watch<'_> {
     fn changed(&mut self, now: Time, sight: &Sight<'_>) {
         let flow = sight.flow;
         self.hold(now, sight);
-        let first = self.whole.crossings.first(flow);
         let mut number = 0;
-        for (hop, &port) in sight.way.iter().enumerate() {
-            self.marks[first + hop] |= sight.mark(port);
+        for &port in sight.way {
             let link = port as usize / 2;
             if !self.is_simulated[link] {
                 continue;
@@ -301,7 +325,11 @@ impl Onlooker for Watch<'_> {
         self.end_clocks(now, sight);
         let hold = std::mem::take(&mut self.holds[sight.slot]);
         let first = self.whole.crossings.first(sight.flow);
-        self.missed[first + hold.hop] = hold.until(now);
+        self.missed[first + usize::from(hold.hop)] = hold.until(now);
+        let seen = &mut self.since_it_came[sight.slot * self.longest..][..sight.way.len()];
+        for (mark, seen) in self.marks[first..].iter_mut().zip(seen) {
+            *mark |= std::mem::take(seen);
+        }
         for open in std::mem::take(&mut self.open[sight.flow]) {
             self.note(sight.flow, open.link, (open.from, open.mean(now)));
         }
