@@ -163,7 +163,7 @@ fn visits<'a>(
             bytes: opening.bytes,
             pace: rates.as_deref().map(|rates| Pace {
                 rates,
-                holder: paces.holder(whole, here),
+                part: paces.part(whole, here),
             }),
             // Without a pace, flows do to each other at their host's link what `without_others` takes off at
             // a later one, where nobody waits elsewhere.

@@ -25,13 +25,6 @@ pub(super) struct Holds {
     waits: Vec<Span>,
 }
 
-/// The port that holds a flow up elsewhere, and the flow's share of its rate.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Holder {
-    pub(super) step: Directed,
-    pub(super) share: f64,
-}
-
 impl Holds {
     /// What the fluid has found. `whole_there` tells of a flow and a link of its way whether the network around
     /// that link has all that the flow meets.
@@ -98,14 +91,15 @@ impl Holds {
             .fold(Span::ZERO, |sum, wait| sum + wait)
     }
 
-    /// The switch's port elsewhere that holds a flow up the most, seen from a link of its way; absent if none
-    /// does, or that one marks nothing. `rate` is the flow's, in the mean over its time.
-    pub(super) fn holder(
+    /// The flow's own part of the discipline of the switch's port elsewhere that holds it up the most, seen from a
+    /// link of its way; absent if none does, or that one marks nothing. `rate` is the flow's, in the mean over its
+    /// time.
+    pub(super) fn part(
         &self,
         whole: &Whole<'_>,
         (flow, here): (usize, usize),
         rate: f64,
-    ) -> Option<Holder> {
+    ) -> Option<Discipline> {
         let first = whole.crossings.first(flow);
         let way = whole.crossings.way(flow).enumerate().skip(1);
         let others = way.filter(|&(hop, _)| hop != here && self.missed[first + hop] > 0.0);
@@ -113,7 +107,8 @@ impl Holds {
         let (_, step) = others.max_by(|a, b| missed(a.0).total_cmp(&missed(b.0)))?;
         let capacity = whole.scenario.layout().links[step.link].rate;
         let share = (rate / capacity.bits_per_second() as f64).min(1.0);
-        whole.discipline(step).map(|_| Holder { step, share })
+        let discipline = whole.discipline(step)?;
+        Some(discipline.part(share, whole.full_packet()))
     }
 }
 

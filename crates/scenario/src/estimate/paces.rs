@@ -13,8 +13,9 @@ use std::collections::BTreeMap;
 
 use incastle_units::{Bytes, Rate, Span, Time};
 
+use super::discipline::Discipline;
 use super::fluid::{Stream, duration};
-use super::holds::{Holder, Holds};
+use super::holds::Holds;
 use super::surroundings::Whole;
 use super::watch::{LIMITED, Watch};
 
@@ -66,12 +67,16 @@ impl Paces {
         &self.holds
     }
 
-    /// What holds a flow up elsewhere, seen from a link of its way.
-    pub(super) fn holder(&self, whole: &Whole<'_>, (flow, here): (usize, usize)) -> Option<Holder> {
+    /// The flow's own part of what holds it up elsewhere, seen from a link of its way.
+    pub(super) fn part(
+        &self,
+        whole: &Whole<'_>,
+        (flow, here): (usize, usize),
+    ) -> Option<Discipline> {
         let stream = whole.stream(flow)?;
         let alone = duration(stream.bits, stream.most);
         let rate = stream.bits / (alone + self.longer[flow]).as_secs_lossy();
-        self.holds.holder(whole, (flow, here), rate)
+        self.holds.part(whole, (flow, here), rate)
     }
 
     /// How much longer a flow takes in the fluid than alone.

@@ -18,7 +18,7 @@ use incastle_engine::{BuildError, HostIndex, LinkConfig, Network, NetworkBuilder
 use incastle_units::{Bytes, Rate, Span, Time};
 
 use super::crossings::{Crossings, Directed};
-use super::holds::Holder;
+use super::discipline::Discipline;
 use crate::language::switch::Switch;
 use crate::scenario::Scenario;
 use crate::simulate::network::{Parts, host, memory, port, switches};
@@ -40,8 +40,24 @@ pub(super) struct Whole<'a> {
 pub(super) struct Pace<'a> {
     /// Each from when on.
     pub(super) rates: &'a [(Time, Rate)],
-    /// The port that the link stands for; absent where the sender's own holds the flow up, or none.
-    pub(super) holder: Option<Holder>,
+    /// What the link does to packets that wait, in place of the port that holds the flow up; absent where the
+    /// sender's own does, or none.
+    pub(super) part: Option<Discipline>,
+}
+
+impl Pace<'_> {
+    /// Makes a port as slow, and lets it do what the port does that holds the flow up.
+    fn apply(&self, port: &mut LinkConfig) {
+        let full = port.rate;
+        if let [(_, first), later @ ..] = self.rates {
+            port.rate = full.min(*first);
+            let later = later.iter().map(|&(at, rate)| (at, rate.min(full)));
+            port.schedule = later.collect();
+        }
+        if let Some(part) = self.part {
+            part.apply(port);
+        }
+    }
 }
 
 /// A flow at a link.
@@ -375,27 +391,10 @@ impl Site<'_> {
         };
         let mut forth = of(nodes.0, (near, far), stretch.delays.0);
         if let Some(pace) = pace {
-            self.pace(&mut forth, pace);
+            pace.apply(&mut forth);
         }
         let back = of(nodes.1, (far, near), stretch.delays.1);
         self.builder.link(nodes, forth, back);
-    }
-
-    /// Makes a port as slow as a pace, and lets it do what the port does that holds the flow up.
-    fn pace(&self, port: &mut LinkConfig, pace: Pace<'_>) {
-        let full = port.rate;
-        if let [(_, first), later @ ..] = pace.rates {
-            port.rate = full.min(*first);
-            let later = later.iter().map(|&(at, rate)| (at, rate.min(full)));
-            port.schedule = later.collect();
-        }
-        let held = pace.holder.and_then(|Holder { step, share }| {
-            let discipline = self.whole.discipline(step)?;
-            Some(discipline.part(share, self.whole.full_packet()))
-        });
-        if let Some(part) = held {
-            part.apply(port);
-        }
     }
 
     /// A host or a switch like one of the whole network.
