@@ -36,7 +36,7 @@ pub(super) fn output(
     (delays, ideals): (&BTreeMap<usize, Delays>, &[Option<Span>]),
     workers: &impl Workers,
 ) -> Output {
-    let combination = Combination::new((whole, paces), clusters, delays);
+    let combination = Combination::new((whole, paces), clusters, (delays, ideals));
     let end = Time::ZERO + whole.scenario.duration();
     let completed = workers.map(whole.flows.len(), |flow| {
         let took = combination.took(flow, ideals[flow]?)?;
@@ -66,7 +66,7 @@ impl<'a> Combination<'a> {
     pub(super) fn new(
         (whole, paces): (&'a Whole<'a>, &'a Paces),
         clusters: &'a Clusters,
-        delays: &'a BTreeMap<usize, Delays>,
+        (delays, ideals): (&'a BTreeMap<usize, Delays>, &[Option<Span>]),
     ) -> Self {
         let all = clusters.crossed() == delays.len();
         Self {
@@ -78,7 +78,7 @@ impl<'a> Combination<'a> {
             pools: if all {
                 BTreeMap::new()
             } else {
-                pools::pools((whole, paces), clusters, delays)
+                pools::pools((whole, paces), clusters, (delays, ideals))
             },
         }
     }

@@ -84,7 +84,7 @@ impl Site<'_> {
             let longer = signed(self.paces.longer(visit.flow));
             let both = arrived.zip(alone);
             self.of_flows[place] =
-                both.map(|(with, alone)| difference(with, visit.at + alone) - longer);
+                both.map(|(with, alone)| difference(with, visit.at + alone).saturating_sub(longer));
         }
         Ok(self.goes_on(overseer))
     }
@@ -198,12 +198,12 @@ fn meets(visits: &[Visit<'_>], arrived: &[Option<Time>]) -> Vec<bool> {
 }
 
 fn signed(span: Span) -> i64 {
-    span.as_ps().cast_signed()
+    i64::try_from(span.as_ps()).unwrap_or(i64::MAX)
 }
 
-fn difference(with: Time, without: Time) -> i64 {
-    let later = with.saturating_since(without).as_ps().cast_signed();
-    later - without.saturating_since(with).as_ps().cast_signed()
+/// How much later, in picoseconds.
+pub(super) fn difference(with: Time, without: Time) -> i64 {
+    signed(with.saturating_since(without)) - signed(without.saturating_since(with))
 }
 
 /// The flows of each sender in one direction, parted where none of them is under way: places of

@@ -7,12 +7,20 @@
 //! draws once, from others that were held up, of about the same size and for about as long in the fluid: what
 //! packets add to that depends on how long it is, from more for the short to less for the long. It is not
 //! scaled: what packets add is queues met once, which do not grow with the size of a flow.
+//!
+//! Of a flow that the end of the scenario cut off, no more is known than that its delay is longer than it had time
+//! for. Where it is drawn, one of the longer ones is drawn in its place, so that delays are distributed as in
+//! E. Kaplan, P. Meier, "Nonparametric estimation from incomplete observations", JASA 53 (1958), in the manner of
+//! B. Efron, "The two sample problem with censored data", 1967 (redistribution to the right).
 
 use std::collections::BTreeMap;
 
+use incastle_engine::Digest;
+use incastle_units::{Span, Time};
+
 use super::clusters::{Clusters, PortKind};
 use super::crossings::Directed;
-use super::delays::Delays;
+use super::delays::{Delays, difference};
 use super::paces::Paces;
 use super::surroundings::Whole;
 use super::watch::{BUSY, FULL};
@@ -39,8 +47,9 @@ pub(super) struct Traits {
 /// A flow to draw.
 struct Sample {
     traits: Traits,
-    /// Absent if it was not complete.
-    delay: Option<i64>,
+    /// If it was not complete, what it had time for at the most.
+    delay: i64,
+    is_complete: bool,
     /// Links that its link stands for.
     weight: u64,
 }
@@ -94,8 +103,14 @@ fn ratio(a: f64, b: f64) -> f64 {
 pub(super) fn pools(
     (whole, paces): (&Whole<'_>, &Paces),
     clusters: &Clusters,
-    delays: &BTreeMap<usize, Delays>,
+    (delays, ideals): (&BTreeMap<usize, Delays>, &[Option<Span>]),
 ) -> BTreeMap<PortKind, Pool> {
+    // The delay of a flow that is complete at the end of the scenario.
+    let end = Time::ZERO + whole.scenario.duration();
+    let had_time = |flow: usize| {
+        let fluid = whole.flows[flow].at.saturating_add(ideals[flow]?);
+        Some(difference(end, fluid.saturating_add(paces.longer(flow))))
+    };
     let mut pools: BTreeMap<PortKind, Pool> = BTreeMap::new();
     for links in clusters.of_class() {
         for &(link, weight) in links {
@@ -119,7 +134,8 @@ pub(super) fn pools(
                 let traits = Traits::of((whole, paces), (flow, hop));
                 pool.situations[traits.situation].samples.push(Sample {
                     traits,
-                    delay,
+                    delay: delay.or_else(|| had_time(flow)).unwrap_or(i64::MIN),
+                    is_complete: delay.is_some(),
                     weight,
                 });
             }
@@ -132,7 +148,7 @@ pub(super) fn pools(
 }
 
 /// The delay of a flow like this one at a port of this kind. Where flows at such ports cannot tell, at ports of
-/// the nearest rate; none if none can.
+/// the nearest rate; none if none can. Absent if it would not be complete.
 pub(super) fn draw(
     pools: &BTreeMap<PortKind, Pool>,
     kind: PortKind,
@@ -144,7 +160,7 @@ pub(super) fn draw(
         others.sort_by_key(|(other, _)| (other.0.abs_diff(kind.0), **other));
         others.into_iter().find_map(|(_, pool)| pool.suited(traits))
     });
-    drawer.map_or(Some(0), |drawer| drawer.draw(traits, random).delay)
+    drawer.map_or(Some(0), |drawer| drawer.draw(traits, random))
 }
 
 impl Pool {
@@ -174,26 +190,17 @@ impl Drawer {
         }
     }
 
-    fn draw(&self, traits: &Traits, random: u64) -> &Sample {
+    fn draw(&self, traits: &Traits, random: u64) -> Option<i64> {
         if traits.situation == HELD {
-            return self.draw_nearest(traits, random);
+            let nearest = self.nearest(traits);
+            return or_longer(drawn(&nearest, random), || nearest.clone(), random);
         }
         let (from, to) = self.window(traits.packets);
         let (first, last) = (self.weights[from], self.weights[to]);
         let place = first + share(random, last - first);
-        &self.samples[self.weights.partition_point(|weight| *weight <= place) - 1]
-    }
-
-    fn draw_nearest(&self, traits: &Traits, random: u64) -> &Sample {
-        let nearest = self.nearest(traits);
-        let sum = nearest.iter().map(|sample| sample.weight).sum();
-        let mut place = share(random, sum);
-        let drawn = nearest.iter().find(|sample| {
-            let found = place < sample.weight;
-            place = place.saturating_sub(sample.weight);
-            found
-        });
-        drawn.expect("a place is below the sum of weights")
+        let sample = self.weights.partition_point(|weight| *weight <= place) - 1;
+        let all = || self.samples[from..to].iter().collect();
+        or_longer(&self.samples[sample], all, random)
     }
 
     /// The nearest in size and in what they missed, the nearest first.
@@ -246,6 +253,42 @@ impl Drawer {
     }
 }
 
+/// One of some, as often as the links that it stands for.
+fn drawn<'a>(samples: &[&'a Sample], random: u64) -> &'a Sample {
+    let sum = samples.iter().map(|sample| sample.weight).sum();
+    let mut place = share(random, sum);
+    let drawn = samples.iter().find(|sample| {
+        let found = place < sample.weight;
+        place = place.saturating_sub(sample.weight);
+        found
+    });
+    drawn.expect("a place is below the sum of weights")
+}
+
+/// The delay of a flow that was drawn from some. If it was not complete, that of one of those with a longer delay;
+/// absent where there are none.
+fn or_longer<'a>(
+    first: &'a Sample,
+    all: impl FnOnce() -> Vec<&'a Sample>,
+    mut random: u64,
+) -> Option<i64> {
+    if first.is_complete {
+        return Some(first.delay);
+    }
+    let (mut sample, mut longer) = (first, all());
+    while !sample.is_complete {
+        longer.retain(|other| other.delay > sample.delay);
+        if longer.is_empty() {
+            return None;
+        }
+        let mut digest = Digest::default();
+        digest.mix(random, sample.traits.packets);
+        random = digest.value();
+        sample = drawn(&longer, random);
+    }
+    Some(sample.delay)
+}
+
 /// A random share of a whole.
 fn share(random: u64, whole: u64) -> u64 {
     ((u128::from(random) * u128::from(whole)) >> 64) as u64
@@ -269,7 +312,8 @@ mod tests {
         for &(traits, delay, weight) in samples {
             pool.situations[traits.situation].samples.push(Sample {
                 traits,
-                delay: Some(delay),
+                delay,
+                is_complete: true,
                 weight,
             });
         }
@@ -351,6 +395,48 @@ mod tests {
         );
     }
 
+    /// Delays of some flows, each complete or not, drawn many times: how often each was, in per cent.
+    fn shares(samples: &[(i64, bool)]) -> Vec<(Option<i64>, u64)> {
+        let mut pool = Pool::default();
+        let wanted = traits(HELD, 7, 1.0);
+        for &(delay, is_complete) in samples {
+            pool.situations[HELD].samples.push(Sample {
+                traits: wanted,
+                delay,
+                is_complete,
+                weight: 1,
+            });
+        }
+        pool.situations.iter_mut().for_each(Drawer::sort);
+        let mut counts: BTreeMap<Option<i64>, u64> = BTreeMap::new();
+        for turn in 0..30_000_u64 {
+            let mut digest = Digest::default();
+            digest.mix(turn, 0);
+            let drawn = pool.situations[HELD].draw(&wanted, digest.value());
+            *counts.entry(drawn).or_default() += 1;
+        }
+        let shares = counts.into_iter();
+        shares
+            .map(|(delay, count)| (delay, (count + 150) / 300))
+            .collect()
+    }
+
+    #[test]
+    fn a_flow_that_was_cut_off_is_one_of_those_with_longer_delays() {
+        // Kaplan and Meier: a fifth each at 10 and 15; that of 20 is cut off, so that 30 and 40 have half of it more.
+        let some = |last| [(10, true), (15, true), (20, false), (30, true), (40, last)];
+        let known = [
+            (Some(10), 20),
+            (Some(15), 20),
+            (Some(30), 30),
+            (Some(40), 30),
+        ];
+        assert_eq!(shares(&some(true)), known);
+        // With the last one cut off as well, nothing is known of what is longer.
+        let known = [(None, 30), (Some(10), 20), (Some(15), 20), (Some(30), 30)];
+        assert_eq!(shares(&some(false)), known);
+    }
+
     #[test]
     fn a_link_is_drawn_as_often_as_it_stands_for_others() {
         for situation in [1, HELD] {
@@ -360,7 +446,7 @@ mod tests {
             ]);
             let wanted = traits(situation, 7, 1.0);
             let drawer = pool.suited(&wanted).expect("there are two");
-            let drawn = (0..4_u64).map(|quarter| drawer.draw(&wanted, (quarter << 62) + 1).delay);
+            let drawn = (0..4_u64).map(|quarter| drawer.draw(&wanted, (quarter << 62) + 1));
             let drawn: Vec<Option<i64>> = drawn.collect();
             assert_eq!(drawn, [Some(1), Some(1), Some(1), Some(2)]);
         }
