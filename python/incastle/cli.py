@@ -289,7 +289,7 @@ def check(
         typer.Option("--resolved", help="Print the complete scenario, every default included."),
     ] = False,
 ) -> None:
-    """Check scenarios: every mistake with its place, the valid choices, and "did you mean"."""
+    """Check scenarios: mistakes with their places, the valid choices, and "did you mean"."""
     broken = 0
     for path in scenarios:
         try:

@@ -116,6 +116,7 @@ def _show(imported: Imported) -> None:
     endless = sum(row.bytes is None for row in rows)
     total = si(sum(row.bytes or 0 for row in rows), "B")
     first, last = (si(starts[place] / 1e12, "s") for place in (0, -1))
+    when = f"at {first}" if first == last else f"from {first} to {last}"
     without = f", {endless:,} of them without end" if endless else ""
     after = f", {len(rows) - len(starts):,} after others" if len(starts) < len(rows) else ""
-    print(f"{len(rows):,} transfers{without}, {total}, from {first} to {last}{after}")
+    print(f"{len(rows):,} transfers{without}, {total}, {when}{after}")

@@ -310,7 +310,10 @@ def find(
     goals = {"largest": largest, "smallest": smallest, "maximise": maximise, "minimise": minimise}
     given = {name: text for name, text in goals.items() if text is not None}
     if len(given) != 1:
-        raise IncastleError("one of --largest, --smallest, --maximise and --minimise is needed")
+        all_given = f", not {' and '.join(f'--{name}' for name in given)}" if given else ""
+        raise IncastleError(
+            "one of --largest, --smallest, --maximise and --minimise is needed" + all_given
+        )
     goal, text = next(iter(given.items()))
     bisecting = goal in {"largest", "smallest"}
     if bisecting and (where is None or over):

@@ -171,7 +171,10 @@ def quantity(column: str, value: float | None) -> str:
     unit = unit_of(column)
     if unit in {"bit/s", "s", "B"}:
         return si(value, unit)
-    text = f"{value:,.10g}" if float(value).is_integer() else f"{value:,.3g}"
+    if float(value).is_integer():
+        text = f"{value:,.10g}"
+    else:  # three digits, and all of those before the point
+        text = f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.3g}"  # noqa: PLR2004
     return f"{text} {unit}".rstrip()
 
 

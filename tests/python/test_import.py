@@ -147,6 +147,12 @@ def test_flows_without_ports_and_an_unlinked_node(say: Say, folder: Path) -> Non
     assert "flow.txt:3: warning: priorities 3 and 1: all flows are of one traffic class" in said.err
 
 
+def test_transfers_that_begin_together_are_told_at_one_time(say: Say, folder: Path) -> None:
+    put(folder, topology_txt=TOPOLOGY, flow_txt="2\n0 3 3 2000 2\n1 3 3 1000 2\n")
+    _, said = made(folder, say, "topology.txt", "flow.txt")
+    assert "2 transfers, 3 KB, at 2 s\n" in said.out
+
+
 def test_a_matrix_alone_gets_the_fat_tree_of_htsim(say: Say, folder: Path) -> None:
     put(folder, m_cm=MATRIX.replace("Nodes 8", "Nodes 16"))
     scenario, said = made(folder, say, "m.cm")

@@ -17,7 +17,7 @@ import pytest
 
 import incastle as ic
 from conftest import SMALL, Said, start
-from incastle import runner
+from incastle import runner, terminal_sweeps
 from incastle.sweeps import dataset, measures, threads
 from incastle.sweeps.plan import Plan, Source
 from incastle.sweeps.values import axis_from_text
@@ -160,6 +160,14 @@ def test_resume_does_the_missing_runs_only(
     assert files(out) == whole
     assert again.frame.equals(swept.frame)
     assert not (out / dataset.UNFINISHED).exists()
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(2042.0, "2,042"), (5600.4, "5,600"), (999.7, "1,000"), (12.345, "12.3")],
+)
+def test_numbers_of_a_table_have_three_digits_or_more(value: float, text: str) -> None:
+    assert terminal_sweeps.quantity("drops", value) == text
 
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[Scenario]:

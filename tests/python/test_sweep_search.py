@@ -256,7 +256,7 @@ def test_find_says_that_there_is_nothing(say: Say) -> None:
     ("arguments", "message"),
     [
         ((), "one of --largest"),
-        (("--largest", "a=1..2", "--minimise", "drops"), "one of --largest"),
+        (("--largest", "a=1..2", "--minimise", "drops"), "needed, not --largest and --minimise"),
         (("--largest", "network.senders=2..5"), "goes with --where"),
         (("--minimise", "drops"), "goes with --over"),
         (("--largest", "network.sendrs=2..5", "--where", "drops == 0"), "did you mean senders"),
