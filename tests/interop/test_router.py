@@ -23,6 +23,8 @@ pytestmark = pytest.mark.alone
 UDP_END = [sys.executable, str(Path(__file__).with_name("udp_end.py"))]
 NOT_ECT, ECT1, ECT0, CE = 0, 1, 2, 3
 ENDS = 20
+# A packet of 1500 bytes takes 0.6 ms: a slow machine, too, sends faster, so that a queue grows.
+RATE = "20 Mbit/s"
 
 
 class Result(NamedTuple):
@@ -55,7 +57,7 @@ def blast(net: Network, count: int, ecn: int) -> Result:
 def through(count: int, ecn: int, *options: str) -> Result:
     """Send a burst through a router with these options."""
     try:
-        with network(our_programs()["router"], *options) as net:
+        with network(our_programs()["router"], "--rate", RATE, *options) as net:
             return blast(net, count, ecn)
     except UnavailableError as why:
         pytest.skip(str(why))
