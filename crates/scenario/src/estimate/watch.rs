@@ -203,7 +203,7 @@ impl<'a> Watch<'a> {
         (hold, marks, first)
     }
 
-    /// Another link holds a flow up, or it lacks more or less there.
+    /// Links are something else to a flow, and another may hold it up, or it may lack more or less there.
     fn hold(&mut self, now: Time, sight: &Sight<'_>) {
         let hop = sight.holder();
         let (hold, marks, first) = self.hold_of(sight);

@@ -291,7 +291,7 @@ mod tests {
         )
     }
 
-    /// Links on a shortest path between all switches, one search each.
+    /// How many links lie between all switches, found by going over all links until nothing changes.
     fn distances(links: &[(usize, usize)]) -> Vec<Vec<usize>> {
         let far = SWITCHES * SWITCHES;
         let mut distances = vec![vec![far; SWITCHES]; SWITCHES];
