@@ -260,6 +260,15 @@ def _error(scenario: Scenario, failure: _engine.Failure) -> RunError:
     return error(f"{place}: {failure.message}")
 
 
+def _notes(scenario: Scenario, output: _engine.Output) -> list[str]:
+    """Give what a reader of the numbers has to know; a controller's fault belongs to the last."""
+    notes = output.notes
+    if output.fault is not None:
+        kind = controllers_of(scenario)[output.fault.controller].kind
+        notes[-1] += f": {words_of(output.fault, kind)}"
+    return notes
+
+
 def _result(scenario: Scenario, output: _engine.Output) -> Result:
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are made
 
@@ -275,6 +284,6 @@ def _result(scenario: Scenario, output: _engine.Output) -> Result:
         scenario=scenario.resolved,
         tables=tables,
         sources=controller_files(scenario),
-        warnings=tuple(one.in_one_line for one in scenario.warnings),
+        warnings=(*(one.in_one_line for one in scenario.warnings), *_notes(scenario, output)),
         captures=dict(output.captures()),
     )

@@ -202,6 +202,12 @@ pub trait Application: Send {
     /// When it wants to be called next; asked after each call and at the start.
     fn poll_timeout(&self) -> Option<Time>;
 
+    /// Whether nothing is left of what it is there for: nothing to begin, nothing to wait for. Once over it
+    /// stays over; asked after each call.
+    fn is_over(&self) -> bool {
+        false
+    }
+
     /// Until when it only adds to what one endpoint has to send, if so: it may be left alone while the
     /// next packet of that endpoint waits for its time, and is asked with [`Self::catch_up`] for what it
     /// would have written meanwhile. Without a limit that is `Time::NEVER`.

@@ -121,6 +121,10 @@ pub struct Simulation<P: Probe> {
     seen: Seen,
     /// Whether any flow is recorded.
     recording: bool,
+    /// Applications that it waits for ([`Self::end_with`]).
+    awaited: u32,
+    /// Whether it has ended with the last of them.
+    over: bool,
     /// Where it simulates a part of the network alone.
     pub(crate) part: Option<Box<Part>>,
 }
@@ -149,6 +153,8 @@ impl<P: Probe> Simulation<P> {
             at_this_instant: 0,
             totals: Totals::default(),
             recording: false,
+            awaited: 0,
+            over: false,
             part: None,
         }
     }
@@ -161,7 +167,8 @@ impl<P: Probe> Simulation<P> {
         index
     }
 
-    /// Lets everything happen until `until`, at most `budget` events of it.
+    /// Lets everything happen until `until`, at most `budget` events of it, or until what it ends with
+    /// is over ([`Self::end_with`]).
     pub fn run(&mut self, until: Time, budget: u64) -> Result<Status, RunError> {
         match self.go_on(until, budget)? {
             Stop::NothingLeft => {
@@ -208,9 +215,11 @@ impl<P: Probe> Simulation<P> {
         }
     }
 
-    /// Nothing is left to happen until `until`.
+    /// Nothing is left to happen until `until`; what has ended stays at its end.
     pub(crate) fn rest(&mut self, until: Time) {
-        self.now = self.now.max(until);
+        if !self.over {
+            self.now = self.now.max(until);
+        }
         self.catch_up_all(self.now);
     }
 

@@ -141,7 +141,9 @@ impl Estimation {
         }
         match outcome {
             Ok(output) => Ok((
-                output.map(|output| Output::new(py, output)).transpose()?,
+                output
+                    .map(|output| Output::new(py, output, None))
+                    .transpose()?,
                 None,
             )),
             Err(failure) => Ok((None, Some(failure.into()))),

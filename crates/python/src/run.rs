@@ -106,10 +106,19 @@ fn run_here(py: Python<'_>, scenario: &Scenario, index: usize, watch: &mut Watch
         next_tick: RefCell::new(Instant::now() + TICK),
     };
     let outcome = core::attempt(|| core::run(&ready, &here));
-    match faults.take() {
-        None => watch.hand_over(index, outcome),
-        Some(fault) => watch.fail(py, index, fault),
+    match (faults.take(), outcome) {
+        (None, outcome) => watch.hand_over(index, outcome, None),
+        (Some(fault), Ok(output)) if lacks_ideals(&output) && !fault.is_interruption(py) => {
+            watch.hand_over(index, Ok(output), Some(fault));
+        }
+        (Some(fault), _) => watch.fail(py, index, fault),
     }
+}
+
+/// Whether the run itself came to its end, and a lone run for an ideal FCT did not.
+fn lacks_ideals(output: &core::Output) -> bool {
+    let mut notes = output.notes.iter();
+    notes.any(|note| matches!(note, core::Note::NoIdeals { .. }))
 }
 
 /// Watches over a run in this thread.
@@ -151,7 +160,7 @@ struct Watch<'a> {
 
 impl Watcher for Watch<'_> {
     fn finished(&mut self, index: usize, outcome: Result<core::Output, core::Failure>) {
-        self.hand_over(self.numbers[index], outcome);
+        self.hand_over(self.numbers[index], outcome, None);
     }
 
     /// Lets signal handlers run and the progress be shown.
@@ -166,10 +175,15 @@ impl Watcher for Watch<'_> {
 }
 
 impl Watch<'_> {
-    fn hand_over(&mut self, index: usize, outcome: Result<core::Output, core::Failure>) {
+    fn hand_over(
+        &mut self,
+        index: usize,
+        outcome: Result<core::Output, core::Failure>,
+        fault: Option<ControllerFault>,
+    ) {
         let made = Python::attach(|py| {
             Ok(match outcome {
-                Ok(output) => Py::new(py, Output::new(py, output)?)?.into_any(),
+                Ok(output) => Py::new(py, Output::new(py, output, fault)?)?.into_any(),
                 Err(failure) => Py::new(py, Failure::from(failure))?.into_any(),
             })
         });

@@ -7,6 +7,7 @@
 use std::ffi::CStr;
 use std::sync::Arc;
 
+use crate::controllers::ControllerFault;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{
     ArrayRef, Float64Array, RecordBatch, RecordBatchIterator, StringArray, UInt64Array,
@@ -30,6 +31,12 @@ pub(crate) struct Output {
     interrupted: bool,
     #[pyo3(get)]
     wall_s: f64,
+    /// What a reader of its numbers has to know.
+    #[pyo3(get)]
+    notes: Vec<String>,
+    /// What a controller did wrong in a run of its own, for an ideal FCT.
+    #[pyo3(get)]
+    fault: Option<Py<ControllerFault>>,
     totals: core::Totals,
     tables: Vec<Py<Table>>,
     captures: Vec<(String, Py<PyBytes>)>,
@@ -66,7 +73,11 @@ impl Output {
 }
 
 impl Output {
-    pub(crate) fn new(py: Python<'_>, from: core::Output) -> PyResult<Self> {
+    pub(crate) fn new(
+        py: Python<'_>,
+        from: core::Output,
+        fault: Option<ControllerFault>,
+    ) -> PyResult<Self> {
         let tables = from
             .tables
             .into_iter()
@@ -76,6 +87,8 @@ impl Output {
             digest: from.digest,
             interrupted: from.interrupted,
             wall_s: from.wall_s,
+            notes: from.notes.iter().map(ToString::to_string).collect(),
+            fault: fault.map(|fault| Py::new(py, fault)).transpose()?,
             totals: from.totals,
             tables,
             captures: from

@@ -96,7 +96,7 @@ fn estimated(
 fn assert_exact(text: &str, sets: &[(&str, &str)], (least, off_by_s): (usize, f64)) {
     let (found, _) = estimated(&apart(text, sets, None), 2, &BTreeMap::new());
     let run = result(text, sets);
-    for column in ["started_s", "completed_s", "ideal_s"] {
+    for column in ["started_s", "completed_s", "ideal_fct_s"] {
         let [found, run] = [&found, &run].map(|output| real(output, "transfers", column));
         assert!(found.len() >= least, "{} flows with {sets:?}", found.len());
         assert_eq!(found.len(), run.len());

@@ -1,4 +1,4 @@
-//! Ideal completion times: equal, to the picosecond, to the only flow of a network.
+//! The ideal FCT under the own transport: equal, to the picosecond, to the only flow of a network.
 
 mod common;
 
@@ -9,7 +9,11 @@ use proptest::prelude::*;
 /// One flow at a time on a star; the seconds of a run are exact to far below a picosecond.
 fn alone(text: &str, sets: &[(&str, &str)]) -> Output {
     let sets = [
-        &[("run.duration", "1 s"), ("measure.slowdown", "true")],
+        &[
+            ("run.duration", "1 s"),
+            ("measure.slowdown", "true"),
+            ("measure.ideal", "own-transport"),
+        ],
         sets,
     ]
     .concat();
@@ -20,7 +24,7 @@ fn alone(text: &str, sets: &[(&str, &str)]) -> Output {
 fn assert_ideal(output: &Output) {
     let completed = real(output, "transfers", "completed_s");
     let started = real(output, "transfers", "started_s");
-    let ideal = real(output, "transfers", "ideal_s");
+    let ideal = real(output, "transfers", "ideal_fct_s");
     for row in 0..completed.len() {
         assert_near(completed[row] - started[row], ideal[row], 0.4e-12);
     }
@@ -38,7 +42,7 @@ start_spread = "0 s"
 fn one_segment_takes_two_links() {
     let output = alone(&format!("{STAR}{ONE}"), &[("flows.one.size", "1460 B")]);
     // Two links of 25 us, and twice 12 us for 1500 B.
-    assert_near(real(&output, "transfers", "ideal_s")[0], 74e-6, 1e-15);
+    assert_near(real(&output, "transfers", "ideal_fct_s")[0], 74e-6, 1e-15);
     assert_near(real(&output, "transfers", "slowdown")[0], 1.0, 1e-12);
 }
 
@@ -125,10 +129,11 @@ size = "300 KB"
 start = "200 ms"
 [measure]
 slowdown = true
+ideal = "own-transport"
 "#;
     let output = result(tree, &[]);
     assert_ideal(&output);
-    let ideal = real(&output, "transfers", "ideal_s");
+    let ideal = real(&output, "transfers", "ideal_fct_s");
     assert!(ideal[0] < ideal[1] && ideal[2] < ideal[1], "{ideal:?}");
 }
 

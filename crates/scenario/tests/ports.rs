@@ -116,7 +116,7 @@ fn ideal_times_know_the_port() {
     let output = result(&text, &sets);
     let column = |name: &str| real(&output, "transfers", name);
     let (started, completed) = (column("started_s"), column("completed_s"));
-    let ideal = column("ideal_s");
+    let ideal = column("ideal_fct_s");
     assert_eq!(ideal.len(), 2);
     for row in 0..2 {
         assert_near(completed[row] - started[row], ideal[row], 0.4e-12);

@@ -22,6 +22,8 @@ pub(super) struct AppSlot {
     pub(super) asleep: Option<EndpointIndex>,
     /// Until when at most it was left alone the last time: the event queue holds that event.
     pub(super) alone_until: Time,
+    /// Whether the simulation goes on until it is over, and it is not.
+    awaited: bool,
 }
 
 impl AppSlot {
@@ -32,6 +34,7 @@ impl AppSlot {
             wake: Time::NEVER,
             asleep: None,
             alone_until: Time::NEVER,
+            awaited: false,
         }
     }
 }
@@ -71,6 +74,35 @@ impl<P: Probe> Simulation<P> {
         }
         self.actions = actions.list;
         self.arm_application(index);
+        self.end_if_last(index);
+    }
+
+    /// Lets the simulation end as soon as this application, and all others that this was said of, are over.
+    pub fn end_with(&mut self, index: AppIndex) {
+        let slot = &mut self.apps[index.index()];
+        assert!(!slot.awaited, "said once of each application");
+        if !slot.app.is_over() {
+            slot.awaited = true;
+            self.awaited += 1;
+        }
+    }
+
+    /// Whether it has ended before its time, as [`Self::end_with`] has it.
+    pub fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// If this was the last application that the simulation was to end with: nothing happens any more.
+    fn end_if_last(&mut self, index: AppIndex) {
+        let slot = &mut self.apps[index.index()];
+        if slot.awaited && slot.app.is_over() {
+            slot.awaited = false;
+            self.awaited -= 1;
+            if self.awaited == 0 {
+                self.over = true;
+                self.forget_what_is_to_come();
+            }
+        }
     }
 
     pub(super) fn arm_application(&mut self, index: AppIndex) {

@@ -79,7 +79,14 @@ impl ControllerFault {
     /// be gone without a word.
     pub(crate) fn interruption(&self, py: Python<'_>) -> Option<PyErr> {
         let raised = self.raised.as_ref()?.bind(py);
-        let interrupt = raised.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>();
-        interrupt.then(|| PyErr::from_value(raised.clone()))
+        self.is_interruption(py)
+            .then(|| PyErr::from_value(raised.clone()))
+    }
+
+    /// Whether it is a Ctrl-C.
+    pub(crate) fn is_interruption(&self, py: Python<'_>) -> bool {
+        let raised = self.raised.as_ref().map(|raised| raised.bind(py));
+        raised
+            .is_some_and(|raised| raised.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>())
     }
 }

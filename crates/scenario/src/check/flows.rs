@@ -4,10 +4,10 @@
 use incastle_units::{Bytes, Span};
 
 use crate::check::{list, sets};
-use crate::language::Root;
 use crate::language::flows::{Count, Gaps, Group, Message, Query, Size, Stop, Workload};
 use crate::language::sizes::MOST_BYTES;
 use crate::language::transport::Kind;
+use crate::language::{Root, RunStop};
 use crate::text::context::Context;
 use crate::text::node::quoted;
 use crate::topology::layout::Layout;
@@ -21,12 +21,28 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
             Some("add a group: [flows.NAME] with workload, from and to".to_owned()),
         );
     }
+    check_end(root, cx);
     let parts = layout.parts();
     for (name, group) in &root.flows {
         let path = format!("flows.{name}");
         check_hosts(&path, group, layout, &parts, cx);
         check_times(&path, group, root.run.duration, cx);
         check_workload(&path, group, cx);
+    }
+}
+
+/// A run that ends with its work needs work that ends.
+fn check_end(root: &Root, cx: &mut Context<'_>) {
+    let endless = !root.flows.iter().any(|(_, group)| group.is_finite());
+    if root.run.stop == RunStop::WhenDone && endless && !root.flows.is_empty() && !cx.partial {
+        cx.error_at(
+            "run.stop",
+            "\"when-done\", but no group of flows ends by itself".to_owned(),
+            Some(
+                "give a group a size, a number of rounds or a `stop`; or stop = \"duration\""
+                    .to_owned(),
+            ),
+        );
     }
 }
 

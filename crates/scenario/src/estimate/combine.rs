@@ -16,6 +16,9 @@ use super::paces::Paces;
 use super::pools::{self, Pool, Traits};
 use super::surroundings::Whole;
 use super::workers::Workers;
+use crate::language::measure::Ideal;
+use crate::simulate::ideal::slowdown;
+use crate::simulate::interval;
 use crate::simulate::output::{Column, Output, Table, Totals};
 use crate::topology::layout::Layout;
 use crate::workload::TransferKind;
@@ -29,35 +32,46 @@ pub(super) struct Combination<'a> {
     pools: BTreeMap<PortKind, Pool>,
 }
 
+/// By flow: how long it takes alone under its own transport, and at least under any.
+type Times<'a> = (&'a [Option<Span>], &'a [Option<Span>]);
+
 /// The estimate: transfers and links.
 pub(super) fn output(
     (whole, paces): (&Whole<'_>, &Paces),
     clusters: &Clusters,
-    (delays, ideals): (&BTreeMap<usize, Delays>, &[Option<Span>]),
+    (delays, (ideals, least)): (&BTreeMap<usize, Delays>, Times<'_>),
     workers: &impl Workers,
 ) -> Output {
     let combination = Combination::new((whole, paces), clusters, (delays, ideals));
     let end = Time::ZERO + whole.scenario.duration();
     let completed = workers.map(whole.flows.len(), |flow| {
-        let took = combination.took(flow, ideals[flow]?)?;
+        let took = combination.took(flow, ideals[flow]?)?.max(least[flow]?);
         Some(whole.flows[flow].at.saturating_add(took)).filter(|at| *at <= end)
     });
     let mut digest = Digest::default();
     for at in &completed {
         digest.mix(at.map_or(u64::MAX, Time::as_ps), 0);
     }
+    let measured = interval(whole.scenario);
+    let shown = match whole.scenario.tables().measure.ideal {
+        Ideal::LineRate => least,
+        Ideal::OwnTransport => ideals,
+    };
     Output {
         digest: format!("{:016x}", digest.value()),
         interrupted: false,
         totals: Totals {
-            simulated_s: whole.scenario.duration().as_secs_lossy(),
+            simulated_s: end.as_secs_lossy(),
+            measured_from_s: measured.from.as_secs_lossy(),
+            measured_to_s: measured.to.as_secs_lossy(),
             packet_hops: delays.values().map(|link| link.packet_hops).sum(),
             flows: whole.flows.len() as u64,
             transfers: completed.iter().flatten().count() as u64,
             ..Totals::default()
         },
         wall_s: 0.0,
-        tables: vec![transfers(whole, &completed, ideals), links(whole, clusters)],
+        notes: Vec::new(),
+        tables: vec![transfers(whole, &completed, shown), links(whole, clusters)],
         captures: Vec::new(),
     }
 }
@@ -129,15 +143,12 @@ fn transfers(whole: &Whole<'_>, completed: &[Option<Time>], ideals: &[Option<Spa
     let hosts = names(whole.scenario.layout().hosts.iter());
     let flows = whole.flows;
     let kind: Arc<str> = TransferKind::Flow.word().into();
-    // As a run has it: of those that were completed.
-    let ideal = |flow: usize| {
-        let ideal = completed[flow].and(ideals[flow]);
-        ideal.map_or(f64::NAN, Span::as_secs_lossy)
-    };
+    let fct = |flow: usize| completed[flow].map(|at| at - flows[flow].at);
     let slowdown = |flow: usize| {
-        let took = completed[flow].map(|at| (at - flows[flow].at).as_secs_lossy());
-        took.map_or(f64::NAN, |took| took / ideal(flow))
+        let known = fct(flow).zip(ideals[flow]);
+        known.map_or(f64::NAN, |(fct, ideal)| slowdown(fct, ideal))
     };
+    let seconds = |span: Option<Span>| span.map_or(f64::NAN, Span::as_secs_lossy);
     let text = |of: &dyn Fn(usize) -> Arc<str>| Column::Text((0..flows.len()).map(of).collect());
     let real = |of: &dyn Fn(usize) -> f64| Column::F64((0..flows.len()).map(of).collect());
     let at = |flow: usize| completed[flow].map_or(f64::NAN, Time::as_secs_lossy);
@@ -160,11 +171,12 @@ fn transfers(whole: &Whole<'_>, completed: &[Option<Time>], ideals: &[Option<Spa
             ("to", text(&|flow| Arc::clone(&hosts[flows[flow].hosts.1]))),
             ("started_s", real(&|flow| flows[flow].at.as_secs_lossy())),
             ("completed_s", real(&at)),
+            ("fct_s", real(&|flow| seconds(fct(flow)))),
             (
                 "bytes",
                 Column::U64(flows.iter().map(|flow| flow.bytes).collect()),
             ),
-            ("ideal_s", real(&ideal)),
+            ("ideal_fct_s", real(&|flow| seconds(ideals[flow]))),
             ("slowdown", real(&slowdown)),
         ],
     )

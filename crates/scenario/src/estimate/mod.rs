@@ -41,7 +41,7 @@ use std::collections::BTreeMap;
 use incastle_units::Span;
 
 use crate::scenario::Scenario;
-use crate::simulate::ideal::{Ideals, Wanted};
+use crate::simulate::ideal::{LineRate, OwnTransport, Wanted};
 use crate::simulate::network::network;
 use crate::simulate::output::Output;
 use crate::simulate::{Overseer, RunError};
@@ -74,8 +74,10 @@ pub struct Estimation {
     crossings: Crossings,
     clusters: Clusters,
     paces: Paces,
-    /// By flow.
+    /// By flow: how long it takes alone, under its own transport.
     ideals: Vec<Option<Span>>,
+    /// By flow: what no transport can be faster than.
+    least: Vec<Option<Span>>,
 }
 
 impl Estimation {
@@ -93,12 +95,14 @@ impl Estimation {
             Ok(Crossings::new(&whole, scenario.layout(), &flows))
         };
         let (ideals, crossings) = workers.both(|| ideals(scenario, &flows), crossings);
-        let crossings = crossings?;
+        let (ideals, crossings) = (ideals?, crossings?);
+        let least = least(scenario, &flows);
         let clusters = Clusters::new(scenario, (&flows, &crossings), per_class);
         let whole = Whole::new(scenario, &flows, &crossings);
         let paces = Paces::new(&whole, &ideals, clusters.simulated());
         Ok(Self {
             ideals,
+            least,
             scenario: scenario.clone(),
             flows,
             crossings,
@@ -154,7 +158,8 @@ impl Estimation {
         workers: &impl Workers,
     ) -> Output {
         let parts = (&self.whole(), &self.paces);
-        combine::output(parts, &self.clusters, (delays, &self.ideals), workers)
+        let times = (&*self.ideals, &*self.least);
+        combine::output(parts, &self.clusters, (delays, times), workers)
     }
 
     fn whole(&self) -> Whole<'_> {
@@ -162,9 +167,23 @@ impl Estimation {
     }
 }
 
-/// The ideal times of flows.
-fn ideals(scenario: &Scenario, flows: &[Opening]) -> Vec<Option<Span>> {
-    let mut ideals = Ideals::new(scenario);
+/// By line rate, the ideal FCTs of flows.
+fn least(scenario: &Scenario, flows: &[Opening]) -> Vec<Option<Span>> {
+    let mut ideals = LineRate::new(scenario);
+    let times = flows.iter().map(|flow| {
+        ideals.time(&Wanted {
+            group: flow.group,
+            kind: TransferKind::Flow,
+            hosts: flow.hosts,
+            bytes: flow.bytes,
+        })
+    });
+    times.collect()
+}
+
+/// How long flows take alone, under their own transports.
+fn ideals(scenario: &Scenario, flows: &[Opening]) -> Result<Vec<Option<Span>>, RunError> {
+    let mut ideals = OwnTransport::new(scenario);
     let mut times = vec![None; flows.len()];
     let mut by_size: Vec<usize> = (0..flows.len()).collect();
     by_size.sort_by_key(|&flow| flows[flow].bytes);
@@ -182,7 +201,7 @@ fn ideals(scenario: &Scenario, flows: &[Opening]) -> Vec<Option<Span>> {
             kind,
             hosts,
             bytes,
-        });
+        })?;
     }
-    times
+    Ok(times)
 }

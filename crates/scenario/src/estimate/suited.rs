@@ -1,5 +1,6 @@
 //! Which scenarios can be taken apart link by link.
 
+use crate::language::RunStop;
 use crate::language::arrivals::Arrival;
 use crate::language::flows::{Group, Workload};
 use crate::language::network::Ecmp;
@@ -48,6 +49,14 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Unsuited> {
             "switch.qcn",
             "an estimate knows no congestion notifications",
             "leave qcn out, or use `incastle run`",
+        );
+    }
+    let endless = root.flows.iter().any(|(_, group)| !group.is_finite());
+    if root.run.stop == RunStop::WhenDone && endless {
+        return refuse(
+            "run.stop",
+            "an estimate ends with its duration where a group of flows has no end of its own",
+            "stop = \"duration\", or a `stop` for each group",
         );
     }
     for (name, group) in &root.flows {

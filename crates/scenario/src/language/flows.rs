@@ -41,6 +41,30 @@ table! {
     }
 }
 
+impl Group {
+    /// Whether its work has an end of its own: a size, a number of rounds, a list, or an instant at which it
+    /// stops.
+    pub(crate) fn is_finite(&self) -> bool {
+        let counted = |rounds: Rounds| matches!(rounds, Rounds::Number(_));
+        let sized = |size: Size| matches!(size, Size::Of(_));
+        let by_itself = match &self.workload {
+            Workload::Bulk(bulk) => sized(bulk.size),
+            Workload::Permutation(permutation) => sized(permutation.size),
+            Workload::Barrier(barrier) => counted(barrier.rounds),
+            Workload::Query(query) => counted(query.rounds),
+            Workload::AllToAll(all) => counted(all.rounds),
+            Workload::AllReduce(all) => counted(all.rounds),
+            Workload::List(_) => true,
+            Workload::Cbr(_)
+            | Workload::OnOff(_)
+            | Workload::Poisson(_)
+            | Workload::Incast(_)
+            | Workload::PoissonDatagrams(_) => false,
+        };
+        by_itself || matches!(self.stop, Stop::At(_))
+    }
+}
+
 choice! {
     /// What the flows carry.
     pub enum Workload by workload {

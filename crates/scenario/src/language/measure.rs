@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use incastle_units::{Bytes, Span};
 
-use crate::grammar::declare::{Table, table};
+use crate::grammar::declare::{Table, table, words};
 use crate::grammar::describe::Shape;
 use crate::grammar::range::{above, between};
 use crate::grammar::reader::read_table;
@@ -43,10 +43,10 @@ table! {
         /// all-reduce. Without them long runs need much less memory; rounds are kept, deadlines of single
         /// answers are not counted.
         value answers: bool = true;
-        /// The ideal time of each completed transfer (the same alone on the empty network) and its
-        /// slowdown, in `transfers`. Each size on each kind of path is simulated once, which takes
-        /// time of its own.
+        /// The ideal FCT of each transfer and, of those that are complete, the slowdown, in `transfers`.
         value slowdown: bool = false;
+        /// What the ideal FCT is, with `slowdown`.
+        value ideal: Ideal = Ideal::LineRate;
         /// Every retransmission timeout with its kind and cause.
         value timeouts: bool = false;
         /// With `timeouts`: how long the link to the receiver was idle, `idle_s` of `timeouts` and `rounds`.
@@ -157,6 +157,18 @@ impl Capture {
             None => vec![name.clone()],
         };
         self.ports.iter().flat_map(ways).collect()
+    }
+}
+
+words! {
+    /// What an ideal FCT is.
+    pub enum Ideal {
+        /// The least time from the write to the last byte at the receiver on the empty network, whatever the
+        /// transport: packets back to back over the fastest path.
+        "line-rate" => LineRate,
+        /// The FCT of the same transfer alone, under its own transport and controller. Each size on each kind of
+        /// path is simulated once, which takes time of its own; what starts slowly has a small slowdown.
+        "own-transport" => OwnTransport,
     }
 }
 

@@ -62,8 +62,10 @@ table! {
 table! {
     /// `[run]`
     pub struct Run {
-        /// How long the network is simulated.
+        /// How long the network is simulated; with `stop = "when-done"` at most.
         value duration: Span, in above_to(Span::ZERO, Span::from_secs(100 * DAY));
+        /// When the run ends.
+        value stop: RunStop = RunStop::Duration;
         /// The seed of every random substream; the same scenario and seed give the same result.
         value seed: u64 = 1;
     }
@@ -85,6 +87,17 @@ table! {
         value queue: Capacity = Capacity::Unlimited;
         /// What the adapters do about congestion notifications (QCN).
         section qcn: ReactionPoints;
+    }
+}
+
+words! {
+    /// When a run ends.
+    pub enum RunStop {
+        /// After its duration.
+        "duration" => Duration,
+        /// When its finite work is done: all flows with a size are complete, all requests answered, all
+        /// rounds over. Groups without an end of their own do not count. The duration is the limit.
+        "when-done" => WhenDone,
     }
 }
 

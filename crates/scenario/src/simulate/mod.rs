@@ -15,6 +15,7 @@ use incastle_engine::{
 };
 use incastle_units::{Bytes, Span, Time};
 
+use crate::language::RunStop;
 use crate::language::flows::Stop;
 use crate::language::measure::{Measure, MemorySampling, Sampling};
 use crate::scenario::Scenario;
@@ -22,7 +23,8 @@ use crate::workload::{Journal, applications};
 
 use network::network;
 use output::Output;
-use tables::{Finished, Interval, Passed, captured_ports, output};
+pub(crate) use tables::Interval;
+use tables::{Finished, Passed, captured_ports, output};
 
 pub use parts::alone_because;
 pub(crate) use parts::{join, parted, prepare_part};
@@ -85,10 +87,13 @@ pub(crate) fn through<E>(
             *accepted = accepted_bytes(parts);
         }
     }
+    let until_done = scenario.tables().run.stop == RunStop::WhenDone;
+    let is_done = parts.iter().any(Simulation::is_over);
     Ok(Passed {
         interval,
         accepted,
         interrupted,
+        met_limit: until_done && !is_done && !interrupted,
     })
 }
 
@@ -129,8 +134,12 @@ impl Prepared {
             sampled.retain(|switch| has(Node::Switch(*switch)));
             simulation.sample_memories(&sampled, memory.every);
         }
-        for application in applications(scenario, &journal) {
-            simulation.add_application(application);
+        let until_done = scenario.tables().run.stop == RunStop::WhenDone;
+        for recruit in applications(scenario, &journal) {
+            let application = simulation.add_application(recruit.application);
+            if until_done && recruit.is_finite {
+                simulation.end_with(application);
+            }
         }
         Self {
             simulation,
@@ -139,7 +148,8 @@ impl Prepared {
     }
 }
 
-fn interval(scenario: &Scenario) -> Interval {
+/// The measured interval.
+pub(crate) fn interval(scenario: &Scenario) -> Interval {
     let end = Time::ZERO + scenario.duration();
     let measure = &scenario.tables().measure;
     Interval::of(measure.from, measure.to, end)

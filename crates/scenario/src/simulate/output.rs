@@ -13,10 +13,52 @@ pub struct Output {
     pub totals: Totals,
     /// Seconds from the start of building the network to tables in memory.
     pub wall_s: f64,
+    /// What a reader of its numbers has to know.
+    pub notes: Vec<Note>,
     /// The tables.
     pub tables: Vec<Table>,
     /// Captures of links.
     pub captures: Vec<Capture>,
+}
+
+/// What a reader of a result has to know.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Note {
+    /// A run that was to end with its work met its limit before.
+    #[error(
+        "the run met its limit, run.duration = {seconds} s, before its work was done: \
+         {unfinished} transfers are unfinished"
+    )]
+    MetLimit {
+        /// The limit.
+        seconds: f64,
+        /// Transfers that had begun and were not complete.
+        unfinished: usize,
+    },
+    /// The ideal FCT of a transfer could not be simulated, and none was found after it.
+    #[error(
+        "no ideal FCTs and slowdowns from transfer {index} of flows.{group} on: the simulation of it alone \
+         ({bytes} B, {} -> {}) {}",
+        hosts.0,
+        hosts.1,
+        because(why.as_deref())
+    )]
+    NoIdeals {
+        /// The group of its flow.
+        group: String,
+        /// Its index there.
+        index: u64,
+        /// Its size.
+        bytes: u64,
+        /// Who sends, who receives.
+        hosts: (String, String),
+        /// Why; absent where whoever watched the run ended it.
+        why: Option<String>,
+    },
+}
+
+fn because(why: Option<&str>) -> String {
+    why.map_or_else(|| "was stopped".to_owned(), |why| format!("failed: {why}"))
 }
 
 /// The capture of a link.
@@ -53,6 +95,10 @@ pub enum Column {
 pub struct Totals {
     /// Simulated seconds.
     pub simulated_s: f64,
+    /// Where the measured interval began, in seconds.
+    pub measured_from_s: f64,
+    /// Where it ended: at the end of the run at the latest.
+    pub measured_to_s: f64,
     /// Packets of any kind fully received at the far end of a link.
     pub packet_hops: u64,
     /// Packets with application data received by hosts.
@@ -105,6 +151,8 @@ impl Totals {
     pub fn entries(&self) -> Vec<(&'static str, Total)> {
         vec![
             ("simulated_s", Total::Seconds(self.simulated_s)),
+            ("measured_from_s", Total::Seconds(self.measured_from_s)),
+            ("measured_to_s", Total::Seconds(self.measured_to_s)),
             ("packet_hops", Total::Count(self.packet_hops)),
             ("data_packets", Total::Count(self.data_packets)),
             ("events", Total::Count(self.events)),

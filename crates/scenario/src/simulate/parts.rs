@@ -11,6 +11,7 @@ use super::network::network;
 use super::output::Output;
 use super::tables::{Finished, Passed, output};
 use super::{Overseer, Prepared, RunError};
+use crate::language::RunStop;
 use crate::language::flows::{Group, Size, Stop, Workload};
 use crate::language::measure::Sampling;
 use crate::scenario::Scenario;
@@ -39,6 +40,9 @@ pub(crate) fn parted(
 }
 
 fn decides_as_a_whole(scenario: &Scenario) -> Option<String> {
+    if scenario.tables().run.stop == RunStop::WhenDone {
+        return Some("run.stop = \"when-done\"".to_owned());
+    }
     let measure = &scenario.tables().measure;
     let lists = [
         ("window", matches!(measure.window, Sampling::On(_))),

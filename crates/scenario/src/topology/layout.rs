@@ -60,6 +60,12 @@ impl Link {
         let mut failures = self.failures.iter();
         failures.any(|&(down, up)| down <= at && up.is_none_or(|up| at < up))
     }
+
+    /// The highest rate that it has before `end`.
+    pub(crate) fn highest_rate(&self, end: Span) -> Rate {
+        let later = self.schedule.iter().filter(|(at, _)| *at < end);
+        later.map(|(_, rate)| *rate).fold(self.rate, Rate::max)
+    }
 }
 
 impl Layout {

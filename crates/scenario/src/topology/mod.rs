@@ -7,5 +7,6 @@ pub(crate) mod layout;
 pub(crate) mod pairs;
 pub(crate) mod paths;
 mod plan;
+pub(crate) mod profiles;
 pub(crate) mod routes;
 mod shapes;

@@ -236,6 +236,10 @@ impl Application for AllReduce {
         }
     }
 
+    fn is_over(&self) -> bool {
+        self.entries.is_empty() && self.rounds.is_empty()
+    }
+
     fn poll_timeout(&self) -> Option<Time> {
         self.entries.first().map(|(at, _)| *at)
     }

@@ -89,6 +89,10 @@ impl Application for AllToAll {
         self.arm();
     }
 
+    fn is_over(&self) -> bool {
+        self.next.is_none() && self.clients.iter().all(Client::is_over)
+    }
+
     fn poll_timeout(&self) -> Option<Time> {
         self.next
     }

@@ -45,6 +45,16 @@ impl Alone {
         })
     }
 
+    /// The bytes of the request that it answers.
+    pub(crate) fn request(&self) -> Option<u64> {
+        self.request
+    }
+
+    /// How its data travel.
+    pub(crate) fn stack(&self) -> &Stack {
+        &self.stack
+    }
+
     /// How its data travel, if nobody asks for them first.
     pub(crate) fn flow(&self) -> Option<&Stack> {
         self.request.is_none().then_some(&*self.stack)

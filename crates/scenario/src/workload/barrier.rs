@@ -332,6 +332,10 @@ impl Application for Client {
         self.ask_next(now, actions);
     }
 
+    fn is_over(&self) -> bool {
+        self.is_idle() && self.to_ask.is_empty()
+    }
+
     fn poll_timeout(&self) -> Option<Time> {
         let ask = self.to_ask.last().map(|(at, ..)| *at);
         ask.into_iter().chain(self.next).min()

@@ -80,6 +80,10 @@ impl Application for Bulk {
         }
     }
 
+    fn is_over(&self) -> bool {
+        matches!(self.state, State::Over)
+    }
+
     fn poll_timeout(&self) -> Option<Time> {
         match self.state {
             State::Waiting => Some(self.plan.start),

@@ -55,6 +55,10 @@ impl Application for Datagrams {
         self.next = now.saturating_add(exponential_span(self.gap, &mut self.rng));
     }
 
+    fn is_over(&self) -> bool {
+        self.next >= self.plan.stop
+    }
+
     fn poll_timeout(&self) -> Option<Time> {
         (self.next < self.plan.stop).then_some(self.next)
     }

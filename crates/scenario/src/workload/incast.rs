@@ -168,6 +168,10 @@ impl Application for Incast {
         self.next = now.saturating_add(self.gaps.draw(&mut self.arrivals_rng));
     }
 
+    fn is_over(&self) -> bool {
+        self.next >= self.transfers.stop() && self.transfers.are_complete()
+    }
+
     fn poll_timeout(&self) -> Option<Time> {
         (self.next < self.transfers.stop()).then_some(self.next)
     }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use incastle_engine::{FlowIndex, Side};
-use incastle_units::Time;
+use incastle_units::{Span, Time};
 
 /// The notes of all applications of a run. Handles to it are cheap; a run is one thread, so that the
 /// lock is never contended.
@@ -89,6 +89,11 @@ pub(crate) struct TransferNote {
 }
 
 impl TransferNote {
+    /// Its flow completion time, if it is complete.
+    pub(crate) fn fct(&self) -> Option<Span> {
+        self.completed.map(|at| at - self.started)
+    }
+
     /// Whether its deadline was met; absent without one, and while nobody can tell at `now`.
     pub(crate) fn met(&self, now: Time) -> Option<bool> {
         let deadline = self.deadline?;

@@ -19,6 +19,8 @@ pub(super) struct List {
     transfers: Transfers,
     /// By number.
     rows: Vec<Row>,
+    /// Rows that have not begun.
+    left: usize,
     /// When the group begins.
     begin: Time,
     /// The next one of those that wait for nobody.
@@ -63,9 +65,11 @@ impl List {
                 })
             }),
         });
+        let rows: Vec<Row> = rows.collect();
         let mut list = Self {
+            left: rows.len(),
             transfers: Transfers::new(crew, pair, list.deadline),
-            rows: rows.collect(),
+            rows,
             begin: Time::ZERO.saturating_add(crew.group.start),
             next: 0,
             due: BTreeSet::new(),
@@ -114,6 +118,7 @@ impl List {
     }
 
     fn begin(&mut self, number: usize, now: Time, actions: &mut Actions) {
+        self.left -= 1;
         if now < self.transfers.stop() {
             let Row { pair, bytes, .. } = self.rows[number];
             self.transfers
@@ -180,6 +185,12 @@ impl Application for List {
             self.due.remove(&first);
             self.begin(first.1 as usize, now, actions);
         }
+    }
+
+    /// Rows that wait for what never comes, or would begin too late, are not waited for.
+    fn is_over(&self) -> bool {
+        let nothing_comes = || self.transfers.are_over() && self.poll_timeout().is_none();
+        self.transfers.are_complete() && (self.left == 0 || nothing_comes())
     }
 
     fn poll_timeout(&self) -> Option<Time> {

@@ -68,12 +68,25 @@ pub(crate) struct Plan {
     pub(crate) journal: Journal,
 }
 
+/// An application of a group.
+pub(crate) struct Recruit {
+    pub(crate) application: Box<dyn Application>,
+    /// Whether its work has an end of its own.
+    pub(crate) is_finite: bool,
+}
+
 /// The applications of a scenario, in the order of its groups.
-pub(crate) fn applications(scenario: &Scenario, journal: &Journal) -> Vec<Box<dyn Application>> {
+pub(crate) fn applications(scenario: &Scenario, journal: &Journal) -> Vec<Recruit> {
     let paths = Arc::new(Paths::new(scenario.shared_layout()));
     let mut all = Vec::new();
     for crew in crews(scenario, &paths, journal) {
-        crew.recruit(&mut all);
+        let mut of_group = Vec::new();
+        crew.recruit(&mut of_group);
+        let is_finite = crew.group.is_finite();
+        all.extend(of_group.into_iter().map(|application| Recruit {
+            application,
+            is_finite,
+        }));
     }
     all
 }

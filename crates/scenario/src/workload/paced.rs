@@ -116,6 +116,10 @@ impl Application for Paced {
         (!self.over).then(|| self.next.min(self.plan.stop))
     }
 
+    fn is_over(&self) -> bool {
+        self.over
+    }
+
     fn only_writes_until(&self) -> Option<Time> {
         (!self.over).then_some(self.plan.stop)
     }

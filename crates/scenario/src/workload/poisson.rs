@@ -100,6 +100,10 @@ impl Application for Poisson {
         }
     }
 
+    fn is_over(&self) -> bool {
+        self.next >= self.transfers.stop() && self.transfers.are_complete()
+    }
+
     fn poll_timeout(&self) -> Option<Time> {
         (self.next < self.transfers.stop()).then_some(self.next)
     }

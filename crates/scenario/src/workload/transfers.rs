@@ -18,6 +18,8 @@ pub(super) struct Transfers {
     record: Watch,
     /// Flows that are not over, with their numbers.
     open: BTreeMap<FlowIndex, (u64, Transfer)>,
+    /// Those of them whose data have not all arrived.
+    incomplete: usize,
 }
 
 /// What has become of the flow of a number.
@@ -37,6 +39,7 @@ impl Transfers {
             watch: crew.watch(),
             record: crew.record(),
             open: BTreeMap::new(),
+            incomplete: 0,
         }
     }
 
@@ -61,12 +64,23 @@ impl Transfers {
         }
         let transfer = self.plan.begun(flow, (now, deadline), size.count());
         self.open.insert(flow, (index, transfer));
+        self.incomplete += 1;
         flow
     }
 
     /// When no more begin.
     pub(super) fn stop(&self) -> Time {
         self.plan.stop
+    }
+
+    /// Whether all that have begun have arrived.
+    pub(super) fn are_complete(&self) -> bool {
+        self.incomplete == 0
+    }
+
+    /// Whether all that have begun are acknowledged.
+    pub(super) fn are_over(&self) -> bool {
+        self.open.is_empty()
     }
 
     /// Writes down what has happened to a flow, and gives it.
@@ -80,6 +94,7 @@ impl Transfers {
             Notice::Delivered(end) => {
                 let &(index, transfer) = self.open.get(&end.flow())?;
                 self.plan.journal.completed(transfer, now);
+                self.incomplete -= 1;
                 Some(News::Arrived(index))
             }
             Notice::Finished(end) if end.side() == Side::Near => {

@@ -1,35 +1,31 @@
-//! Ideal completion times: the same transfer alone on the empty network.
+//! Ideal flow completion times: how long a transfer would take with the network to itself.
 //!
-//! Each is simulated, by the same engine, transport and applications, on a copy of its path alone: its
-//! hosts, the switches between them and their links, as they are at the beginning. Transfers of one
-//! size on paths of one kind have one time. A long flow whose own link is its bottleneck sends without
-//! a pause once its window covers the path (`tail`): all longer ones follow from one a period long. Of
-//! those that differ in their last packet alone, most follow from a few (`last`).
-//! Leaves out: jitter of hosts, rates that change later, links that fail later, deadlines; of several paths of the fewest
-//! links the first is taken.
+//! [`Ideals`] gives them for the result tables, by one of two definitions that `[measure] ideal` names:
+//! `line_rate` is the same for every transport and controller, and no transfer is faster; `own_transport`
+//! simulates the lone transfer under its own transport and controller.
+//! Leaves out: rounds, which are many transfers.
 
-pub(crate) mod last;
+mod last;
+mod line_rate;
+mod own_transport;
 mod path;
 mod tail;
 
-use std::collections::BTreeMap;
-use std::convert::Infallible;
+use incastle_units::Span;
 
-use incastle_engine::{NoProbe, Simulation, Status};
-use incastle_units::{Bytes, Rate, Span, Time};
-
-use crate::language::Capacity;
-use crate::language::flows::Size;
+use crate::language::measure::Ideal;
 use crate::scenario::Scenario;
-use crate::topology::paths::Paths;
-use crate::workload::{Alone, Journal, Stack, TransferKind};
+use crate::simulate::RunError;
+use crate::workload::TransferKind;
 
-use last::Last;
-use path::{PathCopy, PathKey, Switches};
-use tail::Tail;
+pub(crate) use last::Last;
+pub(crate) use line_rate::LineRate;
+pub(crate) use own_transport::OwnTransport;
 
-/// Events between two looks at the journal.
-const SLICE: u64 = 64;
+/// FCT over ideal FCT. Of whole picoseconds: a quotient of rounded seconds could be below 1.
+pub(crate) fn slowdown(fct: Span, ideal: Span) -> f64 {
+    fct.as_ps() as f64 / ideal.as_ps() as f64
+}
 
 /// A transfer: group, kind, hosts (from, to), bytes.
 #[derive(Debug, Clone, Copy)]
@@ -40,144 +36,25 @@ pub(crate) struct Wanted {
     pub(crate) bytes: u64,
 }
 
-/// The ideal times of a scenario's transfers.
-pub(crate) struct Ideals<'a> {
-    scenario: &'a Scenario,
-    paths: Paths,
-    switches: Switches<'a>,
-    /// By group and kind, then by kind of path.
-    classes: BTreeMap<(usize, TransferKind, PathKey), Class>,
-    /// By hosts: the kind of their path.
-    keys: BTreeMap<(usize, usize), PathKey>,
-    /// By kind of path: the first hosts that were asked for.
-    alike: BTreeMap<PathKey, (usize, usize)>,
-}
-
-/// Transfers that differ in their size alone.
-struct Class {
-    alone: Option<Alone>,
-    path: PathCopy,
-    tail: Tail,
-    last: Option<Last>,
-    /// By size, as far as they were simulated.
-    times: BTreeMap<u64, Option<Span>>,
+/// The ideal FCTs of a scenario's transfers, as its `[measure] ideal` defines them.
+pub(crate) enum Ideals<'a> {
+    LineRate(LineRate<'a>),
+    OwnTransport(OwnTransport<'a>),
 }
 
 impl<'a> Ideals<'a> {
     pub(crate) fn new(scenario: &'a Scenario) -> Self {
-        Self {
-            scenario,
-            paths: Paths::new(scenario.shared_layout()),
-            switches: Switches::new(scenario),
-            classes: BTreeMap::new(),
-            keys: BTreeMap::new(),
-            alike: BTreeMap::new(),
+        match scenario.tables().measure.ideal {
+            Ideal::LineRate => Self::LineRate(LineRate::new(scenario)),
+            Ideal::OwnTransport => Self::OwnTransport(OwnTransport::new(scenario)),
         }
     }
 
-    /// The first hosts that were asked for with a path like that between these: transfers between them
-    /// take the same times.
-    pub(crate) fn alike(&mut self, hosts: (usize, usize)) -> (usize, usize) {
-        let key = self.switches.key(&self.paths.path(hosts.0, hosts.1));
-        *self.alike.entry(key).or_insert(hosts)
-    }
-
-    /// The ideal time of a transfer; absent for rounds, and where it would never be complete.
-    pub(crate) fn time(&mut self, wanted: &Wanted) -> Option<Span> {
-        let Self {
-            scenario,
-            paths,
-            switches,
-            classes,
-            keys,
-            ..
-        } = self;
-        let (from, to) = wanted.hosts;
-        let key = keys
-            .entry(wanted.hosts)
-            .or_insert_with(|| switches.key(&paths.path(from, to)))
-            .clone();
-        let class = classes
-            .entry((wanted.group, wanted.kind, key))
-            .or_insert_with(|| {
-                let root = scenario.tables();
-                let (_, group) = &root.flows[wanted.group];
-                let alone = Alone::new(group, wanted.kind, root.host.burst);
-                let path = PathCopy::new(scenario, (from, to), &paths.path(from, to));
-                let lines = alone.as_ref().is_some_and(|alone| has_lines(alone, &path));
-                Class {
-                    alone,
-                    path,
-                    tail: Tail::default(),
-                    last: lines.then(Last::default),
-                    times: BTreeMap::new(),
-                }
-            });
-        class.time(wanted.bytes)
-    }
-}
-
-impl Class {
-    fn time(&mut self, bytes: u64) -> Option<Span> {
-        let alone = self.alone.as_ref()?;
-        let (bytes, more) = self.tail.reduced(bytes, alone, &self.path)?;
-        let path = &self.path;
-        let mut time = |bytes| {
-            let times = &mut self.times;
-            *times
-                .entry(bytes)
-                .or_insert_with(|| simulated(alone, path, bytes))
-        };
-        let found = match (&mut self.last, alone.flow()) {
-            (Some(last), Some(stack)) => {
-                let asked = last.time((bytes, stack.payload()), |bytes| {
-                    Ok::<_, Infallible>(time(bytes))
-                });
-                asked.unwrap_or_else(|never| match never {})
-            }
-            _ => time(bytes),
-        };
-        let all = found?.as_ps().checked_add(more.as_ps())?;
-        Some(Span::from_ps(all))
-    }
-}
-
-/// Whether times of flows with one number of packets may lie on lines: TCP flows whose packets leave one
-/// by one whatever comes after them, never wait behind each other in a switch, and take whole picoseconds
-/// per byte.
-fn has_lines(alone: &Alone, path: &PathCopy) -> bool {
-    let Some(own) = path.rates().next() else {
-        return false;
-    };
-    let host = &path.root().host;
-    alone.flow().is_some_and(Stack::is_tcp)
-        && host.burst == 1
-        && host.queue == Capacity::Unlimited
-        && path.rates().all(|rate| rate >= own && is_whole(rate))
-}
-
-/// Whether a byte takes whole picoseconds.
-fn is_whole(rate: Rate) -> bool {
-    const BYTE: u64 = 8_000_000_000_000;
-    BYTE.is_multiple_of(rate.bits_per_second().max(1))
-}
-
-/// The time of a transfer of so many bytes, by simulation.
-fn simulated(alone: &Alone, path: &PathCopy, bytes: u64) -> Option<Span> {
-    let journal = Journal::default();
-    let mut simulation = Simulation::new(path.network(), NoProbe);
-    let size = Size::Of(Bytes::new(bytes));
-    simulation.add_application(alone.application(size, path.paths(), &journal));
-    loop {
-        let status = simulation.run(Time::NEVER, SLICE).ok()?;
-        let notes = journal.notes();
-        if let Some(transfer) = notes.transfers.first()
-            && let Some(completed) = transfer.completed
-        {
-            return Some(completed - transfer.started);
-        }
-        if status == Status::Done {
-            return None;
+    /// The ideal FCT of a transfer; absent for rounds, and where it would never be complete.
+    pub(crate) fn time(&mut self, wanted: &Wanted) -> Result<Option<Span>, RunError> {
+        match self {
+            Self::LineRate(ideals) => Ok(ideals.time(wanted)),
+            Self::OwnTransport(ideals) => ideals.time(wanted),
         }
     }
 }

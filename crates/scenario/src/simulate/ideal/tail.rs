@@ -12,6 +12,7 @@ use incastle_units::{Bytes, Span, Time};
 use super::path::PathCopy;
 use crate::language::Capacity;
 use crate::language::flows::Size;
+use crate::simulate::RunError;
 use crate::workload::{Alone, Journal, Stack};
 
 /// Flows of at most this are simulated without a look at the tail.
@@ -55,41 +56,48 @@ impl Tail {
         bytes: u64,
         alone: &Alone,
         path: &PathCopy,
-    ) -> Option<(u64, Span)> {
+    ) -> Result<Option<(u64, Span)>, RunError> {
         if bytes <= SHORT {
-            return Some((bytes, Span::ZERO));
+            return Ok(Some((bytes, Span::ZERO)));
         }
         if matches!(self, Self::Unknown) {
-            *self = Self::of(alone, path).unwrap_or(Self::Absent);
+            *self = Self::of(alone, path)?;
         }
-        match *self {
+        Ok(match *self {
             Self::Periodic {
                 from,
                 bytes: period,
                 span,
             } if bytes > from + period => {
                 let periods = (bytes - from - 1) / period;
-                let more = span.as_ps().checked_mul(periods)?;
-                Some((bytes - periods * period, Span::from_ps(more)))
+                let more = span.as_ps().checked_mul(periods);
+                more.map(|more| (bytes - periods * period, Span::from_ps(more)))
             }
             _ => Some((bytes, Span::ZERO)),
-        }
+        })
     }
 
-    fn of(alone: &Alone, path: &PathCopy) -> Option<Self> {
-        let stack = alone.flow().filter(|stack| stack.is_tcp())?;
-        let own = path.rates().next()?;
-        let adapter = path.root().host.queue == Capacity::Unlimited;
-        if !adapter || path.rates().any(|rate| rate < own) {
-            return None;
-        }
-        let period = Period::of(stack, path)?;
+    fn of(alone: &Alone, path: &PathCopy) -> Result<Self, RunError> {
+        let Some(period) = Period::possible(alone, path) else {
+            return Ok(Self::Absent);
+        };
         let round_trip = 2 * path.delay().as_ps() + 4 * period.span.as_ps();
         observe(alone, path, period, Span::from_ps(ROUND_TRIPS * round_trip))
     }
 }
 
 impl Period {
+    /// That of a flow which may have a tail: TCP, no link slower than its sender's, a NIC without limit.
+    fn possible(alone: &Alone, path: &PathCopy) -> Option<Self> {
+        let stack = alone.flow().filter(|stack| stack.is_tcp())?;
+        let own = path.rates().next()?;
+        let unlimited = path.root().host.queue == Capacity::Unlimited;
+        if !unlimited || path.rates().any(|rate| rate < own) {
+            return None;
+        }
+        Self::of(stack, path)
+    }
+
     /// The shortest that takes whole picoseconds on every link, in whole bursts.
     fn of(stack: &Stack, path: &PathCopy) -> Option<Self> {
         let wire = stack.wire_size(stack.payload());
@@ -131,14 +139,14 @@ impl Probe for Deliveries {
 }
 
 /// Lets a flow without end run until it has sent without a pause for so long.
-fn observe(alone: &Alone, path: &PathCopy, period: Period, busy: Span) -> Option<Tail> {
+fn observe(alone: &Alone, path: &PathCopy, period: Period, busy: Span) -> Result<Tail, RunError> {
     let journal = Journal::default();
     let mut simulation = Simulation::new(path.network(), Deliveries::default());
     simulation.add_application(alone.application(Size::Unlimited, path.paths(), &journal));
     for _ in 0..MOST_LOOKS {
-        let status = simulation.run(Time::NEVER, SLICE).ok()?;
+        let status = simulation.run(Time::NEVER, SLICE)?;
         if let Some(from) = steady_from(&simulation.probe().0, period, busy) {
-            return Some(Tail::Periodic {
+            return Ok(Tail::Periodic {
                 from: from + period.bytes,
                 bytes: period.bytes,
                 span: period.span,
@@ -148,7 +156,7 @@ fn observe(alone: &Alone, path: &PathCopy, period: Period, busy: Span) -> Option
             break;
         }
     }
-    None
+    Ok(Tail::Absent)
 }
 
 /// The bytes from which on all deliveries come period by period, if that has lasted for `busy`.

@@ -1,4 +1,4 @@
-//! The tables by flow: `flows`, `transfers`, `windows`, `throughput`.
+//! The tables by flow: `flows`, `windows`, `throughput`.
 
 use std::sync::Arc;
 
@@ -7,10 +7,9 @@ use incastle_engine::{
 };
 use incastle_units::{Bytes, Span, Time};
 
-use super::{Run, group_names, real, seconds, table, text, whole};
+use super::{group_names, real, seconds, table, text, whole};
 use crate::language::selection::Name;
 use crate::scenario::Scenario;
-use crate::simulate::ideal::{Ideals, Wanted};
 use crate::simulate::output::{Column, Table};
 use crate::workload::{FlowNote, TransferKind, TransferNote};
 
@@ -109,16 +108,16 @@ impl FlowRow<'_> {
         Arc::clone(&self.hosts[host.index()])
     }
 
-    fn sender_name(&self) -> Arc<str> {
+    pub(super) fn sender_name(&self) -> Arc<str> {
         self.host_name(self.sender_host())
     }
 
-    fn receiver_name(&self) -> Arc<str> {
+    pub(super) fn receiver_name(&self) -> Arc<str> {
         self.host_name(self.receiver_host())
     }
 
     /// The host that sends the data.
-    fn sender_host(&self) -> HostIndex {
+    pub(super) fn sender_host(&self) -> HostIndex {
         match self.note.sender {
             Side::Near => self.record.from,
             Side::Far => self.record.to,
@@ -188,6 +187,11 @@ impl Flows {
             hosts: &self.hosts,
             completed: self.completed[number],
         }
+    }
+
+    /// The names of all groups.
+    pub(super) fn groups(&self) -> &[Arc<str>] {
+        &self.groups
     }
 
     /// All rows.
@@ -303,64 +307,6 @@ impl Flows {
             ],
         )
     }
-}
-
-/// The table of transfers.
-pub(super) fn transfers(run: &Run<'_>, flows: &Flows, rows: &[TransferNote]) -> Table {
-    let groups = &flows.groups;
-    let kinds = TransferKind::ALL.map(|kind| Arc::<str>::from(kind.word()));
-    let mut table = table(
-        "transfers",
-        vec![
-            ("group", text(rows, |row| Arc::clone(&groups[row.group]))),
-            ("index", whole(rows, |row| row.index)),
-            (
-                "kind",
-                text(rows, |row| Arc::clone(&kinds[row.kind as usize])),
-            ),
-            ("flow", whole(rows, |row| flows.number(row.flow))),
-            ("started_s", real(rows, |row| row.started.as_secs_lossy())),
-            ("completed_s", real(rows, |row| seconds(row.completed))),
-            ("bytes", whole(rows, |row| row.bytes)),
-            ("deadline_s", real(rows, |row| seconds(row.deadline))),
-        ],
-    );
-    if run.scenario.tables().measure.slowdown {
-        table.columns.extend(slowdowns(run, flows, rows));
-    }
-    table
-}
-
-/// Rows between two looks at the overseer.
-const SLICE: usize = 64;
-
-/// The columns `ideal_s` and `slowdown`, of transfers that are complete.
-fn slowdowns(run: &Run<'_>, flows: &Flows, rows: &[TransferNote]) -> [(String, Column); 2] {
-    let mut ideals = Ideals::new(run.scenario);
-    let (mut ideal, mut slowdown) = (Vec::new(), Vec::new());
-    let mut goes_on = !run.interrupted;
-    for (number, row) in rows.iter().enumerate() {
-        if number % SLICE == 0 {
-            goes_on = goes_on && run.overseer.goes_on(run.now);
-        }
-        let flow = flows.row(row.flow);
-        let took = row.completed.map(|at| (at - row.started).as_secs_lossy());
-        let time = took.filter(|_| goes_on).and_then(|_| {
-            ideals.time(&Wanted {
-                group: row.group,
-                kind: row.kind,
-                hosts: (flow.sender_host().index(), flow.receiver_host().index()),
-                bytes: row.bytes,
-            })
-        });
-        let time = time.map_or(f64::NAN, Span::as_secs_lossy);
-        ideal.push(time);
-        slowdown.push(took.map_or(f64::NAN, |took| took / time));
-    }
-    [
-        ("ideal_s".to_owned(), Column::F64(ideal)),
-        ("slowdown".to_owned(), Column::F64(slowdown)),
-    ]
 }
 
 /// The control state of watched flows.

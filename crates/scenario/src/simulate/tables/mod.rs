@@ -10,6 +10,7 @@ mod ports;
 mod qcn;
 mod rounds;
 mod timeouts;
+mod transfers;
 mod udt;
 
 use std::sync::Arc;
@@ -22,16 +23,17 @@ use crate::language::measure::Sampling;
 use crate::language::selection::Name;
 use crate::scenario::Scenario;
 use crate::simulate::Overseer;
-use crate::simulate::output::{Column, Output, Table, Totals};
+use crate::simulate::output::{Column, Note, Output, Table, Totals};
 use crate::simulate::silence::full_packets;
 use crate::workload::{Notes, TransferNote};
 
 pub(crate) use captures::captured_ports;
-use flows::{Flows, Repair, transfers, windows};
+use flows::{Flows, Repair, windows};
 use idle::Idle;
 use ports::{Ports, goodput};
 use rounds::Rounds;
 use timeouts::Timeouts;
+use transfers::transfers;
 
 /// The measured interval.
 #[derive(Debug, Clone, Copy)]
@@ -58,6 +60,8 @@ pub(crate) struct Passed {
     /// Bytes that each port had accepted at the beginning and the end of the interval.
     pub(crate) accepted: [Vec<Bytes>; 2],
     pub(crate) interrupted: bool,
+    /// Whether it was to end with its work, and met the limit instead.
+    pub(crate) met_limit: bool,
 }
 
 /// What the engine knows in the end.
@@ -110,6 +114,7 @@ pub(crate) fn output(
         interval,
         accepted,
         interrupted,
+        met_limit,
     } = passed;
     let Finished {
         digest,
@@ -120,27 +125,26 @@ pub(crate) fn output(
         flows: records,
     } = finished;
     let sent = std::mem::take(&mut recorder.sent);
+    let met_limit = met_limit.then(|| Note::met_limit(now, &notes.transfers));
     let flows = Flows::new(scenario, &network, records, (notes.flows, &notes.transfers));
-    let totals = totals((counted, now), &network, &flows, &notes.transfers);
+    let interval = Interval {
+        from: interval.from.min(now),
+        to: interval.to.min(now),
+    };
+    let totals = totals((counted, now, interval), &network, &flows, &notes.transfers);
     let run = Run {
         scenario,
         interrupted,
         overseer,
         now,
     };
-    let mut tables = vec![
-        totals.table(),
-        flows.table(now),
-        transfers(&run, &flows, &notes.transfers),
-    ];
+    let (of_transfers, no_ideals) = transfers(&run, &flows, &notes.transfers);
+    let mut tables = vec![totals.table(), flows.table(now), of_transfers];
     let ports = Ports {
         network: &network,
         layout: scenario.layout(),
         recorder: &recorder,
-        interval: Interval {
-            from: interval.from.min(now),
-            to: interval.to.min(now),
-        },
+        interval,
         now,
     };
     tables.extend([ports.histograms(), ports.links(&accepted)]);
@@ -165,6 +169,7 @@ pub(crate) fn output(
         interrupted,
         totals,
         wall_s: 0.0,
+        notes: met_limit.into_iter().chain(no_ideals).collect(),
         tables,
         captures,
     }
@@ -251,7 +256,7 @@ fn text<R>(rows: &[R], value: impl Fn(&R) -> Arc<str>) -> Column {
 }
 
 fn totals(
-    (counted, now): (incastle_engine::Totals, Time),
+    (counted, now, interval): (incastle_engine::Totals, Time, Interval),
     network: &Network,
     flows: &Flows,
     transfers: &[TransferNote],
@@ -262,6 +267,8 @@ fn totals(
     };
     let mut totals = Totals {
         simulated_s: now.as_secs_lossy(),
+        measured_from_s: interval.from.as_secs_lossy(),
+        measured_to_s: interval.to.as_secs_lossy(),
         packet_hops: counted.packet_hops,
         data_packets: counted.data_packets,
         events: counted.events,
@@ -289,6 +296,16 @@ fn totals(
         totals.ecn_reductions += repair.ecn_reductions;
     }
     totals
+}
+
+impl Note {
+    fn met_limit(now: Time, transfers: &[TransferNote]) -> Self {
+        let unfinished = transfers.iter().filter(|one| one.completed.is_none());
+        Self::MetLimit {
+            seconds: now.as_secs_lossy(),
+            unfinished: unfinished.count(),
+        }
+    }
 }
 
 /// The most bytes that the shared memory of any switch stored at once.
