@@ -148,3 +148,4 @@ def show(result: Result) -> None:
     table = terminal.slowdowns(result)
     if table is not None:
         console.print(table)
+    terminal.unfinished([result], console)

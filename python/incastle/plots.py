@@ -7,7 +7,7 @@ leaves out: comparing results; see `Result` and polars.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from incastle.errors import PlotError
 from incastle.figures import SERIES, canvas, form_of, save
@@ -323,10 +323,19 @@ def _feedback(axes: Axes, result: Result) -> str:
 
 
 def _rounds(axes: Axes, result: Result) -> str:
-    frame = _filled(result.rounds, "the table of rounds").drop_nulls("completed_s")
-    for group, rows, colour in _series(_filled(frame, "every finished round"), "group"):
-        took = (rows["completed_s"] - rows["started_s"]) * 1e3
-        axes.plot(rows["started_s"], took, ".", color=colour, markersize=3, label=group)
+    frame = _filled(result.rounds, "the table of rounds")
+    for group, rows, colour in _series(frame, "group"):
+        end = rows["completed_s"].fill_null(result.totals["simulated_s"])
+        took, done = (end - rows["started_s"]) * 1e3, rows["completed_s"].is_not_null()
+        begun = rows["started_s"]
+        style: dict[str, Any] = {"color": colour, "ls": ""}
+        axes.plot(
+            begun.filter(done), took.filter(done), marker=".", markersize=3, label=group, **style
+        )
+        if left := len(rows) - done.sum():
+            name = f"{group}: {left:,} unfinished, at least"
+            lasted = (begun.filter(~done), took.filter(~done))
+            axes.plot(*lasted, marker="^", markersize=5, mfc="none", label=name, **style)
     _note_left_out(axes, frame, "group")
     axes.set_xlabel("begin of the round (s)")
     _from_zero(axes, "completion time of the round (ms)")
@@ -336,17 +345,19 @@ def _rounds(axes: Axes, result: Result) -> str:
 def _completion(axes: Axes, result: Result) -> str:
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
-    took = (pl.col("completed_s") - pl.col("started_s")).alias("took")
-    frame = (
-        _filled(result.transfers, "the table of transfers").with_columns(took).drop_nulls("took")
-    )
-    _filled(frame, "no transfer completed, so their times")
-    for group, rows, colour in _series(frame, "group"):
-        times = (rows["took"].sort() * 1e3).to_list()
-        share = [rank / len(times) for rank in range(len(times) + 1)]
-        axes.step([times[0], *times], share, where="post", color=colour, label=group)
-    _note_left_out(axes, frame, "group")
-    axes.set_xlabel("completion time (ms)")
+    _filled(result.transfers, "the table of transfers")
+    frame = result.observed
+    _filled(frame.drop_nulls("fct_s"), "no transfer completed, so their times")
+    done = frame.filter(pl.col("fct_s").count().over("group") > 0)
+    for group, rows, colour in _series(done, "group"):
+        times = (rows["fct_s"].drop_nulls().sort() * 1e3).to_list()
+        # Of all that began: what was unfinished is missing at the top.
+        share = [rank / len(rows) for rank in range(len(times) + 1)]
+        left = len(rows) - len(times)
+        name = f"{group} ({left:,} of {len(rows):,} unfinished)" if left else group
+        axes.step([times[0], *times], share, where="post", color=colour, label=name)
+    _note_left_out(axes, done, "group")
+    axes.set_xlabel("flow completion time (ms)")
     axes.set_ylabel("share completed within it")
     axes.set_ylim(0, 1.02)
     axes.set_xscale("log")

@@ -90,9 +90,10 @@ class Result:
     def transfers(self) -> pl.DataFrame:
         """One row per finite transfer, request or response.
 
-        group, index, kind, flow, started_s, completed_s (null if not completed), bytes, deadline_s
-        (the instant at which it was wanted, null without one); with [measure] slowdown also ideal_s
-        (the same alone on the empty network) and slowdown, null where not completed and of rounds.
+        group, index, kind, flow, started_s, completed_s and fct_s (the flow completion time, from
+        the write or the request to the last byte at the receiver; both null if not completed),
+        bytes, deadline_s (the instant at which it was wanted, null without one); with [measure]
+        slowdown also ideal_fct_s (null of rounds) and slowdown (null also where not completed).
         """
         return self.table("transfers")
 
@@ -216,17 +217,29 @@ class Result:
         return self.table("throughput")
 
     def completions(self, sizes: Sequence[int] = completions.SIZE_CLASSES) -> pl.DataFrame:
-        """Summarise the completion times of `transfers` by group, kind and size class.
+        """Summarise the FCTs of the transfers that began in the measured interval.
 
-        group, kind, least_bytes (the class: from this to the next of `sizes`), begun, completed,
-        mean_s, median_s, p95_s, p99_s, p99_9_s; with [measure] slowdown also slowdown_mean,
-        slowdown_median, slowdown_p95, slowdown_p99, slowdown_p99_9. Of completed transfers.
+        By group, kind and size class: group, kind, least_bytes (the class: from this to the next of
+        `sizes`), begun, completed, unfinished, and mean_s, median_s, p95_s, p99_s, p99_9_s; with
+        [measure] slowdown also slowdown_mean, slowdown_median, slowdown_p95, slowdown_p99,
+        slowdown_p99_9. Each statistic has two more columns, its ends, such as p99_low_s and
+        p99_high_s: with the unfinished transfers at what they had reached, and at infinity. Where
+        the ends differ the statistic itself is null.
 
         Raises:
             ValueError: the sizes do not ascend from above 0.
 
         """
-        return completions.by_size(self.transfers, sizes)
+        return completions.by_size(self.observed, sizes)
+
+    @property
+    def observed(self) -> pl.DataFrame:
+        """The rows of `transfers` that began in the measured interval, with two more columns each.
+
+        fct_low_s and fct_high_s: both the FCT, or of an unfinished transfer the time that it had
+        lasted, and infinity; with [measure] slowdown also slowdown_low and slowdown_high.
+        """
+        return completions.observed(self.transfers, self.totals)
 
     def with_groups(self, name: str) -> pl.DataFrame:
         """Give a table that has a column `flow`, with `group` and `index` added from `flows`.

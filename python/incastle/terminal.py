@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import contextmanager, nullcontext, redirect_stdout
-from statistics import median
+from math import nan
+from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
 from rich.box import SIMPLE_HEAD
@@ -18,7 +19,9 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from incastle.completions import by_size, class_name, quantile_of
+from incastle import completions
+from incastle.completions import class_name, ends_of
+from incastle.confidence import interval
 from incastle.units import between, si
 
 if TYPE_CHECKING:
@@ -144,6 +147,7 @@ def result(outcome: Result) -> None:
     for table in (_flows(outcome), _transfers(outcome), slowdowns(outcome), _ports(outcome)):
         if table is not None:
             console.print(table)
+    unfinished([outcome], console)
     _warnings(outcome, console)
 
 
@@ -182,9 +186,9 @@ def _flows(outcome: Result) -> Table | None:
         pl.col("goodput_bit_s").max().alias("greatest"),
         *(pl.col(name).sum() for name in counters),
     )
-    goodput = ("goodput\nmean", "goodput\nleast to greatest")
+    goodput = ("goodput\nmean", "goodput\nmin to max")
     shown = ("group", "flows", "delivered", *goodput, "resent", "timeouts", "marks", "drops")
-    table = aligned("Flows", *shown)
+    table = aligned("Flows, goodput of each over its own time", *shown)
     for row in groups.iter_rows(named=True):
         numbers = (f"{row[name]:,}" for name in counters)
         table.add_row(
@@ -199,76 +203,97 @@ def _flows(outcome: Result) -> Table | None:
 
 
 def _transfers(*outcomes: Result) -> Table | None:
-    """Show the completion times of all transfers of one run, or of several together."""
+    """Show the FCTs of one run, or of several together."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
-    frames = [
-        one.transfers.with_columns(pl.lit(one.totals["simulated_s"]).alias("end_s"))
-        for one in outcomes
-        if "transfers" in one.tables
-    ]
-    if not frames or all(frame.is_empty() for frame in frames):
+    frame = _observed(outcomes)
+    if frame is None:
         return None
-    took = pl.col("completed_s") - pl.col("started_s")
     in_time = pl.col("completed_s") <= pl.col("deadline_s")
     # What is still open at the end, with time left, is neither met nor missed.
     decided = pl.col("completed_s").is_not_null() | (pl.col("deadline_s") <= pl.col("end_s"))
-    groups = (
-        pl.concat(frames)
-        .group_by("group", "kind", maintain_order=True)
-        .agg(
-            pl.len().alias("begun"),
-            pl.col("completed_s").is_not_null().sum().alias("completed"),
-            took.mean().alias("mean"),
-            took.median().alias("median"),
-            quantile_of(took, 0.99).alias("p99"),
-            (pl.col("deadline_s").is_not_null() & decided).sum().alias("wanted"),
-            in_time.sum().alias("in_time"),
-        )
+    names = ("mean", "median", "p99")
+    groups = frame.group_by("group", "kind", maintain_order=True).agg(
+        *completions.counts(),
+        *completions.statistics_of("fct_s", names, "", "_s"),
+        (pl.col("deadline_s").is_not_null() & decided).sum().alias("wanted"),
+        in_time.sum().alias("in_time"),
     )
     has_deadlines = groups["wanted"].sum() > 0
-    table = aligned(
-        f"Completion times{_together(outcomes)}",
-        "group",
-        "kind",
-        "begun",
-        "completed",
-        "mean",
-        "median",
-        "99th",
-        *(["in time"] if has_deadlines else []),
-    )
+    columns = ("group", "kind", "begun", "unfinished", "mean", "median", "99th")
+    deadlines = ["in time"] if has_deadlines else []
+    title = f"Flow completion times, {_begun(outcomes)}{_together(outcomes)}"
+    table = aligned(title, *columns, *deadlines)
     for row in groups.iter_rows(named=True):
-        times = (si(row[name], "s") for name in ("mean", "median", "p99"))
-        counts = (f"{row[name]:,}" for name in ("begun", "completed"))
-        cells = [escape(row["group"]), escape(row["kind"]), *counts, *times]
+        cells = [escape(row["group"]), escape(row["kind"]), *_counts(row)]
+        cells += (_bounded(row, f"{name}_s", "s") for name in names)
         if has_deadlines:
             cells.append(f"{row['in_time']:,} of {row['wanted']:,}" if row["wanted"] else "")
         table.add_row(*cells)
     return table
 
 
-def slowdowns(*outcomes: Result) -> Table | None:
-    """Show those of all transfers with an ideal time, where [measure] slowdown asks."""
+def _observed(outcomes: Sequence[Result]) -> pl.DataFrame | None:
+    """Give the transfers that count, of all runs together, with the end of each one's run."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
-    frames = [one.transfers for one in outcomes if "transfers" in one.tables]
-    if not frames or "slowdown" not in frames[0].columns:
+    frames = [
+        one.observed.with_columns(pl.lit(one.totals["simulated_s"]).alias("end_s"))
+        for one in outcomes
+        if "transfers" in one.tables
+    ]
+    whole = pl.concat(frames) if frames else pl.DataFrame()
+    return None if whole.is_empty() else whole
+
+
+def _begun(outcomes: Sequence[Result]) -> str:
+    """Say which transfers count."""
+    totals = outcomes[0].totals
+    if not totals["measured_from_s"] and totals["measured_to_s"] == totals["simulated_s"]:
+        return "all transfers"
+    begin, end = si(totals["measured_from_s"], "s"), si(totals["measured_to_s"], "s")
+    return f"transfers that began from {begin} to {end}"
+
+
+def _counts(row: dict[str, Any]) -> list[str]:
+    return [f"{row['begun']:,}", f"{row['unfinished']:,}" if row["unfinished"] else "-"]
+
+
+def _bounded(row: dict[str, Any], column: str, unit: str) -> str:
+    low, high = (row[end] for end in ends_of(column))
+    return completions.shown(low, high, unit)
+
+
+def slowdowns(*outcomes: Result) -> Table | None:
+    """Show those of all transfers with an ideal FCT, where [measure] slowdown asks."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    frame = _observed(outcomes)
+    if frame is None or "slowdown" not in frame.columns:
         return None
-    # A round has no ideal time: it is many transfers.
-    classes = by_size(pl.concat(frames).filter(pl.col("kind") != "round"))
+    # A round has no ideal FCT: it is many transfers.
+    classes = completions.by_size(frame.filter(pl.col("kind") != "round"))
     if classes.is_empty():
         return None
-    columns = ("group", "kind", "size", "begun", "completed", "median", "95th", "99th", "99.9th")
-    table = aligned(f"Slowdowns (completion time / ideal time){_together(outcomes)}", *columns)
+    columns = ("group", "kind", "size", "begun", "unfinished", "median", "95th", "99th", "99.9th")
+    title = f"Slowdowns (FCT / ideal FCT), {_begun(outcomes)}{_together(outcomes)}"
+    table = aligned(title, *columns)
     for row in classes.iter_rows(named=True):
-        values = (row[f"slowdown_{name}"] for name in ("median", "p95", "p99", "p99_9"))
+        names = ("median", "p95", "p99", "p99_9")
         table.add_row(
             *(escape(row["group"]), escape(row["kind"]), class_name(row["least_bytes"])),
-            *(f"{row[name]:,}" for name in ("begun", "completed")),
-            *("-" if one is None else f"{one:.3g}" for one in values),
+            *_counts(row),
+            *(_bounded(row, f"slowdown_{name}", "") for name in names),
         )
     return table
+
+
+def unfinished(outcomes: Sequence[Result], console: Console) -> None:
+    """Say how many transfers were unfinished, and what can be done about it."""
+    frame = _observed(outcomes)
+    told = None if frame is None else completions.unfinished_note(frame)
+    if told is not None:
+        console.print(f"\n{escape(told)}", soft_wrap=True)
 
 
 def _together(outcomes: Sequence[Result]) -> str:
@@ -282,7 +307,7 @@ def _ports(outcome: Result) -> Table | None:
     shown = ports.sort("mean_queue_packets", descending=True).head(MAX_PORTS)
     of_all = f", {len(shown)} of {len(ports)}" if len(shown) < len(ports) else ""
     table = aligned(
-        f"Switch ports, longest queues first{of_all}",
+        f"Switch ports, {_measured(outcome)}, longest queues first{of_all}",
         *("port", "utilisation", "mean queue", "longest", "marks", "drops"),
     )
     for row in shown.iter_rows(named=True):
@@ -293,6 +318,12 @@ def _ports(outcome: Result) -> Table | None:
             *(f"{row[name]:,.0f}" for name in ("max_queue_packets", "marks", "drops")),
         )
     return table
+
+
+def _measured(outcome: Result) -> str:
+    """Name the time that means and shares cover."""
+    totals = outcome.totals
+    return between(totals["measured_from_s"], totals["measured_to_s"], "s")
 
 
 def _switch_ports(outcome: Result) -> pl.DataFrame | None:
@@ -320,20 +351,27 @@ def seeds(results: Sequence[Result]) -> None:
         table.add_row(str(one.seed), delivered, *numbers, one.digest)
     if len(results) > 1:
         table.add_section()
-        for word, of in (("least", min), ("median", median), ("greatest", max)):
-            totals = {
-                name: of([one.totals.get(name, 0) for one in results])
-                for name in ("delivered_bytes", *counters)
-            }
-            delivered = si(totals["delivered_bytes"], "B")
-            counts = (f"{totals[name]:,.10g}" for name in counters)
-            table.add_row(word, delivered, *counts, "", style="bold" if word == "median" else "")
+        names = ("delivered_bytes", *counters)
+        columns = [[one.totals.get(name, 0) for one in results] for name in names]
+        for word, of in (("min", min), ("median", median), ("max", max), ("mean", fmean)):
+            most, *counts = (of(values) for values in columns)
+            cells = (f"{count:,.6g}" for count in counts)
+            style = "bold" if word == "median" else ""
+            table.add_row(word, si(most, "B"), *cells, "", style=style)
+        table.add_row("95 % of mean", *_of_means(columns), "")
     console = output()
     console.print(table)
     for more in (_fairness(results), _transfers(*results), slowdowns(*results)):
         if more is not None:
             console.print(more)
+    unfinished(results, console)
     _warnings(results[0], console)
+
+
+def _of_means(columns: Sequence[Sequence[float]]) -> list[str]:
+    """Write the 95 % intervals of the means over the seeds: of bytes, then of counts."""
+    (low, high), *counts = (interval(values) or (nan, nan) for values in columns)
+    return [between(low, high, "B"), *(f"{low:,.4g} to {high:,.4g}" for low, high in counts)]
 
 
 def _fairness(results: Sequence[Result]) -> Table | None:
@@ -359,7 +397,7 @@ def _fairness(results: Sequence[Result]) -> Table | None:
     if groups.is_empty():
         return None
     title = f"Goodput of flows, {len(results)} run{'s' if len(results) > 1 else ''} together"
-    table = aligned(title, "group", "flows", "mean", "median", "least to greatest")
+    table = aligned(title, "group", "flows", "mean", "median", "min to max")
     for row in groups.iter_rows(named=True):
         middle = (si(row[name], "bit/s") for name in ("mean", "median"))
         spread = between(row["least"], row["greatest"], "bit/s")

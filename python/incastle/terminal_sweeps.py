@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import time
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from statistics import median
+from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
-from incastle.sweeps.measures import shortened, unit_of
+from incastle.completions import HOW_TO_LET_THEM_END, ends_of
+from incastle.sweeps.measures import ends_in, shortened, unit_of
+from incastle.sweeps.seeds import over_seeds
 from incastle.terminal import aligned, bars, errors, note, output
-from incastle.units import si
+from incastle.units import scale_of, si
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     import polars as pl
     from rich.table import Table
@@ -28,6 +32,9 @@ MOST_ROWS = 40
 
 MOST_FAILURES = 10
 
+DIGITS = 4
+"""Of a mean that has an interval."""
+
 BEST = 10
 """Combinations of an optimisation that are shown."""
 
@@ -36,15 +43,19 @@ SLOW_CHECKS = 500
 
 SHOWN = {
     "goodput_bit_s": "goodput",
-    "completion_median_s": "completion\nmedian",
-    "completion_p99_s": "completion\n99th",
+    "completion_median_s": "FCT\nmedian",
+    "completion_p99_s": "FCT\n99th",
+    "slowdown_median": "slowdown\nmedian",
+    "slowdown_p99": "slowdown\n99th",
     "round_median_s": "round\nmedian",
     "round_p99_s": "round\n99th",
+    "unfinished": "unfinished",
+    "rounds_unfinished": "rounds\nunfinished",
     "queue_mean_packets": "packets\nwaiting",
     "timeouts": "timeouts",
     "drops": "drops",
 }
-"""Columns of the table: those that have a value in any run."""
+"""Columns of the table: those that have a value in any run, of unfinished transfers one above 0."""
 
 
 @contextmanager
@@ -104,7 +115,7 @@ def _state(state: SweepProgress, rate: float) -> str:
 
 
 def sweep(outcome: Sweep) -> None:
-    """Show one row per combination: medians over the seeds, and where the dataset is."""
+    """Show one row per combination: what comes of the seeds, and where the dataset is."""
     frame = outcome.frame
     if not frame.is_empty():
         _combinations(frame, outcome)
@@ -121,28 +132,105 @@ def _titled(title: str, table: Table) -> None:
 
 
 def _combinations(frame: pl.DataFrame, outcome: Sweep) -> None:
-    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
-
-    measures = [one for one in SHOWN if one in frame.columns and frame[one].drop_nulls().len()]
-    medians = [pl.col(one).median() for one in measures]
-    counted = [pl.len().alias("runs"), *medians]
+    measures = [one for one in SHOWN if one in frame.columns and _has_values(frame, one)]
     values = outcome.header.values
     fixed = [key for key in values if len(values[key]) == 1]
     keys = [key for key in values if key not in fixed]
-    rows = (
-        frame.group_by(*keys, maintain_order=True).agg(*counted) if keys else frame.select(*counted)
-    )
-    shown = rows.head(MOST_ROWS)
+    cells = frame.select(keys).unique(maintain_order=True) if keys else frame.select().head(1)
+    by_measure = {one: _by_cell(over_seeds(frame, keys, one), keys) for one in measures}
     held = (f"{key} = {_plain(values[key][0])}" for key in fixed)
-    title = ", ".join([outcome.header.name, *held]) + ": medians over the seeds"
-    if len(shown) < len(rows):
-        title += f", {len(shown):,} of {len(rows):,} combinations"
-    table = aligned(None, *headings(keys), "runs", *(SHOWN[one] for one in measures))
-    for row in shown.iter_rows(named=True):
-        cells = [escape(_plain(row[key])) for key in keys]
-        numbers = (_in_table(one, row[one]) for one in measures)
-        table.add_row(*cells, str(row["runs"]), *numbers)
+    title = ", ".join([outcome.header.name, *held])
+    if frame["seed"].n_unique() > 1:
+        title += ": mean of the seeds ± its 95 % interval; min to max"
+    rows = [tuple(row) for row in cells.iter_rows()] or [()]
+    if len(rows) > MOST_ROWS:
+        title += f"; {MOST_ROWS:,} of {len(rows):,} combinations"
+    runs = dict(_runs(frame, keys))
+    scales = {one: _scale(one, by_measure[one].values()) for one in measures}
+    names = ("\n".join(filter(None, (SHOWN[one], scales[one][1]))) for one in measures)
+    table = aligned(None, *headings(keys), "runs", *names)
+    for row in rows[:MOST_ROWS]:
+        words = [escape(_plain(value)) for value in row]
+        numbers = (_of_seeds(by_measure[one].get(row), scales[one][0]) for one in measures)
+        table.add_row(*words, str(runs[row]), *numbers)
     _titled(title, table)
+    unfinished = int(sum(frame[name].sum() for name in UNFINISHED if name in frame.columns))
+    if unfinished:
+        note(
+            f"{unfinished:,} transfers and rounds were unfinished at the ends of their runs: where "
+            f"they could change a value its lower end is shown (\u2265); {HOW_TO_LET_THEM_END}"
+        )
+
+
+UNFINISHED = ("unfinished", "rounds_unfinished")
+
+
+def _has_values(frame: pl.DataFrame, column: str) -> bool:
+    if column in UNFINISHED:
+        return bool(frame[column].sum())
+    ends = [one for one in (column, *ends_of(column)) if one in frame.columns]
+    return any(frame[one].count() for one in ends)
+
+
+def _runs(frame: pl.DataFrame, keys: Sequence[str]) -> Iterator[tuple[tuple[Any, ...], int]]:
+    """Give the number of runs of each combination."""
+    if not keys:
+        yield (), len(frame)
+        return
+    for *cell, count in frame.group_by(keys).len().iter_rows():
+        yield tuple(cell), count
+
+
+def _by_cell(
+    frame: pl.DataFrame, keys: Sequence[str]
+) -> dict[tuple[Any, ...], dict[str, float | None]]:
+    """Give the statistics over the seeds by combination."""
+    rows = frame.iter_rows(named=True)
+    return {tuple(row[key] for key in keys): row for row in rows}
+
+
+def _scale(column: str, rows: Iterable[Mapping[str, Any]]) -> tuple[float, str]:
+    """Give the unit in which the middle one of a column's means is written best."""
+    means = [row["low"] for row in rows]
+    factor, unit = scale_of([median(means)] if means else [], unit_of(column))
+    return factor, "" if unit == "packets" else unit  # the heading says so
+
+
+def _of_seeds(row: Mapping[str, Any] | None, factor: float) -> str:
+    """Write a measure over the seeds: mean and half of its interval, below them min to max."""
+    if row is None:
+        return "-"
+    low, high, end = row["low"], row["high"], row["mean_to"]
+    mean = _ends(low / factor, high / factor)
+    if end is None or row["min"] == row["max"]:
+        return mean
+    if low == high:
+        mean = _with_half(low / factor, (end - low) / factor)
+    return f"{mean}\n[dim]{_ends(row['min'] / factor, row['max'] / factor)}[/]"
+
+
+def _with_half(mean: float, half: float) -> str:
+    """Write `9.41 \u00b1 0.02`: two digits of the half are enough, and `DIGITS` of the mean."""
+    digits = DIGITS - 1 - math.floor(math.log10(abs(mean))) if mean else 0
+    if half:
+        digits = min(digits, 1 - math.floor(math.log10(half)))
+    digits = max(0, digits)
+    return f"{mean:,.{digits}f} \u00b1 {half:,.{digits}f}"
+
+
+def _ends(low: float, high: float) -> str:
+    """Write one number, a range, or a lower end."""
+    if math.isinf(high):
+        return f"\u2265 {_number(low)}"
+    least, most = _number(low), _number(high)
+    return least if least == most else f"{least} to {most}"
+
+
+def _number(value: float) -> str:
+    """Write three digits, and all of those before the point."""
+    if float(value).is_integer():
+        return f"{value:,.10g}"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.3g}"  # noqa: PLR2004
 
 
 def headings(keys: Sequence[str]) -> list[str]:
@@ -152,10 +240,6 @@ def headings(keys: Sequence[str]) -> list[str]:
         short if last.count(short) == 1 else key.replace(".", ".\n")
         for key, short in zip(keys, last, strict=True)
     ]
-
-
-def _in_table(column: str, value: float | None) -> str:
-    return quantity(column, value).removesuffix(" packets")
 
 
 def _plain(value: object) -> str:
@@ -171,11 +255,7 @@ def quantity(column: str, value: float | None) -> str:
     unit = unit_of(column)
     if unit in {"bit/s", "s", "B"}:
         return si(value, unit)
-    if float(value).is_integer():
-        text = f"{value:,.10g}"
-    else:  # three digits, and all of those before the point
-        text = f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.3g}"  # noqa: PLR2004
-    return f"{text} {unit}".rstrip()
+    return f"{_number(value)} {unit}".rstrip()
 
 
 def failures(outcome: Sweep) -> None:
@@ -207,15 +287,16 @@ def answer(found: Found | Optimum) -> None:
 
 def _bisection(found: Found) -> None:
     columns = list(dict.fromkeys(one.column for one in found.condition.comparisons))
-    names = [f"{name}\nleast to greatest" for name in map(shortened, columns)]
+    names = [f"{name}\nmin to max" for name in map(shortened, columns)]
     table = aligned(None, *headings([found.key]), "fulfilled", *names)
     for one in found.tried:
         here = found.answer is not None and one.choice == found.answer
-        ranges = (_spread(column, [row[column] for row in one.rows]) for column in columns)
+        ranges = (_spread(column, one.rows) for column in columns)
         fulfilled = f"{one.holds} of {len(one.rows)}"
         words = escape(one.choice.words)
         table.add_row(words, fulfilled, *ranges, style="bold" if here else "")
     _titled(f"{found.condition.text}, by {found.key}", table)
+    _undecided(found)
     console = output()
     if found.answer is None:
         return
@@ -229,6 +310,16 @@ def _bisection(found: Found) -> None:
     if found.beyond is None:
         console.print("It is the last of the values: the condition may hold beyond it, too.")
     _assumption(found)
+
+
+def _undecided(found: Found) -> None:
+    """Name the values at which unfinished transfers keep the condition from holding."""
+    if found.undecided:
+        those = ", ".join(escape(one.choice.words) for one in found.undecided)
+        errors().print(
+            f"[yellow]warning:[/] undecided at {those}, and counted as not fulfilled: transfers "
+            f"were unfinished; {HOW_TO_LET_THEM_END}"
+        )
 
 
 def _assumption(found: Found) -> None:
@@ -245,12 +336,15 @@ def _assumption(found: Found) -> None:
     console.print(f"[yellow]warning:[/] {assumed}, but it does not: {escape(those)}")
 
 
-def _spread(column: str, values: Sequence[float | None]) -> str:
-    known = [value for value in values if value is not None]
+def _spread(column: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    known = [ends for row in rows if (ends := ends_in(row, column)) is not None]
     if not known:
         return "-"
-    least, greatest = quantity(column, min(known)), quantity(column, max(known))
-    return least if least == greatest else f"{least} to {greatest}"
+    least, greatest = min(low for low, _ in known), max(high for _, high in known)
+    if math.isinf(greatest):
+        return f"\u2265 {quantity(column, least)}"
+    low, high = quantity(column, least), quantity(column, greatest)
+    return low if low == high else f"{low} to {high}"
 
 
 def _optimum(found: Optimum) -> None:
@@ -263,13 +357,12 @@ def _optimum(found: Optimum) -> None:
     )
     more = [] if found.condition is None else [found.condition.text]
     title = f"{word} {name}: the best of {len(found.tried)} combinations"
-    table = aligned(None, *headings(keys), f"{name}\nmedian", "least to greatest", *more)
+    table = aligned(None, *headings(keys), f"{name}\nmedian", "min to max", *more)
     for one in ranked[:BEST]:
         words = (escape(choice.words) for _, choice in one.cell.choices)
-        values = [row[found.column] for row in one.rows]
         fulfils = [] if found.condition is None else ["yes" if one.shortfall == 0 else "no"]
         middle = quantity(found.column, one.objective)
-        table.add_row(*words, middle, _spread(found.column, values), *fulfils)
+        table.add_row(*words, middle, _spread(found.column, one.rows), *fulfils)
     _titled(title, table)
     if found.best is not None:
         best = ", ".join(f"{key} = {choice.words}" for key, choice in found.best.cell.choices)

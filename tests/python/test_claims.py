@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incastle import claims
+from incastle import claims, confidence
 from incastle.claims import Band, Claim, ClaimError, Verdict
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def verdict(band: dict[str, float], *values: float) -> Verdict:
     [(1, 12.7062), (2, 4.3027), (3, 3.1824), (4, 2.7764), (9, 2.2622), (19, 2.0930), (120, 1.9799)],
 )
 def test_student_t_gives_the_table(freedom: int, quantile: float) -> None:
-    assert claims.student_t(freedom) == pytest.approx(quantile, abs=5e-5)
+    assert confidence.student_t(freedom) == pytest.approx(quantile, abs=5e-5)
 
 
 def _density_within(t: float, freedom: int, steps: int = 20_000) -> float:
@@ -64,19 +64,19 @@ def _density_within(t: float, freedom: int, steps: int = 20_000) -> float:
 
 @pytest.mark.parametrize("freedom", [1, 2, 3, 4, 5, 8, 19, 50])
 def test_student_t_leaves_a_twentieth_outside(freedom: int) -> None:
-    assert _density_within(claims.student_t(freedom), freedom) == pytest.approx(0.95, abs=1e-9)
+    assert _density_within(confidence.student_t(freedom), freedom) == pytest.approx(0.95, abs=1e-9)
 
 
 def test_the_interval_of_a_worked_example() -> None:
     # Mean 12, s = sqrt((4 + 0 + 4) / 2) = 2, t(2) = 4.3027: half of it is 4.3027 * 2 / sqrt(3).
-    low, high = claims.interval([10, 12, 14]) or (0, 0)
+    low, high = confidence.interval([10, 12, 14]) or (0, 0)
     assert low == pytest.approx(12 - 4.9683, abs=1e-3)
     assert high == pytest.approx(12 + 4.9683, abs=1e-3)
 
 
 def test_a_single_value_has_no_interval() -> None:
-    assert claims.interval([3.0]) is None
-    assert claims.interval([3.0, math.inf]) is None
+    assert confidence.interval([3.0]) is None
+    assert confidence.interval([3.0, math.inf]) is None
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,15 @@ import polars as pl
 import pytest
 
 from incastle import terminal
-from incastle.completions import SIZE_CLASSES, by_size, class_name, quantile, quantile_of
+from incastle.completions import (
+    SIZE_CLASSES,
+    by_size,
+    class_name,
+    observed,
+    quantile,
+    quantile_of,
+    shown,
+)
 from incastle.difference.results import ResultDiff
 from incastle.sweeps import measures
 
@@ -26,31 +35,93 @@ def _transfers(**more: list[float | None]) -> pl.DataFrame:
             "group": ["b", "b", "b", "b", "a"],
             "kind": ["flow"] * 5,
             "started_s": [1.0, 1.0, 2.0, 2.0, 0.0],
-            "completed_s": [1.5, 1.25, None, 2.75, 3.0],
+            "fct_s": [0.5, 0.25, None, 0.75, 3.0],
             "bytes": pl.Series([9_999, 10_000, 99_999, 50_000, 20_000_000], dtype=pl.UInt64),
             **more,
         }
     )
 
 
+TOTALS = {"simulated_s": 4.0, "measured_from_s": 0.0, "measured_to_s": 4.0}
+KNOWN: dict[str, list[float | None]] = {
+    "ideal_fct_s": [0.5, 0.125, 0.5, 0.25, 2.0],
+    "slowdown": [1.0, 2.0, None, 3.0, 1.5],
+}
+
+
 def test_classes_have_their_times() -> None:
-    frame = by_size(_transfers())
+    frame = by_size(observed(_transfers(), TOTALS))
     assert frame["group"].to_list() == ["b", "b", "a"]
     assert frame["least_bytes"].to_list() == [0, 10_000, 10_000_000]
     assert frame["begun"].to_list() == [1, 3, 1]
     assert frame["completed"].to_list() == [1, 2, 1]
-    assert frame["mean_s"].to_list() == pytest.approx([0.5, 0.5, 3.0])
-    # Linear between 0.25 and 0.75.
-    assert frame["p95_s"][1] == pytest.approx(0.25 + 0.95 * 0.5)
-    assert frame["p99_9_s"][1] == pytest.approx(0.25 + 0.999 * 0.5)
+    assert frame["unfinished"].to_list() == [0, 1, 0]
+    assert frame["mean_s"].to_list() == [0.5, None, 3.0]
     assert "slowdown_mean" not in frame.columns
 
 
+def test_what_is_unfinished_makes_an_interval() -> None:
+    # From 2 s to the end at 4 s it had lasted 2 s: 0.25, 0.75 and at least 2 s, at most for ever.
+    row = by_size(observed(_transfers(), TOTALS)).row(1, named=True)
+    assert row["median_s"] == row["median_low_s"] == row["median_high_s"] == 0.75
+    assert (row["p95_s"], row["p95_high_s"]) == (None, math.inf)
+    assert row["p95_low_s"] == pytest.approx(0.75 + 0.9 * (2 - 0.75))
+    assert (row["mean_low_s"], row["mean_high_s"]) == (1.0, math.inf)
+
+
+def test_an_interval_may_have_two_finite_ends() -> None:
+    # Four transfers of 1, 2, 3 and 4 s, one unfinished after 1 s: the median of five is the third.
+    times = [1.0, 2.0, 3.0, 4.0, None]
+    frame = pl.DataFrame(
+        {"group": "a", "kind": "flow", "started_s": 9.0, "fct_s": times, "bytes": 1}
+    )
+    totals = {"simulated_s": 10.0, "measured_from_s": 0.0, "measured_to_s": 10.0}
+    (row,) = by_size(observed(frame, totals), []).to_dicts()
+    assert (row["median_s"], row["median_low_s"], row["median_high_s"]) == (None, 2.0, 3.0)
+
+
 def test_slowdowns_are_summarised_where_they_are_known() -> None:
-    frame = by_size(_transfers(slowdown=[1.0, 2.0, None, 4.0, 1.5]), sizes=[])
-    assert frame["least_bytes"].to_list() == [0, 0]
-    assert frame["slowdown_median"].to_list() == pytest.approx([2.0, 1.5])
-    assert frame["slowdown_mean"].to_list() == pytest.approx([7 / 3, 1.5])
+    frame = by_size(observed(_transfers(**KNOWN), TOTALS), sizes=[])
+    # Of group b 1, 2, 3 and one that had reached 2 s / 0.5 s = 4.
+    assert frame["slowdown_median"].to_list() == [2.5, 1.5]
+    assert frame["slowdown_mean"].to_list() == [None, 1.5]
+    assert frame["slowdown_mean_low"][0] == pytest.approx(10 / 4)
+    assert frame["slowdown_p99_high"][0] == math.inf
+
+
+def test_a_slowdown_without_an_ideal_can_be_anything() -> None:
+    known: dict[str, list[float | None]] = {
+        "ideal_fct_s": [0.5, None, 0.5, 0.25, 2.0],
+        "slowdown": [1.0, None, None, 3.0, 1.5],
+    }
+    frame = observed(_transfers(**known), TOTALS)
+    assert frame["slowdown_low"].to_list() == [1.0, 0.0, 4.0, 3.0, 1.5]
+    assert frame["slowdown_high"].to_list() == [1.0, math.inf, math.inf, 3.0, 1.5]
+
+
+def test_rounds_have_no_slowdown() -> None:
+    rounds = _transfers(**KNOWN).with_columns(kind=pl.lit("round"), slowdown=None, ideal_fct_s=None)
+    assert observed(rounds, TOTALS)["slowdown_high"].to_list() == [None] * 5
+
+
+def test_transfers_count_by_their_start() -> None:
+    totals = {"simulated_s": 4.0, "measured_from_s": 1.0, "measured_to_s": 2.0}
+    assert observed(_transfers(), totals)["started_s"].to_list() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("ends", "words"),
+    [
+        ((None, None), "-"),
+        ((0.0123, 0.0123), "12.3 ms"),
+        ((0.01231, 0.01232), "12.3 ms"),
+        ((0.012, 0.013), "12 to 13 ms"),
+        ((0.0009, 0.013), "900 us to 13 ms"),
+        ((0.012, math.inf), "\u2265 12 ms"),
+    ],
+)
+def test_intervals_are_written(ends: tuple[float | None, float | None], words: str) -> None:
+    assert shown(*ends, "s") == words
 
 
 def test_classes_must_ascend() -> None:
@@ -68,6 +139,14 @@ def test_quantiles_are_those_of_numpy() -> None:
     assert quantile([], 0.5) is None
 
 
+def test_quantiles_reach_infinity() -> None:
+    values = [1.0, 2.0, math.inf, math.inf]
+    frame = pl.DataFrame({"value": values})
+    for share, expected in ((1 / 3, 2.0), (0.4, math.inf), (0.9, math.inf), (1.0, math.inf)):
+        assert quantile(values, share) == pytest.approx(expected)
+        assert frame.select(quantile_of(pl.col("value"), share)).item() == pytest.approx(expected)
+
+
 def test_classes_are_named() -> None:
     names = [class_name(least) for least in (0, *SIZE_CLASSES)]
     assert names == ["below 10 KB", "10 to 100 KB", "100 KB to 1 MB", "1 to 10 MB", "from 10 MB"]
@@ -82,7 +161,8 @@ def test_everything_says_the_same_99th_percentile(
     rows = pl.concat([row, row]).with_columns(
         started_s=pl.Series([0.0, 0.0]),
         completed_s=pl.Series([1.0, 3.0]),
-        ideal_s=pl.Series([0.5, 0.25]),
+        fct_s=pl.Series([1.0, 3.0]),
+        ideal_fct_s=pl.Series([0.5, 0.25]),
         slowdown=pl.Series([2.0, 12.0]),
     )
     two = replace(result, tables={**result.tables, "transfers": rows})
@@ -115,4 +195,5 @@ def test_a_run_without_slowdowns_shows_none(
 def test_a_result_gives_them(result: ic.Result) -> None:
     frame = result.completions()
     assert frame["begun"].sum() == len(result.transfers)
+    assert frame["unfinished"].sum() == result.transfers["fct_s"].null_count()
     assert set(frame["group"]) == set(result.transfers["group"])

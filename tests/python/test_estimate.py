@@ -150,10 +150,10 @@ def test_a_run_and_its_estimate_show_slowdowns(file: Path, tmp_path: Path, say: 
     places = [str(tmp_path / name) for name in ("estimate", "run")]
     for command, place in zip(("estimate", "run"), places, strict=True):
         said = say(command, str(file), "--out", place)
-        assert "Slowdowns (completion time / ideal time)" in said.out
+        assert "Slowdowns (FCT / ideal FCT)" in said.out
         assert "100 KB to 1 MB" in said.out
     several = say("run", str(file), "--seeds", "2", "--out", str(tmp_path / "seeds"))
-    assert "Slowdowns (completion time / ideal time), 2 runs together" in several.out
+    assert "Slowdowns (FCT / ideal FCT), all transfers, 2 runs together" in several.out
     compared = json.loads(say("diff", *places, "--json").out)["groups"]
     assert {"flow slowdown_median", "flow slowdown_p99"} <= {one["measure"] for one in compared}
 

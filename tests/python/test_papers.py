@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from incastle import claims, papers, reproduce
+from incastle import claims, confidence, papers, reproduce
 from incastle.papers import Length, Observation, Observations, dctcp_ns2, selected
 from incastle.papers.dctcp_ns2 import measures, plan, theory
 from incastle.papers.dctcp_ns2.cycles import cycles
@@ -356,7 +356,7 @@ def test_a_comparison_is_paired_by_seed_before_its_interval() -> None:
     # half the interval 2.77645 * 0.41833 / sqrt(5) = 0.51943. Unpaired it would be above 1.8.
     differences = measured(runs, "fig4-tcp")["n = 2"]
     assert differences == pytest.approx([1, 0, 0.5, 0.5, 1])
-    low_edge, high_edge = claims.interval(differences) or (0, 0)
+    low_edge, high_edge = confidence.interval(differences) or (0, 0)
     assert low_edge == pytest.approx(0.6 - 0.51943, abs=2e-5)
     assert high_edge == pytest.approx(0.6 + 0.51943, abs=2e-5)
     (claim,) = (one for one in claims.load(PAPER.folder / "claims.toml") if one.id == "fig4-tcp")
@@ -375,7 +375,7 @@ def test_two_seeds_that_both_lie_in_the_band_can_be_unclear() -> None:
     )
     values = measured(runs, "steady-start")["n = 2"]
     assert values == pytest.approx([0.1, 0.3])
-    assert claims.interval(values) == pytest.approx((0.2 - 1.27062, 0.2 + 1.27062), abs=1e-5)
+    assert confidence.interval(values) == pytest.approx((0.2 - 1.27062, 0.2 + 1.27062), abs=1e-5)
     (claim,) = (
         one for one in claims.load(PAPER.folder / "claims.toml") if one.id == "steady-start"
     )

@@ -24,7 +24,8 @@ COLUMNS = {
         *("fast_retransmits", "marks", "drops", "ecn_reductions", "cnms", "refused"),
     ],
     "transfers": [
-        *("group", "index", "kind", "flow", "started_s", "completed_s", "bytes", "deadline_s"),
+        *("group", "index", "kind", "flow", "started_s", "completed_s", "fct_s", "bytes"),
+        "deadline_s",
     ],
     "queues": ["port", "packets", "seconds"],
     "queue_samples": ["time_s", "port", "packets", "bytes"],

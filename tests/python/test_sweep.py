@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from statistics import median
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -488,7 +488,7 @@ def test_sweep_and_its_figure_from_the_command_line(say: Say, folder: Path) -> N
     assert "8 runs in results/" in said.err
     frame = ic.Sweep.load(place).frame
     mine = frame.filter(pl.col("network.senders") == 3, pl.col("transport.congestion") == "dctcp")
-    goodput = f"{median(mine['goodput_bit_s'].to_list()) / 1e6:.0f} Mbit/s"
+    goodput = f" {fmean(mine['goodput_bit_s'].to_list()) / 1e6:.0f} \u00b1 "
     assert goodput in said.out
     again = say("sweep", "small.toml", *SETTINGS)
     assert "8 of them from before" in again.err
@@ -515,19 +515,18 @@ def test_figures_that_would_mislead_are_refused(swept: ic.Sweep, words: str, mes
         swept.plot(x, y, hue, where=pairs)
 
 
-def test_figure_has_the_medians(swept: ic.Sweep, tmp_path: Path) -> None:
+def test_figure_has_the_means_and_their_intervals(swept: ic.Sweep, tmp_path: Path) -> None:
     figure = swept.plot(
         "network.senders", "goodput", "transport.congestion", out=tmp_path / "f.pdf"
     )
-    curves = figure.axes[0].get_lines()
-    assert [curve.get_label() for curve in curves] == ["dctcp", "new-reno"]
-    groups = swept.frame.group_by(*KEYS, maintain_order=True).agg(pl.col("goodput_bit_s").median())
-    for curve in curves:
-        mine = groups.filter(pl.col("transport.congestion") == curve.get_label())
-        assert np.asarray(curve.get_ydata()) * 1e6 == pytest.approx(
+    named = {str(curve.get_label()): curve for curve in figure.axes[0].get_lines()}
+    groups = swept.frame.group_by(*KEYS, maintain_order=True).agg(pl.col("goodput_bit_s").mean())
+    for name in ("dctcp", "new-reno"):
+        mine = groups.filter(pl.col("transport.congestion") == name)
+        assert np.asarray(named[name].get_ydata()) * 1e6 == pytest.approx(
             mine["goodput_bit_s"].to_numpy()
         )
-        assert np.asarray(curve.get_xdata()).tolist() == [2.0, 3.0]
+        assert np.asarray(named[name].get_xdata()).tolist() == [2.0, 3.0]
     assert figure.axes[0].get_ylabel() == "goodput (Mbit/s)"
     assert (tmp_path / "f.pdf").read_bytes().startswith(b"%PDF")
 

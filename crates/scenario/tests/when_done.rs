@@ -52,7 +52,7 @@ fn a_run_that_meets_its_limit_says_so() {
         notes,
         [
             "the run met its limit, run.duration = 0.0005 s, before its work was done: 1 transfers \
-             are unfinished"
+             had begun and were unfinished"
         ]
     );
 }

@@ -6,6 +6,7 @@ reports: the measured values of claims that moved most.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from incastle import figures
@@ -64,16 +65,20 @@ def _results(figure: Figure, diff: ResultDiff) -> None:
 def _distribution(axes: Axes, diff: ResultDiff) -> None:
     """Draw the shares of transfers, or where there are none of flows, below a value."""
     both = (diff.a, diff.b)
-    values, title, label = [_times(one) for one in both], "completion times", "ms"
+    values, title, label = [_times(one) for one in both], "flow completion times", "ms"
     if any(len(one) == 0 for one in values):
         values, title, label = [_goodputs(one) for one in both], "goodput of flows", "Mbit/s"
     for one, (side, colour, style) in zip(values, SIDES, strict=True):
+        # What was unfinished has no FCT: its share is missing at the top.
         shares = [(place + 1) / len(one) for place in range(len(one))]
-        axes.step(one, shares, style, where="post", color=colour, label=side)
+        known = [value for value in one if math.isfinite(value)]
+        unfinished = len(one) - len(known)
+        name = f"{side} ({unfinished:,} of {len(one):,} unfinished)" if unfinished else side
+        axes.step(known, shares[: len(known)], style, where="post", color=colour, label=name)
     axes.set_title(f"{title}: share with at most so much")
     axes.set_xlabel(label)
     axes.set_ylim(0, 1.02)
-    _widen(axes, [value for one in values for value in one])
+    _widen(axes, [value for one in values for value in one if math.isfinite(value)])
     axes.legend()
 
 
@@ -95,8 +100,7 @@ def _times(result: Result) -> pl.Series:
 
     if "transfers" not in result.tables:
         return pl.Series(dtype=pl.Float64)
-    took = (pl.col("completed_s") - pl.col("started_s")) * 1e3
-    return result.transfers.select(took).to_series().drop_nulls().sort()
+    return result.observed.select(pl.col("fct_high_s") * 1e3).to_series().sort()
 
 
 def _goodputs(result: Result) -> pl.Series:

@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path  # noqa: TC003  a field
 from typing import TYPE_CHECKING, Any
 
-from incastle.completions import quantile_of
+from incastle import completions
 from incastle.difference.values import Change, changes, differing, flat
 from incastle.units import si
 
@@ -109,7 +109,10 @@ class ResultDiff:
 
 
 def _groups(result: Result) -> pl.DataFrame:
-    """Give group, measure and value: of flows, and of completed transfers by their kind."""
+    """Give group, measure and value: of flows, and of transfers by their kind.
+
+    Where unfinished transfers could change a statistic, its two ends are there in its place.
+    """
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
     goodput = pl.col("goodput_bit_s").mean().alias("mean_goodput_bit_s")
@@ -120,30 +123,30 @@ def _groups(result: Result) -> pl.DataFrame:
         flows = groups.agg(pl.len().alias("flows"), goodput, *counters)
         frames.append(_long(flows, "group", pl.col("measure")))
     if "transfers" in result.tables:
-        took = pl.col("completed_s") - pl.col("started_s")
-        kinds = result.transfers.group_by("group", "kind", maintain_order=True).agg(
-            pl.len().alias("begun"),
-            pl.col("completed_s").is_not_null().sum().alias("completed"),
-            took.mean().alias("mean_s"),
-            took.median().alias("median_s"),
-            quantile_of(took, 0.99).alias("p99_s"),
-            *_slowdowns(result.transfers),
+        observed = result.observed
+        columns = completions.statistics_of("fct_s", ("mean", "median", "p99"), "", "_s")
+        if "slowdown" in observed.columns:
+            columns += completions.statistics_of("slowdown", ("median", "p99"), "slowdown_")
+        kinds = observed.group_by("group", "kind", maintain_order=True).agg(
+            *completions.counts(), *columns
         )
         named = pl.concat_str(pl.col("kind"), pl.lit(" "), pl.col("measure"))
-        frames.append(_long(kinds, ["group", "kind"], named).select("group", "measure", "value"))
+        rows = _long(_ends_where_needed(kinds), ["group", "kind"], named)
+        frames.append(rows.select("group", "measure", "value").drop_nulls())
     empty = pl.DataFrame(schema={"group": pl.String, "measure": pl.String, "value": pl.Float64})
     return pl.concat([empty, *frames])
 
 
-def _slowdowns(transfers: pl.DataFrame) -> list[pl.Expr]:
-    """Give those of completed transfers, where the scenario asked for them."""
+def _ends_where_needed(frame: pl.DataFrame) -> pl.DataFrame:
+    """Empty the ends of statistics that have a value."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
-    if "slowdown" not in transfers.columns:
-        return []
-    value = pl.col("slowdown")
-    median, high = quantile_of(value, 0.5), quantile_of(value, 0.99)
-    return [median.alias("slowdown_median"), high.alias("slowdown_p99")]
+    with_ends = [name for name in frame.columns if completions.ends_of(name)[0] in frame.columns]
+    return frame.with_columns(
+        pl.when(pl.col(name).is_null()).then(pl.col(end)).alias(end)
+        for name in with_ends
+        for end in completions.ends_of(name)
+    )
 
 
 def _ports(result: Result) -> pl.DataFrame:

@@ -82,9 +82,9 @@ def estimate(
         force: begin anew, whatever is in `file`.
 
     Returns:
-        A result with the tables `transfers` (with `ideal_s`, `slowdown` and the hosts `from` and
-        `to`) and `crossed_links`: link, class, simulated (1 or 0), rate_bit_s, flows, bytes_forth,
-        bytes_back.
+        A result with the tables `transfers` (with `fct_s`, `ideal_fct_s`, `slowdown` and the hosts
+        `from` and `to`) and `crossed_links`: link, class, simulated (1 or 0), rate_bit_s, flows,
+        bytes_forth, bytes_back.
 
     Raises:
         ScenarioError: the scenario has something that single links cannot show.
@@ -145,7 +145,14 @@ def _run(
     return output
 
 
-TOTALS = ("simulated_s", "packet_hops", "flows", "transfers")
+TOTALS = (
+    "simulated_s",
+    "measured_from_s",
+    "measured_to_s",
+    "packet_hops",
+    "flows",
+    "transfers",
+)
 
 
 def _result(

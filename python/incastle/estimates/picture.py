@@ -26,21 +26,24 @@ def draw(result: Result, place: Path) -> None:
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
     form_of(place)  # told before it is drawn
-    done = result.transfers.filter(pl.col("slowdown").is_not_null())
-    if done.is_empty():
+    observed = result.observed
+    if observed["slowdown"].count() == 0:
         raise PlotError(f"{result.name}: no transfer was completed, so there is nothing to draw")
     with canvas() as figure:
         axes = figure.add_subplot()
         for number, (low, high) in enumerate(zip_longest((0, *SIZE_CLASSES), SIZE_CLASSES)):
-            of = done.filter(pl.col("bytes") >= low)
+            of = observed.filter(pl.col("bytes") >= low)
             if high is not None:
                 of = of.filter(pl.col("bytes") < high)
             if of.is_empty():
                 continue
-            slowdowns = of["slowdown"].sort()
-            above = 1 - pl.int_range(len(slowdowns), eager=True) / len(slowdowns)
+            # What was unfinished is above every known slowdown: the curve ends at its share.
+            slowdowns = of["slowdown"].drop_nulls().sort()
+            above = 1 - pl.int_range(len(slowdowns), eager=True) / len(of)
             color = SERIES[number % len(SERIES)]
-            axes.step(slowdowns, above, where="post", color=color, label=class_name(low))
+            left = len(of) - len(slowdowns)
+            name = class_name(low) + (f" ({left:,} of {len(of):,} unfinished)" if left else "")
+            axes.step(slowdowns, above, where="post", color=color, label=name)
         axes.set(xscale="log", yscale="log", xlabel="slowdown", ylabel="share of transfers above")
         axes.legend(title="size")
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -77,6 +77,11 @@ class Found:
         return None if self.answer is None else {self.key: self.answer.value}
 
     @property
+    def undecided(self) -> list[Tried]:
+        """The values at which unfinished transfers alone keep the condition from holding."""
+        return [one for one in self.tried if any(map(self.condition.is_open, one.rows))]
+
+    @property
     def why_nothing(self) -> str:
         """Say why there is no answer."""
         end = self.tried[0 if self.largest else -1]
@@ -87,6 +92,7 @@ class Found:
 
     def to_json(self) -> dict[str, Any]:
         """Give what `incastle find --json` prints."""
+        undecided = self.undecided
         return {
             "key": self.key,
             "asked": "largest" if self.largest else "smallest",
@@ -94,6 +100,7 @@ class Found:
             "answer": None if self.answer is None else self.answer.value,
             "beyond": None if self.beyond is None else self.beyond.value,
             "contradictions": [one.choice.value for one in self.contradictions],
+            "undecided": [one.choice.value for one in undecided],
             "tried": [
                 {"value": one.choice.value, "seeds": len(one.rows), "fulfil": one.holds}
                 for one in self.tried

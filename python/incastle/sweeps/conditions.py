@@ -1,18 +1,20 @@
 """Conditions on the measures of a run: `goodput > 0.9 Gbit/s and timeouts == 0`.
 
 The language is this and nothing more: comparisons of a measure with a quantity, joined by `and`.
-A measure that a run does not have (a completion time where nothing completed) fulfils nothing.
+A measure that a run does not have (an FCT where nothing began) fulfils nothing. One that unfinished
+transfers could change is an interval: a comparison holds if it holds for all of it.
 """
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from incastle.errors import IncastleError
-from incastle.sweeps.measures import find_column
+from incastle.sweeps.measures import ends_in, find_column
 from incastle.sweeps.quantities import parse
 from incastle.units import SCALES
 
@@ -41,19 +43,40 @@ class Comparison:
 
     def holds(self, row: Mapping[str, Any]) -> bool:
         """Tell whether a run, a row of the summary, fulfils it."""
-        value = row.get(self.column)
-        return value is not None and OPERATORS[self.sign](value, self.bound)
+        ends = ends_in(row, self.column)
+        if ends is None:
+            return False
+        if self.sign == "!=":
+            return not ends[0] <= self.bound <= ends[1]
+        return all(OPERATORS[self.sign](end, self.bound) for end in ends)
+
+    def is_open(self, row: Mapping[str, Any]) -> bool:
+        """Tell whether it could hold, had all transfers finished, and could fail."""
+        ends = ends_in(row, self.column)
+        if ends is None or self.holds(row):
+            return False
+        inside = ends[0] <= self.bound <= ends[1] and ends[0] != ends[1]
+        return (
+            inside
+            if self.sign == "=="
+            else any(OPERATORS[self.sign](end, self.bound) for end in ends)
+        )
 
     def shortfall(self, row: Mapping[str, Any]) -> float:
         """Say how far a run is from fulfilling it, as a share of the bound; 0 if it does."""
         if self.holds(row):
             return 0.0
-        value = row.get(self.column)
-        if value is None:
-            return 1.0
-        size = max(abs(self.bound), abs(value))
+        distances = [_distance(end, self.bound) for end in ends_in(row, self.column) or (math.inf,)]
         # At the bound of a strict comparison the distance is nothing, and yet it does not hold.
-        return max(abs(value - self.bound) / size if size else 0.0, 1e-9)
+        return max(*distances, 1e-9)
+
+
+def _distance(value: float, bound: float) -> float:
+    """Give the distance between two numbers as a share of the greater one."""
+    if math.isinf(value):
+        return 1.0
+    size = max(abs(bound), abs(value))
+    return abs(value - bound) / size if size else 0.0
 
 
 @dataclass(frozen=True)
@@ -66,6 +89,13 @@ class Condition:
     def holds(self, row: Mapping[str, Any]) -> bool:
         """Tell whether a run, a row of the summary, fulfils all."""
         return all(one.holds(row) for one in self.comparisons)
+
+    def is_open(self, row: Mapping[str, Any]) -> bool:
+        """Tell whether unfinished transfers alone decide whether it holds."""
+        undecided = [one.is_open(row) for one in self.comparisons]
+        return any(undecided) and all(
+            open_ or one.holds(row) for open_, one in zip(undecided, self.comparisons, strict=True)
+        )
 
     def shortfall(self, row: Mapping[str, Any]) -> float:
         """Say how far a run is from fulfilling all; 0 if it does."""

@@ -2,7 +2,8 @@
 
 The totals of the run come first, as in `Result.totals`; then the measures below, and with several
 groups of flows those of each group, as `GROUP.measure`. A measure that does not exist in a run is
-null: the completion time where nothing completed.
+null: an FCT where nothing began. One that unfinished transfers could change is null as well, and
+its ends have what is known (`completions`).
 
 Sums are exact (`math.fsum`) and quantiles those of `completions`, so that a number does not depend
 on the order of summation that a machine or a library prefers.
@@ -12,22 +13,32 @@ Leaves out: everything over time. Keep such tables with `--tables`.
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from incastle.completions import quantile
+from incastle.completions import ends_of, quantile
 from incastle.errors import IncastleError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import polars as pl
 
     from incastle.results import Result
 
 TOTALS = (
-    *("simulated_s", "packet_hops", "data_packets", "events", "flows", "delivered_bytes"),
+    *(
+        "simulated_s",
+        "measured_from_s",
+        "measured_to_s",
+        "packet_hops",
+        "data_packets",
+        "events",
+        "flows",
+        "delivered_bytes",
+    ),
     *(
         "drops",
         "failure_drops",
@@ -42,22 +53,31 @@ TOTALS = (
 )
 """The columns of `Result.summary`."""
 
-MEASURES = {
+OF_FLOWS = {
     "goodput_bit_s": "application bytes delivered over the simulated time",
     "flow_goodput_mean_bit_s": "goodput of a flow over its own life: mean of the flows",
     "flow_goodput_least_bit_s": "goodput of a flow over its own life: the slowest flow",
     "fairness": "Jain's index of the flows' goodputs: 1 if all are equal, 1/n if one has all",
+}
+OF_TRANSFERS = {
     "completed": "finite flows and single answers that were completed",
-    "completion_mean_s": "completion time of finite flows and single answers: mean",
-    "completion_median_s": "completion time of finite flows and single answers: median",
-    "completion_p99_s": "completion time of finite flows and single answers: 99th percentile",
+    "unfinished": "finite flows and single answers that were unfinished at the end",
     "rounds": "requests to several servers of which the last answer came",
+    "rounds_unfinished": "requests to several servers of which an answer was missing at the end",
+}
+STATISTICS = {
+    "completion_mean_s": "FCT of finite flows and single answers: mean",
+    "completion_median_s": "FCT of finite flows and single answers: median",
+    "completion_p99_s": "FCT of finite flows and single answers: 99th percentile",
     "round_mean_s": "completion time of requests to several servers: mean",
     "round_median_s": "completion time of requests to several servers: median",
     "round_p99_s": "completion time of requests to several servers: 99th percentile",
-    "slowdown_median": "completion time over the ideal one, with [measure] slowdown: median",
-    "slowdown_p99": "completion time over the ideal one, with [measure] slowdown: 99th percentile",
+    "slowdown_median": "FCT over ideal FCT, with [measure] slowdown: median",
+    "slowdown_p99": "FCT over ideal FCT, with [measure] slowdown: 99th percentile",
 }
+"""Of the transfers that began in the measured interval. Each has two columns more, its ends
+(`completions.ends_of`), and is null where these differ: unfinished transfers could change it."""
+MEASURES = OF_FLOWS | OF_TRANSFERS | STATISTICS
 OF_PORTS = {
     "utilisation": "switch port with the longest mean queue: share of its rate in use",
     "queue_mean_packets": "switch port with the longest mean queue: that mean",
@@ -122,17 +142,28 @@ def shortened(column: str) -> str:
     return column.removesuffix(ending)
 
 
+def ends_in(row: Mapping[str, Any], column: str) -> tuple[float, float] | None:
+    """Give the ends of a measure in a row of the summary: twice its value where it has one."""
+    value = row.get(column)
+    if value is not None:
+        return value, value
+    low, high = (row.get(end) for end in ends_of(column))
+    return None if low is None or high is None else (low, high)
+
+
 def columns_of(groups: Sequence[str]) -> list[str]:
     """Give the names of all measures of a scenario with these groups of flows."""
-    names = [*TOTALS, *MEASURES, *OF_PORTS]
+    measures = [*OF_FLOWS, *OF_TRANSFERS]
+    measures += [column for name in STATISTICS for column in (name, *ends_of(name))]
+    names = [*TOTALS, *measures, *OF_PORTS]
     if len(groups) > 1:
-        names += [f"{group}.{name}" for group in groups for name in (*MEASURES, *COUNTERS)]
+        names += [f"{group}.{name}" for group in groups for name in (*measures, *COUNTERS)]
     return names
 
 
 def measure(result: Result) -> dict[str, int | float | None]:
     """Give the totals and measures of a run."""
-    flows, transfers = _Flows(result.flows), _Transfers(result.transfers)
+    flows, transfers = _Flows(result.flows), _Transfers(result.observed)
     seconds = float(result.totals["simulated_s"])
     row: dict[str, int | float | None] = dict(result.totals)
     row |= _of_flows(seconds, flows.all(), transfers.all()) | _of_ports(result)
@@ -177,28 +208,54 @@ class _Flows(_Rows):
 
 
 class _Transfers(_Rows):
-    columns = ("kind", "started_s", "completed_s", "slowdown")
+    columns = ("kind", "fct_low_s", "fct_high_s", "slowdown_low", "slowdown_high")
 
 
 def _of_flows(
     seconds: float, flows: dict[str, list[Any]], transfers: dict[str, list[Any]]
 ) -> dict[str, int | float | None]:
     goodputs = [value for value in flows["goodput_bit_s"] if value is not None]
-    columns = (transfers["kind"], transfers["started_s"], transfers["completed_s"])
-    finished = [row for row in zip(*columns, strict=True) if row[2] is not None]
-    single = sorted(end - start for kind, start, end in finished if kind != "round")
-    rounds = sorted(end - start for kind, start, end in finished if kind == "round")
-    slowdowns = sorted(value for value in transfers.get("slowdown", ()) if value is not None)
-    values = (
-        8 * sum(flows["delivered_bytes"]) / seconds if seconds > 0 else None,
-        _mean(goodputs),
-        min(goodputs, default=None),
-        _fairness(goodputs),
-        *(len(single), _mean(single), quantile(single, 0.5), quantile(single, 0.99)),
-        *(len(rounds), _mean(rounds), quantile(rounds, 0.5), quantile(rounds, 0.99)),
-        *(quantile(slowdowns, 0.5), quantile(slowdowns, 0.99)),
-    )
-    return dict(zip(MEASURES, values, strict=True))
+    values: dict[str, int | float | None] = {
+        "goodput_bit_s": 8 * sum(flows["delivered_bytes"]) / seconds if seconds > 0 else None,
+        "flow_goodput_mean_bit_s": _mean(goodputs),
+        "flow_goodput_least_bit_s": min(goodputs, default=None),
+        "fairness": _fairness(goodputs),
+    }
+    rounds = [kind == "round" for kind in transfers["kind"]]
+    singles = [not one for one in rounds]
+    unfinished = [math.isinf(high) for high in transfers["fct_high_s"]]
+    for done, open_, those in (
+        ("completed", "unfinished", singles),
+        ("rounds", "rounds_unfinished", rounds),
+    ):
+        left = sum(itertools.compress(unfinished, those))
+        values |= {done: sum(those) - left, open_: left}
+    for kind, column, those in (
+        ("completion", "fct_s", singles),
+        ("round", "fct_s", rounds),
+        ("slowdown", "slowdown", singles),
+    ):
+        low, high = (
+            sorted(itertools.compress(transfers.get(end, ()), those)) for end in ends_of(column)
+        )
+        for name in STATISTICS:
+            if name.startswith(f"{kind}_"):
+                values |= _between(name, _statistic(name, low), _statistic(name, high))
+    return values
+
+
+def _statistic(name: str, ordered: Sequence[float]) -> float | None:
+    if "_mean" in name:
+        return _mean(ordered)
+    return quantile(ordered, 0.99 if "_p99" in name else 0.5)
+
+
+def _between(name: str, low: float | None, high: float | None) -> dict[str, float | None]:
+    """Give a statistic, null where its ends differ, and the ends."""
+    return {
+        name: low if low == high else None,
+        **dict(zip(ends_of(name), (low, high), strict=True)),
+    }
 
 
 def _of_ports(result: Result) -> dict[str, int | float | None]:

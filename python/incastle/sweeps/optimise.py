@@ -103,7 +103,10 @@ class Optimum:
     def why_nothing(self) -> str:
         """Say why there is no answer."""
         if self.condition is None:
-            return f"{self.column} has no value in any of the combinations that were tried"
+            return (
+                f"{self.column} has no value in any of the combinations that were tried: nothing "
+                "began, or unfinished transfers could change it"
+            )
         return (
             f"none of the {len(self.tried)} combinations that were tried fulfils "
             f"{self.condition.text} with every seed"

@@ -1,20 +1,23 @@
 """The figure of a sweep: a measure over a swept key, one curve per value of another.
 
-Each curve is the median over the seeds, its band their range from least to largest, in the style of
-`figures`. Every other swept key must be fixed: a median over different networks says nothing.
+Each curve is the mean over the seeds; bars are the 95 % interval of the mean (Student's t), the
+band is the seeds' range. Where unfinished transfers could raise the value, the curve has its lower
+end with an arrow. Every other swept key must be fixed: a mean over different networks says nothing.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from incastle.errors import IncastleError, PlotError
-from incastle.figures import SERIES, canvas, form_of, save, spread
+from incastle.figures import SERIES, canvas, form_of, save
 from incastle.sweeps.dataset import in_column
 from incastle.sweeps.measures import find_column, shortened, unit_of
 from incastle.sweeps.quantities import as_written
+from incastle.sweeps.seeds import over_seeds
 from incastle.units import scale_of
 
 if TYPE_CHECKING:
@@ -32,6 +35,8 @@ MARKERS = "osD^vP*X"
 EVEN = 1.05
 """Ratios of neighbours that differ by no more than this are one ratio: the axis is logarithmic."""
 LEAST_RATIO = 1.5
+ARROW = 0.06
+"""The length of an arrow, as a share of the axis."""
 ROOM = 1.05
 """The end of an axis that begins at 0, in largest values: curves do not touch the frame."""
 
@@ -130,7 +135,7 @@ def draw(sweep: Sweep, wanted: Axes, path: Path | None = None) -> Figure:
     column = column_of(sweep, wanted)
     for key, value in wanted.fixed.items():
         data = data.filter(_texts(data, key, sweep.header).is_in([value]))
-    data = data.filter(data[column].is_not_null())
+    data = over_seeds(data, [*sweep.header.keys], column)
     if data.is_empty():
         raise PlotError(f"{wanted.y} has no value in any of these runs")
     with canvas() as figure:
@@ -158,10 +163,15 @@ def _texts(data: pl.DataFrame, key: str, header: Header) -> pl.Series:
 
 
 def _title(sweep: Sweep, wanted: Axes, data: pl.DataFrame) -> str:
-    seeds = data["seed"].n_unique()
+    seeds = max(data["runs"].to_list())
     fixed = "".join(f", {key} = {value}" for key, value in wanted.fixed.items())
-    spread_over = f"median and range of {seeds} seeds" if seeds > 1 else "one seed"
-    return f"{sweep.header.name}{fixed}: {spread_over}"
+    of_seeds = f"mean of {seeds} seeds (bars: 95 %, band: range)" if seeds != 1 else "one seed"
+    open_ends = "\narrows: at least, transfers were unfinished" if _is_open(data).any() else ""
+    return f"{sweep.header.name}{fixed}: {of_seeds}{open_ends}"
+
+
+def _is_open(data: pl.DataFrame) -> pl.Series:
+    return data["low"] != data["high"]
 
 
 def _curves(
@@ -171,27 +181,47 @@ def _curves(
 
     values = data[wanted.x].to_list()
     positions = _x_axis(axes, wanted.x, values)
-    numbers = [float(value) for value in data[column]]
-    factor, unit = scale_of(numbers, unit_of(column))
-    drawn = pl.DataFrame({"x": positions, "y": [number / factor for number in numbers]})
+    ends = ("low", "high", "mean_from", "mean_to", "min", "max")
+    finite = [value for end in ends for value in data[end].drop_nulls() if math.isfinite(value)]
+    factor, unit = scale_of([float(value) for value in data["low"]], unit_of(column))
+    room = ROOM + (2 * ARROW if _is_open(data).any() else 0)
+    top = room * max(finite) / factor
+    drawn = data.with_columns(pl.Series("x", positions, pl.Float64)).with_columns(
+        (pl.col(end) / factor).clip(upper_bound=top) for end in ends
+    )
     groups = pl.Series([""] * len(data)) if hues is None else hues
     for place, group in enumerate(groups.unique(maintain_order=True)):
-        spread(
-            axes,
-            drawn.filter(groups == group),
-            "x",
-            "y",
-            color=SERIES[place % len(SERIES)],
-            marker=MARKERS[place // len(SERIES) % len(MARKERS)],
-            label=group,
-        )
+        style = {
+            "color": SERIES[place % len(SERIES)],
+            "marker": MARKERS[place // len(SERIES) % len(MARKERS)],
+        }
+        _curve(axes, drawn.filter(groups == group).sort("x"), label=group, **style)
     name = shortened(column)
     axes.set_ylabel(f"{name} ({unit})" if unit else name)
-    if min(numbers) >= 0:
+    if min(finite) >= 0:
         # A share of the axis, not of the curves' own range: they may lie together, far from 0.
-        axes.set_ylim(0, max(drawn["y"]) * ROOM or None)
+        axes.set_ylim(0, top or None)
     if wanted.hue:
         axes.legend(title=wanted.hue, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+
+
+def _curve(axes: mpl_axes.Axes, data: pl.DataFrame, **style: Any) -> None:  # noqa: ANN401
+    """Draw the mean, bars for its 95 % interval, a band for the range; arrows without upper end."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
+
+    color = style["color"]
+    axes.plot(data["x"], data["low"], **style)
+    axes.fill_between(data["x"], data["min"], data["max"], color=color, alpha=0.2, lw=0)
+    bars = data.drop_nulls("mean_from").with_columns(
+        below=pl.col("low") - pl.col("mean_from"), above=pl.col("mean_to") - pl.col("low")
+    )
+    closed, raised = bars.filter(~_is_open(bars)), data.filter(_is_open(data))
+    errors = {"fmt": "none", "ecolor": color, "elinewidth": 1.0, "capsize": 3}
+    if len(closed):
+        axes.errorbar(closed["x"], closed["low"], yerr=[closed["below"], closed["above"]], **errors)
+    if len(raised):
+        height = ARROW * axes.get_ylim()[1]
+        axes.errorbar(raised["x"], raised["low"], yerr=height, lolims=True, **errors)
 
 
 def _x_axis(axes: mpl_axes.Axes, key: str, values: Sequence[str | float | bool]) -> list[float]:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from incastle.errors import Interrupted
 from incastle.sweeps import picture
 from incastle.sweeps.dataset import Dataset, Header
+from incastle.sweeps.measures import find_column
+from incastle.sweeps.seeds import over_seeds
 
 if TYPE_CHECKING:
     import os
@@ -149,6 +151,20 @@ class Sweep:
             "runs": self.frame.to_dicts(),
         }
 
+    def over_seeds(self, measure: str) -> pl.DataFrame:
+        """Give a measure over the seeds, one row per combination.
+
+        The swept keys, runs, low and high (the ends of the mean: equal unless unfinished transfers
+        could change it), mean_from and mean_to (the 95 % interval of the mean by Student's t; null
+        with one seed), min and max.
+
+        Raises:
+            IncastleError: no such measure; the message has the nearest ones.
+
+        """
+        column = find_column(measure, picture.measured(self.frame, self.header.keys))
+        return over_seeds(self.frame, self.header.keys, column.name)
+
     def plot(
         self,
         x: str,
@@ -157,7 +173,10 @@ class Sweep:
         where: Mapping[str, Value] | None = None,
         out: str | os.PathLike[str] | None = None,
     ) -> Figure:
-        """Draw a measure over a swept key: the median over the seeds, and their range as a band.
+        """Draw a measure over a swept key.
+
+        A curve is the mean over the seeds, bars are the 95 % interval of the mean, the band is the
+        seeds' range. An arrow stands where unfinished transfers could raise a value.
 
         Args:
             x: a swept key.

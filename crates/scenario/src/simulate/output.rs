@@ -26,8 +26,8 @@ pub struct Output {
 pub enum Note {
     /// A run that was to end with its work met its limit before.
     #[error(
-        "the run met its limit, run.duration = {seconds} s, before its work was done: \
-         {unfinished} transfers are unfinished"
+        "the run met its limit, run.duration = {seconds} s, before its work was done: {unfinished} transfers \
+         had begun and were unfinished"
     )]
     MetLimit {
         /// The limit.

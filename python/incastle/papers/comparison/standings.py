@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from incastle.claims import interval
+from incastle.confidence import interval
 
 from .measures import METRICS
 from .plan import ALGORITHMS, WORKLOADS

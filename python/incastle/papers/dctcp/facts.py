@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
 
-from incastle.claims import interval
+from incastle.confidence import interval
 
 from . import measures, plan, why
 
