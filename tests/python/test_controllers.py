@@ -335,3 +335,49 @@ def test_an_estimate_knows_no_controllers_of_ones_own() -> None:
     scenario = ic.Scenario.from_text(text).with_(OWN)
     with pytest.raises(ic.ScenarioError, match="an estimate knows no controllers of your own"):
         ic.estimate(scenario)
+
+
+class OnlyTwice(ic.Controller):
+    """Can be made for both ends of one connection, and never again."""
+
+    made: ClassVar[int] = 0
+
+    def __init__(self, connection: ic.Connection) -> None:
+        super().__init__(connection)
+        type(self).made += 1
+        if type(self).made > 2:
+            raise ValueError("no more of me")
+
+    def on_ack(self, ack: ic.Ack) -> None:
+        pass
+
+
+LONE = {"measure.slowdown": True, "measure.ideal": "own-transport", "flows.long.size": "64 KB"}
+
+
+def test_a_controller_that_raises_alone_costs_the_ideals_only() -> None:
+    OnlyTwice.made = 0
+    scenario = own({**LONE, "flows.long.count": 1, "flows.short.transport.congestion": "dctcp"})
+    result = ic.run(scenario, controllers={"own": OnlyTwice})
+    assert OnlyTwice.made > 2, "it was made again, alone"
+    assert not result.interrupted
+    assert result.transfers["fct_s"].null_count() == 0
+    long = result.transfers.filter(pl.col("group") == "long")
+    assert long["ideal_fct_s"].to_list() == long["slowdown"].to_list() == [None]
+    (told,) = [one for one in result.warnings if "ideal" in one]
+    assert told.startswith(
+        "no ideal FCTs and slowdowns from transfer 0 of flows.long on: the simulation of it alone "
+        "(64000 B, sender:0 -> receiver) was stopped: the controller"
+    )
+    assert "ValueError: no more of me" in told
+    row = result.completions().filter(pl.col("group") == "long").row(0, named=True)
+    assert (row["slowdown_p99"], row["slowdown_p99_low"]) == (None, 0.0), "it can be anything"
+
+
+def test_line_rates_need_no_controller() -> None:
+    OnlyTwice.made = 0
+    scenario = own({**LONE, "measure.ideal": "line-rate", "flows.long.count": 1})
+    scenario = scenario.with_({"flows.short.transport.congestion": "dctcp"})
+    result = ic.run(scenario, controllers={"own": OnlyTwice})
+    assert result.transfers["slowdown"].min() >= 1  # type: ignore[operator]
+    assert not [one for one in result.warnings if "ideal" in one]
