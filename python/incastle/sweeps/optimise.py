@@ -1,7 +1,9 @@
 """The best value of one or several keys for one measure, by Optuna.
 
 Its tree-structured Parzen estimator (Bergstra et al. 2011) proposes a few combinations at a time;
-each is run with every seed, and the median over the seeds is what it is judged by. With `where`,
+each is run with every seed, and the median over the seeds is what it is judged by. Where unfinished
+transfers could change a run's measure, its worse end counts: the upper one of what is to be small,
+so that no combination wins by what it left unfinished. With `where`,
 only combinations count that fulfil a condition with every seed, and the estimator is told by how
 much the others fail.
 
@@ -14,18 +16,20 @@ Leaves out: any promise. It is the best of those that were tried.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from incastle.errors import IncastleError
+from incastle.sweeps.measures import ends_in
 from incastle.sweeps.plan import Cell, Checker, Plan, Source
 from incastle.sweeps.quantities import as_numbers
 from incastle.sweeps.trials import Trials, check_candidates, header_for, measures_of
 from incastle.sweeps.work import Place, working
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import optuna
 
@@ -41,6 +45,20 @@ ASKED_PER_TRIAL = 20
 """Proposals per trial, after which what is proposed again and again is taken as the end."""
 
 PROPOSALS_SEED = 1
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A column of the summary, and whether it is to be great or small."""
+
+    column: str
+    maximise: bool
+
+    def of(self, row: Mapping[str, Any]) -> float | None:
+        """Give the worse end of a run's measure; None where that is infinite or there is none."""
+        ends = ends_in(row, self.column)
+        worse = None if ends is None else ends[0 if self.maximise else 1]
+        return None if worse is None or math.isinf(worse) else worse
 
 
 @dataclass(frozen=True)
@@ -105,7 +123,7 @@ class Optimum:
         if self.condition is None:
             return (
                 f"{self.column} has no value in any of the combinations that were tried: nothing "
-                "began, or unfinished transfers could change it"
+                "began, or unfinished transfers could make it infinite"
             )
         return (
             f"none of the {len(self.tried)} combinations that were tried fulfils "
@@ -156,7 +174,7 @@ def optimise(
     column = measures.column(measure).name
     condition = measures.condition(where) if where is not None else None
     with working(place, header_for(plan, first), source, (), on, threads, progress) as work:
-        judge = _Judge(Trials(work, plan), column, condition)
+        judge = _Judge(Trials(work, plan), Goal(column, maximise=maximise), condition)
         work.expected = min(trials, plan.number_of_cells) * len(plan.seeds)
         if plan.number_of_cells <= trials:
             judge.judge([dict(enumerate(some)) for some in _everything(plan)])
@@ -182,9 +200,9 @@ def _everything(plan: Plan) -> Iterator[tuple[int, ...]]:
 class _Judge:
     """Runs combinations, given as positions along the axes, and says how good they are."""
 
-    def __init__(self, trials: Trials, column: str, condition: Condition | None) -> None:
+    def __init__(self, trials: Trials, goal: Goal, condition: Condition | None) -> None:
         self.trials = trials
-        self.column = column
+        self.goal = goal
         self.condition = condition
         self.checker = Checker(trials.plan.source)
         self.tried: dict[tuple[int, ...], Tried] = {}
@@ -210,12 +228,13 @@ class _Judge:
         return cell
 
     def _judged(self, cell: Cell, rows: tuple[dict[str, Any], ...]) -> Tried:
-        values = [row[self.column] for row in rows]
-        known = bool(values) and all(value is not None for value in values)
+        values = [self.goal.of(row) for row in rows]
+        known = [value for value in values if value is not None]
+        objective = float(median(known)) if known and len(known) == len(values) else None
         shortfall = 0.0
         if self.condition is not None:
             shortfall = max((self.condition.shortfall(row) for row in rows), default=1.0)
-        return Tried(cell, rows, float(median(values)) if known else None, shortfall)
+        return Tried(cell, rows, objective, shortfall)
 
 
 def _propose(plan: Plan, judge: _Judge, trials: int, *, maximise: bool) -> None:
