@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import contextmanager, nullcontext, redirect_stdout
-from math import nan
+from math import isfinite, nan
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
@@ -84,8 +84,20 @@ def scenario_error(broken: ScenarioError) -> None:
 
 
 def print_json(value: object) -> None:
-    """Print JSON, and nothing else, on standard output."""
-    print(json.dumps(value, indent=2))
+    """Print JSON, and nothing else, on standard output.
+
+    Infinity, the upper end of what unfinished transfers could raise without limit, becomes null:
+    JSON has no word for it.
+    """
+    print(json.dumps(_known_to_json(value), indent=2, allow_nan=False))
+
+
+def _known_to_json(value: Any) -> Any:  # noqa: ANN401  any JSON
+    if isinstance(value, dict):
+        return {key: _known_to_json(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_known_to_json(one) for one in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 @contextmanager
