@@ -152,8 +152,8 @@ def _tell_unfinished(figure: Figure, data: pl.DataFrame) -> None:
     counts = [max(data[name]) for name in data.columns if name.endswith(UNFINISHED)]
     if counts:
         words = (
-            f"up to {max(counts)} unfinished at the end of a run: lower ends are drawn, bands and "
-            "bars reach to the upper ends, arrows mean that there is none"
+            f"up to {max(counts)} unfinished at the end of a run: lower ends are drawn; bands and "
+            "bars reach to the upper ends, arrows stand where there is none"
         )
         figure.suptitle(words, x=0.01, ha="left", fontsize=6.5, color=GREY)
 

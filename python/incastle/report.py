@@ -153,7 +153,7 @@ def _write_runs(path: Path, content: PaperReport) -> None:
 def _command(paper: Paper, experiment: Experiment, seed: int | None = None) -> str:
     """Give the command that repeats an experiment alone."""
     path = paper.scenario(experiment)
-    shown = Path("python", "incastle", "papers", *path.parts[path.parts.index("papers") + 1 :])
+    shown = Path("python", "incastle") / path.relative_to(Path(__file__).parent)
     words = ["incastle", "run", str(shown)]
     for key, value in experiment.overrides.items():
         words += ["--set", f"{key}={value}"]

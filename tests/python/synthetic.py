@@ -16,6 +16,14 @@ if TYPE_CHECKING:
 PORT = "switch->receiver"
 
 
+def scenario(seconds: float, measured_from: float = 0) -> str:
+    """Give what papers read in a complete scenario: how long a run is, and when it measures."""
+    return (
+        f"name = 'made up'\n[run]\nduration = '{seconds:g} s'\n"
+        f"[measure]\nfrom = '{measured_from:g} s'\nto = 'end'\n"
+    )
+
+
 def tables(queue: list[int], utilisation: float, *, begin: float = 0.0) -> dict[str, pl.DataFrame]:
     """Make the queue's samples, one every 10 ms from `begin` on, and the link's utilisation."""
     times = [begin + 0.01 * i for i in range(len(queue))]

@@ -7,6 +7,7 @@ import functools
 import polars as pl
 
 from incastle.papers import Observation
+from synthetic import scenario
 
 PORT = "switch->receiver"
 SPEED = {"cubic": 20.0, "new-reno": 16.0}
@@ -23,7 +24,7 @@ def made_up(name: str, seed: int) -> Observation:
         "rounds": rounds([ms] * 10, [1 if cubic else 0] * 10),
         "links": links(200.0 if cubic else 20.0),
         "throughput": throughput([2, 1, 1, 1] if cubic else [1, 1, 1, 1]),
-        "flows": flows([50e3, 500e3, 5e6], ms / 1e3),
+        "transfers": transfers([50e3, 500e3, 5e6], ms / 1e3),
         "summary": deadlines(80 if cubic else 99, 20 if cubic else 1),
     }
     if parts[0] == "coexistence":
@@ -32,7 +33,7 @@ def made_up(name: str, seed: int) -> Observation:
         tables["throughput"] = throughput([1, 1, 49, 49] if alone else [1, 1, 1, 1])
         groups = ["dctcp", "dctcp", "cubic", "cubic"]
         tables["flows"] = pl.DataFrame({"flow": range(4), "group": groups})
-    return Observation(tables, "0" * 16, "name = 'made up'\n")
+    return Observation(tables, "0" * 16, scenario(12))
 
 
 def rounds(ms: list[float], timeouts: list[int], group: str = "query") -> pl.DataFrame:
@@ -62,17 +63,21 @@ def throughput(shares: list[int], seconds: float = 12.0) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=["time_s", "flow", "bytes"], orient="row")
 
 
-def flows(sizes: list[float], seconds: float) -> pl.DataFrame:
-    """Give completed background flows of these sizes, one that is open, and one of queries."""
+def transfers(sizes: list[float], seconds: float, open_deadlines: int = 0) -> pl.DataFrame:
+    """Give completed background flows of these sizes, a completed answer, and unfinished ones.
+
+    These began at 11.9 s; their deadlines are beyond any run.
+    """
     count = len(sizes)
     return pl.DataFrame(
         {
-            "flow": range(count + 2),
-            "group": ["background"] * (count + 1) + ["query"],
-            "started_s": [0.0] * (count + 2),
-            "completed_s": [seconds] * count + [None, None],
-            "delivered_bytes": [int(size) for size in sizes] + [10, 100],
-        }
+            "group": ["background"] * count + ["query"] * (1 + open_deadlines),
+            "started_s": [0.0] * (count + 1) + [11.9] * open_deadlines,
+            "completed_s": [seconds] * (count + 1) + [None] * open_deadlines,
+            "bytes": [int(size) for size in sizes] + [100] * (1 + open_deadlines),
+            "deadline_s": [None] * count + [1.0] + [1000.0] * open_deadlines,
+        },
+        schema_overrides={"deadline_s": pl.Float64},
     )
 
 

@@ -7,6 +7,7 @@ import functools
 import polars as pl
 
 from incastle.papers import Observation
+from synthetic import scenario
 
 PORTS = ("switch->sender:0", "switch->sender:11", "switch->sender:12")
 
@@ -23,7 +24,7 @@ def made_up(name: str, seed: int) -> Observation:
         ),
         "links": links(),
         "memory": memory(full=tcp),
-        "flows": flows([5e3, 50e3, 500e3, 5e6, 50e6], 2.0 if tcp else 1.0),
+        "transfers": transfers([5e3, 50e3, 500e3, 5e6, 50e6], 2.0 if tcp else 1.0),
     }
     if "basic/" in name:  # the longest lasts 30 s
         tables["queue_samples"] = queue(
@@ -32,7 +33,7 @@ def made_up(name: str, seed: int) -> Observation:
         tables["throughput"] = throughput(3000, [500, 300], step=0.01)
     if "convergence" in name:
         tables["throughput"] = throughput(270, [1, 1, 1, 1, 1], step=1)
-    return Observation(tables, "0" * 16, "name = 'made up'\n")
+    return Observation(tables, "0" * 16, scenario(270))
 
 
 def links() -> pl.DataFrame:
@@ -79,16 +80,17 @@ def memory(*, full: bool) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=columns, orient="row")
 
 
-def flows(sizes: list[float], seconds: float) -> pl.DataFrame:
-    """Give completed background flows of these sizes, and one of queries, which has no end."""
+def transfers(sizes: list[float], seconds: float) -> pl.DataFrame:
+    """Give background flows of these sizes, and a query; of 0 s they were never completed."""
     count = len(sizes)
     return pl.DataFrame(
         {
             "group": ["background"] * count + ["query"],
             "started_s": [1.0] * (count + 1),
-            "completed_s": [1.0 + seconds] * count + [None],
-            "delivered_bytes": [int(size) for size in sizes] + [100],
-        }
+            "completed_s": [1.0 + seconds if seconds else None] * count + [None],
+            "bytes": [int(size) for size in sizes] + [100],
+        },
+        schema_overrides={"completed_s": pl.Float64},
     )
 
 

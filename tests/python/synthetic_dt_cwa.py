@@ -7,6 +7,7 @@ import functools
 import polars as pl
 
 from incastle.papers import Observation
+from synthetic import scenario
 
 PORT = "switch:0->receiver"
 QUERIES = 6
@@ -32,7 +33,7 @@ def made_up(name: str, seed: int) -> Observation:
         "windows": pl.DataFrame({"cwnd_bytes": [1460, 2920, 1460, 14600]}),
         "transfers": transfers(n, share * (0.5 if name.startswith("short") else 1)),
     }
-    return Observation(tables, "0" * 16, "name = 'made up'\n")
+    return Observation(tables, "0" * 16, scenario(2.4))
 
 
 def transfers(n: int, share: float) -> pl.DataFrame:

@@ -7,6 +7,7 @@ import functools
 import polars as pl
 
 from incastle.papers import Observation
+from synthetic import scenario
 
 SECONDS = 2.0
 ROUND_S = 0.1
@@ -43,7 +44,7 @@ def made_up(name: str, seed: int) -> Observation:
         "rounds": rounds(n),
         "timeouts": timeouts(n),
     }
-    return Observation(tables, "0" * 16, "name = 'made up'\n")
+    return Observation(tables, "0" * 16, scenario(SECONDS))
 
 
 def flows(name: str, n: int, share: float) -> pl.DataFrame:

@@ -13,9 +13,12 @@ from hypothesis import strategies as st
 
 from incastle import claims, confidence
 from incastle.claims import Band, Claim, ClaimError, Verdict
+from incastle.ends import Ends
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from incastle.ends import Value
 
 CLAIM = """
 [[claim]]
@@ -228,6 +231,77 @@ def test_infinite_ratios_are_judged_by_their_side() -> None:
     assert verdict({"at_least": 3}, math.inf, 7) is Verdict.HOLDS
     assert verdict({"at_most": 3}, math.inf, math.inf) is Verdict.FAILS
     assert verdict({"at_most": 3}, math.inf, 1) is Verdict.UNCLEAR
+
+
+@pytest.mark.parametrize(
+    ("band", "ends", "expected", "swayed"),
+    [
+        ({"at_least": 10}, Ends(12, math.inf, 1), Verdict.HOLDS, False),
+        ({"at_least": 10}, Ends(8, math.inf, 1), Verdict.UNCLEAR, True),
+        ({"at_least": 10}, Ends(8, 9, 1), Verdict.FAILS, False),
+        ({"at_most": 10}, Ends(8, 9, 1), Verdict.HOLDS, False),
+        ({"at_most": 10}, Ends(8, 12, 1), Verdict.UNCLEAR, True),
+        ({"at_most": 10}, Ends(12, math.inf, 1), Verdict.FAILS, False),
+        # Both ends fail, but what lies between them could hold.
+        ({"from": 9, "to": 11}, Ends(8, 12, 1), Verdict.UNCLEAR, True),
+        ({"from": 9, "to": 11}, Ends(10, 10, 1), Verdict.HOLDS, False),
+    ],
+)
+def test_a_value_with_ends_is_judged_wherever_it_may_lie(
+    band: dict[str, float], ends: Ends, expected: Verdict, swayed: bool
+) -> None:
+    (case,) = claims.judge(claim(band), {"n = 2": [ends]}).cases
+    assert (case.verdict, case.swayed, case.unfinished) == (expected, swayed, 1)
+    (plain,) = claims.judge(claim(band), {"n = 2": [ends.low]}).cases
+    assert (plain.verdict is expected) != swayed
+
+
+def test_ends_of_several_seeds_are_judged_by_both_intervals() -> None:
+    # 10, 12, 14: 7.03 to 16.97; 12, 14, 16: 9.03 to 18.97.
+    seeds = [Ends(10, 12, 1), Ends(12, 14, 0), Ends(14, 16, 2)]
+    for kind, edge, expected in (
+        ("at_least", 7.0, Verdict.HOLDS),
+        ("at_most", 18.0, Verdict.UNCLEAR),
+        ("at_most", 19.0, Verdict.HOLDS),
+        ("at_least", 19.0, Verdict.FAILS),
+    ):
+        judged = claims.judge(claim({kind: edge}), {"n = 2": seeds})
+        assert judged.verdict is expected
+    assert "12 to 14 packets (95 % interval 7.032 to 18.97, 3 seeds; 3 unfinished)" in judged.reason
+    # One seed without an upper end: the lower ends still have their interval.
+    endless: list[Value] = [Ends(10, math.inf, 1), 12.0, 14.0]
+    assert claims.judge(claim({"at_least": 7}), {"n = 2": endless}).verdict is Verdict.HOLDS
+    assert claims.judge(claim({"at_least": 8}), {"n = 2": endless}).verdict is Verdict.UNCLEAR
+
+
+def test_claims_json_has_the_upper_end_where_it_differs() -> None:
+    judged = claims.judge(claim({"at_most": 10}), {"n = 2": [Ends(8, math.inf, 3)]})
+    entry = json.loads(json.dumps(judged.as_json(), allow_nan=False))
+    assert entry["measured"] == 8
+    assert entry["upper"] == {"measured": None, "interval": None, "values": [None]}
+    (case,) = entry["cases"]
+    assert (case["values"], case["unfinished"], case["upper"]) == ([8], 3, entry["upper"])
+    assert (
+        "≥ 8 packets (one seed, no interval; 3 unfinished, which could change it)" in judged.reason
+    )
+    agreed = claims.judge(claim({"at_most": 10}), {"n = 2": [Ends(8, 8, 3)]}).as_json()
+    assert "upper" not in agreed
+    assert "upper" not in agreed["cases"][0]
+    assert agreed["cases"][0]["unfinished"] == 3
+    plain = claims.judge(claim({"at_most": 10}), {"n = 2": [8.0]}).as_json()
+    assert not {"upper", "unfinished"} & {*plain, *plain["cases"][0]}
+
+
+def test_the_worse_end_decides_which_case_is_told() -> None:
+    two = claim({"at_most": 10}, "a", "b")
+    judged = claims.judge(two, {"a": [9.0], "b": [Ends(1, 9.5, 1)]})
+    assert (judged.verdict, judged.deciding.case) == (Verdict.HOLDS, "b")
+
+
+def test_a_base_with_ends_leaves_its_claim_unclear() -> None:
+    judged = claims.judge(on_base(1), {"n = 2": [20.0]}, base={"n = 2": [Ends(0, 2, 1)]})
+    assert judged.verdict is Verdict.UNCLEAR
+    assert "0 to 2 % (one seed, no interval; 1 unfinished, which could change it)" in judged.reason
 
 
 def test_cases_that_differ_hold_in_part_and_are_named() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ import polars as pl
 import pytest
 
 from incastle import report, reproduce
+from incastle.ends import Ends
 from incastle.papers import Length, Observation, Observations, comparison
 from incastle.papers.comparison import (
     coexistence,
@@ -23,18 +25,19 @@ from incastle.papers.comparison import (
 )
 from incastle.papers.comparison.standings import BEST, EQUAL, NOT_RUN, OTHER
 from incastle.scenario import load
-from synthetic import observations
+from synthetic import observations, scenario
 from synthetic_comparison import (
     deadlines,
-    flows,
     links,
     made_up,
     messages,
     rounds,
     throughput,
+    transfers,
 )
 
 if TYPE_CHECKING:
+    from incastle.ends import Value
     from incastle.papers.comparison.standings import Standing
 
 PAPER = comparison.PAPER
@@ -44,7 +47,7 @@ EXPECTED = Path(__file__).parent / "expected" / "comparison-quick.json"
 
 
 def run(**tables: pl.DataFrame) -> Observation:
-    return Observation(tables, "", "")
+    return Observation(tables, "", scenario(12))
 
 
 @pytest.fixture(scope="module")
@@ -148,10 +151,12 @@ def test_two_queues_are_two_classes() -> None:
 # ---- the measures, by hand
 
 
-def test_an_open_query_does_not_count() -> None:
+def test_an_unfinished_query_has_lasted_until_the_end_or_longer() -> None:
+    # It began at 0.2 s of 12. The median of 8, 12 and at least 11,800 is 12 at both ends.
     seen = run(rounds=rounds([8, 12, 0], [0, 1, 0]))
-    assert measures.milliseconds(seen).to_list() == pytest.approx([8, 12])
-    assert measures.quantile(0.5)(seen) == pytest.approx(10)
+    assert measures.quantile(0.5)(seen) == pytest.approx((12, 12, 1))
+    assert measures.quantile(1)(seen) == pytest.approx((11_800, math.inf, 1))
+    assert metric("incast_mean").value(seen) == pytest.approx((11_820 / 3, math.inf, 1))
 
 
 def test_rates_shares_and_jain() -> None:
@@ -170,9 +175,13 @@ def test_the_queue_is_that_of_the_bottleneck() -> None:
 
 def test_slowdown_is_against_the_link() -> None:
     # 1,460,000 B are 1000 packets of 1538 B: 12.304 ms at 1 Gbit/s, and 0.1 ms.
-    seen = measures.background(run(flows=flows([1_460_000], 24.808e-3)))
-    assert seen["slowdown"].to_list() == pytest.approx([2.0])
-    assert seen["ms"].to_list() == pytest.approx([24.808])
+    seen = measures.background(run(transfers=transfers([1_460_000], 24.808e-3)))
+    assert seen["slowdown_low"].to_list() == pytest.approx([2.0])
+    assert seen["ms_low"].to_list() == pytest.approx([24.808])
+    # Unfinished after 12 s: at least 12 s over 12.404 ms.
+    never = transfers([1_460_000], 1.0).with_columns(completed_s=pl.lit(None, pl.Float64))
+    found = metric("cluster_slowdown").value(run(transfers=never))
+    assert found == pytest.approx((12 / 12.404e-3, math.inf, 1))
 
 
 def metric(key: str) -> measures.Metric:
@@ -181,9 +190,15 @@ def metric(key: str) -> measures.Metric:
 
 
 def test_short_messages_and_deadlines() -> None:
-    seen = run(flows=flows([50e3, 100e3, 1e6, 5e6], 0.04), summary=deadlines(3, 1))
+    seen = run(transfers=transfers([50e3, 100e3, 1e6, 5e6], 0.04), summary=deadlines(3, 1))
     assert metric("cluster_short").value(seen) == pytest.approx(40)
     assert metric("cluster_deadlines").value(seen) == 75
+
+
+def test_who_can_still_meet_his_deadline_may_or_may_not() -> None:
+    # 3 of 4 have; with one more that is not decided 3 or 4 of 5.
+    seen = run(transfers=transfers([], 0.04, open_deadlines=1), summary=deadlines(3, 1))
+    assert metric("message_deadlines").value(seen) == (60, 80, 1)
 
 
 def test_pressure_is_against_the_same_seed_without_it() -> None:
@@ -211,6 +226,22 @@ def test_best_equal_and_other() -> None:
     assert (low["A"].low, low["A"].high) == pytest.approx((2 - 2.484, 2 + 2.484), abs=1e-3)
     high = standings.standings(values, high=True)
     assert {name: one.standing for name, one in high.items()} == {"A": OTHER, "B": OTHER, "C": BEST}
+
+
+def test_unfinished_queries_leave_the_order_open() -> None:
+    # Low is better. A lies between 5 and any number, B is 6, C between 7 and 8: B is best at the
+    # worse end, A may be better or not, and C is beaten by B wherever it lies.
+    values: dict[str, list[Value]] = {
+        "A": [Ends(5.0, math.inf, 1)],
+        "B": [6.0],
+        "C": [Ends(7.0, 8.0, 2)],
+    }
+    low = standings.standings(values, high=False)
+    assert {name: one.standing for name, one in low.items()} == {"A": EQUAL, "B": BEST, "C": OTHER}
+    assert (low["C"].mean, low["C"].low, low["C"].high) == (Ends(7, 8, 2), 7, 8)
+    # High is better: A is at least 5, so C is best at the worse end, and A may be.
+    high = standings.standings(values, high=True)
+    assert {name: one.standing for name, one in high.items()} == {"A": EQUAL, "B": OTHER, "C": BEST}
 
 
 def test_with_one_seed_only_equal_means_are_best() -> None:
@@ -247,6 +278,27 @@ def test_the_page_marks_the_best(runs: Observations) -> None:
     assert '<span class="best">20</span>' in html
     assert html.count("<tr>") == len(grid.rows) + 1
     assert {"mean queue, packets ↓", "timeouts per query ↓"} <= {row[1].text for row in grid.rows}
+
+
+def test_a_cell_tells_what_was_unfinished() -> None:
+    made = {"incast/cubic": [run(rounds=rounds([8.0, 0], [0, 0]))]}
+    made |= {
+        f"incast/{key}": [run(rounds=rounds([9.0], [0]))]
+        for key in plan.ALGORITHMS
+        if key != "cubic"
+    }
+    of_incast = [one for one in measures.METRICS if one.key == "incast_mean"]
+    found = standings.of_metric(Observations(Length.QUICK, made), of_incast[0])
+    # A mean of 8 and at least 11,900 (from 0.1 s to 12 s): at least 5954.
+    assert found["CUBIC"].mean == pytest.approx((5954, math.inf, 1))
+    assert said_of(found) == (
+        "NewReno, SACK + ECN, DCTCP, D2TCP, DT-DCTCP, DT-CWA and QCN VI with 9 ms; "
+        "last CUBIC with ≥ 5954 ms"
+    )
+
+
+def said_of(found: dict[str, Standing]) -> str:
+    return facts.verdict(metric("incast_mean"), found)
 
 
 def said(values: dict[str, list[float]], *, high: bool = False) -> str:
@@ -330,17 +382,25 @@ def test_no_number_changes_unnoticed(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "report" / "claims.json").read_text()) == []
 
 
-def quick(folder: Path) -> dict[str, float]:
-    """Reproduce it at the quick length; give the mean of every cell, and every point over K."""
+def quick(folder: Path) -> dict[str, float | list[float | None]]:
+    """Reproduce it at the quick length; give the mean of every cell, and every point over K.
+
+    Where unfinished transfers leave it open these are both ends.
+    """
     reproduce.main(["comparison"], length="quick", out=folder / "report")
     found = {}
     for row in _rows(folder, "workloads"):
         if row["mean"]:
-            found[f"{row['key']}/{row['algorithm']}"] = float(row["mean"])
+            found[f"{row['key']}/{row['algorithm']}"] = _ends(row, "mean")
     for row in _rows(folder, "coexistence"):
         name = plan.coexistence(row["queues"], row["ecn"], int(row["k"]))
-        found |= {f"{name}/{panel}": float(row[panel]) for panel in coexistence.PANELS}
+        found |= {f"{name}/{panel}": _ends(row, panel) for panel in coexistence.PANELS}
     return found
+
+
+def _ends(row: dict[str, str], column: str) -> float | list[float | None]:
+    low, high = float(row[column]), float(row.get(f"{column}_high") or row[column])
+    return low if low == high else [low, None if math.isinf(high) else high]
 
 
 def _rows(folder: Path, figure: str) -> list[dict[str, str]]:

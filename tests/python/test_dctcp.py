@@ -10,11 +10,13 @@ import polars as pl
 import pytest
 
 from incastle import claims
+from incastle.ends import Ends, ends
 from incastle.papers import Length, Observation, Observations, dctcp
 from incastle.papers.dctcp import facts, measures, plan, why
 from incastle.runner import run as ic_run
 from incastle.scenario import load
-from synthetic_dctcp import flows, links, memory, rounds, throughput, timeouts
+from synthetic import scenario
+from synthetic_dctcp import links, memory, rounds, throughput, timeouts, transfers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +27,7 @@ pytestmark = pytest.mark.xdist_group(PAPER.name)
 
 
 def run(**tables: pl.DataFrame) -> Observation:
-    return Observation(tables, "", "")
+    return Observation(tables, "", scenario(100))
 
 
 def queries(ms: list[float], timeouts: list[int]) -> Observation:
@@ -150,12 +152,36 @@ def test_the_scenarios_say_what_the_paper_says(path: object) -> None:
 # ---- the measures
 
 
-def test_an_open_query_counts_for_timeouts_alone() -> None:
+def test_an_unfinished_query_counts() -> None:
+    # It began at 0.3 s of 100: 99,700 ms or more. Half way between 10 and 12 at both ends.
     seen = queries([8, 10, 12, 0], [0, 0, 1, 1])
-    assert measures.mean_completion(seen) == pytest.approx(10)
     assert measures.with_timeouts(seen) == 50
-    assert measures.quantile(0.5)(seen) == pytest.approx(10)
-    assert math.isnan(measures.mean_completion(queries([0], [0])))
+    assert measures.quantile(0.5)(seen) == pytest.approx((11, 11, 1))
+    assert measures.mean_completion(seen) == pytest.approx((99_730 / 4, math.inf, 1))
+    assert measures.mean_completion(queries([0], [0])) == pytest.approx((100_000, math.inf, 1))
+
+
+def test_slower_or_not_is_open_where_a_query_without_background_never_ended() -> None:
+    # 95th percentiles of two: with background 20 ms; without, 0.95 of the way from 10 ms to at
+    # least 99,900 ms. So the ratio is between 0 and 20 / 94,905.5.
+    made = {
+        "p/beside/tcp": [queries([20.0, 20.0], [0, 0])],
+        "p/alone/tcp": [queries([10.0, 0], [0, 0])],
+    }
+    (found,) = measures.slowdown(Observations(Length.QUICK, made), "p", "tcp")
+    assert found == pytest.approx((0, 20 / 94_905.5, 1))
+
+
+def test_the_least_over_n_has_the_least_ends() -> None:
+    # TCP at n = 8: a mean of at least (8 + 99,900) / 2; at n = 10: 12 ms, which nothing changes.
+    made = {
+        f"incast/static/{name}/rto={rto}/n={n}": [queries(ms, [0, 0])]
+        for name in plan.ALGORITHMS
+        for rto in plan.RTOS
+        for n, ms in ((8, [8.0, 0]), (10, [12.0, 12.0]))
+    }
+    found = PAPER.measures["static-least"](Observations(Length.QUICK, made))
+    assert found["TCP, 10 ms"][0] == pytest.approx((12, 12, 1))
 
 
 def test_onset_and_joining() -> None:
@@ -202,15 +228,20 @@ def late() -> pl.DataFrame:
 
 
 def test_background_flows_by_size() -> None:
-    seen = run(flows=flows([5e3, 200e3, 900e3, 1e6], 0.5))
+    seen = run(transfers=transfers([5e3, 200e3, 900e3, 1e6], 0.5))
     assert measures.background(seen)["bytes"].to_list() == [5000, 200_000, 900_000, 1_000_000]
-    assert measures.background(seen)["ms"].to_list() == pytest.approx([500.0] * 4)
+    assert measures.background(seen)["ms_low"].to_list() == pytest.approx([500.0] * 4)
+    # 200 and 900 KB are short messages. A third of 500 KB, from 1 s on, has no end: the 95th of
+    # 500, 500, 99,000 ms lies 0.9 of the way to the last.
+    never = transfers([500e3], 0)
+    both = run(transfers=pl.concat([seen["transfers"], never]))
+    assert measures.short_messages(both) == pytest.approx((500 + 0.9 * 98_500, math.inf, 1))
     assert [label for label, *_ in measures.size_bins()][2] == "100 KB to 1 MB"
 
 
 def test_a_comparison_with_nothing_is_no_value() -> None:
     assert measures.ratio([3, 3, 0], [2, 0, 0])[:2] == [1.5, math.inf]
-    assert math.isnan(measures.ratio([0], [0])[0])
+    assert math.isnan(ends(measures.ratio([0], [0])[0]).low)
 
 
 # ---- the base of buffer pressure
@@ -253,6 +284,10 @@ def test_means_are_told_with_their_interval() -> None:
     assert facts.told([10, 12, 14]) == "12.0 [7.0, 17.0]"
     assert facts.told([2.0, 2.0, 2.0], 2) == "2.00"
     assert facts.told([3.25]) == "3.2"
+    # With ends: the intervals of 10, 12, 14 and of 10, 12, 17 (mean 13; s = 3.6056, half of it
+    # 4.3027 * 3.6056 / sqrt(3) = 8.957).
+    assert facts.told([10.0, 12.0, Ends(14.0, 17.0, 1)]) == "12.0 to 13.0 [4.0, 22.0]"
+    assert facts.told([10.0, 12.0, Ends(14.0, math.inf, 1)]) == "≥ 12.0 [7.0, ∞]"
 
 
 def test_transfers_with_timeouts_and_where_their_packets_were_lost() -> None:
@@ -272,7 +307,7 @@ def test_the_port_to_the_rest_and_the_places_of_both() -> None:
         f"{place}/{name}": [
             run(
                 rounds=rounds([20.0] * 4 if name == "tcp" else [10.0] * 4, [0, 0, 0, 1]),
-                flows=flows([500e3], 2.0 if name == "tcp" else 0.5),
+                transfers=transfers([500e3], 2.0 if name == "tcp" else 0.5),
                 links=links(),
             )
         ]

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from incastle import claims
+from incastle.ends import ends
 from incastle.papers import Length, Observation, Observations, qcn_incast
 from incastle.papers.qcn_incast import counters, measures, nearest, plan, points, rates, runs
 from incastle.papers.qcn_incast.drawings import TABLE_2
@@ -120,8 +121,13 @@ def test_every_measure_gives_the_cases_of_its_claim_for_every_seed() -> None:
 def test_a_setting_that_is_left_out_cannot_be_measured() -> None:
     quick = observations(PAPER, Length.QUICK, made_up)
     shares = PAPER.measures["table1-before"](quick)
-    assert [math.isnan(*values) for values in shares.values()] == [False, True, False, True]
-    assert not math.isnan(*PAPER.measures["fig3-32"](quick)["32 KiB"])
+    assert [math.isnan(ends(*values).low) for values in shares.values()] == [
+        False,
+        True,
+        False,
+        True,
+    ]
+    assert not math.isnan(ends(*PAPER.measures["fig3-32"](quick)["32 KiB"]).low)
 
 
 def test_collapse_is_the_least_n_below_half_the_link() -> None:
@@ -200,9 +206,22 @@ def test_a_round_that_the_end_cuts_off_has_no_slowest_server() -> None:
         .otherwise("completed_s")
         .alias("completed_s")
     )
-    found = rates.answers(Observation({**run.tables, "transfers": cut}, "", ""))
+    seen = Observation({**run.tables, "transfers": cut}, "", run.resolved)
+    found = rates.answers(seen)
     assert found["round"].max() == 18
     assert len(found) == 19 * 8
+    # Up to the end of the run 7 of 8 servers have waited for half of that round, too: 43.75 %.
+    # If it never ended they would wait all the time: 7 / 8.
+    assert rates.waiting(seen) == pytest.approx((43.75, 87.5, 1))
+    # With one answer of 8 it could also be little: 1 / 8.
+    most = cut.with_columns(
+        pl.when(last & (pl.col("flow") > 0))
+        .then(None)
+        .otherwise("completed_s")
+        .alias("completed_s")
+    )
+    seen = Observation({**run.tables, "transfers": most}, "", run.resolved)
+    assert rates.waiting(seen) == pytest.approx((12.5, 87.5, 1))
 
 
 def test_without_a_collapse_alone_there_is_no_half() -> None:
@@ -219,7 +238,7 @@ def test_without_a_collapse_alone_there_is_no_half() -> None:
         return Observations(Length.QUICK, found)
 
     half = PAPER.measures["fig14-half"]
-    assert math.isnan(*half(made(900, 200))["32 KiB"])
+    assert math.isnan(ends(*half(made(900, 200))["32 KiB"]).low)
     assert half(made(400, 500))["32 KiB"] == [math.inf]
 
 
@@ -252,9 +271,11 @@ def test_counters_are_read_off_the_intervals() -> None:
     assert counters.greatest_memory(run) == 9
 
 
-def test_completion_leaves_out_the_round_that_did_not_end() -> None:
-    found = completion(made_runs()["barrier/tcp/rto=200ms/b=128/n=2"][0])
-    assert found == pytest.approx((100, 100))
+def test_completion_has_an_upper_end_without_limit_where_a_round_did_not_end() -> None:
+    # 20 rounds of 0.1 s; the last had lasted as long when the run ended.
+    mean, most = completion(made_runs()["barrier/tcp/rto=200ms/b=128/n=2"][0])
+    assert mean == pytest.approx((100, math.inf, 1))
+    assert most == pytest.approx((100, math.inf, 1))
 
 
 def test_differences_of_section_9_have_no_sign() -> None:

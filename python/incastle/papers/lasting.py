@@ -68,12 +68,11 @@ def begun(run: Observation, rows: pl.DataFrame) -> pl.DataFrame:
     """
     begin, stop, end = interval(run)
     started, completed = pl.col("started_s"), pl.col("completed_s")
-    lasted = completed - started
-    return (
-        rows.filter((started >= begin) & (started < stop))
-        .with_columns(s_low=lasted.fill_null(end - started), s_high=lasted.fill_null(math.inf))
-        .with_columns(ms_low=pl.col("s_low") * 1e3, ms_high=pl.col("s_high") * 1e3)
-    )
+    low, high = (completed.fill_null(open_end) - started for open_end in (end, math.inf))
+    counted = rows.lazy().filter((started >= begin) & (started < stop))
+    return counted.with_columns(
+        s_low=low, s_high=high, ms_low=low * 1e3, ms_high=high * 1e3
+    ).collect()
 
 
 def count_unfinished(rows: pl.DataFrame) -> int:

@@ -376,8 +376,8 @@ FIGURES = (
         number="beyond-desync",
         title="RTO_min 200 µs, timeouts alike and desynchronised",
         caption=f"NewReno, {DESYNC_BUFFER} KiB, up to 512 servers. Desynchronised: each timeout is "
-        "drawn from 1 to 1.5 times its value (Vasudevan et al. 2009). There is no percentile of a "
-        "run in which no round was completed.",
+        "drawn from 1 to 1.5 times its value (Vasudevan et al. 2009). Of a run in which no round "
+        "was completed there is a lower end alone.",
         uses=("desync/",),
         claims=(),
         data=desynchronised,
@@ -388,8 +388,8 @@ FIGURES = (
         title="What an operator can do",
         caption=f"A switch of {REMEDY_BUFFER} KiB per port; NewReno with an RTO_min of 200 ms "
         "where nothing else is said; median over the seeds. Staggered: each server is asked at a "
-        "random time within the time that all answers take on the link. A run in which no round "
-        "was completed has no percentile.",
+        "random time within the time that all answers take on the link. Of a run in which no "
+        "round was completed there is a lower end alone.",
         uses=("remedy/",),
         claims=(),
         data=side_by_side,
