@@ -61,6 +61,12 @@ impl Link {
         failures.any(|&(down, up)| down <= at && up.is_none_or(|up| at < up))
     }
 
+    /// Whether it is ever up before `end`.
+    pub(crate) fn is_ever_up(&self, end: Span) -> bool {
+        let first = self.failures.first();
+        !first.is_some_and(|&(down, up)| down == Span::ZERO && up.is_none_or(|up| up >= end))
+    }
+
     /// The highest rate that it has before `end`.
     pub(crate) fn highest_rate(&self, end: Span) -> Rate {
         let later = self.schedule.iter().filter(|(at, _)| *at < end);
