@@ -101,7 +101,10 @@ fn every_shipped_scenario_is_right_and_has_no_warnings_but_of_load() {
             "{}: {warnings:#?}",
             file.display()
         );
-        assert!(warnings.iter().all(|one| is_of_load(&one.message)), "{warnings:#?}");
+        assert!(
+            warnings.iter().all(|one| is_of_load(&one.message)),
+            "{warnings:#?}"
+        );
         assert_resolved_is_fixed(&scenario);
     }
 }

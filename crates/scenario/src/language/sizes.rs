@@ -414,7 +414,7 @@ mod tests {
         let points = Points::parse("0 0\n300 50\n500 100").expect("good points");
         let below = (101.0 + 2.0 * 100.0 + 3.0 * 99.0) / 300.0;
         let above = (3.0 + 4.0 * 100.0 + 5.0 * 99.0) / 200.0;
-        let expected = (below + above) / 2.0;
+        let expected = f64::midpoint(below, above);
         assert!((points.mean_packets(100) - expected).abs() < 1e-12);
         // 40 % are exactly 150 bytes, 60 % exactly 1000.
         let steps = Points::parse("150 40\n1000 40\n1000 100").expect("good points");

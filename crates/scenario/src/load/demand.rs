@@ -3,7 +3,7 @@
 //! On the wire count packets with data, with their headers and framing, each sent once. Leaves out: ACKs,
 //! handshakes, repeated packets, and the frames that Ethernet fills up where sizes are drawn.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use incastle_units::{Rate, Span};
 
@@ -176,15 +176,7 @@ fn senders_at_once(count: Count, others: usize) -> usize {
 
 /// Each flow as much as any other.
 fn even(pairs: Vec<(usize, usize)>) -> Matrix {
-    Matrix::Pairs(counted(pairs))
-}
-
-fn counted(pairs: Vec<(usize, usize)>) -> BTreeMap<(usize, usize), f64> {
-    let mut counted = BTreeMap::new();
-    for pair in pairs {
-        *counted.entry(pair).or_default() += 1.0;
-    }
-    counted
+    Matrix::Pairs(pairs.into_iter().map(|pair| (pair, 1.0)).collect())
 }
 
 impl Source<'_> {
@@ -307,11 +299,10 @@ impl Source<'_> {
     fn query(&self, query: &Query) -> Vec<Offer> {
         let rate = query.rate.expect("a query in open loop has a rate");
         let (mut bytes, mut wire) = (0.0, 0.0);
-        let (mut flows, mut matrix) = (0, BTreeMap::new());
+        let mut matrix = Vec::new();
         for &client in &self.to {
             let servers = group_pairs(self.group, &self.from, &[client]);
             let count = servers.len() as u64;
-            flows += count;
             for (number, pair) in (0..).zip(servers) {
                 let answer = match query.total {
                     None => query.unit.unwrap_or(Query::UNIT).count(),
@@ -322,21 +313,22 @@ impl Source<'_> {
                 };
                 bytes += answer as f64;
                 wire += self.wire_of(answer);
-                *matrix.entry(pair).or_default() += answer as f64;
+                matrix.push((pair, answer as f64));
             }
         }
-        let requests = rate * flows as f64;
+        let requests = rate * matrix.len() as f64;
+        let back = matrix.iter().map(|&((server, client), _)| (client, server));
         let request = query.request.count();
         vec![
             Offer {
-                application: rate * bytes,
-                wire: rate * wire,
-                matrix: Matrix::Pairs(matrix),
-            },
-            Offer {
-                matrix: Matrix::reversed(&counted(self.pairs())),
+                matrix: even(back.collect()),
                 application: requests * request as f64,
                 wire: requests * self.wire_of(request),
+            },
+            Offer {
+                matrix: Matrix::Pairs(matrix),
+                application: rate * bytes,
+                wire: rate * wire,
             },
         ]
     }
@@ -355,13 +347,13 @@ impl Source<'_> {
         if first == last {
             return Err(Unknown::AtOnce);
         }
-        let (mut bytes, mut wire, mut matrix) = (0.0, 0.0, BTreeMap::new());
+        let (mut bytes, mut wire, mut matrix) = (0.0, 0.0, Vec::new());
         for one in begin {
             let pair = (numbers[&one.source], numbers[&one.destination]);
             let count = one.bytes.count();
             bytes += count as f64;
             wire += self.wire_of(count);
-            *matrix.entry(pair).or_default() += count as f64;
+            matrix.push((pair, count as f64));
         }
         let time = (last - first).as_secs_lossy();
         Ok(Offer {

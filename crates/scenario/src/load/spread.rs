@@ -21,8 +21,8 @@ pub(super) enum Matrix {
         from: Vec<usize>,
         to: Vec<(usize, f64)>,
     },
-    /// These pairs, from and to.
-    Pairs(BTreeMap<(usize, usize), f64>),
+    /// These pairs, from and to; some may come again.
+    Pairs(Vec<((usize, usize), f64)>),
 }
 
 /// The share of a demand that crosses each directed link, where that is any: by number, in order.
@@ -62,16 +62,8 @@ impl Matrix {
                     .map(|&(host, weight)| weight * others(host) as f64);
                 demand.sum()
             }
-            Self::Pairs(pairs) => pairs.values().sum(),
+            Self::Pairs(pairs) => pairs.iter().map(|(_, demand)| demand).sum(),
         }
-    }
-
-    /// The same with senders and receivers exchanged, of pairs.
-    pub(super) fn reversed(pairs: &BTreeMap<(usize, usize), f64>) -> Self {
-        let reversed = pairs
-            .iter()
-            .map(|(&(from, to), &demand)| ((to, from), demand));
-        Self::Pairs(reversed.collect())
     }
 }
 
@@ -172,9 +164,9 @@ impl<'a> Network<'a> {
     }
 
     /// The same of pairs.
-    fn of_pairs(&self, pairs: &BTreeMap<(usize, usize), f64>, load: &mut [f64]) -> Vec<Demand> {
+    fn of_pairs(&self, pairs: &[((usize, usize), f64)], load: &mut [f64]) -> Vec<Demand> {
         let mut demand: BTreeMap<usize, BTreeMap<usize, f64>> = BTreeMap::new();
-        for (&(from, to), &weight) in pairs {
+        for &((from, to), weight) in pairs {
             let first = self.leave(from, weight, load);
             let last = self.arrive(to, weight, load);
             if let (Some(first), Some(last)) = (first, last)
@@ -377,13 +369,13 @@ mod tests {
             let layout = layout(&places, &links);
             let network = Network::new(&layout);
             let to: Vec<(usize, f64)> = to.into_iter().map(|host| (host, 1.0 + host as f64)).collect();
-            let mut pairs = BTreeMap::new();
+            let mut pairs = Vec::new();
             for &a in &from {
                 pairs.extend(to.iter().filter(|(b, _)| *b != a).map(|&(b, weight)| ((a, b), weight)));
             }
-            let total: f64 = pairs.values().sum();
+            let total: f64 = pairs.iter().map(|(_, weight)| weight).sum();
             let mut expected = vec![0.0; 2 * layout.links.len()];
-            for (&(a, b), weight) in &pairs {
+            for ((a, b), weight) in pairs.clone() {
                 let chance = weight / total;
                 expected[2 * a] += chance;
                 expected[2 * b + 1] += chance;
