@@ -54,8 +54,8 @@ class Result:
         warnings: what was probably not as intended in the scenario, each with its place.
         sources: files of controllers of your own, by their paths from the scenario's folder.
         captures: what `[measure] pcap` asks for: by the name of each link a file in pcapng.
-        offered_load: what the scenario offers to links on average, as `Scenario.offered_load`; empty
-            where an earlier version wrote the result.
+        offered_load: what the scenario offers to links on average, as `Scenario.offered_load`;
+            empty where an earlier version wrote the result.
 
     """
 
