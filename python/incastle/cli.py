@@ -28,6 +28,7 @@ from incastle import (
     cli_sweeps,
     interrupts,
     terminal,
+    terminal_load,
 )
 from incastle.errors import IncastleError, InternalError, Interrupted, ScenarioError
 from incastle.interrupts import INTERRUPTED
@@ -289,7 +290,13 @@ def check(
         typer.Option("--resolved", help="Print the complete scenario, every default included."),
     ] = False,
 ) -> None:
-    """Check scenarios: mistakes with their places, the valid choices, and "did you mean"."""
+    """Check scenarios: mistakes with their places, the valid choices, and "did you mean".
+
+    For groups that send whatever the network does (poisson, random incasts, cbr, on-off, queries
+    with a rate, datagrams, lists) it shows the load that they offer on average to each tier of
+    links (hosts, uplinks, core), without simulating anything, and warns where that is above 100 %.
+    docs/models/workloads.md says what is counted.
+    """
     broken = 0
     for path in scenarios:
         try:
@@ -298,7 +305,11 @@ def check(
             terminal.scenario_error(found)
             broken += 1
             continue
-        print(scenario.resolved if resolved else f"{path}: correct", end="" if resolved else "\n")
+        if resolved:
+            print(scenario.resolved, end="")
+        else:
+            print(f"{path}: correct")
+            terminal_load.show(scenario.offered_load, terminal.output())
     if broken:
         raise typer.Exit(IncastleError.exit_status)
 

@@ -54,6 +54,8 @@ class Result:
         warnings: what was probably not as intended in the scenario, each with its place.
         sources: files of controllers of your own, by their paths from the scenario's folder.
         captures: what `[measure] pcap` asks for: by the name of each link a file in pcapng.
+        offered_load: what the scenario offers to links on average, as `Scenario.offered_load`;
+            empty where an earlier version wrote the result.
 
     """
 
@@ -69,6 +71,7 @@ class Result:
     warnings: tuple[str, ...] = ()
     sources: dict[str, str] = field(default_factory=dict)
     captures: dict[str, bytes] = field(default_factory=dict)
+    offered_load: dict[str, Any] = field(default_factory=dict)
 
     @property
     def summary(self) -> pl.DataFrame:
@@ -285,6 +288,7 @@ class Result:
             "wall_s": self.wall_s,
             "totals": self.totals,
             "warnings": list(self.warnings),
+            "offered_load": self.offered_load,
         }
         return {**summary, "sources": list(self.sources)} if self.sources else summary
 

@@ -285,5 +285,6 @@ def _result(scenario: Scenario, output: _engine.Output) -> Result:
         tables=tables,
         sources=controller_files(scenario),
         warnings=(*(one.in_one_line for one in scenario.warnings), *_notes(scenario, output)),
+        offered_load=scenario.offered_load,
         captures=dict(output.captures()),
     )

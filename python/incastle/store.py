@@ -42,7 +42,7 @@ ENTRIES: dict[str, type | tuple[type, ...]] = {
 """What a summary has."""
 OF_SEEDS = re.compile(r"\.|seed-\d+(-interrupted)?$")
 """What may be in a folder with one result per seed: those, and what is hidden."""
-OPTIONAL: dict[str, type] = {"warnings": list, "sources": list}
+OPTIONAL: dict[str, type] = {"warnings": list, "sources": list, "offered_load": dict}
 OF_THE_DAY = {"wall_s", "warnings"}
 """Entries of the summary that may differ where the result is the same: how long it took, and where
 in which file a warning's place is."""

@@ -160,6 +160,14 @@ def result(outcome: Result) -> None:
         if table is not None:
             console.print(table)
     unfinished([outcome], console)
+    _foreknown(outcome, console)
+
+
+def _foreknown(outcome: Result, console: Console) -> None:
+    """Repeat what was known before the run: figures are read with it in mind."""
+    from incastle import terminal_load  # noqa: PLC0415  it draws with the tables of this module
+
+    terminal_load.show(outcome.offered_load, console)
     _warnings(outcome, console)
 
 
@@ -377,7 +385,7 @@ def seeds(results: Sequence[Result]) -> None:
         if more is not None:
             console.print(more)
     unfinished(results, console)
-    _warnings(results[0], console)
+    _foreknown(results[0], console)
 
 
 def _of_means(columns: Sequence[Sequence[float]]) -> list[str]:

@@ -57,7 +57,6 @@ fn check_hosts(path: &str, group: &Group, layout: &Layout, parts: &[usize], cx: 
         return;
     };
     check_servers(path, group, (&from, &to), cx);
-    warn_of_overload(path, group, layout, (&from, &to), cx);
     if sets::check(path, group, (&from, &to), &layout.hosts, cx).is_none() {
         return;
     }
@@ -112,57 +111,6 @@ fn check_servers(
                  `count` as many servers as there are"
                     .to_owned(),
             ),
-        );
-    }
-}
-
-/// More than the links of the receivers carry, asked for by a rate of arrivals.
-fn warn_of_overload(
-    path: &str,
-    group: &Group,
-    layout: &Layout,
-    (from, to): (&[usize], &[usize]),
-    cx: &mut Context<'_>,
-) {
-    let capacity = |hosts: &[usize]| -> f64 {
-        let links = hosts.iter().filter_map(|&host| layout.access(host));
-        links.map(|link| link.rate.bytes_per_second_lossy()).sum()
-    };
-    let (key, offered, capacity) = match &group.workload {
-        Workload::Poisson(poisson) => {
-            let Some(arrivals) = poisson.arrivals else {
-                return;
-            };
-            ("arrivals", arrivals * poisson.sizes.mean(), capacity(to))
-        }
-        Workload::Query(query) => {
-            let (Some(rate), Some(&client)) = (query.rate, to.first()) else {
-                return;
-            };
-            let servers = group_pairs(group, from, &[client]).len() as f64;
-            let unit = query.unit.unwrap_or(Query::UNIT).count() as f64;
-            let bytes = query.total.map_or(unit * servers, |all| all.count() as f64);
-            ("rate", rate * bytes, capacity(&[client]))
-        }
-        Workload::Incast(incast) => {
-            let Some(arrivals) = incast.arrivals else {
-                return;
-            };
-            let bytes = incast.mean_bytes(group.count, (from, to));
-            ("arrivals", arrivals * bytes, capacity(to))
-        }
-        _ => return,
-    };
-    // Both are rounded; exactly the capacity is not more than it.
-    if offered > capacity * (1.0 + 1e-9) {
-        cx.warn_at(
-            &format!("{path}.{key}"),
-            format!(
-                "the data are {:.3} times what the links to their receivers carry: ever more of \
-                 them wait",
-                offered / capacity
-            ),
-            None,
         );
     }
 }

@@ -40,7 +40,7 @@ pub struct Link {
     /// Its ends.
     pub ends: (End, End),
     /// The link group of the topology it belongs to.
-    pub(super) group: &'static str,
+    pub(crate) group: &'static str,
     /// The rate of either direction.
     pub rate: Rate,
     /// The delay of either direction.

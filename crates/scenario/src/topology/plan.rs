@@ -51,9 +51,7 @@ impl Plan {
                 self.adjust(label, group, cx);
             }
         }
-        if let Topology::Clos(fabric) = &network.topology {
-            self.oversubscribe(fabric, network, cx);
-        }
+        self.oversubscribe(network, cx);
         for (label, failure) in &network.failures {
             self.fail(label, failure, cx);
         }
