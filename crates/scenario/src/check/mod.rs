@@ -10,6 +10,7 @@ mod lockstep;
 mod measure;
 mod mtu;
 mod qcn;
+mod rows;
 mod sets;
 mod switches;
 mod transport;

@@ -10,8 +10,8 @@ mod silence;
 mod tables;
 
 use incastle_engine::{
-    BuildError, Measurements, Network, Node, PortIndex, Probe, Recorder, RunError as EngineError,
-    Simulation, Status, SwitchIndex, Whole,
+    BuildError, HOST_BIN, Measurements, Network, Node, PortIndex, Probe, Recorder,
+    RunError as EngineError, Simulation, Status, SwitchIndex, Whole,
 };
 use incastle_units::{Bytes, Span, Time};
 
@@ -188,6 +188,7 @@ fn measurements(scenario: &Scenario) -> Measurements {
         Sampling::Off => Interval::of(Span::ZERO, Stop::End, Time::ZERO),
     };
     Measurements {
+        host_bin: measure.goodput.then_some(HOST_BIN),
         flow_bin: match &measure.throughput {
             Sampling::On(throughput) => Some(throughput.every),
             Sampling::Off => None,
