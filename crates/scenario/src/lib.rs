@@ -12,8 +12,9 @@
 //! 3. `topology`, `check`: named hosts, switches and links; what the tables mean together.
 //! 4. `scenario`: the checked [`Scenario`], which all these make.
 //! 5. `simulate`, `workload`: the engine's network and applications, the run, the result tables.
-//! 6. `estimate`: completion times of large networks, link by link instead of as a whole.
-//! 7. `outer`: files, threads and the wall clock, and nothing else.
+//! 6. `memory`: what a run keeps in memory, estimated and counted.
+//! 7. `estimate`: completion times of large networks, link by link instead of as a whole.
+//! 8. `outer`: files, threads and the wall clock, and nothing else.
 //!
 //! Leaves out: reading the scenario's own file, writing results, everything on the terminal (Python).
 
@@ -22,6 +23,7 @@ mod estimate;
 mod grammar;
 pub mod language;
 mod manual;
+mod memory;
 mod outer;
 mod scenario;
 mod simulate;
@@ -36,9 +38,10 @@ pub use language::sizes::{Points, Sizes};
 pub use manual::catalog::{CatalogEntry, CatalogList, catalog};
 pub use manual::reference::reference;
 pub use manual::schema::schema;
+pub use memory::{Kept, Memory, OutOfMemory, Shortage, expected};
 pub use outer::{
-    Control, EstimateWatcher, Failure, Folder, Panic, Watcher, attempt, catch, estimate, parse,
-    run, run_in_parts, run_many, take_apart,
+    Control, EstimateWatcher, Failure, Folder, Panic, Watcher, attempt, catch, estimate,
+    memory_warning, parse, run, run_in_parts, run_many, take_apart,
 };
 pub use scenario::{Scenario, parse_with};
 pub use simulate::output::{Capture, Column, Note, Output, Table, Total, Totals};

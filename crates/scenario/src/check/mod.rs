@@ -16,6 +16,7 @@ mod switches;
 mod transport;
 mod udt;
 
+pub(crate) use rows::{Over, over_time};
 pub(crate) use switches::switch_members;
 
 use crate::language::Root;

@@ -4,9 +4,10 @@
 
 use incastle_units::Span;
 
-use crate::language::Root;
+use crate::check::measure::static_flows;
 use crate::language::measure::Sampling;
 use crate::language::selection::{Name, Selection};
+use crate::language::{Root, RunStop};
 use crate::text::context::Context;
 use crate::topology::layout::{End, Layout};
 
@@ -45,8 +46,13 @@ impl Over {
     }
 }
 
-/// The tables over time that a scenario asks for; `flows` are the names of all its flows.
-pub(crate) fn tables(root: &Root, layout: &Layout, flows: &[Name]) -> Vec<Over> {
+/// The tables over time that a checked scenario asks for.
+pub(crate) fn over_time(root: &Root, layout: &Layout) -> Vec<Over> {
+    tables(root, layout, &static_flows(root, layout))
+}
+
+/// The same; `flows` are the names of all flows.
+fn tables(root: &Root, layout: &Layout, flows: &[Name]) -> Vec<Over> {
     let measure = &root.measure;
     let chosen = |set: &Selection| flows.iter().filter(|flow| set.contains(flow)).count();
     let of_flows = |key, every, set: &Selection| Over {
@@ -105,9 +111,13 @@ fn switch_ports(layout: &Layout, chosen: impl Fn(&Name) -> bool) -> usize {
     of_switches.count()
 }
 
-/// Reports intervals so short that a table would have too many rows.
+/// Reports intervals so short that a table would have too many rows. Where the duration is only the limit of a
+/// run that ends by itself, nobody knows beforehand.
 pub(crate) fn check(root: &Root, layout: &Layout, flows: &[Name], cx: &mut Context<'_>) {
     let duration = root.run.duration;
+    if root.run.stop == RunStop::WhenDone {
+        return;
+    }
     for table in tables(root, layout, flows) {
         let rows = table.rows(duration);
         if rows <= MOST_ROWS {
