@@ -95,8 +95,9 @@ def test_a_network_that_does_not_fit_is_not_begun(file: str, tmp_path: Path) -> 
     sets = ("--set", "network.senders=500000", "--set", "measure.queue=off")
     done = limited("run", file, *sets, "--out", str(tmp_path / "out"))
     assert done.returncode == 2, done.stderr
-    assert "out of memory before the start: records and tables need 1.1 GB more" in done.stderr
-    assert "1.1 GB for 500,001 hosts; to reduce that: a smaller network" in done.stderr
+    assert "out of memory before the start: records and tables need 1.5 GB more" in done.stderr
+    assert "in all 1.1 GB for 500,001 hosts, 380 MB for 500,000 flows" in done.stderr
+    assert "to reduce that: a smaller network" in done.stderr
 
 
 def test_a_run_that_fits_is_not_warned_of(file: str, tmp_path: Path) -> None:

@@ -58,9 +58,18 @@ pub fn expected(scenario: &Scenario) -> Memory {
     memory
 }
 
-/// The memory that the network of a scenario takes before anything happens, in so many parts that each have
-/// all of it.
-pub(crate) fn of_network(scenario: &Scenario, parts: usize) -> Memory {
+/// The memory that is certain to be taken, by the network and the flows that do not come by chance, in so many
+/// parts that each have all of it.
+pub(crate) fn at_start(scenario: &Scenario, parts: usize) -> Memory {
+    let mut memory = of_network(scenario, parts);
+    let groups = scenario.tables().flows.iter().map(|(_, group)| group);
+    let certain = groups.filter(|group| !group.workload.is_drawn());
+    let flows: f64 = certain.map(|group| Offer::of(group, scenario).flows).sum();
+    memory.add(Kept::Flows, flows as u64 * parts as u64, 0);
+    memory
+}
+
+fn of_network(scenario: &Scenario, parts: usize) -> Memory {
     let mut memory = Memory::default();
     let layout = scenario.layout();
     let ends = layout.hosts.len().max(layout.links.len());

@@ -16,6 +16,8 @@ const UNTIL_NEXT_LOOK: usize = 1_000_000;
 pub(crate) struct Lists<'a> {
     pub(crate) recorder: &'a Recorder,
     pub(crate) flows: usize,
+    /// Bytes of the engine's lists of them.
+    pub(crate) flow_room: usize,
     pub(crate) flow_notes: &'a Vec<FlowNote>,
     pub(crate) transfers: &'a Vec<TransferNote>,
     /// Bytes that are kept of a frame at the most.
@@ -27,7 +29,7 @@ pub(crate) fn held(lists: &Lists<'_>) -> (Memory, u64) {
     let recorder = lists.recorder;
     let mut held = Held::default();
     let note = size_of::<FlowNote>() as u64;
-    held.growth += doubled(lists.flow_notes);
+    held.growth += doubled(lists.flow_notes) + lists.flow_room as u64;
     held.rows(
         Kept::Flows,
         lists.flows as u64,

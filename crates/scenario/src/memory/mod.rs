@@ -10,8 +10,8 @@ use std::fmt;
 
 use incastle_units::Time;
 
+pub(crate) use expected::at_start;
 pub use expected::expected;
-pub(crate) use expected::of_network;
 pub(crate) use held::{Lists, held};
 
 /// What memory is taken for.

@@ -17,11 +17,11 @@ use super::memory::Claim;
 use super::panics::catch;
 use super::pool::Failure;
 use super::run::{Control, run};
-use crate::memory::of_network;
+use crate::memory::at_start;
 use crate::scenario::Scenario;
 use crate::simulate::output::Output;
 use crate::simulate::{
-    Overseer, Prepared, RunError, afford, afford_network, join, parted, prepare_part, snap, through,
+    Overseer, Prepared, RunError, afford, afford_start, join, parted, prepare_part, snap, through,
 };
 use crate::workload::Journal;
 
@@ -48,8 +48,8 @@ pub fn run_in_parts(
     let Ok((partition, first)) = parted(scenario, threads)? else {
         return Ok(run(scenario, control)?);
     };
-    let networks = of_network(scenario, partition.parts());
-    afford_network(networks, |bytes| control.affords(bytes))?;
+    let networks = at_start(scenario, partition.parts());
+    afford_start(networks, |bytes| control.affords(bytes))?;
     let mut networks = vec![Some(first)];
     networks.resize_with(partition.parts(), || None);
     let prepare = |part| Ok(prepare_part(scenario, &partition, part)?);

@@ -48,6 +48,7 @@ pub(crate) fn afford(
     let (memory, more) = held(&Lists {
         recorder: simulation.probe(),
         flows: simulation.flow_count(),
+        flow_room: simulation.flow_room(),
         flow_notes: &notes.flows,
         transfers: &notes.transfers,
         snap,
@@ -56,7 +57,7 @@ pub(crate) fn afford(
 }
 
 /// The same before anything is built.
-pub(crate) fn afford_network(
+pub(crate) fn afford_start(
     memory: Memory,
     affords: impl FnOnce(u64) -> Result<(), Shortage>,
 ) -> Result<(), RunError> {

@@ -19,7 +19,7 @@ use incastle_units::{Bytes, Span, Time};
 use crate::language::RunStop;
 use crate::language::flows::Stop;
 use crate::language::measure::{Measure, MemorySampling, Sampling};
-use crate::memory::{OutOfMemory, Shortage, of_network};
+use crate::memory::{OutOfMemory, Shortage, at_start};
 use crate::scenario::Scenario;
 use crate::workload::{Journal, applications};
 
@@ -28,7 +28,7 @@ use output::Output;
 pub(crate) use tables::Interval;
 use tables::{Finished, Passed, captured_ports, output};
 
-pub(crate) use budget::{afford, afford_network, snap};
+pub(crate) use budget::{afford, afford_start, snap};
 pub use parts::alone_because;
 pub(crate) use parts::{join, parted, prepare_part};
 
@@ -70,7 +70,7 @@ pub fn simulate(scenario: &Scenario, overseer: &impl Overseer) -> Result<Output,
     if let Some(name) = scenario.unknown_controller() {
         return Err(RunError::UnknownController(name.to_owned()));
     }
-    afford_network(of_network(scenario, 1), |bytes| overseer.affords(bytes))?;
+    afford_start(at_start(scenario, 1), |bytes| overseer.affords(bytes))?;
     let Prepared {
         simulation,
         journal,
