@@ -28,6 +28,7 @@ __all__ = [
     "dcudp_listen",
     "dcudp_program",
     "dcudp_read_key",
+    "memory_warning",
     "parse",
     "run_many",
     "schema",
@@ -236,6 +237,7 @@ def run_many(
     on_finished: Callable[[int, Output | Failure], Any],
     on_progress: Callable[[list[float]], Any],
 ) -> None: ...
+def memory_warning(scenarios: Sequence[Scenario], at_once: int) -> str | None: ...
 def schema() -> str: ...
 def catalog() -> list[tuple[str, list[tuple[str, str]]]]: ...
 def dcudp_connect(

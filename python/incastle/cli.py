@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -457,6 +458,7 @@ app.command(epilog=examples(*cli_sweeps.FIND_EXAMPLES))(cli_sweeps.find)
 
 def main() -> NoReturn:
     """Run the command line; every exception becomes one message and an exit status."""
+    warnings.showwarning = terminal.show_warning
     if os.environ.get("INCASTLE_TRACEBACK"):
         sys.exit(_run_app())
     try:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from incastle import completions, store
+from incastle import bins, completions, store
 from incastle.errors import TableMissing
 
 if TYPE_CHECKING:
@@ -179,12 +179,13 @@ class Result:
 
     @property
     def goodput(self) -> pl.DataFrame:
-        """What each receiving host got per millisecond.
+        """What each receiving host got per millisecond, from time zero to its last bin.
 
         time_s (start of the bin), host, bytes (to the application, in order), ip_bytes (received on
-        the host's link, headers and ACKs included, Ethernet framing not).
+        the host's link, headers and ACKs included, Ethernet framing not). A millisecond in which
+        nothing arrived has zeros; in `table("goodput")` and in goodput.parquet it has no row.
         """
-        return self.table("goodput")
+        return self.over_time("goodput")
 
     @property
     def links(self) -> pl.DataFrame:
@@ -215,9 +216,11 @@ class Result:
         """Bytes delivered per interval and flow, where [measure] throughput asks.
 
         time_s (start of the interval), flow, bytes. `flow` is the number in `flows`;
-        `with_groups("throughput")` adds its group and index.
+        `with_groups("throughput")` adds its group and index. From time zero to a flow's last
+        interval: one in which nothing arrived has zero bytes, and no row in `table("throughput")`
+        and in throughput.parquet.
         """
-        return self.table("throughput")
+        return self.over_time("throughput")
 
     def completions(self, sizes: Sequence[int] = completions.SIZE_CLASSES) -> pl.DataFrame:
         """Summarise the FCTs of the transfers that began in the measured interval.
@@ -252,10 +255,21 @@ class Result:
 
         """
         names = self.flows.select("flow", "group", "index")
-        return self.table(name).join(names, on="flow", how="left", maintain_order="left")
+        return self.over_time(name).join(names, on="flow", how="left", maintain_order="left")
+
+    def over_time(self, name: str) -> pl.DataFrame:
+        """Give a table by its name; of `goodput` and `throughput` also the empty bins, with zeros.
+
+        Raises:
+            TableMissing: this result has no such table.
+            ResultError: the empty bins are far too many; `table` has the others.
+
+        """
+        frame = self.table(name)
+        return bins.filled(name, frame, self.scenario) if name in bins.OWNERS else frame
 
     def table(self, name: str) -> pl.DataFrame:
-        """Give a table by its name.
+        """Give a table by its name, as it is saved.
 
         Raises:
             TableMissing: this result has no such table; the message says how to get it.

@@ -84,7 +84,7 @@ class RunCache:
 def observe(result: Result, tables: Iterable[str]) -> Observation:
     """Keep of a result what a paper asks for."""
     return Observation(
-        {name: result.tables[name] for name in tables}, result.digest, result.scenario
+        {name: result.over_time(name) for name in tables}, result.digest, result.scenario
     )
 
 

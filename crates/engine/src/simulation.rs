@@ -521,6 +521,11 @@ impl<P: Probe> Simulation<P> {
         &self.probe
     }
 
+    /// Bytes that the lists of flows and of their living ends have room in, and take again when they grow.
+    pub fn flow_room(&self) -> usize {
+        self.flows.room()
+    }
+
     /// The number of flows opened so far.
     pub fn flow_count(&self) -> usize {
         self.flows.books.len()

@@ -10,11 +10,13 @@ mod lockstep;
 mod measure;
 mod mtu;
 mod qcn;
+mod rows;
 mod sets;
 mod switches;
 mod transport;
 mod udt;
 
+pub(crate) use rows::{Over, over_time};
 pub(crate) use switches::switch_members;
 
 use crate::language::Root;
