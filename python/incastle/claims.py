@@ -17,6 +17,10 @@ Beside it lies `reasons.toml`: what the authors of the reproduction understood o
 is shown only where the verdict is the one that it explains, so that it cannot contradict what was
 measured; numbers in it are names in braces, in whose place the paper's facts are put.
 
+A value may have two ends (`incastle.ends`): what was unfinished when a run ended could change it.
+The case is then judged as a whole, from the interval of the lower ends to that of the upper ends:
+it holds or fails only if it does so wherever the value lies, and is unclear otherwise.
+
 What this leaves out: no correction for many claims at once, and no test of a distribution's shape.
 """
 
@@ -29,11 +33,14 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from incastle.confidence import interval
+from incastle.confidence import interval, interval_of
+from incastle.ends import Ends, apart, shown, unfinished
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    from incastle.ends import Value
 
 BASES = ("words", "number", "figure", "theory", "ours")
 _TEXTS = ("id", "document", "place", "statement", "metric", "unit", "paper_value", "basis")
@@ -137,10 +144,29 @@ class Claim:
 
 
 @dataclass(frozen=True)
+class Upper:
+    """The upper end of a case, where it differs: as the case's own numbers, but not the verdict."""
+
+    measured: float
+    interval: tuple[float, float] | None
+    values: tuple[float, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Give its entry in claims.json, where infinite is null."""
+        return {
+            "measured": _finite(self.measured),
+            "interval": _interval_json(self.interval),
+            "values": [_finite(value) for value in self.values],
+        }
+
+
+@dataclass(frozen=True)
 class JudgedCase:
     """One case of a claim: its mean over the seeds, the interval of it, the verdict.
 
-    Where the claim rests on a base, the verdict heeds `base`, which was judged by its own band.
+    Where transfers were unfinished these are the lower ends, `upper` has the others if they differ,
+    and `swayed` tells that the lower ends alone would have another verdict. Where the claim rests
+    on a base, the verdict heeds `base`, which was judged by its own band.
     """
 
     case: str
@@ -149,11 +175,30 @@ class JudgedCase:
     verdict: Verdict
     values: tuple[float, ...]
     base: JudgedCase | None = None
+    upper: Upper | None = None
+    unfinished: int = 0
+    swayed: bool = False
 
     @property
     def known(self) -> bool:
         """Whether the run could measure it."""
         return not math.isnan(self.measured)
+
+    @property
+    def value(self) -> Ends:
+        """The mean over the seeds, with its ends where they differ."""
+        upper = self.measured if self.upper is None else self.upper.measured
+        return Ends(self.measured, upper, self.unfinished)
+
+    @property
+    def range(self) -> tuple[float, float] | None:
+        """The 95 % interval, with that of the upper ends where they differ."""
+        upper = self.values if self.upper is None else self.upper.values
+        return interval_of([Ends(*both) for both in zip(self.values, upper, strict=True)])
+
+    def margin(self, band: Band) -> float:
+        """How far inside a band it lies, at the worse end."""
+        return min(band.margin(end) for end in self.value[:2])
 
     def on(self, base: JudgedCase) -> JudgedCase:
         """Let it rest on a base: only where that holds, its own verdict counts."""
@@ -162,13 +207,17 @@ class JudgedCase:
 
     def as_json(self) -> dict[str, Any]:
         """Give the case's entry in claims.json."""
-        entry = {
+        entry: dict[str, Any] = {
             "case": self.case,
             "measured": _finite(self.measured),
             "interval": _interval_json(self.interval),
             "verdict": str(self.verdict),
             "values": [_finite(value) for value in self.values],
         }
+        if self.unfinished:
+            entry["unfinished"] = self.unfinished
+        if self.upper is not None:
+            entry["upper"] = self.upper.as_json()
         return entry if self.base is None else {**entry, "base": self.base.as_json()}
 
 
@@ -209,6 +258,7 @@ class Judged:
             "base": base and {"metric": base.metric, "unit": base.unit, "band": str(base.band)},
             "measured": _finite(deciding.measured),
             "interval": _interval_json(deciding.interval),
+            **({} if deciding.upper is None else {"upper": deciding.upper.as_json()}),
             "decided_by": deciding.case,
             "verdict": str(self.verdict),
             "reason": self.reason,
@@ -252,9 +302,9 @@ def load_reasons(path: Path, claims: Sequence[Claim]) -> dict[tuple[str, Verdict
 
 def judge(
     claim: Claim,
-    measured: Mapping[str, Sequence[float]],
+    measured: Mapping[str, Sequence[Value]],
     reasons: Mapping[tuple[str, Verdict], str] | None = None,
-    base: Mapping[str, Sequence[float]] | None = None,
+    base: Mapping[str, Sequence[Value]] | None = None,
 ) -> Judged:
     """Judge a claim by its values per case and seed: the claim's own cases, all of them.
 
@@ -267,7 +317,7 @@ def judge(
         bases = _judge_cases(claim, claim.base.band, base)
         cases = tuple(case.on(one) for case, one in zip(cases, bases, strict=True))
     known = [case for case in cases if case.known]
-    deciding = min(known or cases[:1], key=lambda case: claim.band.margin(case.measured))
+    deciding = min(known or cases[:1], key=lambda case: case.margin(claim.band))
     verdict = _overall(cases)
     explanation = (reasons or {}).get((claim.id, verdict), "")
     return Judged(claim, verdict, cases, deciding, explanation)
@@ -279,7 +329,7 @@ def with_facts(judged: Judged, facts: Mapping[str, str]) -> Judged:
 
 
 def _judge_cases(
-    claim: Claim, band: Band, measured: Mapping[str, Sequence[float]]
+    claim: Claim, band: Band, measured: Mapping[str, Sequence[Value]]
 ) -> tuple[JudgedCase, ...]:
     """Judge the claim's own cases, all of them, by a band."""
     if set(measured) != set(claim.cases):
@@ -289,20 +339,30 @@ def _judge_cases(
     return tuple(_judge_case(band, case, measured[case]) for case in claim.cases)
 
 
-def _judge_case(band: Band, case: str, values: Sequence[float]) -> JudgedCase:
+def _judge_case(band: Band, case: str, values: Sequence[Value]) -> JudgedCase:
     if not values:
         raise ClaimError(f"no value for the case {case}")
+    lows, highs = apart(values)
+    around = interval(lows)
+    mean = statistics.fmean(lows) if around is not None else sum(lows) / len(lows)
+    verdict = _judge_values(band, lows)
+    judged = JudgedCase(case, mean, around, verdict, tuple(lows), unfinished=unfinished(values))
+    if lows == highs or any(math.isnan(value) for value in (*lows, *highs)):
+        return judged
+    upper = Upper(sum(highs) / len(highs), interval(highs), tuple(highs))
+    whole = band.judge(*(interval_of(values) or (min(lows), max(highs))))
+    return replace(judged, verdict=whole, upper=upper, swayed=whole is not verdict)
+
+
+def _judge_values(band: Band, values: Sequence[float]) -> Verdict:
+    """Judge by the interval, or, where there is none, by the values alone."""
     around = interval(values)
     if around is not None:
-        return JudgedCase(
-            case, statistics.fmean(values), around, band.judge(*around), tuple(values)
-        )
+        return band.judge(*around)
     inside = [band.contains(value) for value in values]
     if any(math.isnan(value) for value in values) or (any(inside) and not all(inside)):
-        verdict = Verdict.UNCLEAR
-    else:
-        verdict = Verdict.HOLDS if all(inside) else Verdict.FAILS
-    return JudgedCase(case, sum(values) / len(values), None, verdict, tuple(values))
+        return Verdict.UNCLEAR
+    return Verdict.HOLDS if all(inside) else Verdict.FAILS
 
 
 _FAILING = ({Verdict.FAILS}, {Verdict.BASE})
@@ -380,13 +440,23 @@ def _measured_base(claim: Claim, cases: Sequence[JudgedCase]) -> str:
 
 
 def _describe(case: JudgedCase, unit: str) -> str:
-    text = f"{number(case.measured)} {unit}"
+    text = f"{shown(case.value, number)} {unit}"
     if len(case.values) == 1:
-        return f"{text} (one seed, no interval)"
-    if case.interval is None:
-        return f"{text} over {len(case.values)} seeds"
-    low, high = case.interval
-    return f"{text} (95 % interval {number(low)} to {number(high)}, {len(case.values)} seeds)"
+        told = "one seed, no interval"
+    elif case.range is None:
+        text, told = f"{text} over {len(case.values)} seeds", ""
+    else:
+        low, high = case.range
+        told = f"95 % interval {number(low)} to {number(high)}, {len(case.values)} seeds"
+    told = "; ".join(filter(None, (told, unfinished_words(case))))
+    return f"{text} ({told})" if told else text
+
+
+def unfinished_words(case: JudgedCase) -> str:
+    """Say how many were unfinished, and whether they leave the verdict open; nothing for none."""
+    if not case.unfinished:
+        return ""
+    return f"{case.unfinished:,} unfinished" + (", which could change it" if case.swayed else "")
 
 
 def number(value: float) -> str:

@@ -11,8 +11,12 @@ import statistics
 from functools import cache
 from typing import TYPE_CHECKING
 
+from incastle.ends import apart
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from incastle.ends import Value
 
 CONFIDENCE = 0.95
 
@@ -25,6 +29,19 @@ def interval(values: Sequence[float]) -> tuple[float, float] | None:
     mean = statistics.fmean(values)
     half = student_t(count - 1) * statistics.stdev(values) / math.sqrt(count)
     return mean - half, mean + half
+
+
+def interval_of(values: Sequence[Value]) -> tuple[float, float] | None:
+    """Give the same of values that may have ends: from the lower ends' interval to the upper ends'.
+
+    Where an upper end is infinite, so is the interval's; none where the lower ends have none.
+    """
+    lows, highs = apart(values)
+    around = interval(lows)
+    if around is None or lows == highs:
+        return around
+    above = interval(highs) or (min(highs), max(highs))
+    return min(around[0], above[0]), max(around[1], above[1])
 
 
 @cache

@@ -19,7 +19,7 @@ from incastle.errors import PlotError
 from incastle.files import scratch_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     import polars as pl
@@ -45,6 +45,8 @@ STYLES: dict[str, dict[str, Any]] = {
     "DCTCP": {"color": BLUE, "marker": "o"},
 }
 FORMATS = ("png", "svg", "pdf")
+HIGH, UNFINISHED = "_high", "_unfinished"
+"""What follows the name of a column of lower ends: its upper ends, and how many were unfinished."""
 
 _SETTINGS: dict[str, Any] = {
     "font.family": "DejaVu Sans",
@@ -137,6 +139,7 @@ def render(drawing: Drawing) -> str:
     drawing.data.write_csv(drawing.stem.with_suffix(".csv"))
     with canvas() as figure:
         drawing.draw(figure, drawing.data)
+        _tell_unfinished(figure, drawing.data)
         figure.get_layout_engine().execute(figure)  # type: ignore[union-attr]
         figure.set_layout_engine("none")  # laid out once, not once per format
         for form in FORMATS:
@@ -144,8 +147,22 @@ def render(drawing: Drawing) -> str:
     return drawing.stem.with_suffix(".svg").read_text(encoding="utf-8")
 
 
+def _tell_unfinished(figure: Figure, data: pl.DataFrame) -> None:
+    """Say in small print that transfers were unfinished, and how that is drawn."""
+    counts = [max(data[name]) for name in data.columns if name.endswith(UNFINISHED)]
+    if counts:
+        words = (
+            f"up to {max(counts)} unfinished at the end of a run: lower ends are drawn, bands and "
+            "bars reach to the upper ends, arrows mean that there is none"
+        )
+        figure.suptitle(words, x=0.01, ha="left", fontsize=6.5, color=GREY)
+
+
 def spread(axes: Axes, data: pl.DataFrame, x: str, y: str, **style: Any) -> None:  # noqa: ANN401
-    """Draw the median over the seeds as a line and the range from least to largest as a band."""
+    """Draw the median over the seeds as a line and the range from least to largest as a band.
+
+    Where there are upper ends, the line is that of the lower ends, and the band goes up to them.
+    """
     import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
 
     points = (
@@ -153,7 +170,7 @@ def spread(axes: Axes, data: pl.DataFrame, x: str, y: str, **style: Any) -> None
         .agg(
             pl.col(y).median().alias("median"),
             pl.col(y).min().alias("least"),
-            pl.col(y).max().alias("largest"),
+            top(data, y).max().alias("largest"),
         )
         .sort(x)
     )
@@ -161,6 +178,62 @@ def spread(axes: Axes, data: pl.DataFrame, x: str, y: str, **style: Any) -> None
     axes.fill_between(
         points[x], points["least"], points["largest"], color=style["color"], alpha=0.2, lw=0
     )
+    endless = set(data.filter(without_end(data, y))[x])
+    rows = points.select(x, "median").iter_rows()
+    arrows(axes, [row for row in rows if row[0] in endless], style["color"])
+
+
+def top(data: pl.DataFrame, value: str) -> pl.Expr:
+    """Give the upper ends of a column, as far as they are finite; without them the column."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
+
+    if f"{value}{HIGH}" not in data.columns:
+        return pl.col(value)
+    upper = pl.col(f"{value}{HIGH}")
+    return pl.when(upper.is_infinite()).then(pl.col(value)).otherwise(upper)
+
+
+def without_end(data: pl.DataFrame, value: str) -> pl.Series:
+    """Tell of each row of a table whether a value has no upper end."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
+
+    if f"{value}{HIGH}" not in data.columns:
+        return pl.Series([False] * len(data), dtype=pl.Boolean)
+    return (data[f"{value}{HIGH}"].is_infinite() & data[value].is_finite()).fill_null(value=False)
+
+
+def bars(
+    axes: Axes,
+    data: pl.DataFrame,
+    value: str,
+    places: Sequence[float],
+    color: str,
+    *,
+    sideways: bool = False,
+) -> None:
+    """Lead each point up, or to the right, to its upper end: by a bar, or an arrow without one."""
+    if f"{value}{HIGH}" not in data.columns:
+        return
+    draw = axes.hlines if sideways else axes.vlines
+    draw(places, data[value], data.select(top(data, value)).to_series(), color, lw=1.2)
+    rows = zip(places, data[value], without_end(data, value), strict=True)
+    points = [(low, at) if sideways else (at, low) for at, low, endless in rows if endless]
+    arrows(axes, points, color, sideways=sideways)
+
+
+def arrows(
+    axes: Axes, points: Iterable[tuple[float, float]], color: str, *, sideways: bool = False
+) -> None:
+    """Draw an arrow from each point, upwards or to the right: the value is at least that."""
+    for x, y in points:
+        axes.annotate(
+            "",
+            (x, y),
+            xytext=(11, 0) if sideways else (0, 11),
+            textcoords="offset points",
+            arrowprops={"arrowstyle": "<-", "color": color, "lw": 0.9, "shrinkA": 0, "shrinkB": 2},
+            annotation_clip=False,
+        )
 
 
 def level(axes: Axes, values: pl.Series, **style: Any) -> None:  # noqa: ANN401

@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incastle import _engine
-from incastle.claims import Verdict, number
+from incastle.claims import Verdict, number, unfinished_words
+from incastle.ends import shown
 from incastle.errors import IncastleError
 from incastle.figures import Drawing
 from incastle.files import scratch_folder
@@ -382,12 +383,14 @@ def _case(case: JudgedCase, claim: Claim) -> str:
 
 
 def _value(case: JudgedCase, unit: str) -> str:
-    """Give a case's mean and, where there is one, its interval."""
-    mean = f'<span class="nowrap"><strong>{number(case.measured)}</strong> {escape(unit)}</span>'
-    if case.interval is None:
-        return mean
-    low, high = case.interval
-    return f'{mean} <span class="small nowrap">[{number(low)}, {number(high)}]</span>'
+    """Give a case's mean and, where there are such, its interval and what was unfinished."""
+    text = shown(case.value, number)
+    mean = f'<span class="nowrap"><strong>{text}</strong> {escape(unit)}</span>'
+    if case.range is not None:
+        low, high = case.range
+        mean += f' <span class="small nowrap">[{number(low)}, {number(high)}]</span>'
+    words = unfinished_words(case)
+    return f'{mean} <span class="small">({words})</span>' if words else mean
 
 
 def _overview(judged: Sequence[Judged]) -> str:

@@ -19,6 +19,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from incastle import claims, render_pool, report, runner, terminal
+from incastle.ends import shown
 from incastle.errors import IncastleError
 from incastle.papers import Length, Observations, discover, selected
 from incastle.run_cache import RunCache, observe
@@ -303,7 +304,8 @@ def _told(judged: claims.Judged) -> str:
         return "not measurable in this run"
     words = [_which(judged)] if len(judged.cases) > 1 else []
     words += [judged.coverage] if judged.coverage else []
-    measured = f"{claims.number(judged.deciding.measured)} {judged.claim.unit}"
+    words += filter(None, [claims.unfinished_words(judged.deciding)])
+    measured = f"{shown(judged.deciding.value, claims.number)} {judged.claim.unit}"
     return f"{measured} ({'; '.join(words)})" if words else measured
 
 

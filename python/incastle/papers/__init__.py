@@ -20,13 +20,15 @@ import tomllib
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import polars as pl
     from matplotlib.figure import Figure
+
+    from incastle.ends import Value
 
 
 class Length(StrEnum):
@@ -81,6 +83,10 @@ class Observations:
     def names(self, prefix: str) -> list[str]:
         """Give the experiments whose names begin so, in the plan's order."""
         return [name for name in self.runs if name.startswith(prefix)]
+
+
+Measure: TypeAlias = "Callable[[Observations], Mapping[str, Sequence[Value]]]"
+"""What a claim is judged by: for each case one value per seed, with ends if need be (`lasting`)."""
 
 
 @dataclass(frozen=True)
@@ -152,11 +158,9 @@ class Paper:
     tables: tuple[str, ...]
     plan: Callable[[Length], list[Experiment]]
     figures: tuple[FigureSpec, ...]
-    measures: Mapping[str, Callable[[Observations], dict[str, list[float]]]]
+    measures: Mapping[str, Measure]
     facts: Mapping[str, Callable[[Observations], dict[str, str]]]
-    bases: Mapping[str, Callable[[Observations], dict[str, list[float]]]] = field(
-        default_factory=dict
-    )
+    bases: Mapping[str, Measure] = field(default_factory=dict)
     document: bool = True
     draft: bool = False
 

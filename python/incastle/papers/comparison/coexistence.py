@@ -6,20 +6,23 @@ robin serves them in turn, and each queue has its own K; CUBIC without ECN hears
 
 from __future__ import annotations
 
+from functools import partial
 from statistics import median
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from incastle import figures
-from incastle.papers import FigureSpec
+from incastle.ends import rising, shown
+from incastle.papers import FigureSpec, lasting
 
-from .measures import mean_queue, milliseconds, number
+from .measures import mean_queue, number, queries
 from .plan import COEXIST, ECN, EXTENTS, QUEUES, coexistence
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from incastle.ends import Value
     from incastle.papers import Observation, Observations
 
 P95 = 0.95
@@ -52,11 +55,11 @@ def share(run: Observation) -> float:
     return 100 * number(dctcp["bytes"].sum()) / number(groups["bytes"].sum())
 
 
-def _message(run: Observation, kind: str) -> float:
-    return number(milliseconds(run, f"{kind}-message").quantile(P95, "linear"))
+def _message(run: Observation, kind: str) -> Value:
+    return lasting.quantile(queries(run, f"{kind}-message"), P95)
 
 
-def numbers(run: Observation) -> tuple[float, ...]:
+def numbers(run: Observation) -> tuple[Value, ...]:
     """Give the numbers of `PANELS`."""
     return share(run), mean_queue(run), _message(run, "dctcp"), _message(run, "cubic")
 
@@ -70,7 +73,7 @@ def over_k(runs: Observations) -> pl.DataFrame:
         for k in EXTENTS[runs.length].thresholds
         for seed, run in enumerate(runs[coexistence(queues, ecn, k)], 1)
     ]
-    return pl.DataFrame(rows, schema=["queues", "ecn", "k", "seed", *PANELS], orient="row")
+    return lasting.table(rows, ["queues", "ecn", "k", "seed", *PANELS])
 
 
 def draw(figure: Figure, data: pl.DataFrame) -> None:
@@ -107,9 +110,10 @@ def facts(runs: Observations) -> dict[str, str]:
     found = {}
     for queues, ecn in SERIES:
         at_20 = [numbers(run) for run in runs[coexistence(queues, ecn, 20)]]
-        medians = (median(column) for column in zip(*at_20, strict=True))
+        medians = (rising(median, column) for column in zip(*at_20, strict=True))
         for panel, value in zip(PANELS, medians, strict=True):
-            found[f"{queues}_{ecn}_{panel}"] = f"{value:.{0 if panel == 'queue' else 1}f}"
+            digits = 0 if panel == "queue" else 1
+            found[f"{queues}_{ecn}_{panel}"] = shown(value, partial(_written, digits=digits))
         shares = [
             median(share(run) for run in runs[coexistence(queues, ecn, k)])
             for k in EXTENTS[runs.length].thresholds
@@ -117,6 +121,10 @@ def facts(runs: Observations) -> dict[str, str]:
         found[f"{queues}_{ecn}_least"] = f"{min(shares):.1f}"
         found[f"{queues}_{ecn}_most"] = f"{max(shares):.1f}"
     return found
+
+
+def _written(value: float, digits: int) -> str:
+    return f"{value:.{digits}f}"
 
 
 FIGURE = FigureSpec(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from incastle import figures
 from incastle.claims import number
-from incastle.papers import Cell, FigureSpec, Grid
+from incastle.ends import ends, shown
+from incastle.papers import Cell, FigureSpec, Grid, lasting
 
 from . import coexistence
 from .measures import rates
@@ -57,14 +59,16 @@ def grid(data: pl.DataFrame) -> Grid:
 def _cell(row: dict[str, Any]) -> Cell:
     if row["standing"] == NOT_RUN:
         return Cell(NOT_RUN, kind="none")
-    text = number(row["mean"])
+    text = shown(lasting.read(row, "mean"), number)
     if row["standing"] == BEST:
         return Cell(text, kind="best", title=_range(row))
     return Cell(text, kind="equal" if row["standing"] == EQUAL else "", title=_range(row))
 
 
 def _range(row: dict[str, Any]) -> str:
-    return f"{number(row['low'])} to {number(row['high'])}" if row["low"] < row["high"] else ""
+    parts = [f"{number(row['low'])} to {number(row['high'])}"] if row["low"] < row["high"] else []
+    count = ends(lasting.read(row, "mean")).unfinished
+    return "; ".join([*parts, *([f"{count} unfinished"] if count else [])])
 
 
 def draw_workloads(figure: Figure, data: pl.DataFrame) -> None:
@@ -101,7 +105,10 @@ def _dots(axes: Axes, part: pl.DataFrame, labels: list[str]) -> None:
     for row in part.drop_nulls("mean").iter_rows(named=True):
         _, style = _MARKS[row["standing"]]
         y = labels.index(row["algorithm"])
-        axes.plot([row["low"], row["high"]], [y, y], color=style["color"], lw=2.2, alpha=0.5)
+        top = max(row["low"], row["mean"]) if math.isinf(row["high"]) else row["high"]
+        axes.plot([row["low"], top], [y, y], color=style["color"], lw=2.2, alpha=0.5)
+        if math.isinf(row["high"]):
+            figures.arrows(axes, [(row["mean"], y)], style["color"], sideways=True)
         axes.plot(row["mean"], y, marker="o", ms=5, clip_on=False, **style)
     unit = f" ({first['unit']})" if first["unit"] else ""
     axes.set_title(f"{first['workload']}\n{first['metric']}{unit}", fontsize=7.5)

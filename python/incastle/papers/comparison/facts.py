@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from incastle.claims import number
+from incastle.ends import shown
 
 from . import coexistence
 from .measures import METRICS
 from .plan import ALGORITHMS, runs_of
-from .standings import BEST, EQUAL, OTHER, of_metric
+from .standings import BEST, EQUAL, OTHER, of_metric, rank
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,10 +28,11 @@ def joined(names: Sequence[str]) -> str:
 
 def verdict(metric: Metric, found: dict[str, Standing]) -> str:
     """Tell who is best, whom the runs do not tell from the best, and the last of the others."""
-    order = sorted(found, key=lambda name: found[name].mean, reverse=metric.high)
+    order = sorted(found, key=lambda name: rank(found[name].mean, high=metric.high))
 
     def value(*names: str) -> str:
-        return f"{' to '.join(number(found[name].mean) for name in names)} {metric.unit}".rstrip()
+        means = (shown(found[name].mean, number) for name in names)
+        return f"{' to '.join(means)} {metric.unit}".rstrip()
 
     def those(standing: str) -> list[str]:
         return [name for name in order if found[name].standing == standing]

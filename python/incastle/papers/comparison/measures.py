@@ -1,7 +1,8 @@
 """What is measured of each workload: two to four numbers that an operator asks for, one per seed.
 
-A query's time is from the request to the last answer; of `rounds` those count that were completed.
-The cluster has time to complete what has begun; of a barrier at most the last round is open.
+A query's time is from the request to the last answer. What was unfinished at the end of a run gives
+its numbers two ends (`incastle.papers.lasting`). The cluster has time to complete what has begun;
+of a barrier at most the last round is open.
 """
 
 from __future__ import annotations
@@ -12,14 +13,19 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
 
+from incastle import ends
+from incastle.papers import lasting
+
 from .plan import BEGIN, runs_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from incastle.ends import Value
     from incastle.papers import Observation, Observations
 
-Values: TypeAlias = list[float]
+Values: TypeAlias = "Sequence[Value]"
+Statistic: TypeAlias = "Callable[[Observation], Value]"
 BOTTLENECK = "switch->receiver"
 FLOWS = 4
 """Long flows, and flows of mixed round trips."""
@@ -40,7 +46,7 @@ class Metric:
     label: str
     unit: str
     high: bool
-    value: Callable[[Observation], float]
+    value: Statistic
     beside: str = ""
     """The workload by whose value, of the same seed, this one is divided."""
 
@@ -53,7 +59,7 @@ class Metric:
         if not self.beside:
             return values
         alone = [self.value(run) for run in runs[f"{self.beside}/{algorithm}"]]
-        return [a / b for a, b in zip(values, alone, strict=True)]
+        return [ends.ratio(a, b) for a, b in zip(values, alone, strict=True)]
 
     @property
     def uses(self) -> tuple[str, ...]:
@@ -66,21 +72,19 @@ def number(value: object) -> float:
     return float(value) if isinstance(value, int | float) else math.nan
 
 
-def milliseconds(run: Observation, group: str = "") -> pl.Series:
-    """Give the completion times of queries or messages in ms, of a group if one is named."""
-    rounds = run["rounds"].drop_nulls("completed_s")
-    if group:
-        rounds = rounds.filter(pl.col("group") == group)
-    return (rounds["completed_s"] - rounds["started_s"]) * 1e3
+def queries(run: Observation, group: str = "") -> pl.DataFrame:
+    """Give the queries or messages, of a group if one is named, with what they lasted."""
+    rounds = run["rounds"]
+    return lasting.begun(run, rounds.filter(pl.col("group") == group) if group else rounds)
 
 
-def quantile(share: float) -> Callable[[Observation], float]:
+def quantile(share: float) -> Statistic:
     """Give a quantile of the completion times in ms."""
-    return lambda run: number(milliseconds(run).quantile(share, "linear"))
+    return lambda run: lasting.quantile(queries(run), share)
 
 
-def _mean_completion(run: Observation) -> float:
-    return number(milliseconds(run).mean())
+def _mean_completion(run: Observation) -> Value:
+    return lasting.mean(queries(run))
 
 
 def _timeouts_per_query(run: Observation) -> float:
@@ -90,7 +94,7 @@ def _timeouts_per_query(run: Observation) -> float:
 # ---- long flows
 
 
-def rates(run: Observation, begin: float) -> Values:
+def rates(run: Observation, begin: float) -> list[float]:
     """Give each flow's goodput in Mbit/s, in the intervals of 10 ms from an instant on."""
     inside = run["throughput"].filter(pl.col("time_s") >= begin - 1e-9)
     seconds = 0.01 * inside["time_s"].n_unique()
@@ -98,18 +102,18 @@ def rates(run: Observation, begin: float) -> Values:
     return [8e-6 * sums.get(flow, 0) / seconds if seconds else math.nan for flow in range(FLOWS)]
 
 
-def jain(rates: Values) -> float:
+def jain(rates: list[float]) -> float:
     """Give Jain's index: 1 where all are equal, 1 / n where one has everything."""
     squares = len(rates) * sum(rate**2 for rate in rates)
     return sum(rates) ** 2 / squares if squares else math.nan
 
 
-def least_share(rates: Values) -> float:
+def least_share(rates: list[float]) -> float:
     """Give what the slowest flow has, in % of a fair share."""
     return 100 * min(rates) * len(rates) / sum(rates) if sum(rates) else math.nan
 
 
-def _of_rates(workload: str, statistic: Callable[[Values], float]) -> Callable[..., float]:
+def _of_rates(workload: str, statistic: Callable[[list[float]], float]) -> Statistic:
     return lambda run: statistic(rates(run, BEGIN[workload]))
 
 
@@ -123,32 +127,39 @@ def mean_queue(run: Observation) -> float:
 
 
 def background(run: Observation) -> pl.DataFrame:
-    """Give the completed messages and updates: bytes, ms, slowdown.
+    """Give the messages and updates, with what they lasted and, at both ends, their slowdown.
 
-    Slowdown is against the same bytes at the rate of the link and one round trip; slow start, which
-    is a matter of the algorithm, is not in it.
+    Slowdown has a definition of this comparison's own, the same for every algorithm: the FCT over
+    the time of the same bytes at the rate of the link and one round trip. Slow start, which is a
+    matter of the algorithm, is not in it; nor is anything else of `[measure] slowdown`.
     """
-    done = run["flows"].filter(pl.col("group") == "background").drop_nulls("completed_s")
-    took = pl.col("completed_s") - pl.col("started_s")
-    ideal = pl.col("delivered_bytes") * 8 * WIRE / LINK_BIT_S + RTT_S
-    return done.select(
-        bytes=pl.col("delivered_bytes"), ms=1e3 * took, slowdown=took / ideal
-    )  # fmt: skip
+    flows = lasting.begun(run, run["transfers"].filter(pl.col("group") == "background"))
+    ideal_s = pl.col("bytes") * 8 * WIRE / LINK_BIT_S + RTT_S
+    return flows.with_columns(
+        slowdown_low=pl.col("s_low") / ideal_s, slowdown_high=pl.col("s_high") / ideal_s
+    )
 
 
-def _short_messages(run: Observation) -> float:
+def _short_messages(run: Observation) -> Value:
     flows = background(run)
     short = flows.filter((pl.col("bytes") >= SHORT[0]) & (pl.col("bytes") < SHORT[1]))
-    return number(short["ms"].quantile(0.95, "linear"))
+    return lasting.quantile(short, 0.95)
 
 
-def _slowdown(run: Observation) -> float:
-    return number(background(run)["slowdown"].quantile(0.99, "linear"))
+def _slowdown(run: Observation) -> Value:
+    return lasting.quantile(background(run), 0.99, "slowdown")
 
 
-def _deadlines_met(run: Observation) -> float:
+def _deadlines_met(run: Observation) -> Value:
+    """Give the share of deadlines that were met, in %; who can still meet his may or may not."""
     met, missed = (number(run["summary"][f"{kind}_deadlines"].item()) for kind in ("met", "missed"))
-    return 100 * met / (met + missed) if met + missed else math.nan
+    still = pl.col("completed_s").is_null() & (pl.col("deadline_s") >= lasting.interval(run).end)
+    undecided = len(run["transfers"].filter(still))
+    judged = met + missed + undecided
+    if not judged:
+        return math.nan
+    low, high = 100 * met / judged, 100 * (met + undecided) / judged
+    return ends.Ends(low, high, undecided) if undecided else low
 
 
 METRICS = (

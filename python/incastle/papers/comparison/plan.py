@@ -71,10 +71,10 @@ class Workload:
 WORKLOADS = {
     "incast": Workload("incast", ("rounds",), 1, True),
     "long": Workload("long flows", ("links", "throughput"), 1, False),
-    "build-up": Workload("queue build-up", ("rounds", "summary"), 1, True),
+    "build-up": Workload("queue build-up", ("rounds", "transfers", "summary"), 1, True),
     "pressure": Workload("buffer pressure", ("rounds",), 14, True),
     "pressure-alone": Workload("buffer pressure", ("rounds",), 1, True),
-    "cluster": Workload("cluster", ("rounds", "flows", "summary"), 10, True),
+    "cluster": Workload("cluster", ("rounds", "transfers", "summary"), 10, True),
     "mixed": Workload("mixed round trips", ("throughput",), 1, False),
 }
 BEGIN = {"long": 0.5, "build-up": 0.5, "pressure": 0.1, "pressure-alone": 0.1, "mixed": 1.0}

@@ -2,6 +2,9 @@
 
 Of each row the best mean is best. Equal to it is whose 95 % interval (Student's t over the seeds)
 overlaps that of a best one; with one seed there are no intervals, and only equal means are equal.
+
+A number that unfinished transfers leave open (`incastle.ends`) ranks by its worse end, then by its
+better one. Its interval spans that of both ends, so it may be equal where it would be another.
 """
 
 from __future__ import annotations
@@ -13,7 +16,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from incastle.confidence import interval
+from incastle import ends
+from incastle.confidence import interval_of
+from incastle.papers import lasting
 
 from .measures import METRICS
 from .plan import ALGORITHMS, WORKLOADS
@@ -21,6 +26,7 @@ from .plan import ALGORITHMS, WORKLOADS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from incastle.ends import Value
     from incastle.papers import Observations
 
     from .measures import Metric, Values
@@ -48,7 +54,7 @@ _SCHEMA = {
 class Standing:
     """One cell: an algorithm's mean in a row, its interval, and whether it is best or equal."""
 
-    mean: float
+    mean: Value
     low: float
     high: float
     standing: str
@@ -57,14 +63,17 @@ class Standing:
 
 def standings(values: Mapping[str, Values], *, high: bool) -> dict[str, Standing]:
     """Rank algorithms by their values per seed. What is not a number ranks nowhere."""
-    means = {name: fmean(seeds) for name, seeds in values.items()}
-    known = [mean for mean in means.values() if not math.isnan(mean)]
-    best = (max if high else min)(known, default=math.nan)
-    ranges = {name: interval(seeds) or (means[name],) * 2 for name, seeds in values.items()}
-    leading = [ranges[name] for name, mean in means.items() if mean == best]
+    means = {name: ends.rising(fmean, seeds) for name, seeds in values.items()}
+    ranks = {name: rank(mean, high=high) for name, mean in means.items()}
+    known = [one for one in ranks.values() if not math.isnan(one[0])]
+    best = min(known, default=None)
+    ranges = {
+        name: interval_of(seeds) or ends.ends(means[name])[:2] for name, seeds in values.items()
+    }
+    leading = [ranges[name] for name, one in ranks.items() if one == best]
 
     def standing(name: str) -> str:
-        if means[name] == best:
+        if ranks[name] == best:
             return BEST
         low, top = ranges[name]
         overlaps = any(low <= other_top and other_low <= top for other_low, other_top in leading)
@@ -74,6 +83,12 @@ def standings(values: Mapping[str, Values], *, high: bool) -> dict[str, Standing
         name: Standing(means[name], *ranges[name], standing(name), len(values[name]))
         for name in values
     }
+
+
+def rank(mean: Value, *, high: bool) -> tuple[float, float]:
+    """Give what sorts means, the best first: the worse end, then the better one."""
+    low, top, _ = ends.ends(mean)
+    return (-low, -top) if high else (top, low)
 
 
 def of_metric(runs: Observations, metric: Metric) -> dict[str, Standing]:
@@ -98,4 +113,4 @@ def table(runs: Observations) -> pl.DataFrame:
                 else (one.seeds, one.mean, one.low, one.high, one.standing)
             )
             rows.append((*row, *cell))
-    return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
+    return lasting.table(rows, _SCHEMA)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from incastle import figures
+from incastle.papers import lasting
 
 from . import measures
 from .plan import ALGORITHMS
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from incastle.ends import Value
     from incastle.papers import Observations
 
 SHARES = [share / 100 for share in (*range(0, 90, 2), *range(90, 101))] + [0.995, 0.999]
@@ -45,8 +47,17 @@ def quantiles(values: pl.Series) -> list[tuple[float, float]]:
     return [(share, quantile(values, share)) for share in sorted(SHARES)]
 
 
+def quantiles_of(transfers: pl.DataFrame) -> list[tuple[float, Value]]:
+    """Give the same of what transfers lasted, in ms."""
+    return [(share, lasting.quantile(transfers, share)) for share in sorted(SHARES)]
+
+
 def distributions(axes: Axes, data: pl.DataFrame, value: str) -> None:
-    """Draw each series' quantiles: the median over the seeds, and their range."""
+    """Draw each series' quantiles: the median over the seeds, and their range to the upper end.
+
+    From the first quantile on that has no upper end, an arrow says so.
+    """
+    top = figures.top(data, value)
     for label in data["algorithm"].unique(maintain_order=True):
         part = data.filter(pl.col("algorithm") == label)
         points = (
@@ -54,7 +65,7 @@ def distributions(axes: Axes, data: pl.DataFrame, value: str) -> None:
             .agg(
                 pl.col(value).median().alias("median"),
                 pl.col(value).min().alias("least"),
-                pl.col(value).max().alias("largest"),
+                top.max().alias("largest"),
             )
             .sort("x")
         )
@@ -63,11 +74,17 @@ def distributions(axes: Axes, data: pl.DataFrame, value: str) -> None:
         axes.fill_betweenx(
             points["x"], points["least"], points["largest"], color=style["color"], alpha=0.2, lw=0
         )
+        endless = part.filter(figures.without_end(part, value))["x"].min()
+        first = points.filter(pl.col("x") == endless).select("median", "x")
+        figures.arrows(axes, first.iter_rows(), style["color"], sideways=True)
     axes.set_ylim(0, 1.02)
 
 
 def dots(axes: Axes, data: pl.DataFrame, x: str, places: Sequence[str], y: str) -> None:
-    """Draw each algorithm's median over the seeds and their range, beside each other."""
+    """Draw each algorithm's median over the seeds and their range, beside each other.
+
+    The range goes to the upper ends.
+    """
     for shift, label in zip((-0.12, 0.12), ALGORITHMS.values(), strict=True):
         style = figures.STYLES[label]
         for place, value in enumerate(places):
@@ -75,10 +92,14 @@ def dots(axes: Axes, data: pl.DataFrame, x: str, places: Sequence[str], y: str) 
             values = part[y].drop_nulls().drop_nans()
             if len(values) == 0:
                 continue
-            least, middle, most = (quantile(values, share) for share in (0, 0.5, 1))
+            least, middle = (quantile(values, share) for share in (0, 0.5))
+            tops = part.select(figures.top(part, y)).to_series().drop_nulls().drop_nans()
+            most = quantile(tops, 1)
             axes.vlines(place + shift, least, most, color=style["color"], lw=1.2)
             shown = label if place == 0 else None
             axes.plot([place + shift], [middle], ls="", label=shown, **style)
+            if figures.without_end(part, y).any():
+                figures.arrows(axes, [(place + shift, middle)], style["color"])
     axes.set_xticks(range(len(places)), places)
     axes.grid(visible=False, axis="x")
 
@@ -99,7 +120,7 @@ _INCAST_STYLES: dict[str, dict[str, Any]] = {
 
 def points(
     runs: Observations, prefix: str, series: str
-) -> list[tuple[str, int, int, float, float]]:
+) -> list[tuple[str, int, int, Value, float]]:
     """Give series, n, seed, mean_ms, timeouts_percent of the experiments `PREFIXn=N`."""
     means = measures.over_servers(runs, prefix, measures.mean_completion)
     shares = measures.over_servers(runs, prefix, measures.with_timeouts)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from incastle import figures
-from incastle.papers import FigureSpec
+from incastle.papers import FigureSpec, lasting
 
 from . import curves, drawings_cluster, drawings_why, measures, plan
 from .plan import ALGORITHMS, SPEEDS
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
+    from incastle.ends import Value
     from incastle.papers import Observations
 
 # ---- figure 13: the queue of two long flows
@@ -154,8 +155,7 @@ def incast(buffers: str, rtos: Iterable[str]) -> Callable[[Observations], pl.Dat
                 rows += curves.points(runs, prefix, series)
         if buffers == "static":
             rows += curves.points(runs, "why/static/dctcp/rto=10ms/", curves.WINDOW_2)
-        columns = ["series", "n", "seed", "mean_ms", "timeouts_percent"]
-        return pl.DataFrame(rows, schema=columns, orient="row")
+        return lasting.table(rows, ["series", "n", "seed", "mean_ms", "timeouts_percent"])
 
     return data
 
@@ -170,12 +170,9 @@ def distribution(prefix: str) -> Callable[[Observations], pl.DataFrame]:
         rows = []
         for name, label in ALGORITHMS.items():
             for seed, run in enumerate(runs[f"{prefix}{name}"], 1):
-                times = measures.completions(run)
-                rows += [
-                    (label, seed, share, curves.quantile(times, share))
-                    for share in sorted(curves.SHARES)
-                ]
-        return pl.DataFrame(rows, schema=["algorithm", "seed", "x", "ms"], orient="row")
+                points = curves.quantiles_of(measures.queries(run))
+                rows += [(label, seed, *point) for point in points]
+        return lasting.table(rows, ["algorithm", "seed", "x", "ms"])
 
     return data
 
@@ -206,7 +203,7 @@ def pressure(prefix: str) -> Callable[[Observations], pl.DataFrame]:
     """Give algorithm, background, seed (none for the paper's values), p95_ms, timeouts_percent."""
 
     def data(runs: Observations) -> pl.DataFrame:
-        rows: list[tuple[str, str, int | None, float, float | None]] = []
+        rows: list[tuple[str, str, int | None, Value, float | None]] = []
         for name, label in ALGORITHMS.items():
             for kind, words in _PRESSURE.items():
                 rows += [
@@ -215,7 +212,7 @@ def pressure(prefix: str) -> Callable[[Observations], pl.DataFrame]:
                 ]
                 rows.append((label, words, None, PAPER_PRESSURE[label, kind], None))
         columns = ["algorithm", "background", "seed", "p95_ms", "timeouts_percent"]
-        return pl.DataFrame(rows, schema=columns, orient="row")
+        return lasting.table(rows, columns)
 
     return data
 
@@ -233,6 +230,8 @@ def draw_pressure(figure: Figure, data: pl.DataFrame) -> None:
         )
         style = {**figures.STYLES[label], "ls": ""}
         left.plot(ours["p95_ms"], [place] * len(ours), **style)
+        places = [place] * len(ours)
+        figures.bars(left, ours, "p95_ms", places, style["color"], sideways=True)
         left.plot(theirs["p95_ms"], [place], ls="", marker="o", mfc="none", color=figures.GREY)
         right.plot(ours["timeouts_percent"], [place] * len(ours), **style)
     left.plot([], [], ls="", marker="o", mfc="none", color=figures.GREY, label="paper, table 2")

@@ -8,19 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from incastle import figures
+from incastle.papers import lasting
 
 from . import curves, measures, why
 from .plan import ALGORITHMS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    import polars as pl
     from matplotlib.figure import Figure
 
-    from incastle.papers import Observation, Observations
+    from incastle.papers import Observations
 
 
 def background_times(runs: Observations) -> pl.DataFrame:
@@ -30,12 +28,11 @@ def background_times(runs: Observations) -> pl.DataFrame:
         for seed, run in enumerate(runs[f"cluster/{name}"], 1):
             flows = measures.background(run)
             for size, low, high in (*measures.size_bins(), *measures.KINDS):
-                times = flows.filter((pl.col("bytes") >= low) & (pl.col("bytes") < high))["ms"]
-                mean = times.mean()
-                row = (label, size, seed, len(times), mean, curves.quantile(times, 0.95))
+                these = measures.of_size(flows, low, high)
+                mean = lasting.mean(these) if len(these) else None
+                row = (label, size, seed, len(these), mean, lasting.quantile(these, 0.95))
                 rows.append(row)
-    columns = ["algorithm", "size", "seed", "flows", "mean_ms", "p95_ms"]
-    return pl.DataFrame(rows, schema=columns, orient="row")
+    return lasting.table(rows, ["algorithm", "size", "seed", "flows", "mean_ms", "p95_ms"])
 
 
 def draw_background(figure: Figure, data: pl.DataFrame) -> None:
@@ -56,7 +53,7 @@ def draw_background(figure: Figure, data: pl.DataFrame) -> None:
     panels[0].legend(loc="upper left")
 
 
-_QUERY_STATISTICS: dict[str, Callable[[Observation], float]] = {
+_QUERY_STATISTICS: dict[str, measures.Statistic] = {
     "mean": measures.mean_completion,
     "95th": measures.quantile(0.95),
     "99th": measures.quantile(0.99),
@@ -72,7 +69,7 @@ def query_times(runs: Observations) -> pl.DataFrame:
         for seed, run in enumerate(runs[f"cluster/{name}"], 1)
         for statistic, of in _QUERY_STATISTICS.items()
     ]
-    return pl.DataFrame(rows, schema=["algorithm", "statistic", "seed", "ms"], orient="row")
+    return lasting.table(rows, ["algorithm", "statistic", "seed", "ms"])
 
 
 def draw_query_times(figure: Figure, data: pl.DataFrame) -> None:
@@ -87,7 +84,7 @@ def draw_query_times(figure: Figure, data: pl.DataFrame) -> None:
 
 
 _REST = {"drawn evenly": "cluster", why.REST.words: "why/rest"}
-_REST_VALUES: dict[str, tuple[str, Callable[[Observation], float]]] = {
+_REST_VALUES: dict[str, tuple[str, measures.Statistic]] = {
     "query_p95_ms": ("queries, 95th percentile (ms)", measures.quantile(0.95)),
     "short_p95_ms": ("100 KB to 1 MB, 95th (ms)", measures.short_messages),
     "timeouts_percent": ("queries with a timeout (%)", measures.with_timeouts),
@@ -102,8 +99,7 @@ def rest(runs: Observations) -> pl.DataFrame:
         for name, label in ALGORITHMS.items()
         for seed, run in enumerate(runs[f"{place}/{name}"], 1)
     ]
-    columns = ["background", "algorithm", "seed", *_REST_VALUES]
-    return pl.DataFrame(rows, schema=columns, orient="row")
+    return lasting.table(rows, ["background", "algorithm", "seed", *_REST_VALUES])
 
 
 def draw_rest(figure: Figure, data: pl.DataFrame) -> None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from incastle.papers import lasting
+
 from . import curves, measures, plan, why
 from .plan import ALGORITHMS
 
@@ -75,8 +77,7 @@ def windows(runs: Observations) -> pl.DataFrame:
         prefix = "incast/static" if window == "64 KiB" else f"why/window/{key}"
         found = curves.points(runs, f"{prefix}/tcp/rto=10ms/", f"windows of {window}")
         rows += [row for row in found if row[1] <= max(why.WINDOW_SERVERS)]
-    columns = ["series", "n", "seed", "mean_ms", "timeouts_percent"]
-    return pl.DataFrame(rows, schema=columns, orient="row")
+    return lasting.table(rows, ["series", "n", "seed", "mean_ms", "timeouts_percent"])
 
 
 # ---- all-to-all incast
@@ -91,7 +92,7 @@ def all_varied(runs: Observations) -> pl.DataFrame:
         for name in runs.names(f"{place}/tcp")
         for seed, run in enumerate(runs[name], 1)
     ]
-    return pl.DataFrame(rows, schema=_VARIED, orient="row")
+    return lasting.table(rows, _VARIED)
 
 
 _VARIED = ["setting", "algorithm", "seed", "value", "timeouts_percent"]
@@ -128,8 +129,7 @@ def memories(runs: Observations) -> pl.DataFrame:
             runs[f"all/{name}" if memory == "4 MB" else f"why/memory/{key}/{name}"], 1
         )
     ]
-    columns = ["memory", "algorithm", "seed", "p95_ms", "timeouts_percent"]
-    return pl.DataFrame(rows, schema=columns, orient="row")
+    return lasting.table(rows, ["memory", "algorithm", "seed", "p95_ms", "timeouts_percent"])
 
 
 def draw_memories(figure: Figure, data: pl.DataFrame) -> None:
@@ -161,7 +161,7 @@ def pressure_varied(runs: Observations) -> pl.DataFrame:
             zip(runs[beside], measures.slowdown(runs, place, name), strict=True), 1
         )
     ]
-    return pl.DataFrame(rows, schema=_VARIED, orient="row")
+    return lasting.table(rows, _VARIED)
 
 
 # ---- hosts of today
@@ -185,8 +185,7 @@ def today(runs: Observations) -> pl.DataFrame:
         for found in runs.names(pattern.format(name))
         for seed, run in enumerate(runs[found], 1)
     ]
-    columns = ["experiment", "algorithm", "seed", "p95_ms", "timeouts_percent"]
-    return pl.DataFrame(rows, schema=columns, orient="row")
+    return lasting.table(rows, ["experiment", "algorithm", "seed", "p95_ms", "timeouts_percent"])
 
 
 def draw_today(figure: Figure, data: pl.DataFrame) -> None:

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
 
-from incastle.confidence import interval
+from incastle import ends
+from incastle.confidence import interval_of
 
 from . import measures, plan, why
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from incastle.ends import Value
     from incastle.papers import Observation, Observations
 
 Facts: TypeAlias = dict[str, str]
@@ -27,19 +29,23 @@ STILL = 5
 """Packets: a queue whose middle nine tenths lie closer together stands still."""
 
 
-def _mean(
-    runs: Observations, name: str, statistic: Callable[[Observation], float], digits: int = 1
-) -> str:
+def _mean(runs: Observations, name: str, statistic: measures.Statistic, digits: int = 1) -> str:
     return told(measures.each(runs, name, statistic), digits)
 
 
-def told(values: Sequence[float], digits: int = 1) -> str:
-    """Give the mean with its 95 % interval, "2.1 [1.8, 2.4]"; alone where all are equal."""
-    mean = f"{fmean(values):.{digits}f}"
-    around = interval(values)
+def told(values: Sequence[Value], digits: int = 1) -> str:
+    """Give the mean with its 95 % interval, "2.1 [1.8, 2.4]"; alone where all are equal.
+
+    Where transfers were unfinished the mean has its ends, and the interval is that of both.
+    """
+
+    def write(value: float) -> str:
+        return "∞" if math.isinf(value) else f"{value:.{digits}f}"
+
+    mean, around = ends.shown(ends.rising(fmean, values), write), interval_of(values)
     if around is None or around[0] == around[1]:
         return mean
-    return f"{mean} [{around[0]:.{digits}f}, {around[1]:.{digits}f}]"
+    return f"{mean} [{write(around[0])}, {write(around[1])}]"
 
 
 def _first_with_timeouts(runs: Observations, prefix: str) -> str:

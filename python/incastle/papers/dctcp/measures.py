@@ -1,8 +1,8 @@
 """What dctcp measures for its claims: per claim and case one value for each seed.
 
-A query is a row of `rounds`: from the request to the last answer. One that was still open when its
-run ended has no completion time; whether it had a timeout is known all the same. Comparisons are
-formed between runs of the same seed.
+A query is a row of `rounds`: from the request to the last answer. One that was unfinished when its
+run ended gives completion times their two ends (`incastle.papers.lasting`); it counts for timeouts
+with those that it had. Comparisons are formed between runs of the same seed.
 """
 
 from __future__ import annotations
@@ -10,16 +10,20 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 from statistics import fmean, pvariance
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import polars as pl
+
+from incastle import ends
+from incastle.papers import lasting
 
 from . import plan
 from .plan import PHASES, SPEEDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
 
+    from incastle.ends import Value
     from incastle.papers import Observation, Observations
 
 ONSET = 1.0
@@ -30,41 +34,39 @@ BELOW_30 = 30
 SHORT = (100e3, 1e6)
 """Bytes: the short messages that the claim is about."""
 
-Values: TypeAlias = list[float]
-Cases: TypeAlias = dict[str, Values]
+Number = TypeVar("Number", float, "Value")
+Values: TypeAlias = "Sequence[Value]"
+Cases: TypeAlias = "Mapping[str, Values]"
 Measure: TypeAlias = "Callable[[Observations], Cases]"
+Statistic: TypeAlias = "Callable[[Observation], Value]"
 
 
-def each(runs: Observations, name: str, statistic: Callable[[Observation], float]) -> Values:
+def each(runs: Observations, name: str, statistic: Callable[[Observation], Number]) -> list[Number]:
     """Give a statistic of each seed of an experiment."""
     return [statistic(run) for run in runs[name]]
 
 
-def ratio(above: Values, below: Values, scale: float = 1) -> Values:
+def ratio(above: Sequence[Value], below: Sequence[Value]) -> Values:
     """Divide seed by seed; x / 0 is infinite, 0 / 0 is no value."""
-    return [
-        scale * a / b if b else (math.inf if a else math.nan)
-        for a, b in zip(above, below, strict=True)
-    ]
+    return [ends.ratio(a, b) for a, b in zip(above, below, strict=True)]
 
 
 # ---- queries
 
 
-def completions(run: Observation) -> pl.Series:
-    """Give the completion times of the queries in ms, of those that were completed."""
-    rounds = run["rounds"].drop_nulls("completed_s")
-    return ((rounds["completed_s"] - rounds["started_s"]) * 1e3).alias("ms")
+def queries(run: Observation) -> pl.DataFrame:
+    """Give the queries of a run, with what they lasted."""
+    return lasting.begun(run, run["rounds"])
 
 
-def mean_completion(run: Observation) -> float:
+def mean_completion(run: Observation) -> Value:
     """Give the mean completion time of a query in ms."""
-    return _float(completions(run).mean())
+    return lasting.mean(queries(run))
 
 
-def quantile(share: float) -> Callable[[Observation], float]:
+def quantile(share: float) -> Statistic:
     """Give a quantile of the completion times of queries in ms."""
-    return lambda run: _float(completions(run).quantile(share, "linear"))
+    return lambda run: lasting.quantile(queries(run), share)
 
 
 _P95 = quantile(0.95)
@@ -100,7 +102,7 @@ def middle_range(queue: pl.Series) -> float:
     return _float(queue.quantile(0.95)) - _float(queue.quantile(0.05))
 
 
-def _mean_queue(runs: Observations, speed: str, name: str) -> Values:
+def _mean_queue(runs: Observations, speed: str, name: str) -> list[float]:
     return [_float(one.mean()) for one in queue(runs, speed, name)]
 
 
@@ -194,8 +196,8 @@ def _variances(runs: Observations) -> Cases:
 
 
 def over_servers(
-    runs: Observations, prefix: str, statistic: Callable[[Observation], float]
-) -> dict[int, Values]:
+    runs: Observations, prefix: str, statistic: Callable[[Observation], Number]
+) -> dict[int, list[Number]]:
     """Give a statistic of each seed over the number of servers, for the experiments `PREFIXn=N`."""
     return {
         int(name.removeprefix(f"{prefix}n=")): each(runs, name, statistic)
@@ -203,7 +205,7 @@ def over_servers(
     }
 
 
-def _by_seed(curve: dict[int, Values]) -> list[dict[int, float]]:
+def _by_seed(curve: dict[int, list[Number]]) -> list[dict[int, Number]]:
     count = len(next(iter(curve.values())))
     return [{n: values[seed] for n, values in curve.items()} for seed in range(count)]
 
@@ -213,7 +215,9 @@ def _least(runs: Observations) -> Cases:
     for name, label in plan.ALGORITHMS.items():
         for rto in plan.RTOS:
             curve = over_servers(runs, f"incast/static/{name}/rto={rto}/", mean_completion)
-            cases[f"{label}, {_rto(rto)}"] = [min(one.values()) for one in _by_seed(curve)]
+            cases[f"{label}, {_rto(rto)}"] = [
+                ends.rising(min, one.values()) for one in _by_seed(curve)
+            ]
     return cases
 
 
@@ -268,13 +272,11 @@ def _most(prefix: str, case: str) -> Measure:
 # ---- single settings
 
 
-def _of(name: str, case: str, statistic: Callable[[Observation], float]) -> Measure:
+def _of(name: str, case: str, statistic: Statistic) -> Measure:
     return lambda runs: {case: each(runs, name, statistic)}
 
 
-def _compared(
-    above: str, below: str, case: str, statistic: Callable[[Observation], float]
-) -> Measure:
+def _compared(above: str, below: str, case: str, statistic: Statistic) -> Measure:
     return lambda runs: {
         case: ratio(each(runs, above, statistic), each(runs, below, statistic)),
     }
@@ -295,17 +297,18 @@ def _build_up_timeouts(runs: Observations) -> Cases:
 
 
 def background(run: Observation) -> pl.DataFrame:
-    """Give the completed background flows, whatever does not belong to a query: bytes, ms."""
-    flows = run["flows"].filter((pl.col("group") != "query") & pl.col("completed_s").is_not_null())
-    duration = (pl.col("completed_s") - pl.col("started_s")) * 1e3
-    return flows.select(pl.col("delivered_bytes").alias("bytes"), duration.alias("ms"))
+    """Give the background flows, whatever does not belong to a query, with what they lasted."""
+    return lasting.begun(run, run["transfers"].filter(pl.col("group") != "query"))
 
 
-def short_messages(run: Observation) -> float:
+def of_size(flows: pl.DataFrame, low: float, high: float) -> pl.DataFrame:
+    """Give the flows from some bytes on and below others."""
+    return flows.filter((pl.col("bytes") >= low) & (pl.col("bytes") < high))
+
+
+def short_messages(run: Observation) -> Value:
     """Give the 95th percentile of the completion times of short messages in ms."""
-    low, high = SHORT
-    inside = background(run).filter((pl.col("bytes") >= low) & (pl.col("bytes") < high))
-    return _float(inside["ms"].quantile(0.95, "linear"))
+    return lasting.quantile(of_size(background(run), *SHORT), 0.95)
 
 
 KINDS = (("short messages", 50e3, 1e6), ("updates", 1e6, 50e6))

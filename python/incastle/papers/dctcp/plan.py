@@ -250,7 +250,7 @@ def cluster(
             {**own, "run.duration": f"{extent.cluster_s:g} s", **(keys or {})},
             extent.seeds,
             HOPS_CLUSTER * extent.cluster_s,
-            ("rounds", "flows", "links"),
+            ("rounds", "transfers", "links"),
         )
 
 

@@ -6,13 +6,16 @@ differ most under other values of what 004 leaves open.
 
 from __future__ import annotations
 
+import math
+from functools import partial
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from incastle import figures
-from incastle.papers import FigureSpec
+from incastle.ends import apart, ends, rising, shown
+from incastle.papers import FigureSpec, lasting
 
 from . import plan
 from .measures import ftp_change, query_change, throughputs
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from incastle.ends import Value
     from incastle.papers import Observations
 
     from .readings import System
@@ -39,11 +43,12 @@ _SCHEMA = ["setting", "reading", "what", "n", "dctcp_mbit_s", "change_percent", 
 
 def _row(
     setting: str, reading: str, what: str, n: int, dctcp: Values, changed: Values
-) -> tuple[str, str, str, int, float, float, bool, str]:
+) -> tuple[str, str, str, int, Value, Value, bool, str]:
     low, high = BANDS[n]
-    mean = fmean(changed)
-    inside = low <= mean <= high
-    return setting, reading, WHATS[what], n, fmean(dctcp), mean, inside, _column(what, n)
+    mean = rising(fmean, changed)
+    inside = low <= ends(mean).low and ends(mean).high <= high
+    beside = rising(fmean, dctcp)
+    return setting, reading, WHATS[what], n, beside, mean, inside, _column(what, n)
 
 
 def _column(what: str, n: int) -> str:
@@ -62,9 +67,14 @@ def _change(runs: Observations, what: str, system: System, n: int) -> Values:
     return query_change(runs, what, system, n)
 
 
-def greatest(runs: Observations, what: str, system: System) -> tuple[float, int]:
-    """Give the greatest mean change of queries over all numbers of flows, and at which it is."""
-    return max((fmean(_change(runs, what, system, n)), n) for n in plan.many(runs.length))
+def greatest(runs: Observations, what: str, system: System) -> tuple[Value, int]:
+    """Give the greatest mean change of queries over all numbers of flows, and at which it is.
+
+    Where unfinished flows leave changes open: at which its lower end is greatest.
+    """
+    means = {n: rising(fmean, _change(runs, what, system, n)) for n in plan.many(runs.length)}
+    at = max(means, key=lambda n: (ends(means[n]).low, n))
+    return rising(max, means.values()), at
 
 
 def as_taken(runs: Observations) -> pl.DataFrame:
@@ -79,10 +89,10 @@ def as_taken(runs: Observations) -> pl.DataFrame:
     for system in READINGS:
         for what in plan.QUERY_KINDS:
             value, n = greatest(runs, what, system)
-            dctcp = fmean(_dctcp(runs, what, n))
+            dctcp = rising(fmean, _dctcp(runs, what, n))
             column = f"{WHATS[what]}, {GREATEST}, (at n)"
             rows.append((label, system.label, WHATS[what], n, dctcp, value, False, column))
-    return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
+    return lasting.table(rows, _SCHEMA)
 
 
 def _of_variant(runs: Observations, place: int, what: str, system: System, n: int) -> Values:
@@ -108,7 +118,7 @@ def variants(runs: Observations) -> pl.DataFrame:
                     )
                     for system in plan.chosen(runs.length)
                 ]
-    return pl.DataFrame(rows, schema=_SCHEMA, orient="row")
+    return lasting.table(rows, _SCHEMA)
 
 
 def draw_as_taken(figure: Figure, data: pl.DataFrame) -> None:
@@ -121,10 +131,11 @@ def draw_as_taken(figure: Figure, data: pl.DataFrame) -> None:
     for x, column in enumerate(columns):
         part = data.filter(pl.col("column") == column)
         if not _is_greatest(column):
-            _cell(axes, x, 0, f"{part['dctcp_mbit_s'][0]:.0f}", inside=False)
+            _cell(axes, x, 0, _dctcp_of(part.row(0, named=True)), inside=False)
         for y, row in enumerate(part.iter_rows(named=True), 1):
             where = f" ({row['n']})" if _is_greatest(column) else ""
-            _cell(axes, x, y, _signed(row["change_percent"], 1) + where, inside=row["in_band"])
+            text = shown(lasting.read(row, "change_percent"), partial(_signed, digits=1))
+            _cell(axes, x, y, text + where, inside=row["in_band"])
 
 
 def draw_variants(figure: Figure, data: pl.DataFrame) -> None:
@@ -137,10 +148,15 @@ def draw_variants(figure: Figure, data: pl.DataFrame) -> None:
     for x, column in enumerate(columns):
         for y, name in enumerate(names):
             part = data.filter((pl.col("column") == column) & (pl.col("setting") == name))
-            changes = part["change_percent"].to_list()
-            span = f"{_signed(min(changes), 0)} to {_signed(max(changes), 0)}"
-            text = f"{part['dctcp_mbit_s'][0]:.0f}\n{span}"
+            rows = list(part.iter_rows(named=True))
+            lows, highs = apart([lasting.read(row, "change_percent") for row in rows])
+            most = "∞" if math.isinf(max(highs)) else _signed(max(highs), 0)
+            text = f"{_dctcp_of(rows[0])}\n{_signed(min(lows), 0)} to {most}"
             _cell(axes, x, y, text, inside=any(part["in_band"]))
+
+
+def _dctcp_of(row: dict[str, Any]) -> str:
+    return shown(lasting.read(row, "dctcp_mbit_s"), "{:.0f}".format)
 
 
 def _is_greatest(column: str) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from incastle import figures
+from incastle.papers import lasting
 
 from .readings import DCTCP, MARKERS, REACTIONS, SWITCH_ALONE, reading
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from incastle.ends import Value
     from incastle.papers import Observations
 
     from .readings import System
@@ -80,9 +82,9 @@ class Curves:
 
     def __call__(self, runs: Observations) -> pl.DataFrame:
         """Give the table."""
-        return pl.DataFrame(list(self._points(runs)), schema=_SCHEMA, orient="row")
+        return lasting.table(list(self._points(runs)), _SCHEMA)
 
-    def _points(self, runs: Observations) -> Iterator[tuple[str, str, str, float, int, float]]:
+    def _points(self, runs: Observations) -> Iterator[tuple[str, str, str, float, int, Value]]:
         for row in self.rows:
             for marker, switch_alone in zip(MARKERS, SWITCH_ALONE, strict=True):
                 for series, system in self._systems(marker, switch_alone).items():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from incastle import figures
-from incastle.papers import FigureSpec
+from incastle.papers import FigureSpec, lasting
 
 from . import measures, plan
 from .answer import FIGURES as ANSWERS
@@ -153,7 +153,7 @@ def alphas(runs: Observations) -> pl.DataFrame:
         for alpha in (0, 1)
         for seed, value in enumerate(of(runs, f"alpha/{kind}/{part}a={alpha}", what), 1)
     ]
-    return pl.DataFrame(rows, schema=["what", "kind", "alpha", "seed", "value"], orient="row")
+    return lasting.table(rows, ["what", "kind", "alpha", "seed", "value"])
 
 
 def draw_alphas(figure: Figure, data: pl.DataFrame) -> None:
@@ -166,6 +166,7 @@ def draw_alphas(figure: Figure, data: pl.DataFrame) -> None:
             x = part["alpha"] + 0.06 * (place - 1.5)  # equal values stay apart
             style = {"color": figures.SERIES[place], "marker": "osD^"[place], "ls": ""}
             axes.plot(x, part["value"], label=kind, **style)
+            figures.bars(axes, part, "value", x.to_list(), figures.SERIES[place])
         axes.set_xticks([0, 1])
         axes.set_xlim(-0.5, 1.5)
         axes.set_ylim(bottom=0)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from incastle.ends import rising, shown
+from incastle.papers import lasting
+
 from . import plan
 from .answer import greatest, variants
 from .measures import at_same_thresholds, ftp_change, throughputs, timeouts
@@ -14,10 +17,10 @@ from .runs import drops, mean_queue, of, query_completion, timeouts_per_flow
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from incastle.papers import Observations
+    from incastle.ends import Value
+    from incastle.papers import Observation, Observations
 
     from .readings import System
-    from .runs import Statistic
 
 PIPE = 12.5
 """Packets that 1 Gbit/s holds in 150 us."""
@@ -26,21 +29,21 @@ AROUND = reading("around-k", "subtract")
 ORIGIN = reading("dt-dctcp", "subtract")
 
 
-def _number(value: float, digits: int = 1) -> str:
-    return f"{value:.{digits}f}"
+def _number(value: Value, digits: int = 1) -> str:
+    return shown(value, lambda one: f"{one:.{digits}f}")
 
 
-def _query(runs: Observations, kind: str, system: System, n: int, what: Statistic) -> float:
-    return fmean(of(runs, f"{kind}/{system.key}/n={n}", what))
+def _completion(runs: Observations, name: str) -> str:
+    return _number(rising(fmean, of(runs, name, query_completion)))
 
 
 def _dropped(runs: Observations, system: System, n: int) -> str:
-    return _number(_query(runs, "total", system, n, drops) / plan.QUERIES)
+    return _number(fmean(map(drops, runs[f"total/{system.key}/n={n}"])) / plan.QUERIES)
 
 
 def _timed_out(runs: Observations, system: System, n: int) -> str:
     """Give the timeouts in a query; flows of all queries are rows of the table."""
-    return _number(_query(runs, "total", system, n, timeouts_per_flow) * n)
+    return _number(fmean(map(timeouts_per_flow, runs[f"total/{system.key}/n={n}"])) * n)
 
 
 def _sender(runs: Observations) -> str:
@@ -53,10 +56,11 @@ def _answer(runs: Observations) -> dict[str, str]:
     smallest = min(
         fmean(throughputs(runs, f"ftp/{DCTCP.key}/n={n}")) for n in plan.flows(runs.length)
     )
-    most = max(fmean(ftp_change(runs, one, n)) for one in READINGS for n in plan.flows(runs.length))
+    numbers = plan.flows(runs.length)
+    changes = [rising(fmean, ftp_change(runs, one, n)) for one in READINGS for n in numbers]
     return {
         "least": _number(smallest, 0),
-        "most": _number(max(most, 0.0)),
+        "most": _number(rising(max, [*changes, 0.0])),
         "filling": str(int(PIPE // 2) + 1),
         "sender": _sender(runs),
         "best": _number(value, 0),
@@ -83,7 +87,7 @@ def _answer_open(runs: Observations) -> dict[str, str]:
         "hits": "; ".join(hits) or "none",
         "count": str(len(hits)),
         "all": str(len(found)),
-        "most": _number(most["change_percent"], 0),
+        "most": _number(lasting.read(most, "change_percent"), 0),
         "most_where": f"{most['setting']}, {most['reading']}, {most['what']}, n = {most['n']}",
     }
 
@@ -99,15 +103,12 @@ def _first_windows(runs: Observations) -> dict[str, str]:
 
 
 def _completions(runs: Observations) -> dict[str, str]:
-    return {
-        "total": _number(_query(runs, "total", DCTCP, 30, query_completion)),
-        "unit": _number(_query(runs, "unit", DCTCP, 30, query_completion)),
-    }
+    return {kind: _completion(runs, f"{kind}/{DCTCP.key}/n=30") for kind in plan.QUERY_KINDS}
 
 
 def _floor(runs: Observations) -> dict[str, str]:
-    def mean(name: str, what: Statistic) -> str:
-        return _number(fmean(of(runs, name, what)))
+    def mean(name: str, what: Callable[[Observation], float]) -> str:
+        return _number(fmean(map(what, runs[name])))
 
     return {
         "queue_30": mean("floor/dctcp/n=30", mean_queue),
@@ -122,8 +123,8 @@ def _floor(runs: Observations) -> dict[str, str]:
 def _alpha(runs: Observations) -> dict[str, str]:
     def both(part: str, alpha: int) -> tuple[str, str]:
         name = f"alpha/total/{part}a={alpha}"
-        dropped = fmean(of(runs, name, drops)) / plan.QUERIES
-        return _number(dropped), _number(fmean(of(runs, name, query_completion)))
+        dropped = fmean(map(drops, runs[name])) / plan.QUERIES
+        return _number(dropped), _completion(runs, name)
 
     found = {}
     for part, suffix in (("", ""), ("iw=10/", "_10")):

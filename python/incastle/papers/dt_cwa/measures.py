@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from incastle import ends
+
 from . import plan
 from .readings import DCTCP, MARKERS, REACTIONS, READINGS, SWITCH_ALONE, reading
 from .runs import (
@@ -26,37 +28,37 @@ from .runs import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
+    from incastle.ends import Value
     from incastle.papers import Observations
 
     from .readings import System
     from .runs import Statistic
 
-Cases: TypeAlias = dict[str, Values]
+Cases: TypeAlias = "Mapping[str, Values]"
 Measure: TypeAlias = "Callable[[Observations], Cases]"
 Measured: TypeAlias = "Callable[[Observations, System], Values]"
 
 
-def throughputs(runs: Observations, name: str) -> Values:
+def throughputs(runs: Observations, name: str) -> list[float]:
     """Give the throughput of long flows, for each seed, in Mbit/s."""
     seconds = plan.seconds(runs.length)
-    return of(runs, name, lambda run: throughput(run, seconds))
+    return [throughput(run, seconds) for run in runs[name]]
 
 
-def timeouts(runs: Observations, name: str) -> Values:
+def timeouts(runs: Observations, name: str) -> list[float]:
     """Give the timeouts of long flows per flow and second."""
     seconds = plan.seconds(runs.length)
-    return of(runs, name, lambda run: timeouts_per_flow(run) / seconds)
+    return [timeouts_per_flow(run) / seconds for run in runs[name]]
 
 
-def seed_by_seed(choose: Callable[[Iterable[float]], float], lists: Iterable[Values]) -> Values:
+def seed_by_seed(choose: Callable[[list[float]], float], lists: Iterable[Values]) -> Values:
     """Choose, for each seed, among the values of several experiments."""
-    return [choose(values) for values in zip(*lists, strict=True)]
+    return [ends.rising(choose, values) for values in zip(*lists, strict=True)]
 
 
-def _mean(values: Iterable[float]) -> float:
-    values = list(values)
+def _mean(values: list[float]) -> float:
     return sum(values) / len(values)
 
 
@@ -114,20 +116,20 @@ def query_change(runs: Observations, kind: str, system: System, n: int) -> Value
 # ---- figures 7 and 8
 
 
-def at_same_thresholds(runs: Observations, kinds: Iterable[str]) -> float:
+def at_same_thresholds(runs: Observations, kinds: Iterable[str]) -> Value:
     """Give how far the completion under DT-CWA is from that under DCTCP's sender, in percent.
 
     Both at the same thresholds; the largest, over the kinds, readings and numbers of flows.
     """
-    found = [0.0]
+    found: list[Value] = [0.0]
     for kind in kinds:
         for n in plan.many(runs.length):
             for marker, alone in zip(MARKERS, SWITCH_ALONE, strict=True):
                 of_dctcp = of(runs, f"{kind}/{alone.key}/n={n}", completion(kind))
                 for one in (reading(marker, reaction) for reaction in REACTIONS):
                     ours = of(runs, f"{kind}/{one.key}/n={n}", completion(kind))
-                    found.append(abs(_mean(change(ours, of_dctcp))))
-    return max(found)
+                    found.append(ends.size(ends.rising(_mean, change(ours, of_dctcp))))
+    return ends.rising(max, found)
 
 
 def completion(kind: str) -> Statistic:
@@ -184,7 +186,7 @@ def _one_segment(runs: Observations) -> Cases:
 
 def _alpha_0(runs: Observations) -> Cases:
     def dropped(kind: str, alpha: int) -> Values:
-        return [value / plan.QUERIES for value in of(runs, f"alpha/{kind}/a={alpha}", drops)]
+        return [drops(run) / plan.QUERIES for run in runs[f"alpha/{kind}/a={alpha}"]]
 
     return {
         plan.KINDS[kind].label: difference(dropped(kind, 0), dropped(kind, 1))

@@ -7,16 +7,20 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
 
+from incastle import ends
+from incastle.papers import lasting
+
 from .plan import PORT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from incastle.ends import Value
     from incastle.papers import Observation, Observations
 
 SEGMENT = 1460
-Values: TypeAlias = list[float]
-Statistic: TypeAlias = "Callable[[Observation], float]"
+Values: TypeAlias = "Sequence[Value]"
+Statistic: TypeAlias = "Callable[[Observation], Value]"
 
 
 def throughput(run: Observation, seconds: float) -> float:
@@ -54,26 +58,25 @@ def at_one_segment(run: Observation) -> float:
     return 100 * float((run["windows"]["cwnd_bytes"] <= SEGMENT).mean())  # type: ignore[arg-type]
 
 
-def query_completion(run: Observation) -> float:
+def query_completion(run: Observation) -> Value:
     """Give the mean over the queries of the time until their last flow is complete, in ms.
 
-    A query that the run does not complete counts as infinite.
+    A query that the run does not complete has lasted until its end, or goes on without limit.
     """
-    queries = _transfers(run).group_by("group").agg(pl.col("ms").max())
-    return float(queries["ms"].mean())  # type: ignore[arg-type]
+    return lasting.mean(_queries(run))
 
 
-def message_completion(run: Observation) -> float:
+def message_completion(run: Observation) -> Value:
     """Give the mean completion of single messages, in ms."""
-    return float(_transfers(run)["ms"].mean())  # type: ignore[arg-type]
+    return lasting.mean(_transfers(run))
 
 
-def query_throughput(run: Observation) -> float:
+def query_throughput(run: Observation) -> Value:
     """Give the bytes of a query over its mean completion, in Mbit/s."""
-    transfers = _transfers(run)
-    queries = transfers["group"].n_unique()
-    asked = int(transfers["bytes"].sum())
-    return asked * 8 / queries / (query_completion(run) * 1e3)
+    queries = _queries(run)
+    asked = int(queries["bytes"].sum())
+    bits = asked * 8 / len(queries)
+    return ends.ratio(bits, ends.rising(lambda ms: ms[0] * 1e3, [query_completion(run)]))
 
 
 def of(runs: Observations, name: str, what: Statistic) -> Values:
@@ -83,19 +86,17 @@ def of(runs: Observations, name: str, what: Statistic) -> Values:
 
 def change(ours: Values, theirs: Values) -> Values:
     """Give ours / theirs, less 1, in percent, seed by seed."""
-    return [100 * (a / b - 1) for a, b in zip(ours, theirs, strict=True)]
+    return [ends.rising(lambda one: 100 * (one[0] - 1), [part]) for part in ratio(ours, theirs)]
 
 
 def ratio(ours: Values, theirs: Values) -> Values:
     """Give ours / theirs, seed by seed; 0 / 0 is no value."""
-    return [
-        a / b if b else (math.inf if a else math.nan) for a, b in zip(ours, theirs, strict=True)
-    ]
+    return [ends.ratio(a, b) for a, b in zip(ours, theirs, strict=True)]
 
 
 def difference(ours: Values, theirs: Values) -> Values:
     """Give ours less theirs, seed by seed."""
-    return [a - b for a, b in zip(ours, theirs, strict=True)]
+    return [ends.difference(a, b) for a, b in zip(ours, theirs, strict=True)]
 
 
 def _port(run: Observation, table: str) -> pl.DataFrame:
@@ -103,5 +104,22 @@ def _port(run: Observation, table: str) -> pl.DataFrame:
 
 
 def _transfers(run: Observation) -> pl.DataFrame:
-    lasted = (pl.col("completed_s") - pl.col("started_s")) * 1e3
-    return run["transfers"].with_columns(lasted.fill_null(math.inf).alias("ms"))
+    return lasting.begun(run, run["transfers"])
+
+
+def _queries(run: Observation) -> pl.DataFrame:
+    """Give each query with what its slowest flow lasted, and when that completed, if it did."""
+    unfinished = pl.col("completed_s").is_null().any()
+    return (
+        _transfers(run)
+        .group_by("group", maintain_order=True)
+        .agg(
+            pl.col("ms_low").max(),
+            pl.col("ms_high").max(),
+            pl.col("bytes").sum(),
+            pl.when(unfinished)
+            .then(None)
+            .otherwise(pl.col("completed_s").max())
+            .alias("completed_s"),
+        )
+    )

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from incastle import figures
-from incastle.papers import FigureSpec
+from incastle import ends, figures
+from incastle.papers import FigureSpec, lasting
 
 from .curves import STYLES, in_decades, legend_columns, over_servers
 from .plan import (
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from incastle.ends import Value
     from incastle.papers import Observation, Observations
 
 
@@ -105,13 +106,10 @@ def _outline(axes: Axes, values: list[list[float]]) -> None:
 # ---- barriers: completion, and the timeouts behind it
 
 
-def completion(run: Observation) -> tuple[float, float]:
+def completion(run: Observation) -> tuple[Value, Value]:
     """Give mean and 99th percentile of the completion of a round, in milliseconds."""
-    finished = run["rounds"].filter(pl.col("completed_s").is_not_null())
-    taken = (finished["completed_s"] - finished["started_s"]) * 1e3
-    if taken.is_empty():
-        return math.nan, math.nan
-    return float(taken.mean()), float(taken.quantile(0.99, "linear"))  # type: ignore[arg-type]
+    rounds = lasting.begun(run, run["rounds"])
+    return lasting.mean(rounds), lasting.quantile(rounds, 0.99)
 
 
 def completions(runs: Observations) -> pl.DataFrame:
@@ -123,7 +121,7 @@ def completions(runs: Observations) -> pl.DataFrame:
         for n, seed, run in _barriers(runs, system, rto)
     ]
     schema = ["system", "rto_min", "n", "seed", "mean_ms", "p99_ms"]
-    return pl.DataFrame(rows, schema=schema, orient="row", infer_schema_length=None)
+    return lasting.table(rows, schema, infer_schema_length=None)
 
 
 def _barriers(runs: Observations, system: str, rto: str) -> Iterator[tuple[int, int, Observation]]:
@@ -254,10 +252,10 @@ def desynchronised(runs: Observations) -> pl.DataFrame:
         for n in DESYNC_SERVERS:
             found = runs.runs.get(point("tcp", "200us", DESYNC_BUFFER, n, f"desync/{name}/"), ())
             for seed, run in enumerate(found, 1):
-                slow = completion(run)[1] / (1e3 * ANSWER_S * n)
+                slow = ends.ratio(completion(run)[1], 1e3 * ANSWER_S * n)
                 rows.append((labels[name], n, seed, goodput(run), slow, timeouts_per_flow(run)))
     schema = ["series", "n", "seed", "goodput_mbit_s", "slowdown_p99", "timeouts_per_flow"]
-    return pl.DataFrame(rows, schema=schema, orient="row", infer_schema_length=None)
+    return lasting.table(rows, schema, infer_schema_length=None)
 
 
 def draw_desynchronised(figure: Figure, data: pl.DataFrame) -> None:
@@ -295,11 +293,11 @@ def side_by_side(runs: Observations) -> pl.DataFrame:
         for name, (system, rto, _) in remedies(n).items():
             found = runs.runs.get(point(system, rto, REMEDY_BUFFER, n, f"remedy/{name}/"), ())
             for seed, run in enumerate(found, 1):
-                slow = [value / (1e3 * ANSWER_S * n) for value in completion(run)]
+                slow = [ends.ratio(value, 1e3 * ANSWER_S * n) for value in completion(run)]
                 rows.append((name, n, seed, goodput(run), *slow, timeouts_per_flow(run)))
     schema = ["remedy", "n", "seed", "goodput_mbit_s", "slowdown_mean", "slowdown_p99"]
     schema.append("timeouts_per_flow")
-    return pl.DataFrame(rows, schema=schema, orient="row", infer_schema_length=None)
+    return lasting.table(rows, schema, infer_schema_length=None)
 
 
 def draw_side_by_side(figure: Figure, data: pl.DataFrame) -> None:
@@ -322,6 +320,7 @@ def draw_side_by_side(figure: Figure, data: pl.DataFrame) -> None:
             colour, marker = colours[place % 4], "osD^"[place % 4]
             style = {"ls": "", "marker": marker, "color": colour, "clip_on": False}
             axes.plot(part[column], y, label=f"{n} servers", **style)
+            figures.bars(axes, part, column, y, colour, sideways=True)
         axes.set_title(label, fontsize=9)
         axes.set_xscale(scale, **({"linthresh": 1} if scale == "symlog" else {}))
         low, high = axes.get_xlim()

@@ -32,13 +32,14 @@ from .runs import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from incastle.papers import Observations
+    from incastle.ends import Value
+    from incastle.papers import Observation, Observations
 
     from .runs import Statistic
 
-Cases: TypeAlias = dict[str, Values]
+Cases: TypeAlias = "Mapping[str, Sequence[Value]]"
 Measure: TypeAlias = "Callable[[Observations], Cases]"
 
 SMALL, LARGE = BUFFERS[:2], BUFFERS[2:]
@@ -192,9 +193,9 @@ _QCN_QUEUES = (("RTO_min 200 ms", "I", "200ms"), ("RTO_min 10 ms", "I", "10ms"))
 # ---- figures 6 to 8 and table I
 
 
-def _trace(what: Statistic) -> Measure:
-    case = f"n = {TRACED_SERVERS}"
-    return lambda runs: {case: at(runs, Line("I", TRACED), TRACED_SERVERS, what)}
+def _trace(what: Callable[[Observation], Value]) -> Measure:
+    name = Line("I", TRACED).at(TRACED_SERVERS)
+    return lambda runs: {f"n = {TRACED_SERVERS}": each(runs, name, what)}
 
 
 def slowest_rules(runs: Observations, n: int) -> Values:

@@ -12,6 +12,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from incastle import claims
+from incastle.ends import ends, rising
 from incastle.papers import Observations
 
 from .measures import MEASURES
@@ -57,8 +58,9 @@ def shares(runs: Observations, folder: Path) -> dict[str, float]:
     found = {}
     for name in AGAIN:
         cases = MEASURES[name](runs)
-        means = [fmean(values) for values in cases.values()]
-        inside = [known[name].band.contains(mean) for mean in means if not math.isnan(mean)]
+        means = [ends(rising(fmean, values)) for values in cases.values()]
+        band = known[name].band
+        inside = [all(map(band.contains, mean[:2])) for mean in means if not math.isnan(mean.low)]
         found[name] = sum(inside) / len(inside) if inside else math.nan
     return found
 

@@ -10,9 +10,13 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from incastle.ends import Ends
+from incastle.papers import lasting
+
 from .runs import LINK, seconds
 
 if TYPE_CHECKING:
+    from incastle.ends import Value
     from incastle.papers import Observation
 
 LOW = 80.0
@@ -70,34 +74,47 @@ def longest_slowest(run: Observation) -> float:
     return 100 * max(float(share) for share in shares.row(0))
 
 
-def answers(run: Observation) -> pl.DataFrame:
-    """Give each answer with its round: round, flow, asked_s, answered_s, over_s, in seconds.
+def _asked(run: Observation) -> pl.DataFrame:
+    """Give each answer with its round, also those that did not come before the end of the run.
 
-    The answers to one request follow each other in `transfers`; the round ends with the last. One
-    that the end of the run cut off, with fewer answers than flows, is left out.
+    The answers to one request follow each other in `transfers`. When the slowest of a round has
+    come, over_s, the round ends; it has none as long as there are fewer answers than flows.
     """
     flows = run["flows"].filter(pl.col("group") == "storage")
-    finished = run["transfers"].filter(
-        (pl.col("group") == "storage")
-        & (pl.col("kind") == "answer")
-        & pl.col("completed_s").is_not_null()
-    )
-    counted = finished.sort("flow", "started_s").with_columns(
-        pl.int_range(pl.len()).over("flow").alias("round")
-    )
-    whole = counted.filter(pl.len().over("round") == len(flows))
-    return whole.select(
+    of_servers = (pl.col("group") == "storage") & (pl.col("kind") == "answer")
+    counted = lasting.begun(run, run["transfers"].filter(of_servers)).sort("flow", "started_s")
+    counted = counted.with_columns(pl.int_range(pl.len()).over("flow").alias("round"))
+    whole = pl.col("completed_s").count().over("round") == len(flows)
+    return counted.select(
         "round",
         "flow",
         pl.col("started_s").alias("asked_s"),
         pl.col("completed_s").alias("answered_s"),
-        pl.col("completed_s").max().over("round").alias("over_s"),
+        pl.when(whole).then(pl.col("completed_s").max().over("round")).alias("over_s"),
     ).sort("round", "flow")
 
 
-def waiting(run: Observation) -> float:
-    """Give the mean share of a round in which a server has finished and waits, in per cent."""
-    table = answers(run)
-    waited = (pl.col("over_s") - pl.col("answered_s")).sum()
-    lasted = (pl.col("over_s") - pl.col("asked_s")).sum()
-    return 100 * float(table.select(waited / lasted).item())
+def answers(run: Observation) -> pl.DataFrame:
+    """Give each answer of the rounds that ended: round, flow, asked_s, answered_s, over_s."""
+    return _asked(run).drop_nulls("over_s")
+
+
+def waiting(run: Observation) -> Value:
+    """Give the mean share of a round in which a server has finished and waits, in per cent.
+
+    A round that the end of the run cuts off could end at once, or last without limit; in the second
+    case its share is that of the servers that wait: those that have answered, or all but one. The
+    share changes one way the longer that takes, so no other end lies beyond these.
+    """
+    table, end = _asked(run), lasting.interval(run).end
+    over = pl.col("over_s").fill_null(end)
+    waited = (over - pl.col("answered_s").fill_null(end)).sum()
+    lasted = (over - pl.col("asked_s")).sum()
+    share = 100 * float(table.select(waited / lasted).item())
+    cut = table.filter(pl.col("over_s").is_null())
+    if cut.is_empty():
+        return share
+    servers = len(run["flows"].filter(pl.col("group") == "storage"))
+    least = 100 * cut["answered_s"].count() / servers
+    most = 100 * (servers - 1) / servers
+    return Ends(min(share, least), max(share, most), 1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import polars as pl
 
@@ -12,6 +12,7 @@ from .points import SERVERS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from incastle.ends import Value
     from incastle.papers import Observation, Observations
 
     from .points import Line
@@ -27,11 +28,12 @@ RUN = 20.0
 """The paper's runs, in seconds: timeouts and notifications are counted per so many."""
 _STORAGE, _BACKGROUND = "storage", "background"
 
+Number = TypeVar("Number", float, "Value")
 Values: TypeAlias = list[float]
 Statistic: TypeAlias = "Callable[[Observation], float]"
 
 
-def each(runs: Observations, name: str, what: Statistic) -> Values:
+def each(runs: Observations, name: str, what: Callable[[Observation], Number]) -> list[Number]:
     """Give a number for each run of an experiment; not a number where this length has none."""
     if name in runs.runs:
         return [what(run) for run in runs[name]]

@@ -1,0 +1,143 @@
+"""How long transfers and rounds of a paper's runs lasted, those among them that never completed.
+
+As everywhere in Incastle (`incastle.completions`): what began in the measured interval counts. One
+that was unfinished when the run ended lasted at least until then; the lower end of a mean or
+percentile has it at that, the upper end at infinity. Papers take their completion times from here.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import polars as pl
+
+from incastle.completions import quantile_of
+from incastle.ends import Ends
+from incastle.figures import HIGH, UNFINISHED
+from incastle.sweeps.quantities import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from incastle.ends import Value
+    from incastle.papers import Observation
+
+
+class Interval(NamedTuple):
+    """When a run measures, and when it ends, in seconds."""
+
+    measured_from: float
+    measured_to: float
+    end: float
+
+
+def interval(run: Observation) -> Interval:
+    """Read a run's measured interval, and its end, out of its scenario."""
+    return _interval(run.resolved)
+
+
+@cache
+def _interval(resolved: str) -> Interval:
+    scenario = tomllib.loads(resolved)
+    end = _seconds(scenario["run"]["duration"])
+    to = scenario["measure"]["to"]
+    return Interval(
+        _seconds(scenario["measure"]["from"]), end if to == "end" else _seconds(to), end
+    )
+
+
+def _seconds(text: str) -> float:
+    parsed = parse(text)
+    if parsed is None or parsed[1] != "s":
+        raise ValueError(f"a complete scenario has times with units, not {text!r}")
+    return parsed[0]
+
+
+def begun(run: Observation, rows: pl.DataFrame) -> pl.DataFrame:
+    """Give the rows that began in the measured interval, with the ends of what they lasted.
+
+    These are `s_low` and `s_high` in seconds, `ms_low` and `ms_high` in milliseconds.
+
+    Args:
+        run: where the rows are from.
+        rows: of `rounds`, `transfers` or `flows`: with started_s and completed_s.
+
+    """
+    begin, stop, end = interval(run)
+    started, completed = pl.col("started_s"), pl.col("completed_s")
+    lasted = completed - started
+    return (
+        rows.filter((started >= begin) & (started < stop))
+        .with_columns(s_low=lasted.fill_null(end - started), s_high=lasted.fill_null(math.inf))
+        .with_columns(ms_low=pl.col("s_low") * 1e3, ms_high=pl.col("s_high") * 1e3)
+    )
+
+
+def count_unfinished(rows: pl.DataFrame) -> int:
+    """Count those of `begun` that were unfinished at the end of the run."""
+    return rows["completed_s"].null_count()
+
+
+def statistic(rows: pl.DataFrame, of: Callable[[pl.Expr], pl.Expr], column: str = "ms") -> Value:
+    """Apply a statistic, an expression's function, to both ends of a column of `begun`.
+
+    Without rows it is not a number.
+    """
+    low, high = (
+        _number(rows.select(of(pl.col(f"{column}_{end}"))).item()) for end in ("low", "high")
+    )
+    count = count_unfinished(rows)
+    return Ends(low, high, count) if count else low
+
+
+def mean(rows: pl.DataFrame, column: str = "ms") -> Value:
+    """Give the mean."""
+    return statistic(rows, pl.Expr.mean, column)
+
+
+def quantile(rows: pl.DataFrame, share: float, column: str = "ms") -> Value:
+    """Give a quantile, between the two values around the share."""
+    return statistic(rows, partial(quantile_of, share=share), column)
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else math.nan
+
+
+# ---- tables of figures
+
+
+def table(
+    rows: Sequence[Sequence[Any]],
+    schema: Any,  # noqa: ANN401  what polars takes
+    **options: Any,  # noqa: ANN401
+) -> pl.DataFrame:
+    """Make a figure's table of rows whose cells may have ends.
+
+    A column holds the lower ends. Where any upper end of it differs, a column NAME_high follows at
+    the end; where anything was unfinished, NAME_unfinished, how many. `options` are those of
+    `polars.DataFrame`.
+    """
+    low = [[one.low if isinstance(one, Ends) else one for one in row] for row in rows]
+    frame = pl.DataFrame(low, schema=schema, orient="row", **options)
+    found = {}
+    for place, name in enumerate(frame.columns):
+        cells = [row[place] for row in rows]
+        if not any(isinstance(cell, Ends) for cell in cells):
+            continue
+        if any(isinstance(cell, Ends) and cell.low != cell.high for cell in cells):
+            high = [cell.high if isinstance(cell, Ends) else cell for cell in cells]
+            found[f"{name}{HIGH}"] = pl.Series(high, dtype=pl.Float64)
+        counts = [cell.unfinished if isinstance(cell, Ends) else 0 for cell in cells]
+        found[f"{name}{UNFINISHED}"] = pl.Series(counts, dtype=pl.Int64)
+    return frame.with_columns(**found)
+
+
+def read(row: dict[str, Any], column: str) -> Value:
+    """Take a value out of a row of `table`: with its ends, if it has them."""
+    low, count = row[column], row.get(f"{column}{UNFINISHED}", 0)
+    high = row.get(f"{column}{HIGH}", low)
+    return Ends(low, high, count) if count or high != low else low
