@@ -32,6 +32,7 @@ from incastle import (
     terminal_load,
 )
 from incastle.errors import IncastleError, InternalError, Interrupted, ScenarioError
+from incastle.files import recover
 from incastle.interrupts import INTERRUPTED
 from incastle.options import (
     MAX_SEED,
@@ -39,6 +40,7 @@ from incastle.options import (
     ScenarioFile,
     Settings,
     Threads,
+    Unverified,
     examples,
     setting,
 )
@@ -190,6 +192,7 @@ class _Keeper:
         first = next(iter(places))
         self.made = [folder for folder in first.parents if not folder.exists()]
         for place, scenario in places.items():
+            recover(place)
             if self.force or not may_hold(place, scenario):
                 prepare_place(place, force=self.force)
 
@@ -381,6 +384,7 @@ def plot(
         Path | None,
         typer.Option(help="A .png, .svg or .pdf file.", show_default="RESULT/KIND.png"),
     ] = None,
+    unverified: Unverified = False,
 ) -> None:
     """Draw one picture of a result; `incastle list plots` has the kinds.
 
@@ -392,7 +396,7 @@ def plot(
     if kind is None:
         raise IncastleError(f"incastle plot {result} KIND: the kinds are {', '.join(plots.KINDS)}")
     place = out or result / f"{kind}.png"
-    source = plots.plot(Result.load(result), kind, place)
+    source = plots.plot(Result.load(result, verify=not unverified), kind, place)
     print(f"{place}, drawn from {source}")
 
 

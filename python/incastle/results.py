@@ -317,24 +317,30 @@ class Result:
         Captures are in its folder `captures`, NAME.pcapng each.
 
         All or nothing: the directory appears under its name only when it is complete. `force`
-        replaces an earlier result there.
+        replaces an earlier result there, in one step where the file system can.
 
         Raises:
-            ResultError: the directory exists (and `force` is false, or it is no result).
+            ResultError: the directory exists (and `force` is false, or it is no result, or a
+                symbolic link), or a name in `sources` leads out of it.
             OSError: it cannot be written: no permission, a full disk.
 
         """
         return store.save(self, Path(directory), force=force)
 
     @classmethod
-    def load(cls, directory: str | os.PathLike[str]) -> Result:
+    def load(cls, directory: str | os.PathLike[str], *, verify: bool = True) -> Result:
         """Read back what `save` wrote.
 
+        Args:
+            directory: of a result.
+            verify: hold every file against its hash in summary.json.
+
         Raises:
-            ResultError: the directory is missing, or no complete result.
+            ResultError: the directory is missing, or no complete result, or a file was changed
+                since: the message names it.
 
         """
-        return cls(**store.load(Path(directory)))
+        return cls(**store.load(Path(directory), verify=verify))
 
     def __repr__(self) -> str:
         """Name, seed, digest, and the size of each table."""
