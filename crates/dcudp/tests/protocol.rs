@@ -224,7 +224,8 @@ fn a_chunk_is_a_frame_of_data() {
 #[test]
 fn names_lead_nowhere_else() {
     for good in [
-        "a", "a/b/c", "..a", "a..", ".hidden", "a b", "\u{e9}", "C:x", "~", "-rf", "%2e%2e", "\u{5e9}",
+        "a", "a/b/c", "..a", "a..", ".hidden", "a b", "\u{e9}", "C:x", "~", "-rf", "%2e%2e",
+        "\u{5e9}",
     ] {
         assert_eq!(name(good).as_str(), good);
     }

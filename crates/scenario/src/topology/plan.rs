@@ -54,14 +54,8 @@ impl Plan {
                 self.adjust(label, group, cx);
             }
         }
-<<<<<<< HEAD
         self.oversubscribe(network, cx);
-=======
-        if let Topology::Clos(fabric) = &network.topology {
-            self.oversubscribe(fabric, network, cx);
-        }
         self.most_routes(cx)?;
->>>>>>> 93cbe43 (Random extremes of all keys: what is accepted runs; bounds of mean_packet, flows of a group and routes)
         for (label, failure) in &network.failures {
             self.fail(label, failure, cx);
         }
