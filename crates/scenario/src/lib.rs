@@ -21,6 +21,8 @@
 
 mod check;
 mod estimate;
+#[cfg(test)]
+mod extremes;
 mod grammar;
 pub mod language;
 mod load;

@@ -1,6 +1,8 @@
 //! Checks of `[flows.NAME]`: hosts that exist and can reach each other, workloads that fit their
 //! transport.
 
+use std::collections::BTreeSet;
+
 use incastle_units::{Bytes, Span};
 
 use crate::check::{list, sets};
@@ -11,7 +13,7 @@ use crate::language::{Root, RunStop};
 use crate::text::context::Context;
 use crate::text::node::quoted;
 use crate::topology::layout::Layout;
-use crate::topology::pairs::group_pairs;
+use crate::topology::pairs::{MOST_FLOWS, group_pairs};
 
 pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     if root.flows.is_empty() && !cx.partial {
@@ -64,6 +66,17 @@ fn check_hosts(path: &str, group: &Group, layout: &Layout, parts: &[usize], cx: 
         return list::check(path, &one.transfers, layout, (&from, &to), cx);
     }
     let pairs = group_pairs(group, &from, &to);
+    if pairs.len() > MOST_FLOWS {
+        cx.error_at(
+            &format!("{path}.to"),
+            format!(
+                "a flow between each of {} hosts and each of {}: a group has at most {MOST_FLOWS} flows",
+                from.len(),
+                to.len()
+            ),
+            Some("fewer hosts in `from` or `to`, or fewer flows by `count`".to_owned()),
+        );
+    }
     if pairs.is_empty() {
         cx.error_at(
             &format!("{path}.to"),
@@ -87,6 +100,13 @@ fn check_hosts(path: &str, group: &Group, layout: &Layout, parts: &[usize], cx: 
     }
 }
 
+/// Of each host of `to` the other hosts of `from`: how many the one with the fewest has.
+pub(super) fn least_others(from: &[usize], to: &[usize]) -> usize {
+    let from: BTreeSet<usize> = from.iter().copied().collect();
+    let own = to.iter().any(|host| from.contains(host));
+    from.len() - usize::from(own)
+}
+
 /// Each client asks so many different servers.
 fn check_servers(
     path: &str,
@@ -97,10 +117,7 @@ fn check_servers(
     let (true, Count::Number(wanted)) = (group.workload.is_requests(), group.count) else {
         return;
     };
-    let servers = |client: &usize| from.iter().filter(|&server| server != client).count();
-    let Some(hosts) = to.iter().map(servers).min() else {
-        return;
-    };
+    let hosts = least_others(from, to);
     // No server at all is reported otherwise.
     if hosts > 0 && wanted as usize > hosts {
         cx.error_at(

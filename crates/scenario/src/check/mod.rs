@@ -7,7 +7,7 @@ mod flows;
 mod links;
 mod list;
 mod lockstep;
-mod measure;
+pub(crate) mod measure;
 mod mtu;
 mod qcn;
 mod rows;

@@ -35,7 +35,7 @@ fn mtus() -> Range<Bytes> {
 }
 
 /// The largest packet of IPv4.
-const MOST_MTU: Bytes = Bytes::new(65_535);
+pub(crate) const MOST_MTU: Bytes = Bytes::new(65_535);
 
 table! {
     /// `[network]`

@@ -63,6 +63,11 @@ pub trait Overseer {
         let _ = bytes;
         Ok(())
     }
+
+    /// Events between two looks at the overseer, at the most.
+    fn slice(&self) -> u64 {
+        SLICE
+    }
 }
 
 /// Runs a scenario to its end, or until the overseer ends it.
@@ -79,6 +84,7 @@ pub fn simulate(scenario: &Scenario, overseer: &impl Overseer) -> Result<Output,
     let mut whole = vec![simulation];
     let kept = (&journal, snap(scenario));
     let passed = through(scenario, &mut whole, |whole, until| {
+        let slice = slice.min(overseer.slice());
         pass(&mut whole[0], (until, slice), |simulation| {
             budget::look(simulation, kept, overseer)
         })
