@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -28,8 +29,10 @@ from incastle import (
     cli_sweeps,
     interrupts,
     terminal,
+    terminal_load,
 )
 from incastle.errors import IncastleError, InternalError, Interrupted, ScenarioError
+from incastle.files import recover
 from incastle.interrupts import INTERRUPTED
 from incastle.options import (
     MAX_SEED,
@@ -37,6 +40,7 @@ from incastle.options import (
     ScenarioFile,
     Settings,
     Threads,
+    Unverified,
     examples,
     setting,
 )
@@ -188,6 +192,7 @@ class _Keeper:
         first = next(iter(places))
         self.made = [folder for folder in first.parents if not folder.exists()]
         for place, scenario in places.items():
+            recover(place)
             if self.force or not may_hold(place, scenario):
                 prepare_place(place, force=self.force)
 
@@ -289,7 +294,13 @@ def check(
         typer.Option("--resolved", help="Print the complete scenario, every default included."),
     ] = False,
 ) -> None:
-    """Check scenarios: mistakes with their places, the valid choices, and "did you mean"."""
+    """Check scenarios: mistakes with their places, the valid choices, and "did you mean".
+
+    For groups that send whatever the network does (poisson, random incasts, cbr, on-off, queries
+    with a rate, datagrams, lists) it shows the load that they offer on average to each tier of
+    links (hosts, uplinks, core), without simulating anything, and warns where that is above 100 %.
+    docs/models/workloads.md says what is counted.
+    """
     broken = 0
     for path in scenarios:
         try:
@@ -298,7 +309,11 @@ def check(
             terminal.scenario_error(found)
             broken += 1
             continue
-        print(scenario.resolved if resolved else f"{path}: correct", end="" if resolved else "\n")
+        if resolved:
+            print(scenario.resolved, end="")
+        else:
+            print(f"{path}: correct")
+            terminal_load.show(scenario.offered_load, terminal.output())
     if broken:
         raise typer.Exit(IncastleError.exit_status)
 
@@ -369,6 +384,7 @@ def plot(
         Path | None,
         typer.Option(help="A .png, .svg or .pdf file.", show_default="RESULT/KIND.png"),
     ] = None,
+    unverified: Unverified = False,
 ) -> None:
     """Draw one picture of a result; `incastle list plots` has the kinds.
 
@@ -380,7 +396,7 @@ def plot(
     if kind is None:
         raise IncastleError(f"incastle plot {result} KIND: the kinds are {', '.join(plots.KINDS)}")
     place = out or result / f"{kind}.png"
-    source = plots.plot(Result.load(result), kind, place)
+    source = plots.plot(Result.load(result, verify=not unverified), kind, place)
     print(f"{place}, drawn from {source}")
 
 
@@ -446,6 +462,7 @@ app.command(epilog=examples(*cli_sweeps.FIND_EXAMPLES))(cli_sweeps.find)
 
 def main() -> NoReturn:
     """Run the command line; every exception becomes one message and an exit status."""
+    warnings.showwarning = terminal.show_warning
     if os.environ.get("INCASTLE_TRACEBACK"):
         sys.exit(_run_app())
     try:

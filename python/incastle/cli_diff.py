@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from incastle import terminal
-from incastle.options import AsJson  # noqa: TC001  typer looks at it
+from incastle.options import AsJson, Unverified  # noqa: TC001  typer looks at it
 
 DIFF_EXAMPLES = (
     "incastle diff results/dctcp-12ab34cd results/dctcp-56ef78ab",
@@ -26,6 +26,7 @@ def diff(
     ] = None,
     as_json: AsJson = False,
     everything: Annotated[bool, typer.Option("--all", help="All rows of long tables.")] = False,
+    unverified: Unverified = False,
 ) -> None:
     """Show what differs between two results, or between two reports.
 
@@ -38,7 +39,7 @@ def diff(
 
     if figure is not None:
         figures.form_of(figure)  # told before the tables, not after them
-    compared = api.diff(a, b)
+    compared = api.diff(a, b, verify=not unverified)
     if as_json:
         terminal.print_json(compared.as_json())
     else:

@@ -10,7 +10,7 @@ import typer
 from incastle import terminal
 from incastle.errors import IncastleError, Interrupted
 from incastle.interrupts import INTERRUPTED
-from incastle.options import AsJson  # noqa: TC001  typer looks at it
+from incastle.options import AsJson, Unverified  # noqa: TC001  typer looks at it
 
 EXPLAIN_EXAMPLES = (
     "incastle explain results/incast-20-1a2b3c4d",
@@ -41,6 +41,7 @@ def explain(
     everything: Annotated[
         bool, typer.Option("--all", help=f"With --timeouts more than {MOST_FLOWS} flows.")
     ] = False,
+    unverified: Unverified = False,
 ) -> None:
     """Explain why a flow took its time: what it waited for, and the chain behind each timeout.
 
@@ -57,7 +58,7 @@ def explain(
         figures.form_of(plot)  # told before the run, not after it
     if plot is not None and timeouts:
         raise IncastleError("--plot draws one flow: name it with --flow")
-    loaded = Result.load(result)
+    loaded = Result.load(result, verify=not unverified)
     if timeouts:
         flows = api.timed_out(loaded)
         left_out = 0 if everything else max(0, len(flows) - MOST_FLOWS)

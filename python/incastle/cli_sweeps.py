@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import sys
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from incastle import terminal, terminal_sweeps
-from incastle.errors import ClusterError, IncastleError, InternalError, RunError
+from incastle.errors import ClusterError, IncastleError, InternalError, ResultError, RunError
 from incastle.interrupts import INTERRUPTED
-from incastle.options import MAX_SEED, AsJson, On, ScenarioFile, Settings, setting
+from incastle.options import MAX_SEED, AsJson, On, ScenarioFile, Settings, Unverified, setting
+from incastle.runner import cores
 from incastle.store import file_name
 
 if TYPE_CHECKING:
@@ -25,8 +28,8 @@ if TYPE_CHECKING:
     from incastle.sweeps.work import Place
 
 RESULTS = Path("results")
-MANY = 100_000
-"""More runs than this are begun only with --yes."""
+MANY = 10_000
+"""More runs than this are begun only after a question, or with --yes."""
 LONGEST_NAME = 100
 
 SWEEP_EXAMPLES = (
@@ -97,15 +100,18 @@ def sweep(
     ] = None,
     as_json: AsJson = False,
     yes: Annotated[
-        bool, typer.Option("--yes", help=f"Begin even with more than {MANY:,} runs.")
+        bool, typer.Option("--yes", help=f"Begin more than {MANY:,} runs without a question.")
     ] = False,
+    unverified: Unverified = False,
 ) -> None:
     """Simulate every combination of values of some keys, each with several seeds.
 
-    Every combination is checked before the first run begins. The dataset is a directory with one
-    Parquet file per finished run; Ctrl-C or a kill loses only what is under way, and --resume does
-    the rest. A run that fails does not end the sweep: it is named at the end, and the exit status
-    is not 0. With a directory instead of a scenario nothing is run.
+    Every combination is checked before the first run begins. The dataset is a directory of Parquet
+    files; Ctrl-C loses only what is under way, a kill or a power cut a second of finished runs
+    besides, and --resume does the rest, as it does what was lost or changed on the disk since. A
+    large sweep asks first, with the time and disk that it will take. A run that fails does not end
+    the sweep: it is named at the end, and the exit status is not 0. With a directory instead of a
+    scenario nothing is run.
     """
     from incastle import figures  # noqa: PLC0415  only here
     from incastle.sweeps import picture  # noqa: PLC0415  slow to import
@@ -119,12 +125,14 @@ def sweep(
     if Path(place[0]).is_dir():
         if settings or on or resume or force:
             raise IncastleError(f"{place[0]} is a directory: give the scenario to do more runs")
-        outcome = Sweep.load(place[0])
+        outcome = Sweep.load(place[0], verify=not unverified)
         if axes is not None and not outcome.frame.is_empty():
             picture.column_of(outcome, axes)  # told instead of the table, not below it
     else:
         plan = _plan(place[0], settings, seeds, seed)
-        checked = _checked(plan, yes=yes)
+        if plan.number_of_runs > MANY and not yes:
+            _ask(plan, Path(os.devnull) if force else out, _names(tables), on, jobs)
+        checked = _checked(plan)
         if axes is not None:
             _check_axes(axes, plan, checked)
         where = _place(out or _default_place(plan, "by"), resume=resume, force=force)
@@ -165,13 +173,47 @@ def _plan(
     return module.Plan(source, axes, tuple(range(first, first + seeds)))
 
 
-def _checked(plan: Plan, *, yes: bool) -> Checked:
-    """Check every combination, after asking about a sweep that nobody can have meant."""
-    if plan.number_of_runs > MANY and not yes:
-        lists = " x ".join(f"{len(axis.choices):,} of {axis.key}" for axis in plan.axes)
-        raise IncastleError(
-            f"{plan.number_of_runs:,} runs ({lists} x {len(plan.seeds):,} seeds): --yes begins them"
-        )
+def _ask(
+    plan: Plan, out: Path | None, tables: Sequence[str], on: str | None, jobs: int | None
+) -> None:
+    """Ask before a large sweep, with what it will cost; without a terminal there is nobody to ask.
+
+    Raises:
+        IncastleError: nobody can be asked.
+
+    """
+    from incastle.sweeps.forecast import forecast  # noqa: PLC0415  slow to import
+    from incastle.sweeps.work import check_tables  # noqa: PLC0415
+
+    wanted = check_tables(tables)
+    missing = plan.number_of_runs - _finished_in(out or _default_place(plan, "by"))
+    if missing <= MANY:
+        return
+    lists = " x ".join(f"{len(axis.choices):,} of {axis.key}" for axis in plan.axes)
+    told = f"{plan.number_of_runs:,} runs ({lists or 'one'} x {len(plan.seeds):,} seeds)"
+    if missing < plan.number_of_runs:
+        told += f", of which {missing:,} are missing"
+    cost = terminal_sweeps.cost(forecast(plan, missing, wanted), None if on else jobs or cores())
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise IncastleError(f"{told}: {cost}; --yes begins them")
+    terminal.note(f"{told}: {cost}")
+    if not typer.confirm("Begin?", err=True):
+        terminal.note("nothing was run")
+        raise typer.Exit(IncastleError.exit_status)
+
+
+def _finished_in(directory: Path) -> int:
+    """Count the finished runs of a directory, whose runs need not be those of the plan."""
+    from incastle.sweeps.dataset import Dataset  # noqa: PLC0415  slow to import
+
+    try:
+        return Dataset.load(directory, repair=True).size
+    except ResultError:
+        return 0  # told when it is opened
+
+
+def _checked(plan: Plan) -> Checked:
+    """Check every combination."""
     with terminal_sweeps.counting("checking", plan.number_of_cells) as tell:
         checked = plan.check(tell)
     terminal.diagnostics(checked.warnings)

@@ -1,6 +1,6 @@
 """Work on a Dask cluster: functions of Incastle's, called on its workers.
 
-Workers need Incastle in the same version, and nothing else: no file system in common, no scenario.
+Workers need the same build of Incastle, and nothing else: no file system in common, no scenario.
 
 Dask calls a function again if its worker dies, as often as the scheduler's `allowed-failures` says.
 Which of the tasks on a worker was the cause it cannot know, nor whether any was: machines are taken
@@ -13,6 +13,7 @@ Leaves out: progress within a task.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import time
 import uuid
@@ -20,7 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from incastle import _engine
+from incastle.build import engine_build
 from incastle.errors import ClusterError, IncastleError
 
 if TYPE_CHECKING:
@@ -35,8 +36,11 @@ AHEAD = 1000
 """Tasks that are handed to the scheduler before they can be done: enough for a cluster that grows
 with its work, few enough for the memory of the scheduler."""
 
-POLL_S = 0.1
-"""How often a worker that may die is looked at."""
+POLL_S = 0.05
+"""How often it is seen what is over, and whether a worker that may die has."""
+
+ASK_S = 1.0
+"""How often the scheduler is asked for its workers."""
 
 ALONE = 3
 """How often a task is tried by itself: a worker may die of something else once, and even twice."""
@@ -44,7 +48,7 @@ ALONE = 3
 DIED = (
     f"its worker died each time that it was tried, the last {ALONE} times without others beside it"
 )
-SAME_VERSION = "all need the same version"
+SAME_BUILD = "all need the same build, as from one wheel"
 LOST = "the connection to the scheduler is lost"
 
 Task = TypeVar("Task")
@@ -52,16 +56,16 @@ Task = TypeVar("Task")
 
 
 class WrongVersion(IncastleError):  # noqa: N818  reads well where it is caught
-    """A worker has another version of Incastle than the task wants."""
+    """A worker has another build of Incastle than the task wants."""
 
 
 class Call(NamedTuple):
-    """What a worker does for a task: a function of (version, *arguments).
+    """What a worker does for a task: a function of (build, *arguments).
 
     Attributes:
         name: tells the task from the others of its kind.
-        function: begins with `check_version`.
-        arguments: after the version; they travel.
+        function: begins with `check_build`.
+        arguments: after the build; they travel.
 
     """
 
@@ -76,7 +80,7 @@ class Ears(NamedTuple, Generic[Task]):
     Attributes:
         done: of a task and what its function gave.
         failed: of a task and why there is nothing.
-        threads: how many threads the workers have, now and then.
+        threads: how many threads the workers have, several times a second.
 
     """
 
@@ -116,6 +120,8 @@ class _Pass(Generic[Task]):
         self.ears = ears
         self.suspects: list[Task] = []
         self.group = f"incastle-{uuid.uuid4().hex}"
+        self.threads = 0
+        self.asked_at = -ASK_S
 
     def do(self, tasks: Sequence[Task]) -> list[Task]:
         """Do the tasks; give those whose workers died."""
@@ -126,21 +132,21 @@ class _Pass(Generic[Task]):
         done = as_completed(loop=self.client.loop, with_results=True, raise_errors=False)
 
         def hand_over() -> None:
-            for task in waiting:
+            for task in itertools.islice(waiting, AHEAD - len(under_way)):
                 future = self._submit(task, self.group)
                 under_way[future] = task
                 done.add(future)
-                if len(under_way) >= AHEAD:
-                    return
 
         try:
             hand_over()
-            self.ears.threads(threads_of(self.client))
-            for batch in done.batches():
-                for future, answer in batch:
+            while not done.is_empty():
+                self._tell_threads()
+                # Not until there is one: what was finished is written meanwhile.
+                if not done.has_ready():
+                    time.sleep(POLL_S)
+                for future, answer in done.next_batch(block=False):
                     self._take(future, answer, under_way.pop(future))
                 hand_over()
-                self.ears.threads(threads_of(self.client))
         finally:
             # After Ctrl-C or an error: what nobody waits for any more need not be done.
             if under_way and self.client.status == "running":
@@ -148,6 +154,13 @@ class _Pass(Generic[Task]):
                     self.client.cancel(list(under_way), force=True)
         suspects, self.suspects = self.suspects, []
         return suspects
+
+    def _tell_threads(self) -> None:
+        """Tell how many threads there are; the scheduler is asked once a second."""
+        now = time.monotonic()
+        if now - self.asked_at >= ASK_S:
+            self.threads, self.asked_at = threads_of(self.client), now
+        self.ears.threads(self.threads)
 
     def alone(self, task: Task) -> None:
         """Do a task on a worker that has no other of ours: if each one dies, it was the cause."""
@@ -162,6 +175,7 @@ class _Pass(Generic[Task]):
         group = f"{self.group}-alone-{attempt}"
         future = self._submit(task, group, workers=[worker], allow_other_workers=False)
         while not future.done():
+            self._tell_threads()
             time.sleep(POLL_S)
             # Bound to a worker that is gone, a task waits for ever.
             if worker not in workers_of(self.client) and not future.done():
@@ -188,7 +202,7 @@ class _Pass(Generic[Task]):
         # One group of keys: the scheduler then keeps the tasks and hands them out as threads come
         # free, so that few are lost with a worker.
         key = (group, call.name)
-        arguments = (_engine.__version__, *call.arguments)
+        arguments = (engine_build(), *call.arguments)
         with connection():
             return self.client.submit(call.function, *arguments, key=key, pure=False, **where)
 
@@ -204,36 +218,40 @@ class _Pass(Generic[Task]):
         if isinstance(error, KilledWorker):
             self.suspects.append(task)
             return
-        # A worker that has come since and has another Incastle shows itself by any kind of error.
+        # A worker that has come since and has another build shows itself by any kind of error.
         check_workers(self.client)
         if isinstance(error, IncastleError):
             raise error
         self.ears.failed(task, f"{type(error).__name__} on a worker: {error}")
 
 
-def check_version(version: str) -> None:
-    """Refuse, on a worker, work of another version.
+def check_build(build: str) -> None:
+    """Refuse, on a worker, work of another build.
 
     Raises:
-        WrongVersion: this worker has another version of Incastle.
+        WrongVersion: this worker has another build of Incastle.
 
     """
-    if version != _engine.__version__:
-        raise WrongVersion(
-            f"a worker has Incastle {_engine.__version__}, this is {version}: {SAME_VERSION}"
-        )
+    if build != engine_build():
+        raise WrongVersion(f"a worker has Incastle {engine_build()}, this is {build}: {SAME_BUILD}")
 
 
 def check_workers(client: Client) -> None:
-    """Refuse workers without Incastle, or with another version.
+    """Refuse workers without Incastle, or with another build.
 
     Raises:
-        ClusterError: names the first such worker, its version and ours.
+        ClusterError: names the first such worker, its build and ours.
 
     """
 
     # Within a function, so that it travels as code: a worker may have no Incastle to look it up in.
-    def version() -> str:
+    def build() -> str:
+        try:
+            from incastle.build import engine_build  # noqa: PLC0415
+        except ImportError:
+            pass
+        else:
+            return engine_build()
         from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415
 
         try:
@@ -241,15 +259,15 @@ def check_workers(client: Client) -> None:
         except PackageNotFoundError:
             return ""
 
-    ours = _engine.__version__
+    ours = engine_build()
     with connection():
-        answers = client.run(version, on_error="return")
+        answers = client.run(build, on_error="return")
     for worker, theirs in sorted(answers.items()):
         if isinstance(theirs, OSError):
             continue  # it has just died
         if theirs != ours:
             has = f"Incastle {theirs}" if isinstance(theirs, str) and theirs else "no Incastle"
-            raise ClusterError(f"the worker {worker} has {has}, this is {ours}: {SAME_VERSION}")
+            raise ClusterError(f"the worker {worker} has {has}, this is {ours}: {SAME_BUILD}")
 
 
 def threads_of(client: Client) -> int:

@@ -88,8 +88,8 @@ class ResultError(IncastleError):
     """A result directory that cannot be read, or must not be replaced."""
 
 
-def unreadable(path: Path, error: Exception) -> ResultError:
-    """Say why a file cannot be read, in words without those of Python."""
+def unreadable(path: Path, error: BaseException, advice: str = "") -> ResultError:
+    """Say why a file cannot be read, in words without those of Python, and what to do."""
     if isinstance(error, OSError):
         why = error.strerror or str(error)
     elif isinstance(error, json.JSONDecodeError):
@@ -100,7 +100,7 @@ def unreadable(path: Path, error: Exception) -> ResultError:
         why = f"it lacks {error}"
     else:
         why = str(error)
-    return ResultError(f"{path} cannot be read: {why}")
+    return ResultError(f"{path} cannot be read: {why}" + (f"; {advice}" if advice else ""))
 
 
 class TableMissing(IncastleError, AttributeError):  # noqa: N818  reads well where it is caught

@@ -124,19 +124,15 @@ def save(figure: Figure, path: Path) -> None:
 
     """
     picture = encode(figure, form_of(path))
-    try:
-        with scratch_file(path) as scratch:
-            scratch.write_bytes(picture)
-    except OSError as error:
-        # The place that the user knows, not the one beside it.
-        error.filename, error.filename2 = str(path), None
-        raise
+    with scratch_file(path) as scratch:
+        scratch.write_bytes(picture)
 
 
 def render(drawing: Drawing) -> str:
     """Write a figure as SVG, PNG, PDF and CSV beside each other; give the SVG's text."""
     drawing.stem.parent.mkdir(parents=True, exist_ok=True)
-    drawing.data.write_csv(drawing.stem.with_suffix(".csv"))
+    # By way of memory: of a full disk polars tells in words of its own, not by an OSError.
+    drawing.stem.with_suffix(".csv").write_text(drawing.data.write_csv(), encoding="utf-8")
     with canvas() as figure:
         drawing.draw(figure, drawing.data)
         _tell_unfinished(figure, drawing.data)

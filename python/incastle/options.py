@@ -26,6 +26,11 @@ On = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, only that.")]
 
+Unverified = Annotated[
+    bool,
+    typer.Option("--unverified", help="Do not hold files against their hashes."),
+]
+
 
 def examples(*lines: str) -> str:
     """Lay out examples for the end of a command's help."""

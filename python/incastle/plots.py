@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from incastle import bins
 from incastle.errors import PlotError
 from incastle.figures import SERIES, canvas, form_of, save
 
@@ -245,7 +246,7 @@ def _goodput(axes: Axes, result: Result) -> str:
         pl.col("bytes").sum().over("host") > 0
     )
     _filled(frame, "every receiver's goodput")
-    frame = frame.with_columns((pl.col("bytes") * 8 / 1e-3).alias("bit_s"))
+    frame = frame.with_columns((pl.col("bytes") * 8 / bins.HOST_BIN_S).alias("bit_s"))
     _bit_rates(axes, frame, "host", "goodput per millisecond")
     return "goodput.parquet"
 

@@ -13,7 +13,6 @@ import csv
 import json
 import os
 import shlex
-import shutil
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -24,7 +23,7 @@ from incastle.claims import Verdict, number, unfinished_words
 from incastle.ends import shown
 from incastle.errors import IncastleError
 from incastle.figures import Drawing
-from incastle.files import scratch_folder
+from incastle.files import put_in_place, recover, scratch_folder
 from incastle.papers import Length
 
 if TYPE_CHECKING:
@@ -82,6 +81,9 @@ def prepare_folder(folder: Path) -> Path:
         OSError: the folder cannot be made or written.
 
     """
+    if folder.is_symlink():
+        folder = folder.resolve()  # what a link leads to is exchanged, not the link
+    recover(folder)
     if folder.exists() and not folder.is_dir():
         raise ReportError(f"{folder} exists and is not a folder: choose another --out")
     names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
@@ -100,7 +102,26 @@ def write(
     length: Length,
     render: Callable[[Sequence[Drawing]], list[str]],
 ) -> None:
-    """Write the whole report beside its place, then exchange it with an earlier one."""
+    """Write the whole report beside its place, then exchange it with an earlier one.
+
+    Raises:
+        OSError: it cannot be written; the earlier one is what it was.
+
+    """
+    try:
+        _write(folder, contents, length, render)
+    except OSError as error:
+        # The place that the user knows; a failed write (a full disk) names none by itself.
+        error.filename, error.filename2 = str(folder), None
+        raise
+
+
+def _write(
+    folder: Path,
+    contents: Sequence[PaperReport],
+    length: Length,
+    render: Callable[[Sequence[Drawing]], list[str]],
+) -> None:
     with scratch_folder(folder) as scratch:
         drawings, grids = {}, {}
         for content in contents:
@@ -126,18 +147,15 @@ def write(
 
 def _exchange(scratch: Path, folder: Path) -> None:
     """Put the new report in the old one's place; finished runs move over to it."""
-    runs, old = folder / RUNS, scratch.with_name(f"{scratch.name}-old")
+    runs = folder / RUNS
     if runs.exists():
         runs.rename(scratch / RUNS)
-    folder.rename(old)
     try:
-        scratch.rename(folder)
+        put_in_place(scratch, folder)
     except OSError:
-        old.rename(folder)
         if (scratch / RUNS).exists():
             (scratch / RUNS).rename(runs)
         raise
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def _write_runs(path: Path, content: PaperReport) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from incastle import completions, store
+from incastle import bins, completions, store
 from incastle.errors import TableMissing
 
 if TYPE_CHECKING:
@@ -54,6 +54,8 @@ class Result:
         warnings: what was probably not as intended in the scenario, each with its place.
         sources: files of controllers of your own, by their paths from the scenario's folder.
         captures: what `[measure] pcap` asks for: by the name of each link a file in pcapng.
+        offered_load: what the scenario offers to links on average, as `Scenario.offered_load`;
+            empty where an earlier version wrote the result.
 
     """
 
@@ -69,6 +71,7 @@ class Result:
     warnings: tuple[str, ...] = ()
     sources: dict[str, str] = field(default_factory=dict)
     captures: dict[str, bytes] = field(default_factory=dict)
+    offered_load: dict[str, Any] = field(default_factory=dict)
 
     @property
     def summary(self) -> pl.DataFrame:
@@ -176,12 +179,13 @@ class Result:
 
     @property
     def goodput(self) -> pl.DataFrame:
-        """What each receiving host got per millisecond.
+        """What each receiving host got per millisecond, from time zero to its last bin.
 
         time_s (start of the bin), host, bytes (to the application, in order), ip_bytes (received on
-        the host's link, headers and ACKs included, Ethernet framing not).
+        the host's link, headers and ACKs included, Ethernet framing not). A millisecond in which
+        nothing arrived has zeros; in `table("goodput")` and in goodput.parquet it has no row.
         """
-        return self.table("goodput")
+        return self.over_time("goodput")
 
     @property
     def links(self) -> pl.DataFrame:
@@ -212,9 +216,11 @@ class Result:
         """Bytes delivered per interval and flow, where [measure] throughput asks.
 
         time_s (start of the interval), flow, bytes. `flow` is the number in `flows`;
-        `with_groups("throughput")` adds its group and index.
+        `with_groups("throughput")` adds its group and index. From time zero to a flow's last
+        interval: one in which nothing arrived has zero bytes, and no row in `table("throughput")`
+        and in throughput.parquet.
         """
-        return self.table("throughput")
+        return self.over_time("throughput")
 
     def completions(self, sizes: Sequence[int] = completions.SIZE_CLASSES) -> pl.DataFrame:
         """Summarise the FCTs of the transfers that began in the measured interval.
@@ -249,10 +255,21 @@ class Result:
 
         """
         names = self.flows.select("flow", "group", "index")
-        return self.table(name).join(names, on="flow", how="left", maintain_order="left")
+        return self.over_time(name).join(names, on="flow", how="left", maintain_order="left")
+
+    def over_time(self, name: str) -> pl.DataFrame:
+        """Give a table by its name; of `goodput` and `throughput` also the empty bins, with zeros.
+
+        Raises:
+            TableMissing: this result has no such table.
+            ResultError: the empty bins are far too many; `table` has the others.
+
+        """
+        frame = self.table(name)
+        return bins.filled(name, frame, self.scenario) if name in bins.OWNERS else frame
 
     def table(self, name: str) -> pl.DataFrame:
-        """Give a table by its name.
+        """Give a table by its name, as it is saved.
 
         Raises:
             TableMissing: this result has no such table; the message says how to get it.
@@ -285,6 +302,7 @@ class Result:
             "wall_s": self.wall_s,
             "totals": self.totals,
             "warnings": list(self.warnings),
+            "offered_load": self.offered_load,
         }
         return {**summary, "sources": list(self.sources)} if self.sources else summary
 
@@ -299,24 +317,30 @@ class Result:
         Captures are in its folder `captures`, NAME.pcapng each.
 
         All or nothing: the directory appears under its name only when it is complete. `force`
-        replaces an earlier result there.
+        replaces an earlier result there, in one step where the file system can.
 
         Raises:
-            ResultError: the directory exists (and `force` is false, or it is no result).
+            ResultError: the directory exists (and `force` is false, or it is no result, or a
+                symbolic link), or a name in `sources` leads out of it.
             OSError: it cannot be written: no permission, a full disk.
 
         """
         return store.save(self, Path(directory), force=force)
 
     @classmethod
-    def load(cls, directory: str | os.PathLike[str]) -> Result:
+    def load(cls, directory: str | os.PathLike[str], *, verify: bool = True) -> Result:
         """Read back what `save` wrote.
 
+        Args:
+            directory: of a result.
+            verify: hold every file against its hash in summary.json.
+
         Raises:
-            ResultError: the directory is missing, or no complete result.
+            ResultError: the directory is missing, or no complete result, or a file was changed
+                since: the message names it.
 
         """
-        return cls(**store.load(Path(directory)))
+        return cls(**store.load(Path(directory), verify=verify))
 
     def __repr__(self) -> str:
         """Name, seed, digest, and the size of each table."""

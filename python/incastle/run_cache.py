@@ -13,29 +13,28 @@ import hashlib
 import io
 import shutil
 import zipfile
-from functools import cache
-from pathlib import Path
+import zlib
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from incastle import _engine
+from incastle.build import engine_build
 from incastle.files import scratch_file
 from incastle.papers import Observation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from incastle.results import Result
 
 _DIGEST, _SCENARIO = "digest", "scenario.toml"
-
-
-@cache
-def engine_build() -> str:
-    """Name the engine that computes: its version and the hash of its native module."""
-    content = Path(_engine.__file__).read_bytes()
-    return f"{_engine.__version__}-{hashlib.blake2b(content, digest_size=4).hexdigest()}"
+UNREADABLE = (
+    *(OSError, KeyError, ValueError, EOFError),
+    # Of a zip file with a changed bit: another way of compression, a password.
+    *(RuntimeError, zipfile.BadZipFile, zlib.error),
+    *(pl.exceptions.PolarsError, pl.exceptions.PanicException),
+)
 
 
 class RunCache:
@@ -54,21 +53,22 @@ class RunCache:
                     if name.endswith(".arrow")
                 }
                 return Observation(tables, archive.read(_DIGEST).decode(), resolved)
-        except (OSError, KeyError, zipfile.BadZipFile, pl.exceptions.PolarsError):
+        except UNREADABLE:
             return None
 
     def keep(self, resolved: str, observation: Observation) -> None:
         """Store a run: all of it or nothing."""
         path = self._path(resolved)
         path.parent.mkdir(parents=True, exist_ok=True)
-        with (
-            scratch_file(path) as scratch,
-            zipfile.ZipFile(scratch, "w", zipfile.ZIP_STORED) as archive,
-        ):
+        # By way of memory: a zip file that cannot be written cannot be closed either.
+        content = io.BytesIO()
+        with zipfile.ZipFile(content, "w", zipfile.ZIP_STORED) as archive:
             archive.writestr(_DIGEST, observation.digest)
             archive.writestr(_SCENARIO, resolved)
             for name, table in observation.tables.items():
                 archive.writestr(f"{name}.arrow", _arrow(table))
+        with scratch_file(path) as scratch:
+            scratch.write_bytes(content.getbuffer())
 
     def forget_other_engines(self) -> None:
         """Remove the runs of every other build of the engine."""
@@ -84,7 +84,7 @@ class RunCache:
 def observe(result: Result, tables: Iterable[str]) -> Observation:
     """Keep of a result what a paper asks for."""
     return Observation(
-        {name: result.tables[name] for name in tables}, result.digest, result.scenario
+        {name: result.over_time(name) for name in tables}, result.digest, result.scenario
     )
 
 

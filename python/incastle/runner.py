@@ -149,6 +149,8 @@ def run_each(
 ) -> None:
     """Simulate many scenarios in parallel, hand over what comes of each, and keep nothing.
 
+    Runs whose memory may not be enough are warned of before they begin.
+
     Args:
         scenarios: what to simulate.
         threads: runs at the same time; all cores if None.
@@ -164,7 +166,10 @@ def run_each(
     for count in (threads, threads_each):
         if count is not None and count < 1:
             raise ValueError(f"threads = {count}: at least one is needed")
-    _Batch(scenarios, on_end, progress).run((threads or cores(), threads_each))
+    ready = [runnable_form(scenario) for scenario in scenarios]
+    if why := _engine.memory_warning(ready, threads or cores()):
+        warnings.warn(why, stacklevel=2)
+    _Batch(scenarios, on_end, progress).run(ready, (threads or cores(), threads_each))
 
 
 def why_alone(scenario: Scenario, threads: int) -> str | None:
@@ -208,9 +213,8 @@ class _Batch:
         self.partial: list[Result] = []
         self.waiting = interrupts.Waiting()
 
-    def run(self, threads: tuple[int, int]) -> None:
+    def run(self, ready: list[_engine.Scenario], threads: tuple[int, int]) -> None:
         """Run all; after an exception (Ctrl-C, a callable that raised) the rest is stopped."""
-        ready = [runnable_form(scenario) for scenario in self.scenarios]
         try:
             if any(one.custom_controllers() for one in ready):
                 # Ctrl-C would be raised within a controller, which is no place to stop at; but one
@@ -285,5 +289,6 @@ def _result(scenario: Scenario, output: _engine.Output) -> Result:
         tables=tables,
         sources=controller_files(scenario),
         warnings=(*(one.in_one_line for one in scenario.warnings), *_notes(scenario, output)),
+        offered_load=scenario.offered_load,
         captures=dict(output.captures()),
     )

@@ -6,6 +6,7 @@ is a text, the overrides applied to it, and the checked form of the two.
 
 from __future__ import annotations
 
+import json
 import os
 import tomllib
 from pathlib import Path
@@ -158,6 +159,20 @@ class Scenario:
     def resolved(self) -> str:
         """The complete scenario as TOML, every default written out."""
         return self._checked.resolved()
+
+    @property
+    def offered_load(self) -> dict[str, Any]:
+        """The mean load that the groups offer to links, before anything is simulated.
+
+        `together` has a row for each tier of links (`hosts`, `uplinks`, `core`, `trunk`, or the
+        `links` of a graph) and direction: the `links` that data cross, `of` how many; the load of
+        these links on average, as a fraction of their rates, in `application` bytes and on the
+        `wire` (headers and framing included, each packet once, without ACKs); `max` and `max_link`,
+        the link with the most on the wire. `groups` has the rows of each group, `left_out` the
+        groups that have no such load, and why. docs/models/workloads.md has the rest.
+        """
+        load: dict[str, Any] = json.loads(self._checked.offered_load())
+        return load
 
     def to_dict(self) -> dict[str, Any]:
         """Give the complete scenario as nested dictionaries, every default written out."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from math import isfinite, nan
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -61,6 +62,22 @@ def error(message: str) -> None:
 def note(message: str) -> None:
     """Say something in passing."""
     errors().print(escape(message))
+
+
+def show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Say what the package warns of, without the line of ours; show other warnings as ever."""
+    if category is UserWarning and file is None:
+        errors().print(f"[yellow]warning:[/] {escape(str(message))}")
+    else:
+        text = warnings.formatwarning(message, category, filename, lineno, line)
+        (file or sys.stderr).write(text)
 
 
 def diagnostics(found: Sequence[Diagnostic]) -> None:
@@ -160,6 +177,14 @@ def result(outcome: Result) -> None:
         if table is not None:
             console.print(table)
     unfinished([outcome], console)
+    _foreknown(outcome, console)
+
+
+def _foreknown(outcome: Result, console: Console) -> None:
+    """Repeat what was known before the run: figures are read with it in mind."""
+    from incastle import terminal_load  # noqa: PLC0415  it draws with the tables of this module
+
+    terminal_load.show(outcome.offered_load, console)
     _warnings(outcome, console)
 
 
@@ -377,7 +402,7 @@ def seeds(results: Sequence[Result]) -> None:
         if more is not None:
             console.print(more)
     unfinished(results, console)
-    _warnings(results[0], console)
+    _foreknown(results[0], console)
 
 
 def _of_means(columns: Sequence[Sequence[float]]) -> list[str]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from incastle.sweeps.bisect import Found
+    from incastle.sweeps.forecast import Forecast
     from incastle.sweeps.optimise import Optimum
     from incastle.sweeps.progress import SweepProgress
     from incastle.sweeps.sweep import Sweep
@@ -114,6 +115,33 @@ def _state(state: SweepProgress, rate: float) -> str:
     return ", ".join(parts)
 
 
+LONG = ((86_400.0, "days"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"))
+
+
+def long_time(seconds: float) -> str:
+    """Write a time that somebody waits."""
+    size, unit = next((one for one in LONG if seconds >= 2 * one[0]), LONG[-1])
+    return f"{seconds / size:,.3g} {unit}"
+
+
+def cost(expected: Forecast | None, cores: int | None) -> str:
+    """Say what a sweep will cost, and from what that is known; without cores of a cluster."""
+    if expected is None:
+        return "what they take is not known, as the first, middle and last one give no result"
+    if cores is None:
+        time_ = f"about {long_time(expected.seconds)} of processor time"
+    else:
+        here = f"{cores} core{'s' if cores > 1 else ''}"
+        time_ = f"about {long_time(expected.seconds / cores)} on {here}"
+    samples = expected.samples
+    least, most = (si(end(one.seconds for one in samples), "s") for end in (min, max))
+    each = least if least == most else f"{least} to {most}"
+    known = f"from {len(samples)} of them, {each} each" if len(samples) > 1 else f"from one, {each}"
+    if not all(one.whole for one in samples):
+        known += ", those that took long not to their end"
+    return f"{time_} and at most {si(expected.bytes, 'B')} of disk ({known})"
+
+
 def sweep(outcome: Sweep) -> None:
     """Show one row per combination: what comes of the seeds, and where the dataset is."""
     frame = outcome.frame
@@ -122,6 +150,18 @@ def sweep(outcome: Sweep) -> None:
     held = f"{len(frame):,} run{'s' if len(frame) != 1 else ''} in {outcome.directory}"
     found = f", {outcome.found:,} of them from before" if outcome.found else ""
     note(held + found)
+    repaired(outcome)
+
+
+def repaired(outcome: Sweep) -> None:
+    """Name the files of an earlier call that were lost or changed."""
+    if outcome.damaged:
+        several = len(outcome.damaged) > 1
+        names = ", ".join(str(path) for path in outcome.damaged[:MOST_FAILURES])
+        note(
+            f"{names}: lost or changed since {'they were' if several else 'it was'} written, and "
+            "made again"
+        )
 
 
 def _titled(title: str, table: Table) -> None:
@@ -283,6 +323,7 @@ def answer(found: Found | Optimum) -> None:
     else:
         _optimum(found)
     note(f"{len(found.sweep.frame):,} runs in {found.sweep.directory}")
+    repaired(found.sweep)
 
 
 def _bisection(found: Found) -> None:

@@ -114,6 +114,16 @@ def test_existing_directory(say: Say, folder: Path) -> None:
     assert not (folder / "one" / "mark").exists()
 
 
+def test_a_result_is_the_same_on_any_number_of_threads(say: Say) -> None:
+    fabric = str(Path(__file__).parents[2] / "examples" / "fat-tree.toml")
+    first = say("run", fabric, "--threads", "1", "--out", "one")
+    assert first.status == 0, first.err
+    for threads in ("2", "3"):
+        again = say("run", fabric, "--threads", threads, "--out", "one")
+        assert again.status == 0, again.err
+        assert again.err == "the same result is already in one, nothing is replaced\n"
+
+
 def test_existing_directory_that_only_looks_the_same(say: Say, folder: Path) -> None:
     assert say("run", "small.toml", "--out", "one").status == 0
     summary = folder / "one" / "summary.json"

@@ -6,27 +6,30 @@ import csv
 import json
 import pickle
 import re
+import subprocess
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from incastle import claims, figures, render_pool, report, reproduce, runner
+from incastle.build import engine_build
 from incastle.errors import IncastleError
 from incastle.figures import FORMATS, Drawing
 from incastle.papers import Length, dctcp_ns2, discover
 from incastle.results import Result
-from incastle.run_cache import RunCache, engine_build, observe
+from incastle.run_cache import RunCache, observe
 from synthetic import observations, tables
 from synthetic_qcn import made_up
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     import polars as pl
     from matplotlib.figure import Figure
 
+    from conftest import Said
     from incastle.scenario import Scenario
 
 PAPER = dctcp_ns2.PAPER
@@ -368,3 +371,18 @@ def test_a_kept_run_comes_back_as_it_was(tmp_path: Path) -> None:
     assert back["queue_samples"].equals(kept["queue_samples"])
     assert back["links"].equals(kept["links"])
     assert cache.load("name = 'y'\n") is None
+
+
+@pytest.mark.parametrize("room", [60_000, 400_000])
+def test_full_disk_is_told_with_its_place(
+    say: Callable[..., Said], tiny_disk: Path, room: int
+) -> None:
+    mount = ["mount", "-o", f"remount,size={room}", str(tiny_disk)]
+    subprocess.run(mount, check=True)
+    out = tiny_disk / "report"
+    said = say("reproduce", "dctcp-ns2", "--figure", "3", "--quick", "--out", str(out))
+    assert said.status == 2
+    assert f"error: {out}" in said.err
+    assert "No space left on device" in said.err
+    assert "Traceback" not in said.err
+    assert len(said.err.splitlines()) == 1

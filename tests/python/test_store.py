@@ -13,6 +13,7 @@ import pytest
 
 import incastle as ic
 from incastle import store
+from incastle.hashes import sealed
 
 
 def test_existing_directory_needs_force(result: ic.Result, tmp_path: Path) -> None:
@@ -111,14 +112,19 @@ def test_load_what_is_damaged(result: ic.Result, tmp_path: Path, victim: str) ->
         ('{"name": "one", "seed": 1}', "it lacks digest, interrupted, totals, version, wall_s"),
         ({"seed": "x"}, "its entry seed is none of a summary by "),
         ({"new": 1}, "its entry new is none of a summary by "),
+        ({"layout": 3}, "its layout is 3, this Incastle reads 2"),
     ],
 )
 def test_load_a_summary_that_is_none(
     result: ic.Result, tmp_path: Path, written: str | dict[str, Any], said: str
 ) -> None:
     place = result.save(tmp_path / "one")
-    text = written if isinstance(written, str) else json.dumps(result.to_summary() | written)
-    (place / "summary.json").write_text(text)
+    if isinstance(written, str):
+        (place / "summary.json").write_text(written)
+    else:
+        entries = json.loads((place / "summary.json").read_text()) | written
+        del entries["sha256"]
+        (place / "summary.json").write_text(json.dumps(sealed(entries)))
     with pytest.raises(ic.ResultError, match=rf"one/summary\.json cannot be read: {said}"):
         ic.Result.load(place)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ import pytest
 import incastle as ic
 from conftest import SMALL, Said, start
 from incastle import runner, terminal_sweeps
-from incastle.sweeps import dataset, measures, threads
+from incastle.sweeps import dataset, measures, parts, threads
 from incastle.sweeps.plan import Plan, Source
 from incastle.sweeps.values import axis_from_text
 
@@ -132,7 +133,9 @@ def test_same_frames_and_files_on_any_number_of_threads(
         assert again.frame.equals(swept.frame)
         assert all(again.tables[name].equals(swept.tables[name]) for name in swept.tables)
     assert files(tmp_path / "1") == files(tmp_path / "2")
-    assert len(files(tmp_path / "1")) == 3 * 8
+    folders = {name.partition("/")[0] for name in files(tmp_path / "1")}
+    assert folders == {"summary", "flows", "goodput", "runs"}
+    assert len(files(tmp_path / "1")) == 4, "one part"
 
 
 def test_each_table_is_a_dataset(swept: ic.Sweep, scenario: Scenario, tmp_path: Path) -> None:
@@ -149,17 +152,16 @@ def test_resume_does_the_missing_runs_only(
     out = tmp_path / "s"
     ic.sweep(scenario, KEYS, 2, out=out, tables=["flows", "goodput"])
     whole = files(out)
-    victims = sorted((out / "summary").iterdir())
-    victims[0].unlink()
-    victims[1].write_bytes(victims[1].read_bytes()[:-1])  # as after a power cut
-    (out / dataset.UNFINISHED).mkdir()
-    (out / dataset.UNFINISHED / ".part").write_bytes(b"half")
+    shutil.rmtree(out)
+    ic.sweep(scenario, KEYS, 1, out=out, tables=["flows", "goodput"])
+    (out / parts.UNFINISHED).mkdir()
+    (out / parts.UNFINISHED / ".part").write_bytes(b"half")
     done = counted(monkeypatch)
     again = ic.sweep(scenario, KEYS, 2, out=out, resume=True)
-    assert (len(done), again.found) == (2, 6)
+    assert (len(done), again.found, again.damaged) == (4, 4, ())
     assert files(out) == whole
     assert again.frame.equals(swept.frame)
-    assert not (out / dataset.UNFINISHED).exists()
+    assert not (out / parts.UNFINISHED).exists()
 
 
 @pytest.mark.parametrize(
@@ -205,6 +207,7 @@ def test_more_values_and_seeds_are_added(
         ({"scenario": SMALL.replace("20 packets", "30 packets")}, r"20 packets.*now.*30 packets"),
         ({"tables": ["flows"]}, "no further table"),
         ({"version": "9.9.9"}, r"by Incastle .*, this is 9.9.9"),
+        ({"build": "0.0.1-beef"}, r"by the build .* of Incastle, this is 0\.0\.1-beef"),
         ({"resume": False}, "already holds a sweep"),
     ],
 )
@@ -221,6 +224,8 @@ def test_resume_refuses_what_does_not_fit(
     other = ic.Scenario.from_text(changes.pop("scenario", SMALL))
     if "version" in changes:
         monkeypatch.setattr(dataset, "_engine", Version(changes.pop("version")))
+    if "build" in changes:
+        monkeypatch.setattr(dataset, "engine_build", Build(changes.pop("build")))
     values = changes.pop("values", KEYS)
     monkeypatch.setattr(ic.Scenario, "__init__", lenient(ic.Scenario.__init__))
     with pytest.raises(ic.ResultError, match=message):
@@ -233,6 +238,17 @@ class Version:
 
     def __init__(self, version: str) -> None:
         self.__version__ = version
+
+
+class Build:
+    """Another build of the engine, of the same version."""
+
+    def __init__(self, build: str) -> None:
+        self.build = build
+
+    def __call__(self) -> str:
+        """Name it."""
+        return self.build
 
 
 def lenient(real: Callable[..., None]) -> Callable[..., None]:
@@ -267,7 +283,13 @@ def test_force_replaces_a_sweep_and_nothing_else(say: Say, folder: Path) -> None
     (folder / "s" / "notes.txt").write_text("mine")
     said = say(*once, "--force")
     assert (said.status, "notes.txt was not written by a sweep" in said.err) == (2, True)
-    assert len(files(folder / "s")) == 1
+    assert set(files(folder / "s")) == {f"{name}.parquet" for name in part_of(folder / "s")}
+
+
+def part_of(directory: Path) -> list[str]:
+    """Give the files of a sweep without further tables, which has one part."""
+    (part,) = json.loads((directory / "sweep.json").read_text())["parts"]
+    return [f"{table}/{part['name']}" for table in ("runs", "summary")]
 
 
 def test_one_sweep_at_a_time_in_a_directory(scenario: Scenario, tmp_path: Path) -> None:
@@ -392,17 +414,27 @@ def test_sweep_of_which_every_run_fails(say: Say, monkeypatch: pytest.MonkeyPatc
 def test_full_disk_is_told_and_what_is_finished_stays(
     say: Say, tiny_disk: Path, scenario: Scenario
 ) -> None:
-    larger = ["mount", "-o", "remount,size=48k", str(tiny_disk)]
-    subprocess.run(larger, check=True)
+    def resize(size: str) -> None:
+        mount = ["mount", "-o", f"remount,size={size}", str(tiny_disk)]
+        subprocess.run(mount, check=True)
+
+    resize("1m")
     out = str(tiny_disk / "s")
-    said = say("sweep", "small.toml", "--set", "network.senders=2..5", "--out", out)
+    small = ("sweep", "small.toml", "--tables", "queues", "--out", out)
+    assert say(*small, "--set", "network.senders=2,3").status == 0
+    used = sum(path.stat().st_blocks * 512 for path in tiny_disk.rglob("*") if path.is_file())
+    resize(str(used + 8192))
+    said = say(*small, "--set", "network.senders=2..40", "--resume")
     assert said.status == 2
     assert "No space left on device" in said.err
     assert "What is finished stays" in said.err
-    kept = ic.Sweep.load(tiny_disk / "s").frame
-    assert 1 <= kept.height < 4
-    senders = kept["network.senders"][0]
-    assert kept["digest"][0] == ic.run(scenario.with_({"network.senders": senders})).digest
+    kept = ic.Sweep.load(tiny_disk / "s")
+    assert kept.frame["network.senders"].to_list() == [2, 3]
+    assert kept.frame["digest"][0] == ic.run(scenario.with_({"network.senders": 2})).digest
+    assert kept.tables["queues"].height > 0
+    resize("1m")
+    assert say(*small, "--set", "network.senders=2..4", "--resume").status == 0
+    assert ic.Sweep.load(tiny_disk / "s").frame.height == 3
 
 
 def slow(folder: Path, runs: int) -> tuple[str, ...]:
@@ -414,27 +446,37 @@ def slow(folder: Path, runs: int) -> tuple[str, ...]:
 def wait_for(process: subprocess.Popen[str], folder: Path, runs: int) -> None:
     """Wait until so many runs are finished."""
     patience = time.monotonic() + 60
-    while len(list((folder / "s" / "summary").glob("*.parquet"))) < runs:
+    while in_parts(folder / "s") < runs:
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < patience
         time.sleep(0.01)
 
 
+def in_parts(directory: Path) -> int:
+    """Count the runs of the parts that count."""
+    header = directory / "sweep.json"
+    parts = json.loads(header.read_text())["parts"] if header.exists() else []
+    return sum(part["runs"] for part in parts)
+
+
 def test_killed_sweep_goes_on_where_it_was(folder: Path) -> None:
-    arguments = slow(folder, 30)
+    arguments = slow(folder, 100)
     process = start(folder, *arguments)
     wait_for(process, folder, 3)
     process.kill()
     process.communicate()
-    before = {path: path.stat().st_mtime_ns for path in (folder / "s" / "summary").iterdir()}
-    assert 3 <= len(before) < 30, "it was killed in the middle"
+    before = in_parts(folder / "s")
+    assert 3 <= before < 100, "it was killed in the middle"
+    partial = ic.Sweep.load(folder / "s").frame
+    assert partial.height == before
     again = start(folder, *arguments, "--resume")
     _, err = again.communicate(timeout=60)
     assert again.returncode == 0, err
-    assert f"{len(before)} of them from before" in err
-    assert all(path.stat().st_mtime_ns == when for path, when in before.items())
-    whole = ic.sweep(ic.load(folder / "slow.toml"), {}, 30)
-    assert ic.Sweep.load(folder / "s").frame.equals(whole.frame)
+    assert f"{before} of them from before" in err
+    whole = ic.sweep(ic.load(folder / "slow.toml"), {}, 100, out=folder / "whole").frame
+    assert ic.Sweep.load(folder / "s").frame.equals(whole)
+    assert partial.equals(whole.join(partial.select("seed"), on="seed", how="semi"))
+    assert files(folder / "s") == files(folder / "whole")
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")

@@ -19,6 +19,7 @@ import incastle as ic
 from conftest import SMALL, Said
 from incastle import cluster as on_cluster
 from incastle import runner
+from incastle.build import engine_build
 from incastle.sweeps import on_dask
 from incastle.sweeps.outcome import Failure, Wanted
 from test_controllers import FIXED, OWN
@@ -129,22 +130,21 @@ def test_worker_that_is_killed_costs_its_runs_only(client: Client) -> None:
     assert there.failures == ()
 
 
-def test_worker_with_another_version_is_refused(
+def test_worker_with_another_build_is_refused(
     client: Client, scenario: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Engine:
-        __version__ = "9.9.9"
-
-    monkeypatch.setattr(on_cluster, "_engine", Engine)
-    message = rf"worker tcp://.* has Incastle {ic.__version__}, this is 9\.9\.9"
+    other = f"{ic.__version__}-beef"
+    monkeypatch.setattr(on_cluster, "engine_build", lambda: other)
+    message = rf"worker tcp://.* has Incastle {engine_build()}, this is {other}: all need the same"
     with pytest.raises(ic.ClusterError, match=message):
         ic.sweep(scenario, {}, on=client)
 
 
-def test_task_refuses_another_version(scenario: Scenario) -> None:
+def test_task_refuses_another_build(scenario: Scenario) -> None:
     wanted = Wanted({}, {}, ())
-    with pytest.raises(on_cluster.WrongVersion, match=r"has Incastle .*, this is 9\.9\.9"):
-        on_dask.do_run("9.9.9", scenario.resolved, wanted)
+    other = f"{ic.__version__}-beef"
+    with pytest.raises(on_cluster.WrongVersion, match=rf"has Incastle .*, this is {other}"):
+        on_dask.do_run(other, scenario.resolved, wanted)
 
 
 def test_failure_on_a_worker_comes_back(
@@ -154,7 +154,7 @@ def test_failure_on_a_worker_comes_back(
         raise ic.InternalError("queue below zero")
 
     monkeypatch.setattr(runner, "run", run)
-    outcome = on_dask.do_run(ic.__version__, scenario.resolved, Wanted({}, {}, ()))
+    outcome = on_dask.do_run(engine_build(), scenario.resolved, Wanted({}, {}, ()))
     assert outcome == Failure("queue below zero", internal=True)
 
 

@@ -321,12 +321,19 @@ def test_optuna_proposes_the_same_on_any_threads_and_after_a_stop(
     assert all(row["queue_p99_packets"] < 60 for row in first.best.rows)
     counting = [one for one in first.tried if one.shortfall == 0]
     assert first.best.objective == max(one.objective or 0.0 for one in counting)
-    # Killed in the middle: what was finished is not run again.
-    for path in sorted((tmp_path / "s" / "summary").iterdir())[:5]:
-        path.unlink()
+
+    def stop(state: ic.SweepProgress) -> None:
+        if state.finished == 23:
+            raise KeyboardInterrupt
+
+    # Stopped in the middle: what was finished is not run again.
+    stopped = tmp_path / "stopped"
+    with pytest.raises(ic.SweepStopped):
+        ic.optimise(scenario, values, trials=14, out=stopped, progress=stop, **how)
+    kept = ic.Sweep.load(stopped).frame.height
     done = counted(monkeypatch)
-    third = ic.optimise(scenario, values, trials=14, out=tmp_path / "s", resume=True, **how)
-    assert len(done) == 5
+    third = ic.optimise(scenario, values, trials=14, out=stopped, resume=True, **how)
+    assert len(done) == 28 - kept <= 5
     assert third.to_json()["tried"] == first.to_json()["tried"]
 
 

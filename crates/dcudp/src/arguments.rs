@@ -117,6 +117,12 @@ pub struct Serve {
     /// Connections at the same time.
     #[arg(long, value_name = "N", default_value = "64", value_parser = clap::value_parser!(u16).range(1..))]
     pub max_connections: u16,
+    /// Connections at the same time from one address (of IPv6: one network of 64 bits) [default: a quarter of --max-connections].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub max_per_address: Option<u16>,
+    /// Where others wait: end the connection that is idle longest, if it has been for this long (no file under way; pings do not count).
+    #[arg(long, value_name = "TIME", default_value = "10 s", value_parser = time)]
+    pub evict_after: Duration,
     #[command(flatten)]
     #[expect(missing_docs, reason = "clap would print it")]
     pub link: LinkArguments,

@@ -11,6 +11,7 @@ pub mod disk;
 pub mod error;
 pub mod key;
 pub mod link;
+pub mod places;
 pub mod protocol;
 pub mod request;
 pub mod service;

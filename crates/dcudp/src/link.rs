@@ -15,6 +15,7 @@ use crate::address::{HostPort, local_for};
 use crate::arguments::{ControlName, LinkArguments};
 use crate::error::{Failure, reason, unnumbered};
 use crate::key::Key;
+use crate::places::Limits;
 use crate::protocol::{Channel, PATIENCE};
 use crate::terminal::warn;
 
@@ -33,6 +34,8 @@ const STALLED: u64 = 10;
 const SMALL_MTU: u32 = 1280;
 /// Peers that may wait to be accepted.
 const BACKLOG: usize = 128;
+/// Connections of one address beyond its share: those that are told so, or have been told to leave.
+const LEAVING: usize = 16;
 
 /// A connection to a server.
 pub struct Link {
@@ -192,19 +195,20 @@ pub fn channel(connection: &Connection) -> Result<Stream, Failure> {
     Ok(Channel::new(reader, writer, PATIENCE))
 }
 
-/// Starts to listen, for `most` connections at a time. Gives the address, with the port that the system
+/// Starts to listen, for so many connections at a time. Gives the address, with the port that the system
 /// chose for 0.
 pub fn listen(
     address: SocketAddr,
-    most: u16,
+    limits: Limits,
     arguments: &LinkArguments,
 ) -> Result<(Endpoint, Listener, SocketAddr), Failure> {
     let config = connection_config(arguments)?;
     arguments.protection().check(address)?;
     let key = read_key(arguments)?;
     let bounded = EndpointConfig {
-        // Those beyond `most` are there until they were told to come later.
-        max_connections: usize::from(most) + BACKLOG,
+        // Those beyond the limits are there until they were told to come later.
+        max_connections: usize::from(limits.connections) + BACKLOG,
+        max_connections_per_peer: usize::from(limits.per_address) + LEAVING,
         ..endpoint_config(key.as_ref())
     };
     let endpoint = bind(address, bounded)?;

@@ -1,4 +1,4 @@
-//! One connection at a server: requests in order, until the client leaves.
+//! One connection at a server: requests in order, until the client leaves or has to.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,6 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use crate::bench::{Meter, flow};
 use crate::disk::{Clash, Destination, Leaving, Root};
 use crate::error::Failure;
+use crate::places::Place;
 use crate::protocol::{BenchDirection, Channel, ErrorCode, Frame, Name, unexpected};
 use crate::terminal::note;
 use crate::transfer::{Moved, on_disk, receive_file, send_file};
@@ -29,22 +30,65 @@ pub enum Service {
     Measurements,
 }
 
-/// Serves one client, and notes what was done and what failed.
-pub async fn serve<R, W>(service: &Service, mut channel: Channel<R, W>, peer: SocketAddr)
+/// Serves one client in its place, and notes what was done and what failed.
+pub async fn serve<R, W>(service: &Service, mut channel: Channel<R, W>, mut place: Place)
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
-    let mut going = channel.greet().await.map(|()| true);
-    while matches!(going, Ok(true)) {
-        going = match channel.next_request().await {
-            Ok(Some(request)) => answer(service, &mut channel, request, peer).await,
-            Ok(None) => Ok(false),
-            Err(failure) => Err(failure),
-        };
+    let ended = match converse(service, &mut channel, &mut place).await {
+        Ok(End::Left) => Ok(()),
+        Ok(End::Evicted) => {
+            let words = place.words();
+            // If it does not get there, the client finds the connection closed.
+            channel.tell(&words).await.ok();
+            Err(words)
+        }
+        Err(failure) => Err(failure),
+    };
+    if let Err(failure) = ended {
+        note(format_args!("{}: {failure}", place.peer()));
     }
-    if let Err(failure) = going {
-        note(format_args!("{peer}: {failure}"));
+}
+
+/// Why a conversation without a failure is over.
+enum End {
+    /// The client wants no more, or can have no more; that was noted.
+    Left,
+    /// The place is another's.
+    Evicted,
+}
+
+async fn converse<R, W>(
+    service: &Service,
+    channel: &mut Channel<R, W>,
+    place: &mut Place,
+) -> Result<End, Failure>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    match place.idle(channel.greet()).await {
+        Some(greeted) => greeted?,
+        None => return Ok(End::Evicted),
+    }
+    loop {
+        let Some(request) = place.idle(channel.next_request()).await else {
+            return Ok(End::Evicted);
+        };
+        match request? {
+            None => return Ok(End::Left),
+            // No work: who only pings leaves where others wait.
+            Some(Frame::Ping(bytes)) => channel.send(&Frame::Pong(bytes)).await?,
+            Some(_) if !place.begin() => return Ok(End::Evicted),
+            Some(request) => {
+                let goes_on = answer(service, channel, request, place.peer()).await?;
+                place.rest(Instant::now());
+                if !goes_on {
+                    return Ok(End::Left);
+                }
+            }
+        }
     }
 }
 
@@ -61,7 +105,6 @@ where
 {
     let started = Instant::now();
     let (what, moved) = match request {
-        Frame::Ping(bytes) => return channel.send(&Frame::Pong(bytes)).await.map(|()| true),
         Frame::Put {
             size,
             replace,

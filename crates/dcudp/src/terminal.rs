@@ -11,6 +11,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use crate::error::reason;
+use crate::protocol::is_invisible;
 
 /// Whether anything of the result could not be written.
 static INCOMPLETE: AtomicBool = AtomicBool::new(false);
@@ -51,7 +52,8 @@ pub fn error(line: impl Display) {
 
 /// A peer's text without anything that a terminal would obey.
 pub fn plain(text: &str) -> String {
-    let shown = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    let hidden = |c: char| c.is_control() || is_invisible(c);
+    let shown = |c: char| if hidden(c) { '\u{fffd}' } else { c };
     text.chars().map(shown).collect()
 }
 

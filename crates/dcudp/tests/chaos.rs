@@ -131,8 +131,7 @@ async fn conversation(directory: &Path, frames: &[Frame]) {
     let (mut client, server) = pair();
     let service = files(directory);
     let served = tokio::spawn(async move {
-        let peer = "127.0.0.1:1".parse().unwrap();
-        incastle_dcudp::service::serve(&service, server, peer).await;
+        incastle_dcudp::service::serve(&service, server, common::place()).await;
     });
     client.greet().await.unwrap();
     let first = directory.join("source");

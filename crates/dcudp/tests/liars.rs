@@ -147,8 +147,7 @@ async fn a_sender_that_leaves_in_the_middle_leaves_what_came() {
         let (mut client, server) = pair();
         let service = files(directory.path());
         let served = tokio::spawn(async move {
-            let peer = "127.0.0.1:1".parse().unwrap();
-            incastle_dcudp::service::serve(&service, server, peer).await;
+            incastle_dcudp::service::serve(&service, server, common::place()).await;
         });
         client.greet().await.unwrap();
         client.send(&put_frame(content.len() as u64)).await.unwrap();

@@ -225,12 +225,22 @@ fn a_chunk_is_a_frame_of_data() {
 fn names_lead_nowhere_else() {
     for good in [
         "a", "a/b/c", "..a", "a..", ".hidden", "a b", "\u{e9}", "C:x", "~", "-rf", "%2e%2e",
+        "\u{5e9}",
     ] {
         assert_eq!(name(good).as_str(), good);
     }
     let part = |text: &str| NameError::Part(text.to_owned());
     let control = |text: &str| NameError::Control(text.to_owned());
+    let hidden = |text: &str, c: char| NameError::Invisible(text.to_owned(), c);
     let wrong = [
+        // Shown as "exe.jpg", and as two lines.
+        ("exe\u{202e}gpj.", hidden("exe\u{202e}gpj.", '\u{202e}')),
+        ("a\u{2028}b", hidden("a\u{2028}b", '\u{2028}')),
+        ("a\u{2029}b", hidden("a\u{2029}b", '\u{2029}')),
+        ("d\u{2066}/e", hidden("d\u{2066}/e", '\u{2066}')),
+        ("a\u{200b}", hidden("a\u{200b}", '\u{200b}')),
+        ("\u{feff}a", hidden("\u{feff}a", '\u{feff}')),
+        ("a\u{85}b", control("a\u{85}b")),
         ("", NameError::Empty),
         ("/", NameError::Absolute("/".to_owned())),
         ("/etc/passwd", NameError::Absolute("/etc/passwd".to_owned())),
@@ -264,6 +274,15 @@ fn names_lead_nowhere_else() {
     assert_eq!(deep.directories().collect::<Vec<_>>(), ["a", "b"]);
     assert_eq!((deep.base(), deep.to_base()), ("c.bin", name("c.bin")));
     assert_eq!(name("c.bin").directories().count(), 0);
+}
+
+#[test]
+fn a_message_about_an_invisible_character_shows_it() {
+    let said = Name::parse("exe\u{202e}gpj.").unwrap_err().to_string();
+    assert_eq!(
+        said,
+        r#"the name "exe\u{202e}gpj." has an invisible character in it: U+202E"#
+    );
 }
 
 proptest! {

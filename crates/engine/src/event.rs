@@ -31,6 +31,16 @@ pub(crate) enum Kind {
     Probe = 7,
 }
 
+impl Kind {
+    /// Whether it happens at a port, a host or an end of a flow, each of which is in one part of a network.
+    pub(crate) const fn is_of_one_place(self) -> bool {
+        match self {
+            Self::Departure | Self::Pull | Self::Arrival | Self::Timer | Self::Batch => true,
+            Self::Control | Self::Application | Self::Probe => false,
+        }
+    }
+}
+
 /// One event. The derived order is the total order of events.
 ///
 /// Two whole words: an event then travels in registers. Written to memory field by field and read

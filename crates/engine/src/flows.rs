@@ -124,6 +124,13 @@ impl Flows {
         u32::try_from(self.books.len()).expect("fewer than 2^31 flows")
     }
 
+    /// Bytes of the lists of flows and of their living ends: as many again where they have to grow.
+    pub(crate) fn room(&self) -> usize {
+        self.places.capacity() * size_of::<u32>()
+            + self.living.capacity() * size_of::<Endpoint>()
+            + self.books.capacity() * size_of::<Books>()
+    }
+
     /// The living endpoint of that index.
     #[inline]
     pub(crate) fn get(&mut self, index: EndpointIndex) -> Option<&mut Endpoint> {

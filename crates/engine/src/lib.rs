@@ -55,9 +55,9 @@ pub use port::{FairConfig, FairDrop, FairPer, PortCounters};
 pub use probe::{Lost, NoProbe, Probe};
 pub use random::{Purpose, Source, substream};
 pub use recorder::{
-    BinBytes, CongestionSample, EventKind, EventRecord, Loss, Measurements, MemorySample,
-    ModeSample, QueueHistogram, QueueSample, RateSample, RecordedEvent, RecordedPacket, Recorder,
-    Sent, Series, Silence, Timeout, WindowSample,
+    Bin, BinBytes, CongestionSample, EventKind, EventRecord, HOST_BIN, Loss, Measurements,
+    MemorySample, ModeSample, QueueHistogram, QueueSample, RateSample, RecordedEvent,
+    RecordedPacket, Recorder, Sent, Series, Silence, Timeout, WindowSample,
 };
 pub use route::Ecmp;
 pub use sent::{SentContent, SentPacket};

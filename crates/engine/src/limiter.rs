@@ -144,3 +144,78 @@ impl Limiter {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use incastle_units::Bytes;
+    use rand_xoshiro::rand_core::SeedableRng;
+
+    use super::*;
+
+    const LINE: Rate = Rate::from_bits_per_second(1_000_000_000);
+    /// A quarter of the rate: 32 of 128.
+    const QUARTER: Feedback = Feedback { psi: 32 };
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    /// At 750 Mbit/s from the start on, with two frames of 750 bytes, the first of which leaves at once:
+    /// 6000 bits take 8 us.
+    fn limiter() -> Limiter {
+        let settings = ReactionPointSettings {
+            template: ReactionPointConfig {
+                timer: Span::from_us(2),
+                jitter: 0.0,
+                ..ReactionPointConfig::new(LINE)
+            },
+            queue: 2,
+        };
+        let rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut limiter = Limiter::new(settings, LINE, rng);
+        limiter.notified(Time::ZERO, QUARTER);
+        let frame = Packet {
+            size: 750,
+            ..Packet::EMPTY
+        };
+        assert_eq!(frame.size(), Bytes::new(750));
+        limiter.push(frame);
+        limiter.push(frame);
+        assert!(limiter.release(Time::ZERO).is_some());
+        limiter
+    }
+
+    /// Asserts that the second frame leaves at an instant, and not a picosecond before.
+    fn leaves_at(mut limiter: Limiter, at: Time) {
+        assert!(limiter.release(at - Span::from_ps(1)).is_none());
+        assert!(limiter.release(at).is_some());
+    }
+
+    #[test]
+    fn a_frame_takes_its_time_at_the_rate() {
+        leaves_at(limiter(), at(8));
+    }
+
+    #[test]
+    fn what_is_left_of_a_frame_takes_longer_at_a_lower_rate() {
+        // After 2 us 6 us are left; at three quarters of the rate they are 8 us.
+        let mut limiter = limiter();
+        limiter.notified(at(2), QUARTER);
+        leaves_at(limiter, at(10));
+    }
+
+    #[test]
+    fn what_is_left_of_a_frame_takes_less_time_at_a_higher_rate() {
+        // Fast recovery: from 750 half-way to 1000 Mbit/s. Of the 6 us that are left 6 x 750 / 875 are.
+        let mut limiter = limiter();
+        limiter.handle_timeout(at(2));
+        leaves_at(limiter, at(2) + Span::from_ps(5_142_857));
+    }
+
+    #[test]
+    fn a_frame_that_has_passed_holds_nothing_back() {
+        let mut limiter = limiter();
+        limiter.notified(at(9), QUARTER);
+        assert!(limiter.release(at(9)).is_some());
+    }
+}

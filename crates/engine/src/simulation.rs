@@ -79,7 +79,8 @@ pub struct Totals {
     pub packet_hops: u64,
     /// Packets with application data received by hosts.
     pub data_packets: u64,
-    /// Events taken from the queue.
+    /// Events of ports, hosts and ends of flows. Those of applications, changes of links and samples do
+    /// not count: in a network in parts every part has some of them.
     pub events: u64,
     /// Packets dropped.
     pub drops: u64,
@@ -225,7 +226,6 @@ impl<P: Probe> Simulation<P> {
 
     fn count(&mut self, at: Time) -> Result<(), RunError> {
         assert!(at >= self.now, "time never runs back");
-        self.totals.events += 1;
         if at > self.now {
             self.now = at;
             self.at_this_instant = 0;
@@ -250,7 +250,9 @@ impl<P: Probe> Simulation<P> {
 
     #[inline(never)]
     fn happen_otherwise(&mut self, event: Event) {
-        match event.kind() {
+        let kind = event.kind();
+        self.totals.events += u64::from(kind.is_of_one_place());
+        match kind {
             Kind::Arrival => unreachable!("arrivals are dealt with"),
             Kind::Departure => self.depart(PortIndex(event.source())),
             Kind::Control => self.control(event.source()),
@@ -277,6 +279,7 @@ impl<P: Probe> Simulation<P> {
         if let Some(next) = next {
             self.events.push(Event::new(next, Kind::Arrival, at.0));
         }
+        self.totals.events += 1;
         self.totals.packet_hops += 1;
         match to {
             Node::Switch(switch) => self.pass_on(switch, slot, foreseen),
@@ -519,6 +522,11 @@ impl<P: Probe> Simulation<P> {
     /// The probe.
     pub fn probe(&self) -> &P {
         &self.probe
+    }
+
+    /// Bytes that the lists of flows and of their living ends have room in, and take again when they grow.
+    pub fn flow_room(&self) -> usize {
+        self.flows.room()
     }
 
     /// The number of flows opened so far.

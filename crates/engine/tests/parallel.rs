@@ -391,14 +391,11 @@ fn parts(
         .collect()
 }
 
-/// All that tables are made of, but for the number of events.
+/// All that tables are made of.
 fn told(parts: Vec<Simulation<NoProbe>>) -> (u64, String) {
     let whole = Whole::new(&parts);
     let digest = whole.digest();
-    let totals = incastle_engine::Totals {
-        events: 0,
-        ..whole.totals()
-    };
+    let totals = whole.totals();
     let now: Vec<Time> = parts.iter().map(Simulation::now).collect();
     assert!(now.iter().all(|at| *at == now[0]));
     let known = (0..whole.flow_count()).map(|flow| whole.flow(FlowIndex::from_index(flow)));

@@ -33,7 +33,7 @@ mod _engine {
     #[pymodule_export]
     use super::estimate::{Estimation, take_apart};
     #[pymodule_export]
-    use super::run::{Failure, run_many};
+    use super::run::{Failure, memory_warning, run_many};
     #[pymodule_export]
     use super::scenario::{Diagnostic, Scenario, catalog, parse, schema};
     #[pymodule_export]

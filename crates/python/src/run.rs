@@ -113,6 +113,7 @@ fn run_here(py: Python<'_>, scenario: &Scenario, index: usize, watch: &mut Watch
         }
         (Some(fault), _) => watch.fail(py, index, fault),
     }
+    watch.controls[index].release();
 }
 
 /// Whether the run itself came to its end, and a lone run for an ideal FCT did not.
@@ -143,6 +144,10 @@ impl Overseer for Here<'_, '_> {
             *next_tick = Instant::now() + TICK;
         }
         self.control.goes_on(now)
+    }
+
+    fn affords(&self, bytes: u64) -> Result<(), core::Shortage> {
+        self.control.affords(bytes)
     }
 }
 
@@ -218,4 +223,22 @@ impl Watch<'_> {
 
 fn simulated_s(control: &core::Control) -> f64 {
     control.simulated_ps.load(Ordering::Relaxed) as f64 / PS_PER_S
+}
+
+/// What to say before these scenarios are run, so many at the same time, if their memory may not be enough.
+#[pyfunction]
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "what Python gives is extracted by value"
+)]
+pub(crate) fn memory_warning(
+    py: Python<'_>,
+    scenarios: Vec<Py<Scenario>>,
+    at_once: usize,
+) -> Option<String> {
+    let all: Vec<core::Scenario> = scenarios
+        .iter()
+        .map(|one| one.get().inner.clone())
+        .collect();
+    py.detach(|| core::memory_warning(&all, at_once))
 }

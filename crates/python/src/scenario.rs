@@ -80,6 +80,11 @@ impl Scenario {
         py.detach(|| core::alone_because(&self.inner))
     }
 
+    /// The load that it offers to links, as JSON.
+    fn offered_load(&self) -> String {
+        self.inner.offered_load().to_json()
+    }
+
     /// The complete TOML text, with every default written out.
     fn resolved(&self) -> String {
         self.inner.resolved()

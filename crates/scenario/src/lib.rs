@@ -12,16 +12,22 @@
 //! 3. `topology`, `check`: named hosts, switches and links; what the tables mean together.
 //! 4. `scenario`: the checked [`Scenario`], which all these make.
 //! 5. `simulate`, `workload`: the engine's network and applications, the run, the result tables.
-//! 6. `estimate`: completion times of large networks, link by link instead of as a whole.
-//! 7. `outer`: files, threads and the wall clock, and nothing else.
+//! 6. `load`: the mean load that workloads offer to links, without a simulation; `memory`: what a run keeps
+//!    in memory, estimated and counted.
+//! 7. `estimate`: completion times of large networks, link by link instead of as a whole.
+//! 8. `outer`: files, threads and the wall clock, and nothing else.
 //!
 //! Leaves out: reading the scenario's own file, writing results, everything on the terminal (Python).
 
 mod check;
 mod estimate;
+#[cfg(test)]
+mod extremes;
 mod grammar;
 pub mod language;
+mod load;
 mod manual;
+mod memory;
 mod outer;
 mod scenario;
 mod simulate;
@@ -33,12 +39,14 @@ pub use estimate::{Delays, EstimateError, Estimation, Unsuited};
 pub use language::custom::{ControllerSetting, Controllers, Parameter, Parameters};
 pub use language::selection::{Name, Selection};
 pub use language::sizes::{Points, Sizes};
+pub use load::{GroupLoad, LeftOut, OfferedLoad, TierLoad};
 pub use manual::catalog::{CatalogEntry, CatalogList, catalog};
 pub use manual::reference::reference;
 pub use manual::schema::schema;
+pub use memory::{Kept, Memory, OutOfMemory, Shortage, expected};
 pub use outer::{
-    Control, EstimateWatcher, Failure, Folder, Panic, Watcher, attempt, catch, estimate, parse,
-    run, run_in_parts, run_many, take_apart,
+    Control, EstimateWatcher, Failure, Folder, Panic, Watcher, attempt, catch, estimate,
+    memory_warning, parse, run, run_in_parts, run_many, take_apart,
 };
 pub use scenario::{Scenario, parse_with};
 pub use simulate::output::{Capture, Column, Note, Output, Table, Total, Totals};

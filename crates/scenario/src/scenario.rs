@@ -11,6 +11,7 @@ use crate::grammar::reader::read_table;
 use crate::grammar::writer::Writer;
 use crate::language::Root;
 use crate::language::custom::{Controllers, Custom};
+use crate::load::OfferedLoad;
 use crate::text::context::{Context, Origin};
 use crate::text::diagnostic::Diagnostic;
 use crate::text::files::Files;
@@ -25,6 +26,7 @@ use crate::topology::layout::Layout;
 pub struct Scenario {
     root: Root,
     layout: Arc<Layout>,
+    offered: Arc<OfferedLoad>,
 }
 
 /// Reads a scenario. `file` is its name for messages; `files` gives the files that it names.
@@ -76,8 +78,12 @@ fn read(origin: &Origin<'_>, cx: &mut Context<'_>) -> Option<Scenario> {
         root.name = stem(origin.file);
     }
     controllers::complete(&mut root, cx);
-    let layout = Arc::new(check(&root, cx)?);
-    Some(Scenario { root, layout })
+    let (layout, offered) = check(&root, cx)?;
+    Some(Scenario {
+        root,
+        layout: Arc::new(layout),
+        offered: Arc::new(offered),
+    })
 }
 
 fn read_root(tree: &Node, cx: &mut Context<'_>) -> Option<Root> {
@@ -191,7 +197,12 @@ impl Scenario {
         &self.layout
     }
 
-    /// The same, to be kept.
+    /// What its groups offer to links on average, as far as that is known before it is simulated.
+    pub fn offered_load(&self) -> &OfferedLoad {
+        &self.offered
+    }
+
+    /// The layout, to be kept.
     pub(crate) fn shared_layout(&self) -> &Arc<Layout> {
         &self.layout
     }

@@ -527,9 +527,12 @@ fn too_many_incasts_are_warned_of() {
     let flows = format!("{INCAST}arrivals = 100000\n");
     let sets = [("flows.incast.count".to_owned(), "3".to_owned())];
     let (_, warnings) = parse(&star(4, &flows), "test.toml", &sets).expect("a scenario");
-    // 100,000 x 60 KB of 4 x 1.25 GB/s.
+    // 100,000 x 60 KB of 4 x 1.25 GB/s are 120 %; each 20 KB have 14 headers of 40 B: 1.2 x 20,560 / 20,000.
     let warning = warnings.first().expect("a warning").to_string();
-    assert!(warning.contains("the data are 1.200 times"), "{warning}");
+    assert!(
+        warning.contains("this group offers 123.4 % of what"),
+        "{warning}"
+    );
 }
 
 /// The resolved scenario is the same one.

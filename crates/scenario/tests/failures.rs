@@ -147,9 +147,15 @@ slowdown = true
         |sets: &[(&str, &str)]| common::real(&result(text, sets), "transfers", "slowdown");
     let whole = slowdown(&[]);
     let around = slowdown(&[("network.failures.one.between", "['left', 'right']")]);
-    for found in [whole, around] {
+    let own = slowdown(&[
+        ("network.failures.one.between", "['left', 'right']"),
+        ("measure.ideal", "own-transport"),
+    ]);
+    // By line rate the handshake is not in it, a round trip of 6 ms here and 8 ms on the detour: delays
+    // of 3 and 4 ms and some microseconds of transmission.
+    for (found, expected) in [(whole, 3.0), (around, 3.0), (own, 1.0)] {
         assert_eq!(found.len(), 1);
-        assert!((found[0] - 1.0).abs() < 1e-12, "{found:?}");
+        assert!((found[0] - expected).abs() < 0.03, "{found:?}");
     }
 }
 

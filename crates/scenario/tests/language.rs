@@ -71,8 +71,22 @@ fn shipped() -> Vec<PathBuf> {
     found
 }
 
+/// Scenarios that offer more than a link carries on purpose: sources of a constant rate that never run dry.
+const OVERLOADED: [&str; 10] = [
+    "examples/changing-rate.toml",
+    "dcudp/scenarios/after-dcudp.toml",
+    "dcudp/scenarios/after-tcp.toml",
+    "dcudp/scenarios/cbr-dcudp.toml",
+    "dcudp/scenarios/cbr-tcp.toml",
+    "dcudp/scenarios/cbr-udt.toml",
+    "dcudp/scenarios/newcomer-dcudp.toml",
+    "dcudp/scenarios/newcomer-tcp.toml",
+    "qcn_incast/scenarios/baseline-capacity.toml",
+    "qcn_incast/scenarios/baseline-input.toml",
+];
+
 #[test]
-fn every_shipped_scenario_is_right_and_has_no_warnings() {
+fn every_shipped_scenario_is_right_and_has_no_warnings_but_of_load() {
     let files = shipped();
     assert!(files.len() >= 5, "at least five examples");
     for file in files {
@@ -80,17 +94,34 @@ fn every_shipped_scenario_is_right_and_has_no_warnings() {
         let read = parse(&text, &file.to_string_lossy(), &[]);
         let (scenario, warnings) =
             read.unwrap_or_else(|found| panic!("{}: {found:#?}", file.display()));
-        assert!(warnings.is_empty(), "{}: {warnings:#?}", file.display());
+        let overloads = OVERLOADED.iter().any(|name| file.ends_with(name));
+        assert_eq!(
+            warnings.is_empty(),
+            !overloads,
+            "{}: {warnings:#?}",
+            file.display()
+        );
+        assert!(
+            warnings.iter().all(|one| is_of_load(&one.message)),
+            "{warnings:#?}"
+        );
         assert_resolved_is_fixed(&scenario);
     }
+}
+
+fn is_of_load(message: &str) -> bool {
+    message.contains("headers included")
 }
 
 fn assert_resolved_is_fixed(scenario: &Scenario) {
     let text = scenario.resolved();
     let (again, warnings) = parse(&text, "resolved", &[])
         .unwrap_or_else(|found| panic!("resolved text is refused: {found:#?}\n{text}"));
-    assert!(
-        warnings.is_empty(),
+    // Values are as they were, and may be too much for the links.
+    let others = warnings.iter().filter(|one| !is_of_load(&one.message));
+    assert_eq!(
+        others.count(),
+        0,
         "resolved text has warnings: {warnings:#?}"
     );
     assert_eq!(again.resolved(), text);
@@ -313,7 +344,7 @@ const HEADERS: [&str; 12] = [
     "measure",
 ];
 
-const KEYS: [&str; 47] = [
+const KEYS: [&str; 49] = [
     "topology",
     "senders",
     "duration",
@@ -361,9 +392,11 @@ const KEYS: [&str; 47] = [
     "convergence",
     "cores",
     "edge_oversubscription",
+    "oversubscription",
+    "load_of",
 ];
 
-const VALUES: [&str; 36] = [
+const VALUES: [&str; 38] = [
     "\"star\"",
     "\"tree\"",
     "\"graph\"",
@@ -400,6 +433,8 @@ const VALUES: [&str; 36] = [
     "\"leaf-spine\"",
     "\"flowlet\"",
     "[\"all\", \"switch\"]",
+    "\"3:1\"",
+    "\"uplinks\"",
 ];
 
 /// Pieces of scenarios, right and wrong, in any order.

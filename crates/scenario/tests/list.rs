@@ -53,6 +53,7 @@ fn lone_transfers_take_their_ideal_time() {
     for handshake in ["true", "false"] {
         let sets = [
             ("measure.slowdown", "true"),
+            ("measure.ideal", "own-transport"),
             ("transport.handshake", handshake),
         ];
         let output = result(&star(LIST), &sets);

@@ -112,6 +112,7 @@ fn ideal_times_know_the_port() {
         ("switch.queue.mark_above", "1 packets"),
         ("network.links.receivers.rate", "100 Mbit/s"),
         ("measure.slowdown", "true"),
+        ("measure.ideal", "own-transport"),
     ]);
     let output = result(&text, &sets);
     let column = |name: &str| real(&output, "transfers", name);

@@ -404,3 +404,38 @@ proptest! {
         prop_assert!(comparable(once) == comparable(again), "a second run differs");
     }
 }
+
+/// Two flows of one packet, a long silence apart.
+const APART: &str = r#"
+[flows.early]
+workload = "bulk"
+from = "sender:0"
+to = "receiver"
+size = "1 KB"
+start_spread = "0 s"
+[flows.late]
+workload = "bulk"
+from = "sender:1"
+to = "receiver"
+size = "2 KB"
+start = "99999.9999 s"
+start_spread = "0 s"
+"#;
+
+#[test]
+fn bins_in_which_nothing_arrives_have_no_rows() {
+    let text = format!("{STAR}{APART}");
+    let sets = [
+        ("run.duration", "100000 s"),
+        ("measure.throughput", "{ every = '1 ms' }"),
+    ];
+    let output = result(&text, &sets);
+    // A hundred million bins lie between them. The late flow's window of two packets is one bin.
+    assert_eq!(real(&output, "goodput", "time_s"), [0.0, 99_999.999]);
+    assert_eq!(whole(&output, "goodput", "bytes"), [1_000, 2_000]);
+    assert_eq!(real(&output, "throughput", "time_s").len(), 2);
+    assert_eq!(whole(&output, "throughput", "bytes"), [1_000, 2_000]);
+    let without = result(&text, &[sets[0], ("measure.goodput", "false")]);
+    assert_eq!(without.digest, output.digest);
+    assert!(without.tables.iter().all(|table| table.name != "goodput"));
+}

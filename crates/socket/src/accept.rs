@@ -16,16 +16,18 @@ use crate::driver::Driver;
 use crate::endpoint::is_ipv6;
 use crate::inner::{Table, count, lock};
 use crate::listener::Listening;
+use crate::network::network_of;
 use crate::shared::{Parts, Shared, seed};
 use crate::{ConnectError, capacity};
 
 impl Table {
     /// A connection from that address is gone.
     pub(crate) fn release(&mut self, peer: IpAddr) {
-        if let Some(connections) = self.per_peer.get_mut(&peer) {
+        let network = network_of(peer);
+        if let Some(connections) = self.per_peer.get_mut(&network) {
             *connections -= 1;
             if *connections == 0 {
-                self.per_peer.remove(&peer);
+                self.per_peer.remove(&network);
             }
         }
     }
@@ -141,7 +143,8 @@ impl Driver {
         };
         let peer = meta.addr;
         let mut table = lock(&self.inner.table);
-        let of_peer = table.per_peer.get(&peer.ip()).copied().unwrap_or(0);
+        let network = network_of(peer.ip());
+        let of_peer = table.per_peer.get(&network).copied().unwrap_or(0);
         if !listening.has_room() || of_peer >= self.inner.config.max_connections_per_peer {
             return Ok(None);
         }
@@ -159,7 +162,7 @@ impl Driver {
             Shared::new(&parts, begin(made, &parts, incoming))
         })?;
         table.accepted.insert((peer, incoming.socket()), shared.id);
-        *table.per_peer.entry(peer.ip()).or_default() += 1;
+        *table.per_peer.entry(network).or_default() += 1;
         Ok(Some(Connection::new(shared, endpoint)))
     }
 }

@@ -33,7 +33,8 @@ pub struct EndpointConfig {
     pub socket_receive_buffer: usize,
     /// The most connections that there may be.
     pub max_connections: usize,
-    /// The most connections that one peer (an IP address) may have opened.
+    /// The most connections that one peer may have opened: an IPv4 address, or the first 64 bits of an
+    /// IPv6 address ([`network_of`](crate::network_of)). Requests beyond are not answered.
     pub max_connections_per_peer: usize,
     /// The most bytes that may have arrived on all connections and not been read. What is beyond is
     /// dropped, and sent again by its sender.

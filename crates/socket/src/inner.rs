@@ -43,7 +43,7 @@ pub(crate) struct Table {
     pub(crate) connections: HashMap<u32, Arc<Shared>>,
     /// Accepted ones by what the peer calls itself, so that repeated requests find them.
     pub(crate) accepted: HashMap<(SocketAddr, u32), u32>,
-    /// How many were accepted from each address.
+    /// How many were accepted from each network ([`network_of`](crate::network_of)).
     pub(crate) per_peer: HashMap<IpAddr, usize>,
     /// Those that wait for a peer which does the same.
     pub(crate) rendezvous: HashMap<SocketAddr, u32>,

@@ -30,6 +30,7 @@ mod error;
 mod event;
 mod inner;
 mod listener;
+mod network;
 mod receive;
 mod secure;
 mod shared;
@@ -45,6 +46,7 @@ pub use endpoint::Endpoint;
 pub use error::{ConnectError, ConnectionError};
 pub use event::Event;
 pub use listener::Listener;
+pub use network::network_of;
 pub use statistics::{EndpointStatistics, Ignored, Statistics};
 pub use stream::{RecvStream, SendStream};
 

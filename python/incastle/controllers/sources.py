@@ -25,6 +25,7 @@ from incastle.controllers.base import OPTIONAL, REQUIRED, Controller
 from incastle.controllers.checks import checked, parameters_in, parameters_of
 from incastle.controllers.faults import raised_outside
 from incastle.errors import ControllerError, IncastleError
+from incastle.names import no_plain_path, unseen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -84,6 +85,10 @@ class Origins:
             file = name.partition(":")[0]
             raise _Mistake(f'"{name}" names no class', f'name one as in "{file}:MyClass"')
         path = found["path"]
+        if "\\" in path:
+            raise _Mistake(f"{path!r} has a backslash in it", "write / between folders")
+        if (why := unseen(path)) is not None:
+            raise _Mistake(why, "rename the file")
         try:
             text = self._read(path)
             tree = ast.parse(text)
@@ -110,13 +115,14 @@ class Origins:
         return {name: self._load(name) for name in names}
 
     def texts(self, names: Iterable[str]) -> dict[str, str]:
-        """Give the text of each file within the scenario's folder that these names need."""
+        """Give the text of each file within the scenario's folder that these names need.
+
+        The names are plain: of `./own.py` it is `own.py`.
+        """
         found = (AS_FILE.fullmatch(name) for name in names if name not in self.bound)
-        paths = {one["path"] for one in found if one is not None}
-        inside = [
-            path for path in paths if not Path(path).is_absolute() and ".." not in Path(path).parts
-        ]
-        return {path: self._read(path) for path in sorted(inside)}
+        paths = {str(Path(one["path"])): one["path"] for one in found if one is not None}
+        inside = sorted(path for path in paths if no_plain_path(path) is None)
+        return {path: self._read(paths[path]) for path in inside}
 
     def _load(self, name: str) -> Bound:
         if name in self.bound:

@@ -19,12 +19,15 @@ RESULT, REPORT = "a result", "a report"
 WANTED = "a result is what `incastle run` writes, a report what `incastle reproduce` writes"
 
 
-def diff(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> ResultDiff | ReportDiff:
+def diff(
+    a: str | os.PathLike[str], b: str | os.PathLike[str], *, verify: bool = True
+) -> ResultDiff | ReportDiff:
     """Compare two results, or two reports.
 
     Args:
         a: a directory that `incastle run` or `Result.save` wrote, or `incastle reproduce`.
         b: another one of the same kind.
+        verify: of results, hold every file against its hash.
 
     Raises:
         ResultError: one of them is neither, or they are not of one kind, or cannot be read.
@@ -38,7 +41,8 @@ def diff(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> ResultDiff | R
             "only two of one kind can be compared"
         )
     if kinds[0] == RESULT:
-        return ResultDiff(Result.load(first), Result.load(second), (first, second))
+        one, other = (Result.load(place, verify=verify) for place in (first, second))
+        return ResultDiff(one, other, (first, second))
     return ReportDiff.load(first, second)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from incastle import completions
 from incastle.difference.values import Change, changes, differing, flat
+from incastle.errors import ResultError
 from incastle.units import si
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class ResultDiff:
             row
             for name in timed
             if name in self.b.tables and self.b.tables[name].columns == tables[name].columns
-            for row in _curves(name, tables[name], self.b.tables[name])
+            for row in _curves(name, *_over_time(name, self.a, self.b))
         ]
         schema: dict[str, Any] = {"table": pl.String, "column": pl.String}
         schema |= dict.fromkeys(("rows_a", "rows_b"), pl.Int64)
@@ -168,6 +169,14 @@ def _long(frame: pl.DataFrame, keys: str | list[str], measure: pl.Expr) -> pl.Da
     rows = places.unpivot(index=index, variable_name="measure", value_name="value")
     rows = rows.sort("place", maintain_order=True).drop("place")
     return rows.with_columns(measure.alias("measure"), pl.col("value").cast(pl.Float64))
+
+
+def _over_time(name: str, a: Result, b: Result) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Give a table of both with its empty bins; without them where they are far too many."""
+    try:
+        return a.over_time(name), b.over_time(name)
+    except ResultError:
+        return a.table(name), b.table(name)
 
 
 def _curves(name: str, a: pl.DataFrame, b: pl.DataFrame) -> list[tuple[Any, ...]]:

@@ -174,4 +174,5 @@ def _result(
         scenario=scenario.resolved,
         tables=tables,
         warnings=tuple(one.in_one_line for one in scenario.warnings),
+        offered_load=scenario.offered_load,
     )

@@ -1,17 +1,18 @@
 """The delays of links that have been simulated, on the disk until the estimate is whole.
 
-A database of SQLite: each link is there wholly or not at all, whatever ends the process.
+A database of SQLite: each link is there wholly or not at all, whatever ends the process. Each has
+a hash: one that was changed since is simulated again.
 """
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from incastle import _engine
+from incastle.build import engine_build
 from incastle.errors import ResultError
+from incastle.hashes import hash_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 TABLES = """
 create table of (content text not null);
-create table delays (number integer primary key, content blob not null);
+create table delays (number integer primary key, content blob not null, hash text not null);
 """
 
 
@@ -32,8 +33,12 @@ class Kept:
         self.is_empty = True
 
     def known(self) -> dict[int, bytes]:
-        """Give all that is there."""
-        return dict(self.database.execute("select number, content from delays"))
+        """Give all that is there and intact; what is not, goes."""
+        there = list(self.database.execute("select number, content, hash from delays"))
+        changed = [(number,) for number, content, told in there if told != _hash(number, content)]
+        with self.database:
+            self.database.executemany("delete from delays where number = ?", changed)
+        return {number: content for number, content, _ in there if (number,) not in changed}
 
     def keep(self, number: int, content: bytes) -> None:
         """Add a link.
@@ -44,7 +49,8 @@ class Kept:
         """
         try:
             with self.database:
-                self.database.execute("insert into delays values (?, ?)", (number, content))
+                row = (number, content, _hash(number, content))
+                self.database.execute("insert into delays values (?, ?, ?)", row)
         except sqlite3.Error as error:
             raise OSError(None, str(error), str(self.path)) from None
         self.is_empty = False
@@ -61,7 +67,7 @@ def kept(path: Path | None, scenario: str, *, resume: bool, force: bool) -> Iter
 
     Raises:
         ResultError: the file is there, and neither `resume` nor `force` is given; or it belongs to
-            another scenario or version, or cannot be read.
+            another scenario or build, or cannot be read.
         OSError: nothing can be written there.
 
     """
@@ -95,7 +101,11 @@ def kept(path: Path | None, scenario: str, *, resume: bool, force: bool) -> Iter
 
 
 def _content(scenario: str) -> str:
-    return hashlib.sha256(f"{_engine.__version__}\n{scenario}".encode()).hexdigest()
+    return hash_of(f"{engine_build()}\n{scenario}".encode())
+
+
+def _hash(number: int, content: bytes) -> str:
+    return hash_of(b"%d\n%b" % (number, content))
 
 
 def _check(database: sqlite3.Connection, path: Path | None, content: str) -> None:
@@ -111,5 +121,6 @@ def _check(database: sqlite3.Connection, path: Path | None, content: str) -> Non
         (content,)
     ]:
         raise ResultError(
-            f"{path} is of another scenario, seed or version: choose another --out, or --force"
+            f"{path} is of another scenario, seed or build of Incastle: choose another --out, or "
+            "--force"
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from incastle.cluster import Call, Ears, check_version, connected
+from incastle.cluster import Call, Ears, check_build, connected
 from incastle.errors import RunError
 from incastle.estimates.apart import failed, take_apart
 from incastle.scenario import Scenario
@@ -96,17 +96,15 @@ def bundles(jobs: Sequence[tuple[int, int]], whole: int) -> Iterator[Bundle]:
         yield Bundle(tuple(numbers), work / max(whole, 1))
 
 
-def simulate_links(
-    version: str, text: str, links: int | None, numbers: Sequence[int]
-) -> list[bytes]:
+def simulate_links(build: str, text: str, links: int | None, numbers: Sequence[int]) -> list[bytes]:
     """Simulate some links on a worker: the delays at each.
 
     Raises:
-        WrongVersion: this worker has another version of Incastle.
+        WrongVersion: this worker has another build of Incastle.
         RunError: a link could not be simulated.
 
     """
-    check_version(version)
+    check_build(build)
     apart = _taken_apart(text, links)
     return [_simulated(apart, number) for number in numbers]
 

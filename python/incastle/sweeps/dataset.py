@@ -1,72 +1,98 @@
-"""A sweep's directory: one Parquet dataset per table, with one file per finished run.
+"""A sweep's directory: Parquet files with many runs each, and one file that says which count.
 
-    sweep.json       version, keys and their values, seeds, tables
+    sweep.json       version, build, keys and their values, seeds, tables; the parts, with the
+                     hash of each file
+    sweep.json.copy  the same: where one of the two is damaged, the other one tells
     scenario.toml    the complete scenario of the first combination, every default written out
     failures.json    the runs that gave no result in the last call, and why
     summary/         one row per run: swept keys, seed, digest, totals, measures
     flows/, ...      further tables, where they were asked for, with the same first columns
+    runs/            which runs the parts have
 
-A file appears under its name when it is whole, and the one in `summary` last: a run is finished
-when that is there. Whoever reads a folder of the dataset while a sweep goes on meets whole files
-only; unfinished ones are in a folder of their own. One sweep at a time writes here.
+Finished runs are written in parts (`parts`), at most a second or a thousand runs after they were
+finished; a part counts when it is on the disk and in sweep.json. Small parts are put together while
+the sweep goes on and at its end, when all runs are put in the order of their values: the files of a
+finished sweep do not depend on the order in which runs were finished. Whoever reads a folder of the
+dataset meanwhile meets whole files only; unfinished ones are in a folder of their own. While parts
+are put together, rows may be in two files for a moment: `Sweep.load` counts them once.
+
+One sweep at a time writes here.
 """
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
-import os
 import shutil
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+import time
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from incastle import _engine
+import polars as pl
+
+from incastle import _engine, interrupts
+from incastle.build import engine_build
 from incastle.errors import ResultError, unreadable
 from incastle.files import scratch_file
+from incastle.hashes import SEAL, check_seal, hash_of, sealed
+from incastle.names import unseen
 from incastle.places import described
+from incastle.results import HOW_TO_ASK
+from incastle.sweeps import parts as module
+from incastle.sweeps.parts import RUNS, SUMMARY, UNFINISHED, Index, Part
 from incastle.sweeps.values import as_words, kind_of, takes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
-
-    import polars as pl
 
     from incastle.scenario import Value
     from incastle.sweeps.plan import Run, Source
 
-HEADER, SCENARIO, FAILURES = "sweep.json", "scenario.toml", "failures.json"
-SUMMARY = "summary"
-UNFINISHED, LOCK = ".unfinished", ".lock"
-OURS = frozenset({HEADER, SCENARIO, FAILURES, UNFINISHED, LOCK})
+HEADER, COPY = "sweep.json", "sweep.json.copy"
+SCENARIO, FAILURES = "scenario.toml", "failures.json"
+LOCK = ".lock"
+OURS = frozenset({HEADER, COPY, SCENARIO, FAILURES, UNFINISHED, LOCK, RUNS})
 """What lies in the directory beside the tables and figures."""
+TABLES = tuple(dict.fromkeys(("flows", "transfers", "rounds", "queues", "links", *HOW_TO_ASK)))
+"""What can be kept beside the summary."""
+LAYOUT = 2
+"""Of the directory; the first had a file for each run and table."""
 
-END_OF_PARQUET = b"PAR1"
+BATCH, BATCH_S, BATCH_BYTES = 1_000, 1.0, 64_000_000
+"""Runs, seconds and memory of finished runs that are not written yet: what a crash can cost."""
+MOST_SMALL = 64
+"""Parts of fewer runs than they could have, before they are put together."""
 
 
 @dataclass
 class Header:
-    """What sweep.json holds.
+    """What sweep.json holds of the plan.
 
     Attributes:
         version: the version of Incastle that computes it.
+        build: the build of the engine: results of two are not mixed.
         name: the scenario's name.
         kinds: what the column of each swept key holds.
         values: the values of each key, in their order.
         seeds: the seeds, in their order.
         tables: the tables that are kept of each run, beside the summary.
         first: the settings of the combination that scenario.toml has.
+        scenario: the hash of scenario.toml.
 
     """
 
     version: str
+    build: str
     name: str
     kinds: dict[str, str]
     values: dict[str, list[Value]]
     seeds: list[int]
     tables: list[str]
     first: list[tuple[str, str]] = field(default_factory=list)
+    scenario: str = ""
 
     @property
     def keys(self) -> list[str]:
@@ -81,45 +107,88 @@ class Header:
 
 
 class Dataset:
-    """The directory of one sweep."""
+    """The directory of one sweep.
+
+    Attributes:
+        directory: where it is.
+        header: what is swept.
+        parts: those that count.
+        order_of: by which values all runs are in order, in as few parts as can be; none if they are
+            not.
+        damaged: files that `repair` found lost or changed.
+        verify: hold files against their hashes when they are read.
+
+    """
 
     def __init__(self, directory: Path, header: Header) -> None:
         self.directory = directory
         self.header = header
+        self.parts: list[Part] = []
+        self.order_of: str | None = None
+        self.damaged: list[Path] = []
+        self.verify = True
+        self._places: dict[str, tuple[Part, int]] | None = None
+        self._batch = _Batch()
 
     @classmethod
-    def load(cls, directory: Path) -> Dataset:
-        """Open what an earlier sweep wrote.
+    def load(cls, directory: Path, *, verify: bool = True, repair: bool = False) -> Dataset:
+        """Open what an earlier sweep wrote; with `repair` the copy tells where sweep.json cannot.
 
         Raises:
-            ResultError: it is missing, or something else.
+            ResultError: it is missing, something else, or was changed.
 
         """
-        path = directory / HEADER
-        if not path.is_file():
+        path, copy = directory / HEADER, directory / COPY
+        if not path.is_file() and not copy.is_file():
             if not directory.exists():
                 raise ResultError(f"{directory} does not exist")
             why = described(directory) or f"it has no {HEADER}"
             raise ResultError(f"{directory} is not a sweep: {why}")
         try:
-            header = Header(**json.loads(path.read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError) as error:
-            raise unreadable(path, error) from None
+            found = cls._read(path, verify=verify)
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+            if repair:
+                with suppress(OSError, ValueError, TypeError, KeyError, AttributeError):
+                    found = cls._read(copy, verify=verify)
+                    found.damaged.append(path)
+                    return found
+                raise unreadable(path, error, "nor can its copy: --force begins anew") from None
+            raise unreadable(path, error, "--resume repairs it") from None
+        found.verify = verify
+        return found
+
+    @classmethod
+    def _read(cls, path: Path, *, verify: bool) -> Dataset:
+        told = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(told, dict):
+            raise ValueError("it is no description of a sweep")  # noqa: TRY004  of the file
+        if not told.keys() & {"layout", SEAL} and "values" in told:
+            raise ResultError(
+                f"{path}: an earlier Incastle wrote this sweep, in a layout that this one does not "
+                "read: choose another --out, or --force replaces it"
+            )
+        if verify:
+            check_seal(told)
+        if told["layout"] != LAYOUT:
+            raise ValueError(f"its layout is {told['layout']}, this Incastle reads {LAYOUT}")
+        header = Header(**{one.name: told[one.name] for one in fields(Header)})
         header.first = [(key, text) for key, text in header.first]
-        return cls(directory, header)
+        dataset = cls(path.parent, header)
+        dataset.parts = [Part(**part) for part in told["parts"]]
+        dataset.order_of = told["order_of"]
+        return dataset
 
     @classmethod
     def begin(cls, directory: Path, header: Header, resolved: str) -> Dataset:
         """Make a new one in an empty or emptied folder; `resolved` is the first scenario."""
         (directory / SUMMARY).mkdir(exist_ok=True)
-        dataset = cls(directory, header)
-        with dataset._whole(directory / SCENARIO) as scratch:
-            scratch.write_text(resolved, encoding="utf-8")
+        dataset = cls(directory, replace(header, scenario=hash_of(resolved.encode())))
+        dataset._write_scenario(resolved)
         dataset.write_header()
         return dataset
 
     def check_continues(self, wanted: Header, source: Source) -> None:
-        """Refuse to go on with another version, other keys, tables or another scenario.
+        """Refuse to go on with another build, other keys, tables or another scenario.
 
         Raises:
             ResultError: says what is different.
@@ -127,9 +196,13 @@ class Dataset:
 
         """
         here, there = f"{self.directory} was begun", "--resume goes on with the same only"
+        mixed = "are not mixed: choose another --out, or --force"
         if self.header.version != wanted.version:
             ours = f"by Incastle {self.header.version}, this is {wanted.version}"
-            raise ResultError(f"{here} {ours}: results of two versions are not mixed")
+            raise ResultError(f"{here} {ours}: results of two versions {mixed}")
+        if self.header.build != wanted.build:
+            ours = f"by the build {self.header.build} of Incastle, this is {wanted.build}"
+            raise ResultError(f"{here} {ours}: results of two builds {mixed}")
         if sorted(self.header.keys) != sorted(wanted.keys):
             keys = ", ".join(self.header.keys) or "no key"
             raise ResultError(f"{here} with {keys}: {there}")
@@ -141,43 +214,162 @@ class Dataset:
                 what = f"{kind} values of {key}"
                 raise ResultError(f"{here} with {what}, which the new ones are not")
         resolved = source.scenario(self.header.first).resolved
-        line = _first_difference(self.directory / SCENARIO, resolved)
-        if line is not None:
+        if hash_of(resolved.encode()) != self.header.scenario:
+            line = _first_difference(self.directory / SCENARIO, resolved)
             raise ResultError(f"{here} with another scenario: {line}. Choose another --out")
+
+    def find_damage(self) -> list[Part]:
+        """Give the parts of which a file is lost or was changed; `damaged` has the files."""
+        found = {part.name: part.damaged(self.directory) for part in self.parts}
+        self.damaged += [path for path in found.values() if path is not None]
+        return [part for part in self.parts if found[part.name] is not None]
+
+    def repair(self, broken: Sequence[Part], source: Source) -> None:
+        """Let parts not count any more, so that their runs are missing, and put the rest right.
+
+        Raises:
+            OSError: sweep.json cannot be written.
+
+        """
+        self._count([part for part in self.parts if part not in broken], self.order_of)
+        resolved = source.scenario(self.header.first).resolved
+        path = self.directory / SCENARIO
+        if not path.is_file() or path.read_bytes() != resolved.encode():
+            self.damaged.append(path)
+            self._write_scenario(resolved)
 
     def write_header(self) -> None:
         """Write sweep.json, for whoever reads the dataset or goes on with it."""
-        with self._whole(self.directory / HEADER) as scratch:
-            text = json.dumps(asdict(self.header), indent=2) + "\n"
-            scratch.write_text(text, encoding="utf-8")
+        entries = {
+            **asdict(self.header),
+            "layout": LAYOUT,
+            "order_of": self.order_of,
+            "parts": [asdict(part) for part in self.parts],
+        }
+        text = json.dumps(sealed(entries), indent=2) + "\n"
+        for name in (COPY, HEADER):
+            with self._whole(self.directory / name) as scratch:
+                scratch.write_text(text, encoding="utf-8")
+
+    def _write_scenario(self, resolved: str) -> None:
+        with self._whole(self.directory / SCENARIO) as scratch:
+            scratch.write_text(resolved, encoding="utf-8")
+
+    def _count(self, parts: list[Part], order_of: str | None) -> None:
+        """Let these parts count from now on; files of others go."""
+        self.parts, self.order_of, self._places = parts, order_of, None
+        self.write_header()
+        tables = [SUMMARY, RUNS, *self.header.tables]
+        module.remove_others(self.directory, tables, parts)
 
     @property
     def is_empty(self) -> bool:
         """Whether no run is finished."""
-        return not any((self.directory / SUMMARY).glob("*.parquet"))
+        return not self.parts and not self._batch.runs
+
+    @property
+    def size(self) -> int:
+        """How many runs are finished and written."""
+        return sum(part.runs for part in self.parts)
 
     def holds(self, run: Run) -> bool:
-        """Tell whether a run is finished; a file that a crash of the machine cut off is not."""
-        path = self._path(SUMMARY, run)
-        try:
-            with path.open("rb") as file:
-                file.seek(-len(END_OF_PARQUET), os.SEEK_END)
-                return file.read() == END_OF_PARQUET
-        except OSError:
-            return False
+        """Tell whether a run is finished."""
+        return run.name in self._finished() or run.name in self._batch.runs
 
-    def keep(self, run: Run, tables: Mapping[str, bytes]) -> None:
-        """Write the tables of a finished run; its summary comes last.
+    def _finished(self) -> dict[str, tuple[Part, int]]:
+        """Give the part and row of each run that is written."""
+        if self._places is None:
+            self._places = {
+                name: (part, row)
+                for part in self.parts
+                for row, name in enumerate(Index.of(part, self.directory).names)
+            }
+        return self._places
+
+    def keep(self, run: Run, tables: Mapping[str, pl.DataFrame]) -> None:
+        """Take the tables of a finished run, which are written with those of others.
 
         Raises:
-            OSError: a file cannot be written; the run is then not finished.
+            OSError: they cannot be written; the runs that were not are not finished then.
 
         """
-        for name in sorted(tables, key=lambda name: name == SUMMARY):
-            path = self._path(name, run)
-            path.parent.mkdir(exist_ok=True)
-            with self._whole(path) as scratch:
-                scratch.write_bytes(tables[name])
+        self._batch.add(run.name, tables)
+        self.write_when_due()
+
+    def write_when_due(self) -> None:
+        """Write what was finished since, if it is enough, or a second old.
+
+        Raises:
+            OSError: it cannot be written.
+
+        """
+        if self._batch.is_due:
+            self.write_finished()
+
+    def write_finished(self) -> None:
+        """Write what was finished since.
+
+        Raises:
+            OSError: it cannot be written.
+
+        """
+        batch, self._batch = self._batch, _Batch()
+        if batch.runs:
+            with interrupts.put_off():
+                self._write(batch)
+
+    def _write(self, batch: _Batch) -> None:
+        part = module.write(self.directory, list(batch.runs), batch.tables())
+        finished = self._finished()
+        self.parts.append(part)
+        self.order_of = None
+        self.write_header()
+        finished.update((name, (part, row)) for row, name in enumerate(batch.runs))
+        small = [part for part in self.parts if part.runs < module.MOST_RUNS]
+        if len(small) >= MOST_SMALL:
+            self._regroup(small)
+
+    def put_in_order(self) -> None:
+        """Put all runs in the order of values and seeds, in as few parts as can be.
+
+        On a full disk they stay as they are, which is as good.
+
+        Raises:
+            OSError: files cannot be written for another reason.
+
+        """
+        self.write_finished()
+        if not self.in_order and self.parts:
+            self._regroup(self.parts, self._values())
+
+    @property
+    def in_order(self) -> bool:
+        """Whether all runs are in the order of the header's values."""
+        return self.order_of == self._values()
+
+    def _values(self) -> str:
+        return hash_of(json.dumps(self.header.values).encode())
+
+    def _regroup(self, some: Sequence[Part], order_of: str | None = None) -> None:
+        try:
+            together = module.regroup(self.directory, some, self._order(some))
+        except OSError as error:
+            if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+                return
+            raise
+        others = [part for part in self.parts if part not in some]
+        self._count([*others, *together], order_of)
+
+    def _order(self, some: Sequence[Part]) -> pl.DataFrame:
+        """Give `part` and `row` of each run, in the order of values and seeds."""
+        columns = [*self.header.keys, "seed"]
+        heads = [
+            part.read(self.directory, SUMMARY, columns)
+            .with_row_index("row")
+            .with_columns(pl.lit(number).cast(pl.Int64).alias("part"))
+            for number, part in enumerate(some)
+        ]
+        return self._ordered(pl.concat(heads)).select("part", "row")
 
     def write_failures(self, failures: Sequence[tuple[Run, str]]) -> None:
         """Write the runs that gave no result, or nothing where there are none."""
@@ -191,33 +383,50 @@ class Dataset:
         with self._whole(path) as scratch:
             scratch.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
 
-    def frame(self, table: str = SUMMARY, runs: Iterable[Run] | None = None) -> pl.DataFrame:
-        """Give a table of all finished runs, or of these, in the order of values and seeds.
+    def frame(self, table: str = SUMMARY) -> pl.DataFrame:
+        """Give a table of all finished runs, in the order of values and seeds.
 
         Raises:
-            ResultError: there is none, or it cannot be read.
+            ResultError: there is none, or a file was lost or changed: the message names it.
 
         """
-        import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+        if table not in {SUMMARY, *self.header.tables}:
+            there = ", ".join([SUMMARY, *self.header.tables])
+            raise ResultError(f"{self.directory} has no table {table!r}: it has {there}")
+        while True:
+            if not self.parts:
+                raise ResultError(f"{self.directory} has no finished run")
+            try:
+                read = [part.read(self.directory, table, verify=self.verify) for part in self.parts]
+            except FileNotFoundError as error:
+                self._read_again(error)
+                continue
+            return self._ordered(module.joined(read), is_sorted=self.in_order)
 
-        folder = self.directory / table
-        names = (
-            [path.name for path in folder.glob("*.parquet")]
-            if runs is None
-            else [self._path(table, run).name for run in runs]
-        )
-        if not names:
-            raise ResultError(self._no_table(table))
-        try:
-            frames = [pl.read_parquet(folder / name) for name in names]
-        except (OSError, pl.exceptions.PolarsError) as error:
-            raise unreadable(folder, error) from None
-        # Groups of flows, and with them columns, may differ from run to run.
-        return self._ordered(pl.concat(frames, how="diagonal"))
+    def _read_again(self, lost: FileNotFoundError) -> None:
+        """See whether parts were put together since sweep.json was read; if not, one is lost."""
+        now = Dataset.load(self.directory, verify=self.verify)
+        if now.parts == self.parts:
+            raise ResultError(f"{lost.filename} is lost: --resume makes its runs again") from None
+        self.parts, self.order_of, self.header = now.parts, now.order_of, now.header
 
-    def _ordered(self, frame: pl.DataFrame) -> pl.DataFrame:
-        import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+    def rows(self, runs: Sequence[Run]) -> list[dict[str, Any]]:
+        """Give the rows of some finished runs in the summary.
 
+        Raises:
+            ResultError: one of them cannot be read.
+
+        """
+        self.write_finished()
+        places = [self._finished()[run.name] for run in runs]
+        frames = {part.name: part.read(self.directory, SUMMARY) for part, _ in places}
+        columns = module.common_columns([dict(frame.schema) for frame in frames.values()])
+        empty: dict[str, Any] = dict.fromkeys(columns)
+        return [empty | frames[part.name].row(row, named=True) for part, row in places]
+
+    def _ordered(self, frame: pl.DataFrame, *, is_sorted: bool = False) -> pl.DataFrame:
+        if is_sorted:
+            return frame
         ranks = []
         for key in self.header.keys:
             words = in_column(self.header.values[key], self.header.kinds[key])
@@ -225,30 +434,41 @@ class Dataset:
             ranks.append(pl.col(key).replace_strict(places, return_dtype=pl.Int64))
         return frame.sort(*ranks, "seed", maintain_order=True)
 
-    def _no_table(self, table: str) -> str:
-        there = sorted(
-            path.name
-            for path in self.directory.iterdir()
-            if path.is_dir() and path.name not in OURS and any(path.glob("*.parquet"))
-        )
-        if table not in there and there:
-            return f"{self.directory} has no table {table!r}: it has {', '.join(there)}"
-        return f"{self.directory} has no finished run"
-
-    def _path(self, table: str, run: Run) -> Path:
-        return self.directory / table / f"{run.name}.parquet"
-
     @contextmanager
     def _whole(self, path: Path) -> Iterator[Path]:
         folder = self.directory / UNFINISHED
-        try:
-            folder.mkdir(exist_ok=True)
-            with scratch_file(path, folder) as scratch:
-                yield scratch
-        except OSError as error:
-            # The place that the user knows, not the one beside it.
-            error.filename, error.filename2 = str(path), None
-            raise
+        folder.mkdir(exist_ok=True)
+        with scratch_file(path, folder) as scratch:
+            yield scratch
+
+
+class _Batch:
+    """Finished runs that are not written yet."""
+
+    def __init__(self) -> None:
+        self.runs: dict[str, Mapping[str, pl.DataFrame]] = {}
+        self.bytes = 0.0
+        self.since = 0.0
+
+    def add(self, name: str, tables: Mapping[str, pl.DataFrame]) -> None:
+        """Add the tables of a run."""
+        self.since = self.since if self.runs else time.monotonic()
+        self.runs[name] = tables
+        self.bytes += sum(frame.estimated_size() for frame in tables.values())
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time to write them."""
+        return bool(self.runs) and (
+            len(self.runs) >= BATCH
+            or self.bytes >= BATCH_BYTES
+            or time.monotonic() - self.since >= BATCH_S
+        )
+
+    def tables(self) -> dict[str, list[pl.DataFrame]]:
+        """Give the frames of each table."""
+        first = next(iter(self.runs.values()))
+        return {table: [tables[table] for tables in self.runs.values()] for table in first}
 
 
 def in_column(values: Sequence[Value], kind: str) -> list[Any]:
@@ -257,15 +477,18 @@ def in_column(values: Sequence[Value], kind: str) -> list[Any]:
 
 
 def check_place(directory: Path) -> None:
-    """Refuse a directory that is there and is no sweep.
+    """Refuse a directory that is there and is no sweep, and a name that shows as another.
 
     Raises:
         ResultError: says what it is.
 
     """
+    if (why := unseen(directory.name)) is not None:
+        raise ResultError(f"{why}: choose another --out")
     if directory.exists() and not directory.is_dir():
         raise ResultError(f"{directory} is not a directory")
-    if directory.is_dir() and any(path.name != LOCK for path in directory.iterdir()):
+    inside = [path.name for path in directory.iterdir()] if directory.is_dir() else []
+    if set(inside) - {LOCK} and not {HEADER, COPY} & set(inside):
         Dataset.load(directory)
 
 
@@ -309,18 +532,22 @@ def clear(directory: Path) -> None:
         ResultError: it holds something that no sweep wrote.
 
     """
-    tables = {SUMMARY}
-    if (directory / HEADER).exists():
-        tables |= set(Dataset.load(directory).header.tables)
+    tables = {SUMMARY, RUNS, *TABLES}
     for path in directory.iterdir():
         figure = path.suffix in {".png", ".svg", ".pdf"}
-        if path.name not in OURS | tables and not figure:
+        foreign = path.name in tables and not _is_table(path)
+        if foreign or (path.name not in OURS | tables and not figure):
             raise ResultError(f"{path} was not written by a sweep: nothing is replaced")
+    # First what says that the rest counts.
+    for name in (HEADER, COPY, SCENARIO, FAILURES):
+        (directory / name).unlink(missing_ok=True)
     for path in directory.iterdir():
         if path.name in tables:
             shutil.rmtree(path)
-        elif path.name in {HEADER, SCENARIO, FAILURES}:
-            path.unlink()
+
+
+def _is_table(path: Path) -> bool:
+    return path.is_dir() and all(one.suffix == module.ENDING for one in path.iterdir())
 
 
 def new_header(
@@ -333,7 +560,14 @@ def new_header(
     """Give the header of a new sweep by this version."""
     kinds = {key: kind_of(some) for key, some in values.items()}
     return Header(
-        *(_engine.__version__, name, kinds, dict(values), list(seeds), list(tables), list(first))
+        version=_engine.__version__,
+        build=engine_build(),
+        name=name,
+        kinds=kinds,
+        values=dict(values),
+        seeds=list(seeds),
+        tables=list(tables),
+        first=list(first),
     )
 
 

@@ -1,8 +1,7 @@
 """Runs of a sweep on a Dask cluster: the same runs, the same files.
 
 A task carries the complete scenario as text, with the content of the files that it refers to and
-the classes of controllers, and brings back the content of the result's files, which are written
-here.
+the classes of controllers, and brings back the rows of the result's tables, which are written here.
 """
 
 from __future__ import annotations
@@ -15,11 +14,13 @@ import cloudpickle  # type: ignore[import-untyped]  # it has no stubs
 from incastle import cluster, runner
 from incastle.errors import RunError
 from incastle.scenario import IN_CODE, Scenario, controllers_of
-from incastle.sweeps.outcome import Failure, Wanted
-from incastle.sweeps.threads import kept
+from incastle.sweeps.outcome import Failure, Wanted, packed, unpacked
+from incastle.sweeps.threads import failure_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    import polars as pl
 
     from incastle.sweeps.plan import Run
 
@@ -33,7 +34,7 @@ class Workers:
     def execute(
         self,
         runs: Sequence[tuple[Run, Wanted]],
-        on_end: Callable[[Run, dict[str, bytes] | Failure], object],
+        on_end: Callable[[Run, dict[str, pl.DataFrame] | Failure], object],
         note: Callable[[float, int | None], object],
     ) -> None:
         """Do the runs; `on_end` is called for each as soon as it is over, in this thread."""
@@ -43,11 +44,14 @@ class Workers:
             scenario = run.scenario()
             classes = controllers_of(scenario)
             # By value, where they come from files: a worker has none of these.
-            packed = cloudpickle.dumps(classes) if classes else None
-            return cluster.Call(run.name, do_run, (scenario.resolved, wanted, packed))
+            code = cloudpickle.dumps(classes) if classes else None
+            return cluster.Call(run.name, do_run, (scenario.resolved, wanted, code))
+
+        def over(run: Run, outcome: dict[str, bytes] | Failure) -> None:
+            on_end(run, outcome if isinstance(outcome, Failure) else unpacked(outcome))
 
         ears = cluster.Ears[tuple["Run", Wanted]](
-            done=lambda task, outcome: on_end(task[0], outcome),
+            done=lambda task, outcome: over(task[0], outcome),
             failed=lambda task, why: on_end(task[0], Failure(why)),
             threads=lambda threads: note(0.0, threads),
         )
@@ -55,21 +59,22 @@ class Workers:
 
 
 def do_run(
-    version: str, text: str, wanted: Wanted, packed: bytes | None = None
+    build: str, text: str, wanted: Wanted, code: bytes | None = None
 ) -> dict[str, bytes] | Failure:
-    """Do one run on a worker; `packed` has the controllers that are not the engine's.
+    """Do one run on a worker; `code` has the controllers that are not the engine's.
 
     Raises:
-        WrongVersion: this worker has another version of Incastle.
+        WrongVersion: this worker has another build of Incastle.
         TableMissing: the scenario did not ask for a table.
 
     """
-    cluster.check_version(version)
+    cluster.check_build(build)
     try:
-        controllers = None if packed is None else cloudpickle.loads(packed)
-        return kept(runner.run(Scenario(text, IN_CODE, (), controllers)), wanted)
+        controllers = None if code is None else cloudpickle.loads(code)
+        result = runner.run(Scenario(text, IN_CODE, (), controllers))
     except RunError as error:
-        return kept(error, wanted)
+        return failure_of(error)
+    return packed(wanted.of_result(result))
 
 
 @contextmanager

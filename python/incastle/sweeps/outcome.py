@@ -1,4 +1,4 @@
-"""What is kept of a run: its tables as Parquet, made where the run is, so that they travel small.
+"""What is kept of a run: its tables, which travel from a worker as Parquet, so that they are small.
 
 The content depends on the run alone: no time of day, no machine, no number of workers.
 """
@@ -9,10 +9,13 @@ import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from incastle.sweeps.dataset import SUMMARY, in_column
+from incastle.sweeps.dataset import in_column
 from incastle.sweeps.measures import measure
+from incastle.sweeps.parts import SUMMARY
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import polars as pl
 
     from incastle.results import Result
@@ -48,8 +51,8 @@ class Wanted:
         """Say what is kept of a run of a plan."""
         return cls(run.values, kinds, tables)
 
-    def encode(self, result: Result) -> dict[str, bytes]:
-        """Give the content of each file.
+    def of_result(self, result: Result) -> dict[str, pl.DataFrame]:
+        """Give the rows of each table, the swept values and the seed in front.
 
         Raises:
             TableMissing: the scenario did not ask for a table.
@@ -62,9 +65,9 @@ class Wanted:
         columns = [pl.Series(name, [value], types[name]) for name, value in row.items()]
         frames = {SUMMARY: pl.DataFrame(columns)}
         frames |= {name: result.table(name) for name in self.tables}
-        return {name: self._parquet(frame, result.seed) for name, frame in frames.items()}
+        return {name: self._with_head(frame, result.seed) for name, frame in frames.items()}
 
-    def _parquet(self, frame: pl.DataFrame, seed: int) -> bytes:
+    def _with_head(self, frame: pl.DataFrame, seed: int) -> pl.DataFrame:
         import polars as pl  # noqa: PLC0415  slow to import: only where frames are made
 
         types: dict[str, Any] = {"integer": pl.Int64, "number": pl.Float64, "boolean": pl.Boolean}
@@ -77,10 +80,25 @@ class Wanted:
             pl.Series(name, [value], type_).new_from_index(0, frame.height)
             for name, (value, type_) in head.items()
         ]
-        file = io.BytesIO()
-        whole = pl.DataFrame([*columns, *frame.get_columns()])
-        whole.write_parquet(file, compression="zstd", statistics=False)
-        return file.getvalue()
+        return pl.DataFrame([*columns, *frame.get_columns()])
+
+
+def packed(tables: Mapping[str, pl.DataFrame]) -> dict[str, bytes]:
+    """Make tables ready to travel."""
+    return {name: _parquet(frame) for name, frame in tables.items()}
+
+
+def unpacked(tables: Mapping[str, bytes]) -> dict[str, pl.DataFrame]:
+    """Give tables that have travelled."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are made
+
+    return {name: pl.read_parquet(io.BytesIO(content)) for name, content in tables.items()}
+
+
+def _parquet(frame: pl.DataFrame) -> bytes:
+    file = io.BytesIO()
+    frame.write_parquet(file, compression="zstd", statistics=False)
+    return file.getvalue()
 
 
 def _type(name: str, result: Result) -> Any:  # noqa: ANN401  a type of polars

@@ -144,6 +144,14 @@ class Plan:
         for choices in itertools.product(*(axis.choices for axis in self.axes)):
             yield tuple(zip(keys, choices, strict=True))
 
+    def combination(self, place: int) -> tuple[tuple[str, Choice], ...]:
+        """Give one of the combinations, by its place among all."""
+        chosen = []
+        for axis in reversed(self.axes):
+            place, index = divmod(place, len(axis.choices))
+            chosen.append((axis.key, axis.choices[index]))
+        return tuple(reversed(chosen))
+
     def check(self, tell: Callable[[int], object] | None = None) -> Checked:
         """Check every combination before the first run begins; `tell` hears how many are done.
 

@@ -80,7 +80,7 @@ class Tables(Mapping[str, "pl.DataFrame"]):
             self[name]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sweep:
     """What a sweep gave.
 
@@ -93,6 +93,7 @@ class Sweep:
         header: the keys with their values, the seeds.
         directory: where the dataset is, or None if it was not kept.
         found: runs that an earlier call had finished.
+        damaged: files of an earlier call that were lost or changed: their runs were made again.
 
     """
 
@@ -102,16 +103,22 @@ class Sweep:
     header: Header
     directory: Path | None = None
     found: int = 0
+    damaged: tuple[Path, ...] = ()
 
     @classmethod
-    def load(cls, directory: str | os.PathLike[str]) -> Sweep:
+    def load(cls, directory: str | os.PathLike[str], *, verify: bool = True) -> Sweep:
         """Read what a sweep, finished or not, has written.
 
+        Args:
+            directory: of a sweep.
+            verify: hold every file that is read against its hash in sweep.json.
+
         Raises:
-            ResultError: the directory is no sweep, or holds no finished run.
+            ResultError: the directory is no sweep, or holds no finished run, or a file was lost or
+                changed since: the message names it.
 
         """
-        dataset = Dataset.load(Path(directory))
+        dataset = Dataset.load(Path(directory), verify=verify)
         return cls.of(dataset, dataset.directory)
 
     @classmethod
@@ -130,7 +137,18 @@ class Sweep:
         tables = Tables(dataset, () if nothing else tuple(dataset.header.tables))
         if directory is None:
             tables.read_all()
-        return cls(frame, tables, tuple(failures), dataset.header, directory, found)
+        damaged = tuple(dataset.damaged)
+        return cls(frame, tables, tuple(failures), dataset.header, directory, found, damaged)
+
+    def __repr__(self) -> str:
+        """Name, how many runs, the swept keys, the further tables, and where it is."""
+        runs = f"{len(self.frame):,} run{'s' if len(self.frame) != 1 else ''}"
+        parts = [f"{runs} over {', '.join(self.header.keys) or 'seeds'}"]
+        if self.header.tables:
+            parts.append(f"with {', '.join(self.header.tables)}")
+        if self.failures:
+            parts.append(f"{len(self.failures):,} failed")
+        return f"<Sweep {self.header.name!r}: {', '.join(parts)}; in {self.place or 'memory'}>"
 
     @property
     def place(self) -> str | None:

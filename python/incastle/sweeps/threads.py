@@ -11,6 +11,8 @@ from incastle.sweeps.outcome import Failure, Wanted
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import polars as pl
+
     from incastle.results import Result
     from incastle.sweeps.plan import Run
 
@@ -27,7 +29,7 @@ class Threads:
     def execute(
         self,
         runs: Sequence[tuple[Run, Wanted]],
-        on_end: Callable[[Run, dict[str, bytes] | Failure], object],
+        on_end: Callable[[Run, dict[str, pl.DataFrame] | Failure], object],
         note: Callable[[float, int | None], object],
     ) -> None:
         """Do the runs; `on_end` is called for each as soon as it is over, in this thread."""
@@ -49,8 +51,13 @@ class Threads:
             runner.run_each(scenarios, self.threads, over, tell)
 
 
-def kept(outcome: Result | RunError, wanted: Wanted) -> dict[str, bytes] | Failure:
+def kept(outcome: Result | RunError, wanted: Wanted) -> dict[str, pl.DataFrame] | Failure:
     """Give what is kept of a run, or why there is nothing."""
     if isinstance(outcome, RunError):
-        return Failure(outcome.message, isinstance(outcome, InternalError))
-    return wanted.encode(outcome)
+        return failure_of(outcome)
+    return wanted.of_result(outcome)
+
+
+def failure_of(error: RunError) -> Failure:
+    """Say why there is nothing."""
+    return Failure(error.message, isinstance(error, InternalError))

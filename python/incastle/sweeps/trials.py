@@ -102,8 +102,7 @@ class Trials:
 
     def rows_of(self, cell: Cell) -> tuple[dict[str, Any], ...]:
         """Give the rows of a candidate whose runs are all finished."""
-        frame = self.work.dataset.frame(runs=self.plan.runs([cell]))
-        return tuple(frame.iter_rows(named=True))
+        return tuple(self.work.dataset.rows(self.plan.runs([cell])))
 
     def _announce(self, cells: Sequence[Cell]) -> None:
         """Add the candidates' values to sweep.json, in the order of the plan."""

@@ -9,8 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incastle.errors import Interrupted, ResultError
-from incastle.results import HOW_TO_ASK
-from incastle.sweeps.dataset import HEADER, Dataset, Header, check_place, clear, locked, new_header
+from incastle.sweeps.dataset import (
+    COPY,
+    HEADER,
+    TABLES,
+    Dataset,
+    Header,
+    check_place,
+    clear,
+    locked,
+    new_header,
+)
 from incastle.sweeps.outcome import Failure, Wanted
 from incastle.sweeps.progress import SweepProgress
 from incastle.sweeps.sweep import Sweep, SweepStopped
@@ -19,10 +28,9 @@ from incastle.sweeps.threads import Threads
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from incastle.sweeps.plan import Plan, Run, Source
+    import polars as pl
 
-TABLES = tuple(dict.fromkeys(("flows", "transfers", "rounds", "queues", "links", *HOW_TO_ASK)))
-"""What can be kept beside the summary."""
+    from incastle.sweeps.plan import Plan, Run, Source
 
 
 @dataclass
@@ -65,8 +73,11 @@ class Work:
         self._tell(found=found, finished=found)
         wanted = [(run, Wanted.of(run, header.kinds, tuple(header.tables))) for run in missing]
         try:
-            if wanted:
-                self.place.execute(wanted, self._on_end, self._note)
+            try:
+                if wanted:
+                    self.place.execute(wanted, self._on_end, self._note)
+            finally:
+                self.dataset.write_finished()
         except KeyboardInterrupt as stop:
             within = stop.within if isinstance(stop, Interrupted) else None
             raise SweepStopped(self.state, self.kept, within) from None
@@ -74,7 +85,11 @@ class Work:
             self._write_failures(runs)
 
     def sweep(self) -> Sweep:
-        """Give all that the dataset holds."""
+        """Give all that the dataset holds, in order on the disk, too."""
+        try:
+            self.dataset.put_in_order()
+        except KeyboardInterrupt:
+            raise SweepStopped(self.state, self.kept) from None
         return Sweep.of(self.dataset, self.kept, self.failures, self.state.found)
 
     def _tell(self, found: int = 0, finished: int = 0, failed: int = 0) -> None:
@@ -90,11 +105,12 @@ class Work:
             self.progress(self.state)
 
     def _note(self, under_way: float, workers: int | None) -> None:
+        self.dataset.write_when_due()
         self.state = replace(self.state, under_way=under_way, workers=workers)
         if self.progress is not None:
             self.progress(self.state)
 
-    def _on_end(self, run: Run, outcome: dict[str, bytes] | Failure) -> None:
+    def _on_end(self, run: Run, outcome: dict[str, pl.DataFrame] | Failure) -> None:
         if isinstance(outcome, Failure):
             self.failures.append((run, outcome))
             self._tell(finished=1, failed=1)
@@ -153,18 +169,34 @@ class Place:
     def _dataset(
         self, directory: Path, header: Header, source: Source, runs: Sequence[Run]
     ) -> Dataset:
-        new = not (directory / HEADER).exists()
-        if new or self.force or Dataset.load(directory).is_empty:
+        new = self.force or not any((directory / name).exists() for name in (HEADER, COPY))
+        there = None if new else Dataset.load(directory, repair=self.resume)
+        if there is None or there.is_empty:
             clear(directory)
             return Dataset.begin(directory, header, source.scenario(header.first).resolved)
-        dataset = Dataset.load(directory)
-        complete = bool(runs) and all(dataset.holds(run) for run in runs)
+        return self._continued(there, header, source, runs)
+
+    def _continued(
+        self, dataset: Dataset, header: Header, source: Source, runs: Sequence[Run]
+    ) -> Dataset:
+        directory = dataset.directory
+        broken = dataset.find_damage()
+        if broken and not self.resume:
+            number = sum(part.runs for part in broken)
+            again = f"its {number:,} runs" if number > 1 else "its run"
+            raise ResultError(
+                f"{dataset.damaged[0]} is lost or was changed since it was written: --resume makes "
+                f"{again} again"
+            )
+        complete = bool(runs) and not broken and all(dataset.holds(run) for run in runs)
         if not self.resume and not complete:
             raise ResultError(
                 f"{directory} already holds a sweep: --resume adds what is missing, --force "
                 "replaces it, --out names another place"
             )
         dataset.check_continues(header, source)
+        if self.resume:
+            dataset.repair(broken, source)
         dataset.header = dataset.header.merged(header)
         return dataset
 

@@ -2,9 +2,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use incastle_socket::{Connection, Listener};
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
@@ -14,7 +14,7 @@ use crate::arguments::{Bench, LinkArguments, Serve};
 use crate::disk::Root;
 use crate::error::{DONE, Failure, reason};
 use crate::link::{self, LINGER};
-use crate::protocol::ErrorCode;
+use crate::places::{Limits, Place, Places};
 use crate::service::{Service, serve};
 use crate::terminal::{counted, note, say, warn};
 
@@ -22,6 +22,11 @@ use crate::terminal::{counted, note, say, warn};
 const PORT: u16 = 9000;
 /// Measurements at the same time.
 const MEASUREMENTS: u16 = 16;
+/// The part of the places that one address has, if nothing else is said: four have to come together to
+/// take them all, and one whose clients share an address (NAT) is not left with one.
+const SHARE: u16 = 4;
+/// How long a connection may be idle where others wait. Between two files of one command lie moments.
+const EVICT_AFTER: Duration = Duration::from_secs(10);
 
 pub(super) async fn files(arguments: Serve) -> Result<u8, Failure> {
     let Serve {
@@ -30,6 +35,8 @@ pub(super) async fn files(arguments: Serve) -> Result<u8, Failure> {
         read_only,
         replace,
         max_connections,
+        max_per_address,
+        evict_after,
         link,
     } = arguments;
     let root = Root::open(&dir)
@@ -41,31 +48,46 @@ pub(super) async fn files(arguments: Serve) -> Result<u8, Failure> {
     };
     let what = format!("serving {}", dir.display());
     let kept = "unfinished files are kept, the same commands go on later";
-    run(service, (&what, kept), listen, max_connections, &link).await
+    let limits = Limits {
+        per_address: max_per_address.unwrap_or_else(|| share_of(max_connections)),
+        connections: max_connections,
+        evict_after,
+    };
+    run(service, (&what, kept), listen, limits, &link).await
 }
 
 pub(super) async fn measurements(arguments: Bench) -> Result<u8, Failure> {
     let Bench { listen, link, .. } = arguments;
     let service = Service::Measurements;
     let words = ("measuring", "measurements were cut short");
-    run(service, words, listen, MEASUREMENTS, &link).await
+    let limits = Limits {
+        connections: MEASUREMENTS,
+        per_address: share_of(MEASUREMENTS),
+        evict_after: EVICT_AFTER,
+    };
+    run(service, words, listen, limits, &link).await
+}
+
+/// The places of one address, at least one.
+const fn share_of(connections: u16) -> u16 {
+    connections.div_ceil(SHARE)
 }
 
 async fn run(
     service: Service,
     (what, kept): (&str, &str),
     address: Option<SocketAddr>,
-    most: u16,
+    limits: Limits,
     arguments: &LinkArguments,
 ) -> Result<u8, Failure> {
     let protection = arguments.protection();
     let address = address.unwrap_or_else(|| default_address(protection));
-    let (endpoint, listener, local) = link::listen(address, most, arguments)?;
+    let (endpoint, listener, local) = link::listen(address, limits, arguments)?;
     let stop = stopped();
     announce(what, local, protection);
     let mut sessions = JoinSet::new();
     tokio::select! {
-        () = accept(&listener, Arc::new(service), most, &mut sessions) => {
+        () = accept(&listener, Arc::new(service), limits, &mut sessions) => {
             return Err(Failure::Connection("the socket failed".to_owned()));
         }
         () = stop => {}
@@ -122,42 +144,39 @@ fn announce(what: &str, local: SocketAddr, protection: Protection) {
     say(format_args!("{what} on {local}"));
 }
 
-async fn accept(listener: &Listener, service: Arc<Service>, most: u16, sessions: &mut JoinSet<()>) {
-    let places = Arc::new(Semaphore::new(usize::from(most)));
+async fn accept(
+    listener: &Listener,
+    service: Arc<Service>,
+    limits: Limits,
+    sessions: &mut JoinSet<()>,
+) {
+    let places = Places::new(limits);
     loop {
         tokio::select! {
             accepted = listener.accept() => {
                 let Some(connection) = accepted else { return };
-                match Arc::clone(&places).try_acquire_owned() {
-                    Ok(place) => {
-                        let service = Arc::clone(&service);
-                        sessions.spawn(async move {
-                            attend(&connection, &service).await;
-                            drop(place);
-                        });
-                    }
-                    Err(_) => drop(sessions.spawn(send_away(connection))),
-                }
+                let service = Arc::clone(&service);
+                match places.admit(connection.peer_addr(), Instant::now()) {
+                    Ok(place) => sessions.spawn(attend(connection, service, place)),
+                    Err(refusal) => sessions.spawn(send_away(connection, refusal)),
+                };
             }
             Some(_) = sessions.join_next() => {}
         }
     }
 }
 
-async fn attend(connection: &Connection, service: &Service) {
-    let peer = connection.peer_addr();
-    match link::channel(connection) {
-        Ok(channel) => serve(service, channel, peer).await,
-        Err(failure) => note(format_args!("{peer}: {failure}")),
+async fn attend(connection: Connection, service: Arc<Service>, place: Place) {
+    match link::channel(&connection) {
+        Ok(channel) => serve(&service, channel, place).await,
+        Err(failure) => note(format_args!("{}: {failure}", place.peer())),
     }
     timeout(LINGER, connection.close()).await.ok();
 }
 
-async fn send_away(connection: Connection) {
+async fn send_away(connection: Connection, refusal: Failure) {
     if let Ok(mut channel) = link::channel(&connection) {
-        let words = "as many connections as this server takes; try again later";
-        let busy = Failure::here(ErrorCode::Busy, words);
-        timeout(LINGER, channel.tell(&busy)).await.ok();
+        timeout(LINGER, channel.tell(&refusal)).await.ok();
     }
     timeout(LINGER, connection.close()).await.ok();
 }

@@ -15,4 +15,4 @@ pub use frame::{
     BenchDirection, Chunk, ErrorCode, Frame, Hash, MAX_BENCH_MILLIS, MAX_DATA, MAX_NAME, MAX_PING,
     MAX_WORDS, Report, VERSION,
 };
-pub use name::{Name, NameError, PART_SUFFIX};
+pub use name::{Name, NameError, PART_SUFFIX, is_invisible};

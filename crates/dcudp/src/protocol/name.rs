@@ -2,10 +2,13 @@
 //!
 //! What could be read in two ways is refused, here for what a user types as for what a peer sends: no
 //! part is empty, `.` or `..`, so a name is never absolute and never climbs; no backslash, which other
-//! systems take for a separator; no control character, which a terminal would obey. The name of an
-//! unfinished file is not one either. Leaves out names that are not UTF-8.
+//! systems take for a separator; no control character, which a terminal would obey; no invisible
+//! character, which makes a name look like another one: a mark that turns the direction of writing
+//! round, a line separator. The name of an unfinished file is not one either. Leaves out names that are
+//! not UTF-8, and names that look alike in two alphabets.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use thiserror::Error;
 
@@ -15,6 +18,38 @@ use super::MAX_NAME;
 pub const PART_SUFFIX: &str = ".dcudp-part";
 /// What file systems take for one part of a path.
 const MAX_PART: usize = 255;
+
+/// The code points of the general categories Cf (format, all marks of direction among them), Zl and Zp
+/// (line and paragraph separator): Unicode 16.0, `extracted/DerivedGeneralCategory.txt`; the Unicode
+/// Standard, section 4.5 (general category), section 23.2 and UAX #9 (marks of direction).
+const INVISIBLE: [RangeInclusive<char>; 21] = [
+    '\u{ad}'..='\u{ad}',
+    '\u{600}'..='\u{605}',
+    '\u{61c}'..='\u{61c}',
+    '\u{6dd}'..='\u{6dd}',
+    '\u{70f}'..='\u{70f}',
+    '\u{890}'..='\u{891}',
+    '\u{8e2}'..='\u{8e2}',
+    '\u{180e}'..='\u{180e}',
+    '\u{200b}'..='\u{200f}',
+    '\u{2028}'..='\u{202e}',
+    '\u{2060}'..='\u{2064}',
+    '\u{2066}'..='\u{206f}',
+    '\u{feff}'..='\u{feff}',
+    '\u{fff9}'..='\u{fffb}',
+    '\u{110bd}'..='\u{110bd}',
+    '\u{110cd}'..='\u{110cd}',
+    '\u{13430}'..='\u{1343f}',
+    '\u{1bca0}'..='\u{1bca3}',
+    '\u{1d173}'..='\u{1d17a}',
+    '\u{e0001}'..='\u{e0001}',
+    '\u{e0020}'..='\u{e007f}',
+];
+
+/// Whether a character cannot be seen, and may change how others are seen.
+pub fn is_invisible(c: char) -> bool {
+    INVISIBLE.iter().any(|range| range.contains(&c))
+}
 
 /// Why a text is no name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -31,6 +66,9 @@ pub enum NameError {
     /// A control character, NUL among them.
     #[error("the name {0:?} has a control character in it")]
     Control(String),
+    /// A format character or separator: U+202E, U+2028.
+    #[error("the name {:?} has an invisible character in it: U+{:04X}", .0, u32::from(*.1))]
+    Invisible(String, char),
     /// A Windows separator.
     #[error("the name {0:?} has a backslash in it")]
     Backslash(String),
@@ -61,6 +99,9 @@ impl Name {
         }
         if text.chars().any(char::is_control) {
             return Err(NameError::Control(owned()));
+        }
+        if let Some(found) = text.chars().find(|&c| is_invisible(c)) {
+            return Err(NameError::Invisible(owned(), found));
         }
         if text.contains('\\') {
             return Err(NameError::Backslash(owned()));

@@ -3,13 +3,13 @@
 #![allow(dead_code, reason = "not every test needs everything")]
 
 use std::fs::{self, File};
-use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use incastle_dcudp::disk::Root;
 use incastle_dcudp::error::Failure;
+use incastle_dcudp::places::{Limits, Place, Places};
 use incastle_dcudp::protocol::{Channel, Name};
 use incastle_dcudp::request;
 use incastle_dcudp::service::{Service, serve};
@@ -41,12 +41,22 @@ pub(crate) fn files(directory: &Path) -> Service {
     }
 }
 
+/// The only place of a server.
+pub(crate) fn place() -> Place {
+    let limits = Limits {
+        connections: 1,
+        per_address: 1,
+        evict_after: Duration::ZERO,
+    };
+    let peer = "127.0.0.1:1".parse().unwrap();
+    Places::new(limits).admit(peer, Instant::now()).unwrap()
+}
+
 /// A client of a server, greeted.
 pub(crate) async fn client_of(service: Service) -> End {
     let (mut client, server) = pair();
     tokio::spawn(async move {
-        let peer: SocketAddr = "127.0.0.1:1".parse().unwrap();
-        serve(&service, server, peer).await;
+        serve(&service, server, place()).await;
     });
     client.greet().await.unwrap();
     client

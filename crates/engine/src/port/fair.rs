@@ -8,7 +8,7 @@
 //! quanta are equal), a shared memory.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use incastle_units::{Bytes, Serializer, Time};
 
@@ -62,9 +62,15 @@ impl FairPer {
     }
 }
 
+/// How long a flow's queue is, in bytes: the greatest is the longest, of several the one of the first
+/// flow.
+type Length = (u64, Reverse<Lane>);
+
 /// The packets of one flow that wait.
 #[derive(Debug, Default)]
 struct FlowQueue {
+    /// The number of its turn.
+    turn: u64,
     packets: VecDeque<Packet>,
     bytes: u64,
     /// What the flow may still send in its turn, and takes over into its next.
@@ -77,8 +83,12 @@ pub(super) struct FairQueue {
     transmitter: Transmitter,
     /// Flows with packets that wait, and no others.
     flows: BTreeMap<Lane, FlowQueue>,
-    /// The same flows in the order of their turns.
-    active: VecDeque<Lane>,
+    /// The same flows by the numbers of their turns, which come in this order.
+    active: BTreeMap<u64, Lane>,
+    /// The number of the next turn that is given out.
+    next_turn: u64,
+    /// The lengths of the same flows, where the longest queue is what drops.
+    lengths: BTreeSet<Length>,
     /// Whether the first of them has had the quantum of its turn.
     granted: bool,
     waiting_packets: u32,
@@ -96,7 +106,9 @@ impl FairQueue {
             config,
             transmitter: Transmitter::default(),
             flows: BTreeMap::new(),
-            active: VecDeque::new(),
+            active: BTreeMap::new(),
+            next_turn: 0,
+            lengths: BTreeSet::new(),
             granted: false,
             waiting_packets: 0,
             waiting_bytes: 0,
@@ -134,17 +146,21 @@ impl FairQueue {
         if self.transmitter.packet().is_none() {
             return Some(self.transmitter.begin(now, packet, line));
         }
-        let (spare, active) = (&mut self.spare, &mut self.active);
         let lane = self.config.per.lane(&packet);
-        let queue = self.flows.entry(lane).or_insert_with(|| {
+        let size = u64::from(packet.size);
+        if !self.flows.contains_key(&lane) {
             // Figure 3, "Enqueuing module": a flow that joins is last and has no credit.
-            active.push_back(lane);
-            spare.pop().unwrap_or_default()
-        });
-        queue.bytes += u64::from(packet.size);
+            let queue = self.spare.pop().unwrap_or_default();
+            self.flows.insert(lane, queue);
+            self.give_turn(lane);
+        }
+        let queue = self.flows.get_mut(&lane).expect("it has joined");
+        let before = queue.bytes;
+        queue.bytes += size;
         queue.packets.push_back(packet);
         self.waiting_packets += 1;
-        self.waiting_bytes += u64::from(packet.size);
+        self.waiting_bytes += size;
+        self.change_length(lane, before, before + size);
         None
     }
 
@@ -174,6 +190,7 @@ impl FairQueue {
         let flows = std::mem::take(&mut self.flows).into_values();
         let waiting = flows.flat_map(|queue| queue.packets);
         self.active.clear();
+        self.lengths.clear();
         self.granted = false;
         self.waiting_packets = 0;
         self.waiting_bytes = 0;
@@ -184,7 +201,8 @@ impl FairQueue {
     fn next(&mut self) -> Option<Packet> {
         // Figure 3, "Dequeuing module", one packet per call.
         loop {
-            let flow = *self.active.front()?;
+            let turn = self.active.first_entry()?;
+            let flow = *turn.get();
             let queue = self
                 .flows
                 .get_mut(&flow)
@@ -200,8 +218,31 @@ impl FairQueue {
                 let packet = queue.packets.pop_front();
                 return packet.inspect(|packet| self.taken(packet));
             }
-            self.active.rotate_left(1);
+            turn.remove();
+            self.give_turn(flow);
             self.granted = false;
+        }
+    }
+
+    /// Puts a flow behind all others.
+    fn give_turn(&mut self, flow: Lane) {
+        let queue = self.flows.get_mut(&flow).expect("who has a turn waits");
+        queue.turn = self.next_turn;
+        self.active.insert(self.next_turn, flow);
+        self.next_turn += 1;
+    }
+
+    /// Enters a queue's new length. A queue of no bytes is none.
+    fn change_length(&mut self, flow: Lane, before: u64, after: u64) {
+        if self.config.drop != FairDrop::Longest {
+            return;
+        }
+        if before > 0 {
+            let known = self.lengths.remove(&(before, Reverse(flow)));
+            assert!(known, "the length of every queue is known");
+        }
+        if after > 0 {
+            self.lengths.insert((after, Reverse(flow)));
         }
     }
 
@@ -212,14 +253,16 @@ impl FairQueue {
         self.waiting_packets -= 1;
         self.waiting_bytes -= size;
         let queue = self.flows.get_mut(&flow).expect("the packet had a queue");
+        let before = queue.bytes;
         queue.bytes -= size;
-        if !queue.packets.is_empty() {
+        let (turn, is_empty) = (queue.turn, queue.packets.is_empty());
+        self.change_length(flow, before, before - size);
+        if !is_empty {
             return;
         }
-        let place = self.active.iter().position(|&active| active == flow);
-        let place = place.expect("a flow with packets is active");
-        self.active.remove(place);
-        if place == 0 {
+        let first = self.active.first_key_value().map(|(turn, _)| *turn);
+        self.active.remove(&turn);
+        if first == Some(turn) {
             self.granted = false;
         }
         // Whoever has nothing to send loses what it was granted.
@@ -251,20 +294,19 @@ impl FairQueue {
         &self.pushed_out
     }
 
-    /// Whose tails have to go, one after the other. No more flows can wait than the buffer holds
-    /// packets, so a look at each is cheap enough.
+    /// Whose tails have to go, one after the other.
     fn victims(&self, own: Lane, fits: impl Fn(&Backlog) -> bool) -> Option<Vec<Lane>> {
         let mut victims = Vec::new();
         let mut backlog = self.backlog();
-        // Bytes, flow, packets that are left; the greatest is the longest queue, of several the
-        // one of the first flow.
-        let mut left: Vec<_> = self
-            .flows
-            .iter()
-            .map(|(&flow, queue)| (queue.bytes, Reverse(flow), queue.packets.len()))
-            .collect();
+        // The longest queues, with what would be left of each: its length and its packets. All others
+        // are shorter than the last of them was.
+        let mut left: Vec<(Length, usize)> = Vec::new();
+        let mut longest = self.lengths.iter().rev();
         while !fits(&backlog) {
-            let (bytes, Reverse(flow), packets) = left.iter_mut().max()?;
+            if let Some(&length @ (_, Reverse(flow))) = longest.next() {
+                left.push((length, self.flows[&flow].packets.len()));
+            }
+            let ((bytes, Reverse(flow)), packets) = left.iter_mut().max()?;
             if *flow == own {
                 return None;
             }
@@ -292,6 +334,7 @@ impl FairQueue {
 #[cfg(test)]
 mod tests {
     use incastle_units::Rate;
+    use proptest::prelude::*;
 
     use super::*;
     use crate::EndpointIndex;
@@ -334,7 +377,7 @@ mod tests {
             sent.push((packet.to.0, packet.size));
         }
         assert_eq!(queue.backlog(), Backlog::default());
-        assert!(queue.flows.is_empty() && queue.active.is_empty());
+        assert!(queue.flows.is_empty() && queue.active.is_empty() && queue.lengths.is_empty());
         assert!(
             queue
                 .spare
@@ -464,5 +507,117 @@ mod tests {
         assert_eq!(pushed_out(&mut queue, 3, 2_100, 3_000), []);
         let (mut queue, _) = queue_of(1_500, &[]);
         assert_eq!(pushed_out(&mut queue, 3, 1_000, 500), []);
+    }
+
+    /// The same queue as plainly as can be: the longest is looked for among all that wait, a place in the
+    /// order of turns by going through it.
+    #[derive(Default)]
+    struct Plain {
+        flows: BTreeMap<u32, (u64, Vec<u16>)>,
+        active: VecDeque<u32>,
+        granted: bool,
+    }
+
+    impl Plain {
+        fn bytes(&self) -> u64 {
+            let sizes = self.flows.values().flat_map(|(_, sizes)| sizes);
+            sizes.map(|size| u64::from(*size)).sum()
+        }
+
+        fn push(&mut self, flow: u32, size: u16) {
+            if !self.flows.contains_key(&flow) {
+                self.active.push_back(flow);
+            }
+            self.flows.entry(flow).or_default().1.push(size);
+        }
+
+        fn forget_if_empty(&mut self, flow: u32) {
+            if self.flows[&flow].1.is_empty() {
+                self.granted &= self.active.front() != Some(&flow);
+                self.active.retain(|active| *active != flow);
+                self.flows.remove(&flow);
+            }
+        }
+
+        fn next(&mut self, quantum: u64) -> Option<(u32, u16)> {
+            loop {
+                let flow = *self.active.front()?;
+                let (deficit, sizes) = self.flows.get_mut(&flow).expect("it waits");
+                *deficit += if self.granted { 0 } else { quantum };
+                self.granted = true;
+                if u64::from(sizes[0]) <= *deficit {
+                    let size = sizes.remove(0);
+                    *deficit -= u64::from(size);
+                    self.forget_if_empty(flow);
+                    return Some((flow, size));
+                }
+                self.active.rotate_left(1);
+                self.granted = false;
+            }
+        }
+
+        /// Whose tails go so that `most` bytes are left; none if that ends at `own`.
+        fn push_out(&mut self, own: u32, most: u64) -> Vec<(u32, u16)> {
+            let mut left = self.flows.clone();
+            let mut gone = Vec::new();
+            let mut stored = self.bytes();
+            while stored > most {
+                let length = |(flow, (_, sizes)): (&u32, &(u64, Vec<u16>))| {
+                    let bytes: u64 = sizes.iter().map(|size| u64::from(*size)).sum();
+                    (bytes, Reverse(*flow))
+                };
+                let Some((_, Reverse(flow))) = left.iter().map(length).max() else {
+                    return Vec::new();
+                };
+                let tail = left.get_mut(&flow).and_then(|(_, sizes)| sizes.pop());
+                let Some(size) = tail.filter(|_| flow != own) else {
+                    return Vec::new();
+                };
+                stored -= u64::from(size);
+                gone.push((flow, size));
+            }
+            for (flow, _) in &gone {
+                let queue = self.flows.get_mut(flow);
+                queue.expect("it loses its tail").1.pop();
+                self.forget_if_empty(*flow);
+            }
+            gone
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_choice_is_that_of_a_look_at_all_queues(
+            quantum in 1_u64..2_000,
+            limit in 1_000_u64..40_000,
+            steps in prop::collection::vec((0_u32..30, 1_u16..1_600, 0_u8..4), 1..300),
+        ) {
+            let (mut queue, mut line) = queue_of(quantum, &[]);
+            let (mut plain, mut now) = (Plain::default(), Time::ZERO);
+            for (flow, size, what) in steps {
+                if what == 0 {
+                    let Some(at) = queue.transmitter.departs() else { continue };
+                    now = at;
+                    queue.depart(now, &mut line);
+                    let next = queue.transmitter.packet().map(|packet| (packet.to.0, packet.size));
+                    prop_assert_eq!(next, plain.next(quantum));
+                    continue;
+                }
+                let sending = queue.transmitter.packet().map_or(0, |packet| u64::from(packet.size));
+                let room = limit.saturating_sub(sending + u64::from(size));
+                prop_assert_eq!(
+                    pushed_out(&mut queue, flow, limit, size),
+                    if limit >= sending + u64::from(size) { plain.push_out(flow, room) } else { Vec::new() }
+                );
+                if queue.backlog().stored_bytes + u64::from(size) <= limit {
+                    let idle = queue.transmitter.packet().is_none();
+                    queue.push(now, packet(flow, size), &mut line);
+                    if !idle {
+                        plain.push(flow, size);
+                    }
+                }
+                prop_assert_eq!(queue.backlog().waiting_bytes, plain.bytes());
+            }
+        }
     }
 }

@@ -37,6 +37,7 @@ impl Recorder {
             for (series, theirs) in whole.flows.iter_mut().zip(&other.flows) {
                 series.add(theirs);
             }
+            whole.bins += other.bins;
             whole.queue_samples.extend(other.queue_samples);
             whole.memory_samples.extend(other.memory_samples);
         }

@@ -1,7 +1,7 @@
 //! The probe that keeps what result tables are made of.
 //!
-//! Always: the time-weighted histogram of each observed queue within the measured interval, and the
-//! bytes that reach each receiving host per bin of time. Where asked: samples of queues and memories, the control state of
+//! Always: the time-weighted histogram of each observed queue within the measured interval. Where asked: the
+//! bytes that reach each receiving host per bin of time, samples of queues and memories, the control state of
 //! watched flows on every change, bytes delivered per flow and interval, the rates of reaction points,
 //! what congestion points find, every timeout with the losses and silences that could explain it,
 //! every event of recorded flows, and what captured ports send.
@@ -23,7 +23,7 @@ pub use events::{
 };
 pub use histogram::QueueHistogram;
 pub use record::{EventKind, EventRecord, RecordedEvent, RecordedPacket};
-pub use series::{BinBytes, Series};
+pub use series::{Bin, BinBytes, Series};
 
 use histogram::QueueHistograms;
 
@@ -33,11 +33,14 @@ use crate::{
     SwitchIndex,
 };
 
+/// How wide the bins of bytes per host usually are.
+pub const HOST_BIN: Span = Span::from_ms(1);
+
 /// What to keep.
 #[derive(Debug, Clone, Copy)]
 pub struct Measurements {
-    /// The width of the bins of bytes per host.
-    pub host_bin: Span,
+    /// The width of the bins of bytes per host; absent to keep none.
+    pub host_bin: Option<Span>,
     /// The width of the bins of bytes per flow; absent to keep none.
     pub flow_bin: Option<Span>,
     /// The least time between two samples of a watched flow's control state; zero keeps every
@@ -62,7 +65,7 @@ pub struct Measurements {
 impl Default for Measurements {
     fn default() -> Self {
         Self {
-            host_bin: Span::from_ms(1),
+            host_bin: Some(HOST_BIN),
             flow_bin: None,
             window_every: Span::ZERO,
             dcudp_every: None,
@@ -81,10 +84,12 @@ impl Default for Measurements {
 pub struct Recorder {
     measurements: Measurements,
     queues: QueueHistograms,
-    /// By host.
+    /// By host, where asked.
     pub hosts: Vec<Series>,
     /// By flow, where asked.
     pub flows: Vec<Series>,
+    /// Bins in all of these together.
+    bins: u64,
     /// In order of time.
     pub queue_samples: Vec<QueueSample>,
     /// In order of time.
@@ -125,7 +130,7 @@ impl Recorder {
         Self {
             measurements,
             queues: QueueHistograms::new(ports),
-            hosts: vec![Series::default(); hosts],
+            hosts: vec![Series::default(); measurements.host_bin.map_or(0, |_| hosts)],
             record: EventRecord::new(measurements.events),
             last_arrival: vec![
                 Time::ZERO;
@@ -144,9 +149,9 @@ impl Recorder {
         self.queues.of(port.index())
     }
 
-    /// The width of the bins of bytes per host.
-    pub fn host_bin(&self) -> Span {
-        self.measurements.host_bin
+    /// Bins of bytes per host and per flow so far, all together.
+    pub fn bins(&self) -> u64 {
+        self.bins
     }
 
     /// Enters the silences that still last at the end of the run.
@@ -204,21 +209,26 @@ impl Probe for Recorder {
         if self.measurements.silence.is_some() {
             self.end_silence(host, at);
         }
+        let Some(width) = self.measurements.host_bin else {
+            return;
+        };
         let series = &mut self.hosts[host.index()];
         // Hosts that get nothing but acknowledgements keep no series.
         if payload == Bytes::ZERO && series.is_empty() {
             return;
         }
-        series.bin(at, self.measurements.host_bin).ip += ip_bytes.count();
+        series.bin(at, width, &mut self.bins).ip += ip_bytes.count();
     }
 
     #[inline]
     fn delivered(&mut self, flow: FlowIndex, host: HostIndex, at: Time, bytes: Bytes) {
-        let width = self.measurements.host_bin;
-        self.hosts[host.index()].bin(at, width).delivered += bytes.count();
+        if let Some(width) = self.measurements.host_bin {
+            let series = &mut self.hosts[host.index()];
+            series.bin(at, width, &mut self.bins).delivered += bytes.count();
+        }
         if let Some(width) = self.measurements.flow_bin {
             grown(&mut self.flows, flow.index())
-                .bin(at, width)
+                .bin(at, width, &mut self.bins)
                 .delivered += bytes.count();
         }
     }

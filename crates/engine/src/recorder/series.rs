@@ -1,4 +1,4 @@
-//! Bytes per bin of time.
+//! Bytes per bin of time: only of bins in which something arrived, so that long silence costs no memory.
 
 use incastle_units::{Span, Time};
 
@@ -11,32 +11,49 @@ pub struct BinBytes {
     pub ip: u64,
 }
 
+/// A bin in which something arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bin {
+    /// Which one, counted from time zero.
+    pub index: u64,
+    /// What arrived.
+    pub bytes: BinBytes,
+}
+
 /// Bytes per bin of time, in one cache line but for the bins that are over.
 #[derive(Debug, Clone, Default)]
 #[repr(align(64))]
 pub struct Series {
-    over: Vec<BinBytes>,
+    over: Vec<Bin>,
     /// The bin after them; meaningless before the first.
     last: BinBytes,
+    /// Which one that is.
+    index: u64,
     /// When it ends; time zero before the first.
     ends: Time,
 }
 
 impl Series {
+    /// The bin of an instant, no earlier than that of the call before. `begun` counts the bins that begin.
     #[inline]
-    pub(super) fn bin(&mut self, at: Time, width: Span) -> &mut BinBytes {
-        while at >= self.ends {
-            self.begin(width);
+    pub(super) fn bin(&mut self, at: Time, width: Span, begun: &mut u64) -> &mut BinBytes {
+        if at >= self.ends {
+            self.begin(at, width);
+            *begun += 1;
         }
         &mut self.last
     }
 
     #[cold]
-    fn begin(&mut self, width: Span) {
+    fn begin(&mut self, at: Time, width: Span) {
         if !self.is_empty() {
-            self.over.push(std::mem::take(&mut self.last));
+            self.over.push(Bin {
+                index: self.index,
+                bytes: std::mem::take(&mut self.last),
+            });
         }
-        self.ends += width;
+        self.index = at.as_ps() / width.as_ps();
+        self.ends = Time::ZERO + width.saturating_mul(self.index + 1);
     }
 
     /// Whether there is no bin.
@@ -45,27 +62,31 @@ impl Series {
         self.ends == Time::ZERO
     }
 
-    /// The bins from time zero on; the last one is cut at the end of the run.
-    pub fn bins(&self) -> impl Iterator<Item = BinBytes> + '_ {
-        let last = (!self.is_empty()).then_some(self.last);
+    /// The bins in which something arrived, in order; the last one is cut at the end of the run.
+    pub fn bins(&self) -> impl Iterator<Item = Bin> + '_ {
+        let last = (!self.is_empty()).then_some(Bin {
+            index: self.index,
+            bytes: self.last,
+        });
         self.over.iter().copied().chain(last)
     }
 
     /// Adds what another one has in each bin.
     pub(super) fn add(&mut self, other: &Self) {
-        let endless = |series: &Self| {
-            let bins: Vec<BinBytes> = series.bins().collect();
-            bins.into_iter()
-                .chain(std::iter::repeat(BinBytes::default()))
-        };
-        let both = endless(self).zip(endless(other));
-        let sums = both.map(|(own, theirs)| BinBytes {
-            delivered: own.delivered + theirs.delivered,
-            ip: own.ip + theirs.ip,
+        let mut sums: Vec<Bin> = self.bins().chain(other.bins()).collect();
+        sums.sort_by_key(|bin| bin.index);
+        sums.dedup_by(|next, bin| {
+            let same = next.index == bin.index;
+            if same {
+                bin.bytes.delivered += next.bytes.delivered;
+                bin.bytes.ip += next.bytes.ip;
+            }
+            same
         });
-        let count = self.bins().count().max(other.bins().count());
-        self.over = sums.take(count).collect();
-        self.last = self.over.pop().unwrap_or_default();
+        if let Some(last) = sums.pop() {
+            (self.index, self.last) = (last.index, last.bytes);
+        }
+        self.over = sums;
         self.ends = self.ends.max(other.ends);
     }
 }
@@ -79,20 +100,44 @@ mod tests {
     fn series(bytes: &[(u64, u64)]) -> Series {
         let mut series = Series::default();
         for &(at, ip) in bytes {
-            series.bin(Time::from_ps(at), WIDTH).ip += ip;
+            series.bin(Time::from_ps(at), WIDTH, &mut 0).ip += ip;
         }
         series
     }
 
-    fn ip(series: &Series) -> Vec<u64> {
-        series.bins().map(|bin| bin.ip).collect()
+    fn ip(series: &Series) -> Vec<(u64, u64)> {
+        let bins = series.bins();
+        bins.map(|bin| (bin.index, bin.bytes.ip)).collect()
     }
 
     #[test]
-    fn a_series_fills_quiet_bins_with_zero() {
+    fn a_series_has_the_bins_in_which_something_arrived() {
         assert_eq!(ip(&Series::default()), []);
-        assert_eq!(ip(&series(&[(3, 1)])), [1]);
-        assert_eq!(ip(&series(&[(3, 1), (9, 1), (30, 2)])), [2, 0, 0, 2]);
+        assert_eq!(ip(&series(&[(3, 1)])), [(0, 1)]);
+        assert_eq!(ip(&series(&[(3, 1), (9, 1), (30, 2)])), [(0, 2), (3, 2)]);
+        assert_eq!(ip(&series(&[(29, 5)])), [(2, 5)]);
+    }
+
+    #[test]
+    fn silence_costs_no_memory() {
+        let (second, year) = (Span::from_secs(1), Span::from_secs(100 * 86_400));
+        let mut series = Series::default();
+        let mut begun = 0;
+        for at in [Time::ZERO, Time::ZERO + year, Time::ZERO + year + second] {
+            series.bin(at, Span::from_ns(1), &mut begun).ip += 1;
+        }
+        assert_eq!((series.bins().count(), begun), (3, 3));
+        assert!(series.over.capacity() <= 4, "{}", series.over.capacity());
+    }
+
+    #[test]
+    fn the_last_bin_of_time_has_no_end() {
+        let mut series = Series::default();
+        let width = Span::from_ps(u64::MAX - 1);
+        for at in [0, u64::MAX - 1] {
+            series.bin(Time::from_ps(at), width, &mut 0).ip += 1;
+        }
+        assert_eq!(ip(&series), [(0, 1), (1, 1)]);
     }
 
     #[test]
@@ -107,13 +152,15 @@ mod tests {
             both.sort_unstable();
             assert_eq!(ip(&sum), ip(&series(&both)));
             // And it goes on.
-            sum.bin(Time::from_ps(41), WIDTH).ip += 1;
-            assert_eq!(ip(&sum).len(), 5);
+            sum.bin(Time::from_ps(36), WIDTH, &mut 0).ip += 1;
+            assert_eq!(ip(&sum).len(), 3);
+            sum.bin(Time::from_ps(41), WIDTH, &mut 0).ip += 1;
+            assert_eq!(ip(&sum).len(), 4);
         }
         let mut sum = Series::default();
         sum.add(&Series::default());
         assert!(sum.is_empty());
         sum.add(&series(&[(12, 2)]));
-        assert_eq!(ip(&sum), [0, 2]);
+        assert_eq!(ip(&sum), [(1, 2)]);
     }
 }

@@ -226,7 +226,7 @@ pub(crate) fn tcp_config(algo: Algo) -> tcp::Config {
     }
 }
 
-fn controller(algo: Algo) -> Algorithm {
+pub(crate) fn controller(algo: Algo) -> Algorithm {
     match algo {
         Algo::NewReno => Algorithm::NewReno(NewReno::new(NewRenoConfig::new(MSS))),
         Algo::Cubic => Algorithm::from(Cubic::new(CubicConfig::new(MSS))),

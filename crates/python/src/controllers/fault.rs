@@ -5,6 +5,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use incastle_units::Time;
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
 /// The first thing that a controller of a run did wrong.
@@ -86,7 +87,6 @@ impl ControllerFault {
     /// Whether it is a Ctrl-C.
     pub(crate) fn is_interruption(&self, py: Python<'_>) -> bool {
         let raised = self.raised.as_ref().map(|raised| raised.bind(py));
-        raised
-            .is_some_and(|raised| raised.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>())
+        raised.is_some_and(PyAnyMethods::is_instance_of::<PyKeyboardInterrupt>)
     }
 }

@@ -1,6 +1,8 @@
 //! Checks of `[flows.NAME]`: hosts that exist and can reach each other, workloads that fit their
 //! transport.
 
+use std::collections::BTreeSet;
+
 use incastle_units::{Bytes, Span};
 
 use crate::check::{list, sets};
@@ -11,7 +13,7 @@ use crate::language::{Root, RunStop};
 use crate::text::context::Context;
 use crate::text::node::quoted;
 use crate::topology::layout::Layout;
-use crate::topology::pairs::group_pairs;
+use crate::topology::pairs::{MOST_FLOWS, group_pairs};
 
 pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     if root.flows.is_empty() && !cx.partial {
@@ -57,7 +59,6 @@ fn check_hosts(path: &str, group: &Group, layout: &Layout, parts: &[usize], cx: 
         return;
     };
     check_servers(path, group, (&from, &to), cx);
-    warn_of_overload(path, group, layout, (&from, &to), cx);
     if sets::check(path, group, (&from, &to), &layout.hosts, cx).is_none() {
         return;
     }
@@ -65,6 +66,17 @@ fn check_hosts(path: &str, group: &Group, layout: &Layout, parts: &[usize], cx: 
         return list::check(path, &one.transfers, layout, (&from, &to), cx);
     }
     let pairs = group_pairs(group, &from, &to);
+    if pairs.len() > MOST_FLOWS {
+        cx.error_at(
+            &format!("{path}.to"),
+            format!(
+                "a flow between each of {} hosts and each of {}: a group has at most {MOST_FLOWS} flows",
+                from.len(),
+                to.len()
+            ),
+            Some("fewer hosts in `from` or `to`, or fewer flows by `count`".to_owned()),
+        );
+    }
     if pairs.is_empty() {
         cx.error_at(
             &format!("{path}.to"),
@@ -88,6 +100,13 @@ fn check_hosts(path: &str, group: &Group, layout: &Layout, parts: &[usize], cx: 
     }
 }
 
+/// Of each host of `to` the other hosts of `from`: how many the one with the fewest has.
+pub(super) fn least_others(from: &[usize], to: &[usize]) -> usize {
+    let from: BTreeSet<usize> = from.iter().copied().collect();
+    let own = to.iter().any(|host| from.contains(host));
+    from.len() - usize::from(own)
+}
+
 /// Each client asks so many different servers.
 fn check_servers(
     path: &str,
@@ -98,10 +117,7 @@ fn check_servers(
     let (true, Count::Number(wanted)) = (group.workload.is_requests(), group.count) else {
         return;
     };
-    let servers = |client: &usize| from.iter().filter(|&server| server != client).count();
-    let Some(hosts) = to.iter().map(servers).min() else {
-        return;
-    };
+    let hosts = least_others(from, to);
     // No server at all is reported otherwise.
     if hosts > 0 && wanted as usize > hosts {
         cx.error_at(
@@ -112,57 +128,6 @@ fn check_servers(
                  `count` as many servers as there are"
                     .to_owned(),
             ),
-        );
-    }
-}
-
-/// More than the links of the receivers carry, asked for by a rate of arrivals.
-fn warn_of_overload(
-    path: &str,
-    group: &Group,
-    layout: &Layout,
-    (from, to): (&[usize], &[usize]),
-    cx: &mut Context<'_>,
-) {
-    let capacity = |hosts: &[usize]| -> f64 {
-        let links = hosts.iter().filter_map(|&host| layout.access(host));
-        links.map(|link| link.rate.bytes_per_second_lossy()).sum()
-    };
-    let (key, offered, capacity) = match &group.workload {
-        Workload::Poisson(poisson) => {
-            let Some(arrivals) = poisson.arrivals else {
-                return;
-            };
-            ("arrivals", arrivals * poisson.sizes.mean(), capacity(to))
-        }
-        Workload::Query(query) => {
-            let (Some(rate), Some(&client)) = (query.rate, to.first()) else {
-                return;
-            };
-            let servers = group_pairs(group, from, &[client]).len() as f64;
-            let unit = query.unit.unwrap_or(Query::UNIT).count() as f64;
-            let bytes = query.total.map_or(unit * servers, |all| all.count() as f64);
-            ("rate", rate * bytes, capacity(&[client]))
-        }
-        Workload::Incast(incast) => {
-            let Some(arrivals) = incast.arrivals else {
-                return;
-            };
-            let bytes = incast.mean_bytes(group.count, (from, to));
-            ("arrivals", arrivals * bytes, capacity(to))
-        }
-        _ => return,
-    };
-    // Both are rounded; exactly the capacity is not more than it.
-    if offered > capacity * (1.0 + 1e-9) {
-        cx.warn_at(
-            &format!("{path}.{key}"),
-            format!(
-                "the data are {:.3} times what the links to their receivers carry: ever more of \
-                 them wait",
-                offered / capacity
-            ),
-            None,
         );
     }
 }

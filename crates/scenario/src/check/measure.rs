@@ -2,6 +2,7 @@
 
 use incastle_units::Span;
 
+use crate::check::rows;
 use crate::language::Root;
 use crate::language::flows::{Group, Stop, Workload};
 use crate::language::measure::{Capture, Sampling};
@@ -53,6 +54,7 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
         let drawn: Vec<&str> = drawn.map(|(name, _)| name.as_str()).collect();
         flows.check(&events.flows.without(&drawn), "measure.events", cx);
     }
+    rows::check(root, layout, &flows.names, cx);
 }
 
 /// Reports an interval that is none, or ends after the run.

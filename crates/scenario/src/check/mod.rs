@@ -7,22 +7,26 @@ mod flows;
 mod links;
 mod list;
 mod lockstep;
-mod measure;
+pub(crate) mod measure;
 mod mtu;
 mod qcn;
+mod rows;
 mod sets;
 mod switches;
 mod transport;
 mod udt;
 
+pub(crate) use rows::{Over, over_time};
 pub(crate) use switches::switch_members;
 
 use crate::language::Root;
+use crate::load::{self, OfferedLoad};
 use crate::text::context::Context;
 use crate::topology::layout::Layout;
 
-/// Checks a scenario whose tables are right by themselves, and gives its layout.
-pub(crate) fn check(root: &Root, cx: &mut Context<'_>) -> Option<Layout> {
+/// Checks a scenario whose tables are right by themselves, and gives its layout and what it offers to
+/// links.
+pub(crate) fn check(root: &Root, cx: &mut Context<'_>) -> Option<(Layout, OfferedLoad)> {
     if !is_name(&root.name) {
         cx.error_at(
             "name",
@@ -42,12 +46,14 @@ pub(crate) fn check(root: &Root, cx: &mut Context<'_>) -> Option<Layout> {
         failures::check(root, layout, cx);
         measure::check(root, layout, cx);
         lockstep::check(root, layout, cx);
+        load::check_tiers(root, layout, cx);
     }
     transport::check(root, layout.as_ref(), cx);
     if let Some(layout) = &layout {
         links::check_whole(layout, cx);
     }
-    layout
+    let offered = load::check(root, layout.as_ref()?, cx);
+    Some((layout?, offered))
 }
 
 /// Whether a text can name a scenario, and so a folder of results.

@@ -1,5 +1,8 @@
 //! Checks of `from` and `to` together, where a workload asks something of both.
 
+use std::collections::BTreeSet;
+
+use crate::check::flows::least_others;
 use crate::language::collective::AllReduce;
 use crate::language::flows::{Count, Group, Workload};
 use crate::language::selection::Name;
@@ -44,11 +47,11 @@ fn permutation((from, to): (&[usize], &[usize])) -> Option<Problem> {
 
 /// Whoever receives an incast, there are enough others to send it.
 fn incast(count: Count, (from, to): (&[usize], &[usize]), names: &[Name]) -> Option<Problem> {
-    let others = |receiver: usize| from.iter().filter(|&&host| host != receiver).count();
-    let (receiver, most) = to
-        .iter()
-        .map(|&host| (host, others(host)))
-        .min_by_key(|one| one.1)?;
+    let most = least_others(from, to);
+    let senders: BTreeSet<usize> = from.iter().copied().collect();
+    let sends = |host: &&usize| senders.contains(host);
+    // The first of those that have the fewest others.
+    let receiver = *to.iter().find(sends).or(to.first())?;
     let receiver = quoted(&names[receiver].to_string());
     match count {
         _ if most == 0 => Some((

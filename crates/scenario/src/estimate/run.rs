@@ -4,7 +4,7 @@ use incastle_engine::{NoProbe, Simulation};
 use incastle_units::Time;
 
 use super::surroundings::{Sharing, Visit, Whole};
-use crate::simulate::{Overseer, RunError, pass};
+use crate::simulate::{Overseer, RunError, SLICE, pass};
 use crate::workload::Replay;
 
 /// What came of it.
@@ -28,7 +28,8 @@ impl Whole<'_> {
         let mut simulation = Simulation::new(network, NoProbe);
         simulation.add_application(Box::new(replay));
         let end = Time::ZERO + self.scenario.duration();
-        if !pass(&mut simulation, end, overseer)? {
+        let look = |simulation: &Simulation<NoProbe>| Ok(overseer.goes_on(simulation.now()));
+        if !pass(&mut simulation, (end, SLICE), look)? {
             return Ok(None);
         }
         simulation.check_conservation();

@@ -34,7 +34,7 @@ pub(crate) fn read_table<T: Table>(
         undecided: false,
     };
     let table = T::read(&mut reader, cx);
-    reader.finish(&T::description(), cx);
+    reader.finish(T::description, cx);
     table
 }
 
@@ -183,12 +183,16 @@ impl<'a> Reader<'a> {
     }
 
     /// Reports keys that nobody took.
-    fn finish(self, description: &Description, cx: &mut Context<'_>) {
-        let all = description.all_keys();
-        for entry in self.entries {
-            if entry.inherited || self.taken.contains(&entry.key.as_str()) {
-                continue;
-            }
+    fn finish(self, description: fn() -> Description, cx: &mut Context<'_>) {
+        let is_left =
+            |entry: &&Entry| !entry.inherited && !self.taken.contains(&entry.key.as_str());
+        let left: Vec<&Entry> = self.entries.iter().filter(is_left).collect();
+        if left.is_empty() {
+            // A description takes many times as long as reading its table.
+            return;
+        }
+        let all = description().all_keys();
+        for entry in left {
             let key = join(&self.path, &entry.key);
             let belongs: Vec<&String> = all
                 .iter()

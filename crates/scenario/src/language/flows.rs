@@ -121,6 +121,16 @@ impl Workload {
         self.is_requests() || matches!(self, Self::Incast(_) | Self::AllReduce(_))
     }
 
+    /// Its `load`, if it has one, and the links that this is a fraction of.
+    pub(crate) fn load(&self) -> Option<(Option<f64>, LoadOf)> {
+        match self {
+            Self::Poisson(poisson) => Some((poisson.load, poisson.load_of)),
+            Self::Incast(incast) => Some((incast.load, incast.load_of)),
+            Self::PoissonDatagrams(poisson) => Some((poisson.load, poisson.load_of)),
+            _ => None,
+        }
+    }
+
     /// Whether its flows are drawn as they come.
     pub fn is_drawn(&self) -> bool {
         matches!(self, Self::Poisson(_) | Self::Incast(_))
@@ -277,9 +287,11 @@ table! {
         /// The time from a flow's start in which its bytes are to arrive. Senders with
         /// `congestion = "d2tcp"` heed it; it is only counted elsewhere.
         option deadline: Span, in above(Span::ZERO);
-        /// The mean of the application bytes offered, as a fraction of the rate of the access
-        /// links of all `to` hosts. Either this or `arrivals`.
+        /// The mean of the application bytes offered, as a fraction of the rate of the links of
+        /// `load_of`. Either this or `arrivals`.
         option load: f64, in fraction();
+        /// With `load`: of which links it is the fraction.
+        value load_of: LoadOf = LoadOf::Hosts;
         /// Flows per second in all. Either this or `load`.
         option arrivals: f64, in above(0.0);
         /// How the gaps between two flows are drawn.
@@ -297,9 +309,11 @@ table! {
         /// The time from its start in which each sender's bytes are to arrive. Senders with
         /// `congestion = "d2tcp"` heed it; it is only counted elsewhere.
         option deadline: Span, in above(Span::ZERO);
-        /// The mean of the application bytes offered, as a fraction of the rate of the access
-        /// links of all `to` hosts. Either this or `arrivals`.
+        /// The mean of the application bytes offered, as a fraction of the rate of the links of
+        /// `load_of`. Either this or `arrivals`.
         option load: f64, in fraction();
+        /// With `load`: of which links it is the fraction.
+        value load_of: LoadOf = LoadOf::Hosts;
         /// Incasts per second in all. Either this or `load`.
         option arrivals: f64, in above(0.0);
         /// How the gaps between two incasts are drawn.
@@ -325,9 +339,11 @@ table! {
     pub struct PoissonDatagrams {
         /// Application bytes of each datagram; `"packet"` fills one packet.
         value message: Message = Message::Packet;
-        /// The mean of the bytes offered, headers included, as a fraction of the rate of the access
-        /// links of all `to` hosts. Either this or `arrivals`.
+        /// The mean of the bytes offered, headers included, as a fraction of the rate of the links
+        /// of `load_of`. Either this or `arrivals`.
         option load: f64, in fraction();
+        /// With `load`: of which links it is the fraction.
+        value load_of: LoadOf = LoadOf::Hosts;
         /// Datagrams per second in all. Either this or `load`.
         option arrivals: f64, in above(0.0);
     }
@@ -400,6 +416,20 @@ word_or! {
         "unlimited" => Unlimited,
         /// This many.
         Number(u64) in at_least(1),
+    }
+}
+
+words! {
+    /// The links whose rate a load is a fraction of.
+    pub enum LoadOf {
+        /// The access links of all `to` hosts.
+        "hosts" => Hosts,
+        /// The links between leaves and spines, or between edge and aggregation switches.
+        "uplinks" => Uplinks,
+        /// The links between aggregation and core switches.
+        "core" => Core,
+        /// The bottleneck of a dumbbell, or the links between the switches of a tree.
+        "trunk" => Trunk,
     }
 }
 

@@ -55,8 +55,8 @@ table! {
         /// Every event of flows, their packets' and their ends', for `incastle explain`:
         /// `["storage:0", "storage:1"]`, or `{ flows = "storage", most = 100000 }`.
         value events: Sampling<EventRecord> = Sampling::Off;
-        /// The table `goodput`, a row for each host and millisecond; many short runs are faster
-        /// without.
+        /// The table `goodput`, a row for each host and each millisecond in which something arrived; many
+        /// short runs are faster without.
         value goodput: bool = true;
     }
 }

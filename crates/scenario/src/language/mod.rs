@@ -12,6 +12,7 @@ pub mod flows;
 pub mod measure;
 pub mod network;
 pub mod qcn;
+pub(crate) mod ratio;
 pub(crate) mod selection;
 pub(crate) mod sizes;
 pub mod switch;

@@ -7,6 +7,7 @@ use crate::grammar::describe::Shape;
 use crate::grammar::range::{Range, above_to, between};
 use crate::grammar::reader::read_table;
 use crate::grammar::value::{Value, wrong};
+use crate::language::ratio::Ratio;
 use crate::language::selection::Selection;
 use crate::text::context::Context;
 use crate::text::node::{Content, Node};
@@ -34,7 +35,7 @@ fn mtus() -> Range<Bytes> {
 }
 
 /// The largest packet of IPv4.
-const MOST_MTU: Bytes = Bytes::new(65_535);
+pub(crate) const MOST_MTU: Bytes = Bytes::new(65_535);
 
 table! {
     /// `[network]`
@@ -120,6 +121,9 @@ table! {
         value spines: u32, in between(1, MOST_HOSTS);
         /// Hosts of each leaf.
         value hosts_per_leaf: u32, in between(1, MOST_HOSTS);
+        /// The rates of a leaf's links to hosts over those of its links to spines, which follow from it: a number, or
+        /// `"3:1"`. Without it they have the rate of `[network]` or of their link group.
+        option oversubscription: Ratio, in above_to(Ratio(0.0), Ratio(1000.0));
     }
 }
 
@@ -150,9 +154,9 @@ table! {
         value hosts_per_edge: u32, in between(1, MOST_HOSTS);
         /// The rates of an edge switch's links to hosts over those of its links upwards, which follow from it. Without it
         /// they have the rate of `[network]` or of their link group.
-        option edge_oversubscription: f64, in above_to(0.0, 1000.0);
+        option edge_oversubscription: Ratio, in above_to(Ratio(0.0), Ratio(1000.0));
         /// The same of an aggregation switch.
-        option aggregation_oversubscription: f64, in above_to(0.0, 1000.0);
+        option aggregation_oversubscription: Ratio, in above_to(Ratio(0.0), Ratio(1000.0));
     }
 }
 

@@ -156,6 +156,40 @@ impl Points {
             .sum();
         (first + rest) / 100.0
     }
+
+    /// The mean number of packets with at most `payload` bytes each.
+    fn mean_packets(&self, payload: u64) -> f64 {
+        // A draw is at least 1 byte, and so at least a packet.
+        let packets = |size: u64| size.max(1).div_ceil(payload) as f64;
+        let first = packets(self.0[0].0) * self.0[0].1;
+        let rest: f64 = self
+            .0
+            .windows(2)
+            .map(|pair| {
+                let ((low, share), (high, next_share)) = (pair[0], pair[1]);
+                // Between two points draws are whole bytes, each as likely as any other.
+                let mean = match high - low {
+                    0 => packets(low),
+                    count => {
+                        let all = all_packets(high - 1, payload)
+                            - low
+                                .checked_sub(1)
+                                .map_or(0, |last| all_packets(last, payload));
+                        let of_nothing = u64::from(low == 0);
+                        (all + u128::from(of_nothing)) as f64 / count as f64
+                    }
+                };
+                (next_share - share) * mean
+            })
+            .sum();
+        (first + rest) / 100.0
+    }
+}
+
+/// The packets of transfers of 1, 2 ... `largest` bytes together.
+fn all_packets(largest: u64, payload: u64) -> u128 {
+    let [whole, rest, payload] = [largest / payload, largest % payload, payload].map(u128::from);
+    payload * whole * (whole + 1) / 2 + rest * (whole + 1)
 }
 
 impl Sizes {
@@ -173,6 +207,11 @@ impl Sizes {
             Self::Fixed(size) => size.count() as f64,
             Self::Named(_) | Self::Points(_) => self.points().mean(),
         }
+    }
+
+    /// The mean number of packets of a flow, each with at most `payload` bytes.
+    pub(crate) fn mean_packets(&self, payload: u64) -> f64 {
+        self.points().mean_packets(payload)
     }
 
     /// The same distribution with its points at hand, so that draws need not look them up.
@@ -366,6 +405,21 @@ mod tests {
         // 15 % x 5 kB + 5 % x 15 kB + 10 % x 25 kB + 10 % x 40 kB + 13 % x 65 kB + 7 % x 140 kB
         // + 10 % x 600 kB + 10 % x 1.5 MB + 10 % x 3.5 MB + 7 % x 7.5 MB + 3 % x 20 MB
         assert!((Sizes::Named("websearch").mean() - 1_711_250.0).abs() < 1.0);
+    }
+
+    #[test]
+    fn packets_of_a_distribution_are_counted() {
+        // Half of all flows are 1 to 300 bytes (0 counts as 1), half 300 to 500: of 100 bytes each
+        // packet, 0 and 1..=100, 101..=200, 201..=299 have 1, 2, 3; 300 has 3, 301..=400 4, 401..=499 5.
+        let points = Points::parse("0 0\n300 50\n500 100").expect("good points");
+        let below = (101.0 + 2.0 * 100.0 + 3.0 * 99.0) / 300.0;
+        let above = (3.0 + 4.0 * 100.0 + 5.0 * 99.0) / 200.0;
+        let expected = f64::midpoint(below, above);
+        assert!((points.mean_packets(100) - expected).abs() < 1e-12);
+        // 40 % are exactly 150 bytes, 60 % exactly 1000.
+        let steps = Points::parse("150 40\n1000 40\n1000 100").expect("good points");
+        assert!((steps.mean_packets(100) - (0.4 * 2.0 + 0.6 * 10.0)).abs() < 1e-12);
+        assert!((Sizes::Fixed(Bytes::new(201)).mean_packets(100) - 3.0).abs() < 1e-12);
     }
 
     #[test]

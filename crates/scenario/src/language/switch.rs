@@ -8,10 +8,11 @@ use incastle_units::{Amount, Bytes};
 
 use crate::grammar::declare::{Table, choice, table, words};
 use crate::grammar::describe::Shape;
-use crate::grammar::range::{above, at_least, between, fraction};
+use crate::grammar::range::{above, between, fraction};
 use crate::grammar::reader::read_table;
 use crate::grammar::value::{Value, wrong};
 use crate::language::Capacity;
+use crate::language::network::MOST_MTU;
 use crate::language::qcn::CongestionPoints;
 use crate::language::selection::{Name, Selection};
 use crate::text::context::Context;
@@ -147,7 +148,7 @@ table! {
         /// the average is below `max` and dropped from there on, or all are dropped.
         value action: Action = Action::Mark;
         /// The packet whose sending time counts idle time, and the unit of size in byte mode.
-        value mean_packet: Bytes = RedConfig::default().mean_packet, in at_least(Bytes::new(1));
+        value mean_packet: Bytes = RedConfig::default().mean_packet, in between(Bytes::new(1), MOST_MTU);
     }
 }
 

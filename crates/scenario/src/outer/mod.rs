@@ -9,6 +9,7 @@
 
 mod estimate;
 mod folder;
+mod memory;
 mod panics;
 mod parts;
 mod pool;
@@ -17,6 +18,7 @@ mod threads;
 
 pub use estimate::{EstimateWatcher, estimate, take_apart};
 pub use folder::Folder;
+pub use memory::memory_warning;
 pub use panics::{Panic, catch};
 pub use parts::run_in_parts;
 pub use pool::{Failure, Watcher, attempt, run_many};

@@ -13,12 +13,17 @@ use std::time::{Duration, Instant};
 use incastle_engine::{Mail, Progress, Recorder, Simulation};
 use incastle_units::Time;
 
+use super::memory::Claim;
 use super::panics::catch;
 use super::pool::Failure;
 use super::run::{Control, run};
+use crate::memory::at_start;
 use crate::scenario::Scenario;
 use crate::simulate::output::Output;
-use crate::simulate::{Overseer, Prepared, RunError, join, parted, prepare_part, through};
+use crate::simulate::{
+    Overseer, Prepared, RunError, afford, afford_start, join, parted, prepare_part, snap, through,
+};
+use crate::workload::Journal;
 
 /// Looks before a wait gives the processor to others: some microseconds.
 const SPINS: u32 = 1_000;
@@ -30,7 +35,7 @@ const NAP: Duration = Duration::from_micros(50);
 const MOST_EVENTS: u64 = 100_000;
 
 /// Runs a scenario on so many threads, or on one where it has to be
-/// ([`alone_because`](crate::alone_because)). The result is the same, but for the number of events.
+/// ([`alone_because`](crate::alone_because)). The result is the same.
 pub fn run_in_parts(
     scenario: &Scenario,
     control: &Control,
@@ -43,6 +48,8 @@ pub fn run_in_parts(
     let Ok((partition, first)) = parted(scenario, threads)? else {
         return Ok(run(scenario, control)?);
     };
+    let networks = at_start(scenario, partition.parts());
+    afford_start(networks, |bytes| control.affords(bytes))?;
     let mut networks = vec![Some(first)];
     networks.resize_with(partition.parts(), || None);
     let prepare = |part| Ok(prepare_part(scenario, &partition, part)?);
@@ -53,11 +60,12 @@ pub fn run_in_parts(
             |Prepared {
                  simulation,
                  journal,
+                 slice: _,
              }| (simulation, journal),
         )
         .unzip();
     let passed = through(scenario, &mut parts, |parts, until| {
-        pass(parts, until, control)
+        pass((parts, &journals), (until, snap(scenario)), control)
     })?;
     let of = (scenario, control as &dyn Overseer);
     let mut output = join(of, passed, (parts, &journals), &partition);
@@ -67,15 +75,16 @@ pub fn run_in_parts(
 
 /// Lets time pass in all parts until `until`; `false` if the overseer ended it.
 fn pass(
-    parts: &mut [Simulation<Recorder>],
-    until: Time,
+    (parts, journals): (&mut [Simulation<Recorder>], &[Journal]),
+    (until, snap): (Time, u64),
     control: &Control,
 ) -> Result<bool, Failure> {
     let meeting = Meeting::new(parts.len());
-    let all = parts.iter_mut().enumerate().collect();
-    let passed = on_threads(all, |(own, part)| {
+    let all = parts.iter_mut().zip(journals).enumerate().collect();
+    let passed = on_threads(all, |(own, (part, journal))| {
         let leaves = Leaves(&meeting);
-        let passed = attend(&meeting, (own, part), until, control)?;
+        let budget = Budget::new(part, (journal, snap));
+        let passed = attend(&meeting, (own, part, budget), until, control)?;
         std::mem::forget(leaves);
         Ok(passed)
     })?;
@@ -101,6 +110,33 @@ fn on_threads<I: Send, T: Send>(
         let others = others.map(|other| other.join().expect("panics are caught"));
         others.chain(last).collect()
     })
+}
+
+/// Looks now and then whether there is memory for what a part has recorded.
+struct Budget<'a> {
+    kept: (&'a Journal, u64),
+    claim: Claim,
+    /// How many events had happened at the last look.
+    looked: u64,
+}
+
+impl<'a> Budget<'a> {
+    fn new(part: &Simulation<Recorder>, kept: (&'a Journal, u64)) -> Self {
+        Self {
+            kept,
+            claim: Claim::default(),
+            looked: part.totals().events,
+        }
+    }
+
+    fn look(&mut self, part: &Simulation<Recorder>) -> Result<(), RunError> {
+        let events = part.totals().events;
+        if events < self.looked + MOST_EVENTS {
+            return Ok(());
+        }
+        self.looked = events;
+        afford(part, self.kept, |bytes| self.claim.affords(bytes))
+    }
 }
 
 /// Whoever fails leaves the others alone, who must not wait.
@@ -203,7 +239,7 @@ impl Said {
 /// the overseer; all then stop where the last of them has come to.
 fn attend(
     meeting: &Meeting,
-    (own, part): (usize, &mut Simulation<Recorder>),
+    (own, part, mut budget): (usize, &mut Simulation<Recorder>, Budget<'_>),
     mut until: Time,
     overseer: &impl Overseer,
 ) -> Result<bool, RunError> {
@@ -232,7 +268,9 @@ fn attend(
                 .fold(Time::ZERO, |last, part| last.max(part.clock))
                 .min(until);
         }
-        if !part.run_window(&all, until, MOST_EVENTS)? {
+        let goes_further = part.run_window(&all, until, MOST_EVENTS)?;
+        budget.look(part)?;
+        if !goes_further {
             return Ok(goes_on);
         }
     }

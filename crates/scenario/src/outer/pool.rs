@@ -57,7 +57,10 @@ pub fn run_many<C: Borrow<Control> + Sync>(
         wanted.then(|| attempt(|| run_in_parts(scenario, control, threads)))
     };
     distribute(scenarios.len(), at_once, job, |news| match news {
-        News::Finished(index, outcome) => watcher.finished(index, outcome),
+        News::Finished(index, outcome) => {
+            watcher.finished(index, outcome);
+            controls[index].borrow().release();
+        }
         News::Tick => watcher.tick(),
     });
 }

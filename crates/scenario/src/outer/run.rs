@@ -5,6 +5,8 @@ use std::time::Instant;
 
 use incastle_units::Time;
 
+use super::memory::Claim;
+use crate::memory::Shortage;
 use crate::scenario::Scenario;
 use crate::simulate::output::Output;
 use crate::simulate::{Overseer, RunError, simulate};
@@ -16,12 +18,25 @@ pub struct Control {
     pub cancel: AtomicBool,
     /// How far the run has come, in picoseconds of simulated time.
     pub simulated_ps: AtomicU64,
+    /// What the run will still take of the process's memory.
+    pub(super) claim: Claim,
+}
+
+impl Control {
+    /// The run and all that came of it is handed over: it needs nothing more.
+    pub fn release(&self) {
+        self.claim.release();
+    }
 }
 
 impl Overseer for Control {
     fn goes_on(&self, now: Time) -> bool {
         self.simulated_ps.store(now.as_ps(), Ordering::Relaxed);
         !self.cancel.load(Ordering::Relaxed)
+    }
+
+    fn affords(&self, bytes: u64) -> Result<(), Shortage> {
+        self.claim.affords(bytes)
     }
 }
 

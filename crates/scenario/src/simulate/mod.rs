@@ -2,6 +2,7 @@
 //!
 //! Pure: what happens between slices (stopping, progress) is the caller's, through [`Overseer`].
 
+mod budget;
 pub(crate) mod ideal;
 pub(crate) mod network;
 pub(crate) mod output;
@@ -10,14 +11,15 @@ mod silence;
 mod tables;
 
 use incastle_engine::{
-    BuildError, Measurements, Network, Node, PortIndex, Probe, Recorder, RunError as EngineError,
-    Simulation, Status, SwitchIndex, Whole,
+    BuildError, HOST_BIN, Measurements, Network, Node, PortIndex, Probe, Recorder,
+    RunError as EngineError, Simulation, Status, SwitchIndex, Whole,
 };
 use incastle_units::{Bytes, Span, Time};
 
 use crate::language::RunStop;
 use crate::language::flows::Stop;
 use crate::language::measure::{Measure, MemorySampling, Sampling};
+use crate::memory::{OutOfMemory, Shortage, at_start};
 use crate::scenario::Scenario;
 use crate::workload::{Journal, applications};
 
@@ -26,11 +28,12 @@ use output::Output;
 pub(crate) use tables::Interval;
 use tables::{Finished, Passed, captured_ports, output};
 
+pub(crate) use budget::{afford, afford_start, snap};
 pub use parts::alone_because;
 pub(crate) use parts::{join, parted, prepare_part};
 
 /// Events between two looks at the overseer: some milliseconds.
-const SLICE: u64 = 100_000;
+pub(crate) const SLICE: u64 = 100_000;
 
 /// Why a run gave no result.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -44,12 +47,27 @@ pub enum RunError {
     /// The simulation cannot go on.
     #[error("the simulation stopped: {0}")]
     Engine(#[from] EngineError),
+    /// There is not enough memory for what it keeps.
+    #[error(transparent)]
+    OutOfMemory(Box<OutOfMemory>),
 }
 
 /// Who watches a run.
 pub trait Overseer {
     /// The run has come to `now`; gives whether it goes on.
     fn goes_on(&self, now: Time) -> bool;
+
+    /// Whether there is memory for so many bytes, which the run will still take; they are in the place of
+    /// those that it asked for before. Where nobody knows, there is.
+    fn affords(&self, bytes: u64) -> Result<(), Shortage> {
+        let _ = bytes;
+        Ok(())
+    }
+
+    /// Events between two looks at the overseer, at the most.
+    fn slice(&self) -> u64 {
+        SLICE
+    }
 }
 
 /// Runs a scenario to its end, or until the overseer ends it.
@@ -57,13 +75,19 @@ pub fn simulate(scenario: &Scenario, overseer: &impl Overseer) -> Result<Output,
     if let Some(name) = scenario.unknown_controller() {
         return Err(RunError::UnknownController(name.to_owned()));
     }
+    afford_start(at_start(scenario, 1), |bytes| overseer.affords(bytes))?;
     let Prepared {
         simulation,
         journal,
+        slice,
     } = Prepared::new(scenario, network(scenario)?, |_| true);
     let mut whole = vec![simulation];
+    let kept = (&journal, snap(scenario));
     let passed = through(scenario, &mut whole, |whole, until| {
-        pass(&mut whole[0], until, overseer)
+        let slice = slice.min(overseer.slice());
+        pass(&mut whole[0], (until, slice), |simulation| {
+            budget::look(simulation, kept, overseer)
+        })
     })?;
     let finished = Finished::new(whole, |mut recorders, _| recorders.remove(0));
     let notes = std::mem::take(&mut *journal.notes());
@@ -101,6 +125,8 @@ pub(crate) fn through<E>(
 pub(crate) struct Prepared {
     pub(crate) simulation: Simulation<Recorder>,
     pub(crate) journal: Journal,
+    /// Events between two looks at what it has recorded.
+    pub(crate) slice: u64,
 }
 
 impl Prepared {
@@ -115,6 +141,13 @@ impl Prepared {
         );
         let mut sampled = sampled_ports(measure, &network);
         sampled.retain(|port| has(network.ends(*port).0));
+        let every_port = matches!(measure.memory, Sampling::On(_));
+        let ports = if every_port {
+            network.ports().count()
+        } else {
+            sampled.len()
+        };
+        let slice = budget::slice(ports, SLICE);
         let journal = if measure.answers {
             Journal::default()
         } else {
@@ -144,6 +177,7 @@ impl Prepared {
         Self {
             simulation,
             journal,
+            slice,
         }
     }
 }
@@ -155,15 +189,15 @@ pub(crate) fn interval(scenario: &Scenario) -> Interval {
     Interval::of(measure.from, measure.to, end)
 }
 
-/// Lets time pass until `until`; `false` if the overseer ended it.
+/// Lets time pass until `until`, with a look after each slice of so many events; `false` if that ended it.
 pub(crate) fn pass<P: Probe>(
     simulation: &mut Simulation<P>,
-    until: Time,
-    overseer: &impl Overseer,
+    (until, slice): (Time, u64),
+    look: impl Fn(&Simulation<P>) -> Result<bool, RunError>,
 ) -> Result<bool, RunError> {
     loop {
-        let status = simulation.run(until, SLICE)?;
-        let goes_on = overseer.goes_on(simulation.now());
+        let status = simulation.run(until, slice)?;
+        let goes_on = look(simulation)?;
         match status {
             Status::Done => return Ok(true),
             Status::Paused if goes_on => {}
@@ -188,6 +222,7 @@ fn measurements(scenario: &Scenario) -> Measurements {
         Sampling::Off => Interval::of(Span::ZERO, Stop::End, Time::ZERO),
     };
     Measurements {
+        host_bin: measure.goodput.then_some(HOST_BIN),
         flow_bin: match &measure.throughput {
             Sampling::On(throughput) => Some(throughput.every),
             Sampling::Off => None,
@@ -210,7 +245,6 @@ fn measurements(scenario: &Scenario) -> Measurements {
         },
         silence: (measure.timeouts && measure.idle).then(|| silence::shortest(scenario)),
         capture: (capture.from, capture.to),
-        ..Measurements::default()
     }
 }
 

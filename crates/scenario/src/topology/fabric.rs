@@ -10,16 +10,19 @@
 
 use incastle_units::Rate;
 
-use crate::language::network::{Clos, FatTree, LeafSpine, MOST_HOSTS, Network, rates};
+use crate::language::network::{Clos, FatTree, LeafSpine, MOST_HOSTS, Network, Topology, rates};
+use crate::language::ratio::Ratio;
 use crate::language::selection::Selection;
 use crate::text::context::Context;
 use crate::topology::layout::End;
 use crate::topology::plan::{Plan, most_links};
 
-/// The link groups of three tiers, from below.
+/// The link groups of two tiers, from below.
 const HOSTS: &str = "hosts";
-const EDGE_AGGREGATION: &str = "edge-aggregation";
-const AGGREGATION_CORE: &str = "aggregation-core";
+pub(super) const LEAF_SPINE: &str = "leaf-spine";
+/// Those of three tiers above the hosts.
+pub(super) const EDGE_AGGREGATION: &str = "edge-aggregation";
+pub(super) const AGGREGATION_CORE: &str = "aggregation-core";
 
 /// A folded Clos network of three tiers.
 struct Tiers {
@@ -43,7 +46,7 @@ impl Plan {
         for &leaf in &leaves {
             self.hosts_at(leaf, fabric.hosts_per_leaf);
             for &spine in &spines {
-                self.link(leaf, spine, "leaf-spine");
+                self.link(leaf, spine, LEAF_SPINE);
             }
         }
         Some(())
@@ -145,24 +148,33 @@ impl Plan {
         }
     }
 
-    /// Gives the upper links of `clos` the rates that follow from its oversubscription.
-    pub(super) fn oversubscribe(&mut self, fabric: &Clos, network: &Network, cx: &mut Context<'_>) {
-        let tiers = [
-            (
-                "edge_oversubscription",
-                fabric.edge_oversubscription,
+    /// Gives the upper links of a fabric the rates that follow from its oversubscription.
+    pub(super) fn oversubscribe(&mut self, network: &Network, cx: &mut Context<'_>) {
+        let tiers = match &network.topology {
+            Topology::LeafSpine(fabric) => vec![(
+                "oversubscription",
+                fabric.oversubscription,
                 HOSTS,
-                EDGE_AGGREGATION,
-            ),
-            (
-                "aggregation_oversubscription",
-                fabric.aggregation_oversubscription,
-                EDGE_AGGREGATION,
-                AGGREGATION_CORE,
-            ),
-        ];
+                LEAF_SPINE,
+            )],
+            Topology::Clos(fabric) => vec![
+                (
+                    "edge_oversubscription",
+                    fabric.edge_oversubscription,
+                    HOSTS,
+                    EDGE_AGGREGATION,
+                ),
+                (
+                    "aggregation_oversubscription",
+                    fabric.aggregation_oversubscription,
+                    EDGE_AGGREGATION,
+                    AGGREGATION_CORE,
+                ),
+            ],
+            _ => Vec::new(),
+        };
         for (key, ratio, below, above) in tiers {
-            let Some(ratio) = ratio else { continue };
+            let Some(Ratio(ratio)) = ratio else { continue };
             let key = format!("network.{key}");
             if sets_rate(network, above) {
                 cx.error_at(

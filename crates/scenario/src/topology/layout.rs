@@ -40,7 +40,7 @@ pub struct Link {
     /// Its ends.
     pub ends: (End, End),
     /// The link group of the topology it belongs to.
-    pub(super) group: &'static str,
+    pub(crate) group: &'static str,
     /// The rate of either direction.
     pub rate: Rate,
     /// The delay of either direction.
@@ -59,6 +59,12 @@ impl Link {
     pub(crate) fn is_down(&self, at: Span) -> bool {
         let mut failures = self.failures.iter();
         failures.any(|&(down, up)| down <= at && up.is_none_or(|up| at < up))
+    }
+
+    /// Whether it is ever up before `end`.
+    pub(crate) fn is_ever_up(&self, end: Span) -> bool {
+        let first = self.failures.first();
+        !first.is_some_and(|&(down, up)| down == Span::ZERO && up.is_none_or(|up| up >= end))
     }
 
     /// The highest rate that it has before `end`.

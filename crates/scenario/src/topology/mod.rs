@@ -10,3 +10,4 @@ mod plan;
 pub(crate) mod profiles;
 pub(crate) mod routes;
 mod shapes;
+pub(crate) mod tier;

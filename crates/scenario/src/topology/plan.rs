@@ -13,6 +13,9 @@ use crate::topology::layout::{End, Layout, Link};
 /// The most links of a network: beyond it a scenario is a slip of the pen.
 const MOST_LINKS: u64 = 4_000_000;
 
+/// The most routes of a network: from each switch to each that has hosts. The largest fat tree has 168 million.
+const MOST_ROUTES: usize = 200_000_000;
+
 /// A layout while it grows.
 pub(super) struct Plan {
     pub(super) hosts: Vec<Name>,
@@ -51,13 +54,39 @@ impl Plan {
                 self.adjust(label, group, cx);
             }
         }
-        if let Topology::Clos(fabric) = &network.topology {
-            self.oversubscribe(fabric, network, cx);
-        }
+        self.oversubscribe(network, cx);
+        self.most_routes(cx)?;
         for (label, failure) in &network.failures {
             self.fail(label, failure, cx);
         }
         Some(Layout::of(self.hosts, self.switches, self.links))
+    }
+
+    /// Reports more routes than a network may have.
+    fn most_routes(&self, cx: &mut Context<'_>) -> Option<()> {
+        let mut with_hosts = vec![false; self.switches.len()];
+        for link in &self.links {
+            if let (End::Switch(switch), End::Host(_)) | (End::Host(_), End::Switch(switch)) =
+                link.ends
+            {
+                with_hosts[switch] = true;
+            }
+        }
+        let (all, last) = (
+            with_hosts.len(),
+            with_hosts.iter().filter(|has| **has).count(),
+        );
+        if all.saturating_mul(last) <= MOST_ROUTES {
+            return Some(());
+        }
+        cx.error_at(
+            "network.topology",
+            format!(
+                "{all} switches with routes to {last} that have hosts: a network has at most {MOST_ROUTES} routes"
+            ),
+            Some("fewer switches, with more hosts each".to_owned()),
+        );
+        None
     }
 
     pub(super) fn host(&mut self, role: &str, index: Option<u32>) -> End {

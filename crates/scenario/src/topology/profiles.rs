@@ -1,7 +1,7 @@
 //! What the shortest paths between two switches are like: the rates and delays of their links.
 //!
-//! Paths of the fewest links over all links of the layout, up or down; each link at the highest rate that
-//! it has in the run. Of paths that are alike one is kept, and none that another one beats at every link.
+//! Paths of the fewest links over all links that are ever up in the run, each at the highest rate that it
+//! has there. Of paths that are alike one is kept, and none that another one beats at every link.
 //! Leaves out: the hosts' own links, and longer paths.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -34,10 +34,10 @@ pub(crate) struct Profiles {
 }
 
 impl Profiles {
-    /// Rates count as far as links have them before `end`.
+    /// Of a run until `end`.
     pub(crate) fn new(layout: &Layout, end: Span) -> Self {
         let mut links = vec![Vec::new(); layout.switches.len()];
-        for link in &layout.links {
+        for link in layout.links.iter().filter(|link| link.is_ever_up(end)) {
             if let (End::Switch(a), End::Switch(b)) = link.ends {
                 let (rate, delay) = (link.highest_rate(end), link.delay);
                 links[a].push((b, rate, delay));

@@ -2,6 +2,7 @@
 //! from a sender to a receiver, all that the engine may choose from (its `route.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use incastle_units::Span;
 
@@ -37,7 +38,8 @@ pub(crate) struct Passed {
 }
 
 /// Between which switches data travel: of each last one, the first ones.
-type Demand = BTreeMap<usize, BTreeSet<usize>>;
+/// Where anyone may send to anyone, all last ones have the same first ones.
+type Demand = BTreeMap<usize, Rc<BTreeSet<usize>>>;
 
 /// Switches at one distance, each with the last ones that it has that distance to.
 type Shell = Vec<(usize, u64)>;
@@ -124,7 +126,8 @@ impl<'a> Routes<'a> {
         let firsts: BTreeSet<usize> = from.iter().filter_map(|&a| self.first_switch(a)).collect();
         let lasts: BTreeSet<usize> = to.iter().filter_map(|&b| self.first_switch(b)).collect();
         // All that the pairs have entered is among them.
-        demand.extend(lasts.into_iter().map(|last| (last, firsts.clone())));
+        let firsts = Rc::new(firsts);
+        demand.extend(lasts.into_iter().map(|last| (last, Rc::clone(&firsts))));
     }
 
     /// The switch of a host, unless its link leads to another host.
@@ -144,16 +147,16 @@ impl<'a> Routes<'a> {
         passed.links[down.link] = true;
         if let (End::Switch(first), End::Switch(last)) = (first, last) {
             passed.ports[down.link][down.end] = true;
-            demand.entry(last).or_default().insert(first);
+            Rc::make_mut(demand.entry(last).or_default()).insert(first);
         }
     }
 
     /// Every shortest path of a demand, for at most as many last switches as a word has bits.
-    fn between(&self, demand: &[(usize, BTreeSet<usize>)], passed: &mut Passed) {
+    fn between(&self, demand: &[(usize, Rc<BTreeSet<usize>>)], passed: &mut Passed) {
         // By switch: to which last ones data come by.
         let mut passing: Vec<u64> = vec![0; self.switches.len()];
         for (bit, (_, firsts)) in demand.iter().enumerate() {
-            for &first in firsts {
+            for &first in firsts.iter() {
                 passing[first] |= 1 << bit;
             }
         }
@@ -321,8 +324,8 @@ mod tests {
             let layout = layout(&links);
             let routes = Routes::new(&layout, Span::ZERO);
             let demand = firsts.iter().enumerate();
-            let demand: Vec<(usize, BTreeSet<usize>)> =
-                demand.map(|(last, firsts)| (last, firsts.iter().copied().collect())).collect();
+            let demand: Vec<(usize, Rc<BTreeSet<usize>>)> =
+                demand.map(|(last, firsts)| (last, Rc::new(firsts.iter().copied().collect()))).collect();
             let mut passed = Passed::nothing(&layout);
             for some in demand.chunks(AT_ONCE) {
                 routes.between(some, &mut passed);

@@ -5,6 +5,11 @@ use crate::text::context::Context;
 use crate::topology::layout::End;
 use crate::topology::plan::Plan;
 
+/// The link group between the switches of a dumbbell.
+pub(super) const BOTTLENECK: &str = "bottleneck";
+/// That between the switches of a tree.
+pub(super) const TRUNKS: &str = "trunks";
+
 impl Plan {
     fn senders(&mut self, first: u32, count: u32, switch: End) {
         for index in first..first + count {
@@ -31,7 +36,7 @@ impl Plan {
         let left = self.switch("left", None);
         let right = self.switch("right", None);
         self.senders(0, dumbbell.senders, left);
-        self.link(left, right, "bottleneck");
+        self.link(left, right, BOTTLENECK);
         self.receivers(dumbbell.receivers, right);
     }
 
@@ -61,7 +66,7 @@ impl Plan {
                 for _ in 0..branches {
                     let child = self.switch("switch", Some(next));
                     next += 1;
-                    self.link(child, parent, "trunks");
+                    self.link(child, parent, TRUNKS);
                     below.push(child);
                 }
             }

@@ -30,9 +30,10 @@ use incastle_units::{Bytes, Span, Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::language::collective;
-use crate::language::flows::{self, Group, Spread, Stop, Workload};
+use crate::language::flows::{self, Group, LoadOf, Spread, Stop, Workload};
 use crate::language::measure::Sampling;
 use crate::language::selection::{Name, Selection};
+use crate::load;
 use crate::scenario::Scenario;
 use crate::text::context::Context;
 use crate::text::files::NoFiles;
@@ -161,11 +162,11 @@ impl Crew<'_> {
         let hosts = (from, to);
         Some(match &self.group.workload {
             Workload::Poisson(poisson) => {
-                let capacity = self.capacity(to);
+                let capacity = self.capacity(poisson.load_of);
                 Box::new(poisson::Poisson::new(self, poisson, hosts, capacity))
             }
             Workload::Incast(incast) => {
-                let capacity = self.capacity(to);
+                let capacity = self.capacity(incast.load_of);
                 Box::new(incast::Incast::new(self, incast, hosts, capacity))
             }
             Workload::List(list) => Box::new(list::List::new(self, list, (from[0], to[0]))),
@@ -187,6 +188,10 @@ impl Crew<'_> {
             Workload::Permutation(_) => derangement(from, to, &mut self.stream(0, Purpose::Pairs)),
             _ => group_pairs(self.group, from, to),
         };
+        let capacity = match &self.group.workload {
+            Workload::PoissonDatagrams(poisson) => self.capacity(poisson.load_of),
+            _ => 0.0,
+        };
         for (index, &pair) in pairs.iter().enumerate() {
             let plan = self.plan(index as u64, pair);
             all.push(match &self.group.workload {
@@ -201,7 +206,7 @@ impl Crew<'_> {
                 }
                 Workload::PoissonDatagrams(poisson) => {
                     let rng = self.stream(index as u64, Purpose::Arrivals);
-                    let share = (self.capacity(to), pairs.len());
+                    let share = (capacity, pairs.len());
                     Box::new(datagrams::Datagrams::new(plan, poisson, share, rng))
                 }
                 Workload::Barrier(_)
@@ -335,11 +340,9 @@ impl Crew<'_> {
         }
     }
 
-    /// The rates of the access links of `hosts` together, in bytes per second.
-    fn capacity(&self, hosts: &[usize]) -> f64 {
-        let layout = self.scenario.layout();
-        let links = hosts.iter().filter_map(|&host| layout.access(host));
-        links.map(|link| link.rate.bytes_per_second_lossy()).sum()
+    /// The bytes per second that a load of 1 of these links means.
+    fn capacity(&self, load_of: LoadOf) -> f64 {
+        load::capacity(self.group, load_of, self.scenario.layout())
     }
 
     fn stream(&self, index: u64, purpose: Purpose) -> Xoshiro256PlusPlus {

@@ -71,7 +71,7 @@ impl Crew<'_> {
         let (from, to) = group_hosts(self.group, self.scenario.layout());
         match &self.group.workload {
             Workload::Poisson(poisson) => {
-                let capacity = self.capacity(&to);
+                let capacity = self.capacity(poisson.load_of);
                 let hosts = (&*from, &*to);
                 Some(Box::new(poisson::Poisson::new(
                     self, poisson, hosts, capacity,

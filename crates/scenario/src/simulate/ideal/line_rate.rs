@@ -46,8 +46,10 @@ enum Spread {
 impl<'a> LineRate<'a> {
     pub(crate) fn new(scenario: &'a Scenario) -> Self {
         let layout = scenario.layout();
-        let profiles = Profiles::new(layout, scenario.duration());
-        let fails = layout.links.iter().any(|link| !link.failures.is_empty());
+        let end = scenario.duration();
+        let profiles = Profiles::new(layout, end);
+        let changes = |link: &Link| !link.failures.is_empty() && link.is_ever_up(end);
+        let fails = layout.links.iter().any(changes);
         let per_flow = matches!(scenario.tables().network.ecmp, Ecmp::Flow(_));
         Self {
             spread: match (fails, per_flow) {

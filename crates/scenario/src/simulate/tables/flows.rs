@@ -292,10 +292,10 @@ impl Flows {
             if !chosen(&row.name()) {
                 continue;
             }
-            for (bin, delivered) in series.bins().enumerate() {
-                times.push(bin as f64 * every_s);
+            for bin in series.bins() {
+                times.push(bin.index as f64 * every_s);
                 numbers.push(self.number(row.note.flow));
-                bytes.push(delivered.delivered);
+                bytes.push(bin.bytes.delivered);
             }
         }
         table(

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use incastle_engine::{HostIndex, Network, Node, PortIndex, Recorder, SwitchIndex};
+use incastle_engine::{HOST_BIN, HostIndex, Network, Node, PortIndex, Recorder, SwitchIndex};
 use incastle_units::{Bytes, Rate, Time};
 
 use super::{Interval, real, table, text, whole};
@@ -189,25 +189,25 @@ impl Ports<'_> {
     }
 }
 
-/// What receiving hosts got.
+/// What receiving hosts got, in each bin in which something arrived.
 pub(super) fn goodput(ports: &Ports<'_>) -> Table {
-    let width = ports.recorder.host_bin().as_secs_lossy();
+    let width = HOST_BIN.as_secs_lossy();
     let (mut times, mut hosts) = (Vec::new(), Vec::new());
     let (mut bytes, mut ip_bytes) = (Vec::new(), Vec::new());
     for (host, series) in ports.recorder.hosts.iter().enumerate() {
         // Receivers only: on a fabric of senders the rest is most of the table, and ACKs alone.
-        if series.bins().all(|received| received.delivered == 0) {
+        if series.bins().all(|bin| bin.bytes.delivered == 0) {
             continue;
         }
         let name: Arc<str> = ports
             .network
             .node_name(Node::Host(HostIndex::from_index(host)))
             .into();
-        for (bin, received) in series.bins().enumerate() {
-            times.push(bin as f64 * width);
+        for bin in series.bins() {
+            times.push(bin.index as f64 * width);
             hosts.push(Arc::clone(&name));
-            bytes.push(received.delivered);
-            ip_bytes.push(received.ip);
+            bytes.push(bin.bytes.delivered);
+            ip_bytes.push(bin.bytes.ip);
         }
     }
     table(

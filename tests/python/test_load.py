@@ -1,0 +1,139 @@
+"""The offered load: what `check` and `run` print of it, and where it is kept."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+import incastle as ic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Said
+
+    Say = Callable[..., Said]
+
+FABRIC = """
+[run]
+duration = "200 us"
+[network]
+topology = "leaf-spine"
+leaves = 4
+spines = 4
+hosts_per_leaf = 12
+rate = "10 Gbit/s"
+delay = "1 us"
+[flows.search]
+workload = "poisson"
+from = "all"
+to = "all"
+sizes = "1460 B"
+load = 0.5
+"""
+"""3 to 1: of 47 other hosts 36 are in other racks: 12 x 0.5 x 36 / 47 links of traffic pass 4."""
+
+UPLINKS = 1.5 * 36 / 47
+FULL = 1500 / 1460
+"""A full packet on the wire, over what the application gave."""
+
+
+@pytest.fixture
+def three_to_one(folder: Path) -> str:
+    (folder / "three.toml").write_text(FABRIC)
+    return "three.toml"
+
+
+def lines(out: str) -> list[str]:
+    """Give the lines with single spaces: tables are as wide as they need to be."""
+    return [" ".join(line.split()) for line in out.splitlines()]
+
+
+def test_check_shows_each_tier_and_warns(say: Say, three_to_one: str) -> None:
+    said = say("check", three_to_one)
+    assert said.status == 0
+    assert "three.toml: correct\n" in said.out
+    assert "Offered load" in said.out
+    found = lines(said.out)
+    hosts = "hosts both 48 of 48 50.0 % 51.4 % 51.4 % host:0->leaf:0"
+    uplinks = "uplinks both 16 of 16 114.9 % 118.0 % 118.0 % leaf:0->spine:0"
+    assert hosts in found
+    assert uplinks in found
+    line = 1 + FABRIC[: FABRIC.index("load = 0.5")].count("\n")
+    assert f"three.toml:{line}:8: warning: this group offers 118.0 % of" in said.err
+    assert 'load = 0.423 makes it 100 %; load_of = "uplinks"' in said.err
+    # Nothing but the scenario where that is asked for.
+    assert "Offered" not in say("check", three_to_one, "--resolved").out
+
+
+def test_what_is_below_is_not_warned_of(say: Say, three_to_one: str) -> None:
+    said = say("check", three_to_one, "--set", "flows.search.load_of=uplinks")
+    assert "uplinks both 16 of 16 50.0 % 51.4 % 51.4 % leaf:0->spine:0" in lines(said.out)
+    assert said.err == ""
+    said = say("check", three_to_one, "--set", "network.oversubscription=1:1")
+    assert "uplinks both 16 of 16 38.3 % 39.3 % 39.3 % leaf:0->spine:0" in lines(said.out)
+    assert said.err == ""
+
+
+def test_a_tier_that_is_not_there(say: Say, three_to_one: str) -> None:
+    said = say("check", three_to_one, "--set", "flows.search.load_of=core")
+    assert said.status == 2
+    assert "this network has no core links" in said.err
+    assert 'valid: "hosts", "uplinks"' in said.err
+
+
+def test_run_shows_and_keeps_it(say: Say, three_to_one: str, folder: Path) -> None:
+    said = say("run", three_to_one, "--out", "one")
+    assert "uplinks both 16 of 16 114.9 % 118.0 % 118.0 % leaf:0->spine:0" in lines(said.out)
+    assert "this group offers 118.0 %" in said.out.partition("Warnings")[2]
+    kept = ic.Result.load(folder / "one")
+    assert kept.offered_load == ic.load(folder / "three.toml").offered_load
+    hosts, uplinks = kept.offered_load["together"]
+    assert hosts["wire"] == pytest.approx(0.5 * FULL)
+    assert uplinks == {
+        "tier": "uplinks",
+        "direction": "both",
+        "links": 16,
+        "of": 16,
+        "application": pytest.approx(UPLINKS),
+        "wire": pytest.approx(UPLINKS * FULL),
+        "max": pytest.approx(UPLINKS * FULL),
+        "max_link": "leaf:0->spine:0",
+    }
+    said = say("run", three_to_one, "--json", "--out", "two")
+    assert json.loads(said.out)["offered_load"] == kept.offered_load
+    assert any("this group offers 118.0 %" in one for one in json.loads(said.out)["warnings"])
+    assert "Offered load" in say("run", three_to_one, "--seeds", "2", "--out", "seeds").out
+
+
+def test_groups_have_rows_of_their_own(say: Say, three_to_one: str) -> None:
+    more = "{ workload = 'cbr', from = 'host:0', to = 'host:1', rate = '1 Gbit/s' }"
+    said = say("check", three_to_one, "--set", f"flows.steady={more}")
+    found = lines(said.out)
+    assert "steady hosts both 1 of 48 10.0 % 10.3 % 10.3 % host:0->leaf:0" in found
+    assert "uplinks both 0 of 16" in found
+    assert "all together hosts both" in " ".join(found)
+    load = ic.load("three.toml", [("flows.steady", more)]).offered_load
+    assert [one["group"] for one in load["groups"]] == ["search", "steady"]
+
+
+def test_what_adapts_is_named(say: Say) -> None:
+    said = say("check", "small.toml")
+    assert "offered load of long (bulk)" in said.out
+    assert "adapts to the network" in said.out
+
+
+def test_help_says_what_is_checked(say: Say) -> None:
+    words = " ".join(say("check", "--help").out.replace("│", " ").split())
+    assert "load that they offer on average to each tier" in words
+
+
+def test_a_summary_without_a_load_is_read(say: Say, three_to_one: str, folder: Path) -> None:
+    say("run", three_to_one, "--out", "one")
+    summary = json.loads((folder / "one/summary.json").read_text())
+    del summary["offered_load"]
+    (folder / "one/summary.json").write_text(json.dumps(summary))
+    assert ic.Result.load(folder / "one").offered_load == {}
