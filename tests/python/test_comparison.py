@@ -382,7 +382,7 @@ def test_no_number_changes_unnoticed(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "report" / "claims.json").read_text()) == []
 
 
-def quick(folder: Path) -> dict[str, float | list[float | None]]:
+def quick(folder: Path) -> dict[str, float | list[float]]:
     """Reproduce it at the quick length; give the mean of every cell, and every point over K.
 
     Where unfinished transfers leave it open these are both ends.
@@ -398,9 +398,9 @@ def quick(folder: Path) -> dict[str, float | list[float | None]]:
     return found
 
 
-def _ends(row: dict[str, str], column: str) -> float | list[float | None]:
+def _ends(row: dict[str, str], column: str) -> float | list[float]:
     low, high = float(row[column]), float(row.get(f"{column}_high") or row[column])
-    return low if low == high else [low, None if math.isinf(high) else high]
+    return low if low == high else [low, high]
 
 
 def _rows(folder: Path, figure: str) -> list[dict[str, str]]:

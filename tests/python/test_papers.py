@@ -523,10 +523,13 @@ def quick(paper: Paper, folder: Path) -> dict[str, dict[str, object]]:
     }
 
 
-def _ends(case: dict[str, Any]) -> float | list[float | None] | None:
-    """Give what was measured, with both ends where they differ; infinite is null."""
-    measured: float | None = case["measured"]
-    return [measured, case["upper"]["measured"]] if "upper" in case else measured
+def _ends(case: dict[str, Any]) -> float | list[float] | None:
+    """Give what was measured, with both ends where they differ; infinite is null in claims.json."""
+    low: float | None = case["measured"]
+    if "upper" not in case or low is None:
+        return low
+    high: float | None = case["upper"]["measured"]
+    return [low, math.inf if high is None else high]
 
 
 def update() -> None:

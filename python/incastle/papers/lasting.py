@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
-from incastle.completions import quantile_of
 from incastle.ends import Ends
 from incastle.figures import HIGH, UNFINISHED
 from incastle.sweeps.quantities import parse
@@ -69,10 +68,8 @@ def begun(run: Observation, rows: pl.DataFrame) -> pl.DataFrame:
     begin, stop, end = interval(run)
     started, completed = pl.col("started_s"), pl.col("completed_s")
     low, high = (completed.fill_null(open_end) - started for open_end in (end, math.inf))
-    counted = rows.lazy().filter((started >= begin) & (started < stop))
-    return counted.with_columns(
-        s_low=low, s_high=high, ms_low=low * 1e3, ms_high=high * 1e3
-    ).collect()
+    counted = rows.filter((started >= begin) & (started < stop))
+    return counted.with_columns(s_low=low, s_high=high, ms_low=low * 1e3, ms_high=high * 1e3)
 
 
 def count_unfinished(rows: pl.DataFrame) -> int:
@@ -80,26 +77,26 @@ def count_unfinished(rows: pl.DataFrame) -> int:
     return rows["completed_s"].null_count()
 
 
-def statistic(rows: pl.DataFrame, of: Callable[[pl.Expr], pl.Expr], column: str = "ms") -> Value:
-    """Apply a statistic, an expression's function, to both ends of a column of `begun`.
-
-    Without rows it is not a number.
-    """
-    low, high = (
-        _number(rows.select(of(pl.col(f"{column}_{end}"))).item()) for end in ("low", "high")
-    )
-    count = count_unfinished(rows)
-    return Ends(low, high, count) if count else low
+def statistic(rows: pl.DataFrame, of: Callable[[pl.Series], object], column: str = "ms") -> Value:
+    """Apply a statistic to both ends of a column of `begun`; without rows it is not a number."""
+    low, count = _number(of(rows[f"{column}_low"])), count_unfinished(rows)
+    return Ends(low, _number(of(rows[f"{column}_high"])), count) if count else low
 
 
 def mean(rows: pl.DataFrame, column: str = "ms") -> Value:
     """Give the mean."""
-    return statistic(rows, pl.Expr.mean, column)
+    return statistic(rows, pl.Series.mean, column)
 
 
 def quantile(rows: pl.DataFrame, share: float, column: str = "ms") -> Value:
     """Give a quantile, between the two values around the share."""
-    return statistic(rows, partial(quantile_of, share=share), column)
+    return statistic(rows, partial(_quantile, share=share), column)
+
+
+def _quantile(values: pl.Series, share: float) -> float | None:
+    found = values.quantile(share, "linear")
+    # Between infinity and infinity polars has no number.
+    return math.inf if found is not None and math.isnan(found) else found
 
 
 def _number(value: object) -> float:

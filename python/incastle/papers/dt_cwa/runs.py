@@ -109,17 +109,10 @@ def _transfers(run: Observation) -> pl.DataFrame:
 
 def _queries(run: Observation) -> pl.DataFrame:
     """Give each query with what its slowest flow lasted, and when that completed, if it did."""
+    queries = _transfers(run).group_by("group", maintain_order=True)
     unfinished = pl.col("completed_s").is_null().any()
-    return (
-        _transfers(run)
-        .group_by("group", maintain_order=True)
-        .agg(
-            pl.col("ms_low").max(),
-            pl.col("ms_high").max(),
-            pl.col("bytes").sum(),
-            pl.when(unfinished)
-            .then(None)
-            .otherwise(pl.col("completed_s").max())
-            .alias("completed_s"),
-        )
+    return queries.agg(
+        pl.col("ms_low", "ms_high").max(),
+        pl.col("bytes").sum(),
+        pl.when(~unfinished).then(pl.col("completed_s").max()).alias("completed_s"),
     )
