@@ -15,6 +15,7 @@ import pytest
 
 from incastle import claims, confidence, papers, reproduce
 from incastle.ends import apart, ends
+from incastle.figures import UNFINISHED, canvas
 from incastle.papers import Length, Observation, Observations, dctcp_ns2, selected
 from incastle.papers.dctcp_ns2 import measures, plan, theory
 from incastle.papers.dctcp_ns2.cycles import cycles
@@ -127,6 +128,63 @@ def test_every_paper_judges_a_figure_by_its_own_experiments(paper: Paper, length
                 assert cases.keys() == of_all.keys(), claim
                 for case, values in cases.items():
                     assert values == pytest.approx(of_all[case], nan_ok=True), claim
+
+
+def ended(run: Observation, *, all_of_it: bool) -> Observation:
+    """Leave out what a run did not complete; but for all of it leave the last unfinished."""
+    tables = dict(run.tables)
+    for name in {"rounds", "transfers"} & tables.keys():
+        last = pl.lit(not all_of_it) & (pl.int_range(pl.len()) == pl.len() - 1)
+        completed = pl.when(~last).then(pl.col("completed_s"))
+        tables[name] = tables[name].drop_nulls("completed_s").with_columns(completed_s=completed)
+    return Observation(tables, run.digest, run.resolved)
+
+
+OPEN = {
+    "comparison": ("workloads", "coexistence"),
+    "dctcp": (
+        *("18", "18-window", "19", "20", "20-memory", "20-varied", "21", "2", "2-varied"),
+        *("22", "23", "23-rest", "19-today"),
+    ),
+    "dctcp-ns2": (),
+    "dcudp": (),
+    "dt-cwa": ("answer", "answer-open", "6-queries", "7", "8", "reason-alpha"),
+    "qcn-incast": ("beyond-completion", "beyond-desync", "beyond-remedies"),
+}
+"""The figures that show what transfers lasted."""
+
+
+@every
+def test_every_paper_counts_what_did_not_end(paper: Paper) -> None:
+    runs = observations(paper, Length.DEFAULT, MADE_UP[paper.name]).runs
+    whole, made = (
+        Observations(
+            Length.DEFAULT,
+            {name: [ended(found[0], all_of_it=closed)] for name, found in runs.items()},
+        )
+        for closed in (True, False)
+    )
+    for claim in claims.load(paper.folder / "claims.toml"):
+        before, after = paper.measures[claim.id](whole), paper.measures[claim.id](made)
+        for case, values in after.items():
+            for value, closed in zip(map(ends, values), map(ends, before[case]), strict=True):
+                assert closed.low == closed.high or math.isnan(closed.low)
+                assert value.low <= value.high or math.isnan(value.low)
+        base = paper.bases.get(claim.id)
+        claims.judge(claim, after, base=base and base(made))
+    tables = {figure.number: figure.data(made) for figure in paper.figures}
+    shown = {
+        number: [name for name in table.columns if name.endswith(UNFINISHED)]
+        for number, table in tables.items()
+    }
+    assert tuple(number for number, columns in shown.items() if columns) == OPEN[paper.name]
+    for figure in paper.figures:
+        assert not any(name.endswith(UNFINISHED) for name in figure.data(whole).columns)
+        if shown[figure.number]:
+            with canvas() as drawn:
+                figure.draw(drawn, tables[figure.number])
+        if figure.number in paper.facts:
+            paper.facts[figure.number](made)
 
 
 @every

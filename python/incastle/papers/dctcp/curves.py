@@ -74,9 +74,10 @@ def distributions(axes: Axes, data: pl.DataFrame, value: str) -> None:
         axes.fill_betweenx(
             points["x"], points["least"], points["largest"], color=style["color"], alpha=0.2, lw=0
         )
-        endless = part.filter(figures.without_end(part, value))["x"].min()
-        first = points.filter(pl.col("x") == endless).select("median", "x")
-        figures.arrows(axes, first.iter_rows(), style["color"], sideways=True)
+        endless = set(part.filter(figures.without_end(part, value))["x"])
+        rows = points.select("median", "x").iter_rows()
+        first = [row for row in rows if row[1] in endless][:1]
+        figures.arrows(axes, first, style["color"], sideways=True)
     axes.set_ylim(0, 1.02)
 
 
