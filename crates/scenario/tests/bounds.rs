@@ -68,6 +68,21 @@ fn a_group_has_so_many_flows() {
 }
 
 #[test]
+fn a_flow_has_so_many_datagrams_at_once() {
+    let of = |size| {
+        [
+            ("transport", "{ kind = \"datagram\", payload = \"1000 B\" }"),
+            ("flows.all.size", size),
+        ]
+    };
+    let found = refusal(&of("1000 TB"));
+    let words = "1000000000000 datagrams at once: a flow has at most 1000000";
+    assert!(found.contains(words), "{found}");
+    assert!(refusal(&of("1000000001 B")).contains("1000001 datagrams"));
+    assert_eq!(refusal(&of("1 GB")), "accepted");
+}
+
+#[test]
 fn a_network_has_so_many_routes() {
     let fabric = |leaves| {
         [

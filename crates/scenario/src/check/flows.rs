@@ -210,9 +210,25 @@ fn check_workload(path: &str, group: &Group, cx: &mut Context<'_>) {
     }
 }
 
+/// Datagrams that a flow writes in one instant: there is no control, and each is remembered until it is sent.
+const MOST_DATAGRAMS: u64 = 1_000_000;
+
 fn check_size(path: &str, group: &Group, size: Size, cx: &mut Context<'_>) {
     if let Size::Of(size) = size {
         within(path, "size", size, MOST_BYTES, cx);
+    }
+    if let (Kind::Datagram(datagram), Size::Of(size)) = (&group.transport.kind, size) {
+        let datagrams = size.count().div_ceil(datagram.payload.count());
+        if datagrams > MOST_DATAGRAMS {
+            cx.error_at(
+                &format!("{path}.size"),
+                format!("{datagrams} datagrams at once: a flow has at most {MOST_DATAGRAMS}"),
+                Some(
+                    "a smaller size, or datagrams in time: workload = \"cbr\" with a rate"
+                        .to_owned(),
+                ),
+            );
+        }
     }
     if group.workload.deadline().is_some() && size == Size::Unlimited {
         cx.error_at(
