@@ -102,19 +102,13 @@ def answers(run: Observation) -> pl.DataFrame:
 def waiting(run: Observation) -> Value:
     """Give the mean share of a round in which a server has finished and waits, in per cent.
 
-    A round that the end of the run cuts off could end at once, or last without limit; in the second
-    case its share is that of the servers that wait: those that have answered, or all but one. The
-    share changes one way the longer that takes, so no other end lies beyond these.
+    Rounds weigh as much as they last: it is a share of the run's time, of which everything is
+    known. The round that the end of the run cuts off counts with the time that it had.
     """
     table, end = _asked(run), lasting.interval(run).end
     over = pl.col("over_s").fill_null(end)
     waited = (over - pl.col("answered_s").fill_null(end)).sum()
     lasted = (over - pl.col("asked_s")).sum()
     share = 100 * float(table.select(waited / lasted).item())
-    cut = table.filter(pl.col("over_s").is_null())
-    if cut.is_empty():
-        return share
-    servers = len(run["flows"].filter(pl.col("group") == "storage"))
-    least = 100 * cut["answered_s"].count() / servers
-    most = 100 * (servers - 1) / servers
-    return Ends(min(share, least), max(share, most), 1)
+    unfinished = table.filter(pl.col("over_s").is_null())["round"].n_unique()
+    return Ends(share, share, unfinished) if unfinished else share
