@@ -129,11 +129,3 @@ def test_what_adapts_is_named(say: Say) -> None:
 def test_help_says_what_is_checked(say: Say) -> None:
     words = " ".join(say("check", "--help").out.replace("│", " ").split())
     assert "load that they offer on average to each tier" in words
-
-
-def test_a_summary_without_a_load_is_read(say: Say, three_to_one: str, folder: Path) -> None:
-    say("run", three_to_one, "--out", "one")
-    summary = json.loads((folder / "one/summary.json").read_text())
-    del summary["offered_load"]
-    (folder / "one/summary.json").write_text(json.dumps(summary))
-    assert ic.Result.load(folder / "one").offered_load == {}
