@@ -33,6 +33,9 @@ MOST_ROWS = 40
 
 MOST_FAILURES = 10
 
+UNFINISHED = ("unfinished", "rounds_unfinished")
+"""Columns of the summary that are one in the table."""
+
 DIGITS = 4
 """Of a mean that has an interval."""
 
@@ -51,7 +54,6 @@ SHOWN = {
     "round_median_s": "round\nmedian",
     "round_p99_s": "round\n99th",
     "unfinished": "unfinished",
-    "rounds_unfinished": "rounds\nunfinished",
     "queue_mean_packets": "packets\nwaiting",
     "timeouts": "timeouts",
     "drops": "drops",
@@ -172,6 +174,9 @@ def _titled(title: str, table: Table) -> None:
 
 
 def _combinations(frame: pl.DataFrame, outcome: Sweep) -> None:
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    frame = frame.with_columns(unfinished=pl.sum_horizontal(UNFINISHED))
     measures = [one for one in SHOWN if one in frame.columns and _has_values(frame, one)]
     values = outcome.header.values
     fixed = [key for key in values if len(values[key]) == 1]
@@ -181,7 +186,7 @@ def _combinations(frame: pl.DataFrame, outcome: Sweep) -> None:
     held = (f"{key} = {_plain(values[key][0])}" for key in fixed)
     title = ", ".join([outcome.header.name, *held])
     if frame["seed"].n_unique() > 1:
-        title += ": mean of the seeds ± its 95 % interval; min to max"
+        title += ": mean of the seeds ± its 95 % interval; min\u2013max"
     rows = [tuple(row) for row in cells.iter_rows()] or [()]
     if len(rows) > MOST_ROWS:
         title += f"; {MOST_ROWS:,} of {len(rows):,} combinations"
@@ -194,7 +199,7 @@ def _combinations(frame: pl.DataFrame, outcome: Sweep) -> None:
         numbers = (_of_seeds(by_measure[one].get(row), scales[one][0]) for one in measures)
         table.add_row(*words, str(runs[row]), *numbers)
     _titled(title, table)
-    unfinished = int(sum(frame[name].sum() for name in UNFINISHED if name in frame.columns))
+    unfinished = int(frame["unfinished"].sum())
     if unfinished:
         note(
             f"{unfinished:,} transfers and rounds were unfinished at the ends of their runs: where "
@@ -202,11 +207,8 @@ def _combinations(frame: pl.DataFrame, outcome: Sweep) -> None:
         )
 
 
-UNFINISHED = ("unfinished", "rounds_unfinished")
-
-
 def _has_values(frame: pl.DataFrame, column: str) -> bool:
-    if column in UNFINISHED:
+    if column == "unfinished":
         return bool(frame[column].sum())
     ends = [one for one in (column, *ends_of(column)) if one in frame.columns]
     return any(frame[one].count() for one in ends)
@@ -250,12 +252,12 @@ def _of_seeds(row: Mapping[str, Any] | None, factor: float) -> str:
 
 
 def _with_half(mean: float, half: float) -> str:
-    """Write `9.41 \u00b1 0.02`: two digits of the half are enough, and `DIGITS` of the mean."""
+    """Write `9.41\u00b10.02`: two digits of the half are enough, and `DIGITS` of the mean."""
     digits = DIGITS - 1 - math.floor(math.log10(abs(mean))) if mean else 0
     if half:
         digits = min(digits, 1 - math.floor(math.log10(half)))
     digits = max(0, digits)
-    return f"{mean:,.{digits}f} \u00b1 {half:,.{digits}f}"
+    return f"{mean:,.{digits}f}\u00b1{half:,.{digits}f}"
 
 
 def _ends(low: float, high: float) -> str:
@@ -263,7 +265,7 @@ def _ends(low: float, high: float) -> str:
     if math.isinf(high):
         return f"\u2265 {_number(low)}"
     least, most = _number(low), _number(high)
-    return least if least == most else f"{least} to {most}"
+    return least if least == most else f"{least}\u2013{most}"
 
 
 def _number(value: float) -> str:
