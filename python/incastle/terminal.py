@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 MAX_PORTS = 6
 """Rows of the table of switch ports."""
 
-PIPE_WIDTH = 120
+PIPE_WIDTH = 150
 """Columns where there is no terminal to ask."""
 
 
