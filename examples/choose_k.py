@@ -160,9 +160,7 @@ def print_table(table: pl.DataFrame, *, shared: bool) -> None:
         cells += [f"{100 * row['share']:.1f}"] if shared else []
         print(f"{row['k']:>5}", *(f"{cell:>10}" for cell in cells))
     left_out = 100 * max(table["unfinished"])
-    print(
-        f"\nunfinished at the ends of the runs, not in the times: at most {left_out:.2g} % of messages"
-    )
+    print(f"\nmessages that a run cut off, not in these times: at most {left_out:.2g} %")
     print(f"least K of these within 1 % of the best: {least_full(table)}")
 
 
