@@ -182,6 +182,7 @@ def measure(results: Sequence[ic.Result], cluster: Cluster) -> dict[str, float]:
     """Sum the rounds of some seeds up, without the first round of each."""
     frames = [
         one.rounds.filter(pl.col("round") > 0).with_columns(
+            pl.col("completed_s").is_null().alias("cut_off"),
             # A round that the end of the run cuts off took at least until then.
             pl.col("completed_s").fill_null(one.totals["simulated_s"]),
             pl.when(pl.col("completed_s").is_null()).then(0).otherwise("bytes").alias("bytes"),
@@ -194,6 +195,7 @@ def measure(results: Sequence[ic.Result], cluster: Cluster) -> dict[str, float]:
         "goodput": int(rounds["bytes"].sum()) * 8 / float(took.sum()) / cluster.rate,
         "p99_ms": 1e3 * float(took.quantile(0.99) or 0.0),
         "timeouts": int(rounds["timeouts"].sum()) / len(rounds),
+        "cut_off": int(rounds["cut_off"].sum()) / len(rounds),
     }
 
 
@@ -250,6 +252,11 @@ def print_tables(table: pl.DataFrame) -> None:
             cells = [cell(row) for row in rows.sort("servers").iter_rows(named=True)]
             print_row(str(name), cells, first_collapse(rows) if last else "")
         print()
+    most = 100 * max(table["cut_off"])
+    print(
+        f"Rounds that a run cut off, at most {most:.2g} %, count with the time that they had lasted."
+    )
+    print()
 
 
 def first_collapse(rows: pl.DataFrame) -> str:
