@@ -253,9 +253,7 @@ def print_tables(table: pl.DataFrame) -> None:
             print_row(str(name), cells, first_collapse(rows) if last else "")
         print()
     most = 100 * max(table["cut_off"])
-    print(
-        f"Rounds that a run cut off, at most {most:.2g} %, count with the time that they had lasted."
-    )
+    print(f"Rounds that a run cut off (at most {most:.2g} %) count with the time that they had.")
     print()
 
 
