@@ -361,7 +361,7 @@ def _undecided(found: Found) -> None:
         those = ", ".join(escape(one.choice.words) for one in found.undecided)
         errors().print(
             f"[yellow]warning:[/] undecided at {those}, and counted as not fulfilled: transfers "
-            f"were unfinished; {HOW_TO_LET_THEM_END}"
+            f"were unfinished; {escape(HOW_TO_LET_THEM_END)}"
         )
 
 

@@ -493,7 +493,8 @@ proptest! {
         let offered = read.offered_load();
         let uplinks = offered.together.iter().find(|row| row.tier == "uplinks" && row.direction != "down");
         let uplinks = uplinks.expect("a leaf-spine has uplinks");
-        prop_assume!(uplinks.links > 0);
+        // Near saturation TCP sends again what only waits.
+        prop_assume!(uplinks.links > 0 && uplinks.wire < 0.8);
         // Where only the first leaf sends data, the others send ACKs of them, and nothing else.
         let (leaves, acks) = match senders {
             1 => ("leaf", if kind == 0 { 0.0 } else { 40.0 / 3000.0 * uplinks.wire }),
