@@ -445,8 +445,9 @@ fn oversubscription_that_cannot_be_is_told() {
     }
 }
 
-/// The mean utilisation of the ports from one role to another, of those that sent anything.
-fn measured(text: &str, ports: (&str, &str), seconds: f64, rate: f64) -> f64 {
+/// The mean utilisation of the ports from one role to another, of those that sent anything; and the share of
+/// data packets that were sent again.
+fn measured(text: &str, ports: (&str, &str), seconds: f64, rate: f64) -> (f64, f64) {
     let output = result(text, &[]);
     let names = common::text(&output, "links", "port");
     let bytes = common::whole(&output, "links", "bytes");
@@ -458,7 +459,12 @@ fn measured(text: &str, ports: (&str, &str), seconds: f64, rate: f64) -> f64 {
         .map(|(_, bytes)| bytes)
         .filter(|bytes| *bytes > 0)
         .collect();
-    sent.iter().sum::<u64>() as f64 / (sent.len() as f64 * seconds * rate)
+    let used = sent.iter().sum::<u64>() as f64 / (sent.len() as f64 * seconds * rate);
+    let totals = output.totals;
+    (
+        used,
+        totals.retransmissions as f64 / totals.data_packets as f64,
+    )
 }
 
 proptest! {
@@ -493,14 +499,15 @@ proptest! {
         let offered = read.offered_load();
         let uplinks = offered.together.iter().find(|row| row.tier == "uplinks" && row.direction != "down");
         let uplinks = uplinks.expect("a leaf-spine has uplinks");
-        // Near saturation TCP sends again what only waits.
         prop_assume!(uplinks.links > 0 && uplinks.wire < 0.8);
         // Where only the first leaf sends data, the others send ACKs of them, and nothing else.
         let (leaves, acks) = match senders {
             1 => ("leaf", if kind == 0 { 0.0 } else { 40.0 / 3000.0 * uplinks.wire }),
             _ => ("leaf:0", 0.0),
         };
-        let found = measured(&text, (leaves, "spine"), seconds, 1.25e9);
+        let (found, resent) = measured(&text, (leaves, "spine"), seconds, 1.25e9);
+        // Packets that overtake each other make TCP send again, which no load has in it.
+        prop_assume!(resent < 0.01);
         let off = (found - uplinks.wire - acks).abs() / uplinks.wire;
         prop_assert!(off < 0.06, "{found} measured, {} computed", uplinks.wire);
     }
