@@ -43,7 +43,7 @@ print(json.dumps({"import_s": imported - start, "load_s": loaded - imported, "pe
 
 
 def make(directory: Path, runs: int) -> None:
-    """Write a dataset of so many runs."""
+    """Write a dataset of `count` runs."""
     scenario = ic.load(EXAMPLE, [("run.duration", "100 ms")])
     wanted = Wanted({"network.senders": SENDERS[0]}, {"network.senders": "integer"}, ())
     row = wanted.of_result(ic.run(scenario))["summary"]

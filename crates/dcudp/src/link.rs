@@ -195,7 +195,7 @@ pub fn channel(connection: &Connection) -> Result<Stream, Failure> {
     Ok(Channel::new(reader, writer, PATIENCE))
 }
 
-/// Starts to listen, for so many connections at a time. Gives the address, with the port that the system
+/// Starts to listen, for at most `places` connections at a time. Gives the address, with the port that the system
 /// chose for 0.
 pub fn listen(
     address: SocketAddr,

@@ -23,7 +23,7 @@ use crate::protocol::ErrorCode;
 pub struct Limits {
     /// Connections at the same time.
     pub connections: u16,
-    /// Of them from one address; of IPv6, from one network of 64 bits.
+    /// The places of one address; in IPv6, of one /64 network.
     pub per_address: u16,
     /// Who is idle for less keeps its place: between two files of a client there is a moment, too.
     pub evict_after: Duration,
@@ -186,7 +186,7 @@ impl Place {
         holder.expect("who works is not evicted").idle_since = Some(now);
     }
 
-    /// What a connection is told that has to leave.
+    /// The message to a connection that is evicted.
     pub fn words(&self) -> Failure {
         let seconds = self.places.limits.evict_after.as_secs_f64();
         let words = format!(
@@ -241,7 +241,7 @@ mod tests {
         assert!(words.contains("from one address as this server takes (2 of 4)"));
         let other = places.admit(peer(2), now).expect("two places are free");
         drop(held);
-        // What is given back is free again.
+        // A place that is given back is free again.
         let again: Vec<_> = (0..2).map(|_| places.admit(peer(1), now)).collect();
         assert!(again.iter().all(Result::is_ok));
         drop(other);

@@ -129,7 +129,7 @@ async fn who_only_pings_leaves_for_others() {
     assert!(words.starts_with("others wait, and no file"), "{words}");
     second.ping().await.unwrap();
     newcomer.ping().await.unwrap();
-    // Beside it the clients take their leave.
+    // Meanwhile the clients leave.
     let stopped = tokio::task::spawn_blocking(move || server.interrupt());
     let (_, _, log) = stopped.await.unwrap();
     assert_eq!(log.matches("others wait").count(), 1, "{log}");
