@@ -86,6 +86,9 @@ impl Framing {
 pub enum Notice {
     /// In-order data at an endpoint reached the total that was expected there.
     Delivered(EndpointIndex),
+    /// All that will ever arrive at an endpoint is there, and it is less than was expected: the rest was
+    /// lost, or was never sent ([`Actions::drain`]).
+    Drained(EndpointIndex),
     /// All that an endpoint wrote is acknowledged (and its FIN, if it closed).
     Finished(EndpointIndex),
     /// A wait is over ([`Actions::wait`]): what its application calls it.
@@ -98,6 +101,7 @@ pub(crate) enum Action {
     Write(EndpointIndex, u64),
     Expect(EndpointIndex, u64),
     Stop(EndpointIndex),
+    Drain(EndpointIndex),
     Close(EndpointIndex),
     Deadline(EndpointIndex, Time),
     Watch(EndpointIndex),
@@ -147,6 +151,13 @@ impl Actions {
     /// Forgets what an endpoint has written and not yet sent.
     pub fn stop(&mut self, endpoint: EndpointIndex) {
         self.list.push(Action::Stop(endpoint));
+    }
+
+    /// Asks for a notice when all that an endpoint has written, and not forgotten, is at the other end:
+    /// `Notice::Delivered` if that is as much as was expected there, otherwise `Notice::Drained`. Without effect
+    /// where the simulation does not end with its applications ([`Simulation::end_with`](crate::Simulation::end_with)).
+    pub fn drain(&mut self, endpoint: EndpointIndex) {
+        self.list.push(Action::Drain(endpoint));
     }
 
     /// Ends an endpoint's data after what it wrote (FIN).

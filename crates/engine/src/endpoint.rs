@@ -135,6 +135,16 @@ impl Endpoint {
         self.expect = REACHED + self.packets_sent;
     }
 
+    /// How many in-order bytes the application waits for, while it does.
+    pub(crate) fn expected(&self) -> Option<u64> {
+        (self.expect < REACHED).then_some(self.expect)
+    }
+
+    /// Whether the application has never asked for so few bytes.
+    pub(crate) fn expects_more_than(&self, bytes: u64) -> bool {
+        self.expect == u64::MAX || self.expected().is_some_and(|expected| expected > bytes)
+    }
+
     /// Whether the other end may know that what the application here waits for is here: a packet that
     /// could say so has left.
     pub(crate) fn may_have_told(&self) -> bool {
@@ -517,6 +527,16 @@ impl Endpoint {
                 let _ = endpoint.write(u16::try_from(bytes).expect("a datagram's size is checked"));
             }
             Transport::Udt(end) => end.write(bytes),
+        }
+    }
+
+    /// Application bytes that were written and not forgotten: all that the other end will get, unless some are
+    /// lost for good.
+    pub(crate) fn written(&self) -> u64 {
+        match &self.transport {
+            Transport::Tcp(connection) => connection.written(),
+            Transport::Datagram(endpoint) => (endpoint.sent() + endpoint.waiting()).count(),
+            Transport::Udt(end) => end.written(),
         }
     }
 

@@ -11,6 +11,8 @@ mod sampling;
 mod turn;
 mod unattended;
 
+use std::collections::BTreeMap;
+
 use applications::AppSlot;
 use incastle_queueing::{DropCause, Verdict};
 use incastle_units::{Bytes, Time};
@@ -126,6 +128,8 @@ pub struct Simulation<P: Probe> {
     awaited: u32,
     /// Whether it has ended with the last of them.
     over: bool,
+    /// Where less will arrive than was written or expected: how many bytes of it were lost for good.
+    shortfalls: BTreeMap<EndpointIndex, u64>,
     /// Where it simulates a part of the network alone.
     pub(crate) part: Option<Box<Part>>,
 }
@@ -156,6 +160,7 @@ impl<P: Probe> Simulation<P> {
             recording: false,
             awaited: 0,
             over: false,
+            shortfalls: BTreeMap::new(),
             part: None,
         }
     }

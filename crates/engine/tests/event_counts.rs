@@ -76,7 +76,7 @@ impl Application for Step {
                 self.log.lock().expect("a lock").push((now, "arrived"));
                 actions.advance(EventCountIndex::from_index(self.advances));
             }
-            Notice::Finished(_) => {}
+            Notice::Drained(_) | Notice::Finished(_) => {}
         }
     }
 

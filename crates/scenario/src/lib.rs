@@ -49,7 +49,8 @@ pub use outer::{
     memory_warning, parse, run, run_in_parts, run_many, take_apart,
 };
 pub use scenario::{Scenario, parse_with};
-pub use simulate::output::{Capture, Column, Note, Output, Table, Total, Totals};
+pub use simulate::notes::Note;
+pub use simulate::output::{Capture, Column, Output, Table, Total, Totals};
 pub use simulate::{Overseer, RunError, alone_because, simulate};
 pub use text::diagnostic::{Diagnostic, Severity};
 pub use text::files::{ControllerSource, Files, Mistake};

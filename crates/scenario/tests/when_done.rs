@@ -3,7 +3,7 @@
 mod common;
 
 use common::{STAR, assert_near, real, result, scenario};
-use incastle_scenario::{Output, parse};
+use incastle_scenario::{Control, Output, parse, run};
 
 const DONE: (&str, &str) = ("run.stop", "when-done");
 
@@ -51,8 +51,8 @@ fn a_run_that_meets_its_limit_says_so() {
     assert_eq!(
         notes,
         [
-            "the run met its limit, run.duration = 0.0005 s, before its work was done: 1 transfers \
-             had begun and were unfinished"
+            "the run met its limit, run.duration = 500 us, before its work was done: 1 transfer \
+             under way"
         ]
     );
 }
@@ -64,11 +64,27 @@ fn every_finite_workload_has_an_end() {
         ("bulk", "from = 'senders'\nto = 'receiver'\nstop = '2 ms'"),
         (
             "cbr",
+            "from = 'senders'\nto = 'receiver'\nrate = '400 Mbit/s'\nstop = '2 ms'",
+        ),
+        (
+            "cbr",
             "from = 'sender:0'\nto = 'receiver'\nrate = '100 Mbit/s'\nstop = '2 ms'\ntransport = { kind = 'datagram' }",
         ),
         (
             "on-off",
             "from = 'sender:0'\nto = 'receiver'\nrate = '100 Mbit/s'\non = '1 ms'\noff = '1 ms'\nstop = '3 ms'\ntransport = { kind = 'datagram' }",
+        ),
+        (
+            "bulk",
+            "from = 'senders'\nto = 'receiver'\nstop = '2 ms'\ntransport = { kind = 'udt' }",
+        ),
+        (
+            "bulk",
+            "from = 'senders'\nto = 'receiver'\nsize = '100 KB'\ntransport = { kind = 'dcudp' }",
+        ),
+        (
+            "cbr",
+            "from = 'senders'\nto = 'receiver'\nrate = '400 Mbit/s'\nstop = '2 ms'\ntransport = { kind = 'dcudp' }",
         ),
         (
             "barrier",
@@ -100,10 +116,6 @@ fn every_finite_workload_has_an_end() {
             "from = 'senders'\nto = 'receiver'\ncount = 3\nunit = '10 KB'\narrivals = 1000\nstop = '5 ms'",
         ),
         (
-            "list",
-            "from = 'senders'\nto = 'receiver'\ntransfers = 'list.csv'",
-        ),
-        (
             "all-reduce",
             "from = 'senders'\nto = 'senders'\nsize = '100 KB'\nrounds = 2",
         ),
@@ -112,22 +124,96 @@ fn every_finite_workload_has_an_end() {
             "from = 'sender:0'\nto = 'receiver'\nload = 0.2\nstop = '3 ms'\ntransport = { kind = 'datagram' }",
         ),
     ];
-    for (workload, keys) in groups.into_iter().filter(|(name, _)| *name != "list") {
+    let groups = groups.into_iter();
+    let worlds = groups.flat_map(|group| ["unlimited", "6 packets"].map(|buffer| (group, buffer)));
+    for ((workload, keys), buffer) in worlds {
         let text = format!("{STAR}[flows.it]\nworkload = '{workload}'\n{keys}\n");
-        let output = result(&text, &[DONE, ("run.duration", "1 s")]);
-        assert!(output.notes.is_empty(), "{workload}: {:?}", output.notes);
+        let text = text.replace("unlimited", buffer);
+        let output = result(&text, &[DONE, ("run.duration", "20 s")]);
+        assert_eq!(notes(&output), [""; 0], "{workload}: {keys}");
         assert!(
-            output.totals.simulated_s < 0.5,
+            output.totals.simulated_s < 10.0,
             "{workload}: {:?}",
             output.totals
         );
-        let completed = real(&output, "transfers", "completed_s");
-        let sized = !keys.contains("stop") || workload != "bulk";
-        assert!(
-            !sized || completed.iter().all(|at| !at.is_nan()),
-            "{workload}"
+        // Nothing was under way any more: a run that goes on delivers and drops no more.
+        let whole = result(&text, &[("run.duration", "20 s")]);
+        let fates = |output: &Output| {
+            let totals = &output.totals;
+            (totals.delivered_bytes, totals.drops, totals.transfers)
+        };
+        assert_eq!(fates(&output), fates(&whole), "{workload}: {keys}");
+        assert!(output.totals.delivered_bytes > 0, "{workload}");
+    }
+}
+
+#[test]
+fn a_list_that_stops_ends_with_its_last_byte() {
+    let rows =
+        r#"[["0 s", "sender:0", "receiver", 20000], ["5 ms", "sender:1", "receiver", 20000]]"#;
+    for (stop, transfers) in [("5 ms", 1), ("6 ms", 2)] {
+        let text = format!(
+            "{STAR}[flows.it]\nworkload = 'list'\nfrom = 'senders'\nto = 'receiver'\n\
+             transfers = {{ list = {rows} }}\nstop = '{stop}'\n"
+        );
+        let sets = [DONE, ("run.duration", "1 s")].map(|(key, value)| (key.into(), value.into()));
+        let (scenario, warnings) = parse(&text, "test.toml", &sets).expect("it is correct");
+        let warnings: Vec<String> = warnings.into_iter().map(|one| one.message).collect();
+        let late: &[&str] = match transfers {
+            1 => &["1 of 2 transfers never begin: flows.it.stop = 5 ms comes before"],
+            _ => &[],
+        };
+        assert_eq!(warnings, late);
+        let output = run(&scenario, &Control::default()).expect("the network can be built");
+        assert_eq!(output.totals.transfers, transfers);
+        assert_near(output.totals.simulated_s, last(&output), 0.0);
+    }
+}
+
+fn notes(output: &Output) -> Vec<String> {
+    output.notes.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_transfer_that_its_stop_cuts_off_is_named() {
+    let text = format!("{STAR}{ONE}stop = '500 us'\n");
+    for sets in [
+        &[DONE, ("run.duration", "1 s")][..],
+        &[("run.duration", "1 s")],
+    ] {
+        let output = result(&text, sets);
+        assert_eq!(
+            notes(&output),
+            [
+                "1 transfer of flows.one was unfinished when flows.one.stop = 500 us ended what it sends: \
+                 what was not sent by then never is"
+            ]
         );
     }
+    // One of which all is sent then is complete.
+    let text = text.replace("100 KB", "3 KB").replace("500 us", "30 us");
+    let output = result(&text, &[DONE, ("run.duration", "1 s")]);
+    assert!(notes(&output).is_empty());
+    assert_eq!(output.totals.transfers, 1);
+    assert!(last(&output) > 30e-6, "{}", last(&output));
+}
+
+#[test]
+fn lost_datagrams_are_not_waited_for() {
+    let group = "[flows.one]\nworkload = 'bulk'\nfrom = 'senders'\nto = 'receiver'\nsize = '100 KB'\n\
+                 transport = { kind = 'datagram' }\n";
+    let text = format!("{STAR}{group}");
+    let few = ("switch.buffer", "10 packets");
+    let output = result(&text, &[DONE, ("run.duration", "1 s"), few]);
+    assert!(output.totals.drops > 0);
+    assert!(output.totals.simulated_s < 0.1, "{:?}", output.totals);
+    let [note] = &notes(&output)[..] else {
+        panic!("{:?}", output.notes);
+    };
+    assert!(
+        note.contains("of flows.one were unfinished, and cannot finish: datagrams"),
+        "{note}"
+    );
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::Simulation;
 use crate::application::Action;
 use crate::endpoint::Endpoint;
 use crate::event::{Event, Kind};
-use crate::packet::Packet;
+use crate::packet::{Body, Packet};
 use crate::{
     Actions, AppIndex, Application, EndpointIndex, EventCountIndex, FlowIndex, Notice, Probe, Side,
 };
@@ -135,17 +135,8 @@ impl<P: Probe> Simulation<P> {
             Action::Write(index, bytes) => self.write(index, bytes),
             Action::Stop(index) => self.with(index, |endpoint| endpoint.stop(now)),
             Action::Close(index) => self.with(index, |endpoint| endpoint.close(now)),
-            Action::Expect(index, total) => {
-                let Some(endpoint) = self.flows.get(index) else {
-                    return;
-                };
-                if endpoint.delivered() >= total {
-                    endpoint.reach();
-                    self.notify(app, Notice::Delivered(index));
-                } else {
-                    endpoint.expect = total;
-                }
-            }
+            Action::Expect(index, total) => self.expect(index, total),
+            Action::Drain(index) => self.drain(index),
             Action::Deadline(index, at) => {
                 if let Some(endpoint) = self.flows.get(index) {
                     endpoint.set_deadline(at);
@@ -163,6 +154,58 @@ impl<P: Probe> Simulation<P> {
                     self.notify(app, Notice::Reached(tag));
                 }
             }
+        }
+    }
+
+    /// Tells the application when so many in-order bytes are at an endpoint; datagrams that were lost are not
+    /// waited for.
+    fn expect(&mut self, index: EndpointIndex, total: u64) {
+        let lost = self.shortfalls.get(&index).copied().unwrap_or(0);
+        if let Some(endpoint) = self.flows.get(index) {
+            endpoint.expect = total - lost;
+            self.reach(index);
+        }
+    }
+
+    /// If all that is expected at an endpoint is there: tells the application.
+    fn reach(&mut self, index: EndpointIndex) {
+        let Some(endpoint) = self.flows.get(index) else {
+            return;
+        };
+        if endpoint.delivered() >= endpoint.expect {
+            endpoint.reach();
+            self.tell_of_arrival(index);
+        }
+    }
+
+    /// Lets the other end of an endpoint expect no more than that has written.
+    fn drain(&mut self, index: EndpointIndex) {
+        let Some(endpoint) = self.flows.get(index).filter(|_| self.awaited > 0) else {
+            return;
+        };
+        let (written, other) = (endpoint.written(), index.peer());
+        let lost = self.shortfalls.get(&other).copied().unwrap_or(0);
+        if let Some(other_end) = self.flows.get(other)
+            && other_end.expects_more_than(written - lost)
+        {
+            self.shortfalls.insert(other, lost);
+            self.expect(other, written);
+        }
+    }
+
+    /// A packet of a flow was dropped: a datagram is not sent again, and not waited for.
+    #[cold]
+    pub(super) fn expect_without(&mut self, packet: &Packet) {
+        if self.awaited == 0 || !matches!(packet.body, Body::Datagram(_)) {
+            return;
+        }
+        let payload = u64::from(packet.payload());
+        *self.shortfalls.entry(packet.to).or_default() += payload;
+        if let Some(endpoint) = self.flows.get(packet.to)
+            && let Some(left) = endpoint.expected()
+        {
+            endpoint.expect = left - payload;
+            self.reach(packet.to);
         }
     }
 

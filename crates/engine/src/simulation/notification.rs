@@ -88,6 +88,9 @@ impl<P: Probe> Simulation<P> {
         let of_flow = &mut self.flows.books[packet.to.flow().index()];
         let books = (of_flow, &mut self.totals, &mut self.probe);
         account(verdict, packet, (at, self.now), books);
+        if matches!(verdict, Verdict::Drop(_)) {
+            self.expect_without(packet);
+        }
     }
 
     /// A CNM has reached the host of the flow's end that it is for.

@@ -199,7 +199,7 @@ impl<P: Probe> Simulation<P> {
     #[inline(never)]
     fn see_to_rest(&mut self, index: EndpointIndex, left: Left) {
         if left.reached {
-            self.tell(index, Notice::Delivered(index));
+            self.tell_of_arrival(index);
         }
         match left.sending {
             Sending::Done => {}
@@ -215,6 +215,16 @@ impl<P: Probe> Simulation<P> {
         if left.unattended {
             self.look_for_application(index);
         }
+    }
+
+    /// Tells the application that all that it expects at an endpoint is there, or all that will be.
+    pub(super) fn tell_of_arrival(&mut self, index: EndpointIndex) {
+        let notice = if self.shortfalls.contains_key(&index) {
+            Notice::Drained(index)
+        } else {
+            Notice::Delivered(index)
+        };
+        self.tell(index, notice);
     }
 
     /// Tells the application of an endpoint.

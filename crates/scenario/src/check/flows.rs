@@ -29,6 +29,7 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
         let path = format!("flows.{name}");
         check_hosts(&path, group, layout, &parts, cx);
         check_times(&path, group, root.run.duration, cx);
+        list::check_end(&path, (group, root.run.duration), cx);
         check_workload(&path, group, cx);
     }
 }

@@ -3,12 +3,42 @@
 
 use std::collections::BTreeMap;
 
+use incastle_units::Span;
+
 use crate::check::dependences;
 use crate::language::arrivals::{Arrival, Arrivals};
+use crate::language::flows::{Group, Stop, Workload};
 use crate::language::selection::Name;
 use crate::text::context::Context;
 use crate::text::node::quoted;
 use crate::topology::layout::Layout;
+
+/// Warns of transfers that would begin after the end of their group, or of the run.
+pub(crate) fn check_end(path: &str, (group, duration): (&Group, Span), cx: &mut Context<'_>) {
+    let Workload::List(list) = &group.workload else {
+        return;
+    };
+    let (key, end) = match group.stop {
+        Stop::At(stop) if stop < duration => (format!("{path}.stop"), stop),
+        Stop::At(_) | Stop::End => ("run.duration".to_owned(), duration),
+    };
+    if group.start >= end {
+        return;
+    }
+    let all = list.transfers.list();
+    let late = |one: &&Arrival| !one.waits() && one.start >= end - group.start;
+    let late = all.iter().filter(late).count();
+    if late > 0 {
+        cx.warn_at(
+            &format!("{path}.transfers"),
+            format!(
+                "{late} of {} transfers never begin: {key} = {end} comes before",
+                all.len()
+            ),
+            None,
+        );
+    }
+}
 
 /// Reports the first transfer that cannot be.
 pub(crate) fn check(

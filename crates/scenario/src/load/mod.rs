@@ -293,7 +293,7 @@ impl Unknown {
     fn words(self) -> &'static str {
         match self {
             Self::Adapts => "adapts to the network",
-            Self::AtOnce => "all transfers begin at once",
+            Self::AtOnce => "all that begin do so at once",
             Self::Late => "sends nothing before the end",
             Self::TooLarge => "the network is too large",
             Self::Elsewhere => "crosses none of the links of its load",

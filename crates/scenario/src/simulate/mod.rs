@@ -5,6 +5,7 @@
 mod budget;
 pub(crate) mod ideal;
 pub(crate) mod network;
+pub(crate) mod notes;
 pub(crate) mod output;
 mod parts;
 mod silence;

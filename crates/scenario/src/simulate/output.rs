@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::simulate::notes::Note;
+
 /// The result of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Output {
@@ -19,46 +21,6 @@ pub struct Output {
     pub tables: Vec<Table>,
     /// Captures of links.
     pub captures: Vec<Capture>,
-}
-
-/// What a reader of a result has to know.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum Note {
-    /// A run that was to end with its work met its limit before.
-    #[error(
-        "the run met its limit, run.duration = {seconds} s, before its work was done: {unfinished} transfers \
-         had begun and were unfinished"
-    )]
-    MetLimit {
-        /// The limit.
-        seconds: f64,
-        /// Transfers that had begun and were not complete.
-        unfinished: usize,
-    },
-    /// The ideal FCT of a transfer could not be simulated, and none was found after it.
-    #[error(
-        "no ideal FCTs and slowdowns from transfer {index} of flows.{group} on: the simulation of it alone \
-         ({bytes} B, {} -> {}) {}",
-        hosts.0,
-        hosts.1,
-        because(why.as_deref())
-    )]
-    NoIdeals {
-        /// The group of its flow.
-        group: String,
-        /// Its index there.
-        index: u64,
-        /// Its size.
-        bytes: u64,
-        /// Who sends, who receives.
-        hosts: (String, String),
-        /// Why; absent where whoever watched the run ended it.
-        why: Option<String>,
-    },
-}
-
-fn because(why: Option<&str>) -> String {
-    why.map_or_else(|| "was stopped".to_owned(), |why| format!("failed: {why}"))
 }
 
 /// The capture of a link.

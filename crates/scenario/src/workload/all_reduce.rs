@@ -222,7 +222,7 @@ impl Application for AllReduce {
                 self.tasks[task as usize].met += 1;
                 self.go_on(task as usize, now, actions);
             }
-            Notice::Finished(_) => {}
+            Notice::Drained(_) | Notice::Finished(_) => {}
         }
     }
 

@@ -23,6 +23,8 @@ enum State {
     Sending {
         flow: FlowIndex,
         transfer: Option<Transfer>,
+        /// Whether it has been stopped: what it had sent by then is under way.
+        stopped: bool,
     },
     Over,
 }
@@ -53,28 +55,38 @@ impl Bulk {
             }
             self.plan.begun(flow, (now, deadline), bytes)
         });
-        self.state = State::Sending { flow, transfer };
+        self.state = State::Sending {
+            flow,
+            transfer,
+            stopped: false,
+        };
     }
 }
 
 impl Application for Bulk {
     fn handle(&mut self, now: Time, notice: Notice, _: &mut Actions) {
-        if let (State::Sending { flow, transfer }, Notice::Delivered(end)) = (&self.state, notice)
-            && end == flow.end(Side::Far)
-        {
-            if let Some(transfer) = transfer {
-                self.plan.journal.completed(*transfer, now);
+        let State::Sending { transfer, .. } = self.state else {
+            return;
+        };
+        match notice {
+            Notice::Delivered(_) => {
+                if let Some(transfer) = transfer {
+                    self.plan.journal.completed(transfer, now);
+                }
+                self.state = State::Over;
             }
-            self.state = State::Over;
+            Notice::Drained(_) => self.state = State::Over,
+            Notice::Finished(_) | Notice::Reached(_) => {}
         }
     }
 
     fn handle_timeout(&mut self, now: Time, actions: &mut Actions) {
-        match self.state {
+        match &mut self.state {
             State::Waiting => self.begin(now, actions),
-            State::Sending { flow, .. } => {
+            State::Sending { flow, stopped, .. } => {
                 actions.stop(flow.end(Side::Near));
-                self.state = State::Over;
+                actions.drain(flow.end(Side::Near));
+                *stopped = true;
             }
             State::Over => {}
         }
@@ -87,7 +99,9 @@ impl Application for Bulk {
     fn poll_timeout(&self) -> Option<Time> {
         match self.state {
             State::Waiting => Some(self.plan.start),
-            State::Sending { .. } => (self.plan.stop < Time::NEVER).then_some(self.plan.stop),
+            State::Sending { stopped, .. } => {
+                (!stopped && self.plan.stop < Time::NEVER).then_some(self.plan.stop)
+            }
             State::Over => None,
         }
     }

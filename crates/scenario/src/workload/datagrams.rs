@@ -15,6 +15,8 @@ pub(super) struct Datagrams {
     rng: Xoshiro256PlusPlus,
     next: Time,
     flow: Option<FlowIndex>,
+    /// Whether all that it sent has gone.
+    drained: bool,
 }
 
 impl Datagrams {
@@ -40,12 +42,15 @@ impl Datagrams {
             rng,
             next,
             flow: None,
+            drained: false,
         }
     }
 }
 
 impl Application for Datagrams {
-    fn handle(&mut self, _: Time, _: Notice, _: &mut Actions) {}
+    fn handle(&mut self, _: Time, notice: Notice, _: &mut Actions) {
+        self.drained |= matches!(notice, Notice::Drained(_));
+    }
 
     fn handle_timeout(&mut self, now: Time, actions: &mut Actions) {
         let flow = *self
@@ -53,10 +58,13 @@ impl Application for Datagrams {
             .get_or_insert_with(|| self.plan.open(now, actions));
         actions.write(flow.end(Side::Near), self.message);
         self.next = now.saturating_add(exponential_span(self.gap, &mut self.rng));
+        if self.next >= self.plan.stop {
+            actions.drain(flow.end(Side::Near));
+        }
     }
 
     fn is_over(&self) -> bool {
-        self.next >= self.plan.stop
+        self.next >= self.plan.stop && (self.drained || self.flow.is_none())
     }
 
     fn poll_timeout(&self) -> Option<Time> {

@@ -187,9 +187,11 @@ impl Application for List {
         }
     }
 
-    /// Rows that wait for what never comes, or would begin too late, are not waited for.
+    /// Rows that wait for what never comes, or would begin too late, are not waited for; those that wait
+    /// for an acknowledgement are.
     fn is_over(&self) -> bool {
-        let nothing_comes = || self.transfers.are_over() && self.poll_timeout().is_none();
+        let all_told = || self.names == 0 || self.transfers.are_over();
+        let nothing_comes = || self.poll_timeout().is_none() && all_told();
         self.transfers.are_complete() && (self.left == 0 || nothing_comes())
     }
 

@@ -20,6 +20,9 @@ pub(super) struct Paced {
     period_ends: Time,
     next: Time,
     flow: Option<FlowIndex>,
+    /// Whether it writes no more.
+    stopped: bool,
+    /// Whether all that it sent has gone.
     over: bool,
 }
 
@@ -63,6 +66,7 @@ impl Paced {
             period_ends: Time::ZERO,
             next: plan.start,
             flow: None,
+            stopped: false,
             over: false,
             plan,
         }
@@ -99,21 +103,27 @@ impl Paced {
 }
 
 impl Application for Paced {
-    fn handle(&mut self, _: Time, _: Notice, _: &mut Actions) {}
+    fn handle(&mut self, _: Time, notice: Notice, _: &mut Actions) {
+        self.over |= matches!(notice, Notice::Drained(_));
+    }
 
     fn handle_timeout(&mut self, now: Time, actions: &mut Actions) {
         if now < self.plan.stop {
             self.send(now, actions);
             return;
         }
-        if let Some(flow) = self.flow {
-            actions.stop(flow.end(Side::Near));
+        match self.flow {
+            Some(flow) => {
+                actions.stop(flow.end(Side::Near));
+                actions.drain(flow.end(Side::Near));
+            }
+            None => self.over = true,
         }
-        self.over = true;
+        self.stopped = true;
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        (!self.over).then(|| self.next.min(self.plan.stop))
+        (!self.stopped).then(|| self.next.min(self.plan.stop))
     }
 
     fn is_over(&self) -> bool {
@@ -121,7 +131,7 @@ impl Application for Paced {
     }
 
     fn only_writes_until(&self) -> Option<Time> {
-        (!self.over).then_some(self.plan.stop)
+        (!self.stopped).then_some(self.plan.stop)
     }
 
     fn catch_up(&mut self, before: Time) -> Option<u64> {

@@ -58,7 +58,7 @@ impl Application for Replay {
         match notice {
             Notice::Delivered(end) => self.arrivals.note(end.flow().index(), now),
             Notice::Finished(end) if end.side() == Side::Near => actions.release(end.flow()),
-            Notice::Finished(_) | Notice::Reached(_) => {}
+            Notice::Drained(_) | Notice::Finished(_) | Notice::Reached(_) => {}
         }
     }
 

@@ -102,7 +102,7 @@ impl Transfers {
                 let (index, _) = self.open.remove(&end.flow())?;
                 Some(News::Acknowledged(index))
             }
-            Notice::Finished(_) | Notice::Reached(_) => None,
+            Notice::Drained(_) | Notice::Finished(_) | Notice::Reached(_) => None,
         }
     }
 }

@@ -84,6 +84,11 @@ impl FlowRow<'_> {
         data.unwrap_or(sender.packets_sent)
     }
 
+    /// Whether packets of it were dropped.
+    pub(super) fn has_lost(&self) -> bool {
+        self.record.dropped > 0
+    }
+
     fn repair(&self) -> Repair {
         Repair::of(self.sender())
     }

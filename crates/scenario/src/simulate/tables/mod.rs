@@ -23,7 +23,8 @@ use crate::language::measure::Sampling;
 use crate::language::selection::Name;
 use crate::scenario::Scenario;
 use crate::simulate::Overseer;
-use crate::simulate::output::{Column, Note, Output, Table, Totals};
+use crate::simulate::notes::Unfinished;
+use crate::simulate::output::{Column, Output, Table, Totals};
 use crate::simulate::silence::full_packets;
 use crate::workload::{Notes, TransferNote};
 
@@ -125,8 +126,14 @@ pub(crate) fn output(
         flows: records,
     } = finished;
     let sent = std::mem::take(&mut recorder.sent);
-    let met_limit = met_limit.then(|| Note::met_limit(now, &notes.transfers));
     let flows = Flows::new(scenario, &network, records, (notes.flows, &notes.transfers));
+    let unfinished = Unfinished {
+        scenario,
+        now,
+        met_limit,
+        transfers: &notes.transfers,
+    };
+    let unfinished = unfinished.notes(|one| flows.row(one.flow).has_lost());
     let interval = Interval {
         from: interval.from.min(now),
         to: interval.to.min(now),
@@ -169,7 +176,7 @@ pub(crate) fn output(
         interrupted,
         totals,
         wall_s: 0.0,
-        notes: met_limit.into_iter().chain(no_ideals).collect(),
+        notes: unfinished.into_iter().chain(no_ideals).collect(),
         tables,
         captures,
     }
@@ -296,16 +303,6 @@ fn totals(
         totals.ecn_reductions += repair.ecn_reductions;
     }
     totals
-}
-
-impl Note {
-    fn met_limit(now: Time, transfers: &[TransferNote]) -> Self {
-        let unfinished = transfers.iter().filter(|one| one.completed.is_none());
-        Self::MetLimit {
-            seconds: now.as_secs_lossy(),
-            unfinished: unfinished.count(),
-        }
-    }
 }
 
 /// The most bytes that the shared memory of any switch stored at once.

@@ -9,7 +9,8 @@ use incastle_units::Span;
 use super::flows::Flows;
 use super::{Run, real, seconds, table, text, whole};
 use crate::simulate::ideal::{Ideals, Wanted, slowdown};
-use crate::simulate::output::{Column, Note, Table};
+use crate::simulate::notes::Note;
+use crate::simulate::output::{Column, Table};
 use crate::workload::{TransferKind, TransferNote};
 
 /// The table, and what went wrong with the ideal FCTs.
