@@ -34,8 +34,9 @@ ENDINGS = ("_bit_s", "_bytes", "_packets", "_s")
 """The units that a column's name may end in."""
 
 HOW_TO_LET_THEM_END = (
-    "to let them end: [measure] to = an instant before the end of the run, so that what begins "
-    'later is left out; or [run] stop = "when-done" with a longer duration, if the work is finite'
+    "to let them end, unless a warning says that they cannot: [measure] to = an instant before the "
+    "end of the run, so that what begins later is left out; or a longer run.duration, with "
+    '[run] stop = "when-done" if the work is finite'
 )
 
 
@@ -172,13 +173,14 @@ def shown(low: float | None, high: float | None, unit: str) -> str:
     return (ends.pop() if len(ends) == 1 else between(low, high, unit)).rstrip()
 
 
-def unfinished_note(transfers: pl.DataFrame) -> str | None:
+def unfinished_note(begun: pl.DataFrame) -> str | None:
     """Say how many of `observed` were unfinished, what that means, and how to let them end."""
-    unfinished = transfers["fct_s"].null_count()
+    unfinished = begun["fct_s"].null_count()
     if not unfinished:
         return None
+    were = "was" if unfinished == 1 else "were"
     return (
-        f"{unfinished:,} of {len(transfers):,} transfers that began in the measured interval were "
-        "unfinished at the end of the run: each mean and percentile that they could change is a "
+        f"{unfinished:,} of {len(begun):,} transfers that began in the measured interval {were} "
+        "unfinished at the end of the run: each mean and percentile that this could change is a "
         f"range, or a lower end (\u2265); {HOW_TO_LET_THEM_END}"
     )

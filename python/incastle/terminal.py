@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 MAX_PORTS = 6
 """Rows of the table of switch ports."""
 
+INSTANT_DIGITS = 9
+"""Of the ends of the measured interval, which may be close together."""
+
 PIPE_WIDTH = 150
 """Columns where there is no terminal to ask."""
 
@@ -288,8 +291,7 @@ def _begun(outcomes: Sequence[Result]) -> str:
     totals = outcomes[0].totals
     if not totals["measured_from_s"] and totals["measured_to_s"] == totals["simulated_s"]:
         return "all transfers"
-    begin, end = si(totals["measured_from_s"], "s"), si(totals["measured_to_s"], "s")
-    return f"transfers that began from {begin} to {end}"
+    return f"transfers that began from {_measured(outcomes[0])}"
 
 
 def _counts(row: dict[str, Any]) -> list[str]:
@@ -326,11 +328,22 @@ def slowdowns(*outcomes: Result) -> Table | None:
 
 
 def unfinished(outcomes: Sequence[Result], console: Console) -> None:
-    """Say how many transfers were unfinished, and what can be done about it."""
+    """Say how many transfers were unfinished, or that none counts, and what can be done."""
     frame = _observed(outcomes)
-    told = None if frame is None else completions.unfinished_note(frame)
+    told = _none_began(outcomes) if frame is None else completions.unfinished_note(frame)
     if told is not None:
         console.print(f"\n{escape(told)}", soft_wrap=True)
+
+
+def _none_began(outcomes: Sequence[Result]) -> str | None:
+    """Say why there are no FCTs, where there are transfers."""
+    count = sum(len(one.tables.get("transfers", ())) for one in outcomes)
+    if not count:
+        return None
+    return (
+        f"no flow completion times: none of {count:,} transfers began in the measured interval, "
+        f"{_measured(outcomes[0])} ([measure] from and to)"
+    )
 
 
 def _together(outcomes: Sequence[Result]) -> str:
@@ -360,7 +373,7 @@ def _ports(outcome: Result) -> Table | None:
 def _measured(outcome: Result) -> str:
     """Name the time that means and shares cover."""
     totals = outcome.totals
-    return between(totals["measured_from_s"], totals["measured_to_s"], "s")
+    return between(totals["measured_from_s"], totals["measured_to_s"], "s", INSTANT_DIGITS)
 
 
 def _switch_ports(outcome: Result) -> pl.DataFrame | None:

@@ -8,6 +8,7 @@ from rich.markup import escape
 
 from incastle import terminal
 from incastle.claims import number
+from incastle.completions import shown
 from incastle.difference.results import ResultDiff
 from incastle.units import si
 
@@ -84,9 +85,16 @@ def _frame(title: str, frame: pl.DataFrame, most: int | None) -> Table | None:
     table.columns[1].justify = "left"
     for row in frame.head(most if most is not None else len(frame)).iter_rows(named=True):
         name, unit = _unit(row["measure"])
-        values = (si(row[side], unit) if unit else _value(row[side]) for side in "ab")
+        values = (_between(row[side], row.get(f"{side}_high", row[side]), unit) for side in "ab")
         table.add_row(escape(row[key]), escape(name), *values, _percent(row["relative"]))
     return table
+
+
+def _between(low: float | None, high: float | None, unit: str) -> str:
+    """Write a value, or the range in which unfinished transfers leave it."""
+    if low is not None and low != high:
+        return shown(low, high, unit)
+    return si(low, unit) if unit else _value(low)
 
 
 def _curves(frame: pl.DataFrame, most: int | None) -> Table | None:

@@ -199,11 +199,16 @@ def _combinations(frame: pl.DataFrame, outcome: Sweep) -> None:
         numbers = (_of_seeds(by_measure[one].get(row), scales[one][0]) for one in measures)
         table.add_row(*words, str(runs[row]), *numbers)
     _titled(title, table)
-    unfinished = int(frame["unfinished"].sum())
-    if unfinished:
+    _unfinished(frame, "its lower end is shown (\u2265)")
+
+
+def _unfinished(frame: pl.DataFrame, consequence: str) -> None:
+    """Say how many transfers were unfinished, and what that means for values they could change."""
+    count = int(sum(frame[one].sum() for one in UNFINISHED))
+    if count:
         note(
-            f"{unfinished:,} transfers and rounds were unfinished at the ends of their runs: where "
-            f"they could change a value its lower end is shown (\u2265); {HOW_TO_LET_THEM_END}"
+            f"{count:,} transfers and rounds were unfinished at the ends of their runs: where "
+            f"they could change a value {consequence}; {HOW_TO_LET_THEM_END}"
         )
 
 
@@ -412,3 +417,5 @@ def _optimum(found: Optimum) -> None:
         figure = quantity(found.column, found.best.objective)
         line = f"\n{word} {name} of those tried: [bold]{escape(best)}[/], {figure}"
         output().print(line, soft_wrap=True)
+    end = "lower" if found.maximise else "upper"
+    _unfinished(found.sweep.frame, f"its {end} end counts, and none that is infinite")

@@ -60,9 +60,9 @@ def si(value: float | None, unit: str, digits: int = DIGITS) -> str:
     return f"{_digits(value / factor, digits)} {name}"
 
 
-def between(least: float | None, greatest: float | None, unit: str) -> str:
+def between(least: float | None, greatest: float | None, unit: str, digits: int = DIGITS) -> str:
     """Write a range; the unit once if both ends have the same."""
-    low, high = si(least, unit), si(greatest, unit)
+    low, high = si(least, unit, digits), si(greatest, unit, digits)
     number, _, low_unit = low.partition(" ")
     return f"{number if low_unit == high.partition(' ')[2] else low} to {high}"
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from incastle import terminal
+from incastle import terminal, terminal_diff
 from incastle.completions import (
     SIZE_CLASSES,
     by_size,
@@ -183,6 +183,38 @@ def test_everything_says_the_same_99th_percentile(
     assert found["flow p99_s"] == pytest.approx(2.98)
     assert found["flow slowdown_median"] == pytest.approx(7)
     assert found["flow slowdown_p99"] == pytest.approx(11.9)
+
+
+def test_no_transfer_in_the_measured_interval_is_said(
+    result: ic.Result, capsys: pytest.CaptureFixture[str]
+) -> None:
+    late = {"measured_from_s": 0.9999, "measured_to_s": 0.99995, "simulated_s": 1.0}
+    terminal.result(replace(result, totals={**result.totals, **late}))
+    shown = capsys.readouterr().out
+    words = f"none of {len(result.transfers)} transfers began in the measured interval, 999.9 to "
+    assert words + "999.95 ms" in shown
+
+
+def test_a_comparison_has_both_ends(
+    result: ic.Result, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = result.transfers.filter(pl.col("completed_s").is_not_null()).head(1)
+    times = pl.Series("fct_s", [0.001, 0.002])
+    done = pl.concat([row, row]).with_columns(times, started_s=pl.Series([0.0, 0.0]))
+    never = done.with_columns(fct_s=pl.Series([0.001, None]), completed_s=None)
+    sides = [replace(result, tables={**result.tables, "transfers": one}) for one in (done, never)]
+    totals = {**result.totals, "simulated_s": 0.004, "measured_to_s": 0.004}
+    a, b = (replace(one, totals=totals) for one in sides)
+    found = ResultDiff(a, b, (tmp_path, tmp_path))
+    rows = {one["measure"]: one for one in found.groups.to_dicts()}
+    mean = rows["flow mean_s"]
+    assert (mean["a"], mean["a_high"]) == pytest.approx((0.0015, 0.0015))
+    assert (mean["b"], mean["b_high"]) == (pytest.approx(0.0025), math.inf)
+    assert mean["relative"] is None
+    assert rows["flow unfinished"]["b"] == 1
+    terminal_diff.show(found, everything=True)
+    lines = [line.split() for line in capsys.readouterr().out.splitlines() if "flow mean" in line]
+    assert lines == [[row["group"][0], "flow", "mean", "1.5", "ms", "\u2265", "2.5", "ms"]]
 
 
 def test_a_run_without_slowdowns_shows_none(

@@ -273,6 +273,13 @@ def test_find_tells_mistakes_in_one_message(
     assert not (folder / "results").exists()
 
 
+def test_the_best_says_what_was_unfinished(say: Say) -> None:
+    arguments = ("--over", "network.senders=2,3", "--set", "run.duration=1 ms", "--seeds", "1")
+    said = say("find", "small.toml", "--minimise", "short.completion_median", *arguments)
+    assert "transfers and rounds were unfinished at the ends of their runs" in said.err
+    assert "its upper end counts" in said.err
+
+
 def test_find_stops_at_a_run_that_failed(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
     break_runs(monkeypatch, ic.InternalError)
     arguments = ("--largest", "network.senders=2..4", "--where", FULL, "--seeds", "1")

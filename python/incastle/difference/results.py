@@ -59,7 +59,11 @@ class ResultDiff:
 
     @cached_property
     def groups(self) -> pl.DataFrame:
-        """What differs by group of flows: group, measure, a, b, relative."""
+        """What differs by group of flows: group, measure, a, a_high, b, b_high, relative.
+
+        Where unfinished transfers could change a value, `a` and `a_high` are its ends, and there is
+        no relative change; elsewhere they are equal.
+        """
         return differing(_groups(self.a), _groups(self.b), ["group", "measure"])
 
     @cached_property
@@ -110,10 +114,7 @@ class ResultDiff:
 
 
 def _groups(result: Result) -> pl.DataFrame:
-    """Give group, measure and value: of flows, and of transfers by their kind.
-
-    Where unfinished transfers could change a statistic, its two ends are there in its place.
-    """
+    """Give group, measure, value and high: of flows, and of transfers by their kind."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
     goodput = pl.col("goodput_bit_s").mean().alias("mean_goodput_bit_s")
@@ -122,32 +123,36 @@ def _groups(result: Result) -> pl.DataFrame:
         counters = (pl.col(name).sum() for name in COUNTERS)
         groups = result.flows.group_by("group", maintain_order=True)
         flows = groups.agg(pl.len().alias("flows"), goodput, *counters)
-        frames.append(_long(flows, "group", pl.col("measure")))
+        rows = _long(flows, "group", pl.col("measure"))
+        frames.append(rows.with_columns(high="value"))
     if "transfers" in result.tables:
-        observed = result.observed
-        columns = completions.statistics_of("fct_s", ("mean", "median", "p99"), "", "_s")
-        if "slowdown" in observed.columns:
-            columns += completions.statistics_of("slowdown", ("median", "p99"), "slowdown_")
-        kinds = observed.group_by("group", "kind", maintain_order=True).agg(
-            *completions.counts(), *columns
-        )
-        named = pl.concat_str(pl.col("kind"), pl.lit(" "), pl.col("measure"))
-        rows = _long(_ends_where_needed(kinds), ["group", "kind"], named)
-        frames.append(rows.select("group", "measure", "value").drop_nulls())
-    empty = pl.DataFrame(schema={"group": pl.String, "measure": pl.String, "value": pl.Float64})
+        frames.append(_transfers(result.observed))
+    columns = dict.fromkeys(("value", "high"), pl.Float64)
+    empty = pl.DataFrame(schema={"group": pl.String, "measure": pl.String, **columns})
     return pl.concat([empty, *frames])
 
 
-def _ends_where_needed(frame: pl.DataFrame) -> pl.DataFrame:
-    """Empty the ends of statistics that have a value."""
+def _transfers(observed: pl.DataFrame) -> pl.DataFrame:
+    """Give the same of transfers; `value` and `high` are the ends of a statistic."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
-    with_ends = [name for name in frame.columns if completions.ends_of(name)[0] in frame.columns]
-    return frame.with_columns(
-        pl.when(pl.col(name).is_null()).then(pl.col(end)).alias(end)
-        for name in with_ends
-        for end in completions.ends_of(name)
+    columns = completions.statistics_of("fct_s", ("mean", "median", "p99"), "", "_s")
+    if "slowdown" in observed.columns:
+        columns += completions.statistics_of("slowdown", ("median", "p99"), "slowdown_")
+    kinds = observed.group_by("group", "kind", maintain_order=True).agg(
+        *completions.counts(), *columns
     )
+    ends = {name: completions.ends_of(name) for name in kinds.columns}
+    ends = {name: both for name, both in ends.items() if both[0] in kinds.columns}
+    named = pl.concat_str(pl.col("kind"), pl.lit(" "), pl.col("measure"))
+    lows, highs = (
+        kinds.drop(name for both in ends.values() for name in both).with_columns(
+            pl.lit(kinds[both[side]]).alias(name) for name, both in ends.items()
+        )
+        for side in (0, 1)
+    )
+    low, high = (_long(frame, ["group", "kind"], named) for frame in (lows, highs))
+    return low.with_columns(high=high["value"]).drop("kind").drop_nulls()
 
 
 def _ports(result: Result) -> pl.DataFrame:

@@ -71,20 +71,27 @@ def _flat(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Value]]:
 def differing(a: pl.DataFrame, b: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """Put `value` of two frames side by side by their keys, and keep what is different.
 
+    Where they have `high` as well, a value lies between the two, and its change is unknown unless
+    both agree.
+
     Returns:
-        The keys, `a`, `b` (null where a side has no such row) and `relative`, in the order of `a`,
-        then what `b` alone has.
+        The keys, `a`, `b` (null where a side has no such row), `a_high` and `b_high` where there
+        are such, and `relative`, in the order of `a`, then what `b` alone has.
 
     """
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
-    both = a.rename({"value": "a"}).join(
-        b.rename({"value": "b"}), on=keys, how="full", coalesce=True, maintain_order="left_right"
-    )
+    sides = [
+        frame.rename({"value": side, "high": f"{side}_high"}, strict=False)
+        for side, frame in (("a", a), ("b", b))
+    ]
+    both = sides[0].join(sides[1], on=keys, how="full", coalesce=True, maintain_order="left_right")
     change = (pl.col("b") - pl.col("a")) / pl.col("a").abs()
-    return both.filter(pl.col("a").ne_missing(pl.col("b"))).with_columns(
-        relative=pl.when(change.is_finite()).then(change)
-    )
+    differs, certain = pl.col("a").ne_missing(pl.col("b")), change.is_finite()
+    if "a_high" in both.columns:
+        differs |= pl.col("a_high").ne_missing(pl.col("b_high"))
+        certain &= (pl.col("a") == pl.col("a_high")) & (pl.col("b") == pl.col("b_high"))
+    return both.filter(differs).with_columns(relative=pl.when(certain).then(change))
 
 
 def _is_number(value: Value) -> bool:
