@@ -73,8 +73,7 @@ pub(crate) fn run_many(
 ) -> PyResult<()> {
     let everywhere = |index: &usize| scenarios[*index].get().makers.is_empty();
     let (numbers, here): (Vec<usize>, Vec<usize>) = (0..scenarios.len()).partition(everywhere);
-    let inner = |&index: &usize| scenarios[index].get().inner.clone();
-    let shared: Vec<core::Scenario> = numbers.iter().map(inner).collect();
+    let shared = inner(numbers.iter().map(|&index| &scenarios[index]));
     let all: Vec<core::Control> = scenarios.iter().map(|_| core::Control::default()).collect();
     let controls: Vec<&core::Control> = numbers.iter().map(|&index| &all[index]).collect();
     let mut watch = Watch {
@@ -221,6 +220,10 @@ impl Watch<'_> {
     }
 }
 
+fn inner<'a>(scenarios: impl Iterator<Item = &'a Py<Scenario>>) -> Vec<core::Scenario> {
+    scenarios.map(|one| one.get().inner.clone()).collect()
+}
+
 fn simulated_s(control: &core::Control) -> f64 {
     control.simulated_ps.load(Ordering::Relaxed) as f64 / PS_PER_S
 }
@@ -236,9 +239,6 @@ pub(crate) fn memory_warning(
     scenarios: Vec<Py<Scenario>>,
     at_once: usize,
 ) -> Option<String> {
-    let all: Vec<core::Scenario> = scenarios
-        .iter()
-        .map(|one| one.get().inner.clone())
-        .collect();
+    let all = inner(scenarios.iter());
     py.detach(|| core::memory_warning(&all, at_once))
 }

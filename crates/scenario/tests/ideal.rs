@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{STAR, assert_near, real, result, text};
+use common::{ONE_FLOW, STAR, assert_near, real, result, text};
 use incastle_scenario::Output;
 use proptest::prelude::*;
 
@@ -30,17 +30,12 @@ fn assert_ideal(output: &Output) {
     }
 }
 
-const ONE: &str = r#"
-[flows.one]
-workload = "bulk"
-from = "sender:0"
-to = "receiver"
-start_spread = "0 s"
-"#;
-
 #[test]
 fn one_segment_takes_two_links() {
-    let output = alone(&format!("{STAR}{ONE}"), &[("flows.one.size", "1460 B")]);
+    let output = alone(
+        &format!("{STAR}{ONE_FLOW}"),
+        &[("flows.one.size", "1460 B")],
+    );
     // Two links of 25 us, and twice 12 us for 1500 B.
     assert_near(real(&output, "transfers", "ideal_fct_s")[0], 74e-6, 1e-15);
     assert_near(real(&output, "transfers", "slowdown")[0], 1.0, 1e-12);
@@ -74,7 +69,7 @@ proptest! {
         ];
         let sets: Vec<(&str, &str)> = sets.iter().map(|(key, value)| (*key, &**value)).collect();
         // The window's own slow start may overflow a slower port: that belongs to the ideal, too.
-        assert_ideal(&alone(&format!("{STAR}{ONE}"), &sets));
+        assert_ideal(&alone(&format!("{STAR}{ONE_FLOW}"), &sets));
     }
 }
 
@@ -88,7 +83,7 @@ fn long_flows_follow_from_shorter_ones() {
     {
         let name = format!("[flows.f{number}]\n");
         let start = format!("size = \"{size} B\"\nstart = \"{} ms\"\n", 30 * number);
-        let group = ONE.replace("[flows.one]\n", &name);
+        let group = ONE_FLOW.replace("[flows.one]\n", &name);
         flows.push_str(&(group + &start));
     }
     let sets = [("run.duration", "4 s"), ("network.delay", "10 us")];

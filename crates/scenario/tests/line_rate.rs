@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{STAR, assert_near, real, result, text};
+use common::{ONE_FLOW, STAR, assert_near, real, result, text};
 use incastle_scenario::Output;
 use proptest::prelude::*;
 
@@ -28,20 +28,12 @@ fn assert_at_least_one(output: &Output) -> Result<usize, TestCaseError> {
     Ok(complete)
 }
 
-const ONE: &str = r#"
-[flows.one]
-workload = "bulk"
-from = "sender:0"
-to = "receiver"
-start_spread = "0 s"
-[measure]
-slowdown = true
-"#;
+const SLOWDOWN: &str = "[measure]\nslowdown = true\n";
 
 #[test]
 fn an_ideal_fct_is_that_of_the_wire() {
     let alone = |sets: &[(&str, &str)]| {
-        let output = result(&format!("{STAR}{ONE}"), sets);
+        let output = result(&format!("{STAR}{ONE_FLOW}{SLOWDOWN}"), sets);
         real(&output, "transfers", "ideal_fct_s")[0]
     };
     // Two links of 25 us, and twice 12 us for 1500 B at 1 Gbit/s.
@@ -73,7 +65,7 @@ fn the_ideal_fct_is_the_same_for_every_controller() {
             ("transport.congestion", congestion),
             ("run.duration", "1 s"),
         ];
-        let output = result(&format!("{STAR}{ONE}"), &sets);
+        let output = result(&format!("{STAR}{ONE_FLOW}{SLOWDOWN}"), &sets);
         real(&output, "transfers", "ideal_fct_s")[0].to_bits()
     });
     assert!(ideals.iter().all(|ideal| *ideal == ideals[0]), "{ideals:?}");

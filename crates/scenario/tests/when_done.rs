@@ -57,75 +57,78 @@ fn a_run_that_meets_its_limit_says_so() {
     );
 }
 
+/// Finite work of each kind but lists.
+const FINITE: &[(&str, &str)] = &[
+    ("bulk", "from = 'senders'\nto = 'receiver'\nsize = '20 KB'"),
+    ("bulk", "from = 'senders'\nto = 'receiver'\nstop = '2 ms'"),
+    (
+        "cbr",
+        "from = 'senders'\nto = 'receiver'\nrate = '400 Mbit/s'\nstop = '2 ms'",
+    ),
+    (
+        "cbr",
+        "from = 'sender:0'\nto = 'receiver'\nrate = '100 Mbit/s'\nstop = '2 ms'\ntransport = { kind = 'datagram' }",
+    ),
+    (
+        "on-off",
+        "from = 'sender:0'\nto = 'receiver'\nrate = '100 Mbit/s'\non = '1 ms'\noff = '1 ms'\nstop = '3 ms'\ntransport = { kind = 'datagram' }",
+    ),
+    (
+        "bulk",
+        "from = 'senders'\nto = 'receiver'\nstop = '2 ms'\ntransport = { kind = 'udt' }",
+    ),
+    (
+        "bulk",
+        "from = 'senders'\nto = 'receiver'\nsize = '100 KB'\ntransport = { kind = 'dcudp' }",
+    ),
+    (
+        "cbr",
+        "from = 'senders'\nto = 'receiver'\nrate = '400 Mbit/s'\nstop = '2 ms'\ntransport = { kind = 'dcudp' }",
+    ),
+    (
+        "barrier",
+        "from = 'senders'\nto = 'receiver'\nunit = '16 KB'\nrounds = 3\nthink = '1 ms'",
+    ),
+    (
+        "barrier",
+        "from = 'senders'\nto = 'receiver'\nunit = '16 KB'\nrounds = 3\nstagger = '1 ms'",
+    ),
+    (
+        "query",
+        "from = 'senders'\nto = 'receiver'\nrate = 1000\nrounds = 4",
+    ),
+    ("query", "from = 'senders'\nto = 'receiver'\nstop = '3 ms'"),
+    (
+        "all-to-all",
+        "from = 'senders'\nto = 'senders'\nunit = '4 KB'\nrounds = 2",
+    ),
+    (
+        "permutation",
+        "from = 'senders'\nto = 'senders'\nsize = '30 KB'",
+    ),
+    (
+        "poisson",
+        "from = 'senders'\nto = 'receiver'\nsizes = '10 KB'\nload = 0.3\nstop = '5 ms'",
+    ),
+    (
+        "incast",
+        "from = 'senders'\nto = 'receiver'\ncount = 3\nunit = '10 KB'\narrivals = 1000\nstop = '5 ms'",
+    ),
+    (
+        "all-reduce",
+        "from = 'senders'\nto = 'senders'\nsize = '100 KB'\nrounds = 2",
+    ),
+    (
+        "poisson-datagrams",
+        "from = 'sender:0'\nto = 'receiver'\nload = 0.2\nstop = '3 ms'\ntransport = { kind = 'datagram' }",
+    ),
+];
+
 #[test]
 fn every_finite_workload_has_an_end() {
-    let groups = [
-        ("bulk", "from = 'senders'\nto = 'receiver'\nsize = '20 KB'"),
-        ("bulk", "from = 'senders'\nto = 'receiver'\nstop = '2 ms'"),
-        (
-            "cbr",
-            "from = 'senders'\nto = 'receiver'\nrate = '400 Mbit/s'\nstop = '2 ms'",
-        ),
-        (
-            "cbr",
-            "from = 'sender:0'\nto = 'receiver'\nrate = '100 Mbit/s'\nstop = '2 ms'\ntransport = { kind = 'datagram' }",
-        ),
-        (
-            "on-off",
-            "from = 'sender:0'\nto = 'receiver'\nrate = '100 Mbit/s'\non = '1 ms'\noff = '1 ms'\nstop = '3 ms'\ntransport = { kind = 'datagram' }",
-        ),
-        (
-            "bulk",
-            "from = 'senders'\nto = 'receiver'\nstop = '2 ms'\ntransport = { kind = 'udt' }",
-        ),
-        (
-            "bulk",
-            "from = 'senders'\nto = 'receiver'\nsize = '100 KB'\ntransport = { kind = 'dcudp' }",
-        ),
-        (
-            "cbr",
-            "from = 'senders'\nto = 'receiver'\nrate = '400 Mbit/s'\nstop = '2 ms'\ntransport = { kind = 'dcudp' }",
-        ),
-        (
-            "barrier",
-            "from = 'senders'\nto = 'receiver'\nunit = '16 KB'\nrounds = 3\nthink = '1 ms'",
-        ),
-        (
-            "barrier",
-            "from = 'senders'\nto = 'receiver'\nunit = '16 KB'\nrounds = 3\nstagger = '1 ms'",
-        ),
-        (
-            "query",
-            "from = 'senders'\nto = 'receiver'\nrate = 1000\nrounds = 4",
-        ),
-        ("query", "from = 'senders'\nto = 'receiver'\nstop = '3 ms'"),
-        (
-            "all-to-all",
-            "from = 'senders'\nto = 'senders'\nunit = '4 KB'\nrounds = 2",
-        ),
-        (
-            "permutation",
-            "from = 'senders'\nto = 'senders'\nsize = '30 KB'",
-        ),
-        (
-            "poisson",
-            "from = 'senders'\nto = 'receiver'\nsizes = '10 KB'\nload = 0.3\nstop = '5 ms'",
-        ),
-        (
-            "incast",
-            "from = 'senders'\nto = 'receiver'\ncount = 3\nunit = '10 KB'\narrivals = 1000\nstop = '5 ms'",
-        ),
-        (
-            "all-reduce",
-            "from = 'senders'\nto = 'senders'\nsize = '100 KB'\nrounds = 2",
-        ),
-        (
-            "poisson-datagrams",
-            "from = 'sender:0'\nto = 'receiver'\nload = 0.2\nstop = '3 ms'\ntransport = { kind = 'datagram' }",
-        ),
-    ];
-    let groups = groups.into_iter();
-    let worlds = groups.flat_map(|group| ["unlimited", "6 packets"].map(|buffer| (group, buffer)));
+    let worlds = FINITE
+        .iter()
+        .flat_map(|group| ["unlimited", "6 packets"].map(|buffer| (group, buffer)));
     for ((workload, keys), buffer) in worlds {
         let text = format!("{STAR}[flows.it]\nworkload = '{workload}'\n{keys}\n");
         let text = text.replace("unlimited", buffer);

@@ -285,6 +285,7 @@ mod tests {
     use super::*;
     use crate::language::selection::Name;
     use crate::topology::layout::Link;
+    use crate::topology::testing::distances;
 
     const SWITCHES: usize = 6;
     const HOSTS: usize = 8;
@@ -314,22 +315,6 @@ mod tests {
         )
     }
 
-    /// How far it is between two switches, found by going over all links again and again.
-    fn distances(links: &[(usize, usize)]) -> [[usize; SWITCHES]; SWITCHES] {
-        let mut distances = [[SWITCHES; SWITCHES]; SWITCHES];
-        for (from, row) in distances.iter_mut().enumerate() {
-            row[from] = 0;
-            for _ in 0..SWITCHES {
-                for &(a, b) in links {
-                    let nearest = row[a].min(row[b]) + 1;
-                    row[a] = row[a].min(nearest);
-                    row[b] = row[b].min(nearest);
-                }
-            }
-        }
-        distances
-    }
-
     /// Follows a packet along every path that it may take.
     fn follow(
         (at, last): (usize, usize),
@@ -337,7 +322,7 @@ mod tests {
         links: &[(usize, usize)],
         found: &mut [f64],
     ) {
-        let distances = distances(links);
+        let distances = distances(SWITCHES, links);
         let steps = links.iter().enumerate().flat_map(|(place, &(a, b))| {
             let number = 2 * (HOSTS + place);
             [(number, a, b), (number + 1, b, a)]

@@ -112,7 +112,7 @@ impl Unfinished<'_> {
             rounds: self.count(|one| one.kind == TransferKind::Round),
         });
         let groups = 0..self.scenario.tables().flows.len();
-        let of_groups = groups.flat_map(|group| {
+        let of_groups = groups.filter_map(|group| {
             let lost = self.lost_datagrams(group, &has_lost);
             lost.or_else(|| self.stopped(group))
         });

@@ -10,4 +10,6 @@ mod plan;
 pub(crate) mod profiles;
 pub(crate) mod routes;
 mod shapes;
+#[cfg(test)]
+pub(crate) mod testing;
 pub(crate) mod tier;

@@ -271,6 +271,7 @@ mod tests {
 
     use super::*;
     use crate::language::selection::Name;
+    use crate::topology::testing::distances;
 
     /// More than are searched from at once.
     const SWITCHES: usize = AT_ONCE + 9;
@@ -294,23 +295,6 @@ mod tests {
         )
     }
 
-    /// How many links lie between all switches, found by going over all links until nothing changes.
-    fn distances(links: &[(usize, usize)]) -> Vec<Vec<usize>> {
-        let far = SWITCHES * SWITCHES;
-        let mut distances = vec![vec![far; SWITCHES]; SWITCHES];
-        for (from, row) in distances.iter_mut().enumerate() {
-            row[from] = 0;
-            for _ in 0..SWITCHES {
-                for &(a, b) in links {
-                    let nearest = row[a].min(row[b]) + 1;
-                    row[a] = row[a].min(nearest);
-                    row[b] = row[b].min(nearest);
-                }
-            }
-        }
-        distances
-    }
-
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
 
@@ -330,7 +314,7 @@ mod tests {
             for some in demand.chunks(AT_ONCE) {
                 routes.between(some, &mut passed);
             }
-            let distances = distances(&links);
+            let distances = distances(SWITCHES, &links);
             let is_passed = |from: usize, to: usize| demand.iter().any(|(last, firsts)| {
                 firsts.iter().any(|&first| {
                     let whole = distances[first][*last];

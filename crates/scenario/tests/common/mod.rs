@@ -19,6 +19,15 @@ buffer = "unlimited"
 handshake = false
 "#;
 
+/// One flow whose size is to be set.
+pub(crate) const ONE_FLOW: &str = r#"
+[flows.one]
+workload = "bulk"
+from = "sender:0"
+to = "receiver"
+start_spread = "0 s"
+"#;
+
 /// The star with these switches instead; `""` gives them the defaults.
 pub(crate) fn star_with(switch: &str) -> String {
     STAR.replace("[switch]\nbuffer = \"unlimited\"\n", switch)
