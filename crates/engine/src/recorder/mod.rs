@@ -209,26 +209,28 @@ impl Probe for Recorder {
         if self.measurements.silence.is_some() {
             self.end_silence(host, at);
         }
-        let Some(width) = self.measurements.host_bin else {
+        let Some(series) = self.hosts.get_mut(host.index()) else {
             return;
         };
-        let series = &mut self.hosts[host.index()];
         // Hosts that get nothing but acknowledgements keep no series.
         if payload == Bytes::ZERO && series.is_empty() {
             return;
         }
+        let width = self.measurements.host_bin;
         series.bin(at, width, &mut self.bins).ip += ip_bytes.count();
     }
 
     #[inline]
     fn delivered(&mut self, flow: FlowIndex, host: HostIndex, at: Time, bytes: Bytes) {
-        if let Some(width) = self.measurements.host_bin {
-            let series = &mut self.hosts[host.index()];
-            series.bin(at, width, &mut self.bins).delivered += bytes.count();
+        let Measurements {
+            host_bin, flow_bin, ..
+        } = self.measurements;
+        if let Some(series) = self.hosts.get_mut(host.index()) {
+            series.bin(at, host_bin, &mut self.bins).delivered += bytes.count();
         }
-        if let Some(width) = self.measurements.flow_bin {
+        if flow_bin.is_some() {
             grown(&mut self.flows, flow.index())
-                .bin(at, width, &mut self.bins)
+                .bin(at, flow_bin, &mut self.bins)
                 .delivered += bytes.count();
         }
     }

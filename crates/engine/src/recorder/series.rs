@@ -34,11 +34,11 @@ pub struct Series {
 }
 
 impl Series {
-    /// The bin of an instant, no earlier than that of the call before. `begun` counts the bins that begin.
+    /// The bin of an instant, no earlier than that of the call before, if bins have this width. `begun` counts the bins that begin.
     #[inline]
-    pub(super) fn bin(&mut self, at: Time, width: Span, begun: &mut u64) -> &mut BinBytes {
+    pub(super) fn bin(&mut self, at: Time, width: Option<Span>, begun: &mut u64) -> &mut BinBytes {
         if at >= self.ends {
-            self.begin(at, width);
+            self.begin(at, width.expect("bins have a width"));
             *begun += 1;
         }
         &mut self.last
@@ -100,7 +100,7 @@ mod tests {
     fn series(bytes: &[(u64, u64)]) -> Series {
         let mut series = Series::default();
         for &(at, ip) in bytes {
-            series.bin(Time::from_ps(at), WIDTH, &mut 0).ip += ip;
+            series.bin(Time::from_ps(at), Some(WIDTH), &mut 0).ip += ip;
         }
         series
     }
@@ -124,7 +124,7 @@ mod tests {
         let mut series = Series::default();
         let mut begun = 0;
         for at in [Time::ZERO, Time::ZERO + year, Time::ZERO + year + second] {
-            series.bin(at, Span::from_ns(1), &mut begun).ip += 1;
+            series.bin(at, Some(Span::from_ns(1)), &mut begun).ip += 1;
         }
         assert_eq!((series.bins().count(), begun), (3, 3));
         assert!(series.over.capacity() <= 4, "{}", series.over.capacity());
@@ -135,7 +135,7 @@ mod tests {
         let mut series = Series::default();
         let width = Span::from_ps(u64::MAX - 1);
         for at in [0, u64::MAX - 1] {
-            series.bin(Time::from_ps(at), width, &mut 0).ip += 1;
+            series.bin(Time::from_ps(at), Some(width), &mut 0).ip += 1;
         }
         assert_eq!(ip(&series), [(0, 1), (1, 1)]);
     }
@@ -152,9 +152,9 @@ mod tests {
             both.sort_unstable();
             assert_eq!(ip(&sum), ip(&series(&both)));
             // And it goes on.
-            sum.bin(Time::from_ps(36), WIDTH, &mut 0).ip += 1;
+            sum.bin(Time::from_ps(36), Some(WIDTH), &mut 0).ip += 1;
             assert_eq!(ip(&sum).len(), 3);
-            sum.bin(Time::from_ps(41), WIDTH, &mut 0).ip += 1;
+            sum.bin(Time::from_ps(41), Some(WIDTH), &mut 0).ip += 1;
             assert_eq!(ip(&sum).len(), 4);
         }
         let mut sum = Series::default();
