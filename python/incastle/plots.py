@@ -348,7 +348,8 @@ def _completion(axes: Axes, result: Result) -> str:
 
     _filled(result.transfers, "the table of transfers")
     frame = result.observed
-    _filled(frame.drop_nulls("fct_s"), "no transfer completed, so their times")
+    _filled(frame, "the table of transfers that began in the measured interval")
+    _filled(frame.drop_nulls("fct_s"), "the table of completed transfers")
     done = frame.filter(pl.col("fct_s").count().over("group") > 0)
     for group, rows, colour in _series(done, "group"):
         times = (rows["fct_s"].drop_nulls().sort() * 1e3).to_list()

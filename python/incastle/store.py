@@ -110,7 +110,7 @@ def check_folder_of_seeds(folder: Path) -> None:
 
 def _check_replaceable(directory: Path, *, force: bool) -> None:
     if not force:
-        raise ResultError(f"{directory} already exists: choose another --out, or --force")
+        raise ResultError(f"{directory} already exists{_what_it_holds(directory)}")
     empty = directory.is_dir() and not any(directory.iterdir())
     if not empty and not (directory / SUMMARY).is_file():
         why = described(directory)
@@ -118,6 +118,21 @@ def _check_replaceable(directory: Path, *, force: bool) -> None:
             f"{directory} exists and is not a result, so --force leaves it alone"
             + (f": {why}" if why else "")
         )
+
+
+def _what_it_holds(directory: Path) -> str:
+    """Say what keeps a directory from being taken, and what to do."""
+    otherwise = "choose another --out, or --force"
+    try:
+        files = _summary(directory / SUMMARY)["files"]
+    except (OSError, ValueError, KeyError):
+        return f": {otherwise}"
+    for name, expected in files.items():
+        try:
+            check_file(directory / name, expected)
+        except (OSError, ValueError):
+            return f", and its {name} was changed or lost: --force makes it again"
+    return f", with another run, or the same one measured otherwise: {otherwise}"
 
 
 def may_hold(directory: Path, scenario: Scenario) -> bool:

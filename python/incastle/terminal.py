@@ -228,7 +228,7 @@ def _flows(outcome: Result) -> Table | None:
     )
     goodput = ("goodput\nmean", "goodput\nmin to max")
     shown = ("group", "flows", "delivered", *goodput, "resent", "timeouts", "marks", "drops")
-    table = aligned("Flows, goodput of each over its own time", *shown)
+    table = aligned("Flows, whole run; goodput of each over its own time", *shown)
     for row in groups.iter_rows(named=True):
         numbers = (f"{row[name]:,}" for name in counters)
         table.add_row(
@@ -288,10 +288,15 @@ def _observed(outcomes: Sequence[Result]) -> pl.DataFrame | None:
 
 def _begun(outcomes: Sequence[Result]) -> str:
     """Say which transfers count."""
-    totals = outcomes[0].totals
-    if not totals["measured_from_s"] and totals["measured_to_s"] == totals["simulated_s"]:
+    if all(_is_whole(one) for one in outcomes):
         return "all transfers"
-    return f"transfers that began from {_measured(outcomes[0])}"
+    return f"transfers that began from {_measured(*outcomes)}"
+
+
+def _is_whole(outcome: Result) -> bool:
+    """Tell whether the measured interval is the whole run."""
+    totals = outcome.totals
+    return not totals["measured_from_s"] and totals["measured_to_s"] == totals["simulated_s"]
 
 
 def _counts(row: dict[str, Any]) -> list[str]:
@@ -342,7 +347,7 @@ def _none_began(outcomes: Sequence[Result]) -> str | None:
         return None
     return (
         f"no flow completion times: none of {count:,} transfers began in the measured interval, "
-        f"{_measured(outcomes[0])} ([measure] from and to)"
+        f"{_measured(*outcomes)} ([measure] from and to)"
     )
 
 
@@ -356,8 +361,9 @@ def _ports(outcome: Result) -> Table | None:
         return None
     shown = ports.sort("mean_queue_packets", descending=True).head(MAX_PORTS)
     of_all = f", {len(shown)} of {len(ports)}" if len(shown) < len(ports) else ""
+    whole = "" if _is_whole(outcome) else "; marks and drops of the whole run"
     table = aligned(
-        f"Switch ports, {_measured(outcome)}, longest queues first{of_all}",
+        f"Switch ports, {_measured(outcome)}, longest queues first{of_all}{whole}",
         *("port", "utilisation", "mean queue", "longest", "marks", "drops"),
     )
     for row in shown.iter_rows(named=True):
@@ -370,9 +376,9 @@ def _ports(outcome: Result) -> Table | None:
     return table
 
 
-def _measured(outcome: Result) -> str:
-    """Name the time that means and shares cover."""
-    totals = outcome.totals
+def _measured(*outcomes: Result) -> str:
+    """Name the time that means and shares cover; of several runs the latest end."""
+    totals = max((one.totals for one in outcomes), key=lambda one: one["measured_to_s"])
     return between(totals["measured_from_s"], totals["measured_to_s"], "s", INSTANT_DIGITS)
 
 

@@ -199,7 +199,7 @@ def _combinations(frame: pl.DataFrame, outcome: Sweep) -> None:
         numbers = (_of_seeds(by_measure[one].get(row), scales[one][0]) for one in measures)
         table.add_row(*words, str(runs[row]), *numbers)
     _titled(title, table)
-    _unfinished(frame, "its lower end is shown (\u2265)")
+    _unfinished(outcome.frame, "its lower end is shown (\u2265)")
 
 
 def _unfinished(frame: pl.DataFrame, consequence: str) -> None:
@@ -334,7 +334,7 @@ def answer(found: Found | Optimum) -> None:
 
 
 def _bisection(found: Found) -> None:
-    columns = list(dict.fromkeys(one.column for one in found.condition.comparisons))
+    columns = found.condition.columns
     names = [f"{name}\nmin to max" for name in map(shortened, columns)]
     table = aligned(None, *headings([found.key]), "fulfilled", *names)
     for one in found.tried:

@@ -249,7 +249,7 @@ def test_find_says_that_there_is_nothing(say: Say) -> None:
     said = say("find", "small.toml", *arguments, "--seeds", "1", "--json")
     assert said.status == 2
     assert json.loads(said.out)["answer"] is None
-    assert "does not hold at network.senders=2, the end where it was expected to" in said.err
+    assert "does not hold at network.senders=2, the end where it was expected to hold" in said.err
 
 
 @pytest.mark.parametrize(

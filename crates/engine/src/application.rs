@@ -153,9 +153,10 @@ impl Actions {
         self.list.push(Action::Stop(endpoint));
     }
 
-    /// Asks for a notice when all that an endpoint has written, and not forgotten, is at the other end:
-    /// `Notice::Delivered` if that is as much as was expected there, otherwise `Notice::Drained`. Without effect
-    /// where the simulation does not end with its applications ([`Simulation::end_with`](crate::Simulation::end_with)).
+    /// Says that the application has no more to send from an endpoint: what has arrived by now is noted
+    /// ([`FlowRecord::stopped`](crate::FlowRecord::stopped)). Where the simulation ends with its applications
+    /// ([`Simulation::end_with`](crate::Simulation::end_with)), asks for a notice when the rest is at the other end:
+    /// `Notice::Delivered` if that is as much as was expected there, otherwise `Notice::Drained`.
     pub fn drain(&mut self, endpoint: EndpointIndex) {
         self.list.push(Action::Drain(endpoint));
     }

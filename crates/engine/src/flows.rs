@@ -1,5 +1,6 @@
 //! The flows of a run: the ends that are alive, in one array, and the books of all.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use incastle_congestion::ControlState;
@@ -58,6 +59,9 @@ pub struct FlowRecord {
     pub stray: u64,
     /// Congestion notifications that reached its ends.
     pub cnms: u64,
+    /// When its application had no more to send, if it said so ([`crate::Actions::drain`]), and the in-order
+    /// bytes that the other end had by then.
+    pub stopped: Option<(Time, u64)>,
     /// The near end.
     pub near: EndCounters,
     /// The far end.
@@ -86,6 +90,7 @@ impl FlowRecord {
             marked: self.marked + other.marked,
             stray: self.stray + other.stray,
             cnms: self.cnms + other.cnms,
+            stopped: self.stopped.or(other.stopped),
             near,
             far,
             digest: [near_digest, far_digest],
@@ -117,6 +122,8 @@ pub(crate) struct Flows {
     living: Vec<Endpoint>,
     free: Vec<u32>,
     pub(crate) books: Vec<Books>,
+    /// Those that were stopped: see [`FlowRecord::stopped`].
+    stopped: BTreeMap<FlowIndex, (Time, u64)>,
 }
 
 impl Flows {
@@ -217,6 +224,13 @@ impl Flows {
         }
     }
 
+    /// The application at the other end of `receiver` has no more to send.
+    pub(crate) fn stop(&mut self, receiver: EndpointIndex, now: Time) {
+        if let Some(delivered) = self.peek(receiver).map(Endpoint::delivered) {
+            self.stopped.insert(receiver.flow(), (now, delivered));
+        }
+    }
+
     /// Forgets the ends of a flow and keeps their books.
     pub(crate) fn release(&mut self, flow: FlowIndex, now: Time) {
         if self.books[flow.index()].ended.is_none() {
@@ -274,6 +288,7 @@ impl Flows {
             marked: books.marked,
             stray: books.stray,
             cnms: books.cnms,
+            stopped: self.stopped.get(&flow).copied(),
             near,
             far,
             digest: [of_near.value(), of_far.value()],

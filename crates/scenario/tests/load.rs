@@ -207,14 +207,17 @@ fn a_list_counts_from_its_first_start_to_its_last() {
              [[\"{first}\", \"sender:0\", \"receiver\", 146000], [\"{last}\", \"sender:1\", \"receiver\", 146000]] }}\n"
         )
     };
-    // 292 kB in 1 ms, of 125 kB: a burst, which is shown and not warned of.
-    let text = list(["1 ms", "2 ms"]);
-    assert_row(&load(&text), ("hosts", "down"), 2.336, 2.336 * FULL);
+    // 292 kB in 2 ms, of 250 kB: a burst, which is shown and not warned of.
+    let text = list(["1 ms", "3 ms"]);
+    assert_row(&load(&text), ("hosts", "down"), 1.168, 1.168 * FULL);
     assert_eq!(warnings(&text), []);
+    // Two of them take twice the time that each takes alone, however near they begin.
+    let near = load(&list(["1 ms", "1.000001 ms"]));
+    assert_row(&near, ("hosts", "down"), 2.0 / FULL, 2.0);
     let left_out = |text: &str| load(text).left_out.first().map(|one| one.reason);
     assert_eq!(
         left_out(&list(["1 ms", "1 ms"])),
-        Some("all transfers begin at once")
+        Some("all that begin do so at once")
     );
     let waiting = text.replace("146000]]", "146000, \"a\", \"\", \"\"]]");
     let waiting = waiting.replace("146000],", "146000, \"\", \"\", \"a\"],");

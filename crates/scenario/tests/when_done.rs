@@ -220,6 +220,47 @@ fn lost_datagrams_are_not_waited_for() {
 }
 
 #[test]
+fn what_ends_before_it_is_measured_has_no_values() {
+    let late =
+        "[flows.late]\nworkload = 'bulk'\nfrom = 'sender:1'\nto = 'receiver'\nstart = '5 ms'\n";
+    let text = format!("{STAR}{ONE}{late}");
+    let sets = [DONE, ("run.duration", "1 s"), ("measure.from", "10 ms")];
+    let output = result(&text, &sets);
+    for column in ["utilisation", "mean_queue_packets", "max_queue_packets"] {
+        let values = real(&output, "links", column);
+        assert!(values.iter().all(|value| value.is_nan()), "{column}");
+    }
+    assert!(real(&output, "queues", "seconds").is_empty());
+    let [measured, began] = &notes(&output)[..] else {
+        panic!("{:?}", output.notes);
+    };
+    assert!(measured.starts_with("nothing was measured: the run was done after "));
+    assert!(
+        measured.contains("before measure.from = 10 ms"),
+        "{measured}"
+    );
+    assert!(began.starts_with("flows.late never began: the run was done after "));
+}
+
+#[test]
+fn no_goodput_is_above_the_link() {
+    // Four senders fill the link; what waits at the stop arrives later, and does not count.
+    let groups = [
+        "workload = 'bulk'\nstop = '2 ms'\n",
+        "workload = 'cbr'\nrate = '400 Mbit/s'\nstop = '2 ms'\ntransport = { kind = 'datagram' }\n",
+        "workload = 'poisson-datagrams'\nload = 1.0\nstop = '2 ms'\ntransport = { kind = 'datagram' }\n",
+    ];
+    for group in groups {
+        let text = format!("{STAR}[flows.it]\nfrom = 'senders'\nto = 'receiver'\n{group}");
+        for sets in [&[DONE][..], &[]] {
+            let output = result(&text, sets);
+            let goodput: f64 = real(&output, "flows", "goodput_bit_s").iter().sum();
+            assert!((0.5e9..1e9).contains(&goodput), "{goodput}: {group}");
+        }
+    }
+}
+
+#[test]
 fn work_without_an_end_is_not_waited_for() {
     let background = "[flows.other]\nworkload = 'bulk'\nfrom = 'sender:1'\nto = 'receiver'\n";
     let text = format!("{STAR}{ONE}{background}");

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from incastle.errors import IncastleError
+from incastle.sweeps.measures import ends_in
 from incastle.sweeps.plan import Checker, Plan, Source
 from incastle.sweeps.trials import Trials, check_candidates, header_for, measures_of
 from incastle.sweeps.work import Place, working
@@ -85,9 +86,17 @@ class Found:
     def why_nothing(self) -> str:
         """Say why there is no answer."""
         end = self.tried[0 if self.largest else -1]
+        where = f"at {self.key}={end.choice.words}, the end where it was expected to hold"
+        columns = self.condition.columns
+        lacking = [one for one in columns if all(ends_in(row, one) is None for row in end.rows)]
+        if lacking:
+            hint = "; [measure] slowdown = true measures it" if "slowdown" in lacking[0] else ""
+            return f"no run has a value of {lacking[0]} {where}{hint}"
+        if any(map(self.condition.is_open, end.rows)):
+            return f"{self.condition.text} is undecided {where}: transfers were unfinished"
         return (
-            f"{self.condition.text} does not hold at {self.key}={end.choice.words}, the end where "
-            f"it was expected to: {end.holds} of {len(end.rows)} seeds fulfil it"
+            f"{self.condition.text} does not hold {where}: "
+            f"{end.holds} of {len(end.rows)} seeds fulfil it"
         )
 
     def to_json(self) -> dict[str, Any]:

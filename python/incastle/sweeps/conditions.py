@@ -86,6 +86,11 @@ class Condition:
     text: str
     comparisons: tuple[Comparison, ...]
 
+    @property
+    def columns(self) -> list[str]:
+        """The measures that it compares, each once."""
+        return list(dict.fromkeys(one.column for one in self.comparisons))
+
     def holds(self, row: Mapping[str, Any]) -> bool:
         """Tell whether a run, a row of the summary, fulfils all."""
         return all(one.holds(row) for one in self.comparisons)

@@ -138,6 +138,8 @@ def draw(sweep: Sweep, wanted: Axes, path: Path | None = None) -> Figure:
     data = over_seeds(data, [*sweep.header.keys], column)
     if data.is_empty():
         raise PlotError(f"{wanted.y} has no value in any of these runs")
+    if not data["low"].is_finite().any():
+        raise PlotError(f"{wanted.y} has no finite value in any of these runs")
     with canvas() as figure:
         figure.set_size_inches(6.4, 4.0)
         hues = None if wanted.hue is None else _texts(data, wanted.hue, sweep.header)
@@ -166,12 +168,12 @@ def _title(sweep: Sweep, wanted: Axes, data: pl.DataFrame) -> str:
     seeds = max(data["runs"].to_list())
     fixed = "".join(f", {key} = {value}" for key, value in wanted.fixed.items())
     of_seeds = f"mean of {seeds} seeds (bars: 95 %, band: range)" if seeds != 1 else "one seed"
-    open_ends = "\narrows: at least, transfers were unfinished" if _is_open(data).any() else ""
+    open_ends = "\narrows: at least, transfers were unfinished" if _is_endless(data).any() else ""
     return f"{sweep.header.name}{fixed}: {of_seeds}{open_ends}"
 
 
-def _is_open(data: pl.DataFrame) -> pl.Series:
-    return data["low"] != data["high"]
+def _is_endless(data: pl.DataFrame) -> pl.Series:
+    return data["high"].is_infinite()
 
 
 def _curves(
@@ -184,9 +186,11 @@ def _curves(
     ends = ("low", "high", "mean_from", "mean_to", "min", "max")
     finite = [value for end in ends for value in data[end].drop_nulls() if math.isfinite(value)]
     factor, unit = scale_of([float(value) for value in data["low"]], unit_of(column))
-    room = ROOM + (2 * ARROW if _is_open(data).any() else 0)
+    endless = _is_endless(data)
+    room = ROOM + (2 * ARROW if endless.any() else 0)
     top = room * max(finite) / factor
-    drawn = data.with_columns(pl.Series("x", positions, pl.Float64)).with_columns(
+    places = (pl.Series("x", positions, pl.Float64), endless.alias("endless"))
+    drawn = data.with_columns(places).with_columns(
         (pl.col(end) / factor).clip(upper_bound=top) for end in ends
     )
     groups = pl.Series([""] * len(data)) if hues is None else hues
@@ -211,11 +215,12 @@ def _curve(axes: mpl_axes.Axes, data: pl.DataFrame, **style: Any) -> None:  # no
 
     color = style["color"]
     axes.plot(data["x"], data["low"], **style)
-    axes.fill_between(data["x"], data["min"], data["max"], color=color, alpha=0.2, lw=0)
+    closed_in = {"where": ~data["endless"], "color": color, "alpha": 0.2, "lw": 0}
+    axes.fill_between(data["x"], data["min"], data["max"], **closed_in)
     bars = data.drop_nulls("mean_from").with_columns(
         below=pl.col("low") - pl.col("mean_from"), above=pl.col("mean_to") - pl.col("low")
     )
-    closed, raised = bars.filter(~_is_open(bars)), data.filter(_is_open(data))
+    closed, raised = bars.filter(~bars["endless"]), data.filter("endless")
     errors = {"fmt": "none", "ecolor": color, "elinewidth": 1.0, "capsize": 3}
     if len(closed):
         axes.errorbar(closed["x"], closed["low"], yerr=[closed["below"], closed["above"]], **errors)

@@ -178,8 +178,9 @@ impl<P: Probe> Simulation<P> {
         }
     }
 
-    /// Lets the other end of an endpoint expect no more than that has written.
+    /// An endpoint's application has no more to send: lets the other end expect no more than that.
     fn drain(&mut self, index: EndpointIndex) {
+        self.flows.stop(index.peer(), self.now);
         let Some(endpoint) = self.flows.get(index).filter(|_| self.awaited > 0) else {
             return;
         };

@@ -333,7 +333,8 @@ impl Source<'_> {
         ]
     }
 
-    /// The bytes of transfers that begin within so long, over the time from the first start to the last.
+    /// The bytes of transfers that begin within so long, over the time from the first start to the last, or that
+    /// the largest of them needs alone, if that is longer.
     fn list(&self, list: &Arrivals, length: Span) -> Result<Offer, Unknown> {
         if list.list().iter().any(Arrival::waits) {
             return Err(Unknown::Adapts);
@@ -347,15 +348,19 @@ impl Source<'_> {
         if first == last {
             return Err(Unknown::AtOnce);
         }
-        let (mut bytes, mut wire, mut matrix) = (0.0, 0.0, Vec::new());
+        let (mut bytes, mut wire, mut matrix, mut longest) = (0.0, 0.0, Vec::new(), 0.0_f64);
         for one in begin {
             let pair = (numbers[&one.source], numbers[&one.destination]);
             let count = one.bytes.count();
             bytes += count as f64;
-            wire += self.wire_of(count);
+            let on_wire = self.wire_of(count);
+            wire += on_wire;
             matrix.push((pair, count as f64));
+            let access = self.network.layout.access(pair.0);
+            let rate = access.map_or(f64::INFINITY, |link| link.rate.bytes_per_second_lossy());
+            longest = longest.max(on_wire / rate);
         }
-        let time = (last - first).as_secs_lossy();
+        let time = (last - first).as_secs_lossy().max(longest);
         Ok(Offer {
             matrix: Matrix::Pairs(matrix),
             application: bytes / time,

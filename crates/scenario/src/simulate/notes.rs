@@ -20,6 +20,29 @@ pub enum Note {
         /// Rounds, likewise.
         rounds: usize,
     },
+    /// A run that ended with its work before the measured interval began.
+    #[error(
+        "nothing was measured: the run was done after {done}, before measure.from = {from}; queues and \
+         utilisations have no values"
+    )]
+    NothingMeasured {
+        /// The end of the run.
+        done: Span,
+        /// When the interval would have begun.
+        from: Span,
+    },
+    /// A group that had not begun when a run ended with the work of others.
+    #[error(
+        "flows.{group} never began: the run was done after {done}, before flows.{group}.start = {start}"
+    )]
+    NeverBegan {
+        /// The group.
+        group: String,
+        /// The end of the run.
+        done: Span,
+        /// When it would have begun.
+        start: Span,
+    },
     /// Transfers that their group's stop cut off.
     #[error(
         "{} of flows.{group} {} unfinished when flows.{group}.stop = {stop} ended what it sends: what was not \
@@ -100,6 +123,7 @@ pub(super) struct Unfinished<'a> {
     pub(super) now: Time,
     /// Whether it met its limit before its work was done.
     pub(super) met_limit: bool,
+    pub(super) interrupted: bool,
     pub(super) transfers: &'a [TransferNote],
 }
 
@@ -115,8 +139,34 @@ impl Unfinished<'_> {
         let of_groups = groups.filter_map(|group| {
             let lost = self.lost_datagrams(group, &has_lost);
             lost.or_else(|| self.stopped(group))
+                .or_else(|| self.never_began(group))
         });
-        limit.into_iter().chain(of_groups).collect()
+        let notes = limit.into_iter().chain(self.nothing_measured());
+        notes.chain(of_groups).collect()
+    }
+
+    /// Whether it ended before its duration, with its work.
+    fn is_done_early(&self) -> bool {
+        !self.interrupted && self.now < Time::ZERO + self.scenario.duration()
+    }
+
+    fn nothing_measured(&self) -> Option<Note> {
+        let from = self.scenario.tables().measure.from;
+        let early = self.is_done_early() && self.now <= Time::ZERO + from;
+        early.then(|| Note::NothingMeasured {
+            done: self.now - Time::ZERO,
+            from,
+        })
+    }
+
+    fn never_began(&self, position: usize) -> Option<Note> {
+        let (name, group) = &self.scenario.tables().flows[position];
+        let early = self.is_done_early() && self.now < Time::ZERO + group.start;
+        early.then(|| Note::NeverBegan {
+            group: name.clone(),
+            done: self.now - Time::ZERO,
+            start: group.start,
+        })
     }
 
     fn count(&self, is: impl Fn(&TransferNote) -> bool) -> usize {

@@ -129,7 +129,6 @@ impl Plan {
             index: self.index,
             sender,
             started: now,
-            stop: self.stop,
         });
         flow
     }

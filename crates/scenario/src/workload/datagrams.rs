@@ -15,8 +15,10 @@ pub(super) struct Datagrams {
     rng: Xoshiro256PlusPlus,
     next: Time,
     flow: Option<FlowIndex>,
+    /// Whether it writes no more.
+    stopped: bool,
     /// Whether all that it sent has gone.
-    drained: bool,
+    over: bool,
 }
 
 impl Datagrams {
@@ -42,32 +44,38 @@ impl Datagrams {
             rng,
             next,
             flow: None,
-            drained: false,
+            stopped: false,
+            over: false,
         }
     }
 }
 
 impl Application for Datagrams {
     fn handle(&mut self, _: Time, notice: Notice, _: &mut Actions) {
-        self.drained |= matches!(notice, Notice::Drained(_));
+        self.over |= matches!(notice, Notice::Drained(_));
     }
 
     fn handle_timeout(&mut self, now: Time, actions: &mut Actions) {
-        let flow = *self
-            .flow
-            .get_or_insert_with(|| self.plan.open(now, actions));
-        actions.write(flow.end(Side::Near), self.message);
-        self.next = now.saturating_add(exponential_span(self.gap, &mut self.rng));
-        if self.next >= self.plan.stop {
-            actions.drain(flow.end(Side::Near));
+        if now < self.plan.stop {
+            let flow = *self
+                .flow
+                .get_or_insert_with(|| self.plan.open(now, actions));
+            actions.write(flow.end(Side::Near), self.message);
+            self.next = now.saturating_add(exponential_span(self.gap, &mut self.rng));
+            return;
         }
+        match self.flow {
+            Some(flow) => actions.drain(flow.end(Side::Near)),
+            None => self.over = true,
+        }
+        self.stopped = true;
     }
 
     fn is_over(&self) -> bool {
-        self.next >= self.plan.stop && (self.drained || self.flow.is_none())
+        self.over
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        (self.next < self.plan.stop).then_some(self.next)
+        (!self.stopped).then(|| self.next.min(self.plan.stop))
     }
 }

@@ -42,8 +42,6 @@ pub(crate) struct FlowNote {
     /// The end that sends the data.
     pub(crate) sender: Side,
     pub(crate) started: Time,
-    /// When it stops sending new data.
-    pub(crate) stop: Time,
 }
 
 /// What is transferred.

@@ -137,12 +137,17 @@ impl FlowRow<'_> {
         }
     }
 
-    /// Delivered bits over the time from the start to the completion, the stop or the end.
+    /// Bits delivered until the completion, the stop or the end, over the time from the start to there.
     fn goodput(&self, now: Time) -> f64 {
-        let end = self.completed.unwrap_or(self.note.stop.min(now));
+        let delivered = self.receiver().delivered;
+        let (end, bytes) = match (self.completed, self.record.stopped) {
+            (Some(completed), _) => (completed, delivered),
+            (None, Some(stopped)) => stopped,
+            (None, None) => (now, delivered),
+        };
         let span = end.saturating_since(self.note.started).as_secs_lossy();
         if span > 0.0 {
-            self.receiver().delivered as f64 * 8.0 / span
+            bytes as f64 * 8.0 / span
         } else {
             f64::NAN
         }

@@ -131,6 +131,7 @@ pub(crate) fn output(
         scenario,
         now,
         met_limit,
+        interrupted,
         transfers: &notes.transfers,
     };
     let unfinished = unfinished.notes(|one| flows.row(one.flow).has_lost());

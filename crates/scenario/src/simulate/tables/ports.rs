@@ -25,6 +25,11 @@ impl Ports<'_> {
         self.network.ports().filter(from_switch)
     }
 
+    /// Whether anything was measured: the run may have ended before.
+    fn is_measured(&self) -> bool {
+        self.interval.to > self.interval.from
+    }
+
     fn span(&self) -> f64 {
         let Interval { from, to } = self.interval;
         to.saturating_since(from).as_ps() as f64
@@ -32,7 +37,7 @@ impl Ports<'_> {
 
     pub(super) fn histograms(&self) -> Table {
         let (mut ports, mut packets, mut spans) = (Vec::new(), Vec::new(), Vec::new());
-        for port in self.of_switches() {
+        for port in self.of_switches().filter(|_| self.is_measured()) {
             let name: Arc<str> = self.network.port_name(port).into();
             for (length, span) in self.recorder.queue(port).bins() {
                 ports.push(Arc::clone(&name));
@@ -56,14 +61,14 @@ impl Ports<'_> {
         let queue = |port: &PortIndex| self.recorder.queue(*port);
         let is_switch = |port: &PortIndex| matches!(self.network.ends(*port).0, Node::Switch(_));
         let mean = |port: &PortIndex| {
-            if is_switch(port) {
+            if is_switch(port) && self.is_measured() {
                 queue(port).area() as f64 / self.span()
             } else {
                 f64::NAN
             }
         };
         let longest = |port: &PortIndex| {
-            if is_switch(port) {
+            if is_switch(port) && self.is_measured() {
                 f64::from(queue(port).longest())
             } else {
                 f64::NAN
@@ -107,6 +112,9 @@ impl Ports<'_> {
     /// The share of the interval in which the port sent, counted where packets enter its memory: a
     /// queue that has grown meanwhile is not yet sent, hence the limit.
     fn utilisation(&self, port: PortIndex, accepted: &[Vec<Bytes>; 2]) -> f64 {
+        if !self.is_measured() {
+            return f64::NAN;
+        }
         let [before, after] = accepted;
         let (Some(before), Some(after)) = (before.get(port.index()), after.get(port.index()))
         else {
