@@ -133,6 +133,7 @@ def test_result_that_was_changed_is_not_the_same(say: Say, folder: Path) -> None
     (folder / "one" / "flows.parquet").write_bytes(b"PAR1")
     again = say(*once)
     assert (again.status, "already exists" in again.err) == (2, True)
+    assert "was changed or lost: --force makes it again" in again.err
     assert say(*once, "--force").status == 0
     assert ic.Result.load(folder / "one").flows.height == 5
 

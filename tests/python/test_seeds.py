@@ -64,3 +64,4 @@ def test_a_find_names_what_unfinished_transfers_leave_open() -> None:
     assert found.answer is None
     assert [one.choice.value for one in found.undecided] == [2, 3]
     assert found.to_json()["undecided"] == [2, 3]
+    assert "is undecided at network.senders=2" in found.why_nothing

@@ -273,6 +273,32 @@ def test_find_tells_mistakes_in_one_message(
     assert not (folder / "results").exists()
 
 
+def test_find_says_what_was_not_measured(say: Say) -> None:
+    arguments = ("--largest", "network.senders=2..3", "--where", "slowdown_p99 < 5", "--seeds", "1")
+    said = say("find", "small.toml", *arguments)
+    assert said.status == 2
+    assert "no run has a value of slowdown_p99 at network.senders=2" in said.err
+    assert "[measure] slowdown = true measures it" in said.err
+
+
+def test_nothing_measured_fulfils_nothing_and_is_not_drawn(say: Say) -> None:
+    late = ("run.stop=when-done", "flows.long.stop=1 ms", "flows.short.stop=1 ms")
+    sets = [part for one in (*late, "measure.from=9 ms") for part in ("--set", one)]
+    arguments = ("--largest", "network.senders=2..3", "--where", "utilisation > 50 %")
+    said = say("find", "small.toml", *arguments, *sets, "--seeds", "1")
+    assert (said.status, "no run has a value of utilisation" in said.err) == (2, True), said.err
+    axes = (
+        "--set",
+        "network.senders=2,3",
+        "--seeds",
+        "1",
+        "--plot",
+        "x=network.senders y=utilisation",
+    )
+    said = say("sweep", "small.toml", *sets, *axes, "--out", "late")
+    assert (said.status, "utilisation has no value in any of these runs" in said.err) == (2, True)
+
+
 def test_the_best_says_what_was_unfinished(say: Say) -> None:
     arguments = ("--over", "network.senders=2,3", "--set", "run.duration=1 ms", "--seeds", "1")
     said = say("find", "small.toml", "--minimise", "short.completion_median", *arguments)
