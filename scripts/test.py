@@ -166,6 +166,7 @@ def all_checks(folder: Path) -> list[Check]:
         Check("wheel", python("scripts/check_wheel.py")),
         Check("documents", python("scripts/check_docs.py"), cargo_tests),
         *examples(folder),
+        Check("digests", python("scripts/check_digests.py")),
         *pytest_checks(folder),
     ]
 
