@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 CLAIM = """
 [[claim]]
 id = "a"
-document = "001"
+document = "CS244 2017"
 place = "figure 1"
 statement = "It is so."
 metric = "queue"
@@ -38,7 +38,17 @@ cases = ["n = 2", "n = 20"]
 def claim(band: dict[str, float], *cases: str) -> Claim:
     names = cases or ("n = 2",)
     return Claim(
-        "p", "a", "001", "figure 1", "s", "m", "packets", "10", Band.parse(band), "words", names
+        "p",
+        "a",
+        "CS244 2017",
+        "figure 1",
+        "s",
+        "m",
+        "packets",
+        "10",
+        Band.parse(band),
+        "words",
+        names,
     )
 
 

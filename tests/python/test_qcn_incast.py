@@ -78,7 +78,7 @@ def test_a_point_becomes_its_scenario() -> None:
     assert (scenario["transport.min_rto"], scenario["transport.initial_rto"]) == ("10 ms",) * 2
 
 
-# What 002 and the experiments' description say; what is not here is in the resolved scenario.
+# What the paper and the experiments' description say; the rest is in the resolved scenario.
 PARAMETERS = {
     "run.duration": "20 s",
     "network.rate": "1 Gbit/s",

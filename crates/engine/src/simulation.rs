@@ -273,7 +273,7 @@ impl<P: Probe> Simulation<P> {
         self.events.push(event);
     }
 
-    // A packet's life, rooms 4 to 7.
+    // A packet's life: from its arrival at a port to its host.
 
     fn arrive(&mut self, at: PortIndex) {
         let network = &mut self.network;

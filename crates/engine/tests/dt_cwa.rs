@@ -152,7 +152,7 @@ struct Outcome {
 
 const LENGTH: Span = Span::from_ms(400);
 
-/// `flows` long flows on a star of 1 Gbit/s and 100 us, as 004 has it.
+/// `flows` long flows on a star of 1 Gbit/s and 100 us, as Sreekumari has it.
 fn run(flows: usize, queue: QueueConfig, control: impl Fn() -> Algorithm) -> Outcome {
     let star = Star {
         senders: flows,

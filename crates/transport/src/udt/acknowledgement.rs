@@ -1,9 +1,9 @@
-//! When ACKs leave (draft-gg-udt-03, section 6.2; document 000, section IV): a full ACK every SYN, in
+//! When ACKs leave (draft-gg-udt-03, section 6.2; Ye, Mhamdi and Hamdi, section IV): a full ACK every SYN, in
 //! congestion mode every round trip, a light one every 64 packets in between; not the same number twice
 //! within two round trips; repeated until an ACK2 confirms it.
 //!
 //! The timer runs only while something is to be said: an idle connection has none. In congestion mode
-//! an interval in which nothing arrived has no ACK, as in UDT; document 000 does not say, and
+//! an interval in which nothing arrived has no ACK, as in UDT; Ye, Mhamdi and Hamdi do not say, and
 //! `Dcudp::ack_without_data` is the other reading.
 
 use std::collections::VecDeque;

@@ -1,4 +1,4 @@
-//! The numbers of received control packets (document 000, section III.B): each has a 31-bit number of
+//! The numbers of received control packets (Ye, Mhamdi and Hamdi, section III.B): each has a 31-bit number of
 //! its own, by which duplicates are known. A window of the last 64, as in RFC 4303, section 3.4.3.
 //!
 //! A number far ahead is not believed: one forged packet could make all real ones look old. Leaves

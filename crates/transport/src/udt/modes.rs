@@ -1,4 +1,4 @@
-//! DCUDP's two modes, on both sides (document 000, sections III.B, IV.A and IV.C).
+//! DCUDP's two modes, on both sides (Ye, Mhamdi and Hamdi, sections III.B, IV.A and IV.C).
 //!
 //! The sender's mode is that of its controller. Each change is announced by OBS-change, repeated until
 //! it is answered. The receiver watches for marks: from the first CE on it asks for congestion mode

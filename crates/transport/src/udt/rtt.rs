@@ -1,4 +1,4 @@
-//! Round-trip times (draft-gg-udt-03, section 5.2; document 000, section IV): smoothed, their
+//! Round-trip times (draft-gg-udt-03, section 5.2; Ye, Mhamdi and Hamdi, section IV): smoothed, their
 //! variance, the latest sample and the least.
 //!
 //! Leaves out: Karn's rule, which ACK and ACK2 do not need: every ACK has a number of its own.

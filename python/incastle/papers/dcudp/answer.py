@@ -1,4 +1,4 @@
-"""The answer: under which reading which of 000's figures appear, and what else was tried.
+"""The answer: under which reading which of the paper's figures appear, and what else was tried.
 
 Three tables: every named reading with the values that decide figures 6a, 6b, 7b and 8 and Jain's
 index; every combination of readings; and other values of what is open. Shaded are figures that

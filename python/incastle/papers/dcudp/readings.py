@@ -1,4 +1,4 @@
-"""The readings of 000, and the protocols that it compares DCUDP with, as keys of a scenario.
+"""The readings of DCUDP, and the protocols it is compared with, as keys of a scenario.
 
 A reading is one choice in each of eight places: the law of figure 4, its growth, its floor, the
 rule for leaving congestion mode, the length K of that rule's windows, the marker, whether control
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 TH_MAX = 15
-"""Packets: 000's threshold."""
+"""Packets: Ye, Mhamdi and Hamdi's threshold."""
 WINDOWS = (4, 8, 16, 32, 64)
-"""K of section IV.C, of which 000 has no number."""
+"""K of section IV.C, of which Ye, Mhamdi and Hamdi have no number."""
 RED = {
     "switch.queue.kind": "red",
     "switch.queue.min": "5 packets",

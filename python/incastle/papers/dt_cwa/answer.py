@@ -1,7 +1,7 @@
-"""The answer: under which reading 004's +59 % and +43 % appear, and what else was tried.
+"""The answer: under which reading Sreekumari's +59 % and +43 % appear, and what else was tried.
 
 Two tables of changes against DCTCP, in percent: of every reading as taken, and of the readings that
-differ most under other values of what 004 leaves open.
+differ most under other values of what Sreekumari leaves open.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from .runs import Values
 
 BANDS = {30: (49, 69), 55: (33, 53)}
-"""The bands of claims.toml, in percent, for the numbers of flows with a number in 004."""
+"""The bands of claims.toml, in percent, for the numbers of flows with a number in the paper."""
 WHATS = {"ftp": "long flows", "total": "queries, 1 MB / n", "unit": "queries, 64 KB"}
 GREATEST = "greatest"
 _SCHEMA = ["setting", "reading", "what", "n", "dctcp_mbit_s", "change_percent", "in_band", "column"]

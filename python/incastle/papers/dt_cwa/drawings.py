@@ -206,7 +206,7 @@ _PAPERS = (
     _figure(
         "7",
         "Mean completion of queries",
-        "Both sizes that 004 may mean; the dashed line is 50 ms.",
+        "Both sizes that Sreekumari may mean; the dashed line is 50 ms.",
         ("total/", "unit/"),
         tuple(f"fig7-{kind}-{what}" for kind in plan.QUERY_KINDS for what in ("35", "less")),
         Curves(_COMPLETION_ROWS, with_switch_alone=True),

@@ -59,10 +59,10 @@ VARIANTS: dict[str, dict[str, str]] = {
     "RTO_min 200 ms": {"transport.min_rto": "200 ms"},
     "half the buffers": {"switch.buffer": "256 KB", "switches.root.buffer": "64 KB"},
 }
-"""Other values of what 004 leaves open. The last two are against its numbers: they ask what would
-bring a collapse at all."""
+"""Other values of what Sreekumari leaves open. The last two are against the numbers given: they ask
+what would bring a collapse at all."""
 _ONLY_DCTCP = "least window 1 for DCTCP alone"
-ASKED = (30, 55)  # 004 gives numbers for these
+ASKED = (30, 55)  # Sreekumari gives numbers for these
 FLOOR_FLOWS = (10, 30, 55)
 
 _SEEDS = {Length.QUICK: 1, Length.DEFAULT: 3, Length.FULL: 6}

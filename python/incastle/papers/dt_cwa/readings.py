@@ -1,4 +1,4 @@
-"""The readings of 004: every pair of thresholds, with every reading of equation (1).
+"""The readings of Sreekumari: every pair of thresholds, with every reading of equation (1).
 
 A reading is named MARKER, REACTION[, EXTREMES] in claims and figures, and by its key in the names
 of experiments. `DCTCP` and, for the switch alone, DCTCP's sender at two thresholds stand beside.

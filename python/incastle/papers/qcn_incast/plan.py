@@ -60,7 +60,7 @@ _BASELINE = {
 _SLOW = {"capacity": "0.5 Gbit/s", "output": "2 Gbit/s", "stages": "2 Gbit/s"}
 _SLOW_LINK = {"capacity": "receivers", "output": "receivers", "stages": "hot"}
 
-# ---- what 002 leaves open
+# ---- what Devkota and Reddy leave open
 
 SET_POINTS = {"10pc": "10 %", "26000B": "26,000 B", "33000B": "33,000 B"}
 _SIZES = {"26000B": 26_000, "33000B": 33_000}
@@ -87,7 +87,7 @@ LIMITER = "open/limiter/200/"
 """A limiter of 200 packets, which seldom holds TCP's window back."""
 OPEN_BUFFERS = (32, 128)
 NEAREST = "open/nearest/"
-"""The readings under which the variants come nearest to 002, found after the results."""
+"""The readings under which the variants come nearest to the paper, found after the results."""
 
 # ---- beyond the paper
 
@@ -169,7 +169,7 @@ def _traced(point: Point) -> Point:
 
 
 def _open(length: Length) -> Iterator[Point]:
-    """Give the points with other values of what 002 leaves open."""
+    """Give the points with other values of what Devkota and Reddy leave open."""
     for value, words in SET_POINTS.items():
         for one in _beside(
             length, ((system, "200ms") for system in SET_POINT_SYSTEMS), OPEN_BUFFERS
