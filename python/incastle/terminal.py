@@ -188,6 +188,7 @@ def _foreknown(outcome: Result, console: Console) -> None:
     from incastle import terminal_load  # noqa: PLC0415  it draws with the tables of this module
 
     terminal_load.show(outcome.offered_load, console)
+    terminal_load.drawn(outcome, console)
     _warnings(outcome, console)
 
 

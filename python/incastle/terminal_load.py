@@ -12,9 +12,13 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+    from incastle.results import Result
+
 MAX_GROUPS = 8
 """Groups with rows of their own; of more, only their sum is shown."""
-TITLE = "Offered load (wire: with headers, without ACKs)"
+TITLE = "Offered load, on average (wire: with headers, without ACKs)"
+CHANCE = 0.05
+"""So far drawn bytes may be from those expected without a word."""
 
 
 def show(load: dict[str, Any], console: Console) -> None:
@@ -23,6 +27,35 @@ def show(load: dict[str, Any], console: Console) -> None:
         console.print(_table(load))
     if left_out := _left_out(load):
         console.print(f"offered load of {escape(left_out)}", soft_wrap=True)
+
+
+def drawn(outcome: Result, console: Console) -> None:
+    """Say where the transfers that a run drew come to other bytes than those expected."""
+    shares = {one["group"]: _drawn(outcome, one) for one in outcome.offered_load.get("groups", ())}
+    apart = [f"{group} {share:.0%}" for group, share in shares.items() if _is_apart(share)]
+    if apart:
+        console.print(
+            f"of the bytes that the offered load expects on average this run drew: "
+            f"{escape(', '.join(apart))}",
+            soft_wrap=True,
+        )
+
+
+def _is_apart(share: float | None) -> bool:
+    return share is not None and abs(share - 1) > CHANCE
+
+
+def _drawn(outcome: Result, load: dict[str, Any]) -> float | None:
+    """Give the share of the expected bytes that a group's flows have; None if it has none."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    if "transfers" not in outcome.tables or "application_bytes_s" not in load:
+        return None
+    end = min(load["until_s"], outcome.totals["simulated_s"])
+    expected = load["application_bytes_s"] * (end - load["from_s"])
+    of_group = (pl.col("group") == load["group"]) & (pl.col("kind") == "flow")
+    flows = outcome.transfers.filter(of_group)
+    return float(flows["bytes"].sum()) / expected if len(flows) and expected > 0 else None
 
 
 def _table(load: dict[str, Any]) -> Table:

@@ -56,7 +56,7 @@ def test_check_shows_each_tier_and_warns(say: Say, three_to_one: str) -> None:
     said = say("check", three_to_one)
     assert said.status == 0
     assert "three.toml: correct\n" in said.out
-    assert "Offered load" in said.out
+    assert "Offered load, on average" in said.out
     found = lines(said.out)
     hosts = "hosts both 48 of 48 50.0 % 51.4 % 51.4 % host:0->leaf:0"
     uplinks = "uplinks both 16 of 16 114.9 % 118.0 % 118.0 % leaf:0->spine:0"
@@ -107,6 +107,19 @@ def test_run_shows_and_keeps_it(say: Say, three_to_one: str, folder: Path) -> No
     assert json.loads(said.out)["offered_load"] == kept.offered_load
     assert any("this group offers 118.0 %" in one for one in json.loads(said.out)["warnings"])
     assert "Offered load" in say("run", three_to_one, "--seeds", "2", "--out", "seeds").out
+
+
+def test_run_says_what_it_drew(say: Say, three_to_one: str, folder: Path) -> None:
+    drawn = {}
+    for sizes in ("16 KB", "websearch"):
+        said = say("run", three_to_one, "--set", f"flows.search.sizes={sizes}", "--out", sizes)
+        kept = ic.Result.load(folder / sizes)
+        [group] = kept.offered_load["groups"]
+        expected = group["application_bytes_s"] * kept.totals["simulated_s"]
+        drawn[sizes] = kept.transfers["bytes"].sum() / expected
+        apart = abs(drawn[sizes] - 1) > 0.05
+        assert (f"this run drew: search {drawn[sizes]:.0%}" in said.out) == apart, drawn
+    assert abs(drawn["16 KB"] - 1) < 0.05 < abs(drawn["websearch"] - 1)
 
 
 def test_groups_have_rows_of_their_own(say: Say, three_to_one: str) -> None:

@@ -37,6 +37,10 @@ pub struct OfferedLoad {
 pub struct GroupLoad {
     /// Its name.
     pub group: String,
+    /// Application bytes per second, on average.
+    pub application: f64,
+    /// From when and until when it offers them, in seconds.
+    pub period: (f64, f64),
     /// The tiers that its data cross.
     pub tiers: Vec<TierLoad>,
 }
@@ -78,6 +82,8 @@ pub struct TierLoad {
 struct Loaded<'a> {
     name: &'a str,
     group: &'a Group,
+    /// Application bytes per second.
+    application: f64,
     /// By number of a directed link, in order: bytes per second of the application, and on the wire.
     links: Vec<(usize, [f64; 2])>,
 }
@@ -124,8 +130,16 @@ impl<'a> Offered<'a> {
         };
         for (name, group) in &root.flows {
             let found = offers(root, group, &offered.network);
-            match found.and_then(|all| offered.links(&all)) {
-                Ok(links) => offered.groups.push(Loaded { name, group, links }),
+            let loaded = found.and_then(|all| {
+                Ok(Loaded {
+                    name,
+                    group,
+                    application: all.iter().map(|one| one.application).sum(),
+                    links: offered.links(&all)?,
+                })
+            });
+            match loaded {
+                Ok(loaded) => offered.groups.push(loaded),
                 Err(unknown) => offered.left_out.push((name, group, unknown)),
             }
         }
@@ -242,8 +256,11 @@ impl<'a> Offered<'a> {
         let together: Vec<&Row> = peaks.iter().map(|(row, _)| row).collect();
         let groups = self.groups.iter().map(|one| {
             let rows = self.rows(&[one]);
+            let (start, stop) = period(one.group, root.run.duration);
             GroupLoad {
                 group: one.name.to_owned(),
+                application: one.application.min(MOST),
+                period: (start.as_secs_lossy(), stop.as_secs_lossy()),
                 tiers: self.table(&rows.iter().collect::<Vec<&Row>>()),
             }
         });
@@ -309,7 +326,10 @@ impl OfferedLoad {
         let all = json!({
             "together": tiers(&self.together),
             "groups": groups
-                .map(|one| json!({ "group": one.group, "tiers": tiers(&one.tiers) }))
+                .map(|one| json!({
+                    "group": one.group, "application_bytes_s": one.application,
+                    "from_s": one.period.0, "until_s": one.period.1, "tiers": tiers(&one.tiers),
+                }))
                 .collect::<Value>(),
             "left_out": left_out
                 .map(|one| json!({
