@@ -23,7 +23,7 @@ from rich.table import Table
 from incastle import completions
 from incastle.completions import class_name, ends_of
 from incastle.confidence import interval
-from incastle.units import between, si
+from incastle.units import DIGITS, between, si
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 MAX_PORTS = 6
 """Rows of the table of switch ports."""
 
-INSTANT_DIGITS = 9
-"""Of the ends of the measured interval, which may be close together."""
+CLOSE_DIGITS = 9
+"""Of the ends of a measured interval that are the same in fewer."""
 
 PIPE_WIDTH = 150
 """Columns where there is no terminal to ask."""
@@ -380,7 +380,9 @@ def _ports(outcome: Result) -> Table | None:
 def _measured(*outcomes: Result) -> str:
     """Name the time that means and shares cover; of several runs the latest end."""
     totals = max((one.totals for one in outcomes), key=lambda one: one["measured_to_s"])
-    return between(totals["measured_from_s"], totals["measured_to_s"], "s", INSTANT_DIGITS)
+    begin, end = totals["measured_from_s"], totals["measured_to_s"]
+    alike = si(begin, "s") == si(end, "s")
+    return between(begin, end, "s", CLOSE_DIGITS if alike else DIGITS)
 
 
 def _switch_ports(outcome: Result) -> pl.DataFrame | None:
