@@ -27,7 +27,7 @@ $(VENV)/.packages: requirements.lock
 	@$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
 	@touch $@
 
-# The engine, optimised, and the package beside it, editable. Its module lies among the sources: where it is gone, it is
+# The engine, optimized, and the package beside it, editable. Its module lies among the sources: where it is gone, it is
 # built again, whatever the stamp says.
 MODULE := python/incastle/_engine.abi3.so
 $(VENV)/.native: $(VENV)/.packages pyproject.toml $(RUST_SOURCES) $(PROFILE) $(if $(wildcard $(MODULE)),,module-is-missing)
@@ -55,7 +55,7 @@ bench-ns3: setup ## the cluster benchmark and the star beside ns-3, times and ph
 bench-transports: ## DCUDP and UDT of ours beside TCP, QUIC, UDT4 and SRT, on this machine (needs root)
 	@$(PYTHON) bench/versus_transports/versus.py
 
-profile: $(VENV)/.packages ## count anew what the optimiser reads (profile/); needs llvm-profdata
+profile: $(VENV)/.packages ## count anew what the optimizer reads (profile/); needs llvm-profdata
 	@$(BIN)/python scripts/release_profile.py --record
 
 docs: $(VENV)/.packages ## the documentation, into site/

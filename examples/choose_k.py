@@ -44,7 +44,7 @@ OPTIONS = {
     "network.rate": "rate",
     "network.delay": "delay",
     "switch.buffer": "buffer",
-    "host.burst": "burst",
+    "host.tso_burst": "burst",
     "run.duration": "duration",
 }
 """What each number of the reader sets."""
@@ -93,7 +93,7 @@ def amount(text: str) -> float:
 def sweep(scenario: ic.Scenario, chosen: argparse.Namespace) -> pl.DataFrame:
     """Run every K with every seed."""
     jobs = [
-        (scenario, {"switch.queue.mark_above": f"{k} packets"}, seed)
+        (scenario, {"switch.queue.marking_threshold": f"{k} packets"}, seed)
         for k in chosen.k
         for seed in range(1, chosen.seeds + 1)
     ]
@@ -134,7 +134,7 @@ def print_rules(port: Port, scenario: ic.Scenario) -> None:
         ("C x RTT", product),
         ("C x RTT / 7     (Alizadeh et al. 2010)", product / 7),
         ("0.17 x C x RTT  (Alizadeh et al. 2011)", 0.17 * product),
-        ("and what the hosts send at once", 0.17 * product + scenario["host.burst"]),
+        ("and what the hosts send at once", 0.17 * product + scenario["host.tso_burst"]),
     ):
         print(f"{words:40} {value:7.1f} packets")
     print()
@@ -300,7 +300,7 @@ def main() -> NoReturn:
         print_table(table, shared=chosen.beside != "none")
         title = (
             f"{scenario['network.rate']}, round trip {math.ceil(port.rtt * 1e6)} us, "
-            f"{chosen.flows} long flows, bursts of {scenario['host.burst']}"
+            f"{chosen.flows} long flows, bursts of {scenario['host.tso_burst']}"
         )
         draw(table, port, title, chosen.out)
         print(f"drawn: {chosen.out}", file=sys.stderr)

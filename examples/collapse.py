@@ -35,7 +35,7 @@ examples:
   python examples/collapse.py --rate "25 Gbit/s" --buffer "1 MiB" --servers 8,16,32,64
   python examples/collapse.py --remedies none --servers 25,27,29,31
   python examples/collapse.py --remedies none,rto,dctcp --seeds 10 --rounds 200
-  python examples/collapse.py --set transport.ack_every=2 --out delayed-acks.png
+  python examples/collapse.py --set transport.delayed_ack_count=2 --out delayed-acks.png
 """
 
 UNITS = {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "Tbit/s": 1e12}
@@ -54,7 +54,7 @@ OPTIONS = {
     "network.rate": "rate",
     "network.delay": "delay",
     "switch.buffer": "buffer",
-    "flows.storage.unit": "unit",
+    "flows.storage.sru": "unit",
     "transport.min_rto": "min_rto",
     "transport.initial_rto": "min_rto",
 }
@@ -94,7 +94,7 @@ class Cluster:
             rate=amount(scenario["network.rate"]),
             delay=amount(scenario["network.delay"]),
             buffer=amount(scenario["switch.buffer"]),
-            unit=amount(scenario["flows.storage.unit"]),
+            unit=amount(scenario["flows.storage.sru"]),
             min_rto=amount(scenario["transport.min_rto"]),
             mss=amount(scenario["transport.mss"]),
             header=40.0 + framing,
@@ -130,7 +130,7 @@ def quick_rto(cluster: Cluster, _servers: int) -> Overrides:
 
 def stagger(cluster: Cluster, servers: int) -> Overrides:
     """Spread the requests over the time that the answers need."""
-    return {"flows.storage.stagger": f"{cluster.answers_s(servers) * 1e9:.0f} ns"}
+    return {"flows.storage.request_jitter": f"{cluster.answers_s(servers) * 1e9:.0f} ns"}
 
 
 def window(cluster: Cluster, servers: int) -> Overrides:
@@ -147,11 +147,11 @@ def larger_buffer(cluster: Cluster, _servers: int) -> Overrides:
 def dctcp(cluster: Cluster, _servers: int) -> Overrides:
     """Mark above K: 65 packets at 10 Gbit/s, at least 20, at most half the buffer."""
     packets = max(20.0, 65 * cluster.rate / 1e10)
-    mark_above = f"{min(packets, cluster.buffer / PACKET / 2):.0f} packets"
+    marking_threshold = f"{min(packets, cluster.buffer / PACKET / 2):.0f} packets"
     return {
         "transport.congestion": "dctcp",
         "switch.queue.kind": "threshold",
-        "switch.queue.mark_above": mark_above,
+        "switch.queue.marking_threshold": marking_threshold,
     }
 
 
@@ -454,7 +454,7 @@ def main() -> NoReturn:
         print_tables(table)
         title = (
             f"{scenario['network.rate']}, {scenario['switch.buffer']} per port, "
-            f"{scenario['flows.storage.unit']} per server, RTO_min {scenario['transport.min_rto']}"
+            f"{scenario['flows.storage.sru']} per server, RTO_min {scenario['transport.min_rto']}"
         )
         draw(table, title, chosen.out)
         print(f"drawn: {chosen.out}", file=sys.stderr)

@@ -265,7 +265,7 @@ struct Limited {
 impl Limited {
     fn new(variant: u8) -> Self {
         let config = ReactionPointConfig {
-            minimum_decrease: pick(&[0.5, 0.0], variant, 0),
+            rpg_min_dec_fac: pick(&[0.5, 0.0], variant, 0),
             jitter: pick(&[0.15, 0.0], variant, 1),
             adaptive: pick(
                 &[
@@ -276,7 +276,7 @@ impl Limited {
                 variant,
                 4,
             ),
-            minimum_rate: pick(&[Rate::from_bits_per_second(1), LINE], variant, 3),
+            rpg_min_rate: pick(&[Rate::from_bits_per_second(1), LINE], variant, 3),
             ..ReactionPointConfig::new(LINE)
         };
         Self {
@@ -305,7 +305,7 @@ impl Limited {
         }
         let state = self.point.state();
         assert!(state.current <= state.target && state.target <= self.config.line_rate);
-        assert!(state.current >= self.config.minimum_rate.min(self.config.line_rate));
+        assert!(state.current >= self.config.rpg_min_rate.min(self.config.line_rate));
         assert!(state.memory.is_finite() && state.memory >= 0.0);
         Some(())
     }

@@ -63,11 +63,11 @@ fn config(kind: u8, variant: u8) -> Config {
         ecn: ecns[usize::from(kind >> 2) % 4],
         handshake: kind & 16 != 0,
         mss: if flag(0) { 100 } else { 1460 },
-        ack_every: if flag(1) { 1 } else { 2 },
+        delayed_ack_count: if flag(1) { 1 } else { 2 },
         burst: if flag(2) { 4 } else { 1 },
         timestamps: flag(3),
         limited_transmit: flag(4),
-        idle_restart: flag(5),
+        slow_start_after_idle: flag(5),
         receive_window: Bytes::new(if flag(6) { 20_000 } else { 1 << 30 }),
         max_cwnd: flag(7).then_some(Bytes::new(100_000)),
         ..Config::default()

@@ -1,5 +1,5 @@
 # ruff: noqa: INP001
-"""The release build's profile: which branches the engine takes, counted once for the optimiser.
+"""The release build's profile: which branches the engine takes, counted once for the optimizer.
 
     release_profile.py [--] COMMAND...   run COMMAND, a release build, with the profile
     release_profile.py --record          count anew and write profile/ (`make profile`)

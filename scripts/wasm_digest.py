@@ -2,7 +2,7 @@
 """Builds the simulator for WebAssembly, runs one scenario there, and compares the digest.
 
 Three builds of the same source have to agree: this machine's with the tests' settings,
-wasm32-wasip1 (32-bit words, no C library, another back end) not optimised at all, and the
+wasm32-wasip1 (32-bit words, no C library, another back end) not optimized at all, and the
 installed module with the release's settings.
 """
 

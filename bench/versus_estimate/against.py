@@ -89,7 +89,7 @@ class Case:
             "flows.all.load": load,
             "flows.all.stop": f"{FLOWS[self.sizes] / per_s * 1e6:.0f} us",
         }
-        return ic.Scenario.from_text(text).with_(settings)
+        return ic.Scenario.from_text(text).with_overrides(settings)
 
     def load_of_hosts(self) -> float:
         """Give the load of hosts' links at which the busiest tier has this case's."""

@@ -62,7 +62,7 @@ def of_cluster(scenario: Path, seconds: float) -> list[Arrival]:
         "run.duration": f"{seconds:g} s",
         "measure.goodput": False,
         "measure.timeouts": False,
-        "measure.answers": True,
+        "measure.responses": True,
         "flows.query.request": f"{REQUEST_BYTES} B",
     }
     result = ic.run(ic.load(scenario), overrides=short)

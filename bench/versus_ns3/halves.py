@@ -72,7 +72,7 @@ def incastle_here(folder: Path) -> Run:
     switch = result.links.filter(pl.col("port").str.starts_with("switch->"))
     received = 0
     if "goodput" in result.tables:
-        begin = fields_of(folder)["measure"].get("from", "0 s")
+        begin = fields_of(folder)["measure"].get("warmup", "0 s")
         late = pl.col("time_s") >= seconds_of(begin) - 1e-9
         received = int(result.goodput.filter(late & (pl.col("host") == "receiver"))["bytes"].sum())
     return Run(
@@ -166,19 +166,19 @@ def ns3_options(fields: dict[str, Any]) -> dict[str, str]:
         "senderRate": rate_of(network["rate"]),
         "receiverRate": rate_of(receivers.get("rate", network["rate"])),
         "delay": time_of(network["delay"]),
-        "markAbove": str(packets_of(fields["switch"]["queue"]["mark_above"])),
+        "markAbove": str(packets_of(fields["switch"]["queue"]["marking_threshold"])),
         "switchPackets": str(packets_of(fields["switch"]["buffer"])),
         "hostPackets": str(packets_of(fields["host"]["queue"])),
         "mss": str(bytes_of(transport["mss"])),
         "initialWindow": str(packets_of(transport["initial_window"])),
         "receiveWindow": str(bytes_of(transport["receive_window"])),
-        "ackEvery": str(transport["ack_every"]),
-        "ackDelay": time_of(transport["ack_delay"]),
+        "ackEvery": str(transport["delayed_ack_count"]),
+        "ackDelay": time_of(transport["delayed_ack_timeout"]),
         "minRto": time_of(transport["min_rto"]),
-        "rtoTick": time_of(transport["rto_tick"]),
+        "rtoTick": time_of(transport["rto_granularity"]),
         "g": str(transport["g"]),
         "initialAlpha": str(transport["initial_alpha"]),
-        "from": str(seconds_of(fields["measure"].get("from", "0 s"))),
+        "from": str(seconds_of(fields["measure"].get("warmup", "0 s"))),
         "seconds": str(seconds_of(fields["run"]["duration"])),
     }
 

@@ -99,10 +99,10 @@ def star(seconds: float) -> None:
             length = seconds * share
             keys: dict[str, str | int] = {
                 "run.duration": f"{length * 1e3:g} ms",
-                "measure.from": f"{round(length * 500):g} ms",
+                "measure.warmup": f"{round(length * 500):g} ms",
                 "network.senders": senders,
                 "network.rate": f"{gbit_s} Gbit/s",
-                "switch.queue.mark_above": f"{threshold} packets",
+                "switch.queue.marking_threshold": f"{threshold} packets",
             }
             folder = case("star", keys, arrivals.of_star(senders))
             ours, theirs, counted, floored = measured(folder)

@@ -89,14 +89,14 @@ class Times:
         # A packet each way, late by U(0, jitter): in the mean round trips exceed the least by it.
         one_way = (self.round_trip_us - self.jitter_us - ACK_AND_ACK2_US) / 2
         return [
-            ("host.jitter_on", "all"),
+            ("host.jitter_applies_to", "all"),
             ("host.jitter", f"{self.jitter_us:.0f} us"),
             ("network.links.receivers.delay", f"{one_way - 1:.0f} us"),
         ]
 
 
 def build(package: str, program: str) -> str:
-    """Build an optimised program of the workspace, and return its path."""
+    """Build an optimized program of the workspace, and return its path."""
     command = ["cargo", "build", "--release", "--locked", "--package", package, "--bin", program]
     done = subprocess.run(
         [*command, "--message-format=json"], cwd=ROOT, capture_output=True, text=True, check=False
@@ -127,7 +127,7 @@ def simulated(world: str, senders: int, seed: int, changes: list[tuple[str, str]
         payload * 8 / MEASURED_S / MBIT,
         float(statistics.fmean(queue)),
         float(statistics.pstdev(queue)),
-        100 * congested_share(result.table("modes"), senders),
+        100 * congested_share(result.table("dcudp_modes"), senders),
         float(flows["marks"].sum()) / float(flows["packets"].sum()),
         int(flows["retransmissions"].sum()),
     )

@@ -210,7 +210,7 @@ def compiled(part: str) -> str | None:
 
 
 def cargo(folder: Path, name: str, *words: str) -> str | None:
-    """Build a program in Rust, as optimised as ever, and put a link to it among the others."""
+    """Build a program in Rust, as optimized as ever, and put a link to it among the others."""
     if shutil.which("cargo") is None:
         return "cargo is not installed"
     command = ["cargo", "build", "--quiet", "--release", "--locked", "--bin", name, *words]

@@ -7,7 +7,7 @@
 
 `load` and `Scenario` make scenarios, `run` and `run_many` simulate them, `Result` holds what was
 measured as polars frames. `sweep` runs every combination of the values of some keys, `find` and
-`optimise` search among them, `diff` compares two results or two reports, `explain` tells why a flow
+`optimize` search among them, `diff` compares two results or two reports, `explain` tells why a flow
 took its time. `estimate` gives completion times where a network is too large to simulate.
 `Controller` is what congestion controls of your own derive from. Units are in the names: `_s`
 seconds, `_bytes`, `_bit_s` bits per second.
@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from incastle._engine import Ack, CongestionEvent, Connection, Moment, __version__
+    from incastle._engine import Ack, CongestionEvent, Connection, ControllerContext, __version__
     from incastle.controllers.base import Controller
     from incastle.difference.api import diff
     from incastle.errors import (
@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from incastle.results import Result
     from incastle.runner import Progress, run, run_many
     from incastle.scenario import Scenario, load
-    from incastle.sweeps.api import find, optimise, sweep
-    from incastle.sweeps.bisect import Found
-    from incastle.sweeps.optimise import Optimum
+    from incastle.sweeps.api import find, optimize, sweep
+    from incastle.sweeps.bisect import SearchResult
+    from incastle.sweeps.optimize import Optimum
     from incastle.sweeps.progress import SweepProgress
     from incastle.sweeps.sweep import Sweep, SweepStopped
 
@@ -50,15 +50,14 @@ __all__ = [
     "CongestionEvent",
     "Connection",
     "Controller",
+    "ControllerContext",
     "ControllerError",
     "Diagnostic",
     "EstimateStopped",
     "Explanation",
-    "Found",
     "IncastleError",
     "InternalError",
     "Interrupted",
-    "Moment",
     "Optimum",
     "PlotError",
     "Progress",
@@ -67,6 +66,7 @@ __all__ = [
     "RunError",
     "Scenario",
     "ScenarioError",
+    "SearchResult",
     "Sweep",
     "SweepProgress",
     "SweepStopped",
@@ -77,14 +77,14 @@ __all__ = [
     "explain",
     "find",
     "load",
-    "optimise",
+    "optimize",
     "run",
     "run_many",
     "sweep",
 ]
 
 _HOMES = {
-    "_engine": ("Ack", "CongestionEvent", "Connection", "Moment", "__version__"),
+    "_engine": ("Ack", "CongestionEvent", "Connection", "ControllerContext", "__version__"),
     "controllers.base": ("Controller",),
     "difference.api": ("diff",),
     "estimates.api": ("EstimateStopped", "estimate"),
@@ -92,9 +92,9 @@ _HOMES = {
     "results": ("Result",),
     "runner": ("Progress", "run", "run_many"),
     "scenario": ("Scenario", "load"),
-    "sweeps.api": ("find", "optimise", "sweep"),
-    "sweeps.bisect": ("Found",),
-    "sweeps.optimise": ("Optimum",),
+    "sweeps.api": ("find", "optimize", "sweep"),
+    "sweeps.bisect": ("SearchResult",),
+    "sweeps.optimize": ("Optimum",),
     "sweeps.progress": ("SweepProgress",),
     "sweeps.sweep": ("Sweep", "SweepStopped"),
 }

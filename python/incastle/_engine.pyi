@@ -10,6 +10,7 @@ __all__ = [
     "Ack",
     "CongestionEvent",
     "Connection",
+    "ControllerContext",
     "ControllerFault",
     "ControllerMaker",
     "DcudpConnection",
@@ -17,7 +18,6 @@ __all__ = [
     "Diagnostic",
     "Estimation",
     "Failure",
-    "Moment",
     "Output",
     "Scenario",
     "Table",
@@ -39,7 +39,7 @@ __profiled__: bool
 __version__: str
 
 @disjoint_base
-class Moment:
+class ControllerContext:
     @property
     def now_s(self) -> float: ...
     @property
@@ -56,7 +56,7 @@ class Moment:
     def deadline_s(self) -> float | None: ...
 
 @final
-class Ack(Moment):
+class Ack(ControllerContext):
     @property
     def acked_bytes(self) -> int: ...
     @property
@@ -73,7 +73,7 @@ class Ack(Moment):
     def after_timeout(self) -> bool: ...
 
 @final
-class CongestionEvent(Moment):
+class CongestionEvent(ControllerContext):
     @property
     def kind(self) -> str: ...
     @property

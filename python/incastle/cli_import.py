@@ -55,7 +55,7 @@ def import_(
             show_default="new-reno",
         ),
     ] = None,
-    mark_above: Annotated[
+    marking_threshold: Annotated[
         str | None,
         typer.Option(
             metavar="K",
@@ -90,7 +90,7 @@ def import_(
     imported = api.import_files(
         api.Sources(files or (), topology, flows, system),
         out,
-        write.Choices(congestion, mark_above, buffer, duration),
+        write.Choices(congestion, marking_threshold, buffer, duration),
         terminal_sweeps.counting,
         force=force,
     )

@@ -21,8 +21,8 @@ from incastle.store import file_name
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from incastle.sweeps.bisect import Found
-    from incastle.sweeps.optimise import Optimum
+    from incastle.sweeps.bisect import SearchResult
+    from incastle.sweeps.optimize import Optimum
     from incastle.sweeps.plan import Checked, Plan
     from incastle.sweeps.sweep import Sweep
     from incastle.sweeps.work import Place
@@ -367,11 +367,11 @@ def find(
     kept = terminal.json_alone(as_json)
     with kept, _told(place.directory), terminal_sweeps.sweep_bar(scenario.stem) as progress:
         shared: dict[str, Any] = {"on": on, "threads": jobs, "progress": progress}
-        found: Found | Optimum
+        found: SearchResult | Optimum
         if bisecting:
             found = _bisect(plan, where or "", place, largest=goal == "largest", **shared)
         else:
-            found = _optimise(
+            found = _optimize(
                 plan, text, place, maximise=goal == "maximise", where=where, trials=trials, **shared
             )
     if as_json:
@@ -385,13 +385,13 @@ def find(
     _leave(found.sweep)
 
 
-def _bisect(plan: Plan, where: str, place: Place, **how: Any) -> Found:  # noqa: ANN401
+def _bisect(plan: Plan, where: str, place: Place, **how: Any) -> SearchResult:  # noqa: ANN401
     from incastle.sweeps.bisect import bisect  # noqa: PLC0415  slow to import
 
     return bisect(plan.source, plan.axes[0], where, plan.seeds, place, **how)
 
 
-def _optimise(plan: Plan, measure: str, place: Place, **how: Any) -> Optimum:  # noqa: ANN401
-    from incastle.sweeps.optimise import optimise  # noqa: PLC0415  slow to import
+def _optimize(plan: Plan, measure: str, place: Place, **how: Any) -> Optimum:  # noqa: ANN401
+    from incastle.sweeps.optimize import optimize  # noqa: PLC0415  slow to import
 
-    return optimise(plan.source, plan.axes, measure, plan.seeds, place, **how)
+    return optimize(plan.source, plan.axes, measure, plan.seeds, place, **how)

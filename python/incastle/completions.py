@@ -34,8 +34,8 @@ ENDINGS = ("_bit_s", "_bytes", "_packets", "_s")
 """The units that a column's name may end in."""
 
 HOW_TO_LET_THEM_END = (
-    "to let them end, unless a warning says that they cannot: [measure] to = an instant before the "
-    "end of the run, so that what begins later is left out; or a longer run.duration, with "
+    "to let them end, unless a warning says that they cannot: [measure] until = an instant before "
+    "the end of the run, so that what begins later is left out; or a longer run.duration, with "
     '[run] stop = "when-done" if the work is finite'
 )
 

@@ -296,7 +296,7 @@ def _sending(axes: Axes, result: Result) -> str:
 
 def _modes(axes: Axes, result: Result) -> str:
     """Draw a row for each flow, filled while it is in congestion mode."""
-    frame = _by_flow(result, "modes")
+    frame = _by_flow(result, "dcudp_modes")
     names = frame["name"].unique(maintain_order=True).to_list()[:MAX_ROWS]
     end = float(result.totals["simulated_s"])
     for row, name in enumerate(names):
@@ -313,7 +313,7 @@ def _modes(axes: Axes, result: Result) -> str:
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set_xlim(0, end)
     axes.set_xlabel("time (s)")
-    return "modes.parquet"
+    return "dcudp_modes.parquet"
 
 
 def _feedback(axes: Axes, result: Result) -> str:
@@ -379,7 +379,7 @@ KINDS = {
     ),
     "rates": Kind("rates of QCN's reaction points over time ([measure] qcn)", _limits),
     "dcudp-rates": Kind("sending rates of DCUDP's flows over time ([measure] dcudp)", _sending),
-    "modes": Kind("when DCUDP's flows are in congestion mode ([measure] dcudp)", _modes),
+    "dcudp-modes": Kind("when DCUDP's flows are in congestion mode ([measure] dcudp)", _modes),
     "feedback": Kind("feedback of QCN's congestion points over time ([measure] qcn)", _feedback),
     "rounds": Kind("completion time of each round of a barrier", _rounds),
     "completion": Kind("distribution of completion times of transfers", _completion),

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 HOW_TO_ASK = {
     "queue_samples": 'queue = { every = "100 us" }',
-    "memory": 'memory = { every = "1 ms" }',
+    "buffer_occupancy": 'buffer_occupancy = { every = "1 ms" }',
     "windows": 'window = ["GROUP:INDEX"]',
     "throughput": 'throughput = { every = "10 ms" }',
     "timeouts": "timeouts = true",
-    "modes": 'dcudp = { flows = "all", every = "1 ms" }',
+    "dcudp_modes": 'dcudp = { flows = "all", every = "1 ms" }',
     "dcudp_rates": 'dcudp = { flows = "all", every = "1 ms" }',
     "goodput": "goodput = true",
     "rates": 'qcn = { flows = "all" }',
@@ -84,8 +84,8 @@ class Result:
 
         flow, group, index, from, to, started_s, completed_s (null if not completed), sent_bytes,
         delivered_bytes (application, in order), goodput_bit_s, packets, retransmissions, timeouts,
-        fast_retransmits, marks, drops, ecn_reductions, cnms (notifications received), refused
-        (datagrams that found the send buffer full).
+        fast_retransmits, marks, drops, ecn_reductions, cnms (notifications received),
+        send_buffer_drops (datagrams that found the send buffer full).
         """
         return self.table("flows")
 
@@ -156,7 +156,8 @@ class Result:
         """How long each switch port's queue had each length: a time-weighted histogram.
 
         port, packets (the bin's lower edge; one bin per packet up to 1024, then powers of two),
-        seconds. Packets that wait count, the one being sent does not. Bounded by [measure] from/to.
+        seconds. Packets that wait count, the one being sent does not. Bounded by [measure]
+        warmup and until.
         """
         return self.table("queues")
 
@@ -169,13 +170,13 @@ class Result:
         return self.table("queue_samples")
 
     @property
-    def memory(self) -> pl.DataFrame:
-        """What switches store at regular instants, where [measure] memory asks.
+    def buffer_occupancy(self) -> pl.DataFrame:
+        """What switches store at regular instants, where [measure] buffer_occupancy asks.
 
         time_s, switch, port ("all": of all ports together; ports that store nothing have no row),
         bytes, threshold_bytes (of "all" the shared memory, of a port what it may hold then).
         """
-        return self.table("memory")
+        return self.table("buffer_occupancy")
 
     @property
     def goodput(self) -> pl.DataFrame:
@@ -192,8 +193,8 @@ class Result:
         """One row per port and its link.
 
         port, packets, bytes, drops, marks, cnms (notifications sent), utilisation (0 to 1),
-        mean_queue_packets, max_queue_packets, bounded by [measure] from/to; max_bytes (stored at
-        once by the port of a switch, in the whole run).
+        mean_queue_packets, max_queue_packets, bounded by [measure] warmup and until; max_bytes
+        (stored at once by the port of a switch, in the whole run).
         """
         return self.table("links")
 

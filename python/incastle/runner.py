@@ -71,7 +71,7 @@ def run(
     Args:
         scenario: what to simulate.
         seed: instead of the scenario's own.
-        overrides: keys to change, as for `Scenario.with_`.
+        overrides: keys to change, as for `Scenario.with_overrides`.
         controllers: classes by name, as for `Scenario.with_controllers`.
         progress: called about twenty times a second, in this thread.
         threads: parts of the network that are simulated at the same time. The result is the same,
@@ -193,7 +193,7 @@ def _scenario(job: Job) -> Scenario:
     if seed is not None:
         changes["run.seed"] = seed
     scenario = no_other_than(scenario)
-    return scenario.with_(changes) if changes else scenario
+    return scenario.with_overrides(changes) if changes else scenario
 
 
 class _Batch:

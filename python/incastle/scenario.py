@@ -104,11 +104,13 @@ class Scenario:
             raise ScenarioError([Diagnostic("error", IN_CODE, 0, 0, "", message)]) from None
         return cls(text)
 
-    def with_(self, overrides: Mapping[str, Value] | None = None, **more: Value) -> Scenario:
+    def with_overrides(
+        self, overrides: Mapping[str, Value] | None = None, **more: Value
+    ) -> Scenario:
         """Give this scenario with some keys changed or added; the original stays as it is.
 
-        Keys are dotted, as for `--set`: `with_({"flows.storage.count": 40})`, or
-        `with_(**{"switch.queue.mark_above": "65 packets"})`.
+        Keys are dotted, as for `--set`: `with_overrides({"flows.storage.count": 40})`, or
+        `with_overrides(**{"switch.queue.marking_threshold": "65 packets"})`.
 
         Raises:
             ScenarioError: a key does not exist, or a value does not fit it.
@@ -133,7 +135,7 @@ class Scenario:
 
     def with_seed(self, seed: int) -> Scenario:
         """Give this scenario with another seed, 0 to 2^64 - 1."""
-        return self.with_({"run.seed": seed})
+        return self.with_overrides({"run.seed": seed})
 
     @property
     def name(self) -> str:

@@ -348,7 +348,7 @@ def _none_began(outcomes: Sequence[Result]) -> str | None:
         return None
     return (
         f"no flow completion times: none of {count:,} transfers began in the measured interval, "
-        f"{_measured(*outcomes)} ([measure] from and to)"
+        f"{_measured(*outcomes)} ([measure] warmup to until)"
     )
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from incastle.explanation.api import Explanation
     from incastle.explanation.timeouts import Step
 
-WHAT = {"flow": "all of it", "answer": "its slowest answer", "step": "its slowest step"}
+WHAT = {"flow": "all of it", "response": "its slowest response", "step": "its slowest step"}
 
 
 def show(explanations: Sequence[Explanation], *, only_timeouts: bool) -> None:

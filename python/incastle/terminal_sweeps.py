@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     import polars as pl
     from rich.table import Table
 
-    from incastle.sweeps.bisect import Found
+    from incastle.sweeps.bisect import SearchResult
     from incastle.sweeps.forecast import Forecast
-    from incastle.sweeps.optimise import Optimum
+    from incastle.sweeps.optimize import Optimum
     from incastle.sweeps.progress import SweepProgress
     from incastle.sweeps.sweep import Sweep
 
@@ -321,11 +321,11 @@ def failures(outcome: Sweep) -> None:
         note("This is a defect of Incastle, not of your input. Please report it.")
 
 
-def answer(found: Found | Optimum) -> None:
+def answer(found: SearchResult | Optimum) -> None:
     """Show what a search tried, and what it found."""
-    from incastle.sweeps.bisect import Found  # noqa: PLC0415  slow to import
+    from incastle.sweeps.bisect import SearchResult  # noqa: PLC0415  slow to import
 
-    if isinstance(found, Found):
+    if isinstance(found, SearchResult):
         _bisection(found)
     else:
         _optimum(found)
@@ -333,7 +333,7 @@ def answer(found: Found | Optimum) -> None:
     repaired(found.sweep)
 
 
-def _bisection(found: Found) -> None:
+def _bisection(found: SearchResult) -> None:
     columns = found.condition.columns
     names = [f"{name}\nmin to max" for name in map(shortened, columns)]
     table = aligned(None, *headings([found.key]), "fulfilled", *names)
@@ -360,7 +360,7 @@ def _bisection(found: Found) -> None:
     _assumption(found)
 
 
-def _undecided(found: Found) -> None:
+def _undecided(found: SearchResult) -> None:
     """Name the values at which unfinished transfers keep the condition from holding."""
     if found.undecided:
         those = ", ".join(escape(one.choice.words) for one in found.undecided)
@@ -370,7 +370,7 @@ def _undecided(found: Found) -> None:
         )
 
 
-def _assumption(found: Found) -> None:
+def _assumption(found: SearchResult) -> None:
     """Say what the answer rests on, and whether the values that were run agree."""
     assumed = "Assumed: along the values the condition changes once"
     if not found.contradictions:

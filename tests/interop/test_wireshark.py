@@ -29,7 +29,7 @@ delay = "25 us"
 buffer = "40 KB"
 [switch.queue]
 kind = "threshold"
-mark_above = "8 packets"
+marking_threshold = "8 packets"
 """
 
 TCP = """
@@ -48,7 +48,7 @@ to = "receiver"
 size = "1 MB"
 transport = { congestion = "cubic" }
 [measure]
-pcap = { ports = ["switch<->receiver", "sender:0<->switch"], snap = "2000 B" }
+pcap = { ports = ["switch<->receiver", "sender:0<->switch"], snaplen = "2000 B" }
 """
 
 OVER_UDP = """
@@ -63,16 +63,16 @@ workload = "bulk"
 from = "sender:1"
 to = "receiver"
 size = "100 KB"
-transport = { kind = "dcudp", class = 5 }
+transport = { kind = "dcudp", traffic_class = 5 }
 [flows.plain]
 workload = "cbr"
 from = "sender:2"
 to = "receiver"
 rate = "600 Mbit/s"
 stop = "3 ms"
-transport = { kind = "datagram" }
+transport = { kind = "udp" }
 [switch.qcn]
-q_eq = "12 KB"
+cp_q_eq = "12 KB"
 [measure]
 qcn = { flows = "all" }
 """

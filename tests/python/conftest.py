@@ -40,7 +40,7 @@ buffer = "128 KiB"
 
 [switch.queue]
 kind = "threshold"
-mark_above = "20 packets"
+marking_threshold = "20 packets"
 
 [host]
 jitter = "2 us"

@@ -20,7 +20,7 @@ def scenario(seconds: float, measured_from: float = 0) -> str:
     """Give what papers read in a complete scenario: how long a run is, and when it measures."""
     return (
         f"name = 'made up'\n[run]\nduration = '{seconds:g} s'\n"
-        f"[measure]\nfrom = '{measured_from:g} s'\nto = 'end'\n"
+        f"[measure]\nwarmup = '{measured_from:g} s'\nuntil = 'end'\n"
     )
 
 

@@ -23,7 +23,7 @@ def made_up(name: str, seed: int) -> Observation:
             [20.0 + seed] * 10 if tcp else [10.0] * 10, [1, 0] * 5 if tcp else [0] * 10
         ),
         "links": links(),
-        "memory": memory(full=tcp),
+        "buffer_occupancy": memory(full=tcp),
         "transfers": transfers([5e3, 50e3, 500e3, 5e6, 50e6], 2.0 if tcp else 1.0),
     }
     if "basic/" in name:  # the longest lasts 30 s

@@ -103,7 +103,7 @@ def _after(system: str, _name: str, seed: int) -> dict[str, pl.DataFrame]:
         "links": links(1, 5.0),
         "throughput": pl.DataFrame(rows, schema=["time_s", "flow", "bytes"], orient="row"),
         "windows": pl.DataFrame(windows, schema=columns, orient="row"),
-        "modes": pl.DataFrame(modes, schema=["time_s", "flow", "mode"], orient="row"),
+        "dcudp_modes": pl.DataFrame(modes, schema=["time_s", "flow", "mode"], orient="row"),
     }
 
 

@@ -61,7 +61,7 @@ def flows(name: str, n: int, share: float) -> pl.DataFrame:
             "timeouts": [row[2] for row in rows],
             "packets": [1000] * len(rows),
             "drops": [10] * len(rows),
-            "refused": [0 if row[0] == "storage" else 3000 for row in rows],
+            "send_buffer_drops": [0 if row[0] == "storage" else 3000 for row in rows],
         }
     )
 
@@ -110,7 +110,7 @@ def samples() -> pl.DataFrame:
 def transfers(n: int) -> pl.DataFrame:
     """Answer in half of a round, the last server in the whole."""
     rows = [
-        ("storage", "answer", flow, k * ROUND_S, (k + (1.0 if flow == n - 1 else 0.5)) * ROUND_S)
+        ("storage", "response", flow, k * ROUND_S, (k + (1.0 if flow == n - 1 else 0.5)) * ROUND_S)
         for k in range(int(SECONDS / ROUND_S))
         for flow in range(n)
     ]

@@ -227,7 +227,10 @@ def test_flows_of_ns3_begin_within_a_round_trip(tmp_path: Path) -> None:
     assert lines[0] == "start_s,source,destination,bytes"
     assert lines[20] == "0.000095000000,sender:19,receiver,100000000000000"
     scenario = ic.load(bench.shipped("star-20"))
-    assert f"--markAbove={scenario['switch.queue.mark_above'].removesuffix(' packets')}" in options
+    assert (
+        f"--markAbove={scenario['switch.queue.marking_threshold'].removesuffix(' packets')}"
+        in options
+    )
     assert f"--delay={scenario['network.delay'].replace(' ', '')}" in options
 
 

@@ -31,11 +31,11 @@ to = "receiver"
 size = "200 KB"
 
 [flows.again]
-workload = "barrier"
+workload = "barrier-incast"
 from = "senders"
 to = "receiver"
-unit = "2 KB"
-think = "30 ms"
+sru = "2 KB"
+think_time = "30 ms"
 
 [flows.late]
 workload = "bulk"
@@ -125,10 +125,14 @@ def test_bins_without_end_are_refused_and_the_others_there(tmp_path: Path) -> No
         "flows.late.start": "99999 s",
         "measure.throughput": "off",
     }
-    endless = ic.run(ic.Scenario.from_text(SCENARIO).with_({**changes, "flows.again.rounds": 1}))
+    endless = ic.run(
+        ic.Scenario.from_text(SCENARIO).with_overrides({**changes, "flows.again.rounds": 1})
+    )
     assert len(endless.table("goodput")) < 20
     with pytest.raises(ic.ResultError, match=r"goodput has 199,9\d\d,\d\d\d bins.*table"):
         _ = endless.goodput
-    other = ic.run(ic.Scenario.from_text(SCENARIO).with_({**changes, "flows.again.rounds": 2}))
+    other = ic.run(
+        ic.Scenario.from_text(SCENARIO).with_overrides({**changes, "flows.again.rounds": 2})
+    )
     compared = ResultDiff(endless, other, (tmp_path, tmp_path)).curves
     assert "goodput" in set(compared["table"])

@@ -224,11 +224,11 @@ def test_broken_scenario(say: Say, folder: Path, setting: str, hint: str) -> Non
 
 
 def test_broken_file_is_told_with_line_and_column(say: Say, folder: Path) -> None:
-    text = SMALL.replace("mark_above", "mark_abvoe").replace("128 KiB", "128 potatoes")
+    text = SMALL.replace("marking_threshold", "mark_abvoe").replace("128 KiB", "128 potatoes")
     (folder / "broken.toml").write_text(text)
     said = say("check", "broken.toml", "small.toml")
     assert said.status == 2
-    for key, text_there in (("mark_abvoe", "mark_above"), ("potatoes", "128")):
+    for key, text_there in (("mark_abvoe", "marking_threshold"), ("potatoes", "128")):
         line = 1 + text[: text.index(key)].count("\n")
         assert f"broken.toml:{line}:" in said.err
         assert text_there in said.err

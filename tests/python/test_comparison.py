@@ -82,8 +82,8 @@ PARAMETERS = {
     "transport.framing": "ethernet",
     "transport.initial_window": "10 packets",
     "transport.receive_window": "250 KiB",  # 256 KB
-    "transport.idle_restart": False,
-    "transport.ack_every": 2,
+    "transport.slow_start_after_idle": False,
+    "transport.delayed_ack_count": 2,
     "transport.handshake": False,
     "transport.min_rto": "10 ms",
     "transport.initial_rto": "10 ms",
@@ -102,7 +102,7 @@ def test_all_scenarios_have_one_setting(path: Path) -> None:
 def test_measurements_begin_where_the_scenario_says(workload: str) -> None:
     scenario = load(PAPER.folder / "scenarios" / f"{workload}.toml")
     milliseconds = round(1e3 * plan.BEGIN[workload])
-    assert scenario["measure.from"] in {f"{milliseconds} ms", f"{milliseconds / 1e3:g} s"}
+    assert scenario["measure.warmup"] in {f"{milliseconds} ms", f"{milliseconds / 1e3:g} s"}
 
 
 def test_each_algorithm_has_its_own_switch_and_sender() -> None:
@@ -129,8 +129,8 @@ def test_each_algorithm_has_its_own_switch_and_sender() -> None:
     assert {name for name, how in recovery.items() if how == "new-reno"} == {"new-reno", "qcn-vi"}
     for name, start, stop in (("dt-dctcp", 15, 25), ("dt-cwa", 35, 30)):
         queue = settings[name]["switch.queue"]
-        assert (queue["start"], queue["stop"]) == (f"{start} packets", f"{stop} packets")
-    assert settings["qcn-vi"]["switch.qcn.q_eq"] == "26 KB"
+        assert (queue["k1"], queue["k2"]) == (f"{start} packets", f"{stop} packets")
+    assert settings["qcn-vi"]["switch.qcn.cp_q_eq"] == "26 KB"
 
 
 def test_two_queues_are_two_classes() -> None:
@@ -140,9 +140,9 @@ def test_two_queues_are_two_classes() -> None:
         if one.name == plan.coexistence("two", "off", 20)
     )
     scenario = load(PAPER.scenario(one), tuple(one.overrides.items()))
-    assert scenario["switch.queue.per"] == "class"
+    assert scenario["switch.queue.classify_by"] == "class"
     classes = {
-        group: scenario[f"flows.{group}.transport.class"]
+        group: scenario[f"flows.{group}.transport.traffic_class"]
         for group in ("dctcp", "dctcp-message", "cubic", "cubic-message")
     }
     assert classes == {"dctcp": 1, "dctcp-message": 1, "cubic": 0, "cubic-message": 0}

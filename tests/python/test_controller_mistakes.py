@@ -37,7 +37,7 @@ def broken(method: str) -> type[ic.Controller]:
     ["on_ack", "on_congestion", "window", "on_sent", "pacing", "on_timer", "next_timer"],
 )
 def test_an_exception_names_method_time_and_the_line_of_the_user(method: str) -> None:
-    marked = own({"transport.ecn": "classic", "switch.queue.mark_above": "1 packets"})
+    marked = own({"transport.ecn": "classic", "switch.queue.marking_threshold": "1 packets"})
     with pytest.raises(ic.ControllerError) as raised:
         ic.run(marked, controllers={"own": broken(method)})
     message = str(raised.value)
@@ -67,7 +67,7 @@ def test_an_exception_names_method_time_and_the_line_of_the_user(method: str) ->
 )
 def test_a_value_that_is_none(method: str, value: object, said: str) -> None:
     kind = type("Broken", (Fixed,), PAIR | {method: lambda *_: value})
-    marked = own({"transport.ecn": "classic", "switch.queue.mark_above": "1 packets"})
+    marked = own({"transport.ecn": "classic", "switch.queue.marking_threshold": "1 packets"})
     with pytest.raises(ic.ControllerError) as raised:
         ic.run(marked, controllers={"own": kind})
     assert said in str(raised.value)
@@ -196,8 +196,7 @@ ON_ACK = HEAD + "    def on_ack(self, ack):\n        pass\n"
             'mine.py:8: the controller "mine.py:Mine": Mine has on_ack(self); expected def on_ack',
         ),
         (
-            ON_ACK
-            + "\n    def on_sent(self, now: ic.Moment, size: int, more: int):\n        pass\n",
+            ON_ACK + "\n    def on_sent(self, now, size: int, more: int):\n        pass\n",
             "Mine has on_sent(self, now, size, more); expected def on_sent(self, now, size_bytes)",
         ),
     ],

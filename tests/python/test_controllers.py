@@ -43,13 +43,13 @@ LOSSY = {
 MARKED = {
     "transport.ecn": "classic",
     "transport.recovery": "sack",
-    "switch.queue.mark_above": "8 packets",
+    "switch.queue.marking_threshold": "8 packets",
 }
 OWN = {"transport.congestion": "custom", "transport.controller": "own"}
 
 
 def own(changes: dict[str, Any] | None = None) -> ic.Scenario:
-    return ic.Scenario.from_text(SMALL).with_(OWN | (changes or {}))
+    return ic.Scenario.from_text(SMALL).with_overrides(OWN | (changes or {}))
 
 
 class Reno:
@@ -142,7 +142,7 @@ class Fixed(ic.Controller):
 @pytest.mark.parametrize("changes", [LOSSY, MARKED], ids=["losses", "marks"])
 def test_a_rule_of_ours_in_python_takes_the_same_course(changes: dict[str, Any]) -> None:
     scenario = ic.Scenario.from_text(SMALL)
-    ours = ic.run(scenario.with_({"transport.congestion": "new-reno", **changes}))
+    ours = ic.run(scenario.with_overrides({"transport.congestion": "new-reno", **changes}))
     theirs = ic.run(own(changes), controllers={"own": Reno})
     assert theirs.digest == ours.digest
     answered = theirs.flows.select("fast_retransmits", "timeouts", "ecn_reductions").sum()
@@ -182,7 +182,7 @@ def test_a_result_is_explained_with_its_copy_of_the_controller(folder: Path, say
 
 def test_parameters_are_keyword_arguments(folder: Path) -> None:
     (folder / "fixed.py").write_text(FIXED)
-    scenario = ic.load("small.toml").with_({"transport.congestion": "fixed.py:Fixed"})
+    scenario = ic.load("small.toml").with_overrides({"transport.congestion": "fixed.py:Fixed"})
     one, two = (
         ic.run(scenario, overrides={"transport.parameters.segments": segments}).flows["packets"][0]
         for segments in (1, 2)
@@ -205,14 +205,14 @@ class Traced(Fixed):
     def pacing(self) -> float:
         return 10e6
 
-    def on_sent(self, now: ic.Moment, size_bytes: int) -> None:
+    def on_sent(self, now: ic.ControllerContext, size_bytes: int) -> None:
         self.sent_bytes += size_bytes
         assert now.snd_nxt == self.sent_bytes
 
     def next_timer(self) -> float:
         return self.at_s
 
-    def on_timer(self, now: ic.Moment) -> None:
+    def on_timer(self, now: ic.ControllerContext) -> None:
         self.instants.append(now.now_s)
         self.at_s += 0.001
 
@@ -248,7 +248,7 @@ def test_runs_with_and_without_on_any_number_of_threads(folder: Path) -> None:
 def test_a_sweep_goes_on_after_a_controller_that_failed(folder: Path) -> None:
     late = "        assert ack.now_s < 0.01 or self.cwnd_bytes > 20_000\n"
     (folder / "fixed.py").write_text(FIXED.replace("        pass\n", late))
-    scenario = ic.load("small.toml").with_(
+    scenario = ic.load("small.toml").with_overrides(
         {
             "transport.congestion": "fixed.py:Fixed",
             "switch.queue.kind": "drop-tail",
@@ -265,12 +265,12 @@ def test_a_sweep_goes_on_after_a_controller_that_failed(folder: Path) -> None:
 def test_other_code_is_another_run(folder: Path) -> None:
     (folder / "fixed.py").write_text(FIXED)
     change = {"transport.congestion": "fixed.py:Fixed"}
-    scenario = ic.load("small.toml").with_(change)
+    scenario = ic.load("small.toml").with_overrides(change)
     values = {"network.senders": [2]}
     ic.sweep(scenario, values, out=folder / "out")
     assert ic.sweep(scenario, values, out=folder / "out").found == 1
     (folder / "fixed.py").write_text(FIXED.replace("segments=8", "segments=9"))
-    changed = ic.load("small.toml").with_(change)
+    changed = ic.load("small.toml").with_overrides(change)
     assert changed != scenario
     with pytest.raises(ic.ResultError, match="controller_source"):
         ic.sweep(changed, values, out=folder / "out", resume=True)
@@ -332,7 +332,7 @@ def test_an_estimate_knows_no_controllers_of_ones_own() -> None:
         '[flows.web]\nworkload = "poisson"\nfrom = "senders"\nto = "receiver"\n'
         'load = 0.3\nsizes = "websearch"\n'
     )
-    scenario = ic.Scenario.from_text(text).with_(OWN)
+    scenario = ic.Scenario.from_text(text).with_overrides(OWN)
     with pytest.raises(ic.ScenarioError, match="an estimate knows no controllers of your own"):
         ic.estimate(scenario)
 
@@ -377,7 +377,7 @@ def test_a_controller_that_raises_alone_costs_the_ideals_only() -> None:
 def test_line_rates_need_no_controller() -> None:
     OnlyTwice.made = 0
     scenario = own({**LONE, "measure.ideal": "line-rate", "flows.long.count": 1})
-    scenario = scenario.with_({"flows.short.transport.congestion": "dctcp"})
+    scenario = scenario.with_overrides({"flows.short.transport.congestion": "dctcp"})
     result = ic.run(scenario, controllers={"own": OnlyTwice})
     assert result.transfers["slowdown"].min() >= 1  # type: ignore[operator]
     assert not [one for one in result.warnings if "ideal" in one]

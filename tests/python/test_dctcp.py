@@ -63,17 +63,17 @@ CLUSTER = {
     "run.duration": "600 s",
     "network.senders": 45,
     "network.links.receivers.rate": "10 Gbit/s",
-    "switch.queue.mark_above": "20 packets",
+    "switch.queue.marking_threshold": "20 packets",
     "switch.ports.receivers.queue.kind": "threshold",
-    "switch.ports.receivers.queue.mark_above": "65 packets",
+    "switch.ports.receivers.queue.marking_threshold": "65 packets",
     "flows.query.workload": "query",
     "flows.query.pairs": "all",
     "flows.query.rate": 7.0,
-    "flows.query.gaps": "exponential",
+    "flows.query.interarrival_distribution": "exponential",
     "flows.query.request": "1600 B",
-    "flows.query.unit": "2 KB",
+    "flows.query.response_size": "2 KB",
     "flows.background.workload": "poisson",
-    "flows.background.arrivals": 333.0,
+    "flows.background.flow_rate": 333.0,
     "flows.background.sizes": "websearch",
 }
 
@@ -89,7 +89,7 @@ def test_an_interval_of_rates_lies_in_one_phase() -> None:
 def test_samples_of_the_memory_do_not_grow_with_the_length() -> None:
     for length in (Length.DEFAULT, Length.FULL):
         run = next(one for one in PAPER.plan(length) if one.name == "pressure/beside/tcp")
-        every = run.overrides["measure.memory.every"]
+        every = run.overrides["measure.buffer_occupancy.every"]
         seconds = float(run.overrides["run.duration"].removesuffix(" s")) - 0.2
         assert seconds / (float(every.removesuffix(" us")) / 1e6) == pytest.approx(3000, rel=1e-3)
 
@@ -99,7 +99,7 @@ def test_a_variation_differs_in_what_it_says_alone() -> None:
     for key, one in why.ALL.items():
         rounds = {"flows.query.rounds"}
         assert differing(runs["all/tcp"], runs[f"why/all/{key}/tcp"]) == one.keys.keys() | rounds
-    length = {"run.duration", "measure.memory.every"}
+    length = {"run.duration", "measure.buffer_occupancy.every"}
     for key, one in why.PRESSURE.items():
         assert (
             differing(runs["pressure/beside/tcp"], runs[f"why/pressure/{key}/beside/tcp"])
@@ -133,8 +133,8 @@ PARAMETERS = {
     "transport.recovery": "sack",
     "transport.framing": "ethernet",
     "transport.initial_window": "3 packets",
-    "transport.idle_restart": True,
-    "transport.ack_every": 2,
+    "transport.slow_start_after_idle": True,
+    "transport.delayed_ack_count": 2,
     "transport.handshake": False,
     "transport.min_rto": "10 ms",
     "network.rate": "1 Gbit/s",
@@ -322,9 +322,9 @@ def test_the_port_to_the_rest_and_the_places_of_both() -> None:
 def test_half_of_the_background_goes_to_the_rest_or_comes_from_there() -> None:
     run = next(one for one in PAPER.plan(Length.FULL) if one.name == "why/rest/dctcp")
     scenario = load(PAPER.scenario(run), tuple(run.overrides.items()))
-    arrivals = {name: scenario[f"flows.{name}.arrivals"] for name in ("inward", "outward")}
+    arrivals = {name: scenario[f"flows.{name}.flow_rate"] for name in ("inward", "outward")}
     assert arrivals == {"inward": 83.25, "outward": 83.25}
-    assert scenario["flows.background.arrivals"] == 166.5
+    assert scenario["flows.background.flow_rate"] == 166.5
     assert scenario["flows.background.from"] == scenario["flows.background.to"] == "senders"
 
 

@@ -60,10 +60,14 @@ def test_each_named_reading_differs_in_the_one_place_that_it_names() -> None:
 
 def test_the_readings_are_set_by_keys() -> None:
     keys = {system.label: dict(system.overrides) for system in READINGS}
-    assert keys["growth per-rtt"] == {"transport.growth": "per-rtt"}
+    assert keys["growth per-rtt"] == {"transport.readings.growth": "per-rtt"}
     assert keys["K = 64"] == {"transport.exit_window": "64"}
-    assert keys["marker red"]["switch.queue.weight"] == "0.002"
-    assert keys["as printed"].keys() > {"transport.law", "transport.exit", "switch.queue.min"}
+    assert keys["marker red"]["switch.queue.w_q"] == "0.002"
+    assert keys["as printed"].keys() > {
+        "transport.readings.control_law",
+        "transport.readings.exit",
+        "switch.queue.min_th",
+    }
     assert "switch.queue.action" not in keys["as printed"]
     further = {label: reading.overrides for label, reading in FURTHER.items()}
     assert further["red drops at th_max"]["switch.queue.action"] == "mark-below-max"
@@ -235,7 +239,7 @@ def test_growth_is_counted_per_round_trip() -> None:
 def test_the_return_to_udp_mode(changes: list[tuple[float, str]], waited: float) -> None:
     of_others = [(0.0, 1, "congestion"), (0.51, 1, "udp")]
     modes = rows(["time_s", "flow", "mode"], *[(t, 0, m) for t, m in changes], *of_others)
-    seen = run(flows=flows(["cbr", "ftp"]), modes=modes)
+    seen = run(flows=flows(["cbr", "ftp"]), dcudp_modes=modes)
     assert runs.until_udp_mode(seen, 0.5, 1.0) == pytest.approx(waited)
 
 

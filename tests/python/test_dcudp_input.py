@@ -34,7 +34,7 @@ rate = "1 Gbit/s"
 
 [switch.queue]
 kind = "threshold"
-mark_above = "20 packets"
+marking_threshold = "20 packets"
 
 [transport]
 kind = "dcudp"
@@ -83,7 +83,7 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
         'mss = "1360 B" at most',
     ),
     "datagram above the link's": (
-        {"transport.kind": "datagram", "network.mtu": "1400 B", "flows.bulk.size": "1 MB"},
+        {"transport.kind": "udp", "network.mtu": "1400 B", "flows.bulk.size": "1 MB"},
         "above the mtu",
         'payload = "1372 B" at most',
     ),
@@ -114,14 +114,18 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
     "no silence": ({"transport.silent_rtts": 0}, "silent_rtts", "at least 1"),
     "negative buffer": ({"transport.send_buffer": "-1 B"}, "send_buffer", "never below zero"),
     # Readings
-    "unknown law": ({"transport.law": "print"}, 'unknown law "print"', '"printed"'),
-    "law as a number": ({"transport.law": 1}, "law", '"default" or "printed"'),
-    "unknown growth": ({"transport.growth": "per-round"}, "growth", '"per-rtt"'),
-    "unknown floor": ({"transport.floor": "none"}, "floor", '"latest" or "idle"'),
+    "unknown law": (
+        {"transport.readings.control_law": "print"},
+        'unknown law "print"',
+        '"printed"',
+    ),
+    "law as a number": ({"transport.readings.control_law": 1}, "law", '"default" or "printed"'),
+    "unknown growth": ({"transport.readings.growth": "per-round"}, "growth", '"per-rtt"'),
+    "unknown floor": ({"transport.readings.floor": "none"}, "floor", '"latest" or "idle"'),
     "unknown round trip": ({"transport.rtt": "least"}, "rtt", '"latest" or "smoothed"'),
-    "unknown entry": ({"transport.entry": "C"}, "entry", '"measured" or "interface"'),
-    "unknown exit": ({"transport.exit": "default2"}, "exit", '"default"'),
-    "unknown backlog": ({"transport.backlog": "app"}, "backlog", '"app-rate"'),
+    "unknown entry": ({"transport.readings.entry": "C"}, "entry", '"measured" or "interface"'),
+    "unknown exit": ({"transport.readings.exit": "default2"}, "exit", '"default"'),
+    "unknown backlog": ({"transport.readings.backlog": "app"}, "backlog", '"app-rate"'),
     "unknown loss": ({"transport.loss_in_udp_mode": True}, "loss_in_udp_mode", '"ignore"'),
     "ECT as a word": ({"transport.ect_on_control": "yes"}, "ect_on_control", "true or false"),
     # Names
@@ -147,7 +151,7 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
     "messages by DCUDP": (
         {"flows.bulk.workload": "poisson-datagrams", "flows.bulk.load": 0.5},
         'workload "poisson-datagrams" needs another transport',
-        'kind = "datagram"',
+        'kind = "udp"',
     ),
 }
 
@@ -223,7 +227,10 @@ def test_what_is_not_on_the_way_may_not_mark(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("keys", "warning"),
     [
-        ({"transport.kind": "udt", "transport.law": "default"}, "law has no effect here"),
+        (
+            {"transport.kind": "udt", "transport.readings.control_law": "default"},
+            "law has no effect here",
+        ),
         ({"transport.mss": "1460 B"}, "mss has no effect here"),
         (
             {"transport.capacity": "10 Gbit/s"},
@@ -239,6 +246,6 @@ def test_what_changes_nothing_is_a_warning(
 
 
 def test_beside_qcn_it_runs(folder: Path) -> None:
-    result = ic.run(ic.load(file_with({"switch.qcn": {"q_eq": "26 KB"}}, folder)))
+    result = ic.run(ic.load(file_with({"switch.qcn": {"cp_q_eq": "26 KB"}}, folder)))
     assert result.warnings == ()
     assert all(result.flows["delivered_bytes"])

@@ -79,7 +79,7 @@ def test_parameters_totals_groups_and_ports_agree_with_the_tables(
     found = compared(both)
     assert not found.same_course
     changed = {one.name: (one.a, one.b) for one in found.parameters}
-    assert changed == {"switch.queue.mark_above": ("20 packets", "5 packets")}
+    assert changed == {"switch.queue.marking_threshold": ("20 packets", "5 packets")}
     totals = {one.name: (one.a, one.b) for one in found.totals}
     assert totals["marks"] == (result.totals["marks"], other.totals["marks"])
     assert all(a != b for a, b in totals.values())
@@ -131,7 +131,7 @@ def test_the_command_shows_tables_writes_json_and_draws(
     told = json.loads(say("diff", *map(str, both), "--json").out)
     assert told["kind"] == "results"
     assert told["a"]["totals"]["marks"] != told["b"]["totals"]["marks"]
-    assert told["parameters"][0]["name"] == "switch.queue.mark_above"
+    assert told["parameters"][0]["name"] == "switch.queue.marking_threshold"
 
 
 def entry(name: str, measured: float | None, verdict: str, **other: Any) -> dict[str, Any]:

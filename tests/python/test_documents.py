@@ -114,11 +114,11 @@ def test_delayed_acks_do_to_dctcp_what_its_page_says() -> None:
     )
     assert len(rows) == 6
     # Those of two flows, which are the sooner simulated.
-    for _, ack_every, share, per_cut in rows[:3]:
+    for _, delayed_ack_count, share, per_cut in rows[:3]:
         changes: dict[str, str | int] = {
             "run.duration": "400 ms",
             "network.senders": 2,
-            "transport.ack_every": int(ack_every),
+            "transport.delayed_ack_count": int(delayed_ack_count),
         }
         results = ic.run_many((scenario, changes, seed) for seed in (1, 2, 3))
         marks = [one.flows["marks"].sum() for one in results]

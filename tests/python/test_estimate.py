@@ -36,7 +36,7 @@ hosts_per_leaf = 4
 rate = "10 Gbit/s"
 delay = "1 us"
 [switch]
-queue = { kind = "threshold", mark_above = "65 packets" }
+queue = { kind = "threshold", marking_threshold = "65 packets" }
 [transport]
 congestion = "dctcp"
 [flows.web]
@@ -109,7 +109,7 @@ def test_a_stopped_estimate_goes_on(scenario: ic.Scenario, tmp_path: Path) -> No
             raise KeyboardInterrupt
 
     # Progress is told twenty times a second: a small estimate may be over before.
-    slow = scenario.with_({"flows.web.stop": "90 ms"})
+    slow = scenario.with_overrides({"flows.web.stop": "90 ms"})
     with pytest.raises(ic.EstimateStopped, match="--resume goes on") as stopped:
         ic.estimate(slow, threads=1, progress=stop, file=place)
     assert place.is_file()
@@ -201,7 +201,7 @@ def test_what_links_cannot_show_is_refused(
 ) -> None:
     key, _, value = setting.partition("=")
     with pytest.raises(ScenarioError, match=place) as refused:
-        ic.estimate(scenario.with_({key: value}))
+        ic.estimate(scenario.with_overrides({key: value}))
     assert advice in str(refused.value)
 
 

@@ -41,7 +41,7 @@ delay = "50 us"
 delay = "1 us"
 [transport]
 initial_window = "10 packets"
-ack_every = 1
+delayed_ack_count = 1
 handshake = false
 min_rto = "10 ms"
 initial_rto = "10 ms"
@@ -244,7 +244,7 @@ def test_a_paced_sender_may_wait_for_its_timer_or_its_application() -> None:
 
 def test_a_result_without_a_record_is_run_again(tmp_path: Path, say: Say) -> None:
     kept = ran(178)
-    bare = ic.run(ic.Scenario.from_text(TEN + cut(178)).with_({"measure.events": "off"}))
+    bare = ic.run(ic.Scenario.from_text(TEN + cut(178)).with_overrides({"measure.events": "off"}))
     assert "events" not in bare.tables
     with pytest.raises(ic.TableMissing, match=r"events = \["):
         _ = bare.events
@@ -271,7 +271,7 @@ delay = "10 us"
 buffer = "100 KB"
 [switch.queue]
 kind = "threshold"
-mark_above = "65 packets"
+marking_threshold = "65 packets"
 [run]
 duration = "80 ms"
 [host]
@@ -279,12 +279,12 @@ jitter = "1 us"
 [transport]
 congestion = "dctcp"
 min_rto = "10 ms"
-ack_every = 1
+delayed_ack_count = 1
 [flows.storage]
-workload = "barrier"
+workload = "barrier-incast"
 from = "sender:0..19"
 to = "receiver"
-unit = "64 KiB"
+sru = "64 KiB"
 [flows.long]
 workload = "bulk"
 from = "sender:20..21"
@@ -305,7 +305,7 @@ events = ["storage"]
 
 
 def test_another_course_is_not_explained() -> None:
-    bare = ic.run(ic.Scenario.from_text(TEN).with_({"measure.events": "off"}))
+    bare = ic.run(ic.Scenario.from_text(TEN).with_overrides({"measure.events": "off"}))
     other = replace(bare, digest="0123456789abcdef", version="0.0.9")
     with pytest.raises(ic.ResultError, match=r"by Incastle 0\.0\.9, digest 0123456789abcdef; this"):
         ic.explain(other)
@@ -325,7 +325,7 @@ def test_another_course_is_not_explained() -> None:
 def test_an_interrupted_run_is_told(
     tmp_path: Path, say: Say, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bare = ic.run(ic.Scenario.from_text(TEN).with_({"measure.events": "off"}))
+    bare = ic.run(ic.Scenario.from_text(TEN).with_overrides({"measure.events": "off"}))
 
     def press(*_: object, **__: object) -> None:
         raise ic.Interrupted
@@ -351,11 +351,11 @@ delay = "50 us"
 congestion = "dctcp"
 min_rto = "10 ms"
 [flows.one]
-workload = "barrier"
+workload = "barrier-incast"
 from = "sender:0"
 to = "receiver"
-unit = "64 KiB"
-think = "25 ms"
+sru = "64 KiB"
+think_time = "25 ms"
 request = "100 KB"
 [measure]
 events = ["one:0"]
@@ -410,7 +410,7 @@ def test_unknown_flows_of_a_record_are_mistakes() -> None:
 def test_a_record_without_room_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     short = ran(178)
     scenario = ic.Scenario.from_text(TEN + cut(178))
-    cut_off = ic.run(scenario.with_({"measure.events": {"flows": "all", "most": 20}}))
+    cut_off = ic.run(scenario.with_overrides({"measure.events": {"flows": "all", "most": 20}}))
     assert cut_off.events["event"][-1] == "full"
     assert len(cut_off.events) == 21
     assert ic.explain(cut_off).headline == ic.explain(short).headline
@@ -423,7 +423,9 @@ def test_a_record_without_room_is_made_again(monkeypatch: pytest.MonkeyPatch) ->
 def incast() -> ic.Result:
     scenario = ic.load(EXAMPLES / "incast.toml")
     changes = {"transport.congestion": "new-reno", "run.duration": "250 ms"}
-    return ic.run(scenario.with_({**changes, "measure.events": "all", "measure.timeouts": True}))
+    return ic.run(
+        scenario.with_overrides({**changes, "measure.events": "all", "measure.timeouts": True})
+    )
 
 
 def test_every_answer_of_an_incast_is_explained(incast: ic.Result) -> None:
@@ -454,9 +456,9 @@ def test_the_slowest_is_explained_and_drawn(incast: ic.Result, tmp_path: Path, s
     assert said.status == 0
     told = json.loads(said.out)
     lasts = pl.col("completed_s").fill_null(incast.totals["simulated_s"]) - pl.col("started_s")
-    answers = incast.transfers.filter(pl.col("kind") == "answer")
-    longest = answers.select(lasts.max()).item()
-    row = answers.filter(pl.col("flow") == told["flow"]).select(lasts.max()).item()
+    responses = incast.transfers.filter(pl.col("kind") == "response")
+    longest = responses.select(lasts.max()).item()
+    row = responses.filter(pl.col("flow") == told["flow"]).select(lasts.max()).item()
     assert row == longest
     assert sum(part["seconds"] for part in told["parts"]) == pytest.approx(longest)
     assert "waiting for retransmission timeouts" in picture.read_text(encoding="utf-8")
@@ -481,7 +483,7 @@ def test_under_every_transport_the_course_is_the_same_and_the_parts_add_up(
     name: str, tmp_path: Path
 ) -> None:
     text, changes, flow = SHORT[name]
-    scenario = ic.Scenario.from_text(text).with_({**changes})
+    scenario = ic.Scenario.from_text(text).with_overrides({**changes})
     why = ic.explain(ic.run(scenario), flow)  # compares the digests
     check_sums(why)
     assert why.path.span > 0
@@ -493,7 +495,7 @@ def test_under_every_transport_the_course_is_the_same_and_the_parts_add_up(
 def test_congestion_notifications_and_modes_are_told() -> None:
     def told(name: str) -> str:
         text, changes, flow = SHORT[name]
-        why = ic.explain(ic.run(ic.Scenario.from_text(text).with_({**changes})), flow)
+        why = ic.explain(ic.run(ic.Scenario.from_text(text).with_overrides({**changes})), flow)
         return "\n".join(step.text for step in why.story)
 
     assert "congestion notification" in told("qcn")

@@ -91,7 +91,9 @@ def made(folder: Path, say: Say, *arguments: str) -> tuple[dict[str, Any], Said]
 
 def run(**overrides: Any) -> ic.Result:
     scenario = ic.load("made/scenario.toml")
-    return ic.run(scenario.with_({key.replace("__", "."): v for key, v in overrides.items()}))
+    return ic.run(
+        scenario.with_overrides({key.replace("__", "."): v for key, v in overrides.items()})
+    )
 
 
 def links(result: ic.Result) -> Counter[str]:
@@ -262,7 +264,7 @@ def test_leaf_spine_by_its_numbers(say: Say, folder: Path) -> None:
         },
     }
     assert scenario["transport"]["congestion"] == "dctcp"
-    assert scenario["switch"]["queue"] == {"kind": "threshold", "mark_above": "65 packets"}
+    assert scenario["switch"]["queue"] == {"kind": "threshold", "marking_threshold": "65 packets"}
     assert run().transfers["completed_s"].null_count() == 0
 
 

@@ -175,7 +175,7 @@ def test_impatience_spares_what_must_not_be_torn(monkeypatch: pytest.MonkeyPatch
         saved.append(result.digest)
 
     own = {"transport.congestion": "custom", "transport.controller": "own"}
-    small = ic.Scenario.from_text(SMALL).with_(own).with_controllers({"own": Fixed})
+    small = ic.Scenario.from_text(SMALL).with_overrides(own).with_controllers({"own": Fixed})
     with pytest.raises(ic.Interrupted) as stopped:
         ic.run_many([small, small.with_seed(2)], on_result=slow)
     assert [one and one.digest for one in stopped.value.results] == [*saved, None]

@@ -198,7 +198,7 @@ def test_every_paper_answers_what_it_finds_open(paper: Paper) -> None:
 # An experiment that does one of these on purpose is told what it may lead to.
 ON_PURPOSE = {
     "host.jitter": "lock the others out",
-    "transport.ack_delay": "sent again for nothing",
+    "transport.delayed_ack_timeout": "sent again for nothing",
 }
 # Scenarios whose constant-rate senders offer more than a link carries, as their papers have it.
 OVERLOADED = {
@@ -300,16 +300,16 @@ PARAMETERS = {
     "network.rate": "100 Mbit/s",
     "switch.buffer": "200 packets",
     "host.queue": "200 packets",
-    "host.burst": 1,
+    "host.tso_burst": 1,
     "transport.recovery": "sack",
     "transport.initial_window": "2 packets",
-    "transport.ack_every": 1,
+    "transport.delayed_ack_count": 1,
     "transport.handshake": False,
     "transport.min_rto": "200 ms",
     "flows.long.workload": "bulk",
     "flows.long.stop": "9500 ms",
-    "measure.from": "4 s",
-    "measure.to": "9 s",
+    "measure.warmup": "4 s",
+    "measure.until": "9 s",
 }
 
 
@@ -320,7 +320,7 @@ def test_the_scenarios_say_what_the_paper_says(name: str) -> None:
     assert scenario["transport.congestion"] == {"tcp": "new-reno", "dctcp": "dctcp"}[name]
     assert scenario["switch.queue.kind"] == {"tcp": "drop-tail", "dctcp": "threshold"}[name]
     if name == "dctcp":
-        assert scenario["switch.queue.mark_above"] == "20 packets"
+        assert scenario["switch.queue.marking_threshold"] == "20 packets"
         assert (scenario["transport.g"], scenario["transport.initial_alpha"]) == (0.0625, 0.0)
         assert scenario["transport.min_cwnd"] == "1 packet"
 

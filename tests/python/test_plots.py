@@ -20,23 +20,23 @@ MAGIC = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 BARRIER = """\
 name = "barrier"
 network = { topology = "star", senders = 8 }
-transport = { handshake = false, ack_every = 1 }
+transport = { handshake = false, delayed_ack_count = 1 }
 run = { duration = "40 ms" }
 
 [switch.qcn]
 
 [flows.storage]
-workload = "barrier"
+workload = "barrier-incast"
 from = "senders"
 to = "receiver"
-unit = "64 KiB"
+sru = "64 KiB"
 
 [measure]
 qcn = { flows = "all", ports = "all" }
 """
 OF_BARRIERS = {"rates", "feedback", "rounds"}
 """Kinds that need requests with a barrier, or QCN."""
-OF_DCUDP = {"dcudp-rates", "modes"}
+OF_DCUDP = {"dcudp-rates", "dcudp-modes"}
 DCUDP = """\
 name = "dcudp"
 network = { topology = "star", senders = 2, rate = "1 Gbit/s" }
@@ -45,7 +45,7 @@ run = { duration = "20 ms" }
 
 [switch.queue]
 kind = "threshold"
-mark_above = "15 packets"
+marking_threshold = "15 packets"
 
 [flows.bulk]
 workload = "bulk"
@@ -93,7 +93,7 @@ def test_no_such_kind_or_format(result: ic.Result, tmp_path: Path) -> None:
 
 
 def test_nothing_to_draw(scenario: ic.Scenario, tmp_path: Path) -> None:
-    plain = scenario.with_({"transport.congestion": "new-reno", "measure.window": "long"})
+    plain = scenario.with_overrides({"transport.congestion": "new-reno", "measure.window": "long"})
     with pytest.raises(ic.PlotError, match="alpha"):
         plots.plot(ic.run(plain), "alpha", tmp_path / "a.png")
     with pytest.raises(ic.TableMissing, match="throughput"):
@@ -102,7 +102,7 @@ def test_nothing_to_draw(scenario: ic.Scenario, tmp_path: Path) -> None:
 
 
 def test_more_lines_than_colours(scenario: ic.Scenario, tmp_path: Path) -> None:
-    many = scenario.with_({"network.senders": 20, "measure.window": "long"})
+    many = scenario.with_overrides({"network.senders": 20, "measure.window": "long"})
     plots.plot(ic.run(many), "window", tmp_path / "a.svg")
     assert "and 12 more" in (tmp_path / "a.svg").read_text()
 
@@ -126,7 +126,7 @@ def _legend(
 def test_busiest_ports_are_drawn_and_idle_ones_counted(
     scenario: ic.Scenario, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    many = scenario.with_({"network.senders": 12, "measure.queue": {"every": "100 us"}})
+    many = scenario.with_overrides({"network.senders": 12, "measure.queue": {"every": "100 us"}})
     result = ic.run(many)
     assert result.queue_samples["port"].n_unique() > plots.MAX_LINES
     drawn, _ = _legend(result, "queue", monkeypatch, tmp_path / "a.png")
@@ -136,7 +136,7 @@ def test_busiest_ports_are_drawn_and_idle_ones_counted(
 
 
 def test_samples_that_met_only_empty_queues(scenario: ic.Scenario, tmp_path: Path) -> None:
-    once = scenario.with_({"measure.queue": {"every": "15 ms"}, "flows.long.stop": "5 ms"})
+    once = scenario.with_overrides({"measure.queue": {"every": "15 ms"}, "flows.long.stop": "5 ms"})
     assert "every sample met an empty queue" in plots.plot(
         ic.run(once), "queue", tmp_path / "a.png"
     )
@@ -146,7 +146,7 @@ def test_flows_in_their_order_and_rates_in_a_unit_that_fits(
     scenario: ic.Scenario, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     result = ic.run(
-        scenario.with_(
+        scenario.with_overrides(
             {"measure.window": "long", "measure.throughput": {"every": "1 ms"}, "run.seed": 3}
         )
     )
@@ -180,7 +180,7 @@ def test_a_row_of_modes_is_filled_while_the_flow_is_in_congestion_mode(
 ) -> None:
     result = of_dcudp(tmp_path)
     drawn: list[list[tuple[float, float]]] = []
-    real = plots.KINDS["modes"].draw
+    real = plots.KINDS["dcudp-modes"].draw
 
     def draw(axes: Axes, result: ic.Result) -> str:
         bars = axes.broken_barh
@@ -192,8 +192,8 @@ def test_a_row_of_modes_is_filled_while_the_flow_is_in_congestion_mode(
         monkeypatch.setattr(axes, "broken_barh", note)
         return real(axes, result)
 
-    monkeypatch.setitem(plots.KINDS, "modes", plots.Kind("", draw))
-    plots.plot(result, "modes", tmp_path / "modes.png")
+    monkeypatch.setitem(plots.KINDS, "dcudp-modes", plots.Kind("", draw))
+    plots.plot(result, "dcudp-modes", tmp_path / "modes.png")
     filled = [sum(length for _, length in spans) for spans in drawn]
     counted = result.table("udt").sort("flow")["congestion_s"].to_list()
     assert filled == pytest.approx(counted, abs=1e-9)

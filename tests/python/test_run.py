@@ -21,7 +21,7 @@ COLUMNS = {
     "flows": [
         *("flow", "group", "index", "from", "to", "started_s", "completed_s", "sent_bytes"),
         *("delivered_bytes", "goodput_bit_s", "packets", "retransmissions", "timeouts"),
-        *("fast_retransmits", "marks", "drops", "ecn_reductions", "cnms", "refused"),
+        *("fast_retransmits", "marks", "drops", "ecn_reductions", "cnms", "send_buffer_drops"),
     ],
     "transfers": [
         *("group", "index", "kind", "flow", "started_s", "completed_s", "fct_s", "bytes"),
@@ -118,7 +118,7 @@ delay = "2 us"
 
 [transport]
 congestion = "dctcp"
-ack_every = 1
+delayed_ack_count = 1
 
 [flows.all]
 workload = "poisson"
@@ -202,7 +202,9 @@ def test_groups_beside_the_numbers_of_flows(result: ic.Result, name: str) -> Non
 def test_progress_and_results_as_they_come(scenario: ic.Scenario) -> None:
     seen: list[ic.Progress] = []
     finished: dict[int, str] = {}
-    jobs = [scenario.with_({"run.seed": seed, "run.duration": "200 ms"}) for seed in range(4)]
+    jobs = [
+        scenario.with_overrides({"run.seed": seed, "run.duration": "200 ms"}) for seed in range(4)
+    ]
     results = ic.run_many(
         jobs, 1, seen.append, lambda index, one: finished.update({index: one.digest})
     )
@@ -239,7 +241,9 @@ def test_exception_in_a_callable_stops_the_runs(scenario: ic.Scenario) -> None:
         raise Enough
 
     with pytest.raises(Enough):
-        ic.run_many([scenario, scenario.with_({"run.duration": "10000 s"})], 2, on_result=stop)
+        ic.run_many(
+            [scenario, scenario.with_overrides({"run.duration": "10000 s"})], 2, on_result=stop
+        )
 
 
 def test_version_is_the_packages() -> None:

@@ -58,14 +58,14 @@ def test_unknown_key_of_the_complete_scenario(scenario: ic.Scenario) -> None:
 def test_overrides_of_every_type(
     scenario: ic.Scenario, key: str, value: Any, resolved: Any
 ) -> None:
-    changed = scenario.with_(**{key: value})
+    changed = scenario.with_overrides(**{key: value})
     assert changed[key] == resolved
-    assert scenario.with_({key: value}) == changed
+    assert scenario.with_overrides({key: value}) == changed
     assert scenario == ic.Scenario.from_text(SMALL), "the original stays as it was"
 
 
 def test_overrides_that_are_lists_and_tables(scenario: ic.Scenario) -> None:
-    changed = scenario.with_(
+    changed = scenario.with_overrides(
         {
             "measure": {"queue": {"every": "1 ms"}, "window": ["long:0", "long:2"]},
         }
@@ -75,7 +75,11 @@ def test_overrides_that_are_lists_and_tables(scenario: ic.Scenario) -> None:
 
 
 def test_overrides_add_up(scenario: ic.Scenario) -> None:
-    changed = scenario.with_({"run.seed": 3}).with_({"run.duration": "5 ms"}).with_seed(4)
+    changed = (
+        scenario.with_overrides({"run.seed": 3})
+        .with_overrides({"run.duration": "5 ms"})
+        .with_seed(4)
+    )
     assert (changed.seed, changed.duration_s) == (4, 0.005)
 
 
@@ -98,12 +102,12 @@ def test_every_mistake_is_told_with_its_place() -> None:
 
 def test_mistake_in_an_override_names_it(scenario: ic.Scenario) -> None:
     with pytest.raises(ic.ScenarioError, match=r"network\.senders"):
-        scenario.with_({"network.senders": 0})
+        scenario.with_overrides({"network.senders": 0})
 
 
 def test_scenario_error_is_a_value_error_and_pickles(scenario: ic.Scenario) -> None:
     with pytest.raises(ValueError, match="nonsense") as broken:
-        scenario.with_({"nonsense": 1})
+        scenario.with_overrides({"nonsense": 1})
     again = pickle.loads(pickle.dumps(broken.value))
     assert isinstance(again, ic.ScenarioError)
     assert str(again) == str(broken.value)
@@ -123,7 +127,7 @@ def test_not_a_toml_value() -> None:
 
 
 def test_pickles_with_its_overrides(scenario: ic.Scenario) -> None:
-    changed = scenario.with_({"network.senders": 3})
+    changed = scenario.with_overrides({"network.senders": 3})
     assert pickle.loads(pickle.dumps(changed)) == changed
 
 

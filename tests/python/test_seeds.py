@@ -58,7 +58,7 @@ def test_conditions_hold_for_all_of_an_interval() -> None:
 
 def test_a_find_names_what_unfinished_transfers_leave_open() -> None:
     # Half a millisecond is too short for 64 KB at 1 Gbit/s: how long they take is not known.
-    scenario = ic.Scenario.from_text(SMALL).with_({"run.duration": "500 us"})
+    scenario = ic.Scenario.from_text(SMALL).with_overrides({"run.duration": "500 us"})
     where = "short.completion_p99 < 1 s"
     found = ic.find(scenario, where, largest={"network.senders": [2, 3]}, seeds=1)
     assert found.answer is None

@@ -116,7 +116,7 @@ def test_every_combination_in_the_order_of_values_and_seeds(swept: ic.Sweep) -> 
 
 def test_rows_are_the_runs_that_one_would_do_alone(swept: ic.Sweep, scenario: Scenario) -> None:
     for row in swept.frame.iter_rows(named=True):
-        alone = ic.run(scenario.with_({key: row[key] for key in KEYS}), row["seed"])
+        alone = ic.run(scenario.with_overrides({key: row[key] for key in KEYS}), row["seed"])
         assert row["digest"] == alone.digest
         assert {name: row[name] for name in alone.totals} == alone.totals
         here = [pl.col(key) == row[key] for key in (*KEYS, "seed")]
@@ -430,7 +430,7 @@ def test_full_disk_is_told_and_what_is_finished_stays(
     assert "What is finished stays" in said.err
     kept = ic.Sweep.load(tiny_disk / "s")
     assert kept.frame["network.senders"].to_list() == [2, 3]
-    assert kept.frame["digest"][0] == ic.run(scenario.with_({"network.senders": 2})).digest
+    assert kept.frame["digest"][0] == ic.run(scenario.with_overrides({"network.senders": 2})).digest
     assert kept.tables["queues"].height > 0
     resize("1m")
     assert say(*small, "--set", "network.senders=2..4", "--resume").status == 0

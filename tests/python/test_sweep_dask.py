@@ -80,10 +80,12 @@ def test_controllers_of_ones_own_travel_with_their_runs(
 ) -> None:
     (tmp_path / "fixed.py").write_text(FIXED)
     (tmp_path / "small.toml").write_text(SMALL)
-    in_a_file = ic.load(tmp_path / "small.toml").with_({"transport.congestion": "fixed.py:Fixed"})
+    in_a_file = ic.load(tmp_path / "small.toml").with_overrides(
+        {"transport.congestion": "fixed.py:Fixed"}
+    )
     kind: dict[str, Any] = {"__name__": "nowhere"}
     exec(FIXED, kind)  # noqa: S102  a class that no worker can import
-    by_name = scenario.with_(OWN).with_controllers({"own": kind["Fixed"]})
+    by_name = scenario.with_overrides(OWN).with_controllers({"own": kind["Fixed"]})
     for own in (in_a_file, by_name):
         here = ic.sweep(own, {"network.senders": [2, 4]})
         there = ic.sweep(own, {"network.senders": [2, 4]}, on=client)

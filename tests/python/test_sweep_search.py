@@ -47,10 +47,10 @@ initial_window = "2 packets"
 handshake = false
 initial_rto = "20 ms"
 [flows.storage]
-workload = "barrier"
+workload = "barrier-incast"
 from = "senders"
 to = "receiver"
-unit = "4 KiB"
+sru = "4 KiB"
 """
 """Collapses above some number of senders: their first windows overflow the buffer."""
 
@@ -283,7 +283,7 @@ def test_find_says_what_was_not_measured(say: Say) -> None:
 
 def test_nothing_measured_fulfils_nothing_and_is_not_drawn(say: Say) -> None:
     late = ("run.stop=when-done", "flows.long.stop=1 ms", "flows.short.stop=1 ms")
-    sets = [part for one in (*late, "measure.from=9 ms") for part in ("--set", one)]
+    sets = [part for one in (*late, "measure.warmup=9 ms") for part in ("--set", one)]
     arguments = ("--largest", "network.senders=2..3", "--where", "utilisation > 50 %")
     said = say("find", "small.toml", *arguments, *sets, "--seeds", "1")
     assert (said.status, "no run has a value of utilisation" in said.err) == (2, True), said.err
@@ -316,10 +316,10 @@ def test_find_stops_at_a_run_that_failed(say: Say, monkeypatch: pytest.MonkeyPat
 
 def test_optimum_of_few_combinations_is_the_best_of_all(scenario: Scenario) -> None:
     values: dict[str, Any] = {
-        "switch.queue.mark_above": ["2 packets", "20 packets", "60 packets"],
+        "switch.queue.marking_threshold": ["2 packets", "20 packets", "60 packets"],
         "transport.congestion": ["dctcp", "new-reno"],
     }
-    found = ic.optimise(scenario, values, minimise="short.completion_median", seeds=3, trials=6)
+    found = ic.optimize(scenario, values, minimise="short.completion_median", seeds=3, trials=6)
     medians = (
         ic.sweep(scenario, values, 3)
         .frame.group_by(*values, maintain_order=True)
@@ -341,12 +341,12 @@ def test_optuna_proposes_the_same_on_any_threads_and_after_a_stop(
     scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     values: dict[str, Any] = {
-        "switch.queue.mark_above": "1..80 packets",
+        "switch.queue.marking_threshold": "1..80 packets",
         "transport.congestion": ["dctcp", "new-reno", "cubic"],
     }
     how: dict[str, Any] = {"maximise": "goodput", "where": "queue_p99 < 60 packets", "seeds": 2}
-    first = ic.optimise(scenario, values, trials=14, threads=1, out=tmp_path / "s", **how)
-    second = ic.optimise(scenario, values, trials=14, threads=2, **how)
+    first = ic.optimize(scenario, values, trials=14, threads=1, out=tmp_path / "s", **how)
+    second = ic.optimize(scenario, values, trials=14, threads=2, **how)
     assert len(first.tried) == 14
     assert first.to_json()["tried"] == second.to_json()["tried"]
     assert first.sweep.frame.equals(second.sweep.frame)
@@ -362,10 +362,10 @@ def test_optuna_proposes_the_same_on_any_threads_and_after_a_stop(
     # Stopped in the middle: what was finished is not run again.
     stopped = tmp_path / "stopped"
     with pytest.raises(ic.SweepStopped):
-        ic.optimise(scenario, values, trials=14, out=stopped, progress=stop, **how)
+        ic.optimize(scenario, values, trials=14, out=stopped, progress=stop, **how)
     kept = ic.Sweep.load(stopped).frame.height
     done = counted(monkeypatch)
-    third = ic.optimise(scenario, values, trials=14, out=stopped, resume=True, **how)
+    third = ic.optimize(scenario, values, trials=14, out=stopped, resume=True, **how)
     assert len(done) == 28 - kept <= 5
     assert third.to_json()["tried"] == first.to_json()["tried"]
 
@@ -389,5 +389,5 @@ def test_one_goal_from_python(scenario: Scenario) -> None:
     with pytest.raises(ValueError, match="one key"):
         ic.find(scenario, FULL)
     with pytest.raises(ValueError, match="one measure"):
-        ic.optimise(scenario, {"network.senders": [2]}, maximise="goodput", minimise="drops")
+        ic.optimize(scenario, {"network.senders": [2]}, maximise="goodput", minimise="drops")
     assert SMALL

@@ -68,7 +68,9 @@ def test_a_scenario_takes_every_unit(unit: str) -> None:
     for name, factor in SCALES[unit].items():
         number = max(1, round(about / factor))
         same = f"{round(number * factor / least)} {smallest}"
-        one, other = (scenario.with_({KEYS[unit]: text}) for text in (f"{number} {name}", same))
+        one, other = (
+            scenario.with_overrides({KEYS[unit]: text}) for text in (f"{number} {name}", same)
+        )
         assert one == other, name
 
 

@@ -63,7 +63,7 @@ def test_the_cluster_slice_has_all_requests_answers_and_messages(work: Path) -> 
 def test_the_star_fills_its_link(work: Path) -> None:
     keys: dict[str, str | int] = {
         "run.duration": "40 ms",
-        "measure.from": "20 ms",
+        "measure.warmup": "20 ms",
         "network.senders": 3,
     }
     folder = run.case("star", keys, arrivals.of_star(3))

@@ -71,22 +71,22 @@ pub struct ReactionPointConfig {
     /// The rate of the adapter, above zero.
     pub line_rate: Rate,
     /// No notification brings the rate below this; above the line rate it means the line rate.
-    pub minimum_rate: Rate,
+    pub rpg_min_rate: Rate,
     /// R_AI: what the target gains per cycle of active increase.
     pub increase: Rate,
     /// R_HAI: what it gains in hyper-active increase, times the cycles since.
-    pub hyper_increase: Rate,
+    pub rpg_hai_rate: Rate,
     /// BC: bytes sent per cycle of the byte counter, above zero.
-    pub byte_counter: Bytes,
+    pub rpg_byte_reset: Bytes,
     /// The period of the timer, above zero.
     pub timer: Span,
     /// j: byte counters and periods are drawn from U(1 - j, 1 + j) times their nominal length;
     /// 0 draws nothing. Below 1.
     pub jitter: f64,
     /// Cycles of fast recovery.
-    pub fast_recovery_cycles: u32,
+    pub rpg_threshold: u32,
     /// A notification keeps at least this part of the rate, 0 to 1.
-    pub minimum_decrease: f64,
+    pub rpg_min_dec_fac: f64,
     /// G_d: the part of the rate that a feedback of 1 takes.
     pub gain: f64,
     /// Modification IV.
@@ -99,14 +99,14 @@ impl ReactionPointConfig {
     pub const fn new(line_rate: Rate) -> Self {
         Self {
             line_rate,
-            minimum_rate: Rate::from_bits_per_second(5_000_000),
+            rpg_min_rate: Rate::from_bits_per_second(5_000_000),
             increase: Rate::from_bits_per_second(5_000_000),
-            hyper_increase: Rate::from_bits_per_second(50_000_000),
-            byte_counter: Bytes::new(150_000),
+            rpg_hai_rate: Rate::from_bits_per_second(50_000_000),
+            rpg_byte_reset: Bytes::new(150_000),
             timer: Span::from_ms(15),
             jitter: 0.15,
-            fast_recovery_cycles: 5,
-            minimum_decrease: 0.5,
+            rpg_threshold: 5,
+            rpg_min_dec_fac: 0.5,
             gain: 1.0 / 128.0,
             adaptive: AdaptiveIncrease::Off,
         }
@@ -114,12 +114,12 @@ impl ReactionPointConfig {
 
     fn assert_sensible(&self) {
         assert!(self.line_rate.bits_per_second() > 0, "line_rate > 0");
-        assert!(self.minimum_rate.bits_per_second() > 0, "minimum_rate > 0");
-        assert!(self.byte_counter > Bytes::ZERO, "byte_counter > 0");
+        assert!(self.rpg_min_rate.bits_per_second() > 0, "rpg_min_rate > 0");
+        assert!(self.rpg_byte_reset > Bytes::ZERO, "rpg_byte_reset > 0");
         assert!(self.timer > Span::ZERO, "timer > 0");
         assert!((0.0..1.0).contains(&self.jitter), "0 <= jitter < 1");
-        let kept = self.minimum_decrease;
-        assert!((0.0..=1.0).contains(&kept), "0 <= minimum_decrease <= 1");
+        let kept = self.rpg_min_dec_fac;
+        assert!((0.0..=1.0).contains(&kept), "0 <= rpg_min_dec_fac <= 1");
         assert!(self.gain >= 0.0, "gain >= 0");
     }
 
@@ -128,17 +128,13 @@ impl ReactionPointConfig {
     }
 
     fn minimum(&self) -> f64 {
-        self.minimum_rate.min(self.line_rate).bits_per_second() as f64
+        self.rpg_min_rate.min(self.line_rate).bits_per_second() as f64
     }
 
     /// The factor of the next counter or period, after `stage`: halved once fast recovery is over,
     /// and jittered.
     fn stretch(&self, stage: u32, rng: &mut dyn Rng) -> f64 {
-        let nominal = if stage > self.fast_recovery_cycles {
-            0.5
-        } else {
-            1.0
-        };
+        let nominal = if stage > self.rpg_threshold { 0.5 } else { 1.0 };
         if self.jitter == 0.0 {
             return nominal;
         }
@@ -152,7 +148,7 @@ impl ReactionPointConfig {
     }
 
     fn next_byte_counter(&self, stage: u32, rng: &mut dyn Rng) -> Bytes {
-        let nominal = self.byte_counter.count() as f64;
+        let nominal = self.rpg_byte_reset.count() as f64;
         Bytes::new((nominal * self.stretch(stage, rng)) as u64)
     }
 }
@@ -233,7 +229,7 @@ impl Active {
             target: config.line(),
             byte_stage: 0,
             time_stage: 0,
-            bytes_left: config.byte_counter,
+            bytes_left: config.rpg_byte_reset,
         }
     }
 
@@ -242,10 +238,10 @@ impl Active {
     fn decrease(&mut self, config: &ReactionPointConfig, psi: u8) {
         if self.current >= config.line() || self.byte_stage != 0 {
             self.target = self.current;
-            self.bytes_left = config.byte_counter;
+            self.bytes_left = config.rpg_byte_reset;
         }
         (self.byte_stage, self.time_stage) = (0, 0);
-        let kept = (1.0 - config.gain * f64::from(psi)).max(config.minimum_decrease);
+        let kept = (1.0 - config.gain * f64::from(psi)).max(config.rpg_min_dec_fac);
         self.current = (self.current * kept).max(config.minimum());
     }
 
@@ -254,13 +250,13 @@ impl Active {
     fn increment(&self, config: &ReactionPointConfig) -> f64 {
         let least = self.byte_stage.min(self.time_stage);
         let most = self.byte_stage.max(self.time_stage);
-        let recovery = config.fast_recovery_cycles;
+        let recovery = config.rpg_threshold;
         if most <= recovery {
             0.0
         } else if least <= recovery {
             config.increase.bits_per_second() as f64
         } else {
-            config.hyper_increase.bits_per_second() as f64 * f64::from(least - recovery)
+            config.rpg_hai_rate.bits_per_second() as f64 * f64::from(least - recovery)
         }
     }
 

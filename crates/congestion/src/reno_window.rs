@@ -24,7 +24,7 @@ pub struct NewRenoConfig {
     /// Whether ACKs with ECE grow the window.
     pub grow_on_ece: bool,
     /// L of RFC 3465: one ACK grows the window in slow start by at most this many segments.
-    pub slow_start_limit: u32,
+    pub abc_limit: u32,
 }
 
 impl NewRenoConfig {
@@ -37,7 +37,7 @@ impl NewRenoConfig {
             initial_window: Bytes::new(10 * mss.count()),
             min_cwnd: Bytes::new(2 * mss.count()),
             grow_on_ece: false,
-            slow_start_limit: 2,
+            abc_limit: 2,
         }
     }
 }
@@ -76,7 +76,7 @@ pub(crate) struct RenoWindow {
     /// Of the last reaction; meaningless without a cause.
     until: u64,
     flight: u64,
-    slow_start_limit: u32,
+    abc_limit: u32,
     grow_on_ece: bool,
     recovering: bool,
     cause: Option<Cause>,
@@ -88,7 +88,7 @@ impl RenoWindow {
         assert!(mss > Bytes::ZERO, "a segment holds at least one byte");
         assert!(config.initial_window >= mss, "initial_window >= 1 segment");
         assert!(config.min_cwnd >= mss, "min_cwnd >= 1 segment");
-        assert!(config.slow_start_limit >= 1, "slow_start_limit >= 1");
+        assert!(config.abc_limit >= 1, "abc_limit >= 1");
         Self {
             mss: mss.count(),
             initial_window: config.initial_window.count(),
@@ -99,7 +99,7 @@ impl RenoWindow {
             just_acked: 0,
             until: 0,
             flight: 0,
-            slow_start_limit: config.slow_start_limit,
+            abc_limit: config.abc_limit,
             grow_on_ece: config.grow_on_ece,
             recovering: false,
             cause: None,
@@ -169,7 +169,7 @@ impl RenoWindow {
     pub(crate) fn slow_start(&mut self, ack: &AckSample) {
         let limit = match ack.phase {
             Phase::AfterTimeout => 1,
-            Phase::Open | Phase::Recovery => u64::from(self.slow_start_limit),
+            Phase::Open | Phase::Recovery => u64::from(self.abc_limit),
         };
         self.cwnd = self
             .cwnd

@@ -69,11 +69,11 @@ fn sawtooth(rows: &[Row]) -> Sawtooth {
 }
 
 /// One flow at 10 Gbit/s and 100 us: C RTT = 83.3 packets.
-fn one_flow(mark_above: u64) -> Sawtooth {
+fn one_flow(marking_threshold: u64) -> Sawtooth {
     let link = Link {
         service: Span::from_ns(1200),
         rtt: Span::from_ns(98_800),
-        mark_above,
+        marking_threshold,
         capacity: 10_000,
     };
     let config = DctcpConfig::new(Bytes::new(MSS));

@@ -20,7 +20,7 @@ use crate::{
 
 /// Which packets a host delays by its jitter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum JitterOn {
+pub enum JitterAppliesTo {
     /// Those with data, as ns-2's `overhead_`.
     #[default]
     Data,
@@ -34,7 +34,7 @@ pub struct HostConfig {
     /// Packets leave U(0, jitter) late; zero for none.
     pub jitter: Span,
     /// Which packets do.
-    pub jitter_on: JitterOn,
+    pub jitter_applies_to: JitterAppliesTo,
     /// Receive offload.
     pub coalescing: Option<Coalescing>,
     /// What obeys congestion notifications; absent where they are ignored.

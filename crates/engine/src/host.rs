@@ -13,7 +13,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::fetch::fetch;
 use crate::limiter::ReactionPointSettings;
-use crate::{EndpointIndex, HostConfig, JitterOn, PortIndex};
+use crate::{EndpointIndex, HostConfig, JitterAppliesTo, PortIndex};
 
 /// Receive offload: how many contiguous arrivals of a flow a host hands to its endpoint at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,7 +32,7 @@ const ADAPTER_QUEUE: Bytes = Bytes::new(3000);
 #[repr(C, align(64))]
 pub(crate) struct Host {
     pub(crate) port: PortIndex,
-    jitter_on: JitterOn,
+    jitter_applies_to: JitterAppliesTo,
     jitter: Span,
     /// How much of the line's time the adapter takes ahead: its own small queue, and the jitter, which
     /// must never leave the line idle.
@@ -58,7 +58,7 @@ impl Host {
         Self {
             port,
             jitter,
-            jitter_on: config.jitter_on,
+            jitter_applies_to: config.jitter_applies_to,
             ahead: jitter + rate.span_of(ADAPTER_QUEUE),
             last_ready: Time::ZERO,
             rng,
@@ -94,7 +94,7 @@ impl Host {
             return now;
         }
         let mut ready = now;
-        if carries_data || self.jitter_on == JitterOn::All {
+        if carries_data || self.jitter_applies_to == JitterAppliesTo::All {
             ready += Span::from_ps(random::below(&mut self.rng, self.jitter.as_ps() + 1));
         }
         self.last_ready = self.last_ready.max(ready);
@@ -110,10 +110,10 @@ mod tests {
     use crate::{Purpose, Source, substream};
 
     /// How late 200 packets reach the adapter that are given away every so often, the even ones with data.
-    fn late(jitter_on: JitterOn, every: Span) -> Vec<Span> {
+    fn late(jitter_applies_to: JitterAppliesTo, every: Span) -> Vec<Span> {
         let config = HostConfig {
             jitter: Span::from_us(4),
-            jitter_on,
+            jitter_applies_to,
             ..HostConfig::default()
         };
         let rng = substream(1, Source::Host, 0, Purpose::Jitter);
@@ -127,8 +127,10 @@ mod tests {
 
     #[test]
     fn jitter_delays_data_or_everything() {
-        for (jitter_on, delayed) in [(JitterOn::Data, 100), (JitterOn::All, 200)] {
-            let late = late(jitter_on, Span::from_us(10));
+        for (jitter_applies_to, delayed) in
+            [(JitterAppliesTo::Data, 100), (JitterAppliesTo::All, 200)]
+        {
+            let late = late(jitter_applies_to, Span::from_us(10));
             assert!(late.iter().all(|span| *span <= Span::from_us(4)));
             let some = late.iter().filter(|span| **span > Span::ZERO);
             assert_eq!(some.count(), delayed);
@@ -138,7 +140,7 @@ mod tests {
     #[test]
     fn what_is_not_delayed_stays_behind_what_is() {
         let every = Span::from_us(1);
-        let late = late(JitterOn::Data, every);
+        let late = late(JitterAppliesTo::Data, every);
         // None is more than `every` less late than the one before it.
         assert!(late.windows(2).all(|pair| pair[0] <= pair[1] + every));
         assert!(

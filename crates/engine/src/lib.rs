@@ -36,7 +36,7 @@ mod simulation;
 pub use application::{Actions, Application, FlowSpec, Framing, Notice, TransportSpec};
 pub use beside::UdtControl;
 pub use builder::{
-    BuildError, HostConfig, JitterOn, LinkConfig, NetworkBuilder, PortKind, SwitchConfig,
+    BuildError, HostConfig, JitterAppliesTo, LinkConfig, NetworkBuilder, PortKind, SwitchConfig,
 };
 pub use digest::Digest;
 pub use endpoint::{UdtCounters, UdtStart};
@@ -51,7 +51,7 @@ pub use ids::{
 pub use limiter::ReactionPointSettings;
 pub use network::Network;
 pub use parallel::{Indivisible, Mail, Partition, Progress, Whole, finish};
-pub use port::{FairConfig, FairDrop, FairPer, PortCounters};
+pub use port::{ClassifyBy, FairConfig, FairDrop, PortCounters};
 pub use probe::{Lost, NoProbe, Probe};
 pub use random::{Purpose, Source, substream};
 pub use recorder::{

@@ -9,7 +9,7 @@
 
 mod common;
 
-use common::{Algo, Bulk, MSS, Star, mark_above};
+use common::{Algo, Bulk, MSS, Star, marking_threshold};
 use incastle_congestion::{Algorithm, D2tcp, D2tcpConfig};
 use incastle_engine::{FlowIndex, Measurements, Recorder, Simulation};
 use incastle_queueing::PortBuffer;
@@ -20,7 +20,7 @@ fn two_flows(bytes: u64, deadlines: [Option<Span>; 2], d2tcp: bool) -> Simulatio
     let star = Star {
         senders: 2,
         rate: Rate::from_bits_per_second(10_000_000_000),
-        queue: mark_above(65),
+        queue: marking_threshold(65),
         buffer: PortBuffer::Limited(Amount::Packets(Packets::new(1000))),
         jitter: Span::from_ns(1200),
         ..Star::default()

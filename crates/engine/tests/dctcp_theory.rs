@@ -336,7 +336,7 @@ fn each_parameter_moves_the_result_as_the_page_says() {
         }
     };
     let pairs = |ce_change| Case {
-        ack_every: 2,
+        delayed_ack_count: 2,
         ce_change,
         ..case
     };
@@ -349,8 +349,11 @@ fn each_parameter_moves_the_result_as_the_page_says() {
         ("g = 1/4", with(0.25, 1.0)),
         ("g = 1/64", with(1.0 / 64.0, 1.0)),
         ("initial_alpha = 0", with(defaults.g, 0.0)),
-        ("ack_every = 2", pairs(CeChange::Linux)),
-        ("ack_every = 2, figure-10", pairs(CeChange::Figure10)),
+        ("delayed_ack_count = 2", pairs(CeChange::Linux)),
+        (
+            "delayed_ack_count = 2, figure-10",
+            pairs(CeChange::Figure10),
+        ),
         ("jitter 5 us", jitter(5)),
         ("jitter 20 us", jitter(20)),
     ];

@@ -9,7 +9,7 @@
 
 mod common;
 
-use common::{Algo, Bulk, ENDLESS, MSS, Star, mark_above};
+use common::{Algo, Bulk, ENDLESS, MSS, Star, marking_threshold};
 use incastle_congestion::{
     AckSample, Algorithm, CongestionEvent, Context, ControlState, Controller, CwaExtremes,
     CwaReaction, Dctcp, DctcpConfig, DtCwa, DtCwaConfig, Echo, Reaction, Window,
@@ -274,7 +274,7 @@ fn bounds(config: DoubleThresholdConfig) -> (u32, u32) {
         Amount::Packets(packets) => packets.count() as u32,
         Amount::Bytes(_) => unreachable!("the readings count packets"),
     };
-    let (start, stop) = (packets(config.start), packets(config.stop));
+    let (start, stop) = (packets(config.k1), packets(config.k2));
     (start.min(stop), start.max(stop))
 }
 
@@ -370,8 +370,8 @@ fn phase_lead_calms_the_queue_of_dctcp() {
     };
     let double = |(name, config)| deviation(QueueConfig::DoubleThreshold(config), name);
     let [as_printed, dt_dctcp, around_k] = READINGS.map(double);
-    let k20 = deviation(mark_above(20), "K = 20");
-    let k32 = deviation(mark_above(32), "K = 32");
+    let k20 = deviation(marking_threshold(20), "K = 20");
+    let k32 = deviation(marking_threshold(32), "K = 32");
     assert!(around_k < k20, "{around_k} < {k20}");
     assert!(dt_dctcp < k32, "{dt_dctcp} < {k32}");
     assert!(as_printed > k32, "{as_printed} > {k32}");

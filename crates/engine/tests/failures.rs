@@ -4,7 +4,7 @@ mod common;
 
 use common::{Algo, Bulk, Datagrams, Gap};
 use incastle_engine::{
-    Ecmp, FairConfig, FairDrop, FairPer, HostConfig, LinkConfig, LookAhead, NetworkBuilder,
+    ClassifyBy, Ecmp, FairConfig, FairDrop, HostConfig, LinkConfig, LookAhead, NetworkBuilder,
     NoProbe, Node, PortIndex, PortKind, Simulation, SwitchConfig, SwitchIndex, Totals,
 };
 use incastle_queueing::{PortBuffer, SharedBuffer};
@@ -319,7 +319,7 @@ fn kinds() -> impl Strategy<Value = (PortKind, Option<u64>)> {
     let fair = PortKind::Fair(FairConfig {
         quantum: Bytes::new(1_500),
         drop: FairDrop::Longest,
-        per: FairPer::Flow,
+        per: ClassifyBy::Flow,
     });
     prop_oneof![
         Just((PortKind::Fast, None)),

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Algo, Bulk, Datagrams, ENDLESS, Gap};
 use incastle_engine::{
-    Application, FairConfig, FairDrop, FairPer, FlowIndex, HostConfig, HostIndex, LinkConfig,
+    Application, ClassifyBy, FairConfig, FairDrop, FlowIndex, HostConfig, HostIndex, LinkConfig,
     Network, NetworkBuilder, Node, PortIndex, PortKind, Probe, Simulation, Status, SwitchConfig,
 };
 use incastle_queueing::{PortBuffer, QueueConfig, SharedBuffer};
@@ -16,7 +16,7 @@ const HEADERS: u64 = 28;
 
 fn fair(quantum: u64, drop: FairDrop) -> PortKind {
     let quantum = Bytes::new(quantum);
-    let per = FairPer::Flow;
+    let per = ClassifyBy::Flow;
     PortKind::Fair(FairConfig { quantum, drop, per })
 }
 

@@ -9,7 +9,7 @@
 
 mod common;
 
-use common::{Algo, Bulk, ENDLESS, MSS, Star, mark_above, tcp_config};
+use common::{Algo, Bulk, ENDLESS, MSS, Star, marking_threshold, tcp_config};
 use incastle_engine::{
     FlowIndex, HostConfig, LinkConfig, Measurements, NetworkBuilder, NoProbe, Node, PortIndex,
     Recorder, Simulation,
@@ -240,9 +240,14 @@ fn jain(shares: &[u64]) -> f64 {
 fn equal_round_trips_get_equal_shares() {
     println!("algorithm | N | Jain | least and greatest share of a fair one");
     let cases = [
-        ("new-reno", Algo::NewReno, mark_above(1_000), packets(100)),
-        ("cubic", Algo::Cubic, mark_above(1_000), packets(100)),
-        ("dctcp", Algo::DCTCP, mark_above(20), packets(200)),
+        (
+            "new-reno",
+            Algo::NewReno,
+            marking_threshold(1_000),
+            packets(100),
+        ),
+        ("cubic", Algo::Cubic, marking_threshold(1_000), packets(100)),
+        ("dctcp", Algo::DCTCP, marking_threshold(20), packets(200)),
     ];
     for (name, algo, queue, buffer) in cases {
         for senders in [2, 8] {
@@ -279,8 +284,13 @@ fn a_shorter_round_trip_gets_more() {
     // longer one grows less often too, up to 1 / RTT^2.
     println!("algorithm | detour | rates | round trips");
     let cases = [
-        ("new-reno", Algo::NewReno, mark_above(1_000), packets(60)),
-        ("dctcp", Algo::DCTCP, mark_above(20), packets(200)),
+        (
+            "new-reno",
+            Algo::NewReno,
+            marking_threshold(1_000),
+            packets(60),
+        ),
+        ("dctcp", Algo::DCTCP, marking_threshold(20), packets(200)),
     ];
     for (name, algo, queue, buffer) in cases {
         for detour in [100, 400] {

@@ -11,13 +11,13 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use common::shapes::{Shape, ecmps, shapes};
-use common::{Algo, Datagrams, Gap, MSS, mark_above, tcp_config};
+use common::{Algo, Datagrams, Gap, MSS, marking_threshold, tcp_config};
 use incastle_congestion::{
     Algorithm, Dctcp, DctcpConfig, NewReno, NewRenoConfig, ReactionPointConfig, Udt, UdtConfig,
 };
 use incastle_engine::{
-    Actions, Application, Coalescing, Ecmp, FairConfig, FairDrop, FairPer, FlowIndex, FlowSpec,
-    Framing, HostConfig, HostIndex, Indivisible, JitterOn, LinkConfig, Mail, Network,
+    Actions, Application, ClassifyBy, Coalescing, Ecmp, FairConfig, FairDrop, FlowIndex, FlowSpec,
+    Framing, HostConfig, HostIndex, Indivisible, JitterAppliesTo, LinkConfig, Mail, Network,
     NetworkBuilder, NoProbe, Node, Notice, Partition, PortKind, ReactionPointSettings, Side,
     Simulation, SwitchConfig, TransportSpec, UdtStart, Whole, finish,
 };
@@ -74,7 +74,7 @@ impl Net {
             .collect();
         let host = HostConfig {
             jitter: self.jitter,
-            jitter_on: JitterOn::All,
+            jitter_applies_to: JitterAppliesTo::All,
             coalescing: self.coalescing,
             reaction_point: self.notified.then_some(ReactionPointSettings {
                 template: ReactionPointConfig::new(FAST),
@@ -137,7 +137,7 @@ fn fair() -> FairConfig {
     FairConfig {
         quantum: Bytes::new(1_500),
         drop: FairDrop::Longest,
-        per: FairPer::Flow,
+        per: ClassifyBy::Flow,
     }
 }
 
@@ -145,12 +145,12 @@ fn nets() -> impl Strategy<Value = Net> {
     let most = 30;
     let queue = prop_oneof![
         Just(QueueConfig::DropTail),
-        (1..8_u64).prop_map(mark_above),
+        (1..8_u64).prop_map(marking_threshold),
         Just(QueueConfig::Red(RedConfig {
-            min: Amount::Packets(Packets::new(1)),
-            max: Amount::Packets(Packets::new(6)),
+            min_th: Amount::Packets(Packets::new(1)),
+            max_th: Amount::Packets(Packets::new(6)),
             max_p: 0.2,
-            weight: 0.1,
+            w_q: 0.1,
             gentle: true,
             action: RedAction::Drop,
             ..RedConfig::default()
@@ -273,7 +273,7 @@ impl Transfers {
                 };
                 let config = tcp::Config {
                     handshake,
-                    ack_every: 2,
+                    delayed_ack_count: 2,
                     // Shorter than many a round trip.
                     rto: tcp::RtoConfig {
                         min: us(150),

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Datagrams, Gap, Star, mark_above};
+use common::{Datagrams, Gap, Star, marking_threshold};
 use incastle_engine::{Measurements, PortIndex, PortKind, Recorder, Simulation, Status};
 use incastle_queueing::{PortBuffer, SharedBuffer};
 use incastle_units::{Amount, Bytes, Packets, Rate, Span, Time};
@@ -132,7 +132,7 @@ fn digest_of(
         buffer,
         // An odd rate, so that remainders are carried.
         rate: Rate::from_bits_per_second(333_333_333),
-        queue: mark_above(5),
+        queue: marking_threshold(5),
         jitter: Span::from_us(2),
         seed,
         ..Star::default()

@@ -9,7 +9,7 @@ mod common;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use common::{Algo, Bulk, mark_above, tcp_config};
+use common::{Algo, Bulk, marking_threshold, tcp_config};
 use incastle_engine::{
     Actions, Application, Coalescing, FlowIndex, HostConfig, LinkConfig, Network, NetworkBuilder,
     NoProbe, Node, Notice, PortKind, Simulation, SwitchConfig,
@@ -186,10 +186,10 @@ fn queues() -> impl Strategy<Value = QueueConfig> {
     let red =
         (1..10_u64, 1..20_u64, any::<bool>(), actions).prop_map(|(min, more, gentle, action)| {
             QueueConfig::Red(RedConfig {
-                min: Amount::Packets(Packets::new(min)),
-                max: Amount::Packets(Packets::new(min + more)),
+                min_th: Amount::Packets(Packets::new(min)),
+                max_th: Amount::Packets(Packets::new(min + more)),
                 max_p: 0.1,
-                weight: 0.02,
+                w_q: 0.02,
                 gentle,
                 action,
                 ..RedConfig::default()
@@ -197,7 +197,7 @@ fn queues() -> impl Strategy<Value = QueueConfig> {
         });
     prop_oneof![
         Just(QueueConfig::DropTail),
-        (0..20_u64).prop_map(mark_above),
+        (0..20_u64).prop_map(marking_threshold),
         red,
     ]
 }
@@ -247,7 +247,7 @@ fn transfers() -> impl Strategy<Value = Transfer> {
                 recovery,
                 handshake,
                 timestamps,
-                ack_every: acks.0,
+                delayed_ack_count: acks.0,
                 burst: acks.1,
                 limited_transmit: acks.2,
                 rto: tcp::RtoConfig {

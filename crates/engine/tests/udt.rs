@@ -4,7 +4,7 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{Star, mark_above, sprayed};
+use common::{Star, marking_threshold, sprayed};
 use incastle_congestion::{Algorithm, Dcudp, DcudpConfig, Udt, UdtConfig};
 use incastle_engine::{
     Actions, Application, FlowIndex, FlowRecord, FlowSpec, Framing, HostIndex, NoProbe, Notice,
@@ -195,7 +195,7 @@ fn one_dcudp_sender_fills_the_link() {
     let flow = Flow::endless(Kind::Dcudp, 0, 1);
     let network = Star {
         senders: 1,
-        queue: mark_above(15),
+        queue: marking_threshold(15),
         ..Star::default()
     };
     let mut simulation = star(network, &[flow]);
@@ -274,7 +274,7 @@ fn twenty_dcudp_senders_share_a_marking_link_without_loss() {
         .collect();
     let network = Star {
         senders: 20,
-        queue: mark_above(15),
+        queue: marking_threshold(15),
         buffer: PortBuffer::Limited(Amount::Bytes(Bytes::new(4_000_000))),
         jitter: Span::from_us(1),
         ..Star::default()
@@ -340,7 +340,7 @@ fn what_has_piled_up_leaves_after_the_congestion() {
         ..Flow::endless(Kind::Dcudp, 1, 2)
     };
     let network = Star {
-        queue: mark_above(15),
+        queue: marking_threshold(15),
         jitter: Span::from_us(1),
         ..Star::default()
     };
@@ -383,7 +383,7 @@ fn a_run_repeats_bit_for_bit_on_either_kind_of_port() {
             .collect();
         let network = Star {
             senders: 4,
-            queue: mark_above(15),
+            queue: marking_threshold(15),
             jitter: Span::from_us(1),
             kind,
             seed,
@@ -408,7 +408,7 @@ fn flows_of_one_host_take_turns_at_its_adapter() {
         .to_vec();
     flows[2].next = ms(20);
     let network = Star {
-        queue: mark_above(15),
+        queue: marking_threshold(15),
         jitter: Span::from_us(1),
         ..Star::default()
     };

@@ -6,7 +6,7 @@ mod common;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use common::{Star, mark_above};
+use common::{Star, marking_threshold};
 use incastle_congestion::{Algorithm, Dcudp, DcudpConfig, ReactionPointConfig, Udt, UdtConfig};
 use incastle_engine::{
     Actions, Application, FlowIndex, FlowSpec, Framing, HostIndex, NoProbe, Notice,
@@ -126,7 +126,7 @@ fn run(world: &World, lazy: bool) -> Simulation<NoProbe> {
     let senders = world.writers.len();
     let star = Star {
         senders,
-        queue: mark_above(15),
+        queue: marking_threshold(15),
         buffer: PortBuffer::Limited(Amount::Bytes(Bytes::new(world.buffer))),
         jitter: world.jitter,
         access: Some(Rate::from_bits_per_second(10_000_000_000)),

@@ -24,7 +24,7 @@ mod _engine {
 
     #[pymodule_export]
     use super::controllers::{
-        Ack, CongestionEvent, Connection, ControllerFault, ControllerMaker, Moment,
+        Ack, CongestionEvent, Connection, ControllerContext, ControllerFault, ControllerMaker,
     };
     #[pymodule_export]
     use super::dcudp::{
@@ -42,7 +42,7 @@ mod _engine {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-        // Whether the optimiser had the counts of profile/ (scripts/release_profile.py).
+        // Whether the optimizer had the counts of profile/ (scripts/release_profile.py).
         module.add("__profiled__", option_env!("INCASTLE_PROFILED").is_some())
     }
 }

@@ -14,18 +14,18 @@ use crate::{Arrival, Discipline, DropCause, QueueState, Verdict};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DoubleThresholdConfig {
     /// Marking begins when the queue rises above this.
-    pub start: Amount,
-    /// Marking ends when the queue falls to this or below. In the unit of `start`.
-    pub stop: Amount,
+    pub k1: Amount,
+    /// Marking ends when the queue falls to this or below. In the unit of `k1`.
+    pub k2: Amount,
     /// Drop packets that would be marked and cannot be, as some real switches do.
-    pub drop_non_ect: bool,
+    pub drop_not_ect: bool,
 }
 
 /// What is wrong with a [`DoubleThresholdConfig`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DoubleThresholdError {
     /// One threshold counts packets, the other bytes.
-    #[error("`start` and `stop` must have the same unit: both packets or both bytes")]
+    #[error("`k1` and `k2` must have the same unit: both packets or both bytes")]
     MixedUnits,
 }
 
@@ -40,24 +40,24 @@ impl DoubleThresholdConfig {
     pub const AROUND_K: Self = Self::packets(15, 25);
 
     /// Two thresholds; packets that are not ECN-capable are left alone.
-    pub const fn new(start: Amount, stop: Amount) -> Self {
+    pub const fn new(k1: Amount, k2: Amount) -> Self {
         Self {
-            start,
-            stop,
-            drop_non_ect: false,
+            k1,
+            k2,
+            drop_not_ect: false,
         }
     }
 
-    const fn packets(start: u64, stop: u64) -> Self {
+    const fn packets(k1: u64, k2: u64) -> Self {
         Self::new(
-            Amount::Packets(Packets::new(start)),
-            Amount::Packets(Packets::new(stop)),
+            Amount::Packets(Packets::new(k1)),
+            Amount::Packets(Packets::new(k2)),
         )
     }
 
     /// Whether the parameters make sense together.
     pub const fn check(&self) -> Result<(), DoubleThresholdError> {
-        match (self.start, self.stop) {
+        match (self.k1, self.k2) {
             (Amount::Packets(_), Amount::Packets(_)) | (Amount::Bytes(_), Amount::Bytes(_)) => {
                 Ok(())
             }
@@ -80,8 +80,8 @@ enum Zone {
 /// The relay of one port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DoubleThreshold {
-    start: Amount,
-    stop: Amount,
+    k1: Amount,
+    k2: Amount,
     not_ect: Verdict,
     /// Where the last arrival found the queue.
     zone: Zone,
@@ -93,9 +93,9 @@ impl DoubleThreshold {
     pub fn new(config: DoubleThresholdConfig) -> Self {
         assert_eq!(config.check(), Ok(()), "the thresholds were checked");
         Self {
-            start: config.start,
-            stop: config.stop,
-            not_ect: if config.drop_non_ect {
+            k1: config.k1,
+            k2: config.k2,
+            not_ect: if config.drop_not_ect {
                 Verdict::Drop(DropCause::NotEcnCapable)
             } else {
                 Verdict::Admit
@@ -114,8 +114,8 @@ impl DoubleThreshold {
     /// off; between them it depends on where the queue comes from.
     #[inline]
     fn follow(&mut self, queue: &QueueState) {
-        let (above_start, above_stop) = (queue.exceeds(self.start), queue.exceeds(self.stop));
-        let zone = match (above_start, above_stop) {
+        let (above_k1, above_k2) = (queue.exceeds(self.k1), queue.exceeds(self.k2));
+        let zone = match (above_k1, above_k2) {
             (false, false) => Zone::Below,
             (true, true) => Zone::Above,
             _ => Zone::Between,
@@ -123,10 +123,10 @@ impl DoubleThreshold {
         self.marking = match (zone, self.zone) {
             (Zone::Below, _) => false,
             (Zone::Above, _) => true,
-            // start < stop: upwards across start turns on, downwards across stop turns off. start >
-            // stop: neither threshold in question has been crossed.
-            (Zone::Between, Zone::Below) => above_start,
-            (Zone::Between, Zone::Above) => !above_start,
+            // k1 < k2: upwards across k1 turns on, downwards across k2 turns off. k1 >
+            // k2: neither threshold in question has been crossed.
+            (Zone::Between, Zone::Below) => above_k1,
+            (Zone::Between, Zone::Above) => !above_k1,
             (Zone::Between, Zone::Between) => self.marking,
         };
         self.zone = zone;

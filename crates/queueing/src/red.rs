@@ -15,7 +15,7 @@ use crate::{Arrival, Discipline, DropCause, QueueState, Verdict};
 pub enum RedAction {
     /// Marked (the 1993 paper).
     Mark,
-    /// Marked while the average is below `max`, dropped from there on (RFC 3168, section 7; ns-2 where
+    /// Marked while the average is below `max_th`, dropped from there on (RFC 3168, section 7; ns-2 where
     /// its `mark_p_` is not raised).
     MarkBelowMax,
     /// Dropped.
@@ -26,33 +26,33 @@ pub enum RedAction {
 /// and the probability of a mark is proportional to the packet's size.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RedConfig {
-    /// min_th: below this average nothing is marked.
-    pub min: Amount,
-    /// max_th: from this average on everything is marked. In the unit of `min`.
-    pub max: Amount,
-    /// The probability of a mark just below `max`.
+    /// Below this average nothing is marked.
+    pub min_th: Amount,
+    /// From this average on everything is marked. In the unit of `min_th`.
+    pub max_th: Amount,
+    /// The probability of a mark just below `max_th`.
     pub max_p: f64,
-    /// w_q: the weight of the newest sample in the average.
-    pub weight: f64,
-    /// Between `max` and twice `max` the probability rises from `max_p` to 1 instead of jumping.
+    /// The weight of the newest sample in the average.
+    pub w_q: f64,
+    /// Between `max_th` and twice `max_th` the probability rises from `max_p` to 1 instead of jumping.
     pub gentle: bool,
     /// What happens to the packets that are chosen.
     pub action: RedAction,
     /// The packet whose sending time counts idle time, and the unit of size in byte mode.
-    pub mean_packet: Bytes,
+    pub mean_packet_size: Bytes,
 }
 
 /// The values of the 1993 paper's simulations, with full-size Ethernet packets and marks.
 impl Default for RedConfig {
     fn default() -> Self {
         Self {
-            min: Amount::Packets(Packets::new(5)),
-            max: Amount::Packets(Packets::new(15)),
+            min_th: Amount::Packets(Packets::new(5)),
+            max_th: Amount::Packets(Packets::new(15)),
             max_p: 0.02,
-            weight: 0.002,
+            w_q: 0.002,
             gentle: false,
             action: RedAction::Mark,
-            mean_packet: Bytes::new(1_500),
+            mean_packet_size: Bytes::new(1_500),
         }
     }
 }
@@ -61,29 +61,29 @@ impl Default for RedConfig {
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum RedError {
     /// One threshold counts packets, the other bytes.
-    #[error("RED's `min` and `max` must have the same unit: both packets or both bytes")]
+    #[error("RED's `min_th` and `max_th` must have the same unit: both packets or both bytes")]
     MixedUnits,
     /// The thresholds are in the wrong order.
-    #[error("RED's `min` must not be above its `max`")]
+    #[error("RED's `min_th` must not be above its `max_th`")]
     MinAboveMax,
-    /// `max` is zero.
-    #[error("RED's `max` must be above zero: at zero every packet is marked")]
+    /// `max_th` is zero.
+    #[error("RED's `max_th` must be above zero: at zero every packet is marked")]
     MaxIsZero,
     /// Not a probability.
     #[error("RED's `max_p` must be above 0 and at most 1, not {0}")]
     MaxP(f64),
     /// Not a weight.
-    #[error("RED's `weight` must be above 0 and at most 1, not {0}")]
+    #[error("RED's `w_q` must be above 0 and at most 1, not {0}")]
     Weight(f64),
     /// A packet without size.
-    #[error("RED's `mean_packet` must be above zero")]
+    #[error("RED's `mean_packet_size` must be above zero")]
     MeanPacketIsZero,
 }
 
 impl RedConfig {
     /// Whether the parameters make sense together.
     pub fn check(&self) -> Result<(), RedError> {
-        let (min, max) = match (self.min, self.max) {
+        let (min, max) = match (self.min_th, self.max_th) {
             (Amount::Packets(min), Amount::Packets(max)) => (min.count(), max.count()),
             (Amount::Bytes(min), Amount::Bytes(max)) => (min.count(), max.count()),
             _ => return Err(RedError::MixedUnits),
@@ -97,10 +97,10 @@ impl RedConfig {
         if !(self.max_p > 0.0 && self.max_p <= 1.0) {
             return Err(RedError::MaxP(self.max_p));
         }
-        if !(self.weight > 0.0 && self.weight <= 1.0) {
-            return Err(RedError::Weight(self.weight));
+        if !(self.w_q > 0.0 && self.w_q <= 1.0) {
+            return Err(RedError::Weight(self.w_q));
         }
-        if self.mean_packet == Bytes::ZERO {
+        if self.mean_packet_size == Bytes::ZERO {
             return Err(RedError::MeanPacketIsZero);
         }
         Ok(())
@@ -132,10 +132,10 @@ pub struct Red {
     min: f64,
     max: f64,
     max_p: f64,
-    weight: f64,
+    w_q: f64,
     gentle: bool,
     action: RedAction,
-    mean_packet: f64,
+    mean_packet_size: f64,
     /// s: the sending time of a mean packet.
     packet_time: Span,
     /// avg.
@@ -148,7 +148,7 @@ impl Red {
     /// RED at a port that sends at `rate`. The configuration must pass [`RedConfig::check`].
     pub fn new(config: &RedConfig, rate: Rate) -> Self {
         assert_eq!(config.check(), Ok(()), "RED's parameters were checked");
-        let (mode, min, max) = match (config.min, config.max) {
+        let (mode, min, max) = match (config.min_th, config.max_th) {
             (Amount::Bytes(min), Amount::Bytes(max)) => (Mode::Bytes, min.count(), max.count()),
             (Amount::Packets(min), Amount::Packets(max)) => {
                 (Mode::Packets, min.count(), max.count())
@@ -160,11 +160,11 @@ impl Red {
             min: min as f64,
             max: max as f64,
             max_p: config.max_p,
-            weight: config.weight,
+            w_q: config.w_q,
             gentle: config.gentle,
             action: config.action,
-            mean_packet: config.mean_packet.count() as f64,
-            packet_time: rate.span_of(config.mean_packet),
+            mean_packet_size: config.mean_packet_size.count() as f64,
+            packet_time: rate.span_of(config.mean_packet_size),
             average: 0.0,
             since_mark: None,
         }
@@ -186,14 +186,14 @@ impl Red {
             Mode::Packets => queue.waiting_packets.count(),
             Mode::Bytes => queue.waiting_bytes.count(),
         };
-        self.average = (1.0 - self.weight) * self.average + self.weight * length as f64;
+        self.average = (1.0 - self.w_q) * self.average + self.w_q * length as f64;
     }
 
     /// (1 - w)^m for the m packets that could have been sent since `since`.
     fn decay_while_idle(&self, since: Time, now: Time) -> f64 {
         let idle = now.saturating_since(since).as_ps() as f64;
         let packets = idle / self.packet_time.as_ps().max(1) as f64;
-        libm::pow(1.0 - self.weight, packets)
+        libm::pow(1.0 - self.w_q, packets)
     }
 
     /// Section IV: p_b = max_p (avg - min) / (max - min), in byte mode times the packet's size.
@@ -209,7 +209,7 @@ impl Red {
         };
         Zone::Random(match self.mode {
             Mode::Packets => probability,
-            Mode::Bytes => probability * size.count() as f64 / self.mean_packet,
+            Mode::Bytes => probability * size.count() as f64 / self.mean_packet_size,
         })
     }
 

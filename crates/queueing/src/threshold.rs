@@ -13,17 +13,17 @@ use crate::{Arrival, Discipline, DropCause, QueueState, Verdict};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThresholdConfig {
     /// K: a packet that finds more than this waiting is marked.
-    pub mark_above: Amount,
+    pub marking_threshold: Amount,
     /// Drop packets above K that cannot be marked, as some real switches do.
-    pub drop_non_ect: bool,
+    pub drop_not_ect: bool,
 }
 
 impl ThresholdConfig {
-    /// Marks above `mark_above` and leaves packets that are not ECN-capable alone.
-    pub const fn new(mark_above: Amount) -> Self {
+    /// Marks above `marking_threshold` and leaves packets that are not ECN-capable alone.
+    pub const fn new(marking_threshold: Amount) -> Self {
         Self {
-            mark_above,
-            drop_non_ect: false,
+            marking_threshold,
+            drop_not_ect: false,
         }
     }
 }
@@ -40,14 +40,14 @@ pub struct Threshold {
 impl Threshold {
     /// A marker with these parameters.
     pub const fn new(config: ThresholdConfig) -> Self {
-        let (packets, bytes) = match config.mark_above {
+        let (packets, bytes) = match config.marking_threshold {
             Amount::Packets(limit) => (limit, Bytes::MAX),
             Amount::Bytes(limit) => (Packets::MAX, limit),
         };
         Self {
             packets,
             bytes,
-            not_ect: if config.drop_non_ect {
+            not_ect: if config.drop_not_ect {
                 Verdict::Drop(DropCause::NotEcnCapable)
             } else {
                 Verdict::Admit

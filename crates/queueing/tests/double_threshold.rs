@@ -99,12 +99,12 @@ fn refused_packets_move_the_relay_too() {
 
 #[test]
 fn packets_without_ecn_pass_unless_they_are_to_be_dropped() {
-    for (drop_non_ect, verdict) in [
+    for (drop_not_ect, verdict) in [
         (false, Verdict::Admit),
         (true, Verdict::Drop(DropCause::NotEcnCapable)),
     ] {
         let mut relay = DoubleThreshold::new(DoubleThresholdConfig {
-            drop_non_ect,
+            drop_not_ect,
             ..DoubleThresholdConfig::AS_PRINTED
         });
         assert_eq!(judge(&mut relay, 35, Ecn::NotEct), Verdict::Admit);
@@ -116,7 +116,7 @@ fn packets_without_ecn_pass_unless_they_are_to_be_dropped() {
 
 #[test]
 fn the_readings_have_their_numbers() {
-    let numbers = |config: DoubleThresholdConfig| (config.start, config.stop);
+    let numbers = |config: DoubleThresholdConfig| (config.k1, config.k2);
     let reading = [
         (DoubleThresholdConfig::AS_PRINTED, (35, 30)),
         (DoubleThresholdConfig::DT_DCTCP, (30, 35)),
@@ -124,7 +124,7 @@ fn the_readings_have_their_numbers() {
     ];
     for (config, (start, stop)) in reading {
         assert_eq!(numbers(config), (packets(start), packets(stop)));
-        assert!(!config.drop_non_ect);
+        assert!(!config.drop_not_ect);
     }
 }
 
@@ -187,16 +187,16 @@ proptest! {
     /// start = stop = K is the threshold K, verdict by verdict.
     #[test]
     fn equal_thresholds_are_one(
-        k in 0_u64..50, in_bytes: bool, drop_non_ect: bool,
+        k in 0_u64..50, in_bytes: bool, drop_not_ect: bool,
         trace in trace(), ecns in prop::collection::vec(ecn(), 400),
     ) {
         let amount = if in_bytes { bytes(k * 1500) } else { packets(k) };
         let mut relay = DoubleThreshold::new(DoubleThresholdConfig {
-            start: amount,
-            stop: amount,
-            drop_non_ect,
+            k1: amount,
+            k2: amount,
+            drop_not_ect,
         });
-        let mut marker = Threshold::new(ThresholdConfig { mark_above: amount, drop_non_ect });
+        let mut marker = Threshold::new(ThresholdConfig { marking_threshold: amount, drop_not_ect });
         for (&waiting, &ecn) in trace.iter().zip(&ecns) {
             prop_assert_eq!(
                 judge(&mut relay, waiting, ecn),

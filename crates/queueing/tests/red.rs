@@ -43,17 +43,14 @@ fn close(value: f64, expected: f64) -> bool {
 
 /// RED whose average is the queue itself, so that a test can put it where it likes.
 fn without_memory(config: RedConfig) -> Red {
-    let config = RedConfig {
-        weight: 1.0,
-        ..config
-    };
+    let config = RedConfig { w_q: 1.0, ..config };
     Red::new(&config, RATE)
 }
 
 #[test]
 fn the_average_is_exponentially_weighted() {
     let config = RedConfig {
-        weight: 0.25,
+        w_q: 0.25,
         ..RedConfig::default()
     };
     let mut red = Red::new(&config, RATE);
@@ -71,7 +68,7 @@ fn the_average_is_exponentially_weighted() {
 #[test]
 fn idle_time_counts_as_the_packets_it_could_have_sent() {
     let config = RedConfig {
-        weight: 0.25,
+        w_q: 0.25,
         ..RedConfig::default()
     };
     let mut red = Red::new(&config, RATE);
@@ -105,13 +102,13 @@ fn marking_begins_at_min_and_is_certain_from_max() {
 
 /// Half-way between min = 5 and max = 15 with max_p = 1/8, p_b is 1/16.
 const SIXTEENTH: RedConfig = RedConfig {
-    min: packets(5),
-    max: packets(15),
+    min_th: packets(5),
+    max_th: packets(15),
     max_p: 0.125,
-    weight: 1.0,
+    w_q: 1.0,
     gentle: false,
     action: RedAction::Mark,
-    mean_packet: Bytes::new(1_500),
+    mean_packet_size: Bytes::new(1_500),
 };
 
 #[test]
@@ -203,8 +200,8 @@ fn share_marked(config: RedConfig, waiting: u64, size: u64) -> f64 {
 fn small_packets_are_marked_less_in_byte_mode_only() {
     // Gaps uniform on 1..=15: one mark in 8. At half the size p_b = 1/32, gaps on 1..=31: one in 16.
     let in_bytes = RedConfig {
-        min: Amount::Bytes(Bytes::new(7_500)),
-        max: Amount::Bytes(Bytes::new(22_500)),
+        min_th: Amount::Bytes(Bytes::new(7_500)),
+        max_th: Amount::Bytes(Bytes::new(22_500)),
         ..SIXTEENTH
     };
     for (config, size, share) in [
@@ -222,7 +219,7 @@ fn small_packets_are_marked_less_in_byte_mode_only() {
 #[test]
 fn gentle_rises_to_certainty_at_twice_max() {
     let gentle = RedConfig {
-        max: packets(16),
+        max_th: packets(16),
         gentle: true,
         ..SIXTEENTH
     };
@@ -246,23 +243,20 @@ fn senseless_parameters_are_refused() {
     let bytes = |count| Amount::Bytes(Bytes::new(count));
     #[rustfmt::skip]
     let cases = [
-        (RedConfig { min: bytes(5), ..standard }, RedError::MixedUnits),
-        (RedConfig { min: packets(16), ..standard }, RedError::MinAboveMax),
-        (RedConfig { min: packets(0), max: packets(0), ..standard }, RedError::MaxIsZero),
+        (RedConfig { min_th: bytes(5), ..standard }, RedError::MixedUnits),
+        (RedConfig { min_th: packets(16), ..standard }, RedError::MinAboveMax),
+        (RedConfig { min_th: packets(0), max_th: packets(0), ..standard }, RedError::MaxIsZero),
         (RedConfig { max_p: 0.0, ..standard }, RedError::MaxP(0.0)),
         (RedConfig { max_p: 1.5, ..standard }, RedError::MaxP(1.5)),
-        (RedConfig { weight: 0.0, ..standard }, RedError::Weight(0.0)),
-        (RedConfig { weight: -1.0, ..standard }, RedError::Weight(-1.0)),
-        (RedConfig { mean_packet: Bytes::ZERO, ..standard }, RedError::MeanPacketIsZero),
+        (RedConfig { w_q: 0.0, ..standard }, RedError::Weight(0.0)),
+        (RedConfig { w_q: -1.0, ..standard }, RedError::Weight(-1.0)),
+        (RedConfig { mean_packet_size: Bytes::ZERO, ..standard }, RedError::MeanPacketIsZero),
     ];
     for (config, error) in cases {
         assert_eq!(config.check(), Err(error));
     }
     let text = RedError::Weight(1.5).to_string();
-    assert_eq!(
-        text,
-        "RED's `weight` must be above 0 and at most 1, not 1.5"
-    );
+    assert_eq!(text, "RED's `w_q` must be above 0 and at most 1, not 1.5");
     let nan = RedConfig {
         max_p: f64::NAN,
         ..standard
@@ -274,7 +268,7 @@ fn senseless_parameters_are_refused() {
 #[should_panic(expected = "RED's parameters were checked")]
 fn unchecked_parameters_are_a_defect() {
     let config = RedConfig {
-        weight: 2.0,
+        w_q: 2.0,
         ..RedConfig::default()
     };
     let _ = Red::new(&config, RATE);
@@ -345,17 +339,17 @@ fn actions() -> impl Strategy<Value = RedAction> {
 
 prop_compose! {
     fn configs()(
-        min in 0_u64..40, width in 0_u64..40, max_p in 0.001..=1.0, weight in 0.0001..=1.0,
-        gentle: bool, action in actions(), in_bytes: bool, mean_packet in 1_u64..9_000,
+        min in 0_u64..40, width in 0_u64..40, max_p in 0.001..=1.0, w_q in 0.0001..=1.0,
+        gentle: bool, action in actions(), in_bytes: bool, mean_packet_size in 1_u64..9_000,
     ) -> RedConfig {
         let amount = |count: u64| {
             if in_bytes { Amount::Bytes(Bytes::new(count * 1_500)) } else { packets(count) }
         };
         RedConfig {
-            min: amount(min),
-            max: amount((min + width).max(1)),
-            max_p, weight, gentle, action,
-            mean_packet: Bytes::new(mean_packet),
+            min_th: amount(min),
+            max_th: amount((min + width).max(1)),
+            max_p, w_q, gentle, action,
+            mean_packet_size: Bytes::new(mean_packet_size),
         }
     }
 }
@@ -394,7 +388,7 @@ fn check_verdict(
 ) -> Result<(), TestCaseError> {
     let marks = match config.action {
         RedAction::Mark => true,
-        RedAction::MarkBelowMax => average < threshold_of(config.max),
+        RedAction::MarkBelowMax => average < threshold_of(config.max_th),
         RedAction::Drop => false,
     };
     let may_mark = marks && ecn.is_capable();
@@ -403,8 +397,8 @@ fn check_verdict(
         Verdict::Drop(cause) => prop_assert!(!may_mark && cause == DropCause::Early),
         Verdict::Admit => {}
     }
-    let certain = threshold_of(config.max) * if config.gentle { 2.0 } else { 1.0 };
-    if average < threshold_of(config.min) {
+    let certain = threshold_of(config.max_th) * if config.gentle { 2.0 } else { 1.0 };
+    if average < threshold_of(config.min_th) {
         prop_assert_eq!(verdict, Verdict::Admit);
     } else if average >= certain {
         prop_assert_ne!(verdict, Verdict::Admit);

@@ -40,10 +40,10 @@ fn judge(discipline: &mut dyn Discipline, queue: &QueueState, ecn: Ecn) -> Verdi
     discipline.on_arrival(queue, &arrival(ecn), &mut rng)
 }
 
-fn threshold(mark_above: Amount, drop_non_ect: bool) -> Threshold {
+fn threshold(marking_threshold: Amount, drop_not_ect: bool) -> Threshold {
     Threshold::new(ThresholdConfig {
-        mark_above,
-        drop_non_ect,
+        marking_threshold,
+        drop_not_ect,
     })
 }
 
@@ -74,11 +74,11 @@ fn a_packet_is_marked_when_more_than_k_wait() {
 #[test]
 fn packets_without_ecn_pass_unless_they_are_to_be_dropped() {
     let above = state(21, 31_500);
-    for (drop_non_ect, verdict) in [
+    for (drop_not_ect, verdict) in [
         (false, Verdict::Admit),
         (true, Verdict::Drop(DropCause::NotEcnCapable)),
     ] {
-        let mut marker = threshold(packets(20), drop_non_ect);
+        let mut marker = threshold(packets(20), drop_not_ect);
         assert_eq!(judge(&mut marker, &above, Ecn::NotEct), verdict);
         assert_eq!(judge(&mut marker, &above, Ecn::Ce), Verdict::Mark);
         assert_eq!(
@@ -91,8 +91,8 @@ fn packets_without_ecn_pass_unless_they_are_to_be_dropped() {
 #[test]
 fn by_default_packets_without_ecn_pass() {
     let config = ThresholdConfig::new(packets(65));
-    assert!(!config.drop_non_ect);
-    assert_eq!(config.mark_above, packets(65));
+    assert!(!config.drop_not_ect);
+    assert_eq!(config.marking_threshold, packets(65));
 }
 
 #[test]
@@ -162,14 +162,14 @@ proptest! {
     /// Marks only what is capable, and only above K; drops only on request; drop-tail does nothing.
     #[test]
     fn threshold_keeps_its_rule_over_any_sequence(
-        k in 0_u64..50, in_bytes: bool, drop_non_ect: bool, steps in steps(),
+        k in 0_u64..50, in_bytes: bool, drop_not_ect: bool, steps in steps(),
     ) {
-        let mark_above = if in_bytes { bytes(k * 700) } else { packets(k) };
-        let mut marker = threshold(mark_above, drop_non_ect);
+        let marking_threshold = if in_bytes { bytes(k * 700) } else { packets(k) };
+        let mut marker = threshold(marking_threshold, drop_not_ect);
         for step in steps {
             let queue = queue_at(Time::from_ps(5_000_000), step);
             let verdict = judge(&mut marker, &queue, step.1);
-            let expected = match (queue.exceeds(mark_above), step.1, drop_non_ect) {
+            let expected = match (queue.exceeds(marking_threshold), step.1, drop_not_ect) {
                 (true, Ecn::Ect0 | Ecn::Ce, _) => Verdict::Mark,
                 (true, Ecn::NotEct, true) => Verdict::Drop(DropCause::NotEcnCapable),
                 _ => Verdict::Admit,
@@ -184,9 +184,9 @@ proptest! {
     fn red_without_memory_is_the_threshold(k in 0_u64..50, in_bytes: bool, steps in steps()) {
         let amount = |count| if in_bytes { bytes(count) } else { packets(count) };
         let config = RedConfig {
-            min: amount(k + 1),
-            max: amount(k + 1),
-            weight: 1.0,
+            min_th: amount(k + 1),
+            max_th: amount(k + 1),
+            w_q: 1.0,
             ..RedConfig::default()
         };
         let mut red = Red::new(&config, Rate::from_bits_per_second(10_000_000_000));

@@ -199,8 +199,8 @@ fn bases() -> Vec<Base> {
 fn smaller(base: &mut Base) -> bool {
     base.smaller
         .push(("run.duration".to_owned(), "\"20 ms\"".to_owned()));
-    for key in ["measure.from", "measure.to"] {
-        let value = if key == "measure.to" {
+    for key in ["measure.warmup", "measure.until"] {
+        let value = if key == "measure.until" {
             "\"end\""
         } else {
             "\"0 s\""

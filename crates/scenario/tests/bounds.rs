@@ -33,11 +33,11 @@ fn a_mean_packet_is_a_packet() {
     let red = [
         ("network.rate", "1 kbit/s"),
         ("switch.queue.kind", "red"),
-        ("switch.queue.mean_packet", "1000 TB"),
+        ("switch.queue.mean_packet_size", "1000 TB"),
     ];
     let found = refusal(&red);
     assert!(
-        found.contains("mean_packet must be at least \"1 B\" and at most \"65535 B\""),
+        found.contains("mean_packet_size must be at least \"1 B\" and at most \"65535 B\""),
         "{found}"
     );
 }
@@ -71,7 +71,7 @@ fn a_group_has_so_many_flows() {
 fn a_flow_has_so_many_datagrams_at_once() {
     let of = |size| {
         [
-            ("transport", "{ kind = \"datagram\", payload = \"1000 B\" }"),
+            ("transport", "{ kind = \"udp\", payload = \"1000 B\" }"),
             ("flows.all.size", size),
         ]
     };

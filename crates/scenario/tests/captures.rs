@@ -14,14 +14,14 @@ workload = "bulk"
 from = "senders"
 to = "receiver"
 size = "300 KB"
-transport = { congestion = "dctcp", handshake = true, class = 3 }
+transport = { congestion = "dctcp", handshake = true, traffic_class = 3 }
 [flows.noise]
 workload = "cbr"
 from = "sender:1"
 to = "receiver"
 rate = "200 Mbit/s"
 stop = "4 ms"
-transport = { kind = "datagram" }
+transport = { kind = "udp" }
 [flows.udt]
 workload = "bulk"
 from = "sender:2"
@@ -41,9 +41,9 @@ const SWITCH: &str = r#"
 buffer = "60 KB"
 [switch.queue]
 kind = "threshold"
-mark_above = "20 packets"
+marking_threshold = "20 packets"
 [switch.qcn]
-q_eq = "12 KB"
+cp_q_eq = "12 KB"
 "#;
 
 fn all_kinds() -> String {
@@ -143,7 +143,7 @@ fn one_way_both_ways_and_for_a_while() {
         count(&both),
         sent("switch->receiver") + sent("receiver->switch")
     );
-    let table = "{ ports = 'switch->receiver', from = '1 ms', to = '2 ms', snap = '1600 B' }";
+    let table = "{ ports = 'switch->receiver', from = '1 ms', until = '2 ms', snaplen = '1600 B' }";
     let part = result(&all_kinds(), &[("measure.pcap", table)]);
     // A full link of 1 Gbit/s sends 83 packets of 1500 bytes in a millisecond, more of smaller ones.
     assert!((80..200).contains(&count(&part)), "{}", count(&part));

@@ -171,7 +171,7 @@ fn a_binary_tree_shares_the_links_of_inner_hosts() {
 fn rounds_follow_after_the_time_to_think_and_may_overlap_at_their_ends() {
     let sets = [
         ("flows.sum.rounds", "3"),
-        ("flows.sum.think", "1 ms"),
+        ("flows.sum.think_time", "1 ms"),
         ("flows.sum.algorithm", "tree"),
     ];
     let output = result(&star(5, ALL_REDUCE), &sets);
@@ -234,7 +234,7 @@ fn an_all_reduce_waits_for_the_host_that_comes_last() {
 #[test]
 fn steps_are_left_out_where_answers_are() {
     let with = result(&star(4, ALL_REDUCE), &[]);
-    let without = result(&star(4, ALL_REDUCE), &[("measure.answers", "false")]);
+    let without = result(&star(4, ALL_REDUCE), &[("measure.responses", "false")]);
     assert_eq!(with.digest, without.digest);
     assert_eq!(text(&without, "transfers", "kind"), ["round"]);
 }
@@ -272,12 +272,12 @@ fn an_all_reduce_goes_over_any_connections() {
     }
 }
 
-const INCAST: &str = "[flows.incast]\nworkload = \"incast\"\nfrom = \"senders\"\nto = \"senders\"\n\
-                      count = 5\nunit = \"20 KB\"\n";
+const INCAST: &str = "[flows.incast]\nworkload = \"random-incast\"\nfrom = \"senders\"\nto = \"senders\"\n\
+                      count = 5\nsru = \"20 KB\"\n";
 
 #[test]
 fn an_incast_has_different_senders_and_is_complete_with_the_last() {
-    let sets = [("flows.incast.arrivals", "300")];
+    let sets = [("flows.incast.incast_rate", "300")];
     let output = result(&star(8, INCAST), &sets);
     let kinds = text(&output, "transfers", "kind");
     let bytes = whole(&output, "transfers", "bytes");
@@ -333,7 +333,7 @@ fn incasts_offer_their_load() {
     let sets = [
         ("flows.incast.load", "0.2"),
         ("flows.incast.count", "each"),
-        ("flows.incast.unit", "2 KB"),
+        ("flows.incast.sru", "2 KB"),
         ("run.duration", "100 ms"),
     ];
     let output = result(&star(8, INCAST), &sets);
@@ -345,7 +345,10 @@ fn incasts_offer_their_load() {
 
 #[test]
 fn a_total_is_split_among_the_senders() {
-    let flows = INCAST.replace("unit = \"20 KB\"", "total = \"10 KB\"\narrivals = 50");
+    let flows = INCAST.replace(
+        "sru = \"20 KB\"",
+        "total_size = \"10 KB\"\nincast_rate = 50",
+    );
     let output = result(&star(8, &flows), &[("flows.incast.count", "3")]);
     let bytes = whole(&output, "transfers", "bytes");
     assert_eq!(bytes[..4], [3334, 3333, 3333, 10_000]);
@@ -356,7 +359,7 @@ fn a_total_is_split_among_the_senders() {
 fn a_mixture_keeps_the_draws_of_its_parts() {
     let poisson = "[flows.background]\nworkload = \"poisson\"\nfrom = \"senders\"\nto = \"senders\"\n\
                    sizes = \"10 KB\"\nload = 0.1\n";
-    let incast = format!("{INCAST}arrivals = 1000\n");
+    let incast = format!("{INCAST}incast_rate = 1000\n");
     let draws = |flows: &str, group: &str| {
         let output = result(&star(8, flows), &[("run.duration", "20 ms")]);
         let groups = text(&output, "flows", "group");
@@ -392,13 +395,13 @@ fn every_timeout_falls_into_a_round() {
     let losses = [
         ("switch.buffer", "20 KB"),
         ("transport.min_rto", "1 ms"),
-        ("transport.rto_tick", "100 us"),
+        ("transport.rto_granularity", "100 us"),
         ("measure.timeouts", "true"),
     ];
     let tree = [("flows.sum.algorithm", "tree"), ("flows.sum.degree", "2")];
     let incasts = [
-        ("flows.incast.arrivals", "500"),
-        ("flows.incast.unit", "60 KB"),
+        ("flows.incast.incast_rate", "500"),
+        ("flows.incast.sru", "60 KB"),
     ];
     for (flows, sets) in [(ALL_REDUCE, tree), (INCAST, incasts)] {
         let sets = [&losses[..], &sets[..]].concat();
@@ -458,7 +461,7 @@ fn problem(flows: &str, sets: &[(&str, &str)]) -> String {
 
 #[test]
 fn what_cannot_be_is_told() {
-    let incast = format!("{INCAST}arrivals = 10\n");
+    let incast = format!("{INCAST}incast_rate = 10\n");
     for (flows, set, message) in [
         (
             ALL_REDUCE,
@@ -482,12 +485,12 @@ fn what_cannot_be_is_told() {
         ),
         (
             ALL_REDUCE,
-            ("transport.kind", "datagram"),
+            ("transport.kind", "udp"),
             "needs another transport",
         ),
         (
             &incast,
-            ("transport.kind", "datagram"),
+            ("transport.kind", "udp"),
             "needs another transport",
         ),
         (
@@ -502,15 +505,19 @@ fn what_cannot_be_is_told() {
         ),
         (
             &incast,
-            ("flows.incast.total", "1 KB"),
-            "has both unit and total",
+            ("flows.incast.total_size", "1 KB"),
+            "has both sru and total_size",
         ),
         (
             &incast,
             ("flows.incast.load", "0.1"),
-            "has both load and arrivals",
+            "has both load and incast_rate",
         ),
-        (INCAST, ("run.seed", "2"), "has neither load nor arrivals"),
+        (
+            INCAST,
+            ("run.seed", "2"),
+            "has neither load nor incast_rate",
+        ),
     ] {
         let sets = if flows == incast || flows == INCAST {
             vec![("flows.incast.count", "3"), set]
@@ -524,7 +531,7 @@ fn what_cannot_be_is_told() {
 
 #[test]
 fn too_many_incasts_are_warned_of() {
-    let flows = format!("{INCAST}arrivals = 100000\n");
+    let flows = format!("{INCAST}incast_rate = 100000\n");
     let sets = [("flows.incast.count".to_owned(), "3".to_owned())];
     let (_, warnings) = parse(&star(4, &flows), "test.toml", &sets).expect("a scenario");
     // 100,000 x 60 KB of 4 x 1.25 GB/s are 120 %; each 20 KB have 14 headers of 40 B: 1.2 x 20,560 / 20,000.
@@ -538,7 +545,8 @@ fn too_many_incasts_are_warned_of() {
 /// The resolved scenario is the same one.
 #[test]
 fn resolved_scenarios_give_the_same_result() {
-    let flows = format!("{ALL_REDUCE}algorithm = \"tree\"\ndegree = 3\n{INCAST}arrivals = 1000\n");
+    let flows =
+        format!("{ALL_REDUCE}algorithm = \"tree\"\ndegree = 3\n{INCAST}incast_rate = 1000\n");
     let sets = [("flows.incast.count", "3"), ("run.duration", "5 ms")];
     let first = scenario(&star(4, &flows), &sets);
     let (again, _) = parse(&first.resolved(), "again.toml", &[]).expect("a resolved scenario");

@@ -15,12 +15,12 @@ rate = "1 Gbit/s"
 delay = "25 us"
 [switch.queue]
 kind = "threshold"
-mark_above = "20 packets"
+marking_threshold = "20 packets"
 [transport]
 congestion = "dctcp"
 handshake = false
 min_rto = "10 ms"
-ack_every = 1
+delayed_ack_count = 1
 [flows.long]
 workload = "bulk"
 from = "senders"
@@ -33,17 +33,18 @@ fn digest(sets: &[(&str, &str)]) -> String {
 
 const DOUBLE: (&str, &str) = (
     "switch.queue",
-    "{ kind = 'double-threshold', reading = 'dt-dctcp' }",
+    "{ kind = 'double-threshold', readings = { thresholds = 'dt-dctcp' } }",
 );
 
 #[test]
 fn readings_are_their_numbers() {
     let by_number = |start: &str, stop: &str| {
-        let queue = format!("{{ kind = 'double-threshold', start = '{start}', stop = '{stop}' }}");
+        let queue = format!("{{ kind = 'double-threshold', k1 = '{start}', k2 = '{stop}' }}");
         digest(&[("switch.queue", &queue)])
     };
     let by_name = |name: &str| {
-        let queue = format!("{{ kind = 'double-threshold', reading = '{name}' }}");
+        let queue =
+            format!("{{ kind = 'double-threshold', readings = {{ thresholds = '{name}' }} }}");
         digest(&[("switch.queue", &queue)])
     };
     assert_eq!(by_name("as-printed"), by_number("35 packets", "30 packets"));
@@ -61,19 +62,19 @@ fn readings_are_their_numbers() {
 
 #[test]
 fn whoever_gives_numbers_does_not_inherit_a_reading() {
-    let group = "[switches.switch.queue]\nstart = \"10 packets\"\nstop = \"12 packets\"\n";
+    let group = "[switches.switch.queue]\nk1 = \"10 packets\"\nk2 = \"12 packets\"\n";
     let mixed = scenario(&format!("{INCAST}{group}"), &[DOUBLE]);
     let resolved = mixed.resolved();
     let own = resolved.split("[switches.switch.queue]").nth(1);
     let own = own.expect("the group is written");
-    assert!(own.contains("start = \"10 packets\""), "{resolved}");
-    assert!(!own.contains("reading"), "{resolved}");
+    assert!(own.contains("k1 = \"10 packets\""), "{resolved}");
+    assert!(!own.contains("thresholds"), "{resolved}");
     // And a reading replaces numbers.
-    let named = "[switches.switch.queue]\nreading = \"around-k\"\n";
-    let numbers = "{ kind = 'double-threshold', start = '10 packets', stop = '12 packets' }";
+    let named = "[switches.switch.queue]\nreadings = { thresholds = \"around-k\" }\n";
+    let numbers = "{ kind = 'double-threshold', k1 = '10 packets', k2 = '12 packets' }";
     let resolved = scenario(&format!("{INCAST}{named}"), &[("switch.queue", numbers)]).resolved();
     let own = resolved.split("[switches.switch.queue]").nth(1);
-    assert!(own.is_some_and(|own| own.contains("start = \"15 packets\"")));
+    assert!(own.is_some_and(|own| own.contains("k1 = \"15 packets\"")));
 }
 
 #[test]
@@ -100,20 +101,23 @@ fn every_setting_of_dt_cwa_reaches_it() {
         digest(&[&base, more].concat())
     };
     let default = with(&[]);
-    assert_eq!(with(&[("transport.reaction", "subtract")]), default);
+    assert_eq!(
+        with(&[("transport.readings.reaction", "subtract")]),
+        default
+    );
     assert_eq!(with(&[("transport.b", "0.2")]), default);
     // alpha is for the tables alone.
     assert_eq!(with(&[("transport.initial_alpha", "0")]), default);
     for (key, value) in [
-        ("transport.reaction", "printed"),
-        ("transport.extremes", "loss"),
-        ("transport.extremes", "notification"),
+        ("transport.readings.reaction", "printed"),
+        ("transport.readings.extremes", "loss"),
+        ("transport.readings.extremes", "notification"),
         ("transport.b", "0.5"),
         ("transport.initial_window", "4 packets"),
     ] {
         assert_ne!(with(&[(key, value)]), default, "{key}");
     }
-    let printed = ("transport.reaction", "printed");
+    let printed = ("transport.readings.reaction", "printed");
     assert_ne!(
         with(&[printed, ("transport.min_cwnd", "1 packets")]),
         with(&[printed])
@@ -188,12 +192,12 @@ fn a_deadline_beyond_the_end_of_the_run_is_neither_met_nor_missed() {
 fn each_answer_has_the_deadline_of_its_request() {
     let flows = r#"
 [flows.storage]
-workload = "barrier"
+workload = "barrier-incast"
 from = "senders"
 to = "receiver"
-unit = "14600 B"
+sru = "14600 B"
 rounds = 2
-think = "1 ms"
+think_time = "1 ms"
 deadline = "575 us"
 start_spread = "0 s"
 "#;
@@ -233,7 +237,7 @@ deadline = "1500 us"
     let text = format!("{STAR}{flows}");
     let queue = (
         "switch.queue",
-        "{ kind = 'threshold', mark_above = '20 packets' }",
+        "{ kind = 'threshold', marking_threshold = '20 packets' }",
     );
     let run = |congestion: &str| {
         let sets = [

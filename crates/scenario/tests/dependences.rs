@@ -87,7 +87,7 @@ fn written(rows: &[Drawn]) -> String {
         .expect("writing to a string cannot fail");
     }
     format!(
-        "{STAR}[flows.trace]\nworkload = \"list\"\nfrom = \"all\"\nto = \"all\"\ntransfers = {{ list = [\n{list}] }}\n"
+        "{STAR}[flows.trace]\nworkload = \"flow-list\"\nfrom = \"all\"\nto = \"all\"\ntransfers = {{ list = [\n{list}] }}\n"
     )
 }
 

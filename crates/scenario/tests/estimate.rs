@@ -21,7 +21,7 @@ rate = "10 Gbit/s"
 delay = "5 us"
 [switch]
 buffer = "1 MB"
-queue = { kind = "threshold", mark_above = "65 packets" }
+queue = { kind = "threshold", marking_threshold = "65 packets" }
 [transport]
 congestion = "dctcp"
 [flows.web]
@@ -48,7 +48,7 @@ rate = "10 Gbit/s"
 delay = "1 us"
 [switch]
 buffer = "1 MB"
-queue = { kind = "threshold", mark_above = "65 packets" }
+queue = { kind = "threshold", marking_threshold = "65 packets" }
 [transport]
 congestion = "dctcp"
 [flows.web]
@@ -150,7 +150,7 @@ fn one_link_shared_between_switches_is_exact() {
         .replace(
             "workload = \"poisson\"\nsizes = \"websearch\"\nload = 0.7",
             &format!(
-                "workload = \"list\"\ntransfers = {{ list = [{}] }}",
+                "workload = \"flow-list\"\ntransfers = {{ list = [{}] }}",
                 rows.collect::<String>()
             ),
         );
@@ -167,7 +167,7 @@ fn flows_that_nothing_simulated_is_like_are_estimated() {
         [\"100 ms\", \"sender:2\", \"receiver\", 1000]";
     let text = INCAST.replace(
         "workload = \"poisson\"\nsizes = \"websearch\"\nload = 0.7",
-        &format!("workload = \"list\"\ntransfers = {{ list = [{list}] }}"),
+        &format!("workload = \"flow-list\"\ntransfers = {{ list = [{list}] }}"),
     );
     let text = text.replace("stop = \"200 ms\"\n", "");
     let sets = [("network.senders", "3")];

@@ -20,7 +20,7 @@ delay = "5 us"
 buffer = "128 KiB"
 [transport]
 min_rto = "5 ms"
-ack_every = 1
+delayed_ack_count = 1
 [flows.forth]
 workload = "bulk"
 from = "host:0..3"
@@ -96,7 +96,7 @@ fn what_a_failure_costs_is_counted_at_its_ports() {
     assert!(totals.drops >= totals.failure_drops);
     // Routes that converge later lose more.
     let mut late = down("['leaf:0', 'spine:0']", "3 ms").to_vec();
-    late.push(("network.convergence", "2 ms".to_owned()));
+    late.push(("network.reconvergence_delay", "2 ms".to_owned()));
     assert!(run(&late).totals.failure_drops > totals.failure_drops);
 }
 
@@ -162,7 +162,7 @@ slowdown = true
 #[test]
 fn failures_survive_the_resolved_text() {
     let sets = [
-        ("network.convergence", "1 ms"),
+        ("network.reconvergence_delay", "1 ms"),
         ("network.failures.one.between", "['leaf:0', 'spines']"),
         ("network.failures.one.down", "1 ms"),
         ("network.failures.one.up", "2 ms"),

@@ -50,7 +50,7 @@ proptest! {
         far in prop_oneof![Just("1 Gbit/s"), Just("10 Gbit/s"), Just("25 Gbit/s")],
         congestion in prop_oneof![Just("new-reno"), Just("cubic"), Just("dctcp")],
         framing in prop_oneof![Just("ip"), Just("ethernet")],
-        (handshake, ack_every) in (any::<bool>(), 1..3_u32),
+        (handshake, delayed_ack_count) in (any::<bool>(), 1..3_u32),
         window in prop_oneof![Just("unlimited"), Just("64 KB"), Just("20 KB")],
         burst in prop_oneof![Just(1), Just(1), Just(4)],
     ) {
@@ -61,11 +61,11 @@ proptest! {
             ("transport.congestion", congestion.to_owned()),
             ("transport.framing", framing.to_owned()),
             ("transport.handshake", handshake.to_string()),
-            ("transport.ack_every", ack_every.to_string()),
+            ("transport.delayed_ack_count", delayed_ack_count.to_string()),
             ("transport.receive_window", window.to_owned()),
-            ("host.burst", burst.to_string()),
+            ("host.tso_burst", burst.to_string()),
             ("switch.buffer", "128 KiB".to_owned()),
-            ("switch.queue", "{ kind = 'threshold', mark_above = '20 packets' }".to_owned()),
+            ("switch.queue", "{ kind = 'threshold', marking_threshold = '20 packets' }".to_owned()),
         ];
         let sets: Vec<(&str, &str)> = sets.iter().map(|(key, value)| (*key, &**value)).collect();
         // The window's own slow start may overflow a slower port: that belongs to the ideal, too.

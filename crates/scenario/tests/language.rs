@@ -20,7 +20,7 @@ topology = "star"
 senders = 2
 [switch.queue]
 kind = "threshold"
-mark_above = "20 packets"
+marking_threshold = "20 packets"
 [transport]
 congestion = "dctcp"
 min_rto = "50 ms"
@@ -355,7 +355,7 @@ const KEYS: [&str; 49] = [
     "rate",
     "delay",
     "buffer",
-    "mark_above",
+    "marking_threshold",
     "fanout",
     "hosts",
     "switches",
@@ -374,7 +374,7 @@ const KEYS: [&str; 49] = [
     "qcn",
     "variant",
     "modifications",
-    "q_eq",
+    "cp_q_eq",
     "timeouts",
     "mtu",
     "packet_size",
@@ -478,7 +478,7 @@ proptest! {
     ) {
         let scenario = read(SMALL, &[
             ("network.senders", &senders.to_string()),
-            ("host.qcn.minimum_rate", "1 kbit/s"),
+            ("host.qcn.rpg_min_rate", "1 kbit/s"),
             ("network.rate", &format!("{rate} bit/s")),
             ("network.delay", &format!("{delay} ps")),
             ("transport.congestion", congestion),
@@ -490,13 +490,13 @@ proptest! {
             ("flows.third.to", "all"),
             ("flows.third.load", "0.1"),
             ("flows.third.sizes", sizes),
-            ("switch.qcn.q_eq", if shared { "26 KB" } else { "0.02 MB" }),
+            ("switch.qcn.cp_q_eq", if shared { "26 KB" } else { "0.02 MB" }),
             ("switch.qcn.jitter", &format!("{:?}", g / 2.0)),
             ("switch.qcn.modifications", if shared { "['III']" } else { "['III', 'IV']" }),
-            ("host.qcn.increase", &format!("{rate} bit/s")),
+            ("host.qcn.rpg_ai_rate", &format!("{rate} bit/s")),
             ("network.mtu", "9000 B"),
             ("network.ecmp", if shared { "flowlet" } else { "packet" }),
-            ("network.convergence", &format!("{} ps", delay / 7)),
+            ("network.reconvergence_delay", &format!("{} ps", delay / 7)),
             ("network.links.receivers.mtu", "1500 B"),
             ("network.links.senders.schedule", &format!("[{{ at = '1 ps', rate = '{rate} bit/s' }}]")),
             ("measure.qcn", "{ flows = 'first', ports = 'switch->receiver' }"),

@@ -74,13 +74,13 @@ fn the_ideal_fct_is_the_same_for_every_controller() {
 #[test]
 fn a_request_adds_its_way_out() {
     let query = "[flows.query]\nworkload = 'query'\nfrom = 'sender:0'\nto = 'receiver'\nrate = 100\n\
-                 request = '2000 B'\nunit = '1460 B'\n[measure]\nslowdown = true\n";
+                 request = '2000 B'\nresponse_size = '1460 B'\n[measure]\nslowdown = true\n";
     let output = result(&format!("{STAR}{query}"), &[("run.duration", "1 s")]);
     let kinds = text(&output, "transfers", "kind");
     let ideals = real(&output, "transfers", "ideal_fct_s");
     let answer = kinds
         .iter()
-        .position(|kind| kind == "answer")
+        .position(|kind| kind == "response")
         .expect("an answer");
     // The answer 74 us. The request: 1500 B and 580 B back to back; at the second link 12 + 12 us for
     // the first, 4.64 us for the second, and 50 us.
@@ -122,7 +122,7 @@ rate = "{far}"
 [switch]
 buffer = "unlimited"
 [transport]
-kind = "datagram"
+kind = "udp"
 framing = "{framing}"
 [flows.one]
 workload = "bulk"
@@ -176,7 +176,7 @@ const NETWORKS: [(&str, &str, &str); 7] = [
         "hosts",
     ),
     (
-        "topology = 'leaf-spine'\nleaves = 2\nspines = 3\nhosts_per_leaf = 2\necmp = '%'\nconvergence = '50 us'\n\
+        "topology = 'leaf-spine'\nleaves = 2\nspines = 3\nhosts_per_leaf = 2\necmp = '%'\nreconvergence_delay = '50 us'\n\
          [network.links.slow]\nof = 'leaf-spine'\nrate = '#1'\n\
          [network.failures.one]\nbetween = ['leaf:0', 'spine:1']\ndown = '1 ms'\nup = '3 ms'\n",
         "hosts",
@@ -205,7 +205,7 @@ const NETWORKS: [(&str, &str, &str); 7] = [
 const TRANSPORTS: [&str; 6] = [
     "kind = 'tcp'",
     "kind = 'tcp'\ncongestion = 'dctcp'\nhandshake = false",
-    "kind = 'tcp'\ncongestion = 'cubic'\nhandshake = false\nack_every = 1\ninitial_window = '100 KB'",
+    "kind = 'tcp'\ncongestion = 'cubic'\nhandshake = false\ndelayed_ack_count = 1\ninitial_window = '100 KB'",
     "kind = 'tcp'\nframing = 'ethernet'\nhandshake = false",
     "kind = 'udt'",
     "kind = 'dcudp'\nhandshake = false",
@@ -230,15 +230,15 @@ fn scenario() -> impl Strategy<Value = String> {
             let transport = TRANSPORTS[transport];
             let requests = format!(
                 "[flows.asked]\nworkload = 'query'\nfrom = '{from}'\nto = '{to}'\nrate = 2000\n\
-                 request = '300 B'\nunit = '7 KB'\ncount = 1\n\
-                 [flows.barrier]\nworkload = 'barrier'\nfrom = '{from}'\nto = '{to}'\nunit = '5 KB'\n\
-                 count = 1\nthink = '100 us'\n"
+                 request = '300 B'\nresponse_size = '7 KB'\ncount = 1\n\
+                 [flows.barrier]\nworkload = 'barrier-incast'\nfrom = '{from}'\nto = '{to}'\nsru = '5 KB'\n\
+                 count = 1\nthink_time = '100 us'\n"
             );
             let requests = if transport.contains("tcp") { &*requests } else { "" };
             format!(
-                "[run]\nduration = '8 ms'\nseed = {seed}\n[host]\nburst = {burst}\n\
+                "[run]\nduration = '8 ms'\nseed = {seed}\n[host]\ntso_burst = {burst}\n\
                  [switch]\nbuffer = '100 KB'\n\
-                 queue = {{ kind = 'threshold', mark_above = '20 packets' }}\n\
+                 queue = {{ kind = 'threshold', marking_threshold = '20 packets' }}\n\
                  [transport]\n{transport}\n[measure]\nslowdown = true\n[network]\n{network}\
                  [flows.short]\nworkload = 'poisson'\nfrom = '{from}'\nto = '{to}'\n\
                  sizes = {{ points = [[1, 0], [2000, 40], [60000, 100]] }}\nload = 0.4\n{requests}"

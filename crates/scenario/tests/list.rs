@@ -7,7 +7,7 @@ use incastle_scenario::{Control, Output, parse, run};
 
 const LIST: &str = r#"
 [flows.trace]
-workload = "list"
+workload = "flow-list"
 from = "all"
 to = "all"
 transfers = { list = [
@@ -95,7 +95,7 @@ fn a_file_and_its_resolved_scenario_give_the_same_result() {
 /// is advanced.
 const DEPENDENT: &str = r#"
 [flows.trace]
-workload = "list"
+workload = "flow-list"
 from = "all"
 to = "all"
 transfers = { list = [
@@ -117,7 +117,11 @@ fn transfers_begin_when_what_they_wait_for_is_over() {
         ("udt", "true"),
         ("udt", "false"),
     ] {
-        let one_ack = if kind == "tcp" { "\nack_every = 1" } else { "" };
+        let one_ack = if kind == "tcp" {
+            "\ndelayed_ack_count = 1"
+        } else {
+            ""
+        };
         let transport = format!("[transport]\nkind = \"{kind}\"{one_ack}");
         let text_of = star(DEPENDENT).replace("[transport]", &transport);
         let sets = [
@@ -161,7 +165,7 @@ fn transfers_begin_when_what_they_wait_for_is_over() {
 fn an_acknowledgement_comes_later_than_the_arrival() {
     let flows = r#"
 [flows.trace]
-workload = "list"
+workload = "flow-list"
 from = "all"
 to = "all"
 transfers = { list = [
@@ -170,7 +174,7 @@ transfers = { list = [
     ["0 s", "sender:3", "sender:2", 1000, "arrived", "", ""],
 ] }
 "#;
-    let output = result(&star(flows), &[("transport.ack_every", "1")]);
+    let output = result(&star(flows), &[("transport.delayed_ack_count", "1")]);
     let index = whole(&output, "transfers", "index");
     assert_eq!(index, [0, 2, 1]);
     let started = real(&output, "transfers", "started_s");

@@ -161,20 +161,20 @@ fn each_workload_offers_what_it_is_asked_for() {
         1e-5,
     );
     // 1000 of 25 kB: 17 packets of 1460 B and a rest, 18 headers.
-    let poisson = "sizes = \"25 KB\"\narrivals = 1000";
+    let poisson = "sizes = \"25 KB\"\nflow_rate = 1000";
     near(star("poisson", poisson), (0.2, 0.2 * 25_720.0 / 25_000.0));
     // Twice in a second 3 hosts send a third of 1 MB: 333,334 and twice 333,333 B, 229 packets each.
-    let incast = "count = 3\ntotal = \"1 MB\"\narrivals = 2";
+    let incast = "count = 3\ntotal_size = \"1 MB\"\nincast_rate = 2";
     near(
-        star("incast", incast),
+        star("random-incast", incast),
         (0.016, 0.016 * (1e6 + 3.0 * 229.0 * 40.0) / 1e6),
     );
     near(
-        star("incast", "unit = \"1460 B\"\nload = 0.3"),
+        star("random-incast", "sru = \"1460 B\"\nload = 0.3"),
         (0.3, 0.3 * FULL),
     );
     // Of datagrams `load` counts headers: 1472 B of 1500.
-    let datagrams = "load = 0.6\ntransport = { kind = \"datagram\" }";
+    let datagrams = "load = 0.6\ntransport = { kind = \"udp\" }";
     near(
         star("poisson-datagrams", datagrams),
         (0.6 * 1472.0 / 1500.0, 0.6),
@@ -184,7 +184,7 @@ fn each_workload_offers_what_it_is_asked_for() {
 #[test]
 fn queries_offer_answers_and_requests() {
     let flows = "[flows.ask]\nworkload = \"query\"\nfrom = \"senders\"\nto = \"receiver\"\nrate = 1000\n\
-                 unit = \"2 KB\"\nrequest = \"100 B\"\n";
+                 response_size = \"2 KB\"\nrequest = \"100 B\"\n";
     let offered = load(&format!("{STAR}{flows}"));
     // 4 answers of 2000 B in two packets, and 4 requests of 100 B: 8 MB/s and 0.4 MB/s of 125 MB/s.
     assert_row(&offered, ("hosts", "up"), 8.4 / 125.0 / 5.0, 2.08 / 125.0);
@@ -203,7 +203,7 @@ fn a_list_counts_from_its_first_start_to_its_last() {
     let list = |starts: [&str; 2]| {
         let [first, last] = starts;
         format!(
-            "{STAR}[flows.given]\nworkload = \"list\"\nfrom = \"senders\"\nto = \"receiver\"\ntransfers = {{ list = \
+            "{STAR}[flows.given]\nworkload = \"flow-list\"\nfrom = \"senders\"\nto = \"receiver\"\ntransfers = {{ list = \
              [[\"{first}\", \"sender:0\", \"receiver\", 146000], [\"{last}\", \"sender:1\", \"receiver\", 146000]] }}\n"
         )
     };
@@ -280,12 +280,12 @@ fn each_group_that_is_too_much_alone_is_warned_of() {
     let flow = |name: &str, arrivals: u32| {
         format!(
             "[flows.{name}]\nworkload = \"poisson\"\nfrom = \"senders\"\nto = \"receiver\"\nsizes = \"1 MB\"\n\
-                 arrivals = {arrivals}\n"
+                 flow_rate = {arrivals}\n"
         )
     };
     let found = warnings(&(STAR.to_owned() + &flow("a", 500) + &flow("b", 250) + &flow("c", 1)));
     let keys: Vec<&str> = found.iter().map(|one| &*one.key).collect();
-    assert_eq!(keys, ["flows.a.arrivals", "flows.b.arrivals"]);
+    assert_eq!(keys, ["flows.a.flow_rate", "flows.b.flow_rate"]);
     assert!(
         found[0]
             .message
@@ -321,7 +321,7 @@ fn load_of_is_a_fraction_of_its_links() {
     // Datagrams and incasts have it too.
     let datagrams = leaf_spine(2, 2, 4)
         + "[flows.few]\nworkload = \"poisson-datagrams\"\nfrom = \"host:0\"\nto = \"host:4\"\nload = 0.5\n\
-           load_of = \"uplinks\"\ntransport = { kind = \"datagram\" }\n";
+           load_of = \"uplinks\"\ntransport = { kind = \"udp\" }\n";
     assert_row(
         &load(&datagrams),
         ("uplinks", "both"),
@@ -329,7 +329,7 @@ fn load_of_is_a_fraction_of_its_links() {
         0.5,
     );
     let incasts = leaf_spine(2, 2, 4)
-        + "[flows.few]\nworkload = \"incast\"\nfrom = \"all\"\nto = \"all\"\ncount = 3\nunit = \"1460 B\"\n\
+        + "[flows.few]\nworkload = \"random-incast\"\nfrom = \"all\"\nto = \"all\"\ncount = 3\nsru = \"1460 B\"\n\
            load = 0.5\nload_of = \"uplinks\"\n";
     assert_row(&load(&incasts), ("uplinks", "both"), 0.5, 0.5 * FULL);
 }
@@ -352,7 +352,7 @@ fn a_load_of_links_that_are_not_there_is_an_error() {
         ),
         (fat_tree() + &asked("spine"), "unknown load_of \"spine\""),
         (
-            fat_tree() + &everyone("arrivals = 5\nload_of = \"core\""),
+            fat_tree() + &everyone("flow_rate = 5\nload_of = \"core\""),
             "`load_of` without `load`\n  give load, such as load = 0.5, in place of arrivals",
         ),
         (
@@ -486,9 +486,9 @@ proptest! {
         let from = if senders == 1 { "\"all\"".to_owned() } else { format!("\"host:0..{}\"", hosts - 1) };
         let seconds = 20_000.0 * 1500.0 / (load * f64::from(all) * 1.25e9);
         let flows = match kind {
-            0 => format!("workload = \"poisson-datagrams\"\npairs = \"all\"\nload = {load}\ntransport = {{ kind = \"datagram\" }}"),
+            0 => format!("workload = \"poisson-datagrams\"\npairs = \"all\"\nload = {load}\ntransport = {{ kind = \"udp\" }}"),
             1 => format!("workload = \"poisson\"\nsizes = \"14600 B\"\nload = {load}"),
-            _ => format!("workload = \"incast\"\ncount = 1\nunit = \"29200 B\"\nload = {load}"),
+            _ => format!("workload = \"random-incast\"\ncount = 1\nsru = \"29200 B\"\nload = {load}"),
         };
         let seconds = if kind == 0 { seconds } else { 10.0 * seconds };
         let text = leaf_spine(leaves, spines, hosts)

@@ -33,15 +33,15 @@ from = "sender:4..7"
 to = "receiver:1"
 start = "10 ms"
 [measure]
-memory = { every = "37 us" }
+buffer_occupancy = { every = "37 us" }
 "#;
 
 /// The rows of `memory`: (time, port, bytes, threshold).
 fn rows(output: &Output) -> Vec<(f64, String, f64, f64)> {
-    let times = real(output, "memory", "time_s");
-    let ports = text(output, "memory", "port");
-    let bytes = whole(output, "memory", "bytes");
-    let limits = real(output, "memory", "threshold_bytes");
+    let times = real(output, "buffer_occupancy", "time_s");
+    let ports = text(output, "buffer_occupancy", "port");
+    let bytes = whole(output, "buffer_occupancy", "bytes");
+    let limits = real(output, "buffer_occupancy", "threshold_bytes");
     (0..times.len())
         .map(|row| {
             (
@@ -104,7 +104,10 @@ fn busy_ports_get_their_shares_by_dynamic_thresholds() {
 fn memories_per_port_have_the_limit_of_the_port() {
     let sets = [
         ("switch.buffer", "100 KB"),
-        ("measure.memory", "{ every = '1 ms', switches = 'switch' }"),
+        (
+            "measure.buffer_occupancy",
+            "{ every = '1 ms', switches = 'switch' }",
+        ),
     ];
     let output = result(PRESSURE, &sets);
     for (_, port, bytes, limit) in rows(&output) {
@@ -122,7 +125,11 @@ fn memories_per_port_have_the_limit_of_the_port() {
 #[test]
 fn looking_changes_nothing() {
     let looked = result(PRESSURE, &[]);
-    let not = result(PRESSURE, &[("measure.memory", "off")]);
+    let not = result(PRESSURE, &[("measure.buffer_occupancy", "off")]);
     assert_eq!(looked.digest, not.digest);
-    assert!(not.tables.iter().all(|table| table.name != "memory"));
+    assert!(
+        not.tables
+            .iter()
+            .all(|table| table.name != "buffer_occupancy")
+    );
 }

@@ -18,7 +18,7 @@ spines = 3
 hosts_per_leaf = 4
 rate = "1 Gbit/s"
 delay = "2 us"
-convergence = "300 us"
+reconvergence_delay = "300 us"
 [network.failures.uplink]
 between = ["leaf:1", "spine:1"]
 down = "2 ms"
@@ -27,15 +27,15 @@ up = "4 ms"
 buffer = { shared = "60 KB", alpha = 1.0 }
 [switch.queue]
 kind = "threshold"
-mark_above = "12 packets"
+marking_threshold = "12 packets"
 [host]
 jitter = "1 us"
 [transport]
 congestion = "dctcp"
 min_rto = "300 us"
 initial_rto = "500 us"
-rto_tick = "10 us"
-ack_delay = "60 us"
+rto_granularity = "10 us"
+delayed_ack_timeout = "60 us"
 "#;
 
 const FLOWS: &str = r#"
@@ -56,14 +56,14 @@ to = "all"
 sizes = "hadoop"
 load = 0.3
 [flows.together]
-workload = "incast"
+workload = "random-incast"
 from = "all"
 to = "all"
 count = 6
-unit = "12 KB"
-arrivals = 3000
+sru = "12 KB"
+incast_rate = 3000
 [flows.given]
-workload = "list"
+workload = "flow-list"
 from = "all"
 to = "all"
 transfers = { list = [["0 s", "host:0", "host:15", 20000], ["1 ms", "host:15", "host:3", 1]] }
@@ -81,18 +81,18 @@ rate = "300 Mbit/s"
 on = "200 us"
 off = "300 us"
 periods = "exponential"
-transport = { kind = "datagram" }
+transport = { kind = "udp" }
 [flows.drops]
 workload = "poisson-datagrams"
 from = "host:0..3"
 to = "host:4..7"
 load = 0.05
-transport = { kind = "datagram" }
+transport = { kind = "udp" }
 [measure]
-from = "1 ms"
-to = "5 ms"
+warmup = "1 ms"
+until = "5 ms"
 queue = { every = "50 us" }
-memory = { every = "70 us" }
+buffer_occupancy = { every = "70 us" }
 throughput = { flows = "all", every = "500 us" }
 slowdown = true
 "#;
@@ -144,8 +144,8 @@ buffer = "40 KB"
 congestion = "new-reno"
 min_rto = "400 us"
 initial_rto = "400 us"
-rto_tick = "10 us"
-ack_delay = "100 us"
+rto_granularity = "10 us"
+delayed_ack_timeout = "100 us"
 [flows.all]
 workload = "permutation"
 from = "all"
@@ -153,7 +153,7 @@ to = "all"
 size = "60 KB"
 "#;
     let fair = [("switch.queue.kind", "drr")];
-    let qcn = [("switch.qcn.q_eq", "20 %")];
+    let qcn = [("switch.qcn.cp_q_eq", "20 %")];
     for sets in [&[][..], &fair, &qcn] {
         let alone = comparable(result(text, sets));
         assert!(comparable(in_parts(text, sets, 2)) == alone, "{sets:?}");
@@ -170,7 +170,7 @@ fn what_one_thread_alone_can_do_is_named() {
         because(&star, &[]).as_deref(),
         Some("all hosts at one switch")
     );
-    let requests = "[flows.read]\nworkload = \"query\"\nfrom = \"host:0..3\"\nto = \"host:15\"\nunit = \"2 KB\"\narrivals = 10\n";
+    let requests = "[flows.read]\nworkload = \"query\"\nfrom = \"host:0..3\"\nto = \"host:15\"\nresponse_size = \"2 KB\"\nflow_rate = 10\n";
     for (text, sets, expected) in [
         (
             FABRIC.to_owned() + requests,
@@ -204,7 +204,7 @@ fn what_one_thread_alone_can_do_is_named() {
 fn a_cancelled_run_ends_in_all_parts() {
     let control = Control::default();
     control.cancel.store(true, Ordering::Relaxed);
-    let sets = [("run.duration", "1000 s"), ("measure.to", "end")];
+    let sets = [("run.duration", "1000 s"), ("measure.until", "end")];
     let long = scenario(&(FABRIC.to_owned() + FLOWS), &sets);
     let output = run_in_parts(&long, &control, 2).expect("runs");
     assert!(output.interrupted && output.totals.simulated_s < 1.0);

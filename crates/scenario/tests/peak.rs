@@ -83,8 +83,8 @@ impl Case {
         let closed_loop = self.think.map(|share| {
             let think = share * duration_s as f64;
             format!(
-                "[flows.loop]\nworkload = \"barrier\"\nfrom = \"senders\"\nto = \"receiver\"\ncount = 1\n\
-                 unit = \"2 KB\"\nthink = \"{think:.3} s\"\n"
+                "[flows.loop]\nworkload = \"barrier-incast\"\nfrom = \"senders\"\nto = \"receiver\"\ncount = 1\n\
+                 sru = \"2 KB\"\nthink_time = \"{think:.3} s\"\n"
             )
         });
         let throughput = self.intervals.map(|intervals| {
@@ -94,7 +94,7 @@ impl Case {
         format!(
             "[run]\nduration = \"{duration_s} s\"\n\
              [network]\ntopology = \"star\"\nsenders = {senders}\nrate = \"1 Gbit/s\"\ndelay = \"25 us\"\n\
-             [flows.list]\nworkload = \"list\"\nfrom = \"senders\"\nto = \"receiver\"\n\
+             [flows.list]\nworkload = \"flow-list\"\nfrom = \"senders\"\nto = \"receiver\"\n\
              transfers = {{ list = [{}] }}\n{}[measure]\ngoodput = {goodput}\n{}",
             transfers.join(", "),
             closed_loop.unwrap_or_default(),

@@ -16,11 +16,11 @@ receivers = 2
 buffer = "unlimited"
 [switch.queue]
 kind = "threshold"
-mark_above = "20 packets"
+marking_threshold = "20 packets"
 [transport]
 congestion = "dctcp"
 handshake = false
-ack_every = 1
+delayed_ack_count = 1
 [flows.first]
 workload = "bulk"
 from = "sender:0..1"
@@ -30,12 +30,12 @@ workload = "bulk"
 from = "sender:2..3"
 to = "receiver:1"
 [measure]
-from = "50 ms"
+warmup = "50 ms"
 "#;
 
 const OWN: [(&str, &str); 2] = [
     ("switch.ports.fast.to", "receiver:1"),
-    ("switch.ports.fast.queue.mark_above", "65 packets"),
+    ("switch.ports.fast.queue.marking_threshold", "65 packets"),
 ];
 
 #[test]
@@ -50,15 +50,18 @@ fn each_port_has_the_queue_of_its_own_threshold() {
 #[test]
 fn a_group_of_all_ports_is_the_switch() {
     let digest = |sets: &[(&str, &str)]| result(TWO, sets).digest;
-    let whole = digest(&[("switch.queue.mark_above", "65 packets")]);
+    let whole = digest(&[("switch.queue.marking_threshold", "65 packets")]);
     let all = [
-        ("switch.ports.all.queue.mark_above", "65 packets"),
+        ("switch.ports.all.queue.marking_threshold", "65 packets"),
         ("switch.ports.all.to", "all"),
     ];
     assert_eq!(digest(&all), whole);
     assert_ne!(digest(&[]), whole);
     // Both receivers by the label alone; nobody else's queue ever exceeds a threshold.
-    let both = [("switch.ports.receivers.queue.mark_above", "65 packets")];
+    let both = [(
+        "switch.ports.receivers.queue.marking_threshold",
+        "65 packets",
+    )];
     assert_eq!(digest(&both), whole);
     // Of several groups with a port the last one counts, as with links and switches.
     let last = [
@@ -75,18 +78,20 @@ fn a_group_inherits_what_it_does_not_say() {
     let own = resolved.split("[switch.ports.fast.queue]").nth(1);
     assert!(
         own.is_some_and(|own| own.starts_with(
-            "\nkind = \"threshold\"\nmark_above = \"65 packets\"\nnon_ect = \"admit\"\n"
+            "\nkind = \"threshold\"\nmarking_threshold = \"65 packets\"\nnot_ect = \"admit\"\n"
         )),
         "{resolved}"
     );
     let again = scenario(&resolved, &[]);
     assert_eq!(again.resolved(), resolved);
     // The ports of a group of switches have that group's queue.
-    let sets = [OWN[0], OWN[1], ("switches.switch.queue.non_ect", "drop")];
+    let sets = [OWN[0], OWN[1], ("switches.switch.queue.not_ect", "drop")];
     let resolved = scenario(TWO, &sets).resolved();
     let own = resolved.split("[switches.switch.ports.fast.queue]").nth(1);
     assert!(
-        own.is_some_and(|own| own.contains("mark_above = \"65 packets\"\nnon_ect = \"drop\"")),
+        own.is_some_and(
+            |own| own.contains("marking_threshold = \"65 packets\"\nnot_ect = \"drop\"")
+        ),
         "{resolved}"
     );
 }
@@ -109,7 +114,7 @@ fn ideal_times_know_the_port() {
         ("run.duration", "1 s"),
         // 10 packets on the way, so that K = 1 lets the link run idle.
         ("network.delay", "250 us"),
-        ("switch.queue.mark_above", "1 packets"),
+        ("switch.queue.marking_threshold", "1 packets"),
         ("network.links.receivers.rate", "100 Mbit/s"),
         ("measure.slowdown", "true"),
         ("measure.ideal", "own-transport"),

@@ -11,7 +11,7 @@ fn sources(qcn: &str) -> String {
     star.replace("[switch]", "[host]\njitter = \"2 us\"\n[switch]")
         + qcn
         + "[flows.sources]\nworkload = \"cbr\"\nfrom = \"senders\"\nto = \"receiver\"\n\
-           rate = \"400 Mbit/s\"\ntransport = { kind = \"datagram\" }\n\
+           rate = \"400 Mbit/s\"\ntransport = { kind = \"udp\" }\n\
            [measure]\nqcn = \"all\"\n"
 }
 
@@ -26,7 +26,7 @@ fn table_names(output: &Output) -> Vec<&str> {
 fn a_congestion_point_keeps_the_queue_and_loses_nothing() {
     let without = result(&sources(""), &[LONGER]);
     assert!(without.totals.drops > 0 && without.totals.cnms == 0);
-    let with = result(&sources("[switch.qcn]\nq_eq = \"20 %\"\n"), &[LONGER]);
+    let with = result(&sources("[switch.qcn]\ncp_q_eq = \"20 %\"\n"), &[LONGER]);
     assert!(with.totals.cnms > 0 && with.totals.drops < without.totals.drops / 10);
     // Nobody but the port to the receiver is congested.
     let ports = text(&with, "links", "port");
@@ -123,15 +123,15 @@ fn every_variant_and_rule_is_another_run_and_the_same_again() {
         ("switch.qcn.variant", "VI"),
         ("switch.qcn.sampling", "2007-11"),
         ("switch.qcn.sampling", "every-packet"),
-        ("switch.qcn.q_eq", "20 KB"),
-        ("switch.qcn.w", "0.5"),
-        ("switch.qcn.base", "30 KB"),
+        ("switch.qcn.cp_q_eq", "20 KB"),
+        ("switch.qcn.cp_w", "0.5"),
+        ("switch.qcn.cp_sample_base", "30 KB"),
         ("switch.qcn.jitter", "0"),
-        ("host.qcn.minimum_rate", "300 Mbit/s"),
-        ("host.qcn.gain", "0.001"),
-        ("host.qcn.minimum_decrease", "0.9"),
-        ("host.qcn.byte_counter", "10 KB"),
-        ("host.qcn.timer", "1 ms"),
+        ("host.qcn.rpg_min_rate", "300 Mbit/s"),
+        ("host.qcn.rpg_gd", "0.001"),
+        ("host.qcn.rpg_min_dec_fac", "0.9"),
+        ("host.qcn.rpg_byte_reset", "10 KB"),
+        ("host.qcn.rpg_time_reset", "1 ms"),
     ];
     // A buffer that the four overflow together, so that II and III find heavy congestion.
     let small = [
@@ -165,7 +165,7 @@ fn a_longer_limiter_holds_more_of_what_would_be_refused() {
     };
     let refused = |queue| {
         let output = result(&sources("[switch.qcn]\n"), &sets(queue));
-        output.totals.refused
+        output.totals.send_buffer_drops
     };
     assert!(refused("2 packets") >= refused("20 packets") + 4 * 17);
 }
@@ -174,13 +174,13 @@ fn a_longer_limiter_holds_more_of_what_would_be_refused() {
 fn a_full_send_buffer_refuses() {
     let flows = "[flows.fast]\nworkload = \"cbr\"\nfrom = \"sender:0\"\nto = \"receiver\"\n\
                  rate = \"2 Gbit/s\"\nmessage = \"1222 B\"\nstart_spread = \"0 s\"\n\
-                 transport = { kind = \"datagram\", send_buffer = \"12220 B\" }\n";
+                 transport = { kind = \"udp\", send_buffer = \"12220 B\" }\n";
     let output = result(&format!("{STAR}{flows}"), &[]);
     // In 10 ms 2045 messages are written and 1000 of 1250 B leave; ten wait.
-    let refused = whole(&output, "flows", "refused")[0];
+    let refused = whole(&output, "flows", "send_buffer_drops")[0];
     assert_near(refused as f64, 2045.0 - 1010.0, 3.0);
-    assert_eq!(output.totals.refused, refused);
+    assert_eq!(output.totals.send_buffer_drops, refused);
     let patient = [("flows.fast.transport.send_buffer", "unlimited")];
     let output = result(&format!("{STAR}{flows}"), &patient);
-    assert_eq!(output.totals.refused, 0);
+    assert_eq!(output.totals.send_buffer_drops, 0);
 }

@@ -34,14 +34,17 @@ fn transfers(output: &Output, kind: &str) -> Vec<(u64, f64, f64, u64)> {
 
 #[test]
 fn a_query_in_closed_loop_is_a_barrier() {
-    let sets = [("flows.query.rounds", "5"), ("flows.query.think", "1 ms")];
+    let sets = [
+        ("flows.query.rounds", "5"),
+        ("flows.query.think_time", "1 ms"),
+    ];
     let query = result(&star(QUERY), &sets);
     let barrier = [
         sets[0],
         sets[1],
-        ("flows.query.workload", "barrier"),
+        ("flows.query.workload", "barrier-incast"),
         ("flows.query.request", "1.6 KB"),
-        ("flows.query.unit", "2 KB"),
+        ("flows.query.sru", "2 KB"),
     ];
     let barrier = result(&star(QUERY), &barrier);
     assert_eq!(query.digest, barrier.digest);
@@ -53,7 +56,7 @@ fn queries_in_open_loop_overlap() {
     // 4 x 25 KB are 0.8 ms at 1 Gbit/s: at 1000 per second the link is busy for 80 % of the time.
     let sets = [
         ("flows.query.rate", "1000"),
-        ("flows.query.unit", "25 KB"),
+        ("flows.query.response_size", "25 KB"),
         ("run.duration", "1 s"),
         ("flows.query.stop", "900 ms"),
     ];
@@ -64,7 +67,7 @@ fn queries_in_open_loop_overlap() {
     let overlapping = rounds.windows(2).filter(|pair| pair[1].1 < pair[0].2);
     assert!(overlapping.count() > 100, "queries overlap");
     let mut by_server = BTreeMap::<u64, Vec<(f64, f64)>>::new();
-    for (server, started, completed, bytes) in transfers(&output, "answer") {
+    for (server, started, completed, bytes) in transfers(&output, "response") {
         assert_eq!(bytes, 25_000);
         by_server
             .entry(server)
@@ -97,10 +100,10 @@ fn answers_can_be_left_out() {
     let with = result(&star(QUERY), &sets);
     let without = result(
         &star(QUERY),
-        &[sets[0], sets[1], ("measure.answers", "false")],
+        &[sets[0], sets[1], ("measure.responses", "false")],
     );
     assert_eq!(with.digest, without.digest);
-    assert!(transfers(&without, "answer").is_empty());
+    assert!(transfers(&without, "response").is_empty());
     assert_eq!(
         transfers(&with, "round").len(),
         transfers(&without, "round").len()
@@ -115,15 +118,15 @@ fn answers_can_be_left_out() {
 fn staggered_queries_may_overlap_too() {
     let sets = [
         ("flows.query.rate", "5000"),
-        ("flows.query.stagger", "1 ms"),
-        ("flows.query.total", "10 KB"),
+        ("flows.query.request_jitter", "1 ms"),
+        ("flows.query.total_size", "10 KB"),
         ("flows.query.stop", "6 ms"),
     ];
     let output = result(&star(QUERY), &sets);
     let rounds = transfers(&output, "round");
     assert!(rounds.len() > 10);
     assert!(rounds.iter().all(|(.., completed, _)| !completed.is_nan()));
-    assert_eq!(transfers(&output, "answer").len(), 4 * rounds.len());
+    assert_eq!(transfers(&output, "response").len(), 4 * rounds.len());
 }
 
 #[test]
@@ -152,9 +155,9 @@ fn all_to_all_rounds_begin_together() {
 workload = "all-to-all"
 from = "all"
 to = "all"
-unit = "25 KB"
+response_size = "25 KB"
 rounds = 3
-think = "1 ms"
+think_time = "1 ms"
 "#;
     let output = result(&star(flows), &[("run.duration", "100 ms")]);
     assert_eq!(output.totals.flows, 20);
@@ -234,7 +237,7 @@ fn the_offered_load_is_what_was_asked_for() {
     // Gaps of sigma 1 have a variance of e - 1 = 1.7 instead of 1.
     let heavy = [
         ("run.duration", "1 s"),
-        ("flows.load.gaps", "log-normal"),
+        ("flows.load.interarrival_distribution", "log-normal"),
         ("flows.load.sigma", "1"),
     ];
     assert_near(offered(&heavy) / 0.3, 1.0, 0.01);
@@ -263,7 +266,7 @@ fn log_normal_gaps_come_in_bursts() {
     };
     // An exponential gap varies by its mean, a log-normal one of sigma 2 by sqrt(e^4 - 1) = 7.3 of them.
     assert_near(variation(&[]), 1.0, 0.1);
-    assert!(variation(&[("flows.query.gaps", "log-normal")]) > 2.5);
+    assert!(variation(&[("flows.query.interarrival_distribution", "log-normal")]) > 2.5);
 }
 
 #[test]
@@ -271,7 +274,7 @@ fn queries_have_deadlines() {
     // 4 x 25 KB take 0.8 ms and more: a deadline of 0.5 ms is missed by the last answers of each.
     let sets = [
         ("flows.query.rate", "100"),
-        ("flows.query.unit", "25 KB"),
+        ("flows.query.response_size", "25 KB"),
         ("flows.query.deadline", "500 us"),
         ("run.duration", "100 ms"),
         ("flows.query.stop", "90 ms"),

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 const MIXED: &str = r#"
 [switch.queue]
 kind = "red"
-weight = 0.1
+w_q = 0.1
 [host]
 jitter = "1 us"
 [flows.bulk]
@@ -27,7 +27,7 @@ workload = "poisson"
 from = "all"
 to = "all"
 sizes = "hadoop"
-arrivals = 5000
+flow_rate = 5000
 transport = { congestion = "cubic" }
 [flows.noise]
 workload = "on-off"
@@ -37,15 +37,15 @@ rate = "300 Mbit/s"
 on = "200 us"
 off = "300 us"
 periods = "exponential"
-transport = { kind = "datagram" }
+transport = { kind = "udp" }
 [flows.read]
-workload = "barrier"
+workload = "barrier-incast"
 from = "senders"
 to = "receiver"
-unit = "20 KB"
+sru = "20 KB"
 [measure]
-from = "2 ms"
-to = "8 ms"
+warmup = "2 ms"
+until = "8 ms"
 queue = { every = "100 us" }
 window = ["bulk", "read:0"]
 throughput = { flows = "bulk", every = "1 ms" }
@@ -89,7 +89,7 @@ fn jitter_may_delay_acknowledgements_too() {
         let scenario = scenario(&mixed(), changes);
         run(&scenario, &Control::default()).expect("runs").digest
     };
-    let on = |word| digest(&[("host.jitter_on", word)]);
+    let on = |word| digest(&[("host.jitter_applies_to", word)]);
     assert_eq!(on("data"), digest(&[]));
     assert_ne!(on("all"), on("data"));
 }
@@ -155,7 +155,7 @@ impl Watcher for Impatient<'_> {
 fn a_cancelled_batch_hands_over_what_was_begun() {
     let long = scenario(
         &mixed(),
-        &[("run.duration", "1000 s"), ("measure.to", "end")],
+        &[("run.duration", "1000 s"), ("measure.until", "end")],
     );
     let all: Vec<Scenario> = (0..3).map(|seed| long.with_seed(seed)).collect();
     let controls = controls(all.len());
@@ -209,7 +209,7 @@ fn a_cancelled_run_ends_early_with_what_it_has() {
     control.cancel.store(true, Ordering::Relaxed);
     let long = scenario(
         &mixed(),
-        &[("run.duration", "1000 s"), ("measure.to", "end")],
+        &[("run.duration", "1000 s"), ("measure.until", "end")],
     );
     let output = run(&long, &control).expect("runs");
     assert!(output.interrupted);
@@ -310,22 +310,22 @@ fn any_group() -> impl Strategy<Value = String> {
     let workload = proptest::sample::select(vec![
         "workload = \"bulk\"",
         "workload = \"bulk\"\nsize = \"30 KB\"\nstop = \"3 ms\"",
-        "workload = \"bulk\"\nsize = \"30 KB\"\ntransport = { kind = \"datagram\" }",
+        "workload = \"bulk\"\nsize = \"30 KB\"\ntransport = { kind = \"udp\" }",
         "workload = \"cbr\"\nrate = \"200 Mbit/s\"",
-        "workload = \"cbr\"\nrate = \"1 Gbit/s\"\ntransport = { kind = \"datagram\" }",
+        "workload = \"cbr\"\nrate = \"1 Gbit/s\"\ntransport = { kind = \"udp\" }",
         "workload = \"on-off\"\nrate = \"900 Mbit/s\"\non = \"100 us\"\noff = \"50 us\"\nperiods = \"exponential\"",
-        "workload = \"barrier\"\nunit = \"5 KB\"",
-        "workload = \"barrier\"\nunit = \"3 KB\"\nstagger = \"30 us\"",
-        "workload = \"barrier\"\ntotal = \"1 B\"\nthink = \"10 us\"\nrounds = 20",
-        "workload = \"query\"\nrate = 3000\nunit = \"5 KB\"\ndeadline = \"1 ms\"",
-        "workload = \"query\"\nrate = 9000\nstagger = \"100 us\"\ngaps = \"log-normal\"",
-        "workload = \"all-to-all\"\ntotal = \"20 KB\"\nthink = \"50 us\"",
-        "workload = \"all-to-all\"\nunit = \"1 KB\"\nstagger = \"30 us\"\nstop = \"2 ms\"",
+        "workload = \"barrier-incast\"\nsru = \"5 KB\"",
+        "workload = \"barrier-incast\"\nsru = \"3 KB\"\nrequest_jitter = \"30 us\"",
+        "workload = \"barrier-incast\"\ntotal_size = \"1 B\"\nthink_time = \"10 us\"\nrounds = 20",
+        "workload = \"query\"\nrate = 3000\nresponse_size = \"5 KB\"\ndeadline = \"1 ms\"",
+        "workload = \"query\"\nrate = 9000\nrequest_jitter = \"100 us\"\ninterarrival_distribution = \"log-normal\"",
+        "workload = \"all-to-all\"\ntotal_size = \"20 KB\"\nthink_time = \"50 us\"",
+        "workload = \"all-to-all\"\nresponse_size = \"1 KB\"\nrequest_jitter = \"30 us\"\nstop = \"2 ms\"",
         "workload = \"permutation\"",
         "workload = \"permutation\"\nsize = \"20 KB\"\ndeadline = \"1 ms\"",
         "workload = \"poisson\"\nsizes = \"hadoop\"\nload = 0.5",
-        "workload = \"poisson\"\nsizes = \"8 KB\"\nload = 0.5\ngaps = \"log-normal\"",
-        "workload = \"poisson-datagrams\"\nload = 0.9\ntransport = { kind = \"datagram\" }",
+        "workload = \"poisson\"\nsizes = \"8 KB\"\nload = 0.5\ninterarrival_distribution = \"log-normal\"",
+        "workload = \"poisson-datagrams\"\nload = 0.9\ntransport = { kind = \"udp\" }",
     ]);
     (workload, hosts(), hosts(), 1_u32..8).prop_filter_map(
         "somebody else to send to",
@@ -337,7 +337,7 @@ fn any_group() -> impl Strategy<Value = String> {
             let alone = from == to && single.contains(&from);
             let mut text = format!("{workload}\nfrom = \"{from}\"\nto = \"{to}\"\n");
             // Each host is asked once: all there are.
-            let asks = ["barrier", "query", "all-to-all"];
+            let asks = ["barrier-incast", "query", "all-to-all"];
             if !asks.iter().any(|word| workload.contains(word)) {
                 writeln!(text, "count = {count}").expect("texts grow");
             }
@@ -359,18 +359,18 @@ proptest! {
         groups in proptest::collection::vec(any_group(), 1..5),
         congestion in proptest::sample::select(vec!["reno", "new-reno", "cubic", "dctcp"]),
         queue in proptest::sample::select(vec![
-            "{ kind = 'drop-tail' }", "{ kind = 'red' }", "{ kind = 'threshold', mark_above = '5 packets' }",
-            "{ kind = 'threshold', mark_above = '5 packets', non_ect = 'drop' }",
+            "{ kind = 'drop-tail' }", "{ kind = 'red' }", "{ kind = 'threshold', marking_threshold = '5 packets' }",
+            "{ kind = 'threshold', marking_threshold = '5 packets', not_ect = 'drop' }",
             "{ kind = 'drr' }", "{ kind = 'drr', quantum = '100 B', drop = 'arriving' }",
-            "{ kind = 'drr', per = 'class', mark_above = '5 packets' }",
+            "{ kind = 'drr', classify_by = 'traffic-class', marking_threshold = '5 packets' }",
         ]),
         buffer in proptest::sample::select(vec!["10 packets", "30 KB", "{ shared = '60 KB', alpha = 1 }"]),
         host in proptest::sample::select(vec![
-            "{}", "{ burst = 8 }", "{ jitter = '3 us', queue = '20 packets' }", "{ jitter = '3 us', jitter_on = 'all' }",
+            "{}", "{ tso_burst = 8 }", "{ jitter = '3 us', queue = '20 packets' }", "{ jitter = '3 us', jitter_applies_to = 'all' }",
         ]),
         qcn in proptest::sample::select(vec![
-            "off", "{ q_eq = '8 KB' }", "{ variant = 'VI', q_eq = '5 KB', sampling = 'every-packet' }",
-            "{ variant = 'III', q_eq = '5 KB', sampling = '2007-11', ports = 'switch->receiver' }",
+            "off", "{ cp_q_eq = '8 KB' }", "{ variant = 'VI', cp_q_eq = '5 KB', sampling = 'every-packet' }",
+            "{ variant = 'III', cp_q_eq = '5 KB', sampling = '2007-11', ports = 'switch->receiver' }",
         ]),
         handshake in any::<bool>(),
         seed in any::<u64>(),
@@ -393,7 +393,7 @@ proptest! {
             ("measure.qcn", "all"),
             ("measure.timeouts", "true"),
             ("measure.slowdown", "true"),
-            ("measure.memory", "{ every = '130 us' }"),
+            ("measure.buffer_occupancy", "{ every = '130 us' }"),
             ("switch.buffer", if queue.contains("drr") && shared { "30 KB" } else { buffer }),
             ("network.links.senders.schedule", if seed % 2 == 0 { CHANGES } else { LATER }),
             ("host", host),

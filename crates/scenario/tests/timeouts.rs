@@ -10,12 +10,12 @@ const TAIL: &str = r#"
 [network.links.receivers]
 rate = "100 Mbit/s"
 [flows.read]
-workload = "barrier"
+workload = "barrier-incast"
 from = "sender:0"
 to = "receiver"
-unit = "4380 B"
+sru = "4380 B"
 rounds = 2
-think = "1 ms"
+think_time = "1 ms"
 start_spread = "0 s"
 [measure]
 timeouts = true
@@ -27,7 +27,7 @@ fn the_last_packet_of_an_answer_waits_for_the_timer() {
     let sets = [
         ("run.duration", "100 ms"),
         ("transport.initial_window", "3 packets"),
-        ("transport.ack_every", "1"),
+        ("transport.delayed_ack_count", "1"),
         ("transport.min_rto", "20 ms"),
         ("transport.initial_rto", "20 ms"),
     ];
@@ -67,14 +67,14 @@ buffer = "32 KiB"
 jitter = "2 us"
 [transport]
 handshake = false
-ack_every = 1
+delayed_ack_count = 1
 min_rto = "10 ms"
 initial_rto = "10 ms"
 [flows.read]
-workload = "barrier"
+workload = "barrier-incast"
 from = "senders"
 to = "receiver"
-unit = "64 KiB"
+sru = "64 KiB"
 [flows.other]
 workload = "bulk"
 from = "sender:0"
@@ -151,7 +151,7 @@ fn timeouts_are_told_where_asked_for_and_change_nothing() {
 #[test]
 fn idle_links_can_be_left_out() {
     let with = result(INCAST, &[]);
-    let without = result(INCAST, &[("measure.idle", "false")]);
+    let without = result(INCAST, &[("measure.receiver_idle", "false")]);
     assert_eq!(with.digest, without.digest);
     for name in ["timeouts", "rounds"] {
         let columns = |output: &Output| -> Vec<String> {

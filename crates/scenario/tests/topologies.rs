@@ -26,7 +26,7 @@ pairs = "all"
 rate = "1 kbit/s"
 stop = "1 us"
 start_spread = "0 s"
-transport = {{ kind = "datagram", payload = "100 B" }}
+transport = {{ kind = "udp", payload = "100 B" }}
 "#
     )
 }

@@ -9,7 +9,7 @@ use incastle_scenario::{Control, parse, run};
 const TWO: &str = r#"
 [switch.queue]
 kind = "threshold"
-mark_above = "15 packets"
+marking_threshold = "15 packets"
 [host]
 jitter = "1 us"
 [flows.cbr]
@@ -54,13 +54,13 @@ fn modes_and_rates_are_measured_where_asked() {
         &star("dcudp", &(TWO.to_owned() + measure)),
         &[("run.duration", "200 ms")],
     );
-    let modes = text(&output, "modes", "mode");
+    let modes = text(&output, "dcudp_modes", "mode");
     // It begins in UDP mode and alternates from there.
     for (number, mode) in modes.iter().enumerate() {
         assert_eq!(mode, ["udp", "congestion"][number % 2]);
     }
     assert!(modes.len() > 2, "{modes:?}");
-    let times = real(&output, "modes", "time_s");
+    let times = real(&output, "dcudp_modes", "time_s");
     assert!(times.is_sorted() && times[1] > 0.02);
     // What the table of connections says of the same mode.
     let ends = times.iter().copied().skip(2).step_by(2);
@@ -129,17 +129,17 @@ fn the_table_of_connections_counts_what_arrived() {
 fn requests_and_finite_flows_are_carried() {
     let flows = r#"
 [flows.read]
-workload = "barrier"
+workload = "barrier-incast"
 from = "senders"
 to = "receiver"
-unit = "20 KB"
+sru = "20 KB"
 rounds = 5
 [flows.short]
 workload = "poisson"
 from = "senders"
 to = "receiver"
 sizes = "10 KB"
-arrivals = 200
+flow_rate = 200
 "#;
     for (kind, handshake) in [
         ("udt", "false"),
@@ -175,7 +175,7 @@ fn a_full_send_buffer_refuses() {
         ("network.links.receivers.rate", "100 Mbit/s"),
     ];
     let output = result(&star("udt", TWO), &sets);
-    assert!(whole(&output, "flows", "refused")[0] > 0);
+    assert!(whole(&output, "flows", "send_buffer_drops")[0] > 0);
 }
 
 #[test]

@@ -67,11 +67,11 @@ const FINITE: &[(&str, &str)] = &[
     ),
     (
         "cbr",
-        "from = 'sender:0'\nto = 'receiver'\nrate = '100 Mbit/s'\nstop = '2 ms'\ntransport = { kind = 'datagram' }",
+        "from = 'sender:0'\nto = 'receiver'\nrate = '100 Mbit/s'\nstop = '2 ms'\ntransport = { kind = 'udp' }",
     ),
     (
         "on-off",
-        "from = 'sender:0'\nto = 'receiver'\nrate = '100 Mbit/s'\non = '1 ms'\noff = '1 ms'\nstop = '3 ms'\ntransport = { kind = 'datagram' }",
+        "from = 'sender:0'\nto = 'receiver'\nrate = '100 Mbit/s'\non = '1 ms'\noff = '1 ms'\nstop = '3 ms'\ntransport = { kind = 'udp' }",
     ),
     (
         "bulk",
@@ -86,12 +86,12 @@ const FINITE: &[(&str, &str)] = &[
         "from = 'senders'\nto = 'receiver'\nrate = '400 Mbit/s'\nstop = '2 ms'\ntransport = { kind = 'dcudp' }",
     ),
     (
-        "barrier",
-        "from = 'senders'\nto = 'receiver'\nunit = '16 KB'\nrounds = 3\nthink = '1 ms'",
+        "barrier-incast",
+        "from = 'senders'\nto = 'receiver'\nsru = '16 KB'\nrounds = 3\nthink_time = '1 ms'",
     ),
     (
-        "barrier",
-        "from = 'senders'\nto = 'receiver'\nunit = '16 KB'\nrounds = 3\nstagger = '1 ms'",
+        "barrier-incast",
+        "from = 'senders'\nto = 'receiver'\nsru = '16 KB'\nrounds = 3\nrequest_jitter = '1 ms'",
     ),
     (
         "query",
@@ -100,7 +100,7 @@ const FINITE: &[(&str, &str)] = &[
     ("query", "from = 'senders'\nto = 'receiver'\nstop = '3 ms'"),
     (
         "all-to-all",
-        "from = 'senders'\nto = 'senders'\nunit = '4 KB'\nrounds = 2",
+        "from = 'senders'\nto = 'senders'\nresponse_size = '4 KB'\nrounds = 2",
     ),
     (
         "permutation",
@@ -111,8 +111,8 @@ const FINITE: &[(&str, &str)] = &[
         "from = 'senders'\nto = 'receiver'\nsizes = '10 KB'\nload = 0.3\nstop = '5 ms'",
     ),
     (
-        "incast",
-        "from = 'senders'\nto = 'receiver'\ncount = 3\nunit = '10 KB'\narrivals = 1000\nstop = '5 ms'",
+        "random-incast",
+        "from = 'senders'\nto = 'receiver'\ncount = 3\nsru = '10 KB'\nincast_rate = 1000\nstop = '5 ms'",
     ),
     (
         "all-reduce",
@@ -120,7 +120,7 @@ const FINITE: &[(&str, &str)] = &[
     ),
     (
         "poisson-datagrams",
-        "from = 'sender:0'\nto = 'receiver'\nload = 0.2\nstop = '3 ms'\ntransport = { kind = 'datagram' }",
+        "from = 'sender:0'\nto = 'receiver'\nload = 0.2\nstop = '3 ms'\ntransport = { kind = 'udp' }",
     ),
 ];
 
@@ -156,7 +156,7 @@ fn a_list_that_stops_ends_with_its_last_byte() {
         r#"[["0 s", "sender:0", "receiver", 20000], ["5 ms", "sender:1", "receiver", 20000]]"#;
     for (stop, transfers) in [("5 ms", 1), ("6 ms", 2)] {
         let text = format!(
-            "{STAR}[flows.it]\nworkload = 'list'\nfrom = 'senders'\nto = 'receiver'\n\
+            "{STAR}[flows.it]\nworkload = 'flow-list'\nfrom = 'senders'\nto = 'receiver'\n\
              transfers = {{ list = {rows} }}\nstop = '{stop}'\n"
         );
         let sets = [DONE, ("run.duration", "1 s")].map(|(key, value)| (key.into(), value.into()));
@@ -204,7 +204,7 @@ fn a_transfer_that_its_stop_cuts_off_is_named() {
 #[test]
 fn lost_datagrams_are_not_waited_for() {
     let group = "[flows.one]\nworkload = 'bulk'\nfrom = 'senders'\nto = 'receiver'\nsize = '100 KB'\n\
-                 transport = { kind = 'datagram' }\n";
+                 transport = { kind = 'udp' }\n";
     let text = format!("{STAR}{group}");
     let few = ("switch.buffer", "10 packets");
     let output = result(&text, &[DONE, ("run.duration", "1 s"), few]);
@@ -224,7 +224,7 @@ fn what_ends_before_it_is_measured_has_no_values() {
     let late =
         "[flows.late]\nworkload = 'bulk'\nfrom = 'sender:1'\nto = 'receiver'\nstart = '5 ms'\n";
     let text = format!("{STAR}{ONE}{late}");
-    let sets = [DONE, ("run.duration", "1 s"), ("measure.from", "10 ms")];
+    let sets = [DONE, ("run.duration", "1 s"), ("measure.warmup", "10 ms")];
     let output = result(&text, &sets);
     for column in ["utilisation", "mean_queue_packets", "max_queue_packets"] {
         let values = real(&output, "links", column);
@@ -236,7 +236,7 @@ fn what_ends_before_it_is_measured_has_no_values() {
     };
     assert!(measured.starts_with("nothing was measured: the run was done after "));
     assert!(
-        measured.contains("before measure.from = 10 ms"),
+        measured.contains("before measure.warmup = 10 ms"),
         "{measured}"
     );
     assert!(began.starts_with("flows.late never began: the run was done after "));
@@ -247,8 +247,8 @@ fn no_goodput_is_above_the_link() {
     // Four senders fill the link; what waits at the stop arrives later, and does not count.
     let groups = [
         "workload = 'bulk'\nstop = '2 ms'\n",
-        "workload = 'cbr'\nrate = '400 Mbit/s'\nstop = '2 ms'\ntransport = { kind = 'datagram' }\n",
-        "workload = 'poisson-datagrams'\nload = 1.0\nstop = '2 ms'\ntransport = { kind = 'datagram' }\n",
+        "workload = 'cbr'\nrate = '400 Mbit/s'\nstop = '2 ms'\ntransport = { kind = 'udp' }\n",
+        "workload = 'poisson-datagrams'\nload = 1.0\nstop = '2 ms'\ntransport = { kind = 'udp' }\n",
     ];
     for group in groups {
         let text = format!("{STAR}[flows.it]\nfrom = 'senders'\nto = 'receiver'\n{group}");

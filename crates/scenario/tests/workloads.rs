@@ -117,7 +117,7 @@ fn cbr_keeps_its_rate_over_datagrams_and_tcp() {
              transport = {{ kind = \"{kind}\" }}\n"
         ))
     };
-    for kind in ["datagram", "tcp"] {
+    for kind in ["udp", "tcp"] {
         let output = result(&flows(kind), &[]);
         // A message of 10,000 bits every 100 us, the first at 0; those of the last 100 us are
         // still on their way (70 us and more) or just written.
@@ -133,7 +133,7 @@ fn cbr_keeps_its_rate_over_datagrams_and_tcp() {
 fn on_off_is_silent_in_between() {
     let flows = "[flows.bursts]\nworkload = \"on-off\"\nfrom = \"sender:0\"\nto = \"receiver\"\n\
                  rate = \"100 Mbit/s\"\nmessage = \"1250 B\"\non = \"1 ms\"\noff = \"3 ms\"\n\
-                 start_spread = \"0 s\"\ntransport = { kind = \"datagram\" }\n";
+                 start_spread = \"0 s\"\ntransport = { kind = \"udp\" }\n";
     let output = result(&star(flows), &[]);
     // Periods at 0, 4 and 8 ms, of 10 messages each.
     assert_eq!(whole(&output, "flows", "delivered_bytes"), [30 * 1250]);
@@ -141,12 +141,12 @@ fn on_off_is_silent_in_between() {
 
 const BARRIER: &str = r#"
 [flows.read]
-workload = "barrier"
+workload = "barrier-incast"
 from = "sender:0..2"
 to = "receiver"
-total = "10 KB"
+total_size = "10 KB"
 rounds = 3
-think = "1 ms"
+think_time = "1 ms"
 start_spread = "0 s"
 "#;
 
@@ -163,7 +163,7 @@ fn a_barrier_waits_for_the_last_answer() {
         let rows = 4 * round..4 * round + 4;
         assert_eq!(
             &kinds[rows.clone()],
-            ["answer", "answer", "answer", "round"]
+            ["response", "response", "response", "round"]
         );
         assert_eq!(&bytes[rows.clone()], [3334, 3333, 3333, 10_000]);
         let last = completed[rows.clone()].iter().copied().fold(0.0, f64::max);
@@ -199,7 +199,7 @@ fn a_barrier_waits_for_the_last_answer() {
 #[test]
 fn staggered_servers_are_asked_at_random_within_the_round() {
     let sets = [
-        ("flows.read.stagger", "200 us"),
+        ("flows.read.request_jitter", "200 us"),
         ("flows.read.rounds", "30"),
         ("run.duration", "100 ms"),
     ];
@@ -209,7 +209,7 @@ fn staggered_servers_are_asked_at_random_within_the_round() {
     let completed = real(&output, "transfers", "completed_s");
     let of =
         |kind: &str| -> Vec<usize> { (0..kinds.len()).filter(|&row| kinds[row] == kind).collect() };
-    let (rounds, answers) = (of("round"), of("answer"));
+    let (rounds, answers) = (of("round"), of("response"));
     assert_eq!((rounds.len(), answers.len()), (30, 90));
     let mut late = Vec::new();
     for (number, &round) in rounds.iter().enumerate() {
@@ -258,7 +258,7 @@ fn poisson_flows_offer_their_load() {
 #[test]
 fn poisson_flows_draw_sizes_and_hosts() {
     let flows = "[flows.short]\nworkload = \"poisson\"\nfrom = \"all\"\nto = \"all\"\n\
-                 sizes = { points = [[1000, 0], [3000, 100]] }\narrivals = 20000\n";
+                 sizes = { points = [[1000, 0], [3000, 100]] }\nflow_rate = 20000\n";
     let output = result(&star(flows), &[("run.duration", "100 ms")]);
     let sizes = whole(&output, "transfers", "bytes");
     let mean = sizes.iter().sum::<u64>() as f64 / sizes.len() as f64;
@@ -273,8 +273,8 @@ fn poisson_flows_draw_sizes_and_hosts() {
 #[test]
 fn poisson_datagrams_queue_as_theory_says() {
     let flows = "[flows.arrivals]\nworkload = \"poisson-datagrams\"\nfrom = \"senders\"\n\
-                 to = \"receiver\"\nload = 0.7\ntransport = { kind = \"datagram\" }\n\
-                 [measure]\nfrom = \"100 ms\"\n";
+                 to = \"receiver\"\nload = 0.7\ntransport = { kind = \"udp\" }\n\
+                 [measure]\nwarmup = \"100 ms\"\n";
     // Senders a hundred times as fast, so that what arrives at the switch is still Poisson.
     let sets = [
         ("run.duration", "10 s"),
@@ -297,7 +297,7 @@ fn poisson_datagrams_queue_as_theory_says() {
 fn a_link_changes_its_rate_when_it_should() {
     let flows = "[flows.steady]\nworkload = \"cbr\"\nfrom = \"sender:0\"\nto = \"receiver\"\n\
                  rate = \"900 Mbit/s\"\nmessage = \"1222 B\"\nstart_spread = \"0 s\"\n\
-                 transport = { kind = \"datagram\" }\n";
+                 transport = { kind = \"udp\" }\n";
     let schedule = "[{ at = '2 ms', rate = '100 Mbit/s' }, { at = '6 ms', rate = '500 Mbit/s' }]";
     let sets = [("network.links.receivers.schedule", schedule)];
     let output = result(&star(flows), &sets);
@@ -336,7 +336,7 @@ fn fair_queueing_gives_each_flow_its_share() {
         format!(
             "[flows.f{index}]\nworkload = \"cbr\"\nfrom = \"sender:{index}\"\n\
              to = \"receiver\"\nrate = \"{rate}\"\nmessage = \"1222 B\"\n\
-             transport = {{ kind = \"datagram\" }}\n"
+             transport = {{ kind = \"udp\" }}\n"
         )
     };
     let flows = flow(0, "800 Mbit/s") + &flow(1, "800 Mbit/s") + &flow(2, "100 Mbit/s");
@@ -369,7 +369,7 @@ fn classes_have_a_queue_each_and_marks_of_their_own() {
              transport = {{ {transport}, receive_window = \"200 KB\" }}\n"
         )
     };
-    let flows = flow("dctcp", 0, "congestion = \"dctcp\", class = 1")
+    let flows = flow("dctcp", 0, "congestion = \"dctcp\", traffic_class = 1")
         + &flow("cubic", 1, "congestion = \"cubic\"")
         + &flow("more", 2, "congestion = \"cubic\"");
     let of = |queue: &str| {
@@ -387,16 +387,17 @@ fn classes_have_a_queue_each_and_marks_of_their_own() {
     };
     let share = |bytes: &[u64]| bytes[0] as f64 / bytes.iter().sum::<u64>() as f64;
     // By class half of the line is DCTCP's, whoever shares the other half; by flow a third.
-    let (bytes, marks) = of("{ kind = 'drr', per = 'class', mark_above = '5 packets' }");
+    let (bytes, marks) =
+        of("{ kind = 'drr', classify_by = 'traffic-class', marking_threshold = '5 packets' }");
     assert_near(share(&bytes), 0.5, 0.01);
     assert!(marks[0] > 0 && marks[1] == 0 && marks[2] == 0, "{marks:?}");
-    let (bytes, _) = of("{ kind = 'drr', mark_above = '5 packets' }");
+    let (bytes, _) = of("{ kind = 'drr', marking_threshold = '5 packets' }");
     assert_near(share(&bytes), 1.0 / 3.0, 0.01);
     // In one queue all of DCTCP's packets wait behind CUBIC's and are marked.
-    let (bytes, marks) = of("{ kind = 'threshold', mark_above = '5 packets' }");
+    let (bytes, marks) = of("{ kind = 'threshold', marking_threshold = '5 packets' }");
     assert!(share(&bytes) < 0.1, "{bytes:?}");
     assert!(marks[0] > 0, "{marks:?}");
-    // Without `mark_above` fair queueing marks nothing.
-    let (_, marks) = of("{ kind = 'drr', per = 'class' }");
+    // Without `marking_threshold` fair queueing marks nothing.
+    let (_, marks) = of("{ kind = 'drr', classify_by = 'traffic-class' }");
     assert_eq!(marks, [0, 0, 0]);
 }

@@ -61,8 +61,8 @@ def main() -> None:
     arguments = parser.parse_args()
     scenario = ic.load(SCENARIO)
     if arguments.quick:
-        scenario = scenario.with_({"run.duration": "25 ms"})
-    results = {name: ic.run(scenario.with_(changes)) for name, changes in RUNS.items()}
+        scenario = scenario.with_overrides({"run.duration": "25 ms"})
+    results = {name: ic.run(scenario.with_overrides(changes)) for name, changes in RUNS.items()}
     print(f"{'':14} {'Gbit/s':>8} {'busy':>8} {'mean queue':>10} {'longest':>8} {'drops':>8}")
     for name, result in results.items():
         print(line(name, result))

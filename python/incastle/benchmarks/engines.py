@@ -184,12 +184,12 @@ def ns3_tree(benchmark: Benchmark, folder: Path) -> list[str]:
     seconds = NS3_TREE_SECONDS[benchmark.name]
     scenario = load(bench.shipped(benchmark.name))
     # All begin within an idle round trip.
-    first = run(scenario.with_({"run.duration": f"{seconds * 1e6:.0f} us"})).flows
+    first = run(scenario.with_overrides({"run.duration": f"{seconds * 1e6:.0f} us"})).flows
     flows = list(first.select("started_s", "from", "to").iter_rows())
     options = {
         "k": str(scenario["network.k"]),
         "delay": str(scenario["network.delay"]).replace(" ", ""),
-        "markAbove": str(scenario["switch.queue.mark_above"]).removesuffix(" packets"),
+        "markAbove": str(scenario["switch.queue.marking_threshold"]).removesuffix(" packets"),
         "seconds": f"{seconds:g}",
     }
     return _ns3_options(folder, flows, options)

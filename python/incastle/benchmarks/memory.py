@@ -47,7 +47,7 @@ senders = 1
 rate = "10 Gbit/s"
 delay = "{delay_ns} ns"
 [transport]
-kind = "datagram"
+kind = "udp"
 [flows.all]
 workload = "cbr"
 from = "senders"

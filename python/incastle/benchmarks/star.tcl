@@ -17,7 +17,7 @@ set seconds [lindex $argv 1]
 
 set rate 10Gb
 set delay 25us
-set mark_above 65
+set marking_threshold 65
 set buffer_packets 2666   ;# 4 MB of 1500 B packets
 
 # Only the headers that are used travel with each packet: ns-2 is several times slower otherwise.
@@ -35,8 +35,8 @@ Queue/RED set setbit_ true
 Queue/RED set gentle_ false
 Queue/RED set q_weight_ 1.0
 Queue/RED set mark_p_ 2.0   ;# it marks where the probability lies below, and drops at 1.0
-Queue/RED set thresh_ $mark_above
-Queue/RED set maxthresh_ $mark_above
+Queue/RED set thresh_ $marking_threshold
+Queue/RED set maxthresh_ $marking_threshold
 
 # packetSize_ is what the link serialises: 1460 B of data and 40 B of headers.
 Agent/TCP set packetSize_ 1460

@@ -28,9 +28,10 @@ class Controller:
 
     - `pacing(self) -> float | None`: the rate in bits per second at which packets leave, at least
       1; None sends as the window allows.
-    - `on_sent(self, now: Moment, size_bytes: int) -> None`: a data packet left, new or again.
-    - `next_timer(self) -> float | None` and `on_timer(self, now: Moment) -> None`: the second at
-      which the controller wants to be called, and that call.
+    - `on_sent(self, now: ControllerContext, size_bytes: int) -> None`: a data packet left,
+      new or again.
+    - `next_timer(self) -> float | None` and `on_timer(self, now: ControllerContext) -> None`: the
+      second at which the controller wants to be called, and that call.
 
     Attributes:
         connection: sizes that the scenario gives, and the controller's number in its run.

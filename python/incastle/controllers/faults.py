@@ -35,7 +35,7 @@ def _hint(error: BaseException | None) -> str:
         return ""
     if isinstance(error.obj, Controller) and not hasattr(error.obj, "connection"):
         return "\nthe base class is not set up: begin __init__ with super().__init__(connection)"
-    if not isinstance(error.obj, _engine.Moment | _engine.Connection):
+    if not isinstance(error.obj, _engine.ControllerContext | _engine.Connection):
         return ""
     has = [name for name in dir(error.obj) if not name.startswith("_")]
     near = get_close_matches(error.name or "", has, n=1)

@@ -275,7 +275,7 @@ def _explained(result: Result, flow: int, source: Source, *, all_timeouts: bool)
     if kind != "open" and done_s is None:
         path = path.stalled(begins if ends is None else ends, last)
     # The sender of a flow's only transfer goes on until it knows that everything has arrived.
-    until = done if kind in ("answer", "step") else last
+    until = done if kind in ("response", "step") else last
     told = [*story(record, begins, until), *_last_byte(path, ends, complete=done_s is not None)]
     within = (0, last) if all_timeouts else (begins, until)
     return Explanation(

@@ -27,7 +27,7 @@ TIMEOUT, QUEUE, SERIALISATION, PROPAGATION, STALL, PACING, LIMITER, ADAPTER, ANS
     "pacing",
     "limiter",
     "adapter",
-    "answer",
+    "response",
     "application",
 )
 

@@ -107,7 +107,9 @@ def _run_again(
     with _scenario_file(result, place) as file:
         try:
             scenario = Scenario.from_text(result.scenario, file)
-            scenario = scenario.with_({"measure.events": record, "measure.slowdown": False})
+            scenario = scenario.with_overrides(
+                {"measure.events": record, "measure.slowdown": False}
+            )
             again = run(scenario, progress=progress)
         except ScenarioError as error:
             why = next(one.message for one in error.diagnostics if one.severity == "error")

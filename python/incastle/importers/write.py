@@ -60,7 +60,7 @@ class Choices:
     """What the files do not say. None is Incastle's default; the length is then worked out."""
 
     congestion: str | None = None
-    mark_above: str | None = None
+    marking_threshold: str | None = None
     buffer: str | None = None
     duration: str | None = None
 
@@ -79,7 +79,7 @@ class Choices:
             )
         options = {
             "--congestion": ("transport.congestion", self.congestion),
-            "--mark-above": ("switch.queue.mark_above", self.mark_above),
+            "--mark-above": ("switch.queue.marking_threshold", self.marking_threshold),
             "--buffer": ("switch.buffer", self.buffer),
             "--duration": ("run.duration", self.duration),
         }
@@ -177,7 +177,7 @@ def _unsaid(network: Network, choices: Choices, known: Scenario) -> Iterator[str
     yield from ("", f"# Not in the files, here and below: {_whose(choices)}.", "[switch]")
     yield from _pair("buffer", known["switch.buffer"])
     yield from ("", "[switch.queue]")
-    for key in ("kind", "mark_above") if choices.mark_above else ("kind",):
+    for key in ("kind", "marking_threshold") if choices.marking_threshold else ("kind",):
         yield from _pair(key, known[f"switch.queue.{key}"])
     if network.buffers and choices.buffer is None:
         yield from ("", f"# From {network.origin}.")
@@ -193,7 +193,7 @@ def _unsaid(network: Network, choices: Choices, known: Scenario) -> Iterator[str
 def _whose(choices: Choices) -> str:
     given = {
         "--congestion": choices.congestion,
-        "--mark-above": choices.mark_above,
+        "--mark-above": choices.marking_threshold,
         "--buffer": choices.buffer,
     }
     chosen = ", ".join(option for option, value in given.items() if value is not None)
@@ -207,7 +207,7 @@ def _flows(transfers: Transfers | None) -> Iterator[str]:
         yield from _pair("size", quantities.size(PERMUTATION))
         return
     if any(row.bytes for row in transfers.transfers):
-        yield from ("", "[flows.imported]", 'workload = "list"', 'from = "all"', 'to = "all"')
+        yield from ("", "[flows.imported]", 'workload = "flow-list"', 'from = "all"', 'to = "all"')
         yield from _pair("transfers", FLOWS)
     endless = [row for row in transfers.transfers if row.bytes is None]
     for number, (start, destination, sources) in enumerate(_together(endless), 1):

@@ -42,9 +42,9 @@ def interval(run: Observation) -> Interval:
 def _interval(resolved: str) -> Interval:
     scenario = tomllib.loads(resolved)
     end = _seconds(scenario["run"]["duration"])
-    to = scenario["measure"]["to"]
+    until = scenario["measure"]["until"]
     return Interval(
-        _seconds(scenario["measure"]["from"]), end if to == "end" else _seconds(to), end
+        _seconds(scenario["measure"]["warmup"]), end if until == "end" else _seconds(until), end
     )
 
 

@@ -1,4 +1,4 @@
-"""Sweeps and searches from Python, as `incastle.sweep`, `incastle.find` and `incastle.optimise`."""
+"""Sweeps and searches from Python, as `incastle.sweep`, `incastle.find` and `incastle.optimize`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incastle.sweeps import bisect as bisection
-from incastle.sweeps import optimise as optimisation
+from incastle.sweeps import optimize as optimisation
 from incastle.sweeps.plan import Plan, Source
 from incastle.sweeps.values import axis_from_values
 from incastle.sweeps.work import Place, run_plan
@@ -36,7 +36,8 @@ def sweep(
 
     Args:
         scenario: what to simulate.
-        values: the values of each key, keys as for `Scenario.with_`; or a text as after `--set`.
+        values: the values of each key, keys as for `Scenario.with_overrides`; or a text as
+            after `--set`.
         seeds: how many, from the scenario's own on; or which.
         on: a Dask cluster: the address of its scheduler, a cluster object or a client. The results
             are the same.
@@ -70,7 +71,7 @@ def find(
     resume: bool = False,
     threads: int | None = None,
     progress: Callable[[SweepProgress], object] | None = None,
-) -> bisection.Found:
+) -> bisection.SearchResult:
     """Find the largest or smallest value of one key for which a condition holds with every seed.
 
     Example:
@@ -110,7 +111,7 @@ def find(
     )
 
 
-def optimise(
+def optimize(
     scenario: Scenario,
     values: Mapping[str, Iterable[Value] | str],
     *,
@@ -148,7 +149,7 @@ def optimise(
     measure = maximise if maximise is not None else minimise
     if measure is None or (maximise is not None and minimise is not None):
         raise ValueError("one measure is needed, in `maximise` or in `minimise`")
-    return optimisation.optimise(
+    return optimisation.optimize(
         Source.of(scenario),
         [axis_from_values(key, some) for key, some in values.items()],
         measure,

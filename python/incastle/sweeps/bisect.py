@@ -47,7 +47,7 @@ class Tried:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class SearchResult:
     """What a bisection found.
 
     Attributes:
@@ -169,7 +169,7 @@ def bisect(
     on: Any = None,  # noqa: ANN401  an address, a cluster or a client
     threads: int | None = None,
     progress: Callable[[SweepProgress], object] | None = None,
-) -> Found:
+) -> SearchResult:
     """Find the largest or smallest value of a key for which a condition holds.
 
     Raises:
@@ -205,7 +205,7 @@ def bisect(
 
     ordered = sorted(rows, key=lambda place: order[place])
     beyond = None if good is None or good + 1 == len(order) else axis.choices[order[good + 1]]
-    return Found(
+    return SearchResult(
         axis.key,
         largest,
         condition,

@@ -44,7 +44,7 @@ TOTALS = (
         "failure_drops",
         "marks",
         "cnms",
-        "refused",
+        "send_buffer_drops",
         "retransmissions",
         "timeouts",
         "fast_retransmits",

@@ -8,7 +8,7 @@ use crate::{Bench, GBIT, exact, ms, rate};
 fn adaptive(adaptive: AdaptiveIncrease) -> Bench {
     Bench::new(ReactionPointConfig {
         adaptive,
-        fast_recovery_cycles: 0,
+        rpg_threshold: 0,
         ..exact(10 * GBIT)
     })
 }
@@ -78,8 +78,8 @@ fn the_memory_is_bounded() {
 fn the_memory_survives_a_release_and_fades_with_time() {
     let config = ReactionPointConfig {
         adaptive: AdaptiveIncrease::Scaled,
-        fast_recovery_cycles: 0,
-        hyper_increase: rate(1000 * GBIT),
+        rpg_threshold: 0,
+        rpg_hai_rate: rate(1000 * GBIT),
         ..exact(GBIT)
     };
     let mut bench = Bench::new(config);

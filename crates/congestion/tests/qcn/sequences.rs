@@ -41,13 +41,13 @@ fn configs(jitter: f64) -> impl Strategy<Value = ReactionPointConfig> {
         prop::sample::select(&READINGS[..]),
     );
     (rates, rest).prop_map(
-        move |((line, minimum_rate, increase), (hyper, fast_recovery_cycles, adaptive))| {
+        move |((line, rpg_min_rate, increase), (hyper, rpg_threshold, adaptive))| {
             let line = [1_000_000, GBIT, 10 * GBIT, 40 * GBIT][line];
             ReactionPointConfig {
-                minimum_rate: rate(minimum_rate),
+                rpg_min_rate: rate(rpg_min_rate),
                 increase: rate(increase),
-                hyper_increase: rate(hyper),
-                fast_recovery_cycles,
+                rpg_hai_rate: rate(hyper),
+                rpg_threshold,
                 adaptive,
                 jitter,
                 ..ReactionPointConfig::new(rate(line))
@@ -69,11 +69,7 @@ struct Model {
 
 impl Model {
     fn shortened(stage: u32, config: &ReactionPointConfig) -> u64 {
-        if stage > config.fast_recovery_cycles {
-            2
-        } else {
-            1
-        }
+        if stage > config.rpg_threshold { 2 } else { 1 }
     }
 
     fn notify(&mut self, at_line_rate: bool, psi: u8, now: Time, config: &ReactionPointConfig) {
@@ -132,7 +128,7 @@ impl Model {
 fn check_rates(bench: &Bench, config: &ReactionPointConfig) -> Result<(), TestCaseError> {
     let (current, target) = bench.rates();
     let line = config.line_rate.bits_per_second();
-    let minimum = config.minimum_rate.bits_per_second().min(line);
+    let minimum = config.rpg_min_rate.bits_per_second().min(line);
     prop_assert!((minimum..=line).contains(&current), "{current}");
     prop_assert!((current..=line).contains(&target), "{target}");
     prop_assert!(bench.is_active() || (current, target) == (line, line));

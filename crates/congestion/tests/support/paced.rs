@@ -2,8 +2,8 @@
 //! its trajectory. It always has something to send, at most at its interface's rate.
 //!
 //! The link sends one packet per `service`; a packet that finds `capacity` waiting is lost, of the
-//! others those that find more than `mark_above` waiting are marked. The receiver reports a loss when
-//! the packet after it arrives; its data counts as repaired. An ACK leaves every `ack_every`; without
+//! others those that find more than `marking_threshold` waiting are marked. The receiver reports a loss when
+//! the packet after it arrives; its data counts as repaired. An ACK leaves every `delayed_ack_count`; without
 //! that, at the first mark and then once per round trip. Nothing is lost on the way back.
 
 use std::collections::VecDeque;
@@ -21,11 +21,11 @@ pub(crate) struct Link {
     pub(crate) service: Span,
     /// The round-trip time of an empty link, without the service time; half of it each way.
     pub(crate) rtt: Span,
-    pub(crate) mark_above: u64,
+    pub(crate) marking_threshold: u64,
     pub(crate) capacity: u64,
     /// The time that the sender's interface takes for a packet.
     pub(crate) interface: Span,
-    pub(crate) ack_every: Option<Span>,
+    pub(crate) delayed_ack_count: Option<Span>,
 }
 
 /// What the receiver sends back, and when it arrives.
@@ -100,7 +100,7 @@ impl Paced {
             busy_until: Time::ZERO,
             packets: VecDeque::new(),
             receiver: Receiver {
-                due: link.ack_every.map(|span| Time::ZERO + span),
+                due: link.delayed_ack_count.map(|span| Time::ZERO + span),
                 rtt: link.rtt + link.service,
                 ..Receiver::default()
             },
@@ -175,7 +175,7 @@ impl Paced {
                 number: self.sender.snd_nxt,
                 sent: now,
                 at: self.busy_until + self.link.rtt / 2,
-                ce: queue > self.link.mark_above,
+                ce: queue > self.link.marking_threshold,
             });
         }
         self.sender.snd_nxt += 1;
@@ -218,7 +218,7 @@ impl Paced {
         let packets = receiver.next - receiver.acked;
         receiver.acked = receiver.next;
         receiver.ce = false;
-        receiver.due = Some(now + self.link.ack_every.unwrap_or(receiver.rtt));
+        receiver.due = Some(now + self.link.delayed_ack_count.unwrap_or(receiver.rtt));
         self.feedback.push_back(Feedback {
             at: now + self.link.rtt / 2,
             what: What::Ack {
@@ -251,7 +251,7 @@ impl Paced {
 
     fn handle_ack(&mut self, packets: u64, echo: Echo, rtt: Span) {
         self.sender.smoothed_rtt = Some(rtt);
-        if let Some(every) = self.link.ack_every.filter(|_| packets > 0) {
+        if let Some(every) = self.link.delayed_ack_count.filter(|_| packets > 0) {
             let bits = packets * 8 * PS * (Span::from_secs(1).as_ps() / every.as_ps());
             self.sender.receiving_rate = Some(Rate::from_bits_per_second(bits));
         }

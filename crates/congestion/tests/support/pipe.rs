@@ -1,6 +1,6 @@
 //! One sender over one bottleneck: the smallest network in which a controller shows its trajectory.
 //!
-//! The link sends one packet per `service`; a packet that finds more than `mark_above` packets
+//! The link sends one packet per `service`; a packet that finds more than `marking_threshold` packets
 //! waiting is marked, one that finds `capacity` waiting is lost. Every packet is acknowledged, one
 //! round-trip time after its transmission ends; a loss is learnt of at that time, and its data
 //! counts as repaired when the window of the loss is over. No delayed ACKs, no timeouts.
@@ -21,7 +21,7 @@ pub(crate) struct Link {
     pub(crate) service: Span,
     /// The round-trip time of an empty link, without the service time.
     pub(crate) rtt: Span,
-    pub(crate) mark_above: u64,
+    pub(crate) marking_threshold: u64,
     pub(crate) capacity: u64,
 }
 
@@ -104,7 +104,7 @@ impl Pipe {
             .saturating_sub(1);
         let fate = match queue {
             q if q >= self.link.capacity => Fate::Lost,
-            q if q > self.link.mark_above => Fate::Marked,
+            q if q > self.link.marking_threshold => Fate::Marked,
             _ => Fate::Passed,
         };
         if fate != Fate::Lost {

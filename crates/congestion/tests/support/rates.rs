@@ -15,20 +15,20 @@ use crate::support::paced::{Link, PS, Paced, Row};
 const MARKING: Link = Link {
     service: Span::from_us(12),
     rtt: Span::from_us(88),
-    mark_above: 15,
+    marking_threshold: 15,
     capacity: 2666,
     interface: Span::from_ns(7500),
-    ack_every: None,
+    delayed_ack_count: None,
 };
 
 /// The wide-area path that UDT was made for: 1 Gbit/s, 100 ms, and a queue of as much.
 const WIDE: Link = Link {
     service: Span::from_us(12),
     rtt: Span::from_ms(100),
-    mark_above: u64::MAX,
+    marking_threshold: u64::MAX,
     capacity: 8333,
     interface: Span::from_ns(1200),
-    ack_every: Some(Span::from_ms(10)),
+    delayed_ack_count: Some(Span::from_ms(10)),
 };
 
 /// Every trajectory's rows: time, rate, window, queue.

@@ -15,7 +15,7 @@ use crate::support::pipe::{Link, MSS, Pipe, Row};
 const LINK: Link = Link {
     service: Span::from_us(12),
     rtt: Span::from_us(88),
-    mark_above: 20,
+    marking_threshold: 20,
     capacity: 50,
 };
 
@@ -23,7 +23,7 @@ const LINK: Link = Link {
 const WIDE: Link = Link {
     service: Span::from_ms(1),
     rtt: Span::from_ms(99),
-    mark_above: u64::MAX,
+    marking_threshold: u64::MAX,
     capacity: 50,
 };
 
@@ -31,7 +31,7 @@ const WIDE: Link = Link {
 pub(crate) fn csv() -> String {
     let mss = Bytes::new(MSS);
     let unmarked = Link {
-        mark_above: u64::MAX,
+        marking_threshold: u64::MAX,
         ..LINK
     };
     let dctcp = Algorithm::Dctcp(Dctcp::new(DctcpConfig::new(mss)));

@@ -29,7 +29,7 @@ pub enum FairDrop {
 
 /// What has a queue of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum FairPer {
+pub enum ClassifyBy {
     /// Each flow.
     #[default]
     Flow,
@@ -46,14 +46,14 @@ pub struct FairConfig {
     /// What a full port drops.
     pub drop: FairDrop,
     /// What has a queue of its own. What is said of flows in this file goes for classes, too.
-    pub per: FairPer,
+    pub per: ClassifyBy,
 }
 
 /// A flow or a class, whichever has a queue of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Lane(u32);
 
-impl FairPer {
+impl ClassifyBy {
     fn lane(self, packet: &Packet) -> Lane {
         match self {
             Self::Flow => Lane(packet.to.0),
@@ -354,7 +354,7 @@ mod tests {
         let mut queue = FairQueue::new(FairConfig {
             quantum: Bytes::new(quantum),
             drop: FairDrop::Longest,
-            per: FairPer::Flow,
+            per: ClassifyBy::Flow,
         });
         let mut line = Serializer::new(Rate::from_bits_per_second(8_000_000_000));
         assert!(
@@ -450,7 +450,7 @@ mod tests {
         let mut queue = FairQueue::new(FairConfig {
             quantum: Bytes::new(1_000),
             drop: FairDrop::Longest,
-            per: FairPer::Class,
+            per: ClassifyBy::Class,
         });
         let mut line = Serializer::new(Rate::from_bits_per_second(8_000_000_000));
         let of = |flow, class| Packet {

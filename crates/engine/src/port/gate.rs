@@ -330,8 +330,8 @@ mod tests {
         }
     }
 
-    fn gate(buffer: Option<Amount>, mark_above: Option<Amount>) -> Gate {
-        let marker = mark_above.map_or(Marker::DropTail(DropTail), |limit| {
+    fn gate(buffer: Option<Amount>, marking_threshold: Option<Amount>) -> Gate {
+        let marker = marking_threshold.map_or(Marker::DropTail(DropTail), |limit| {
             Marker::Threshold(Threshold::new(ThresholdConfig::new(limit)))
         });
         let buffer = buffer.map_or(PortBuffer::Unlimited, PortBuffer::Limited);

@@ -26,7 +26,7 @@ use crate::packet::Packet;
 use crate::pool::{Pool, Row, Slot};
 use crate::{Node, PortIndex, Probe, Transit};
 
-pub use fair::{FairConfig, FairDrop, FairPer};
+pub use fair::{ClassifyBy, FairConfig, FairDrop};
 pub(crate) use gate::Gate;
 pub use gate::PortCounters;
 pub(crate) use sampler::Sampler;

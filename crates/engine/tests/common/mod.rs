@@ -64,7 +64,7 @@ impl Default for Star {
 }
 
 /// Marks above `packets`.
-pub(crate) fn mark_above(packets: u64) -> QueueConfig {
+pub(crate) fn marking_threshold(packets: u64) -> QueueConfig {
     QueueConfig::Threshold(ThresholdConfig::new(Amount::Packets(Packets::new(packets))))
 }
 
@@ -220,7 +220,7 @@ pub(crate) fn tcp_config(algo: Algo) -> tcp::Config {
         ecn,
         ect_on_control: ecn.default_ect_on_control(),
         handshake: false,
-        ack_every: 1,
+        delayed_ack_count: 1,
         recovery: tcp::Recovery::Sack,
         ..tcp::Config::default()
     }

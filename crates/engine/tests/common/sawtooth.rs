@@ -8,7 +8,7 @@ use incastle_queueing::PortBuffer;
 use incastle_transport::tcp;
 use incastle_units::{Amount, Bytes, Rate, Span, Time};
 
-use super::{Algo, Bulk, ENDLESS, Star, mark_above};
+use super::{Algo, Bulk, ENDLESS, Star, marking_threshold};
 
 /// A star of DCTCP senders.
 #[derive(Debug, Clone, Copy)]
@@ -19,7 +19,7 @@ pub(crate) struct Case {
     /// Of the path without the times to send a packet.
     pub(crate) rtt: Span,
     pub(crate) algo: Algo,
-    pub(crate) ack_every: u32,
+    pub(crate) delayed_ack_count: u32,
     pub(crate) ce_change: tcp::CeChange,
     /// Absent: the time to send a packet.
     pub(crate) jitter: Option<Span>,
@@ -37,7 +37,7 @@ impl Case {
             flows,
             rtt: Span::from_us(100),
             algo: Algo::DCTCP,
-            ack_every: 1,
+            delayed_ack_count: 1,
             ce_change: tcp::CeChange::Linux,
             jitter: None,
             seed: 1,
@@ -56,7 +56,7 @@ impl Case {
             rate: Rate::from_bits_per_second(self.gbits * 1_000_000_000),
             delay: Span::from_ps(self.rtt.as_ps() / 4),
             buffer: PortBuffer::Limited(Amount::Bytes(Bytes::new(4_000_000))),
-            queue: mark_above(self.k),
+            queue: marking_threshold(self.k),
             // Without it, flows that start at one instant stay locked in phase for ever.
             jitter: self.jitter.unwrap_or(self.service()),
             seed: self.seed,
@@ -68,7 +68,7 @@ impl Case {
         let share = self.spread.as_ps() / self.flows as u64;
         let start = Time::from_ps(share * from as u64);
         let mut bulk = Bulk::new((from, self.flows), start, ENDLESS, self.algo);
-        bulk.config.ack_every = self.ack_every;
+        bulk.config.delayed_ack_count = self.delayed_ack_count;
         bulk.config.ecn = tcp::EcnMode::Dctcp(self.ce_change);
         bulk.watched = true;
         bulk

@@ -15,8 +15,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyTuple};
 
 use super::ControllerMaker;
+use super::context::{Ack, CongestionEvent, ControllerContext};
 use super::fault::{Faults, Wrong};
-use super::moment::{Ack, CongestionEvent, Moment};
 
 /// Beyond these, a number is no limit any more: all bytes, rates and times of 64 bits.
 const UNLIMITED: f64 = u64::MAX as f64;
@@ -132,7 +132,7 @@ impl Controller for PyController {
             return;
         }
         self.call((cx.now, cx.now), |methods, py| {
-            let moment = new_object(Py::new(py, Moment::new(cx)))?;
+            let moment = new_object(Py::new(py, ControllerContext::new(cx)))?;
             let method = methods.on_sent.as_ref();
             tell(py, "on_sent", method, (moment, size.count()))
         });
@@ -169,7 +169,7 @@ impl Controller for PyController {
     fn on_timer(&mut self, cx: &mut Context<'_>) {
         let later = cx.now.saturating_add(Span::from_ps(1));
         self.call((cx.now, later), |methods, py| {
-            let moment = new_object(Py::new(py, Moment::new(cx)))?;
+            let moment = new_object(Py::new(py, ControllerContext::new(cx)))?;
             tell(py, "on_timer", methods.on_timer.as_ref(), (moment,))
         });
     }

@@ -5,9 +5,9 @@
 //! a window that is none) ends its run: the first fault is kept, and no controller of that run is
 //! called again. Leaves out: which classes there are, and where their source is (Python's side).
 
+mod context;
 mod controller;
 mod fault;
-mod moment;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,8 +16,8 @@ use incastle_scenario as core;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
+pub(crate) use context::{Ack, CongestionEvent, Connection, ControllerContext};
 pub(crate) use fault::{ControllerFault, Faults};
-pub(crate) use moment::{Ack, CongestionEvent, Connection, Moment};
 
 use controller::PyController;
 

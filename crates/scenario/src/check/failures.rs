@@ -105,7 +105,7 @@ fn check_group(
 /// The hosts that the flows of a group may connect; none where they do not exist, which is told
 /// elsewhere.
 fn pairs(group: &Group, layout: &Layout) -> Vec<(usize, usize)> {
-    if let Workload::List(list) = &group.workload {
+    if let Workload::FlowList(list) = &group.workload {
         let numbers = layout.host_numbers();
         let arrivals = list.transfers.list().iter();
         let hosts = arrivals.filter_map(|arrival| {

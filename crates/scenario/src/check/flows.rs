@@ -6,7 +6,9 @@ use std::collections::BTreeSet;
 use incastle_units::{Bytes, Span};
 
 use crate::check::{list, sets};
-use crate::language::flows::{Count, Gaps, Group, Message, Query, Size, Stop, Workload};
+use crate::language::flows::{
+    Count, Group, InterarrivalDistribution, Message, Query, Size, Stop, Workload,
+};
 use crate::language::sizes::MOST_BYTES;
 use crate::language::transport::Kind;
 use crate::language::{Root, RunStop};
@@ -63,7 +65,7 @@ fn check_hosts(path: &str, group: &Group, layout: &Layout, parts: &[usize], cx: 
     if sets::check(path, group, (&from, &to), &layout.hosts, cx).is_none() {
         return;
     }
-    if let Workload::List(one) = &group.workload {
+    if let Workload::FlowList(one) = &group.workload {
         return list::check(path, &one.transfers, layout, (&from, &to), cx);
     }
     let pairs = group_pairs(group, &from, &to);
@@ -157,10 +159,10 @@ fn check_times(path: &str, group: &Group, duration: Span, cx: &mut Context<'_>) 
 
 fn check_workload(path: &str, group: &Group, cx: &mut Context<'_>) {
     let needs = match (&group.workload, &group.transport.kind) {
-        (Workload::Poisson(_) | Workload::List(_), Kind::Datagram(_)) => Some("tcp"),
+        (Workload::Poisson(_) | Workload::FlowList(_), Kind::Datagram(_)) => Some("tcp"),
         (workload, Kind::Datagram(_)) if workload.has_rounds() => Some("tcp"),
         (Workload::PoissonDatagrams(_), Kind::Tcp(_) | Kind::Udt(_) | Kind::Dcudp(_)) => {
-            Some("datagram")
+            Some("udp")
         }
         _ => None,
     };
@@ -179,32 +181,47 @@ fn check_workload(path: &str, group: &Group, cx: &mut Context<'_>) {
         Workload::Permutation(one) => check_size(path, group, one.size, cx),
         Workload::Cbr(cbr) => check_message(path, group, cbr.message, cx),
         Workload::OnOff(on_off) => check_message(path, group, on_off.message, cx),
-        Workload::Barrier(barrier) => {
-            one_of(path, ["unit", "total"], &(barrier.unit, barrier.total), cx);
+        Workload::BarrierIncast(barrier) => {
+            one_of(
+                path,
+                ["sru", "total_size"],
+                &(barrier.sru, barrier.total_size),
+                cx,
+            );
         }
-        Workload::AllToAll(all) => one_of(path, ["unit", "total"], &(all.unit, all.total), cx),
+        Workload::AllToAll(all) => one_of(
+            path,
+            ["response_size", "total_size"],
+            &(all.response_size, all.total_size),
+            cx,
+        ),
         Workload::Query(query) => check_query(path, query, cx),
         Workload::Poisson(poisson) => {
             one_of(
                 path,
-                ["load", "arrivals"],
-                &(poisson.load, poisson.arrivals),
+                ["load", "flow_rate"],
+                &(poisson.load, poisson.flow_rate),
                 cx,
             );
         }
-        Workload::Incast(incast) => {
-            one_of(path, ["unit", "total"], &(incast.unit, incast.total), cx);
-            let rates = (incast.load, incast.arrivals);
-            one_of(path, ["load", "arrivals"], &rates, cx);
+        Workload::RandomIncast(incast) => {
+            one_of(
+                path,
+                ["sru", "total_size"],
+                &(incast.sru, incast.total_size),
+                cx,
+            );
+            let rates = (incast.load, incast.incast_rate);
+            one_of(path, ["load", "incast_rate"], &rates, cx);
         }
         // Their values were checked as they were read, their hosts with those of the group.
-        Workload::List(_) | Workload::AllReduce(_) => {}
+        Workload::FlowList(_) | Workload::AllReduce(_) => {}
         Workload::PoissonDatagrams(poisson) => {
             check_message(path, group, poisson.message, cx);
             one_of(
                 path,
-                ["load", "arrivals"],
-                &(poisson.load, poisson.arrivals),
+                ["load", "datagram_rate"],
+                &(poisson.load, poisson.datagram_rate),
                 cx,
             );
         }
@@ -248,20 +265,27 @@ fn check_size(path: &str, group: &Group, size: Size, cx: &mut Context<'_>) {
 }
 
 fn check_query(path: &str, query: &Query, cx: &mut Context<'_>) {
-    if let (Some(_), Some(_)) = (query.unit, query.total) {
-        one_of(path, ["unit", "total"], &(query.unit, query.total), cx);
+    if let (Some(_), Some(_)) = (query.response_size, query.total_size) {
+        one_of(
+            path,
+            ["response_size", "total_size"],
+            &(query.response_size, query.total_size),
+            cx,
+        );
     }
-    if query.rate.is_some() && query.think > Span::ZERO {
+    if query.rate.is_some() && query.think_time > Span::ZERO {
         cx.error_at(
-            &format!("{path}.think"),
-            "`think` waits for the last answer, and `rate` does not".to_owned(),
+            &format!("{path}.think_time"),
+            "`think_time` waits for the last answer, and `rate` does not".to_owned(),
             Some("give one of the two".to_owned()),
         );
     }
-    if query.rate.is_none() && !matches!(query.gaps, Gaps::Exponential(_)) {
+    if query.rate.is_none()
+        && !matches!(query.interarrival, InterarrivalDistribution::Exponential(_))
+    {
         cx.error_at(
-            &format!("{path}.gaps"),
-            "`gaps` without `rate`: a client asks again when all have answered".to_owned(),
+            &format!("{path}.interarrival_distribution"),
+            "`interarrival_distribution` without `rate`: a client asks again when all have answered".to_owned(),
             Some("give the queries per second of each client, such as rate = 7".to_owned()),
         );
     }

@@ -15,7 +15,7 @@ use crate::topology::layout::Layout;
 
 /// Warns of transfers that would begin after the end of their group, or of the run.
 pub(crate) fn check_end(path: &str, (group, duration): (&Group, Span), cx: &mut Context<'_>) {
-    let Workload::List(list) = &group.workload else {
+    let Workload::FlowList(list) = &group.workload else {
         return;
     };
     let (key, end) = match group.stop {

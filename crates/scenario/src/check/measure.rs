@@ -17,13 +17,24 @@ use crate::topology::pairs::group_pairs;
 pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     let measure = &root.measure;
     let duration = root.run.duration;
-    check_interval((measure.from, measure.to), duration, "measure", cx);
+    check_interval(
+        ("warmup", measure.warmup),
+        measure.until,
+        duration,
+        "measure",
+        cx,
+    );
     if let Sampling::On(queue) = &measure.queue {
         check_ports(&queue.ports, "measure.queue.ports", layout, cx);
     }
-    if let Sampling::On(memory) = &measure.memory {
+    if let Sampling::On(memory) = &measure.buffer_occupancy {
         let switches = &memory.switches;
-        switches.resolve(&layout.switches, "switches", "measure.memory.switches", cx);
+        switches.resolve(
+            &layout.switches,
+            "switches",
+            "measure.buffer_occupancy.switches",
+            cx,
+        );
     }
     if let Sampling::On(qcn) = &measure.qcn {
         check_ports(&qcn.ports, "measure.qcn.ports", layout, cx);
@@ -58,17 +69,23 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
 }
 
 /// Reports an interval that is none, or ends after the run.
-fn check_interval((from, to): (Span, Stop), duration: Span, key: &str, cx: &mut Context<'_>) {
-    let end = match to {
+fn check_interval(
+    (first, from): (&str, Span),
+    until: Stop,
+    duration: Span,
+    key: &str,
+    cx: &mut Context<'_>,
+) {
+    let end = match until {
         Stop::End => duration,
-        Stop::At(to) => to,
+        Stop::At(until) => until,
     };
     if end > duration {
-        let message = format!("to = {end} is after the end of the run at {duration}");
-        cx.error_at(&format!("{key}.to"), message, None);
+        let message = format!("until = {end} is after the end of the run at {duration}");
+        cx.error_at(&format!("{key}.until"), message, None);
     } else if from >= end {
-        let message = format!("from = {from} is not before the end of the measurement at {end}");
-        cx.error_at(&format!("{key}.from"), message, None);
+        let message = format!("{first} = {from} is not before the end of the measurement at {end}");
+        cx.error_at(&format!("{key}.{first}"), message, None);
     }
 }
 
@@ -123,7 +140,7 @@ pub(crate) fn static_flows(root: &Root, layout: &Layout) -> Vec<Name> {
             });
             continue;
         }
-        if let Workload::List(list) = &group.workload {
+        if let Workload::FlowList(list) = &group.workload {
             names.extend(numbered(name, list.transfers.list().len()));
             continue;
         }
@@ -149,7 +166,13 @@ fn numbered(group: &str, count: usize) -> impl Iterator<Item = Name> {
 
 /// Reports names of links that are not there, and an interval that is none.
 fn check_capture(capture: &Capture, duration: Span, layout: &Layout, cx: &mut Context<'_>) {
-    check_interval((capture.from, capture.to), duration, "measure.pcap", cx);
+    check_interval(
+        ("from", capture.from),
+        capture.until,
+        duration,
+        "measure.pcap",
+        cx,
+    );
     let key = "measure.pcap.ports";
     if capture.ports.is_empty() {
         cx.error_at(

@@ -18,7 +18,7 @@ pub(super) fn check(
     (root, layout): (&Root, &Layout),
     cx: &mut Context<'_>,
 ) {
-    let stack = Stack::new(&group.transport, root.host.burst);
+    let stack = Stack::new(&group.transport, root.host.tso_burst);
     let payload = stack.payload();
     let size = Bytes::new(stack.ip_size(payload));
     // The first of those that carry the least.

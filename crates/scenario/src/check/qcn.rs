@@ -69,7 +69,7 @@ fn warn_idle_points(path: &str, points: &CongestionPoints, cx: &mut Context<'_>)
 
 fn check_points(path: &str, switch: &Switch, points: &CongestionPoints, cx: &mut Context<'_>) {
     warn_idle_points(path, points, cx);
-    let key = format!("{path}.qcn.q_eq");
+    let key = format!("{path}.qcn.cp_q_eq");
     let known = switch.buffer.bytes_per_port();
     let why_not = why_no_bytes(switch.buffer);
     if points.modifications.memory && known.is_none() {
@@ -83,12 +83,12 @@ fn check_points(path: &str, switch: &Switch, points: &CongestionPoints, cx: &mut
         // What stands for the wrong value would only give errors that follow from it.
         return;
     }
-    let Some(q_eq) = points.q_eq.bytes(known) else {
-        if let SetPoint::Percent(percent) = points.q_eq {
+    let Some(cp_q_eq) = points.cp_q_eq.bytes(known) else {
+        if let SetPoint::Percent(percent) = points.cp_q_eq {
             cx.error_at(
                 &key,
-                format!("q_eq is {percent} % of the port's buffer, but {why_not}"),
-                Some("give q_eq as a size, such as q_eq = \"26 KB\"".to_owned()),
+                format!("cp_q_eq is {percent} % of the port's buffer, but {why_not}"),
+                Some("give cp_q_eq as a size, such as cp_q_eq = \"26 KB\"".to_owned()),
             );
         }
         return;
@@ -97,17 +97,19 @@ fn check_points(path: &str, switch: &Switch, points: &CongestionPoints, cx: &mut
         Buffer::Shared(shared) => Some(shared.shared),
         Buffer::PerPort(_) => known,
     };
-    if q_eq == Bytes::ZERO {
+    if cp_q_eq == Bytes::ZERO {
         cx.error_at(
             &key,
-            "q_eq must be above 0 B: feedback is measured in parts of it".to_owned(),
+            "cp_q_eq must be above 0 B: feedback is measured in parts of it".to_owned(),
             Some("20 % of the buffer is usual".to_owned()),
         );
     }
-    if let Some(most) = most.filter(|most| q_eq > *most) {
+    if let Some(most) = most.filter(|most| cp_q_eq > *most) {
         cx.error_at(
             &key,
-            format!("q_eq of {q_eq} is above the buffer of {most}: the queue never gets there"),
+            format!(
+                "cp_q_eq of {cp_q_eq} is above the buffer of {most}: the queue never gets there"
+            ),
             Some("20 % of the buffer is usual".to_owned()),
         );
     }
@@ -154,7 +156,7 @@ fn check_agreement(switches: &[(String, &Switch)], cx: &mut Context<'_>) {
 
 /// A limiter that may never be slower than its adapter limits nothing.
 fn check_rates(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
-    let least = root.host.qcn.minimum_rate;
+    let least = root.host.qcn.rpg_min_rate;
     let slowest = |link: &Link| {
         let later = link.schedule.iter().map(|(_, rate)| *rate);
         later.chain([link.rate]).min().unwrap_or(link.rate)
@@ -167,9 +169,9 @@ fn check_rates(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     });
     if let Some((host, rate)) = slower {
         cx.warn_at(
-            "host.qcn.minimum_rate",
+            "host.qcn.rpg_min_rate",
             format!(
-                "minimum_rate of {least} is above the rate of {}, {rate}: its flows are never limited",
+                "rpg_min_rate of {least} is above the rate of {}, {rate}: its flows are never limited",
                 quoted(&layout.hosts[host].to_string())
             ),
             None,

@@ -76,11 +76,11 @@ fn tables(root: &Root, layout: &Layout, flows: &[Name]) -> Vec<Over> {
             what: "ports",
         });
     }
-    if let Sampling::On(memory) = &measure.memory {
+    if let Sampling::On(memory) = &measure.buffer_occupancy {
         let chosen = |switch: &Name| memory.switches.contains(switch);
         let switches = layout.switches.iter().filter(|switch| chosen(switch));
         tables.push(Over {
-            key: "memory",
+            key: "buffer_occupancy",
             every: memory.every,
             count: switches.count() + switch_ports(layout, chosen),
             what: "switches and their ports",

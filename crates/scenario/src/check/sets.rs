@@ -22,7 +22,7 @@ pub(super) fn check(
 ) -> Option<()> {
     let problem = match &group.workload {
         Workload::Permutation(_) => permutation(sets),
-        Workload::Incast(_) => incast(group.count, sets, names),
+        Workload::RandomIncast(_) => incast(group.count, sets, names),
         Workload::AllReduce(all) => all_reduce(all, sets),
         _ => None,
     };

@@ -76,7 +76,7 @@ struct PacketSizes {
 impl PacketSizes {
     fn of(root: &Root) -> Option<Self> {
         let full = root.flows.iter().map(|(_, group)| {
-            let stack = Stack::new(&group.transport, root.host.burst);
+            let stack = Stack::new(&group.transport, root.host.tso_burst);
             stack.wire_size(group.transport.payload().count())
         });
         let (least, greatest) = (full.clone().min()?, full.max()?);
@@ -94,12 +94,12 @@ fn check_queue(
 ) {
     if let Err(error) = queue.to_config().check() {
         let key = match error {
-            QueueError::DoubleThreshold(DoubleThresholdError::MixedUnits) => "stop",
-            QueueError::Red(RedError::MixedUnits | RedError::MaxIsZero) => "max",
-            QueueError::Red(RedError::MinAboveMax) => "min",
+            QueueError::DoubleThreshold(DoubleThresholdError::MixedUnits) => "k2",
+            QueueError::Red(RedError::MixedUnits | RedError::MaxIsZero) => "max_th",
+            QueueError::Red(RedError::MinAboveMax) => "min_th",
             QueueError::Red(RedError::MaxP(_)) => "max_p",
-            QueueError::Red(RedError::Weight(_)) => "weight",
-            QueueError::Red(RedError::MeanPacketIsZero) => "mean_packet",
+            QueueError::Red(RedError::Weight(_)) => "w_q",
+            QueueError::Red(RedError::MeanPacketIsZero) => "mean_packet_size",
         };
         cx.error_at(&format!("{path}.queue.{key}"), error.to_string(), None);
     }
@@ -149,44 +149,36 @@ fn check_switch(path: &str, switch: &Switch, sizes: Option<PacketSizes>, cx: &mu
 /// Two thresholds are given by name, or both by number.
 fn check_thresholds(path: &str, double: &DoubleThreshold, cx: &mut Context<'_>) {
     let key = |name: &str| format!("{path}.queue.{name}");
-    let given = ["start", "stop"].map(|name| cx.is_given(&key(name)));
-    let Some(reading) = double.reading else {
+    let given = ["k1", "k2"].map(|name| cx.is_given(&key(name)));
+    let Some(reading) = double.readings.thresholds else {
         if let [true, false] | [false, true] = given {
-            let (known, missing) = if given[0] {
-                ("start", "stop")
-            } else {
-                ("stop", "start")
-            };
+            let (known, missing) = if given[0] { ("k1", "k2") } else { ("k2", "k1") };
             cx.error_at(
                 &key(known),
                 format!("[{path}.queue] has {known} without {missing}"),
                 Some(format!(
-                    "give {missing} too, or a reading such as \"dt-dctcp\""
+                    "give {missing} too, or readings = {{ thresholds = \"dt-dctcp\" }}"
                 )),
             );
         }
         return;
     };
-    let numbers = ThresholdReading::numbers(Some(reading));
-    if (double.start, double.stop) == (numbers.start, numbers.stop) {
+    let numbers = ThresholdReading::numbers(Some(double.readings));
+    if (double.k1, double.k2) == (numbers.k1, numbers.k2) {
         return;
     }
-    let odd = if double.start == numbers.start {
-        "stop"
-    } else {
-        "start"
-    };
+    let odd = if double.k1 == numbers.k1 { "k2" } else { "k1" };
     cx.error_at(
         &key(odd),
         format!(
-            "reading = {} is from {} to {}, here it is from {} to {}",
+            "thresholds = {} is from {} to {}, here it is from {} to {}",
             reading.write(),
-            numbers.start,
-            numbers.stop,
-            double.start,
-            double.stop
+            numbers.k1,
+            numbers.k2,
+            double.k1,
+            double.k2
         ),
-        Some("give a reading, or start and stop".to_owned()),
+        Some("give a reading, or k1 and k2".to_owned()),
     );
 }
 
@@ -205,17 +197,17 @@ fn warn_of_late_mark(
     sizes: Option<PacketSizes>,
     cx: &mut Context<'_>,
 ) {
-    let (key, mark_above) = match queue {
-        Queue::Threshold(threshold) => ("mark_above", threshold.mark_above),
-        Queue::DoubleThreshold(double) => ("start", double.start),
+    let (key, marking_threshold) = match queue {
+        Queue::Threshold(threshold) => ("marking_threshold", threshold.marking_threshold),
+        Queue::DoubleThreshold(double) => ("k1", double.k1),
         Queue::Drr(Drr {
-            mark_above: Some(mark_above),
+            marking_threshold: Some(marking_threshold),
             ..
-        }) => ("mark_above", *mark_above),
+        }) => ("marking_threshold", *marking_threshold),
         Queue::DropTail(_) | Queue::Red(_) | Queue::Drr(_) => return,
     };
     let never =
-        match (mark_above, buffer) {
+        match (marking_threshold, buffer) {
             (Amount::Packets(mark), Amount::Packets(buffer)) => mark >= buffer,
             (Amount::Bytes(mark), Amount::Bytes(buffer)) => mark >= buffer,
             (Amount::Packets(mark), Amount::Bytes(buffer)) => sizes
@@ -227,7 +219,7 @@ fn warn_of_late_mark(
         cx.warn_at(
             &format!("{path}.queue.{key}"),
             format!(
-                "the buffer of {buffer} is full before the queue exceeds {mark_above}: nothing is \
+                "the buffer of {buffer} is full before the queue exceeds {marking_threshold}: nothing is \
                  marked"
             ),
             None,

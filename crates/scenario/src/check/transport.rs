@@ -154,15 +154,18 @@ fn check_tcp(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
             check_window(path, key, amount, tcp, cx);
         }
     }
-    if tcp.ack_every > 1 && tcp.ack_delay >= tcp.min_rto {
+    if tcp.delayed_ack_count > 1 && tcp.delayed_ack_timeout >= tcp.min_rto {
         cx.warn_at(
-            &written(path, &["ack_delay", "min_rto"], cx),
+            &written(path, &["delayed_ack_timeout", "min_rto"], cx),
             format!(
                 "an ACK may be delayed by {}, and a timeout may come after {}: the last segment of \
                  a transfer may be sent again for nothing",
-                tcp.ack_delay, tcp.min_rto
+                tcp.delayed_ack_timeout, tcp.min_rto
             ),
-            Some("shorten ack_delay, or turn delayed ACKs off with ack_every = 1".to_owned()),
+            Some(
+                "shorten delayed_ack_timeout, or turn delayed ACKs off with delayed_ack_count = 1"
+                    .to_owned(),
+            ),
         );
     }
     if tcp.congestion.needs_fractions() && tcp.ecn != EcnMode::Dctcp {

@@ -94,7 +94,7 @@ fn check_packet(path: &str, group: &Group, (root, layout): (&Root, &Layout), cx:
     if group.transport.stream().is_none() {
         return;
     }
-    let stack = Stack::new(&group.transport, root.host.burst);
+    let stack = Stack::new(&group.transport, root.host.tso_burst);
     let size = Bytes::new(stack.wire_size(stack.payload()));
     let mut quiet = Context::new(&NoFiles);
     let receivers = group.to.resolve(&layout.hosts, "hosts", "", &mut quiet);

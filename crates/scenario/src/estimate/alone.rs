@@ -133,7 +133,7 @@ impl<'a> Alone<'a> {
     /// What a host sends together.
     fn batch(&self, flow: usize) -> Batch {
         let stack = self.whole.stack(flow);
-        let burst = u64::from(self.whole.scenario.tables().host.burst);
+        let burst = u64::from(self.whole.scenario.tables().host.tso_burst);
         Batch {
             bytes: burst * stack.payload(),
             wire: burst * stack.wire_size(stack.payload()),

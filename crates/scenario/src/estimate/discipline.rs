@@ -17,7 +17,7 @@ use incastle_queueing::{
 use incastle_units::{Amount, Bytes, Packets, Rate, Span};
 
 use crate::language::selection::Name;
-use crate::language::switch::{FairPer, Queue, Switch};
+use crate::language::switch::{ClassifyBy, Queue, Switch};
 
 /// The mean over time of the queue at a port that the fluid finds full, as a share of the depth at which
 /// senders are told. Chosen from 0.5, 0.7 and 1 where docs/validation.md says so.
@@ -38,7 +38,7 @@ impl Discipline {
     /// waits there: where none are made, memory ends below them, or each flow has a queue of its own.
     pub(super) fn of(switch: &Switch, to: &Name, full_packet: Bytes) -> Option<Self> {
         let queue = switch.queue_to(to);
-        let own = matches!(queue, Queue::Drr(drr) if drr.per == FairPer::Flow);
+        let own = matches!(queue, Queue::Drr(drr) if drr.classify_by == ClassifyBy::Flow);
         let found = Self {
             queue: queue.to_config(),
             buffer: match switch.buffer.to_config() {
@@ -71,9 +71,9 @@ impl Discipline {
     /// The queue at which senders are told to slow down.
     fn depth(&self) -> Option<Amount> {
         match self.queue {
-            QueueConfig::Threshold(config) => Some(config.mark_above),
-            QueueConfig::DoubleThreshold(config) => Some(middle(config.start, config.stop)),
-            QueueConfig::Red(config) => Some(middle(config.min, config.max)),
+            QueueConfig::Threshold(config) => Some(config.marking_threshold),
+            QueueConfig::DoubleThreshold(config) => Some(middle(config.k1, config.k2)),
+            QueueConfig::Red(config) => Some(middle(config.min_th, config.max_th)),
             QueueConfig::DropTail => None,
         }
     }
@@ -85,21 +85,21 @@ impl Discipline {
             queue: match self.queue {
                 QueueConfig::DropTail => QueueConfig::DropTail,
                 QueueConfig::Threshold(config) => QueueConfig::Threshold(ThresholdConfig {
-                    mark_above: part(config.mark_above),
+                    marking_threshold: part(config.marking_threshold),
                     ..config
                 }),
                 QueueConfig::DoubleThreshold(config) => {
                     QueueConfig::DoubleThreshold(DoubleThresholdConfig {
-                        start: part(config.start),
-                        stop: part(config.stop),
+                        k1: part(config.k1),
+                        k2: part(config.k2),
                         ..config
                     })
                 }
                 QueueConfig::Red(config) => {
-                    let min = part(config.min);
+                    let min_th = part(config.min_th);
                     QueueConfig::Red(RedConfig {
-                        min,
-                        max: above(min, part(config.max)),
+                        min_th,
+                        max_th: above(min_th, part(config.max_th)),
                         ..config
                     })
                 }
@@ -212,7 +212,7 @@ mod tests {
         let QueueConfig::Red(red) = red.part(1e-6, FULL_PACKET).queue else {
             panic!("it is RED as well")
         };
-        assert_eq!([red.min, red.max], [packets(1), packets(2)]);
+        assert_eq!([red.min_th, red.max_th], [packets(1), packets(2)]);
         assert_eq!(QueueConfig::Red(red).check(), Ok(()));
     }
 

@@ -66,14 +66,14 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Unsuited> {
 }
 
 fn check_group(name: &str, group: &Group) -> Result<(), Unsuited> {
-    if !matches!(group.workload, Workload::Poisson(_) | Workload::List(_)) {
+    if !matches!(group.workload, Workload::Poisson(_) | Workload::FlowList(_)) {
         return refuse(
             &format!("flows.{name}.workload"),
             "an estimate needs flows that begin whatever the network does",
-            "\"poisson\" or \"list\"",
+            "\"poisson\" or \"flow-list\"",
         );
     }
-    if let Workload::List(list) = &group.workload
+    if let Workload::FlowList(list) = &group.workload
         && list.transfers.list().iter().any(Arrival::waits)
     {
         return refuse(

@@ -141,7 +141,7 @@ impl<'a> Whole<'a> {
         let root = scenario.tables();
         let groups = root.flows.iter();
         let stacks =
-            groups.map(|(_, group)| Arc::new(Stack::new(&group.transport, root.host.burst)));
+            groups.map(|(_, group)| Arc::new(Stack::new(&group.transport, root.host.tso_burst)));
         Self {
             scenario,
             flows,

@@ -6,6 +6,7 @@ use crate::grammar::describe::Description;
 use crate::grammar::range::Range;
 use crate::grammar::value::{Value, Vocabulary, is_misspelt, read_within, read_word};
 use crate::text::context::Context;
+use crate::text::former;
 use crate::text::node::{Content, Entry, Node, Place, is_bare_key, quoted};
 use crate::text::suggest::{choices, did_you_mean};
 
@@ -235,8 +236,10 @@ impl<'a> Reader<'a> {
             format!("in [{}]", self.path)
         };
         let everything: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
-        let near =
-            did_you_mean(&entry.key, &usable).or_else(|| did_you_mean(&entry.key, &everything));
+        let near = former::valid_key(&entry.key, &usable)
+            .or_else(|| did_you_mean(&entry.key, &usable))
+            .or_else(|| former::valid_key(&entry.key, &everything))
+            .or_else(|| did_you_mean(&entry.key, &everything));
         let help = match near {
             Some(near) => format!("did you mean {near}? valid here: {}", usable.join(", ")),
             None => format!("valid here: {}", usable.join(", ")),

@@ -85,7 +85,8 @@ fn quotes_missing(node: &Node) -> Option<String> {
 pub(crate) struct Vocabulary<'a> {
     /// Those that are valid.
     pub(crate) words: &'a [&'static str],
-    /// Of a word that is valid elsewhere: what to write instead.
+    /// Of a word that is valid elsewhere: what to write instead; another word of this key, in quotes, where
+    /// that is what it is called here.
     pub(crate) elsewhere: fn(&str) -> Option<String>,
     /// What may be written besides these words.
     pub(crate) besides: Option<&'static str>,
@@ -134,7 +135,11 @@ pub(crate) fn read_word(
 /// What to say of a word that is not valid, and what would be right.
 fn unknown_word(name: &str, text: &str, known: Vocabulary<'_>) -> (String, String) {
     let valid = known.valid();
+    let unknown = format!("unknown {name} {}", quoted(text));
     if let Some(instead) = (known.elsewhere)(text) {
+        if instead.starts_with('"') {
+            return (unknown, format!("did you mean {instead}? valid: {valid}"));
+        }
         let message = format!("{} is not set by {name}", quoted(text));
         return (message, format!("write {instead}; {name} is {valid}"));
     }
@@ -142,7 +147,7 @@ fn unknown_word(name: &str, text: &str, known: Vocabulary<'_>) -> (String, Strin
         Some(near) => format!("did you mean {}? valid: {valid}", quoted(near)),
         None => format!("valid: {valid}"),
     };
-    (format!("unknown {name} {}", quoted(text)), help)
+    (unknown, help)
 }
 
 pub(crate) fn words_shape(words: &[&str]) -> Shape {

@@ -18,7 +18,7 @@ table! {
         /// In how many segments each message is sent; a segment goes on as soon as it has arrived.
         value segments: u32 = 1, in between(1, MOST_SEGMENTS);
         /// The time from a host's last segment to its next all-reduce.
-        value think: Span = Span::ZERO;
+        value think_time: Span = Span::ZERO;
         /// How many all-reduces there are.
         value rounds: Rounds = Rounds::Unlimited;
     }

@@ -26,7 +26,7 @@ const TOGETHER: [[&str; 3]; 2] = [
         "dt-dctcp",
         "DCTCP over switches with two thresholds (Chen 2013)",
         "[transport] congestion = \"dctcp\" and [switch.queue] kind = \"double-threshold\", \
-         reading = \"dt-dctcp\"",
+         readings = { thresholds = \"dt-dctcp\" }",
     ],
 ];
 

@@ -50,15 +50,15 @@ impl Group {
         let by_itself = match &self.workload {
             Workload::Bulk(bulk) => sized(bulk.size),
             Workload::Permutation(permutation) => sized(permutation.size),
-            Workload::Barrier(barrier) => counted(barrier.rounds),
+            Workload::BarrierIncast(barrier) => counted(barrier.rounds),
             Workload::Query(query) => counted(query.rounds),
             Workload::AllToAll(all) => counted(all.rounds),
             Workload::AllReduce(all) => counted(all.rounds),
-            Workload::List(_) => true,
+            Workload::FlowList(_) => true,
             Workload::Cbr(_)
             | Workload::OnOff(_)
             | Workload::Poisson(_)
-            | Workload::Incast(_)
+            | Workload::RandomIncast(_)
             | Workload::PoissonDatagrams(_) => false,
         };
         by_itself || matches!(self.stop, Stop::At(_))
@@ -67,7 +67,7 @@ impl Group {
 
 choice! {
     /// What the flows carry.
-    pub enum Workload by workload {
+    pub enum Workload by workload, elsewhere crate::text::former::workload {
         /// as much as the transport can send, or `size`
         "bulk" => Bulk(Bulk),
         /// messages at a constant rate
@@ -75,19 +75,19 @@ choice! {
         /// messages at a constant rate in periods, silence between them
         "on-off" => OnOff(OnOff),
         /// a client asks all servers at once, waits for the last answer, and asks again
-        "barrier" => Barrier(Barrier),
+        "barrier-incast" => BarrierIncast(BarrierIncast),
         /// a client asks all servers at once, at random instants or again and again (partition/aggregate)
         "query" => Query(Query),
         /// every client asks all servers at once, in rounds that all clients begin together
         "all-to-all" => AllToAll(AllToAll),
         /// each host sends to one other, nobody to itself, as the seed shuffles them
         "permutation" => Permutation(Permutation),
-        /// finite flows at random instants (Poisson unless `gaps` says otherwise), sizes from a distribution
+        /// finite flows at random instants (Poisson unless `interarrival_distribution` says otherwise), sizes from a distribution
         "poisson" => Poisson(Poisson),
         /// at random instants several random hosts send to one random host, all at once
-        "incast" => Incast(Incast),
+        "random-incast" => RandomIncast(RandomIncast),
         /// finite flows at given instants or after others, each between two given hosts
-        "list" => List(List),
+        "flow-list" => FlowList(FlowList),
         /// every host sends parts of a vector to others and gets the sum of all, in steps that wait for each other
         "all-reduce" => AllReduce(AllReduce),
         /// datagrams at random instants (Poisson)
@@ -101,31 +101,34 @@ impl Workload {
         match self {
             Self::Bulk(bulk) => bulk.deadline,
             Self::Permutation(permutation) => permutation.deadline,
-            Self::Barrier(barrier) => barrier.deadline,
+            Self::BarrierIncast(barrier) => barrier.deadline,
             Self::Query(query) => query.deadline,
             Self::AllToAll(all) => all.deadline,
             Self::Poisson(poisson) => poisson.deadline,
-            Self::Incast(incast) => incast.deadline,
-            Self::List(list) => list.deadline,
+            Self::RandomIncast(incast) => incast.deadline,
+            Self::FlowList(list) => list.deadline,
             Self::Cbr(_) | Self::OnOff(_) | Self::AllReduce(_) | Self::PoissonDatagrams(_) => None,
         }
     }
 
     /// Whether clients ask servers, and wait for all answers.
     pub fn is_requests(&self) -> bool {
-        matches!(self, Self::Barrier(_) | Self::Query(_) | Self::AllToAll(_))
+        matches!(
+            self,
+            Self::BarrierIncast(_) | Self::Query(_) | Self::AllToAll(_)
+        )
     }
 
     /// Whether several transfers make a round, which is complete with the last of them.
     pub fn has_rounds(&self) -> bool {
-        self.is_requests() || matches!(self, Self::Incast(_) | Self::AllReduce(_))
+        self.is_requests() || matches!(self, Self::RandomIncast(_) | Self::AllReduce(_))
     }
 
     /// Its `load`, if it has one, and the links that this is a fraction of.
     pub(crate) fn load(&self) -> Option<(Option<f64>, LoadOf)> {
         match self {
             Self::Poisson(poisson) => Some((poisson.load, poisson.load_of)),
-            Self::Incast(incast) => Some((incast.load, incast.load_of)),
+            Self::RandomIncast(incast) => Some((incast.load, incast.load_of)),
             Self::PoissonDatagrams(poisson) => Some((poisson.load, poisson.load_of)),
             _ => None,
         }
@@ -133,7 +136,7 @@ impl Workload {
 
     /// Whether its flows are drawn as they come.
     pub fn is_drawn(&self) -> bool {
-        matches!(self, Self::Poisson(_) | Self::Incast(_))
+        matches!(self, Self::Poisson(_) | Self::RandomIncast(_))
     }
 }
 
@@ -176,18 +179,18 @@ table! {
 
 table! {
     /// Requests with a barrier.
-    pub struct Barrier {
+    pub struct BarrierIncast {
         /// Application bytes of a request.
         value request: Bytes = Bytes::new(64), in above_to(Bytes::ZERO, MOST_BYTES);
-        /// Application bytes of each server's answer. Either this or `total`.
-        option unit: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
+        /// Application bytes of each server's answer. Either this or `total_size`.
+        option sru: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
         /// Application bytes of all answers to one request together, split evenly. Either this or
-        /// `unit`.
-        option total: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
+        /// `sru`.
+        option total_size: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
         /// The time from the last answer to the next request.
-        value think: Span = Span::ZERO;
+        value think_time: Span = Span::ZERO;
         /// Each server is asked a random time from 0 to this after the beginning of the round.
-        value stagger: Span = Span::ZERO;
+        value request_jitter: Span = Span::ZERO;
         /// The time from its request in which each answer is to arrive. Servers with
         /// `congestion = "d2tcp"` heed it; it is only counted elsewhere.
         option deadline: Span, in above(Span::ZERO);
@@ -201,19 +204,19 @@ table! {
     pub struct Query {
         /// Application bytes of a query.
         value request: Bytes = Bytes::new(1_600), in above_to(Bytes::ZERO, MOST_BYTES);
-        /// Application bytes of each server's answer: 2 KB unless this or `total` is given.
-        option unit: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
-        /// Application bytes of all answers to one query together, split evenly. Instead of `unit`.
-        option total: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
+        /// Application bytes of each server's answer: 2 KB unless this or `total_size` is given.
+        option response_size: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
+        /// Application bytes of all answers to one query together, split evenly. Instead of `response_size`.
+        option total_size: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
         /// Queries per second of each client, whether or not the ones before have been answered.
         /// Without it a client asks again when all have answered.
         option rate: f64, in above(0.0);
         /// With `rate`: how the gaps between two queries of a client are drawn.
-        flat gaps: Gaps;
+        flat interarrival: InterarrivalDistribution;
         /// Without `rate`: the time from the last answer to the next query.
-        value think: Span = Span::ZERO;
+        value think_time: Span = Span::ZERO;
         /// Each server is asked a random time from 0 to this after the beginning of the query.
-        value stagger: Span = Span::ZERO;
+        value request_jitter: Span = Span::ZERO;
         /// The time from its query in which each answer is to arrive. Servers with
         /// `congestion = "d2tcp"` heed it; it is only counted elsewhere.
         option deadline: Span, in above(Span::ZERO);
@@ -227,15 +230,15 @@ table! {
     pub struct AllToAll {
         /// Application bytes of a request.
         value request: Bytes = Bytes::new(64), in above_to(Bytes::ZERO, MOST_BYTES);
-        /// Application bytes of each server's answer. Either this or `total`.
-        option unit: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
+        /// Application bytes of each server's answer. Either this or `total_size`.
+        option response_size: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
         /// Application bytes of all answers to one request together, split evenly. Either this or
-        /// `unit`.
-        option total: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
+        /// `response_size`.
+        option total_size: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
         /// The time from the last answer to any client to the next round.
-        value think: Span = Span::ZERO;
+        value think_time: Span = Span::ZERO;
         /// Each server is asked a random time from 0 to this after the beginning of the round.
-        value stagger: Span = Span::ZERO;
+        value request_jitter: Span = Span::ZERO;
         /// The time from its request in which each answer is to arrive. Servers with
         /// `congestion = "d2tcp"` heed it; it is only counted elsewhere.
         option deadline: Span, in above(Span::ZERO);
@@ -257,7 +260,7 @@ table! {
 
 choice! {
     /// How the gaps between arrivals are drawn; their mean is the same.
-    pub enum Gaps by gaps = "exponential" {
+    pub enum InterarrivalDistribution by interarrival_distribution = "exponential" {
         /// independent of each other: a Poisson process
         "exponential" => Exponential(Exponential),
         /// heavy-tailed: bursts, and long pauses between them
@@ -288,42 +291,42 @@ table! {
         /// `congestion = "d2tcp"` heed it; it is only counted elsewhere.
         option deadline: Span, in above(Span::ZERO);
         /// The mean of the application bytes offered, as a fraction of the rate of the links of
-        /// `load_of`. Either this or `arrivals`.
+        /// `load_of`. Either this or `flow_rate`.
         option load: f64, in fraction();
         /// With `load`: of which links it is the fraction.
         value load_of: LoadOf = LoadOf::Hosts;
         /// Flows per second in all. Either this or `load`.
-        option arrivals: f64, in above(0.0);
+        option flow_rate: f64, in above(0.0);
         /// How the gaps between two flows are drawn.
-        flat gaps: Gaps;
+        flat interarrival: InterarrivalDistribution;
     }
 }
 
 table! {
     /// Incasts: each flow has a connection of its own.
-    pub struct Incast {
-        /// Application bytes of each sender. Either this or `total`.
-        option unit: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
-        /// Application bytes of all senders of an incast together, split evenly. Either this or `unit`.
-        option total: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
+    pub struct RandomIncast {
+        /// Application bytes of each sender. Either this or `total_size`.
+        option sru: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
+        /// Application bytes of all senders of an incast together, split evenly. Either this or `sru`.
+        option total_size: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
         /// The time from its start in which each sender's bytes are to arrive. Senders with
         /// `congestion = "d2tcp"` heed it; it is only counted elsewhere.
         option deadline: Span, in above(Span::ZERO);
         /// The mean of the application bytes offered, as a fraction of the rate of the links of
-        /// `load_of`. Either this or `arrivals`.
+        /// `load_of`. Either this or `incast_rate`.
         option load: f64, in fraction();
         /// With `load`: of which links it is the fraction.
         value load_of: LoadOf = LoadOf::Hosts;
         /// Incasts per second in all. Either this or `load`.
-        option arrivals: f64, in above(0.0);
+        option incast_rate: f64, in above(0.0);
         /// How the gaps between two incasts are drawn.
-        flat gaps: Gaps;
+        flat interarrival: InterarrivalDistribution;
     }
 }
 
 table! {
     /// Transfers from a list: each has a connection of its own.
-    pub struct List {
+    pub struct FlowList {
         /// A file of comma-separated values under the line `start_s,source,destination,bytes`, ordered
         /// by start: seconds after `start`, a host of `from`, a host of `to`, application bytes. With
         /// `,after,acknowledged,arrived` behind, transfers wait for others. Or such a list.
@@ -340,12 +343,12 @@ table! {
         /// Application bytes of each datagram; `"packet"` fills one packet.
         value message: Message = Message::Packet;
         /// The mean of the bytes offered, headers included, as a fraction of the rate of the links
-        /// of `load_of`. Either this or `arrivals`.
+        /// of `load_of`. Either this or `datagram_rate`.
         option load: f64, in fraction();
         /// With `load`: of which links it is the fraction.
         value load_of: LoadOf = LoadOf::Hosts;
         /// Datagrams per second in all. Either this or `load`.
-        option arrivals: f64, in above(0.0);
+        option datagram_rate: f64, in above(0.0);
     }
 }
 
@@ -443,11 +446,11 @@ words! {
     }
 }
 
-impl Incast {
+impl RandomIncast {
     /// Application bytes of an incast of so many senders; each sends one at least.
     pub(crate) fn bytes(&self, senders: usize) -> u64 {
         let senders = senders as u64;
-        match (self.unit, self.total) {
+        match (self.sru, self.total_size) {
             (Some(unit), _) => unit.count().saturating_mul(senders),
             (None, Some(total)) => total.count().max(senders),
             // Reported elsewhere.
@@ -469,6 +472,6 @@ impl Incast {
 }
 
 impl Query {
-    /// Application bytes of each server's answer, unless `total` says it.
+    /// Application bytes of each server's answer, unless `total_size` says it.
     pub const UNIT: Bytes = Bytes::new(2_000);
 }

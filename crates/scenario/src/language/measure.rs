@@ -18,13 +18,13 @@ table! {
     /// `[measure]`
     pub struct Measure {
         /// Where the histograms and means of queues and links begin.
-        value from: Span = Span::ZERO;
+        value warmup: Span = Span::ZERO;
         /// Where they end.
-        value to: Stop = Stop::End;
+        value until: Stop = Stop::End;
         /// Samples of queues: `{ every = "100 us" }`, of all switch ports or of `ports`.
         value queue: Sampling<QueueSampling> = Sampling::Off;
         /// Samples of what switches store: `{ every = "1 ms" }`, of all switches or of `switches`.
-        value memory: Sampling<MemorySampling> = Sampling::Off;
+        value buffer_occupancy: Sampling<OccupancySampling> = Sampling::Off;
         /// Window, threshold, alpha and round-trip time of flows: `["storage:0", "storage:1"]`, or
         /// `{ flows = "storage", every = "1 ms" }`.
         value window: Sampling<WindowSampling> = Sampling::Off;
@@ -37,12 +37,12 @@ table! {
         /// congestion points: `{ flows = "storage", ports = "switch->receiver" }`.
         value qcn: Sampling<QcnEvents> = Sampling::Off;
         /// Captures of links, a file in pcapng for each: `["switch->receiver"]`, or
-        /// `{ ports = "switch<->receiver", snap = "1600 B" }`.
+        /// `{ ports = "switch<->receiver", snaplen = "1600 B" }`.
         value pcap: Sampling<Capture> = Sampling::Off;
         /// Whether `transfers` has a row for each answer to a request, and for each message of an
         /// all-reduce. Without them long runs need much less memory; rounds are kept, deadlines of single
         /// answers are not counted.
-        value answers: bool = true;
+        value responses: bool = true;
         /// The ideal FCT of each transfer and, of those that are complete, the slowdown, in `transfers`.
         value slowdown: bool = false;
         /// What the ideal FCT is, with `slowdown`.
@@ -51,9 +51,9 @@ table! {
         value timeouts: bool = false;
         /// With `timeouts`: how long the link to the receiver was idle, `idle_s` of `timeouts` and `rounds`.
         /// Long runs of many short transfers need much less memory without.
-        value idle: bool = true;
+        value receiver_idle: bool = true;
         /// Every event of flows, their packets' and their ends', for `incastle explain`:
-        /// `["storage:0", "storage:1"]`, or `{ flows = "storage", most = 100000 }`.
+        /// `["storage:0", "storage:1"]`, or `{ flows = "storage", max_events = 100000 }`.
         value events: Sampling<EventRecord> = Sampling::Off;
         /// The table `goodput`, a row for each host and each millisecond in which something arrived; many
         /// short runs are faster without.
@@ -73,7 +73,7 @@ table! {
 
 table! {
     /// Samples of memories.
-    pub struct MemorySampling {
+    pub struct OccupancySampling {
         /// The interval.
         value every: Span, in above(Span::ZERO);
         /// Names of switches; `"all"` are all of them.
@@ -127,7 +127,7 @@ table! {
         /// The flows, as for `window`; of flows that come by chance any number may be named.
         value flows: Selection = Selection::everything();
         /// Events that are kept at the most, of all flows together; a packet is some four of them.
-        value most: u32 = 1_000_000, in between(1, MOST_EVENTS);
+        value max_events: u32 = 1_000_000, in between(1, MOST_EVENTS);
     }
 }
 
@@ -141,11 +141,11 @@ table! {
         /// both ways, `"all"` every link.
         value ports: Vec<String> = vec!["all".to_owned()];
         /// Bytes kept of each frame; the default has room for all headers.
-        value snap: Bytes = Bytes::new(128), in between(Bytes::new(64), Bytes::new(65_535));
+        value snaplen: Bytes = Bytes::new(128), in between(Bytes::new(64), Bytes::new(65_535));
         /// Frames are kept from here.
         value from: Span = Span::ZERO;
         /// Until here.
-        value to: Stop = Stop::End;
+        value until: Stop = Stop::End;
     }
 }
 
@@ -201,7 +201,7 @@ impl Short for QueueSampling {
     const KEY: Option<&'static str> = None;
 }
 
-impl Short for MemorySampling {
+impl Short for OccupancySampling {
     const KEY: Option<&'static str> = None;
     const EXAMPLE: &'static str = "{ every = \"1 ms\" }";
 }

@@ -78,12 +78,12 @@ table! {
         /// Packets leave a random time from 0 to this later (a jitter never reorders).
         value jitter: Span = Span::ZERO, in between(Span::ZERO, Span::from_secs(1));
         /// Which packets do: those with data, or acknowledgements and control packets too.
-        value jitter_on: JitterOn = JitterOn::Data;
+        value jitter_applies_to: JitterAppliesTo = JitterAppliesTo::Data;
         /// Segments that leave together (segmentation offload), at most half a window; as many
         /// contiguous arrivals are handed to the transport at once. 1 turns both off.
-        value burst: u32 = 1, in at_least(1);
-        /// How long the first arrival of a burst waits for others; without effect at `burst = 1`.
-        value coalescing: Span = Span::from_us(5), in between(Span::ZERO, Span::from_secs(1));
+        value tso_burst: u32 = 1, in at_least(1);
+        /// How long the first arrival of a burst waits for others; without effect at `tso_burst = 1`.
+        value interrupt_coalescing: Span = Span::from_us(5), in between(Span::ZERO, Span::from_secs(1));
         /// What the adapter's queue holds; a full one drops.
         value queue: Capacity = Capacity::Unlimited;
         /// What the adapters do about congestion notifications (QCN).
@@ -104,7 +104,7 @@ words! {
 
 words! {
     /// Which packets a jitter delays.
-    pub enum JitterOn {
+    pub enum JitterAppliesTo {
         /// Those with data.
         "data" => Data,
         /// All.

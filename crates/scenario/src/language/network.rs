@@ -53,7 +53,7 @@ table! {
         flat ecmp: Ecmp;
         /// How long after a link went down or came up the switches send along other ways. Until then what they send to a
         /// link that is down is lost.
-        value convergence: Span = Span::ZERO, in delays();
+        value reconvergence_delay: Span = Span::ZERO, in delays();
         /// Links that differ, by the group's name or by `of`; in a graph, all links.
         each links: LinkGroup;
         /// Links that fail, under labels of your own.

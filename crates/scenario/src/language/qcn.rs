@@ -40,11 +40,11 @@ table! {
         value sampling: SamplingRule = SamplingRule::V22;
         /// Q_eq, the length at which the queue is to stay: a share of the buffer per port, or a
         /// size.
-        value q_eq: SetPoint = SetPoint::Percent(20.0);
+        value cp_q_eq: SetPoint = SetPoint::Percent(20.0);
         /// The weight of the queue's growth beside its length, in the feedback.
-        value w: f64 = point().w, in at_least(0.0);
+        value cp_w: f64 = point().w, in at_least(0.0);
         /// Bytes that arrive from one sample to the next as long as there is no congestion.
-        value base: Bytes = point().base, in above(Bytes::ZERO);
+        value cp_sample_base: Bytes = point().base, in above(Bytes::ZERO);
         /// Each sampling interval is multiplied by a random number from 1 - this to 1 + this.
         value jitter: f64 = point().jitter, in below_one();
         /// The sampling intervals of the heaviest congestion under modification III.
@@ -68,23 +68,23 @@ table! {
         /// Whether notifications limit the flows; otherwise they are received and counted only.
         value obey: bool = true;
         /// The least rate of a limited flow.
-        value minimum_rate: Rate = limiter().minimum_rate, in rates();
+        value rpg_min_rate: Rate = limiter().rpg_min_rate, in rates();
         /// R_AI: how much the target rate grows in each step of active increase.
-        value increase: Rate = limiter().increase, in rates();
+        value rpg_ai_rate: Rate = limiter().increase, in rates();
         /// R_HAI: the same in hyper-active increase, times the steps in it.
-        value hyper_increase: Rate = limiter().hyper_increase, in rates();
+        value rpg_hai_rate: Rate = limiter().rpg_hai_rate, in rates();
         /// Bytes sent in one stage of the byte counter.
-        value byte_counter: Bytes = limiter().byte_counter, in above(Bytes::ZERO);
+        value rpg_byte_reset: Bytes = limiter().rpg_byte_reset, in above(Bytes::ZERO);
         /// The length of one stage of the timer.
-        value timer: Span = limiter().timer, in above_to(Span::ZERO, Span::from_secs(DAY));
+        value rpg_time_reset: Span = limiter().timer, in above_to(Span::ZERO, Span::from_secs(DAY));
         /// Each stage is multiplied by a random number from 1 - this to 1 + this.
         value jitter: f64 = limiter().jitter, in below_one();
         /// Stages of fast recovery, before the rate is increased beyond the target.
-        value fast_recovery_cycles: u32 = limiter().fast_recovery_cycles, in between(1, 1_000);
+        value rpg_threshold: u32 = limiter().rpg_threshold, in between(1, 1_000);
         /// The least factor by which one notification multiplies the rate.
-        value minimum_decrease: f64 = limiter().minimum_decrease, in fraction();
+        value rpg_min_dec_fac: f64 = limiter().rpg_min_dec_fac, in fraction();
         /// G_d: the share of the rate that one unit of feedback takes.
-        value gain: f64 = limiter().gain, in fraction();
+        value rpg_gd: f64 = limiter().gain, in fraction();
         /// What modification IV remembers of the feedback: scaled to at most 1 per notification, or
         /// raw.
         value adaptive: Adaptive = Adaptive::Scaled;
@@ -356,12 +356,12 @@ impl SetPoint {
 impl CongestionPoints {
     /// As the queueing crate has it, at a port that may store `buffer` bytes.
     pub fn to_config(&self, buffer: Option<Bytes>) -> CongestionPointConfig {
-        let set_point = self.q_eq.bytes(buffer);
+        let set_point = self.cp_q_eq.bytes(buffer);
         CongestionPointConfig {
             buffer: buffer.unwrap_or(Bytes::MAX),
             set_point: set_point.expect("a checked set point is a size"),
-            w: self.w,
-            base: self.base,
+            w: self.cp_w,
+            base: self.cp_sample_base,
             jitter: self.jitter,
             sampling: match self.sampling {
                 SamplingRule::V22 => QcnSampling::V22,
@@ -386,16 +386,16 @@ impl ReactionPoints {
     /// placeholder: it is the adapter's.
     pub fn to_config(&self, adaptive: bool) -> ReactionPointConfig {
         ReactionPointConfig {
-            line_rate: self.minimum_rate,
-            minimum_rate: self.minimum_rate,
-            increase: self.increase,
-            hyper_increase: self.hyper_increase,
-            byte_counter: self.byte_counter,
-            timer: self.timer,
+            line_rate: self.rpg_min_rate,
+            rpg_min_rate: self.rpg_min_rate,
+            increase: self.rpg_ai_rate,
+            rpg_hai_rate: self.rpg_hai_rate,
+            rpg_byte_reset: self.rpg_byte_reset,
+            timer: self.rpg_time_reset,
             jitter: self.jitter,
-            fast_recovery_cycles: self.fast_recovery_cycles,
-            minimum_decrease: self.minimum_decrease,
-            gain: self.gain,
+            rpg_threshold: self.rpg_threshold,
+            rpg_min_dec_fac: self.rpg_min_dec_fac,
+            gain: self.rpg_gd,
             adaptive: match (adaptive, self.adaptive) {
                 (false, _) => AdaptiveIncrease::Off,
                 (true, Adaptive::Scaled) => AdaptiveIncrease::Scaled,

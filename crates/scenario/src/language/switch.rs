@@ -135,20 +135,20 @@ table! {
     /// RED. Thresholds in bytes measure queue and packets in bytes.
     pub struct Red {
         /// Below this average nothing is marked.
-        value min: Amount = RedConfig::default().min;
-        /// From this average on everything is marked. In the unit of `min`.
-        value max: Amount = RedConfig::default().max;
-        /// The probability of a mark just below `max`.
+        value min_th: Amount = RedConfig::default().min_th;
+        /// From this average on everything is marked. In the unit of `min_th`.
+        value max_th: Amount = RedConfig::default().max_th;
+        /// The probability of a mark just below `max_th`.
         value max_p: f64 = RedConfig::default().max_p, in fraction();
         /// The weight of the newest sample in the average.
-        value weight: f64 = RedConfig::default().weight, in fraction();
-        /// Between `max` and twice `max` the probability rises to 1 instead of jumping.
+        value w_q: f64 = RedConfig::default().w_q, in fraction();
+        /// Between `max_th` and twice `max_th` the probability rises to 1 instead of jumping.
         value gentle: bool = RedConfig::default().gentle;
         /// What happens to the packets that RED chooses: ECN-capable ones are marked, or marked while
-        /// the average is below `max` and dropped from there on, or all are dropped.
+        /// the average is below `max_th` and dropped from there on, or all are dropped.
         value action: Action = Action::Mark;
         /// The packet whose sending time counts idle time, and the unit of size in byte mode.
-        value mean_packet: Bytes = RedConfig::default().mean_packet, in between(Bytes::new(1), MOST_MTU);
+        value mean_packet_size: Bytes = RedConfig::default().mean_packet_size, in between(Bytes::new(1), MOST_MTU);
     }
 }
 
@@ -157,7 +157,7 @@ words! {
     pub enum Action {
         /// Marks those that are ECN-capable, drops the others.
         "mark" => Mark,
-        /// The same while the average is below `max`; drops all from there on.
+        /// The same while the average is below `max_th`; drops all from there on.
         "mark-below-max" => MarkBelowMax,
         /// Drops them all.
         "drop" => Drop,
@@ -168,26 +168,36 @@ table! {
     /// The threshold marker.
     pub struct Threshold {
         /// K: an arriving packet is marked when more than this waits.
-        value mark_above: Amount;
+        value marking_threshold: Amount;
         /// What happens above K to packets that are not ECN-capable.
-        value non_ect: NonEct = NonEct::Admit;
+        value not_ect: NotEct = NotEct::Admit;
     }
 }
 
 table! {
     /// The relay of two thresholds. Without any key as printed in 2018.
     pub struct DoubleThreshold {
-        /// A pair of thresholds from the literature, instead of `start` and `stop`.
-        option reading: ThresholdReading;
+        /// How the literature is read.
+        section readings: ThresholdReadings;
         /// Marking begins when the queue rises above this.
-        value start: Amount = ThresholdReading::numbers(reading).start, shown "of `reading`, else 35 packets";
-        /// Marking ends when the queue falls to this or below; where it is above `start`, also when
-        /// the queue falls to `start`. In the unit of `start`.
-        value stop: Amount = ThresholdReading::numbers(reading).stop, shown "of `reading`, else 30 packets";
+        value k1: Amount = ThresholdReading::numbers(readings).k1, shown "of `readings.thresholds`, else 35 packets";
+        /// Marking ends when the queue falls to this or below; where it is above `k1`, also when
+        /// the queue falls to `k1`. In the unit of `k1`.
+        value k2: Amount = ThresholdReading::numbers(readings).k2, shown "of `readings.thresholds`, else 30 packets";
         /// What happens to packets that would be marked and are not ECN-capable.
-        value non_ect: NonEct = NonEct::Admit;
+        value not_ect: NotEct = NotEct::Admit;
     }
 }
+
+table! {
+    /// Readings of the double threshold.
+    pub struct ThresholdReadings {
+        /// A pair of thresholds from the literature, instead of `k1` and `k2`.
+        option thresholds: ThresholdReading;
+    }
+}
+
+impl Copy for ThresholdReadings {}
 
 words! {
     /// A pair of thresholds from the literature.
@@ -209,19 +219,19 @@ table! {
         /// Which packet goes when the buffer is full.
         value drop: FairDrop = FairDrop::Longest;
         /// What has a queue of its own, and a turn.
-        value per: FairPer = FairPer::Flow;
+        value classify_by: ClassifyBy = ClassifyBy::Flow;
         /// K: an arriving ECN-capable packet is marked when more than this waits in its own queue. Without it nothing is marked.
-        option mark_above: Amount;
+        option marking_threshold: Amount;
     }
 }
 
 words! {
     /// What has a queue of its own.
-    pub enum FairPer {
+    pub enum ClassifyBy {
         /// Each flow.
         "flow" => Flow,
         /// Each traffic class, the `class` of a transport.
-        "class" => Class,
+        "traffic-class" => TrafficClass,
     }
 }
 
@@ -237,7 +247,7 @@ words! {
 
 words! {
     /// What happens to packets that would be marked and are not ECN-capable.
-    pub enum NonEct {
+    pub enum NotEct {
         /// They are stored, as long as there is memory.
         "admit" => Admit,
         /// They are dropped, as some real switches do.
@@ -300,8 +310,8 @@ impl Switch {
 
 impl ThresholdReading {
     /// The thresholds of a reading; without one those of 2018.
-    pub fn numbers(reading: Option<Self>) -> DoubleThresholdConfig {
-        match reading {
+    pub fn numbers(readings: Option<ThresholdReadings>) -> DoubleThresholdConfig {
+        match readings.and_then(|readings| readings.thresholds) {
             None | Some(Self::AsPrinted) => DoubleThresholdConfig::AS_PRINTED,
             Some(Self::DtDctcp) => DoubleThresholdConfig::DT_DCTCP,
             Some(Self::AroundK) => DoubleThresholdConfig::AROUND_K,
@@ -315,30 +325,32 @@ impl Queue {
         match self {
             Self::DropTail(_) => QueueConfig::DropTail,
             // Fair queueing is the port's order; its marks are those of a threshold in each queue.
-            Self::Drr(drr) => drr.mark_above.map_or(QueueConfig::DropTail, |mark_above| {
-                QueueConfig::Threshold(ThresholdConfig::new(mark_above))
-            }),
+            Self::Drr(drr) => drr
+                .marking_threshold
+                .map_or(QueueConfig::DropTail, |marking_threshold| {
+                    QueueConfig::Threshold(ThresholdConfig::new(marking_threshold))
+                }),
             Self::Threshold(threshold) => QueueConfig::Threshold(ThresholdConfig {
-                mark_above: threshold.mark_above,
-                drop_non_ect: threshold.non_ect == NonEct::Drop,
+                marking_threshold: threshold.marking_threshold,
+                drop_not_ect: threshold.not_ect == NotEct::Drop,
             }),
             Self::DoubleThreshold(double) => QueueConfig::DoubleThreshold(DoubleThresholdConfig {
-                start: double.start,
-                stop: double.stop,
-                drop_non_ect: double.non_ect == NonEct::Drop,
+                k1: double.k1,
+                k2: double.k2,
+                drop_not_ect: double.not_ect == NotEct::Drop,
             }),
             Self::Red(red) => QueueConfig::Red(RedConfig {
-                min: red.min,
-                max: red.max,
+                min_th: red.min_th,
+                max_th: red.max_th,
                 max_p: red.max_p,
-                weight: red.weight,
+                w_q: red.w_q,
                 gentle: red.gentle,
                 action: match red.action {
                     Action::Mark => RedAction::Mark,
                     Action::MarkBelowMax => RedAction::MarkBelowMax,
                     Action::Drop => RedAction::Drop,
                 },
-                mean_packet: red.mean_packet,
+                mean_packet_size: red.mean_packet_size,
             }),
         }
     }
@@ -347,7 +359,7 @@ impl Queue {
     pub fn marks(&self) -> bool {
         match self {
             Self::DropTail(_) => false,
-            Self::Drr(drr) => drr.mark_above.is_some(),
+            Self::Drr(drr) => drr.marking_threshold.is_some(),
             Self::Threshold(_) | Self::DoubleThreshold(_) => true,
             Self::Red(red) => red.action != Action::Drop,
         }

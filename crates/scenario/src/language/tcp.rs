@@ -41,7 +41,7 @@ table! {
         /// Whether ACKs with ECE grow the window.
         value grow_on_ece: bool = NewRenoConfig::new(default_mss()).grow_on_ece;
         /// One ACK grows the window in slow start by at most so many segments (L of RFC 3465).
-        value slow_start_limit: u32 = NewRenoConfig::new(default_mss()).slow_start_limit, in at_least(1);
+        value abc_limit: u32 = NewRenoConfig::new(default_mss()).abc_limit, in at_least(1);
         /// The window at the start.
         value initial_window: Amount = segments(tcp::Config::default().initial_window);
         /// The least window after a reaction to marks.
@@ -55,23 +55,23 @@ table! {
         /// The least retransmission timeout.
         value min_rto: Span = tcp::RtoConfig::default().min, in above_to(Span::ZERO, Span::from_secs(DAY));
         /// The granularity of the retransmission timer.
-        value rto_tick: Span = tcp::RtoConfig::default().tick, in above_to(Span::ZERO, Span::from_secs(DAY));
+        value rto_granularity: Span = tcp::RtoConfig::default().tick, in above_to(Span::ZERO, Span::from_secs(DAY));
         /// The retransmission timeout before the first round-trip sample.
         value initial_rto: Span = tcp::RtoConfig::default().initial, in above_to(Span::ZERO, Span::from_secs(DAY));
         /// The greatest retransmission timeout.
         value max_rto: Span = tcp::RtoConfig::default().max, in above_to(Span::ZERO, Span::from_secs(DAY));
         /// Draws each timeout from 1 to 1.5 times its value (Vasudevan 2009).
-        value desynchronised_rto: bool = tcp::RtoConfig::default().desynchronised;
+        value randomized_rto: bool = tcp::RtoConfig::default().desynchronised;
         /// Round-trip times by timestamps; otherwise by Karn's rule.
         value timestamps: bool = tcp::Config::default().timestamps;
         /// One ACK for so many segments; 1 turns delayed ACKs off.
-        value ack_every: u32 = tcp::Config::default().ack_every, in at_least(1);
+        value delayed_ack_count: u32 = tcp::Config::default().delayed_ack_count, in at_least(1);
         /// The longest that an ACK is delayed.
-        value ack_delay: Span = tcp::Config::default().ack_delay, in above_to(Span::ZERO, Span::from_secs(DAY));
+        value delayed_ack_timeout: Span = tcp::Config::default().delayed_ack_timeout, in above_to(Span::ZERO, Span::from_secs(DAY));
         /// New segments on the first two duplicate ACKs (RFC 3042).
         value limited_transmit: bool = tcp::Config::default().limited_transmit;
         /// Slow start after idleness (RFC 5681, section 4.1).
-        value idle_restart: bool = tcp::Config::default().idle_restart;
+        value slow_start_after_idle: bool = tcp::Config::default().slow_start_after_idle;
     }
 }
 
@@ -144,12 +144,20 @@ table! {
     pub struct DtCwa {
         /// DCTCP's.
         flat estimate: Dctcp;
+        /// The share of CW_max - CW_min that is given back when the marks have been answered.
+        value b: f64 = DtCwaConfig::new(default_mss()).b, in between(0.0, 1.0);
+        /// How the paper is read where it leaves a choice.
+        section readings: DtCwaReadings;
+    }
+}
+
+table! {
+    /// Readings of DT-CWA.
+    pub struct DtCwaReadings {
         /// How the reaction to marks is read.
         value reaction: WindowReaction = WindowReaction::default_reading();
         /// Over which time CW_max and CW_min are the extremes of the window.
         value extremes: WindowExtremes = WindowExtremes::default_reading();
-        /// The share of CW_max - CW_min that is given back when the marks have been answered.
-        value b: f64 = DtCwaConfig::new(default_mss()).b, in between(0.0, 1.0);
     }
 }
 
@@ -344,21 +352,21 @@ impl Tcp {
             handshake: self.handshake,
             rto: tcp::RtoConfig {
                 min: self.min_rto,
-                tick: self.rto_tick,
+                tick: self.rto_granularity,
                 initial: self.initial_rto,
                 max: self.max_rto,
-                desynchronised: self.desynchronised_rto,
+                desynchronised: self.randomized_rto,
             },
             timestamps: self.timestamps,
-            ack_every: self.ack_every,
-            ack_delay: self.ack_delay,
+            delayed_ack_count: self.delayed_ack_count,
+            delayed_ack_timeout: self.delayed_ack_timeout,
             receive_window: self
                 .limit(self.receive_window)
                 .unwrap_or(tcp::MAX_RECEIVE_WINDOW),
             max_cwnd: self.limit(self.max_cwnd),
             initial_window: self.bytes(self.initial_window),
             limited_transmit: self.limited_transmit,
-            idle_restart: self.idle_restart,
+            slow_start_after_idle: self.slow_start_after_idle,
             burst,
         }
     }
@@ -370,7 +378,7 @@ impl Tcp {
             initial_window: self.bytes(self.initial_window),
             min_cwnd: self.bytes(self.min_cwnd),
             grow_on_ece: self.grow_on_ece,
-            slow_start_limit: self.slow_start_limit,
+            abc_limit: self.abc_limit,
         };
         match &self.congestion {
             Congestion::NewReno(_) | Congestion::Reno(_) => {
@@ -392,8 +400,8 @@ impl Tcp {
             })),
             Congestion::DtCwa(dt_cwa) => Algorithm::from(DtCwaController::new(DtCwaConfig {
                 dctcp: dt_cwa.estimate.to_config(window),
-                reaction: dt_cwa.reaction.to_config(),
-                extremes: dt_cwa.extremes.to_config(),
+                reaction: dt_cwa.readings.reaction.to_config(),
+                extremes: dt_cwa.readings.extremes.to_config(),
                 b: dt_cwa.b,
             })),
             Congestion::Custom(custom) => Algorithm::Custom(custom.make(window)),

@@ -19,18 +19,18 @@ table! {
         flat kind: Kind;
         /// What the wire carries besides IP packets.
         value framing: Framing = Framing::Ip;
-        /// The traffic class of its packets, acknowledgements included, where a switch has a queue for each class (`per` of `drr`).
-        value class: u32 = 0, in between(0, MAX_CLASS);
+        /// The traffic class of its packets, acknowledgements included, where a switch has a queue for each class (`classify_by` of `drr`).
+        value traffic_class: u32 = 0, in between(0, MAX_CLASS);
     }
 }
 
 choice! {
     /// The protocol.
-    pub enum Kind by kind = "tcp" {
+    pub enum Kind by kind = "tcp", elsewhere crate::text::former::transport {
         /// TCP with any of the congestion controls
         "tcp" => Tcp(Tcp),
         /// datagrams (UDP): no acknowledgements, no control
-        "datagram" => Datagram(Datagram),
+        "udp" => Datagram(Datagram),
         /// UDT 4: NAKs, a sending period that they lengthen, a reliable stream over UDP
         "udt" => Udt(Udt),
         /// DCUDP: UDT at the application's pace until marks come back, then a rate that they divide (Ye)

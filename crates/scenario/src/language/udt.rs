@@ -72,22 +72,12 @@ table! {
         value exp_floor: Span = dcudp().0.exp_floor, in above_to(Span::ZERO, MINUTE);
         /// C: the rate of the host's own link, or another, headers included.
         value capacity: Capacity = Capacity::Interface;
-        /// How the paper's listing of the law (its figure 4) is read.
-        value law: Law = Law::Default;
-        /// What Rate_max grows by at an ACK without ECE; without effect under `law = "printed"`.
-        value growth: Growth = Growth::PerSecond;
-        /// Whose round trip is in the least rate of one packet per round trip.
-        value floor: Floor = Floor::Latest;
+        /// How the paper is read where it leaves a choice.
+        section readings: DcudpReadings;
         /// The round trip that the law works with.
         value rtt: Rtt = Rtt::Latest;
-        /// The rate with which congestion mode begins.
-        value entry: Entry = Entry::Measured;
-        /// How the paper's rule for the end of congestion mode (its section IV.C) is read.
-        value exit: Exit = Exit::Default;
-        /// K: over how many round trips, and packets, that rule looks back.
+        /// K: over how many round trips, and packets, the rule for the end of congestion mode looks back.
         value exit_window: u32 = ExitRuleConfig::default().k as u32, in between(2, 1024);
-        /// How what has piled up at the sender leaves after the return to UDP mode.
-        value backlog: Backlog = Backlog::Interface;
         /// What a NAK does in UDP mode.
         value loss_in_udp_mode: Loss = Loss::Ignore;
         /// New data stop after so many round trips, beyond the interval of ACKs, without an ACK.
@@ -96,6 +86,24 @@ table! {
         value ect_on_control: bool = dcudp().1.ect_on_control;
         /// Whether an interval of congestion mode in which nothing arrived has an ACK, too.
         value ack_without_data: bool = dcudp().1.ack_without_data;
+    }
+}
+
+table! {
+    /// Readings of DCUDP.
+    pub struct DcudpReadings {
+        /// How the paper's listing of the law (its figure 4) is read.
+        value control_law: Law = Law::Default;
+        /// What Rate_max grows by at an ACK without ECE; without effect under `control_law = "printed"`.
+        value growth: Growth = Growth::PerSecond;
+        /// Whose round trip is in the least rate of one packet per round trip.
+        value floor: Floor = Floor::Latest;
+        /// The rate with which congestion mode begins.
+        value entry: Entry = Entry::Measured;
+        /// How the paper's rule for the end of congestion mode (its section IV.C) is read.
+        value exit: Exit = Exit::Default;
+        /// How what has piled up at the sender leaves after the return to UDP mode.
+        value backlog: Backlog = Backlog::Interface;
     }
 }
 
@@ -277,7 +285,7 @@ impl Dcudp {
                 },
                 exit_rule: ExitRuleConfig {
                     k: self.exit_window as usize,
-                    reading: match self.exit {
+                    reading: match self.readings.exit {
                         Exit::Default => ExitReading::Default,
                         Exit::Printed => ExitReading::Printed,
                     },
@@ -314,15 +322,15 @@ impl Dcudp {
         let packet = self.stream.payload();
         let rate = self.stream.payload_part(self.c(interface), wire);
         Algorithm::from(DcudpController::new(DcudpConfig {
-            law: match self.law {
+            law: match self.readings.control_law {
                 Law::Default => DcudpLaw::Default,
                 Law::Printed => DcudpLaw::Printed,
             },
-            growth: match self.growth {
+            growth: match self.readings.growth {
                 Growth::PerSecond => DcudpGrowth::PerSecond,
                 Growth::PerRtt => DcudpGrowth::PerRtt,
             },
-            floor: match self.floor {
+            floor: match self.readings.floor {
                 Floor::Latest => DcudpFloor::Latest,
                 Floor::Idle => DcudpFloor::Idle,
             },
@@ -330,11 +338,11 @@ impl Dcudp {
                 Rtt::Latest => DcudpRtt::Latest,
                 Rtt::Smoothed => DcudpRtt::Smoothed,
             },
-            entry: match self.entry {
+            entry: match self.readings.entry {
                 Entry::Measured => DcudpEntry::Measured,
                 Entry::Interface => DcudpEntry::Interface,
             },
-            backlog: match self.backlog {
+            backlog: match self.readings.backlog {
                 Backlog::Interface => DcudpBacklog::Interface,
                 Backlog::AppRate => DcudpBacklog::AppRate,
             },

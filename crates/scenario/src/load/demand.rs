@@ -10,8 +10,8 @@ use incastle_units::{Rate, Span};
 use crate::language::Root;
 use crate::language::arrivals::{Arrival, Arrivals};
 use crate::language::flows::{
-    Count, Group, Incast, LoadOf, Message, OnOff, Periods, Poisson, PoissonDatagrams, Query, Stop,
-    Workload,
+    Count, Group, LoadOf, Message, OnOff, Periods, Poisson, PoissonDatagrams, Query, RandomIncast,
+    Stop, Workload,
 };
 use crate::load::spread::{Matrix, Network, Shares};
 use crate::topology::pairs::group_pairs;
@@ -76,11 +76,11 @@ pub(super) fn offers(
         network,
         from,
         to,
-        stack: Stack::new(&group.transport, root.host.burst),
+        stack: Stack::new(&group.transport, root.host.tso_burst),
     };
     Ok(match &group.workload {
         Workload::Poisson(poisson) => vec![source.poisson(poisson)?],
-        Workload::Incast(incast) => vec![source.incast(incast)?],
+        Workload::RandomIncast(incast) => vec![source.incast(incast)?],
         Workload::PoissonDatagrams(poisson) => vec![source.datagrams(poisson)?],
         Workload::Cbr(cbr) => vec![source.paced(cbr.rate, cbr.message, 1.0)],
         Workload::OnOff(on_off) => {
@@ -88,9 +88,9 @@ pub(super) fn offers(
             vec![source.paced(on_off.rate, on_off.message, share)]
         }
         Workload::Query(query) if query.rate.is_some() => source.query(query),
-        Workload::List(list) => vec![source.list(&list.transfers, stop - start)?],
+        Workload::FlowList(list) => vec![source.list(&list.transfers, stop - start)?],
         Workload::Bulk(_)
-        | Workload::Barrier(_)
+        | Workload::BarrierIncast(_)
         | Workload::Query(_)
         | Workload::AllToAll(_)
         | Workload::Permutation(_)
@@ -114,7 +114,7 @@ pub(crate) fn capacity(
     }
     let matrix = match &group.workload {
         Workload::Poisson(_) => uniform(&from, &to),
-        Workload::Incast(incast) => of_incast(incast, group.count, (&from, &to)),
+        Workload::RandomIncast(incast) => of_incast(incast, group.count, (&from, &to)),
         _ => even(group_pairs(group, &from, &to)),
     };
     let shares = network.shares(&matrix).ok_or(Unknown::TooLarge)?;
@@ -154,7 +154,7 @@ fn uniform(from: &[usize], to: &[usize]) -> Matrix {
 }
 
 /// Each receiver as often as any other, and as much from each of its senders.
-fn of_incast(incast: &Incast, count: Count, (from, to): (&[usize], &[usize])) -> Matrix {
+fn of_incast(incast: &RandomIncast, count: Count, (from, to): (&[usize], &[usize])) -> Matrix {
     let set: BTreeSet<usize> = from.iter().copied().collect();
     let weight = |receiver: usize| {
         let others = set.len() - usize::from(set.contains(&receiver));
@@ -224,7 +224,7 @@ impl Source<'_> {
         let (mean, payload) = (sizes.mean(), self.stack.payload());
         let headers = self.stack.wire_size(payload) - payload;
         let wire = mean + sizes.mean_packets(payload) * headers as f64;
-        let given = (poisson.arrivals, poisson.load);
+        let given = (poisson.flow_rate, poisson.load);
         let per_second = self.arrivals(given, poisson.load_of, mean)?;
         Ok(Offer {
             matrix: uniform(&self.from, &self.to),
@@ -233,10 +233,10 @@ impl Source<'_> {
         })
     }
 
-    fn incast(&self, incast: &Incast) -> Result<Offer, Unknown> {
+    fn incast(&self, incast: &RandomIncast) -> Result<Offer, Unknown> {
         let count = self.group.count;
         let mean = incast.mean_bytes(count, self.hosts());
-        let per_second = self.arrivals((incast.arrivals, incast.load), incast.load_of, mean)?;
+        let per_second = self.arrivals((incast.incast_rate, incast.load), incast.load_of, mean)?;
         // Of all senders of one receiver.
         let set: BTreeSet<usize> = self.from.iter().copied().collect();
         let wire = |receiver: &usize| {
@@ -259,7 +259,7 @@ impl Source<'_> {
     fn datagrams(&self, poisson: &PoissonDatagrams) -> Result<Offer, Unknown> {
         let message = self.message(poisson.message);
         let wire = self.stack.wire_size(message) as f64;
-        let given = (poisson.arrivals, poisson.load);
+        let given = (poisson.datagram_rate, poisson.load);
         let per_second = self.arrivals(given, poisson.load_of, wire)?;
         Ok(Offer {
             matrix: even(self.pairs()),
@@ -304,8 +304,8 @@ impl Source<'_> {
             let servers = group_pairs(self.group, &self.from, &[client]);
             let count = servers.len() as u64;
             for (number, pair) in (0..).zip(servers) {
-                let answer = match query.total {
-                    None => query.unit.unwrap_or(Query::UNIT).count(),
+                let answer = match query.total_size {
+                    None => query.response_size.unwrap_or(Query::UNIT).count(),
                     Some(total) => {
                         let total = total.count();
                         (total / count + u64::from(number < total % count)).max(1)

@@ -355,7 +355,7 @@ fn tiers(all: &[TierLoad]) -> Value {
 
 /// Whether it is worth a warning that a group offers more than links carry: a list may be a burst that is meant.
 fn is_steady(group: &Group) -> bool {
-    !matches!(group.workload, Workload::List(_))
+    !matches!(group.workload, Workload::FlowList(_))
 }
 
 /// Checks `load_of` of all groups, as far as that needs no other checks.

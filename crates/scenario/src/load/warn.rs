@@ -141,7 +141,11 @@ fn key(group: &Group) -> &'static str {
         Workload::Cbr(_) | Workload::OnOff(_) | Workload::Query(_) => "rate",
         workload => match workload.load() {
             Some((Some(_), _)) => "load",
-            _ => "arrivals",
+            _ => match workload {
+                Workload::RandomIncast(_) => "incast_rate",
+                Workload::PoissonDatagrams(_) => "datagram_rate",
+                _ => "flow_rate",
+            },
         },
     }
 }
@@ -163,9 +167,9 @@ fn remedy(group: &Group, tier: Tier, (own, others): (f64, f64)) -> String {
         Workload::Cbr(cbr) => return rate_remedy(cbr.rate, factor),
         Workload::OnOff(on_off) => return rate_remedy(on_off.rate, factor),
         Workload::Query(query) => query.rate,
-        Workload::Poisson(poisson) => poisson.load.or(poisson.arrivals),
-        Workload::Incast(incast) => incast.load.or(incast.arrivals),
-        Workload::PoissonDatagrams(poisson) => poisson.load.or(poisson.arrivals),
+        Workload::Poisson(poisson) => poisson.load.or(poisson.flow_rate),
+        Workload::RandomIncast(incast) => incast.load.or(incast.incast_rate),
+        Workload::PoissonDatagrams(poisson) => poisson.load.or(poisson.datagram_rate),
         _ => None,
     };
     let help = number(value.expect("what is warned of has a number that says how much"));

@@ -74,8 +74,16 @@ fn alternatives(choice: &Choice, out: &mut String) {
         line(out, &format!("With `{key} = \"{word}\"`:\n"));
         keys(&alternative.table, out);
         for member in &alternative.table.members {
-            if let Member::Choice(inner) = member {
-                alternatives(inner, out);
+            match member {
+                Member::Choice(inner) => alternatives(inner, out),
+                Member::Section { name, table, .. } => {
+                    line(
+                        out,
+                        &format!("With `{key} = \"{word}\"`, in the table `{name}`:\n"),
+                    );
+                    keys(table, out);
+                }
+                Member::Value(_) | Member::Each { .. } => {}
             }
         }
     }

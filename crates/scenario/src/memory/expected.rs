@@ -39,7 +39,7 @@ pub fn expected(scenario: &Scenario) -> Memory {
     for table in over_time(root, layout) {
         let rows = table.rows(scenario.duration()) as f64;
         match kept(&table) {
-            clocked @ (Kept::Queue | Kept::Memory) => add(clocked, rows, 0),
+            clocked @ (Kept::Queue | Kept::Occupancy) => add(clocked, rows, 0),
             // A row needs a packet.
             other => add(other, rows.min(packets), 0),
         }
@@ -47,13 +47,13 @@ pub fn expected(scenario: &Scenario) -> Memory {
     if let Sampling::On(events) = &measure.events {
         add(
             Kept::Events,
-            (packets * EVENTS).min(f64::from(events.most)),
+            (packets * EVENTS).min(f64::from(events.max_events)),
             0,
         );
     }
     if let Sampling::On(capture) = &measure.pcap {
         let crossed = captured(capture).min(CROSSED);
-        add(Kept::Captures, packets * crossed, capture.snap.count());
+        add(Kept::Captures, packets * crossed, capture.snaplen.count());
     }
     memory
 }
@@ -80,7 +80,7 @@ fn of_network(scenario: &Scenario, parts: usize) -> Memory {
 fn kept(table: &Over) -> Kept {
     match table.key {
         "queue" => Kept::Queue,
-        "memory" => Kept::Memory,
+        "buffer_occupancy" => Kept::Occupancy,
         "throughput" => Kept::Bins,
         "dcudp" => Kept::Dcudp,
         _ => Kept::Windows,
@@ -159,7 +159,7 @@ impl Around {
             pairs: group_pairs(group, &from, &to).len() as f64,
             capacity,
             carried: capacity * seconds,
-            answers: root.measure.answers,
+            answers: root.measure.responses,
         }
     }
 
@@ -192,7 +192,7 @@ impl Around {
                 )
             }
             Workload::PoissonDatagrams(one) => {
-                let offered = match (one.arrivals, one.load) {
+                let offered = match (one.datagram_rate, one.load) {
                     (Some(arrivals), _) => arrivals * payload.count() as f64,
                     (None, load) => load.unwrap_or(1.0) * self.capacity,
                 };
@@ -201,23 +201,23 @@ impl Around {
             Workload::Poisson(one) => {
                 let mean = one.sizes.mean();
                 let offered = one.load.unwrap_or(1.0) * self.capacity / mean;
-                of_rate(one.arrivals.unwrap_or(offered), mean, 1.0)
+                of_rate(one.flow_rate.unwrap_or(offered), mean, 1.0)
             }
-            Workload::Incast(one) => {
+            Workload::RandomIncast(one) => {
                 let senders = match group.count {
                     crate::language::flows::Count::Number(count) => f64::from(count),
                     crate::language::flows::Count::Each => self.senders,
                 };
                 let mean = one.bytes(senders as usize).max(1) as f64;
                 let offered = one.load.unwrap_or(1.0) * self.capacity / mean;
-                of_rate(one.arrivals.unwrap_or(offered), mean, senders)
+                of_rate(one.incast_rate.unwrap_or(offered), mean, senders)
             }
-            Workload::List(list) => {
+            Workload::FlowList(list) => {
                 let all = list.transfers.list();
                 let bytes: u64 = all.iter().map(|one| one.bytes.count()).sum();
                 (all.len() as f64, all.len() as f64, bytes as f64)
             }
-            Workload::Barrier(_)
+            Workload::BarrierIncast(_)
             | Workload::Query(_)
             | Workload::AllToAll(_)
             | Workload::AllReduce(_) => self.closed_loop(&group.workload),
@@ -227,19 +227,29 @@ impl Around {
     /// The same of workloads that go on when something has arrived.
     fn closed_loop(&self, workload: &Workload) -> (f64, f64, f64) {
         match workload {
-            Workload::Barrier(one) => {
-                let think = one.think.as_secs_lossy();
-                self.rounds(self.answer(one.unit, one.total), think, one.rounds, None)
+            Workload::BarrierIncast(one) => {
+                let think = one.think_time.as_secs_lossy();
+                self.rounds(
+                    self.answer(one.sru, one.total_size),
+                    think,
+                    one.rounds,
+                    None,
+                )
             }
             Workload::AllToAll(one) => {
-                let think = one.think.as_secs_lossy();
-                self.rounds(self.answer(one.unit, one.total), think, one.rounds, None)
+                let think = one.think_time.as_secs_lossy();
+                self.rounds(
+                    self.answer(one.response_size, one.total_size),
+                    think,
+                    one.rounds,
+                    None,
+                )
             }
             Workload::Query(one) => {
-                let unit = one.unit.unwrap_or(Query::UNIT);
-                let think = one.think.as_secs_lossy();
+                let unit = one.response_size.unwrap_or(Query::UNIT);
+                let think = one.think_time.as_secs_lossy();
                 self.rounds(
-                    self.answer(Some(unit), one.total),
+                    self.answer(Some(unit), one.total_size),
                     think,
                     one.rounds,
                     one.rate,
@@ -251,7 +261,7 @@ impl Around {
                 let steps = 2.0 * self.senders * parts;
                 let most = self.most_rounds(
                     2.0 * size * self.senders,
-                    all.think.as_secs_lossy(),
+                    all.think_time.as_secs_lossy(),
                     all.rounds,
                 );
                 let kept = if self.answers { most * steps } else { most };

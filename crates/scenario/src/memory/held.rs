@@ -39,7 +39,7 @@ pub(crate) fn held(lists: &Lists<'_>) -> (Memory, u64) {
     held.list(Kept::Transfers, lists.transfers, 0);
     held.rows(Kept::Bins, recorder.bins(), BIN, 0);
     held.list::<QueueSample>(Kept::Queue, &recorder.queue_samples, 0);
-    held.list::<MemorySample>(Kept::Memory, &recorder.memory_samples, 0);
+    held.list::<MemorySample>(Kept::Occupancy, &recorder.memory_samples, 0);
     held.list::<WindowSample>(Kept::Windows, &recorder.windows, 0);
     held.list::<ModeSample>(Kept::Dcudp, &recorder.modes, 0);
     held.list::<WindowSample>(Kept::Dcudp, &recorder.dcudp_rates, 0);

@@ -28,7 +28,7 @@ pub enum Kept {
     /// Rows of `queue_samples`.
     Queue,
     /// Rows of `memory`.
-    Memory,
+    Occupancy,
     /// Rows of `windows`.
     Windows,
     /// Rows of `modes` and `dcudp_rates`.
@@ -52,7 +52,7 @@ impl Kept {
             Self::Transfers => 160,
             Self::Bins => 80,
             Self::Queue => 72,
-            Self::Memory => 112,
+            Self::Occupancy => 112,
             Self::Windows | Self::Dcudp | Self::Qcn => 170,
             Self::Timeouts => 200,
             Self::Events => 580,
@@ -68,7 +68,7 @@ impl Kept {
             Self::Transfers => "transfers",
             Self::Bins => "bins of goodput and throughput",
             Self::Queue => "samples of queues",
-            Self::Memory => "samples of memories",
+            Self::Occupancy => "samples of memories",
             Self::Windows => "samples of windows",
             Self::Dcudp => "samples of DCUDP",
             Self::Qcn => "notifications and rates of QCN",
@@ -83,16 +83,18 @@ impl Kept {
         match self {
             Self::Hosts => "a smaller network",
             Self::Flows => "a shorter run.duration, or fewer flows",
-            Self::Transfers => "a shorter run.duration, or measure.answers = false",
+            Self::Transfers => "a shorter run.duration, or measure.responses = false",
             Self::Bins => "measure.goodput = false, or a longer measure.throughput.every",
             Self::Queue => "a longer measure.queue.every, or fewer ports",
-            Self::Memory => "a longer measure.memory.every, or fewer switches",
+            Self::Occupancy => "a longer measure.buffer_occupancy.every, or fewer switches",
             Self::Windows => "a longer measure.window.every, or fewer flows",
             Self::Dcudp => "a longer measure.dcudp.every, or fewer flows",
             Self::Qcn => "fewer flows and ports in measure.qcn",
-            Self::Timeouts => "measure.idle = false, or measure.timeouts = false",
-            Self::Events => "a smaller measure.events.most",
-            Self::Captures => "fewer ports in measure.pcap, or a shorter time from `from` to `to`",
+            Self::Timeouts => "measure.receiver_idle = false, or measure.timeouts = false",
+            Self::Events => "a smaller measure.events.max_events",
+            Self::Captures => {
+                "fewer ports in measure.pcap, or a shorter time from `from` to `until`"
+            }
         }
     }
 }
@@ -278,7 +280,7 @@ mod tests {
         assert_eq!(
             error(Time::from_ps(1_500_000_000_000)).to_string(),
             "out of memory after 1.500000 simulated seconds: records and tables need 3.2 GB more, 1.5 GB is \
-             free (ulimit -v); in all 5.0 GB for 20,000,000 captured frames; to reduce that: fewer ports in measure.pcap, or a shorter time from `from` to `to`"
+             free (ulimit -v); in all 5.0 GB for 20,000,000 captured frames; to reduce that: fewer ports in measure.pcap, or a shorter time from `from` to `until`"
         );
         let early = error(Time::ZERO).to_string();
         assert!(

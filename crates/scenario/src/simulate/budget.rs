@@ -22,7 +22,7 @@ pub(super) fn slice(sampled_ports: usize, most: u64) -> u64 {
 /// Bytes that are kept of a captured frame.
 pub(crate) fn snap(scenario: &Scenario) -> u64 {
     match &scenario.tables().measure.pcap {
-        Sampling::On(capture) => capture.snap.count(),
+        Sampling::On(capture) => capture.snaplen.count(),
         Sampling::Off => 0,
     }
 }

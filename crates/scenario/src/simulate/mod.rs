@@ -19,7 +19,7 @@ use incastle_units::{Bytes, Span, Time};
 
 use crate::language::RunStop;
 use crate::language::flows::Stop;
-use crate::language::measure::{Measure, MemorySampling, Sampling};
+use crate::language::measure::{Measure, OccupancySampling, Sampling};
 use crate::memory::{OutOfMemory, Shortage, at_start};
 use crate::scenario::Scenario;
 use crate::workload::{Journal, applications};
@@ -142,17 +142,17 @@ impl Prepared {
         );
         let mut sampled = sampled_ports(measure, &network);
         sampled.retain(|port| has(network.ends(*port).0));
-        let every_port = matches!(measure.memory, Sampling::On(_));
+        let every_port = matches!(measure.buffer_occupancy, Sampling::On(_));
         let ports = if every_port {
             network.ports().count()
         } else {
             sampled.len()
         };
         let slice = budget::slice(ports, SLICE);
-        let journal = if measure.answers {
+        let journal = if measure.responses {
             Journal::default()
         } else {
-            Journal::without_answers()
+            Journal::without_responses()
         };
         let mut simulation = Simulation::new(network, recorder);
         if let Sampling::On(capture) = &measure.pcap {
@@ -163,7 +163,7 @@ impl Prepared {
         if let (Sampling::On(queue), false) = (&measure.queue, sampled.is_empty()) {
             simulation.sample_queues(sampled, queue.every);
         }
-        if let Sampling::On(memory) = &measure.memory {
+        if let Sampling::On(memory) = &measure.buffer_occupancy {
             let mut sampled = sampled_switches(scenario, memory);
             sampled.retain(|switch| has(Node::Switch(*switch)));
             simulation.sample_memories(&sampled, memory.every);
@@ -187,7 +187,7 @@ impl Prepared {
 pub(crate) fn interval(scenario: &Scenario) -> Interval {
     let end = Time::ZERO + scenario.duration();
     let measure = &scenario.tables().measure;
-    Interval::of(measure.from, measure.to, end)
+    Interval::of(measure.warmup, measure.until, end)
 }
 
 /// Lets time pass until `until`, with a look after each slice of so many events; `false` if that ended it.
@@ -219,7 +219,7 @@ fn measurements(scenario: &Scenario) -> Measurements {
     let measure = &scenario.tables().measure;
     let qcn = matches!(measure.qcn, Sampling::On(_));
     let capture = match &measure.pcap {
-        Sampling::On(capture) => Interval::of(capture.from, capture.to, Time::NEVER),
+        Sampling::On(capture) => Interval::of(capture.from, capture.until, Time::NEVER),
         Sampling::Off => Interval::of(Span::ZERO, Stop::End, Time::ZERO),
     };
     Measurements {
@@ -241,10 +241,10 @@ fn measurements(scenario: &Scenario) -> Measurements {
         samples: qcn,
         timeouts: measure.timeouts,
         events: match &measure.events {
-            Sampling::On(events) => events.most as usize,
+            Sampling::On(events) => events.max_events as usize,
             Sampling::Off => 0,
         },
-        silence: (measure.timeouts && measure.idle).then(|| silence::shortest(scenario)),
+        silence: (measure.timeouts && measure.receiver_idle).then(|| silence::shortest(scenario)),
         capture: (capture.from, capture.to),
     }
 }
@@ -265,7 +265,7 @@ fn sampled_ports(measure: &Measure, network: &Network) -> Vec<PortIndex> {
 }
 
 /// The switches whose memories are sampled.
-fn sampled_switches(scenario: &Scenario, memory: &MemorySampling) -> Vec<SwitchIndex> {
+fn sampled_switches(scenario: &Scenario, memory: &OccupancySampling) -> Vec<SwitchIndex> {
     let names = &scenario.layout().switches;
     (0..names.len())
         .filter(|&switch| memory.switches.contains(&names[switch]))

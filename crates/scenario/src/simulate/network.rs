@@ -1,9 +1,9 @@
 //! From a checked scenario to the engine's network.
 
 use incastle_engine::{
-    BuildError, Coalescing, Ecmp, FairConfig, FairDrop, FairPer, HostConfig, HostIndex, JitterOn,
-    LinkConfig, Network, NetworkBuilder, Node, PortKind, ReactionPointSettings, SwitchConfig,
-    SwitchIndex,
+    BuildError, ClassifyBy, Coalescing, Ecmp, FairConfig, FairDrop, HostConfig, HostIndex,
+    JitterAppliesTo, LinkConfig, Network, NetworkBuilder, Node, PortKind, ReactionPointSettings,
+    SwitchConfig, SwitchIndex,
 };
 use incastle_queueing::{BufferConfig, CongestionPointConfig, PortBuffer, SharedBuffer};
 use incastle_units::{Rate, Span, Time};
@@ -11,7 +11,7 @@ use incastle_units::{Rate, Span, Time};
 use crate::check::switch_members;
 use crate::language::network;
 use crate::language::switch::{self as language, Queue, Switch};
-use crate::language::{JitterOn as Delayed, Root};
+use crate::language::{JitterAppliesTo as Delayed, Root};
 use crate::scenario::Scenario;
 use crate::text::context::Context;
 use crate::text::files::NoFiles;
@@ -37,7 +37,7 @@ pub(super) fn assemble(parts: &Parts<'_>, seed: u64) -> Result<Network, BuildErr
     } = *parts;
     let mut builder = NetworkBuilder::new(seed);
     builder.ecmp(ecmp(&root.network.ecmp));
-    builder.convergence(root.network.convergence);
+    builder.convergence(root.network.reconvergence_delay);
     for name in &layout.hosts {
         builder.host(name.to_string(), host(root, switches));
     }
@@ -80,16 +80,16 @@ pub(crate) fn memory(switch: &Switch) -> SwitchConfig {
 /// A host.
 pub(crate) fn host(root: &Root, switches: &[&Switch]) -> HostConfig {
     let host = &root.host;
-    let coalesces = host.burst > 1 && host.coalescing > Span::ZERO;
+    let coalesces = host.tso_burst > 1 && host.interrupt_coalescing > Span::ZERO;
     HostConfig {
         jitter: host.jitter,
-        jitter_on: match host.jitter_on {
-            Delayed::Data => JitterOn::Data,
-            Delayed::All => JitterOn::All,
+        jitter_applies_to: match host.jitter_applies_to {
+            Delayed::Data => JitterAppliesTo::Data,
+            Delayed::All => JitterAppliesTo::All,
         },
         coalescing: coalesces.then_some(Coalescing {
-            packets: host.burst,
-            within: host.coalescing,
+            packets: host.tso_burst,
+            within: host.interrupt_coalescing,
         }),
         reaction_point: reaction_point(root, switches),
     }
@@ -196,9 +196,9 @@ impl Queue {
                     language::FairDrop::Longest => FairDrop::Longest,
                     language::FairDrop::Arriving => FairDrop::Arriving,
                 },
-                per: match drr.per {
-                    language::FairPer::Flow => FairPer::Flow,
-                    language::FairPer::Class => FairPer::Class,
+                per: match drr.classify_by {
+                    language::ClassifyBy::Flow => ClassifyBy::Flow,
+                    language::ClassifyBy::TrafficClass => ClassifyBy::Class,
                 },
             }),
             Self::DropTail(_) | Self::Red(_) | Self::Threshold(_) | Self::DoubleThreshold(_) => {

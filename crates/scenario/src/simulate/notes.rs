@@ -22,7 +22,7 @@ pub enum Note {
     },
     /// A run that ended with its work before the measured interval began.
     #[error(
-        "nothing was measured: the run was done after {done}, before measure.from = {from}; queues and \
+        "nothing was measured: the run was done after {done}, before measure.warmup = {from}; queues and \
          utilisations have no values"
     )]
     NothingMeasured {
@@ -151,7 +151,7 @@ impl Unfinished<'_> {
     }
 
     fn nothing_measured(&self) -> Option<Note> {
-        let from = self.scenario.tables().measure.from;
+        let from = self.scenario.tables().measure.warmup;
         let early = self.is_done_early() && self.now <= Time::ZERO + from;
         early.then(|| Note::NothingMeasured {
             done: self.now - Time::ZERO,

@@ -79,8 +79,8 @@ pub struct Totals {
     pub marks: u64,
     /// Congestion notifications sent by switches.
     pub cnms: u64,
-    /// Datagrams refused by full send buffers.
-    pub refused: u64,
+    /// Datagrams send_buffer_drops by full send buffers.
+    pub send_buffer_drops: u64,
     /// Segments sent again.
     pub retransmissions: u64,
     /// Retransmission timeouts.
@@ -124,7 +124,7 @@ impl Totals {
             ("failure_drops", Total::Count(self.failure_drops)),
             ("marks", Total::Count(self.marks)),
             ("cnms", Total::Count(self.cnms)),
-            ("refused", Total::Count(self.refused)),
+            ("send_buffer_drops", Total::Count(self.send_buffer_drops)),
             ("retransmissions", Total::Count(self.retransmissions)),
             ("timeouts", Total::Count(self.timeouts)),
             ("fast_retransmits", Total::Count(self.fast_retransmits)),

@@ -74,14 +74,14 @@ fn closed_loop(group: &Group) -> Option<&'static str> {
     match &group.workload {
         Workload::Bulk(bulk) => until_stopped(&bulk.size),
         Workload::Permutation(one) => until_stopped(&one.size),
-        Workload::List(list) if list.transfers.counts().is_empty() => None,
-        Workload::List(_) => Some("transfers that wait for others"),
+        Workload::FlowList(list) if list.transfers.counts().is_empty() => None,
+        Workload::FlowList(_) => Some("transfers that wait for others"),
         Workload::AllReduce(_) => Some("an all-reduce"),
-        Workload::Barrier(_) | Workload::Query(_) | Workload::AllToAll(_) => Some("requests"),
+        Workload::BarrierIncast(_) | Workload::Query(_) | Workload::AllToAll(_) => Some("requests"),
         Workload::Cbr(_)
         | Workload::OnOff(_)
         | Workload::Poisson(_)
-        | Workload::Incast(_)
+        | Workload::RandomIncast(_)
         | Workload::PoissonDatagrams(_) => None,
     }
 }

@@ -42,7 +42,7 @@ fn slowest(link: &Link) -> Rate {
 fn full_size(scenario: &Scenario) -> u64 {
     let root = scenario.tables();
     let sizes = root.flows.iter().map(|(_, group)| {
-        let stack = Stack::new(&group.transport, root.host.burst);
+        let stack = Stack::new(&group.transport, root.host.tso_burst);
         stack.wire_size(group.transport.payload().count())
     });
     sizes.max().unwrap_or(0)

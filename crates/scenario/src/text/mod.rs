@@ -4,6 +4,7 @@
 pub(crate) mod context;
 pub(crate) mod diagnostic;
 pub(crate) mod files;
+pub(crate) mod former;
 pub(crate) mod node;
 pub(crate) mod overrides;
 pub(crate) mod repair;

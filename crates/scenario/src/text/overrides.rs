@@ -149,10 +149,10 @@ fn inherit_queue(switch: &mut Node) {
 const ALTERNATIVES: [[&str; 2]; 6] = [
     ["variant", "modifications"],
     ["modifications", "variant"],
-    ["reading", "start"],
-    ["reading", "stop"],
-    ["start", "reading"],
-    ["stop", "reading"],
+    ["readings", "k1"],
+    ["readings", "k2"],
+    ["k1", "readings"],
+    ["k2", "readings"],
 ];
 
 /// Adds the entries of `base` that `own` lacks, table by table.

@@ -27,7 +27,9 @@ pub(crate) fn group_pairs(group: &Group, from: &[usize], to: &[usize]) -> Vec<(u
             })
             .take(MOST_FLOWS + 1)
             .collect(),
-        Workload::Poisson(_) | Workload::Incast(_) | Workload::List(_) => covering(from, to),
+        Workload::Poisson(_) | Workload::RandomIncast(_) | Workload::FlowList(_) => {
+            covering(from, to)
+        }
         Workload::Permutation(_) => round_robin(Count::Each, from, to),
         Workload::AllReduce(ref all) => {
             let edges = edges(&all.algorithm, from.len());

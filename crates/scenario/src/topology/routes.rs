@@ -89,10 +89,10 @@ impl<'a> Routes<'a> {
         let mut demand = Demand::new();
         match &group.workload {
             // Anyone may send to anyone.
-            Workload::Poisson(_) | Workload::Incast(_) | Workload::Permutation(_) => {
+            Workload::Poisson(_) | Workload::RandomIncast(_) | Workload::Permutation(_) => {
                 self.meet(&from, &to, &mut demand, &mut passed);
             }
-            Workload::List(list) => {
+            Workload::FlowList(list) => {
                 let numbers = self.layout.host_numbers();
                 for arrival in list.transfers.list() {
                     let ends = [&arrival.source, &arrival.destination];

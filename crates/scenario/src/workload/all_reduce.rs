@@ -3,7 +3,7 @@
 //! Over connections that persist, one for each direction in which two hosts send; who sends what to whom
 //! after what is the pattern's (`pattern`). Each message begins when the messages that it depends on have
 //! arrived: their streams advance event counts, and it waits for those. A host takes part when its time
-//! has come, at first after its own start, later `think` after its last message: until then it neither
+//! has come, at first after its own start, later `think_time` after its last message: until then it neither
 //! sums nor sends. Leaves out: the time that summing takes, and the connections' setting up before the
 //! first start.
 
@@ -88,7 +88,7 @@ impl AllReduce {
         });
         Self {
             size: all.size.count(),
-            think: all.think,
+            think: all.think_time,
             rounds_wanted: match all.rounds {
                 Rounds::Unlimited => u64::MAX,
                 Rounds::Number(rounds) => rounds,

@@ -1,7 +1,7 @@
 //! All to all: every client asks all servers at once, in rounds that all clients begin together.
 //!
 //! The first round begins at each client at its own start; a later one when the last answer has
-//! reached the last client and `think` is over, at each client as much later as its start was. Leaves
+//! reached the last client and `think_time` is over, at each client as much later as its start was. Leaves
 //! out: a barrier that itself takes messages and time, as real programs have it.
 
 use incastle_engine::{Actions, Application, FlowIndex, Notice};

@@ -28,10 +28,12 @@ impl Alone {
         let request = match (&group.workload, kind) {
             (_, TransferKind::Round) => return None,
             (_, TransferKind::Flow | TransferKind::Step) => None,
-            (Workload::Barrier(barrier), TransferKind::Answer) => Some(barrier.request.count()),
-            (Workload::Query(query), TransferKind::Answer) => Some(query.request.count()),
-            (Workload::AllToAll(all), TransferKind::Answer) => Some(all.request.count()),
-            (_, TransferKind::Answer) => unreachable!("only requests are answered"),
+            (Workload::BarrierIncast(barrier), TransferKind::Response) => {
+                Some(barrier.request.count())
+            }
+            (Workload::Query(query), TransferKind::Response) => Some(query.request.count()),
+            (Workload::AllToAll(all), TransferKind::Response) => Some(all.request.count()),
+            (_, TransferKind::Response) => unreachable!("only requests are answered"),
         };
         let mut transport = group.transport.clone();
         if kind != TransferKind::Flow {

@@ -15,7 +15,7 @@ use incastle_units::{Bytes, Span, Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::journal::{Transfer, TransferNote};
-use super::{Gaps, Plan, TransferKind};
+use super::{Interarrival, Plan, TransferKind};
 use crate::language::flows::{self, Rounds};
 
 /// What a client asks, and when.
@@ -39,7 +39,7 @@ enum Pace {
     /// This long after the last answer of the one before.
     After(Span),
     /// At instants of their own.
-    Open(Gaps),
+    Open(Interarrival),
     /// When somebody else says so.
     Told,
 }
@@ -228,7 +228,7 @@ impl Client {
         let transfer = server.plan.journal.begun(TransferNote {
             group: server.plan.group,
             index: server.plan.index,
-            kind: TransferKind::Answer,
+            kind: TransferKind::Response,
             flow,
             started: now,
             deadline,
@@ -367,13 +367,13 @@ impl Answers {
     }
 }
 
-impl From<&flows::Barrier> for Asking {
-    fn from(barrier: &flows::Barrier) -> Self {
+impl From<&flows::BarrierIncast> for Asking {
+    fn from(barrier: &flows::BarrierIncast) -> Self {
         Self {
             request: barrier.request.count(),
-            answers: Answers::of(barrier.unit, barrier.total),
-            pace: Pace::After(barrier.think),
-            stagger: barrier.stagger,
+            answers: Answers::of(barrier.sru, barrier.total_size),
+            pace: Pace::After(barrier.think_time),
+            stagger: barrier.request_jitter,
             deadline: barrier.deadline,
             rounds: barrier.rounds,
         }
@@ -383,16 +383,16 @@ impl From<&flows::Barrier> for Asking {
 impl From<&flows::Query> for Asking {
     fn from(query: &flows::Query) -> Self {
         let unit = query
-            .unit
-            .or(query.total.is_none().then_some(flows::Query::UNIT));
+            .response_size
+            .or(query.total_size.is_none().then_some(flows::Query::UNIT));
         Self {
             request: query.request.count(),
-            answers: Answers::of(unit, query.total),
+            answers: Answers::of(unit, query.total_size),
             pace: match query.rate {
-                Some(rate) => Pace::Open(Gaps::new(rate, &query.gaps)),
-                None => Pace::After(query.think),
+                Some(rate) => Pace::Open(Interarrival::new(rate, &query.interarrival)),
+                None => Pace::After(query.think_time),
             },
-            stagger: query.stagger,
+            stagger: query.request_jitter,
             deadline: query.deadline,
             rounds: query.rounds,
         }
@@ -403,9 +403,9 @@ impl From<&flows::AllToAll> for Asking {
     fn from(all: &flows::AllToAll) -> Self {
         Self {
             request: all.request.count(),
-            answers: Answers::of(all.unit, all.total),
+            answers: Answers::of(all.response_size, all.total_size),
             pace: Pace::Told,
-            stagger: all.stagger,
+            stagger: all.request_jitter,
             deadline: all.deadline,
             rounds: all.rounds,
         }

@@ -30,7 +30,7 @@ impl Datagrams {
         mut rng: Xoshiro256PlusPlus,
     ) -> Self {
         let message = plan.message(poisson.message);
-        let all = match (poisson.arrivals, poisson.load) {
+        let all = match (poisson.datagram_rate, poisson.load) {
             (Some(arrivals), _) => arrivals,
             (None, Some(load)) => load * capacity / plan.stack.wire_size(message) as f64,
             (None, None) => unreachable!("a checked group has a load or arrivals"),

@@ -13,7 +13,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::journal::{Journal, Transfer, TransferNote};
 use super::transfers::{News, Transfers};
-use super::{Crew, Gaps, TransferKind};
+use super::{Crew, Interarrival, TransferKind};
 use crate::language::flows::{self, Count};
 
 /// All flows of a group.
@@ -21,12 +21,12 @@ pub(super) struct Incast {
     transfers: Transfers,
     group: usize,
     journal: Journal,
-    parameters: flows::Incast,
+    parameters: flows::RandomIncast,
     /// The hosts that may send. Draws change their order, which makes no later draw less even.
     from: Vec<HostIndex>,
     to: Vec<HostIndex>,
     senders: Count,
-    gaps: Gaps,
+    gaps: Interarrival,
     arrivals_rng: Xoshiro256PlusPlus,
     pairs_rng: Xoshiro256PlusPlus,
     next: Time,
@@ -46,17 +46,17 @@ struct Round {
 impl Incast {
     pub(super) fn new(
         crew: &Crew<'_>,
-        incast: &flows::Incast,
+        incast: &flows::RandomIncast,
         (from, to): (&[usize], &[usize]),
         capacity: f64,
     ) -> Self {
-        let per_second = match (incast.arrivals, incast.load) {
+        let per_second = match (incast.incast_rate, incast.load) {
             (Some(arrivals), _) => arrivals,
             (None, Some(load)) => load * capacity / incast.mean_bytes(crew.group.count, (from, to)),
             (None, None) => unreachable!("a checked group has a load or arrivals"),
         };
         let mut arrivals_rng = crew.stream(0, Purpose::Arrivals);
-        let gaps = Gaps::new(per_second, &incast.gaps);
+        let gaps = Interarrival::new(per_second, &incast.interarrival);
         let first = Time::ZERO
             .saturating_add(crew.group.start)
             .saturating_add(gaps.draw(&mut arrivals_rng));
@@ -105,10 +105,10 @@ impl Incast {
     /// The bytes of one of so many senders.
     fn bytes_of(&self, sender: usize, senders: usize) -> Bytes {
         let (sender, senders) = (sender as u64, senders as u64);
-        match self.parameters.total {
+        match self.parameters.total_size {
             None => self
                 .parameters
-                .unit
+                .sru
                 .expect("a checked group has a unit or a total"),
             Some(total) => {
                 let total = total.count();

@@ -16,7 +16,7 @@ pub(crate) struct Notes {
     pub(crate) flows: Vec<FlowNote>,
     pub(crate) transfers: Vec<TransferNote>,
     /// Whether single answers and steps are left out.
-    without_answers: bool,
+    without_responses: bool,
 }
 
 impl Notes {
@@ -50,7 +50,7 @@ pub(crate) enum TransferKind {
     /// All data of a finite flow.
     Flow,
     /// One server's answer.
-    Answer,
+    Response,
     /// All transfers that make a round: answers to one request of a client, an incast, an all-reduce.
     Round,
     /// One message of an all-reduce.
@@ -59,12 +59,12 @@ pub(crate) enum TransferKind {
 
 impl TransferKind {
     /// All kinds, in the order of their numbers.
-    pub(crate) const ALL: [Self; 4] = [Self::Flow, Self::Answer, Self::Round, Self::Step];
+    pub(crate) const ALL: [Self; 4] = [Self::Flow, Self::Response, Self::Round, Self::Step];
 
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Flow => "flow",
-            Self::Answer => "answer",
+            Self::Response => "response",
             Self::Round => "round",
             Self::Step => "step",
         }
@@ -111,9 +111,9 @@ const NOWHERE: Transfer = Transfer(usize::MAX);
 
 impl Journal {
     /// A journal that keeps rounds, and none of their single answers and steps.
-    pub(crate) fn without_answers() -> Self {
+    pub(crate) fn without_responses() -> Self {
         let journal = Self::default();
-        journal.notes().without_answers = true;
+        journal.notes().without_responses = true;
         journal
     }
 
@@ -125,8 +125,8 @@ impl Journal {
     /// A transfer has begun.
     pub(crate) fn begun(&self, note: TransferNote) -> Transfer {
         let notes = &mut *self.notes();
-        let single = matches!(note.kind, TransferKind::Answer | TransferKind::Step);
-        if notes.without_answers && single {
+        let single = matches!(note.kind, TransferKind::Response | TransferKind::Step);
+        if notes.without_responses && single {
             return NOWHERE;
         }
         let transfers = &mut notes.transfers;

@@ -49,7 +49,7 @@ struct Tie {
 }
 
 impl List {
-    pub(super) fn new(crew: &Crew<'_>, list: &flows::List, pair: (usize, usize)) -> Self {
+    pub(super) fn new(crew: &Crew<'_>, list: &flows::FlowList, pair: (usize, usize)) -> Self {
         let numbers = crew.scenario.layout().host_numbers();
         let rows = list.transfers.list().iter().map(|arrival| Row {
             start: arrival.start,

@@ -100,7 +100,7 @@ fn crews<'a>(
     let root = scenario.tables();
     let groups = root.flows.iter().enumerate();
     groups.map(move |(position, (name, group))| {
-        let mut stack = Stack::new(&group.transport, root.host.burst).within(paths);
+        let mut stack = Stack::new(&group.transport, root.host.tso_burst).within(paths);
         let all_at_once = matches!(
             group.workload,
             Workload::Bulk(_) | Workload::Permutation(_) | Workload::AllReduce(_)
@@ -165,15 +165,15 @@ impl Crew<'_> {
                 let capacity = self.capacity(poisson.load_of);
                 Box::new(poisson::Poisson::new(self, poisson, hosts, capacity))
             }
-            Workload::Incast(incast) => {
+            Workload::RandomIncast(incast) => {
                 let capacity = self.capacity(incast.load_of);
                 Box::new(incast::Incast::new(self, incast, hosts, capacity))
             }
-            Workload::List(list) => Box::new(list::List::new(self, list, (from[0], to[0]))),
+            Workload::FlowList(list) => Box::new(list::List::new(self, list, (from[0], to[0]))),
             Workload::AllReduce(all) => Box::new(self.all_reduce(all, from)),
             Workload::AllToAll(requests) => {
                 let clients = self.clients_asking(hosts, || requests.into());
-                Box::new(all_to_all::AllToAll::new(clients, requests.think))
+                Box::new(all_to_all::AllToAll::new(clients, requests.think_time))
             }
             _ => return None,
         })
@@ -209,12 +209,12 @@ impl Crew<'_> {
                     let share = (capacity, pairs.len());
                     Box::new(datagrams::Datagrams::new(plan, poisson, share, rng))
                 }
-                Workload::Barrier(_)
+                Workload::BarrierIncast(_)
                 | Workload::Query(_)
                 | Workload::AllToAll(_)
                 | Workload::Poisson(_)
-                | Workload::Incast(_)
-                | Workload::List(_)
+                | Workload::RandomIncast(_)
+                | Workload::FlowList(_)
                 | Workload::AllReduce(_) => unreachable!("these have no application for each flow"),
             });
         }
@@ -223,7 +223,7 @@ impl Crew<'_> {
     /// One for each client.
     fn clients(&self, from: &[usize], to: &[usize]) -> Vec<Box<dyn Application>> {
         let clients = self.clients_asking((from, to), || match &self.group.workload {
-            Workload::Barrier(barrier) => barrier.into(),
+            Workload::BarrierIncast(barrier) => barrier.into(),
             Workload::Query(query) => query.into(),
             _ => unreachable!("all others make requests as one, or none"),
         });
@@ -369,19 +369,19 @@ pub(crate) fn group_hosts(group: &Group, layout: &Layout) -> (Vec<usize>, Vec<us
 
 /// The gaps between random instants.
 #[derive(Clone, Copy)]
-struct Gaps {
+struct Interarrival {
     mean: Span,
     /// Of log-normal gaps the parameter; absent for a Poisson process.
     sigma: Option<f64>,
 }
 
-impl Gaps {
-    fn new(per_second: f64, gaps: &flows::Gaps) -> Self {
+impl Interarrival {
+    fn new(per_second: f64, gaps: &flows::InterarrivalDistribution) -> Self {
         Self {
             mean: Span::from_secs_lossy(1.0 / per_second).max(Span::from_ps(1)),
             sigma: match gaps {
-                flows::Gaps::Exponential(_) => None,
-                flows::Gaps::LogNormal(log_normal) => Some(log_normal.sigma),
+                flows::InterarrivalDistribution::Exponential(_) => None,
+                flows::InterarrivalDistribution::LogNormal(log_normal) => Some(log_normal.sigma),
             },
         }
     }

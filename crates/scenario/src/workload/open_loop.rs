@@ -77,7 +77,9 @@ impl Crew<'_> {
                     self, poisson, hosts, capacity,
                 )))
             }
-            Workload::List(list) => Some(Box::new(list::List::new(self, list, (from[0], to[0])))),
+            Workload::FlowList(list) => {
+                Some(Box::new(list::List::new(self, list, (from[0], to[0]))))
+            }
             _ => None,
         }
     }

@@ -211,7 +211,7 @@ mod tests {
             size: Bytes::new(1),
             algorithm,
             segments,
-            think: Span::ZERO,
+            think_time: Span::ZERO,
             rounds: Rounds::Unlimited,
         }
     }

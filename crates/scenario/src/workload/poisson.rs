@@ -7,7 +7,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::open_loop::{OpenLoop, Start};
 use super::transfers::Transfers;
-use super::{Crew, Gaps};
+use super::{Crew, Interarrival};
 use crate::language::flows;
 use crate::language::sizes::Sizes;
 
@@ -17,7 +17,7 @@ pub(super) struct Poisson {
     from: Vec<HostIndex>,
     to: Vec<HostIndex>,
     sizes: Sizes,
-    gaps: Gaps,
+    gaps: Interarrival,
     arrivals_rng: Xoshiro256PlusPlus,
     sizes_rng: Xoshiro256PlusPlus,
     pairs_rng: Xoshiro256PlusPlus,
@@ -34,13 +34,13 @@ impl Poisson {
         capacity: f64,
     ) -> Self {
         let sizes = poisson.sizes.expanded();
-        let per_second = match (poisson.arrivals, poisson.load) {
+        let per_second = match (poisson.flow_rate, poisson.load) {
             (Some(arrivals), _) => arrivals,
             (None, Some(load)) => load * capacity / sizes.mean(),
             (None, None) => unreachable!("a checked group has a load or arrivals"),
         };
         let mut arrivals_rng = crew.stream(0, Purpose::Arrivals);
-        let gaps = Gaps::new(per_second, &poisson.gaps);
+        let gaps = Interarrival::new(per_second, &poisson.interarrival);
         let first = Time::ZERO
             .saturating_add(crew.group.start)
             .saturating_add(gaps.draw(&mut arrivals_rng));

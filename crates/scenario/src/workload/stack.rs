@@ -38,7 +38,8 @@ impl Stack {
             transport: transport.clone(),
             config: transport.tcp().map(|tcp| Arc::new(tcp.to_config(burst))),
             framing: Framing {
-                class: u8::try_from(transport.class).expect("a checked class has three bits"),
+                class: u8::try_from(transport.traffic_class)
+                    .expect("a checked class has three bits"),
                 ..match transport.framing {
                     transport::Framing::Ip => Framing::IP,
                     transport::Framing::Ethernet => Framing::ETHERNET,

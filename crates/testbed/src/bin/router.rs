@@ -61,10 +61,10 @@ struct Options {
     queue: Queue,
     /// A packet that finds more than this waiting is marked
     #[arg(long, default_value = "15 packets")]
-    mark_above: Amount,
+    marking_threshold: Amount,
     /// With a threshold: drop above it what cannot be marked
     #[arg(long)]
-    drop_non_ect: bool,
+    drop_not_ect: bool,
     /// With RED: below this average nothing is marked
     #[arg(long, default_value = "5 packets")]
     th_min: Amount,
@@ -124,15 +124,15 @@ impl Options {
         Ok(match self.queue {
             Queue::DropTail => Marker::DropTail(DropTail),
             Queue::Threshold => Marker::Threshold(Threshold::new(ThresholdConfig {
-                mark_above: self.mark_above,
-                drop_non_ect: self.drop_non_ect,
+                marking_threshold: self.marking_threshold,
+                drop_not_ect: self.drop_not_ect,
             })),
             Queue::Red => {
                 let config = RedConfig {
-                    min: self.th_min,
-                    max: self.th_max,
+                    min_th: self.th_min,
+                    max_th: self.th_max,
                     max_p: self.max_p,
-                    weight: self.weight,
+                    w_q: self.weight,
                     ..RedConfig::default()
                 };
                 config.check().map_err(|error| error.to_string())?;

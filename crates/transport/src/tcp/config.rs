@@ -88,9 +88,9 @@ pub struct Config {
     /// Round trips by timestamps (RFC 7323); else one timed segment at a time and Karn's rule.
     pub timestamps: bool,
     /// One ACK for this many segments; 1 turns delayed ACKs off.
-    pub ack_every: u32,
+    pub delayed_ack_count: u32,
     /// How long an ACK may wait for further segments.
-    pub ack_delay: Span,
+    pub delayed_ack_timeout: Span,
     /// The receiver's buffer.
     pub receive_window: Bytes,
     /// The most that may be outstanding, whatever the controller says.
@@ -102,7 +102,7 @@ pub struct Config {
     pub limited_transmit: bool,
     /// Whether the controller is told of an idle period longer than the timeout (RFC 5681,
     /// section 4.1).
-    pub idle_restart: bool,
+    pub slow_start_after_idle: bool,
     /// Segments that leave together (segmentation offload); 1 sends each as soon as it may leave.
     pub burst: u32,
 }
@@ -117,14 +117,14 @@ impl Default for Config {
             handshake: true,
             rto: RtoConfig::default(),
             timestamps: true,
-            ack_every: 2,
-            ack_delay: Span::from_ms(40),
+            delayed_ack_count: 2,
+            delayed_ack_timeout: Span::from_ms(40),
             receive_window: MAX_RECEIVE_WINDOW,
             max_cwnd: None,
             // RFC 6928: ten segments.
             initial_window: Bytes::new(10 * 1460),
             limited_transmit: true,
-            idle_restart: true,
+            slow_start_after_idle: true,
             burst: 1,
         }
     }
@@ -177,7 +177,7 @@ impl Config {
         let mss = Bytes::new(u64::from(self.mss));
         let mistakes = [
             (self.mss == 0, ConfigError::NoSegment),
-            (self.ack_every == 0, ConfigError::NoAck),
+            (self.delayed_ack_count == 0, ConfigError::NoAck),
             (self.burst == 0, ConfigError::NoBurst),
             (
                 self.receive_window == Bytes::ZERO || self.receive_window > MAX_RECEIVE_WINDOW,
@@ -214,7 +214,7 @@ mod tests {
             config.check()
         };
         assert_eq!(check(|c| c.mss = 0), Err(ConfigError::NoSegment));
-        assert_eq!(check(|c| c.ack_every = 0), Err(ConfigError::NoAck));
+        assert_eq!(check(|c| c.delayed_ack_count = 0), Err(ConfigError::NoAck));
         assert_eq!(check(|c| c.burst = 0), Err(ConfigError::NoBurst));
         assert_eq!(check(|c| c.rto.tick = Span::ZERO), Err(ConfigError::NoTick));
         assert_eq!(

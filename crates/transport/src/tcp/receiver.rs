@@ -255,10 +255,10 @@ impl Receiver {
     }
 
     fn decide(&mut self, now: Time, config: &Config) {
-        if self.immediate || self.pending >= config.ack_every {
+        if self.immediate || self.pending >= config.delayed_ack_count {
             self.ack_now = true;
         } else if self.ack_at == Time::NEVER {
-            self.ack_at = now + config.ack_delay;
+            self.ack_at = now + config.delayed_ack_timeout;
         }
     }
 

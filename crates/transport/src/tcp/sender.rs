@@ -293,7 +293,7 @@ impl Sender {
             return None;
         }
         let outstanding = self.outstanding();
-        if outstanding == 0 && io.config.idle_restart {
+        if outstanding == 0 && io.config.slow_start_after_idle {
             self.check_idle(io);
         }
         let (cwnd, limited_by) = io.window();

@@ -7,7 +7,7 @@ use crate::wire::{Fate, Receiver, Wire, assert_trace, config, data, ms};
 
 fn delayed() -> Config {
     Config {
-        ack_every: 2,
+        delayed_ack_count: 2,
         ..config()
     }
 }
@@ -44,7 +44,7 @@ fn the_timer_acknowledges_a_single_segment() {
 #[test]
 fn the_timer_runs_from_the_first_waiting_segment() {
     let mut receiver = Receiver::new(&Config {
-        ack_every: 3,
+        delayed_ack_count: 3,
         ..config()
     });
     assert!(plain(&mut receiver, 5, 0).is_empty());

@@ -92,7 +92,7 @@ fn assert_calls(heard: &Receiver<String>, expected: &str) {
 fn acks_come_before_their_echo() {
     let config = Config {
         ecn: EcnMode::Classic,
-        ack_every: 2,
+        delayed_ack_count: 2,
         ..config()
     };
     let (mut wire, heard) = spied(&config, 2, |packet| {

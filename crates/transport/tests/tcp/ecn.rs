@@ -16,7 +16,7 @@ fn classic() -> Config {
 fn dctcp(kind: CeChange) -> Config {
     Config {
         ecn: EcnMode::Dctcp(kind),
-        ack_every: 2,
+        delayed_ack_count: 2,
         ..config()
     }
 }
@@ -223,7 +223,7 @@ fn dctcp_wire(config: &Config, judge: impl FnMut(&Packet) -> Fate + 'static) -> 
 #[test]
 fn ece_does_not_grow_the_window() {
     let config = Config {
-        ack_every: 1,
+        delayed_ack_count: 1,
         ..dctcp(CeChange::Linux)
     };
     let mut wire = dctcp_wire(&config, marks(&[0, 1000, 2000, 3000]));
@@ -243,7 +243,7 @@ fn ece_does_not_grow_the_window() {
 #[test]
 fn dctcp_halves_on_loss() {
     let config = Config {
-        ack_every: 1,
+        delayed_ack_count: 1,
         initial_window: Bytes::new(10_000),
         ..dctcp(CeChange::Linux)
     };

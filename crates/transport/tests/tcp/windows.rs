@@ -32,7 +32,7 @@ fn slow_start_doubles() {
 #[test]
 fn slow_start_with_delayed_acks_doubles_by_counted_bytes() {
     let config = Config {
-        ack_every: 2,
+        delayed_ack_count: 2,
         ..config()
     };
     let mut wire = Wire::symmetric(&config, |_| Fate::Pass);
@@ -166,9 +166,9 @@ fn a_slow_reader_opens_the_window_in_large_steps() {
 
 #[test]
 fn idle_restart_goes_back_to_the_initial_window() {
-    for (idle_restart, expected) in [(true, 4), (false, 16)] {
+    for (slow_start_after_idle, expected) in [(true, 4), (false, 16)] {
         let config = Config {
-            idle_restart,
+            slow_start_after_idle,
             ..config()
         };
         let mut wire = Wire::symmetric(&config, |_| Fate::Pass);
@@ -180,7 +180,7 @@ fn idle_restart_goes_back_to_the_initial_window() {
         wire.pump();
         let burst = wire.record.len() - before;
         assert!(burst >= expected && burst <= 2 * expected, "{burst}");
-        assert_eq!(burst == 4, idle_restart);
+        assert_eq!(burst == 4, slow_start_after_idle);
     }
 }
 

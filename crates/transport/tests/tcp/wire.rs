@@ -55,7 +55,7 @@ pub(crate) fn config() -> Config {
     Config {
         mss: MSS,
         handshake: false,
-        ack_every: 1,
+        delayed_ack_count: 1,
         initial_window: Bytes::new(4 * u64::from(MSS)),
         ..Config::default()
     }

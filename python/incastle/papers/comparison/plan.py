@@ -31,7 +31,7 @@ class Algorithm:
     keys: Mapping[str, str]
 
 
-_THRESHOLD = {"switch.queue.kind": "threshold", "switch.queue.mark_above": f"{K} packets"}
+_THRESHOLD = {"switch.queue.kind": "threshold", "switch.queue.marking_threshold": f"{K} packets"}
 _DOUBLE = {"switch.queue.kind": "double-threshold"}
 
 ALGORITHMS = {
@@ -45,15 +45,23 @@ ALGORITHMS = {
     # Chen et al. 2013: two thresholds around DCTCP's one.
     "dt-dctcp": Algorithm(
         "DT-DCTCP",
-        {"transport.congestion": "dctcp", **_DOUBLE, "switch.queue.reading": "around-k"},
+        {
+            "transport.congestion": "dctcp",
+            **_DOUBLE,
+            "switch.queue.readings.thresholds": "around-k",
+        },
     ),
     # Sreekumari 2018: 35 and 30 packets, as printed.
     "dt-cwa": Algorithm(
         "DT-CWA",
-        {"transport.congestion": "dt-cwa", **_DOUBLE, "switch.queue.reading": "as-printed"},
+        {
+            "transport.congestion": "dt-cwa",
+            **_DOUBLE,
+            "switch.queue.readings.thresholds": "as-printed",
+        },
     ),
     # IEEE 802.1Qau: Q_eq = 26,000 bytes; Devkota and Reddy 2010: modifications III and IV.
-    "qcn-vi": Algorithm("QCN VI", {"switch.qcn": "{ variant = 'VI', q_eq = '26 KB' }"}),
+    "qcn-vi": Algorithm("QCN VI", {"switch.qcn": "{ variant = 'VI', cp_q_eq = '26 KB' }"}),
 }
 """In the order of the table's columns."""
 
@@ -86,7 +94,7 @@ COEXIST = 0.3
 
 QUEUES: dict[str, dict[str, str]] = {
     "one": {},
-    "two": {"switch.queue.kind": "drr", "switch.queue.per": "class"},
+    "two": {"switch.queue.kind": "drr", "switch.queue.classify_by": "traffic-class"},
 }
 ECN = {
     key: {f"flows.{group}.transport.ecn": key for group in ("cubic", "cubic-message")}
@@ -176,7 +184,7 @@ def _coexistence(extent: Extent) -> Iterator[Experiment]:
                     "coexistence.toml",
                     {
                         **discipline,
-                        "switch.queue.mark_above": f"{k} packets",
+                        "switch.queue.marking_threshold": f"{k} packets",
                         **keys,
                         "run.duration": f"{seconds:g} s",
                     },

@@ -172,13 +172,13 @@ def _fullest_port(run: Observation) -> float:
 
 def _stored(run: Observation) -> float:
     """Give what the whole switch stores, in MB, in the mean."""
-    rows = run["memory"].filter(pl.col("port") == "all")["bytes"]
+    rows = run["buffer_occupancy"].filter(pl.col("port") == "all")["bytes"]
     return fmean(rows) / 1e6 if len(rows) else 0.0
 
 
 def _client_threshold(run: Observation) -> float:
     """Give what the client's port may hold, in KB, in the mean."""
-    rows = run["memory"].filter(pl.col("port") == CLIENT)["threshold_bytes"].drop_nulls()
+    rows = run["buffer_occupancy"].filter(pl.col("port") == CLIENT)["threshold_bytes"].drop_nulls()
     return fmean(rows) / 1e3 if len(rows) else 0.0
 
 

@@ -85,7 +85,7 @@ EXTENTS = {
 STATIC = {"switch.buffer": "100 KB"}
 _RTO_300 = {"transport.min_rto": "300 ms", "transport.initial_rto": "300 ms"}
 RTOS: dict[str, dict[str, str]] = {"300ms": _RTO_300, "10ms": {}}
-TODAY = {"transport.initial_window": "10 packets", "transport.idle_restart": "false"}
+TODAY = {"transport.initial_window": "10 packets", "transport.slow_start_after_idle": "false"}
 """With the limit of the receive window taken away where the queries are."""
 
 
@@ -108,7 +108,7 @@ def algorithm(name: str, threshold: int = 20) -> dict[str, str]:
     return {
         "transport.congestion": "dctcp",
         "switch.queue.kind": "threshold",
-        "switch.queue.mark_above": f"{threshold} packets",
+        "switch.queue.marking_threshold": f"{threshold} packets",
     }
 
 
@@ -124,7 +124,7 @@ def basic(extent: Extent) -> Iterator[Experiment]:
         window = {
             "network.rate": speed.name,
             "run.duration": f"{seconds:g} s",
-            "measure.from": f"{seconds / 2:g} s",
+            "measure.warmup": f"{seconds / 2:g} s",
         }
         for name in ALGORITHMS:
             yield Experiment(
@@ -217,7 +217,9 @@ def pressure(
 ) -> Iterator[Experiment]:
     """Ask from 0.2 s on, for so many seconds or 10,000 queries; `alone` times as long without."""
     # As many samples at every length: of 150 s those of every millisecond would fill the memory.
-    samples = {"measure.memory.every": f"{extent.pressure_s / MEMORY_SAMPLES * 1e6:.0f} us"}
+    samples = {
+        "measure.buffer_occupancy.every": f"{extent.pressure_s / MEMORY_SAMPLES * 1e6:.0f} us"
+    }
     for kind, scenario, links, times in (
         ("alone", "pressure-alone", 1, alone),
         ("beside", "pressure", 34, 1),
@@ -225,7 +227,7 @@ def pressure(
         seconds = 0.2 + min(times * extent.pressure_s, MOST_PRESSURE_S)
         beside = kind == "beside"
         lasts = {"run.duration": f"{seconds:g} s"}
-        tables = ("rounds", "links", "timeouts", *(("memory",) if beside else ()))
+        tables = ("rounds", "links", "timeouts", *(("buffer_occupancy",) if beside else ()))
         for name in ALGORITHMS:
             yield Experiment(
                 f"{prefix}{kind}/{name}",
@@ -241,7 +243,7 @@ def cluster(
     extent: Extent, prefix: str, keys: Mapping[str, str] | None = None
 ) -> Iterator[Experiment]:
     """Mix queries and background flows."""
-    rest = {"switch.ports.receivers.queue.mark_above": f"{REST_THRESHOLD} packets"}
+    rest = {"switch.ports.receivers.queue.marking_threshold": f"{REST_THRESHOLD} packets"}
     for name in ALGORITHMS:
         own = {**algorithm(name), **(rest if name == "dctcp" else {})}
         yield Experiment(

@@ -47,7 +47,7 @@ def _memory(size: str) -> dict[str, str]:
 
 
 _NO_SACK = Variation("without SACK", {"transport.recovery": "new-reno"})
-_BURSTS = Variation("bursts of 10 packets", {"host.burst": "10"})
+_BURSTS = Variation("bursts of 10 packets", {"host.tso_burst": "10"})
 ALL = {
     "jitter": Variation("no jitter", {"host.jitter": "0 s"}),
     "burst": _BURSTS,
@@ -102,7 +102,7 @@ def _half_with_the_rest() -> dict[str, str]:
             f"flows.{name}.from": source,
             f"flows.{name}.to": to,
             f"flows.{name}.sizes": "websearch",
-            f"flows.{name}.arrivals": f"{arrivals:g}",
+            f"flows.{name}.flow_rate": f"{arrivals:g}",
         }
     return keys
 
@@ -174,7 +174,7 @@ def _pressure(few: Extent) -> Iterator[Experiment]:
             run for run in both if run.name.endswith("/tcp") or (key in BOTH and few.variations)
         )
     for key, stagger in chosen(few, STAGGERS).items():
-        keys = {"flows.query.stagger": stagger}
+        keys = {"flows.query.request_jitter": stagger}
         both = plan.pressure(short, f"why/stagger/{key}/", keys)
         yield from (run for run in both if "/alone/" in run.name)
     # Hosts of today but for the window, which stays at 64 KiB.

@@ -51,8 +51,8 @@ class Window:
             "run.duration": f"{self.duration:g} s",
             "flows.long.start": f"{self.start:g} s",
             "flows.long.stop": f"{self.stop:g} s",
-            "measure.from": f"{self.evaluated_from:g} s",
-            "measure.to": f"{self.evaluated_to:g} s",
+            "measure.warmup": f"{self.evaluated_from:g} s",
+            "measure.until": f"{self.evaluated_to:g} s",
         }
 
 
@@ -78,7 +78,10 @@ _K_STEADY_QUICK = {2: (1, 10, 14, 20, 50, 100), 48: (1, 20, 40, 50, 60, 100)}
 _K_BURST = (5, 10, 15, 20, 25, 30, 40, 50, 65, 80, 100)
 _K_BURST_QUICK = (5, 20, 40, 65, 80, 100)
 # Bursts of 1 and of 32 packets; hosts that coalesce wait a few microseconds for more.
-BURSTS = {1: {"host.burst": "1"}, 32: {"host.burst": "32", "host.coalescing": "10 us"}}
+BURSTS = {
+    1: {"host.tso_burst": "1"},
+    32: {"host.tso_burst": "32", "host.interrupt_coalescing": "10 us"},
+}
 STEADY_FLOWS = (2, 48)
 GROWING = "growing/"
 SWINGS = {2: 20, 48: 100}
@@ -226,7 +229,7 @@ def _link(speed: Speed, algorithm: str) -> dict[str, str]:
 
 
 def _mark(threshold: int) -> dict[str, str]:
-    return {"switch.queue.mark_above": f"{threshold} packets"}
+    return {"switch.queue.marking_threshold": f"{threshold} packets"}
 
 
 def _experiment(name: str, overrides: Mapping[str, str], seeds: int, bits: float) -> Experiment:

@@ -92,8 +92,14 @@ EXTENTS = {
 _DCUDP, _TCP = (BASE,), (TCP, DCTCP)
 VARIANTS: dict[str, tuple[tuple[System, ...], dict[str, str]]] = {
     "the law's round trip smoothed": (_DCUDP, {"transport.rtt": "smoothed"}),
-    "congestion mode begins at the interface's rate": (_DCUDP, {"transport.entry": "interface"}),
-    "the backlog leaves at the application's rate": (_DCUDP, {"transport.backlog": "app-rate"}),
+    "congestion mode begins at the interface's rate": (
+        _DCUDP,
+        {"transport.readings.entry": "interface"},
+    ),
+    "the backlog leaves at the application's rate": (
+        _DCUDP,
+        {"transport.readings.backlog": "app-rate"},
+    ),
     "a NAK begins congestion mode": (_DCUDP, {"transport.loss_in_udp_mode": "congestion-mode"}),
     "EXP's floor as UDT's, 300 ms": (_DCUDP, {"transport.exp_floor": "300 ms"}),
     "new data stop after 8 round trips without an ACK": (_DCUDP, {"transport.silent_rtts": "8"}),
@@ -214,7 +220,7 @@ def _left(
         "flows.ftp.stop": f"{1e3 * lasts / 2:g} ms",
         **(extra or {}),
     }
-    watched = "windows" if system.scenarios == "tcp" else "modes"
+    watched = "windows" if system.scenarios == "tcp" else "dcudp_modes"
     cost = _cost(system, 2, 1.0) * lasts
     scenario = f"after-{system.scenarios}.toml"
     return Experiment(name, scenario, overrides, seeds, cost, ("throughput", watched))

@@ -23,9 +23,9 @@ WINDOWS = (4, 8, 16, 32, 64)
 """K of section IV.C, of which Ye, Mhamdi and Hamdi have no number."""
 RED = {
     "switch.queue.kind": "red",
-    "switch.queue.min": "5 packets",
-    "switch.queue.max": f"{TH_MAX} packets",
-    "switch.queue.weight": "0.002",
+    "switch.queue.min_th": "5 packets",
+    "switch.queue.max_th": f"{TH_MAX} packets",
+    "switch.queue.w_q": "0.002",
     "switch.queue.max_p": "0.1",
 }
 """RED's usual values. The scenarios of DCUDP have min = max and weight 1: a threshold."""
@@ -63,10 +63,10 @@ class Reading:
         """Give the keys that set it, of those that are not the scenario's own."""
         default = Reading()
         keys = {
-            "transport.law": (self.law, default.law),
-            "transport.growth": (self.growth, default.growth),
-            "transport.floor": (self.floor, default.floor),
-            "transport.exit": (self.exit, default.exit),
+            "transport.readings.control_law": (self.law, default.law),
+            "transport.readings.growth": (self.growth, default.growth),
+            "transport.readings.floor": (self.floor, default.floor),
+            "transport.readings.exit": (self.exit, default.exit),
             "transport.exit_window": (str(self.window), str(default.window)),
             "transport.ect_on_control": (_capable(self.control), _capable(default.control)),
             "transport.ack_without_data": (_word(self.without_data), _word(default.without_data)),
@@ -147,7 +147,7 @@ def _dctcp(threshold: int, key: str, label: str) -> System:
         "transport.recovery": "sack",
         "transport.g": "0.3",
         "switch.queue.kind": "threshold",
-        "switch.queue.mark_above": f"{threshold} packets",
+        "switch.queue.marking_threshold": f"{threshold} packets",
     }
     return System(key, label, "tcp", overrides)
 
@@ -167,7 +167,7 @@ DCTCP_UNMARKED = System(
     "dctcp-unmarked",
     "DCTCP without marks",
     "tcp",
-    {**DCTCP.overrides, "switch.queue.mark_above": "2000 packets"},
+    {**DCTCP.overrides, "switch.queue.marking_threshold": "2000 packets"},
 )
 """In 10 ms a link takes 833 packets, and slow start brings at most twice as many: no marks."""
 UDT = System("udt", "UDT", "udt")

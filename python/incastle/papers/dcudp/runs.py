@@ -172,7 +172,7 @@ def until_udp_mode(run: Observation, ended: float, lasts: float) -> float:
 
     What the run has left if it never is.
     """
-    modes = run["modes"].join(_of(run, "cbr"), on="flow", how="semi").sort("time_s")
+    modes = run["dcudp_modes"].join(_of(run, "cbr"), on="flow", how="semi").sort("time_s")
     before = modes.filter(pl.col("time_s") <= ended)
     if len(before) and before["mode"][-1] == "udp":
         return 0.0

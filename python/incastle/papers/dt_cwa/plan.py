@@ -54,7 +54,7 @@ VARIANTS: dict[str, dict[str, str]] = {
     "initial window of 10": {"transport.initial_window": "10 packets"},
     "least window 1 for all": {"transport.min_cwnd": "1 packet"},
     "least window 1 for DCTCP alone": {},
-    "delayed ACKs": {"transport.ack_every": "2", "transport.ack_delay": "1 ms"},
+    "delayed ACKs": {"transport.delayed_ack_count": "2", "transport.delayed_ack_timeout": "1 ms"},
     "NewReno's recovery": {"transport.recovery": "new-reno"},
     "RTO_min 200 ms": {"transport.min_rto": "200 ms"},
     "half the buffers": {"switch.buffer": "256 KB", "switches.root.buffer": "64 KB"},
@@ -212,7 +212,7 @@ def _ftp(
     overrides = {
         **system.overrides,
         "run.duration": f"{seconds(length):g} s",
-        "measure.from": f"{200 * seconds(length):g} ms",
+        "measure.warmup": f"{200 * seconds(length):g} ms",
         "flows.ftp.count": str(n),
         **(extra or {}),
     }

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 MARKERS = ("as-printed", "dt-dctcp", "around-k")
 _REACTIONS: dict[str, dict[str, str]] = {
     "subtract": {},
-    "subtract, notification": {"transport.extremes": "notification"},
-    "subtract, loss": {"transport.extremes": "loss"},
-    "absolute": {"transport.reaction": "absolute"},
-    "printed": {"transport.reaction": "printed"},
+    "subtract, notification": {"transport.readings.extremes": "notification"},
+    "subtract, loss": {"transport.readings.extremes": "loss"},
+    "absolute": {"transport.readings.reaction": "absolute"},
+    "printed": {"transport.readings.reaction": "printed"},
 }
 REACTIONS = tuple(_REACTIONS)
 
@@ -36,7 +36,7 @@ class System:
 def reading(marker: str, reaction: str) -> System:
     """Give DT-CWA in one of its readings."""
     key = f"{marker}+{reaction.replace(', ', '+')}"
-    overrides = {"switch.queue.reading": marker, **_REACTIONS[reaction]}
+    overrides = {"switch.queue.readings.thresholds": marker, **_REACTIONS[reaction]}
     return System(key, f"{marker}, {reaction}", "double", overrides)
 
 
@@ -47,7 +47,7 @@ SWITCH_ALONE = tuple(
         f"{marker}+dctcp",
         f"{marker}, DCTCP's sender",
         "double",
-        {"switch.queue.reading": marker, "transport.congestion": "dctcp"},
+        {"switch.queue.readings.thresholds": marker, "transport.congestion": "dctcp"},
     )
     for marker in MARKERS
 )

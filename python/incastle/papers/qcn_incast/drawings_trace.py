@@ -120,7 +120,7 @@ def rounds(runs: Observations) -> pl.DataFrame:
     middle = table.filter(pl.col("over_s") >= seconds(run) / 2)
     first = int((middle if len(middle) else table)["round"].min() or 0)  # type: ignore[arg-type]
     chosen = table.filter(pl.col("round").is_between(first, first + _ROUNDS - 1))
-    size = run["transfers"].filter(pl.col("kind") == "answer")["bytes"].max()
+    size = run["transfers"].filter(pl.col("kind") == "response")["bytes"].max()
     mbit = 8 * float(size) / 1e6  # type: ignore[arg-type]
     taken = pl.col("answered_s") - pl.col("asked_s")
     return chosen.with_columns((mbit / taken).alias("answered_mbit_s"))

@@ -73,13 +73,13 @@ MEMORIES: dict[str, dict[str, str]] = {
 }
 ADAPTIVE_SYSTEMS = ("IV", "V", "VI")
 ENDS: dict[str, dict[str, str]] = {
-    "delayed": {"transport.ack_every": "2", "transport.ack_delay": "40 ms"},
-    "no-restart": {"transport.idle_restart": "false"},
+    "delayed": {"transport.delayed_ack_count": "2", "transport.delayed_ack_timeout": "40 ms"},
+    "no-restart": {"transport.slow_start_after_idle": "false"},
     "window=20": {"transport.max_cwnd": "20 packets"},
     "rtt=400us": {"network.delay": "100 us"},
     "rtt=400us,window=20": {"network.delay": "100 us", "transport.max_cwnd": "20 packets"},
     "first-rto=3s": {"transport.initial_rto": "3 s"},
-    "kilobytes": {"flows.storage.unit": "256 KB"},
+    "kilobytes": {"flows.storage.sru": "256 KB"},
 }
 END_SYSTEMS = (("tcp", "200ms"), ("tcp", "10ms"), ("I", "200ms"))
 LIMITER_SYSTEMS = ("I", "V", "VI")
@@ -175,8 +175,8 @@ def _open(length: Length) -> Iterator[Point]:
             length, ((system, "200ms") for system in SET_POINT_SYSTEMS), OPEN_BUFFERS
         ):
             most = one.buffer * 1024 // 2
-            q_eq = f"{min(_SIZES[value], most)} B" if value in _SIZES else words
-            yield _with(one, f"open/qeq/{value}/", {"switch.qcn.q_eq": q_eq})
+            cp_q_eq = f"{min(_SIZES[value], most)} B" if value in _SIZES else words
+            yield _with(one, f"open/qeq/{value}/", {"switch.qcn.cp_q_eq": cp_q_eq})
     for value, keys in MEMORIES.items():
         for one in _beside(length, (("II", "200ms"),), OPEN_BUFFERS):
             yield _with(one, f"open/memory/{value}/", keys)
@@ -200,7 +200,7 @@ def _nearest(length: Length) -> Iterator[Point]:
 
 
 def _as_nearest(point: Point, prefix: str) -> Point:
-    keys = {"switch.qcn.q_eq": "10 %"}
+    keys = {"switch.qcn.cp_q_eq": "10 %"}
     if point.system in {"II", "V"}:
         keys |= MEMORIES["kept"]
     if point.system in {"III", "VI"}:
@@ -238,15 +238,15 @@ def _traces() -> Iterator[Point]:
 
 def _desync(length: Length) -> Iterator[Point]:
     for name, drawn in DESYNC.items():
-        extra = {"transport.desynchronised_rto": drawn}
+        extra = {"transport.randomized_rto": drawn}
         for n in _DESYNC_SERVERS_QUICK if length is Length.QUICK else DESYNC_SERVERS:
             yield Point("tcp", "200us", DESYNC_BUFFER, n, f"desync/{name}/", extra, ("rounds",))
 
 
 def remedies(count: int) -> dict[str, tuple[str, str, dict[str, str]]]:
     """Give what an operator can do against collapse: system, RTO_min and what is set otherwise."""
-    drawn = {"transport.desynchronised_rto": "true"}
-    spread = {"flows.storage.stagger": f"{round(1e6 * ANSWER_S * count)} us"}
+    drawn = {"transport.randomized_rto": "true"}
+    spread = {"flows.storage.request_jitter": f"{round(1e6 * ANSWER_S * count)} us"}
     return {
         "none": ("tcp", "200ms", {}),
         "RTO_min 10 ms": ("tcp", "10ms", {}),

@@ -158,7 +158,7 @@ def timeout(rto: str) -> dict[str, str]:
     return {
         "transport.min_rto": least,
         "transport.initial_rto": least,
-        "transport.rto_tick": _TICKS[rto],
+        "transport.rto_granularity": _TICKS[rto],
     }
 
 

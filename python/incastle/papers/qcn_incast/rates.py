@@ -81,7 +81,7 @@ def _asked(run: Observation) -> pl.DataFrame:
     come, over_s, the round ends; it has none as long as there are fewer answers than flows.
     """
     flows = run["flows"].filter(pl.col("group") == "storage")
-    of_servers = (pl.col("group") == "storage") & (pl.col("kind") == "answer")
+    of_servers = (pl.col("group") == "storage") & (pl.col("kind") == "response")
     counted = lasting.begun(run, run["transfers"].filter(of_servers)).sort("flow", "started_s")
     counted = counted.with_columns(pl.int_range(pl.len()).over("flow").alias("round"))
     whole = pl.col("completed_s").count().over("round") == len(flows)

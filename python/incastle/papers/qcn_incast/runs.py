@@ -107,7 +107,7 @@ def timeouts_per_flow(run: Observation) -> float:
 def datagrams_refused(run: Observation) -> float:
     """Give the share of UDP's datagrams that its host's buffer refused, in per cent."""
     flows = run["flows"].filter(pl.col("group") == _BACKGROUND)
-    refused = float(flows["refused"].sum())
+    refused = float(flows["send_buffer_drops"].sum())
     return 100 * refused / (refused + float(flows["packets"].sum()))
 
 

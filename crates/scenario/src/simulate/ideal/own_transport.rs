@@ -91,7 +91,7 @@ impl<'a> OwnTransport<'a> {
             .or_insert_with(|| {
                 let root = scenario.tables();
                 let (_, group) = &root.flows[wanted.group];
-                let alone = Alone::new(group, wanted.kind, root.host.burst);
+                let alone = Alone::new(group, wanted.kind, root.host.tso_burst);
                 let path = PathCopy::new(scenario, (from, to), &paths.path(from, to));
                 let lines = alone.as_ref().is_some_and(|alone| has_lines(alone, &path));
                 Class {
@@ -139,7 +139,7 @@ fn has_lines(alone: &Alone, path: &PathCopy) -> bool {
     };
     let host = &path.root().host;
     alone.flow().is_some_and(Stack::is_tcp)
-        && host.burst == 1
+        && host.tso_burst == 1
         && host.queue == Capacity::Unlimited
         && path.rates().all(|rate| rate >= own && is_whole(rate))
 }

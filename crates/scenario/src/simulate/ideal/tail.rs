@@ -101,7 +101,7 @@ impl Period {
     /// The shortest that takes whole picoseconds on every link, in whole bursts.
     fn of(stack: &Stack, path: &PathCopy) -> Option<Self> {
         let wire = stack.wire_size(stack.payload());
-        let burst = u64::from(path.root().host.burst);
+        let burst = u64::from(path.root().host.tso_burst);
         let mut packets = burst;
         for rate in path.rates() {
             // The time of n packets is n x 8e12 x wire / rate.

@@ -184,7 +184,7 @@ impl<'a> Files<'a> {
                 .or_insert_with(|| {
                     files.push(File {
                         name: unused(&network.port_name(port), &mut names),
-                        content: Pcapng::new(APPLICATION, capture.snap.count() as u32),
+                        content: Pcapng::new(APPLICATION, capture.snaplen.count() as u32),
                         hosts: BTreeSet::new(),
                     });
                     files.len() - 1

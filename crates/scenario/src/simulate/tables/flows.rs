@@ -280,7 +280,7 @@ impl Flows {
                 ),
                 ("cnms", whole(rows, |note| row(note).record.cnms)),
                 (
-                    "refused",
+                    "send_buffer_drops",
                     whole(rows, |note| row(note).sender().refused.messages),
                 ),
             ],

@@ -190,7 +190,7 @@ fn asked(scenario: &Scenario, flows: &Flows, ports: &Ports<'_>) -> Vec<Table> {
     if matches!(measure.queue, Sampling::On(_)) {
         tables.push(ports.samples());
     }
-    if matches!(measure.memory, Sampling::On(_)) {
+    if matches!(measure.buffer_occupancy, Sampling::On(_)) {
         tables.push(ports.memory());
     }
     if let Sampling::On(window) = &measure.window {
@@ -223,7 +223,7 @@ fn timeouts(
     (rounds, table_of_rounds): (Option<&Rounds>, Option<&mut Table>),
 ) -> Table {
     let recorder = ports.recorder;
-    let measured = scenario.tables().measure.idle;
+    let measured = scenario.tables().measure.receiver_idle;
     let idle = measured.then(|| Idle::of_hosts(&full_packets(scenario), &recorder.silences));
     let idle = idle.as_deref();
     let timeouts = Timeouts::new(recorder, flows, rounds, idle);
@@ -296,7 +296,7 @@ fn totals(
     };
     for end in flows.ends() {
         totals.delivered_bytes += end.delivered;
-        totals.refused += end.refused.messages;
+        totals.send_buffer_drops += end.refused.messages;
         totals.fast_retransmits += end.tcp.fast_retransmits;
         let repair = Repair::of(end);
         totals.retransmissions += repair.retransmissions;

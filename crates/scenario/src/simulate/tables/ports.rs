@@ -182,7 +182,7 @@ impl Ports<'_> {
         let port = |port: Option<PortIndex>| port.map_or(&all, |port| &ports[port.index()]);
         let limit = |limit: Option<Bytes>| limit.map_or(f64::NAN, |bytes| bytes.count() as f64);
         table(
-            "memory",
+            "buffer_occupancy",
             vec![
                 ("time_s", real(rows, |row| row.at.as_secs_lossy())),
                 (

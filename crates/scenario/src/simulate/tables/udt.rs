@@ -88,7 +88,7 @@ pub(super) fn of_dcudp(
     };
     let changes = flows.chosen(&recorder.modes, |row| row.flow, &chosen);
     let modes = table(
-        "modes",
+        "dcudp_modes",
         vec![
             ("time_s", real(&changes, |row| row.at.as_secs_lossy())),
             ("flow", whole(&changes, |row| flows.number(row.flow))),

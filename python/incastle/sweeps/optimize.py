@@ -146,7 +146,7 @@ class Optimum:
         }
 
 
-def optimise(
+def optimize(
     source: Source,
     axes: Sequence[Axis],
     measure: str,

@@ -32,7 +32,7 @@ impl Connection {
 
 /// What the transport knows at the instant of a call.
 #[pyclass(frozen, get_all, subclass, module = "incastle._engine")]
-pub(crate) struct Moment {
+pub(crate) struct ControllerContext {
     /// Simulated seconds since the beginning.
     now_s: f64,
     /// The first byte that is not acknowledged, counted from the start of the stream.
@@ -49,7 +49,7 @@ pub(crate) struct Moment {
     deadline_s: Option<f64>,
 }
 
-impl Moment {
+impl ControllerContext {
     #[inline]
     pub(super) fn new(cx: &Context<'_>) -> Self {
         Self {
@@ -65,7 +65,7 @@ impl Moment {
 }
 
 /// An acknowledgement.
-#[pyclass(frozen, get_all, extends = Moment, module = "incastle._engine")]
+#[pyclass(frozen, get_all, extends = ControllerContext, module = "incastle._engine")]
 pub(crate) struct Ack {
     /// Newly acknowledged, cumulatively; 0 for a duplicate.
     acked_bytes: u64,
@@ -95,12 +95,12 @@ impl Ack {
             in_recovery: ack.phase == Phase::Recovery,
             after_timeout: ack.phase == Phase::AfterTimeout,
         };
-        Py::new(py, (own, Moment::new(cx)))
+        Py::new(py, (own, ControllerContext::new(cx)))
     }
 }
 
 /// What may make a controller slow down.
-#[pyclass(frozen, get_all, extends = Moment, module = "incastle._engine")]
+#[pyclass(frozen, get_all, extends = ControllerContext, module = "incastle._engine")]
 pub(crate) struct CongestionEvent {
     /// "ecn": an ACK echoed a mark; "loss": a recovery begins; "timeout": the retransmission timer
     /// fired; "idle": the sender starts again after idleness.
@@ -144,6 +144,6 @@ impl CongestionEvent {
                 ..none
             },
         };
-        Py::new(py, (own, Moment::new(cx)))
+        Py::new(py, (own, ControllerContext::new(cx)))
     }
 }
