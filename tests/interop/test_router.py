@@ -65,7 +65,7 @@ def through(count: int, ecn: int, *options: str) -> Result:
 
 @pytest.mark.parametrize("ecn", [ECT0, ECT1])
 def test_what_can_be_marked_is_marked_above_the_threshold(ecn: int) -> None:
-    options = ("--queue", "threshold", "--mark-above", "15 packets", "--delay", "1 ms")
+    options = ("--queue", "threshold", "--marking-threshold", "15 packets", "--delay", "1 ms")
     forward, received = through(500, ecn, *options)
     assert (forward["dropped_full"], forward["dropped_early"]) == (0, 0)
     # A header whose checksum were wrong would not arrive.
@@ -78,7 +78,7 @@ def test_what_can_be_marked_is_marked_above_the_threshold(ecn: int) -> None:
 
 
 def test_a_threshold_leaves_others_alone_or_drops_them() -> None:
-    options = ("--queue", "threshold", "--mark-above", "15 packets")
+    options = ("--queue", "threshold", "--marking-threshold", "15 packets")
     forward, received = through(300, NOT_ECT, *options)
     assert (forward["marked"], received) == (0, [300, 0, 0, 0])
     forward, received = through(300, NOT_ECT, *options, "--drop-non-ect")

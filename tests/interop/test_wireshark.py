@@ -245,7 +245,7 @@ def test_names_and_windows(tcp: ic.Result, tmp_path: Path) -> None:
 
 
 def test_truncated_frames_are_no_damage(tmp_path: Path) -> None:
-    text = (BASE + TCP).replace('snap = "2000 B"', 'snap = "128 B"')
+    text = (BASE + TCP).replace('snaplen = "2000 B"', 'snaplen = "128 B"')
     result = ic.run(ic.Scenario.from_text(text))
     rows = tshark(save(result, "switch-receiver", tmp_path), ["frame.cap_len", "frame.len", *SOUND])
     assert {row[2] for row in rows} == {""}
@@ -255,7 +255,7 @@ def test_truncated_frames_are_no_damage(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def over_udp() -> ic.Result:
-    ports = 'pcap = { ports = "all", snap = "2000 B" }'
+    ports = 'pcap = { ports = "all", snaplen = "2000 B" }'
     return ic.run(ic.Scenario.from_text(f"{BASE}{OVER_UDP}{ports}\n"))
 
 

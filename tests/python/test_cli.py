@@ -370,7 +370,7 @@ def test_version(say: Say) -> None:
         ("algorithms", {"new-reno", "dctcp", "cubic"}),
         ("queues", {"drop-tail", "red", "threshold"}),
         ("topologies", {"star", "dumbbell", "tree", "leaf-spine", "fat-tree", "clos", "graph"}),
-        ("workloads", {"bulk", "cbr", "on-off", "barrier", "poisson", "list"}),
+        ("workloads", {"bulk", "cbr", "on-off", "barrier-incast", "poisson", "flow-list"}),
         ("papers", {"dctcp-ns2"}),
         ("plots", {"queue", "window", "goodput"}),
     ],

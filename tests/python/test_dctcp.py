@@ -344,7 +344,7 @@ def test_timeouts_by_kind() -> None:
 def test_what_the_switch_stores() -> None:
     made = {
         f"pressure/{kind}/{name}": [
-            run(rounds=rounds([10.0], [0]), memory=memory(full=name == "tcp"))
+            run(rounds=rounds([10.0], [0]), buffer_occupancy=memory(full=name == "tcp"))
         ]
         for kind in ("alone", "beside")
         for name in plan.ALGORITHMS

@@ -116,7 +116,7 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
     # Readings
     "unknown law": (
         {"transport.readings.control_law": "print"},
-        'unknown law "print"',
+        'unknown control_law "print"',
         '"printed"',
     ),
     "law as a number": ({"transport.readings.control_law": 1}, "law", '"default" or "printed"'),
@@ -229,7 +229,7 @@ def test_what_is_not_on_the_way_may_not_mark(folder: Path) -> None:
     [
         (
             {"transport.kind": "udt", "transport.readings.control_law": "default"},
-            "law has no effect here",
+            "readings has no effect here",
         ),
         ({"transport.mss": "1460 B"}, "mss has no effect here"),
         (

@@ -403,14 +403,14 @@ def test_bad_input_is_one_message(tmp_path: Path, say: Say) -> None:
 def test_unknown_flows_of_a_record_are_mistakes() -> None:
     with pytest.raises(ic.ScenarioError, match='no flows "one:3"'):
         ic.Scenario.from_text(TEN.replace('"one:0"', '"one:3"'))
-    with pytest.raises(ic.ScenarioError, match="most"):
+    with pytest.raises(ic.ScenarioError, match="max_events"):
         ic.Scenario.from_text(TEN.replace('["one:0"]', '{ flows = "all", most = 0 }'))
 
 
 def test_a_record_without_room_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     short = ran(178)
     scenario = ic.Scenario.from_text(TEN + cut(178))
-    cut_off = ic.run(scenario.with_overrides({"measure.events": {"flows": "all", "most": 20}}))
+    cut_off = ic.run(scenario.with_overrides({"measure.events": {"flows": "all", "max_events": 20}}))
     assert cut_off.events["event"][-1] == "full"
     assert len(cut_off.events) == 21
     assert ic.explain(cut_off).headline == ic.explain(short).headline

@@ -79,7 +79,7 @@ class Choices:
             )
         options = {
             "--congestion": ("transport.congestion", self.congestion),
-            "--mark-above": ("switch.queue.marking_threshold", self.marking_threshold),
+            "--marking-threshold": ("switch.queue.marking_threshold", self.marking_threshold),
             "--buffer": ("switch.buffer", self.buffer),
             "--duration": ("run.duration", self.duration),
         }
@@ -88,7 +88,7 @@ class Choices:
         for option, (key, value) in options.items():
             if value is None:
                 continue
-            if option == "--mark-above":
+            if option == "--marking-threshold":
                 settings.append(("switch.queue.kind", "threshold"))
             settings.append((key, value))
             try:
@@ -193,7 +193,7 @@ def _unsaid(network: Network, choices: Choices, known: Scenario) -> Iterator[str
 def _whose(choices: Choices) -> str:
     given = {
         "--congestion": choices.congestion,
-        "--mark-above": choices.marking_threshold,
+        "--marking-threshold": choices.marking_threshold,
         "--buffer": choices.buffer,
     }
     chosen = ", ".join(option for option, value in given.items() if value is not None)

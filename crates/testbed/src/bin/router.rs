@@ -34,7 +34,7 @@ use serde::Serialize;
 #[command(
     version,
     after_help = "Examples:
-  router client/tun0 server/tun0 --rate '100 Mbit/s' --delay '1 ms' --queue threshold --mark-above '15 packets'
+  router client/tun0 server/tun0 --rate '100 Mbit/s' --delay '1 ms' --queue threshold --marking-threshold '15 packets'
   router client/tun0 server/tun0 --rate '100 Mbit/s' --queue drop-tail --buffer '100 packets'
 
 The devices, before that:
