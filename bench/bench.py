@@ -25,7 +25,7 @@ import halves  # noqa: E402
 import incastle as ic  # noqa: E402
 import machine  # noqa: E402
 import page  # noqa: E402
-from incastle import _engine, terminal_bench  # noqa: E402
+from incastle import terminal_bench  # noqa: E402
 from incastle.benchmarks import engines, memory, suite, turns  # noqa: E402
 
 if TYPE_CHECKING:
@@ -73,8 +73,7 @@ def ns3() -> Path:
 def versions(found: Sequence[engines.Engine]) -> dict[str, str]:
     """Give the versions of what was measured."""
     known = {"Incastle": f"{ic.__version__}, commit {said('git', 'rev-parse', '--short', 'HEAD')}"}
-    with_profile = "with" if _engine.__profiled__ else "without"
-    known["its build"] = f"release, link-time optimisation, {with_profile} its profile"
+    known["its build"] = "release, link-time optimization"
     known["Rust"] = said("rustc", "--version").removeprefix("rustc ")
     known["Python"] = platform.python_version()
     for one in found:

@@ -252,7 +252,9 @@ start_s,source,destination,bytes,after,acknowledged,arrived
 
 def test_leaf_spine_by_its_numbers(say: Say, folder: Path) -> None:
     files = (str(EXAMPLES / name) for name in ("leaf-spine.topo", "incast.cm"))
-    scenario, _ = made(folder, say, *files, "--congestion", "dctcp", "--marking-threshold", "65 packets")
+    scenario, _ = made(
+        folder, say, *files, "--congestion", "dctcp", "--marking-threshold", "65 packets"
+    )
     assert scenario["network"] == {
         "topology": "leaf-spine",
         "leaves": 4,
