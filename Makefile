@@ -11,7 +11,7 @@ export VIRTUAL_ENV := $(abspath $(VENV))
 unexport CONDA_PREFIX
 
 .DEFAULT_GOAL := help
-.PHONY: module-is-missing help setup reproduce test bench bench-ns3 bench-transports docs wheel clean system deny wasm-digest
+.PHONY: module-is-missing help setup reproduce check test test-all bench bench-ns3 bench-transports docs wheel clean system deny wasm-digest
 
 help: ## list these names
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -41,9 +41,15 @@ module-is-missing:
 reproduce: setup ## every shipped paper: figures, claims, report/index.html
 	$(BIN)/incastle reproduce
 
-test: setup ## everything that is checked; the last line counts
+check: setup ## formatting, lints, types, and unit tests of what changed
+	@$(BIN)/python scripts/check_changed.py
+
+test: setup ## every kind of check, in some ten minutes; the last line counts
 	@scripts/system.sh --if-possible
 	@$(BIN)/python scripts/test.py
+
+test-all: test ## `test`, then the full counts of random inputs, the documents, the wheel
+	@$(BIN)/python scripts/test.py --tier full
 
 bench: setup ## all benchmarks beside ns-2 and ns-3 (downloads it), docs/benchmarks.md
 	@$(BIN)/python bench/bench.py
