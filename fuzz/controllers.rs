@@ -254,7 +254,7 @@ impl Sender {
     }
 }
 
-/// A reaction point in its adapter.
+/// A reaction point in its NIC.
 struct Limited {
     point: ReactionPoint,
     config: ReactionPointConfig,

@@ -62,7 +62,7 @@ impl Link {
                 Ok(link) => {
                     if protection.is_open(address) {
                         warn(format_args!(
-                            "no key: what is sent to {address} can be read and changed on the way"
+                            "no key: what is sent to {address} can be read and changed on the path"
                         ));
                     }
                     return Ok(link);
@@ -178,7 +178,7 @@ impl Link {
     }
 }
 
-/// Asks the system for a way to an address. Without one a key's handshake would wait for nothing.
+/// Asks the system for a route to an address. Without one a key's handshake would wait for nothing.
 fn reachable(address: SocketAddr) -> Result<(), Failure> {
     let connected = UdpSocket::bind(local_for(address)).and_then(|it| it.connect(address));
     connected.map_err(|error| {

@@ -333,7 +333,7 @@ fn a_port_where_nobody_listens_refuses() {
 
 #[test]
 fn a_host_that_cannot_be_reached_is_told() {
-    // An address for documentation (RFC 3849): without a way there, or with one on which nobody answers.
+    // An address for documentation (RFC 3849): without a route there, or with one on which nobody answers.
     let here = folder();
     let key = here.path().join("key");
     fs::write(&key, "0".repeat(64)).unwrap();

@@ -204,7 +204,7 @@ fn silence_is_no_answer() {
 #[test]
 fn an_unreachable_network_is_told() {
     run(async {
-        // An address that no interface has a way to: a socket of loopback sends nowhere else.
+        // An address that no interface has a route to: a socket of loopback sends nowhere else.
         let peer = "192.0.2.1:9".parse().unwrap();
         let error = endpoint(V4)
             .connect(peer, &ConnectionConfig::default())
