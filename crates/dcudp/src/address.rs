@@ -9,7 +9,8 @@ use std::str::FromStr;
 
 use tokio::net::lookup_host;
 
-use crate::error::{Failure, reason};
+use crate::error::Failure;
+use crate::words::reason;
 
 /// A `HOST:PORT` as it was typed.
 #[derive(Debug, Clone, PartialEq, Eq)]

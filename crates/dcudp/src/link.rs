@@ -13,11 +13,12 @@ use tokio::time::timeout;
 
 use crate::address::{HostPort, local_for};
 use crate::arguments::{ControlName, LinkArguments};
-use crate::error::{Failure, reason, unnumbered};
+use crate::error::Failure;
 use crate::key::Key;
 use crate::places::Limits;
 use crate::protocol::{Channel, PATIENCE};
 use crate::terminal::warn;
+use crate::words::{reason, unnumbered};
 
 /// The frames of one connection.
 pub type Stream = Channel<RecvStream, SendStream>;
@@ -113,7 +114,7 @@ impl Link {
         let mut events = self.connection.events();
         while let Some(event) = events.next().await {
             match event {
-                Event::Fallback => warn("the other end speaks UDT alone: its control is run"),
+                Event::Fallback => warn("the peer speaks UDT alone: its control is run"),
                 Event::EcnFailed => warn("this path does not carry ECN: UDT's control is run"),
                 Event::Over(Some(
                     ConnectionError::Silent { .. } | ConnectionError::PeerClosed { .. },

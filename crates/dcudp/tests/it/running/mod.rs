@@ -1,7 +1,5 @@
 //! Runs the binary: to its end, or as a server beside a test.
 
-#![allow(dead_code, reason = "not every test needs everything")]
-
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};

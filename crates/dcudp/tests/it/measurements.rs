@@ -1,19 +1,11 @@
 //! `dcudp bench` and `dcudp ping` on this machine's own address: what they count and print.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers of tests; clippy sees only the tests themselves"
-)]
-
-mod common;
-mod running;
-
-use common::folder;
-use running::{Server, dcudp};
+use crate::common::folder;
+use crate::running::{Server, dcudp};
 
 /// Runs to the end; gives status, standard output and standard error.
 fn run(arguments: &[&str]) -> (i32, String, String) {
-    running::finish(dcudp(arguments).spawn().unwrap())
+    crate::running::finish(dcudp(arguments).spawn().unwrap())
 }
 
 #[test]
@@ -114,7 +106,7 @@ fn a_measurement_that_is_cut_short_shows_what_there_is() {
     let bench = ["bench", &server.address, "--interval", "10 ms", "--json"];
     // Nothing tells from outside that it has begun: it is given more time until it has.
     for millis in (0..).map(|doubled| 100 << doubled) {
-        let running = running::Running::new(dcudp(&bench).spawn().unwrap());
+        let running = crate::running::Running::new(dcudp(&bench).spawn().unwrap());
         std::thread::sleep(std::time::Duration::from_millis(millis));
         let (status, out, err) = running.interrupt();
         if status != 130 || out.is_empty() {
@@ -137,7 +129,7 @@ fn a_measurement_that_is_cut_short_shows_what_there_is() {
         break;
     }
 
-    let mut client = running::Running::new(dcudp(&bench[..4]).spawn().unwrap());
+    let mut client = crate::running::Running::new(dcudp(&bench[..4]).spawn().unwrap());
     assert!(client.first_line().contains("interval"));
     let (_, _, log) = server.interrupt();
     assert!(

@@ -8,7 +8,7 @@ use incastle_socket::{
     MessageOptions, Rate, SocketKind,
 };
 
-use crate::world::{V4, V6, config, data, endpoint, listen, pair, read, read_all, run, write};
+use super::world::{V4, V6, config, data, endpoint, listen, pair, read, read_all, run, write};
 
 const MEGABYTE: usize = 1 << 20;
 

@@ -9,7 +9,7 @@ use incastle_socket::{
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::world::{V4, config, data, endpoint, listen, pair, read, read_all, run, write};
+use super::world::{V4, config, data, endpoint, listen, pair, read, read_all, run, write};
 
 #[test]
 fn close_delivers_everything() {

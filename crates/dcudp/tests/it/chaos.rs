@@ -2,18 +2,11 @@
 //! name only if it was announced so, has the hash that was told, and may be there; and what was
 //! confirmed before stays.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers of tests; clippy sees only the tests themselves"
-)]
-
-mod common;
-
 use std::fs;
 use std::path::Path;
 
+use crate::common::{bytes, files, folder, hash, name, pair, put};
 use bytes::Bytes;
-use common::{bytes, files, folder, hash, name, pair, put};
 use incastle_dcudp::protocol::{ErrorCode, Frame, PART_SUFFIX};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -131,7 +124,7 @@ async fn conversation(directory: &Path, frames: &[Frame]) {
     let (mut client, server) = pair();
     let service = files(directory);
     let served = tokio::spawn(async move {
-        incastle_dcudp::service::serve(&service, server, common::place()).await;
+        incastle_dcudp::service::serve(&service, server, crate::common::place()).await;
     });
     client.greet().await.unwrap();
     let first = directory.join("source");

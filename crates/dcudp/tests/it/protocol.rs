@@ -1,10 +1,5 @@
 //! The frames on the wire, byte by byte, and the decoder against whatever may come.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers of tests; clippy sees only the tests themselves"
-)]
-
 use bytes::{Bytes, BytesMut};
 use incastle_dcudp::protocol::{
     BenchDirection, Chunk, Decoder, ErrorCode, Frame, MAX_BENCH_MILLIS, MAX_DATA, MAX_NAME,

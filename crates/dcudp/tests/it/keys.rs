@@ -1,19 +1,11 @@
 //! Transfers under a key, and ends whose keys differ.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers of tests; clippy sees only the tests themselves"
-)]
-
-mod common;
-mod running;
-
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use common::{bytes, folder, listing};
-use running::{Server, dcudp, finish};
+use crate::common::{bytes, folder, listing};
+use crate::running::{Server, dcudp, finish};
 
 const MB: usize = 1_000_000;
 

@@ -1,17 +1,12 @@
 //! Peers that lie: about sizes, offsets, hashes, versions, or about being dcudp at all. Whatever they
-//! say, no file stands under its final name, and the other end hears words.
-
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers of tests; clippy sees only the tests themselves"
-)]
-
-mod common;
+//! say, no file stands under its final name, and the peer hears words.
 
 use std::fs;
 
+use crate::common::{
+    End, PATIENCE, bytes, client_of, files, folder, get, hash, listing, name, pair, put,
+};
 use bytes::Bytes;
-use common::{End, PATIENCE, bytes, client_of, files, folder, get, hash, listing, name, pair, put};
 use incastle_dcudp::bench::{Meter, flow};
 use incastle_dcudp::error::Failure;
 use incastle_dcudp::protocol::{Channel, Chunk, ErrorCode, Frame, MAX_DATA};
@@ -147,7 +142,7 @@ async fn a_sender_that_leaves_in_the_middle_leaves_what_came() {
         let (mut client, server) = pair();
         let service = files(directory.path());
         let served = tokio::spawn(async move {
-            incastle_dcudp::service::serve(&service, server, common::place()).await;
+            incastle_dcudp::service::serve(&service, server, crate::common::place()).await;
         });
         client.greet().await.unwrap();
         client.send(&put_frame(content.len() as u64)).await.unwrap();

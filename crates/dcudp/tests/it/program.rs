@@ -4,27 +4,19 @@
 //! Servers listen on a port that the system chooses and tell it in their first line. Nothing here asks
 //! how long anything took; a program that hangs is ended after a while, and its test fails.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers of tests; clippy sees only the tests themselves"
-)]
-
-mod common;
-mod running;
-
 use std::fs::{self, File};
 use std::net::UdpSocket;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use common::{bytes, folder, listing};
-use running::{Server, dcudp, text};
+use crate::common::{bytes, folder, listing};
+use crate::running::{Server, dcudp, text};
 
 const MB: usize = 1_000_000;
 
 /// Runs to the end; gives status, standard output and standard error.
 fn run(arguments: &[&str]) -> (i32, String, String) {
-    running::finish(dcudp(arguments).spawn().unwrap())
+    crate::running::finish(dcudp(arguments).spawn().unwrap())
 }
 
 fn path(path: &Path) -> &str {
@@ -145,7 +137,7 @@ fn one_file_that_fails_does_not_stop_the_others() {
     assert_eq!(out.lines().count(), 2, "{out}");
     assert_eq!(
         err,
-        "error: b: the other end says: another file of this name is there; \
+        "error: b: the peer reports: another file of this name is there; \
          this server was started without --replace\n\
          2 of 3 files are whole\n"
     );
@@ -170,7 +162,7 @@ fn one_file_that_fails_does_not_stop_the_others() {
     ]);
     assert_eq!(status, 1, "{out}");
     assert!(
-        err.contains("error: none: the other end says: No such file"),
+        err.contains("error: none: the peer reports: No such file"),
         "{err}"
     );
 }
@@ -368,7 +360,7 @@ fn a_call_that_is_interrupted_says_so() {
         vec!["ping", &address],
         vec!["bench", &address],
     ] {
-        let running = running::Running::new(dcudp(&arguments).spawn().unwrap());
+        let running = crate::running::Running::new(dcudp(&arguments).spawn().unwrap());
         silent.recv(&mut [0; 2000]).unwrap();
         let words = format!("interrupted before {address} answered\n");
         assert_eq!(running.interrupt(), (130, String::new(), words));
@@ -397,7 +389,7 @@ fn a_key_is_printed_for_its_owner_alone() {
     file.set_permissions(PermissionsExt::from_mode(0o644))
         .unwrap();
     let child = dcudp(&["key"]).stdout(file).spawn().unwrap();
-    let (status, _, err) = running::finish(child);
+    let (status, _, err) = crate::running::finish(child);
     assert_eq!((status, err.as_str()), (0, ""));
     let mode = fs::metadata(&key).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
@@ -446,7 +438,7 @@ fn every_option_of_the_page_is_one() {
 fn a_reader_that_went_away_is_no_error() {
     let mut child = dcudp(&["--help"]).spawn().unwrap();
     drop(child.stdout.take());
-    let (_, _, err) = running::finish(child);
+    let (_, _, err) = crate::running::finish(child);
     assert_eq!(err, "");
 }
 
@@ -460,7 +452,7 @@ fn a_result_that_cannot_be_written_is_an_error() {
     ] {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let child = dcudp(&arguments).stdout(full).spawn().unwrap();
-        let (status, _, err) = running::finish(child);
+        let (status, _, err) = crate::running::finish(child);
         let words = "error: standard output: No space left on device\n";
         // A busy machine may have had a path without ECN.
         assert_eq!((status, err.matches(words).count()), (1, 1), "{err}");
@@ -522,7 +514,7 @@ fn too_many_clients_are_told_so() {
         "--interval",
         "100 ms",
     ]);
-    let mut first = running::Running::new({ first }.spawn().unwrap());
+    let mut first = crate::running::Running::new({ first }.spawn().unwrap());
     // Its first answer: it is served.
     assert!(text(first.first_line()).contains("64 B from"));
     let (status, _, err) = run(&["ping", &server.address]);

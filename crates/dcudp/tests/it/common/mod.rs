@@ -1,7 +1,5 @@
 //! Two ends over a stream in memory, one of them a server.
 
-#![allow(dead_code, reason = "not every test needs everything")]
-
 use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;

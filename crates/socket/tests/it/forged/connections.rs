@@ -6,7 +6,7 @@ use incastle_socket::{Connection, EndpointConfig};
 use incastle_transport::udt::Refused;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::raw::{ACK, ACK2, DROP, FIRST, NAK, Raw, SHUTDOWN, Victim, bytes, handshake, run, word};
+use super::raw::{ACK, ACK2, DROP, FIRST, NAK, Raw, SHUTDOWN, Victim, bytes, handshake, run, word};
 
 /// The connection lives: what is sent to it is read.
 async fn lives(raw: &Raw, connection: &Connection, number: u32) {
@@ -149,7 +149,7 @@ fn a_repeated_handshake_makes_no_second_connection() {
         let victim = Victim::new(EndpointConfig::default());
         let (raw, connection) = Raw::connect(&victim).await;
         let cookie = raw.cookie();
-        let again = handshake(crate::raw::RESPONSE, cookie, 1500, 8192);
+        let again = handshake(super::raw::RESPONSE, cookie, 1500, 8192);
         raw.send(&again);
         let answer = raw.receive_handshake();
         assert_eq!(word(&answer, 10), raw.theirs, "the same connection");

@@ -1,8 +1,8 @@
 //! The fuzz target of captures without libFuzzer. `PCAP_FUZZ=1000000` generates that many inputs.
 
-#[path = "../../../fuzz/pcap.rs"]
+#[path = "../../../../fuzz/pcap.rs"]
 mod body;
-#[path = "../../../fuzz/replay.rs"]
+#[path = "../../../../fuzz/replay.rs"]
 mod replay;
 
 #[test]

@@ -1,7 +1,5 @@
-//! Ten thousand connections on one endpoint that say nothing: what they cost in memory. Alone in its
-//! process, whose size is the measure.
-
-#![allow(clippy::unwrap_used)] // its exception for tests does not reach what they share
+//! Ten thousand idle connections on one endpoint: what they cost in memory. In a process of one test, whose
+//! size is the measure.
 
 use std::time::Duration;
 
@@ -9,8 +7,8 @@ use incastle_socket::{Connection, ConnectionConfig, Endpoint, EndpointConfig};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 const CONNECTIONS: usize = 10_000;
-/// Bytes that an idle connection may take at one end.
-const MOST: usize = 20_000;
+/// Bytes that an idle connection may take at one endpoint: half more than docs/socket.md states, 3.9 KB.
+const MAX: usize = 5_900;
 
 /// The resident size of this process in bytes.
 fn resident() -> usize {
@@ -35,6 +33,12 @@ async fn exchange(client: &Connection, server: &Connection) {
 
 #[test]
 fn ten_thousand_idle_connections_take_little() {
+    crate::alone::run("idle::measured");
+}
+
+#[test]
+#[ignore = "measures its process: run by the test above"]
+fn measured() {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
@@ -65,8 +69,8 @@ fn ten_thousand_idle_connections_take_little() {
         }
         let grown = resident() - before;
         let each = grown / (2 * (CONNECTIONS - 100));
-        println!("{each} bytes per connection and end");
-        assert!(each < MOST, "{each} bytes per connection and end");
+        println!("{each} bytes per connection and endpoint");
+        assert!(each < MAX, "{each} bytes per connection and endpoint");
         assert_eq!(server.statistics().connections, CONNECTIONS);
         // They all live.
         for (mine, theirs) in held.iter().step_by(997) {

@@ -2,23 +2,15 @@
 //! wait, and whoever has to go is told so. 127.0.0.1 and 127.0.0.2 are two addresses. Who may be evicted
 //! is said by the server's options, so that no test waits.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers of tests; clippy sees only the tests themselves"
-)]
-
-mod common;
-mod running;
-
 use std::net::SocketAddr;
 
+use crate::common::{PATIENCE, folder, name};
+use crate::running::{Server, dcudp, finish};
 use bytes::Bytes;
-use common::{PATIENCE, folder, name};
 use incastle_dcudp::error::Failure;
 use incastle_dcudp::link::Stream;
 use incastle_dcudp::protocol::{Channel, ErrorCode, Frame};
 use incastle_socket::{Connection, ConnectionConfig, Endpoint, EndpointConfig};
-use running::{Server, dcudp, finish};
 
 /// A client that does only what it is told to.
 struct Client {

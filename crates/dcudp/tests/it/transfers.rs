@@ -1,17 +1,10 @@
 //! Files between two ends of ours, over a stream in memory: whole, resumed, refused, replaced.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "helpers of tests; clippy sees only the tests themselves"
-)]
-
-mod common;
-
 use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::Path;
 
-use common::{bytes, client_of, files, folder, get, hash, listing, put};
+use crate::common::{bytes, client_of, files, folder, get, hash, listing, put};
 use incastle_dcudp::disk::Leaving;
 use incastle_dcudp::error::Failure;
 use incastle_dcudp::protocol::{ErrorCode, MAX_DATA};

@@ -9,7 +9,7 @@ use incastle_socket::{
     Connection, ConnectionConfig, Control, Endpoint, EndpointConfig, Event, Rate, SocketKind,
 };
 
-use crate::world::{V4, config, data, endpoint, listen, read, read_all, run, write};
+use super::world::{V4, config, data, endpoint, listen, read, read_all, run, write};
 
 const MEGABYTE: usize = 1 << 20;
 /// Faster than any packets arrive.

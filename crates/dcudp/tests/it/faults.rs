@@ -4,15 +4,6 @@
 //!
 //! Transfers that have to be caught in the middle are slow: the sender is told of a slow interface.
 
-#![allow(
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "helpers of tests; clippy sees only the tests themselves"
-)]
-
-mod common;
-mod running;
-
 use std::fs::{self, File};
 use std::net::UdpSocket;
 use std::path::Path;
@@ -20,15 +11,15 @@ use std::process::{Command, Stdio};
 use std::thread::{sleep, spawn};
 use std::time::Duration;
 
+use crate::common::{bytes, client_of, files, folder, hash, listing, name};
+use crate::running::{Running, Server, dcudp, finish};
 use bytes::Bytes;
-use common::{bytes, client_of, files, folder, hash, listing, name};
 use incastle_dcudp::disk::{Clash, Destination, Root};
 use incastle_dcudp::error::Failure;
 use incastle_dcudp::link;
 use incastle_dcudp::protocol::{ErrorCode, Frame, MAX_DATA};
 use incastle_dcudp::transfer::receive_file;
 use incastle_socket::{ConnectionConfig, Endpoint, EndpointConfig};
-use running::{Running, Server, dcudp, finish};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use rustix::process::Signal;
 
@@ -173,7 +164,7 @@ fn narrow_path(server: &str, most: usize) -> String {
 #[tokio::test]
 async fn an_unfinished_file_that_somebody_removes_is_told_by_its_name() {
     let into = folder();
-    let (mut receiver, mut sender) = common::pair();
+    let (mut receiver, mut sender) = crate::common::pair();
     let content = bytes(3, 1000);
     let root = Root::open(into.path()).unwrap();
     let to = Destination::new(&root, name("f"), Clash::Replace).unwrap();
@@ -309,7 +300,7 @@ fn a_file_that_shrinks_while_it_is_sent_fails() {
     assert_eq!(listing(there.path()), ["f.dcudp-part"]);
     let (_, _, log) = server.interrupt();
     assert!(
-        log.contains("could not take in f: the other end says: it changed"),
+        log.contains("could not take in f: the peer reports: it changed"),
         "{log}"
     );
 }
@@ -362,7 +353,7 @@ fn a_disk_that_takes_no_more_is_told_on_both_ends() {
     let (status, out, err) = run(&["send", path(&file), path(&small), &server.address]);
     assert_eq!(status, 1);
     assert!(
-        err.starts_with("error: f: the other end says: File too large\n"),
+        err.starts_with("error: f: the peer reports: File too large\n"),
         "{err}"
     );
     // The next file has nothing to do with it.
@@ -431,7 +422,7 @@ fn a_file_that_the_disk_has_no_room_for_is_refused_before_it_is_sent() {
     let server = Server::files(disk.0.path(), &[]);
     let (status, _, err) = run(&["send", path(&file), &server.address]);
     assert_eq!(status, 1);
-    let words = "error: f: the other end says: it needs 20.0 MB more, the disk has 8.39 MB\n";
+    let words = "error: f: the peer reports: it needs 20.0 MB more, the disk has 8.39 MB\n";
     assert_eq!(err, words);
     assert!(listing(disk.0.path()).is_empty());
 }
@@ -513,7 +504,6 @@ async fn a_server_of_another_version_is_told_in_words() {
     assert!(told.to_string().contains("version"), "{told}");
     let (status, _, err) = client.await.unwrap();
     assert_eq!(status, 1);
-    let words =
-        "error: the other end speaks version 2 of the file protocol, this program version 1";
+    let words = "error: the peer speaks version 2 of the file protocol, this program version 1";
     assert!(err.starts_with(words), "{err}");
 }

@@ -12,7 +12,7 @@ use incastle_socket::{
     SessionStatistics, SocketKind,
 };
 
-use crate::world::{V4, V6, config, data, endpoint, endpoint_with_key, read, read_all, run, write};
+use super::world::{V4, V6, config, data, endpoint, endpoint_with_key, read, read_all, run, write};
 
 const MEGABYTE: usize = 1 << 20;
 const KEY: u8 = 7;

@@ -3,8 +3,6 @@
 //! than it sent. Packets are written word by word here, not by the code under test; what a sans-IO
 //! connection alone decides has more cases in `crates/transport/tests/udt/forged.rs`.
 
-#![allow(clippy::unwrap_used)] // its exception for tests does not reach what they share
-
 mod connections;
 mod floods;
 mod raw;

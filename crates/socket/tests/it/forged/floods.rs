@@ -6,7 +6,7 @@ use std::time::Duration;
 use incastle_socket::{ConnectionConfig, Endpoint, EndpointConfig};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::raw::{REFUSED, REQUEST, RESPONSE, Raw, Victim, handshake, run, word};
+use super::raw::{REFUSED, REQUEST, RESPONSE, Raw, Victim, handshake, run, word};
 
 #[test]
 fn a_tiny_packet_size_and_impossible_windows_are_refused() {

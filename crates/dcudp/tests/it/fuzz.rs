@@ -6,7 +6,7 @@ use std::path::Path;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-#[path = "../../../fuzz/frames.rs"]
+#[path = "../../../../fuzz/frames.rs"]
 mod body;
 
 #[test]

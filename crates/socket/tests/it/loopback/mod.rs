@@ -1,8 +1,6 @@
 //! Connections over the loopback interface: what is written arrives, in order and whole, whoever opens,
 //! whoever closes. No test asserts a time; each is given up after a minute.
 
-#![allow(clippy::unwrap_used)] // its exception for tests does not reach what they share
-
 mod connections;
 mod endings;
 mod keys;
