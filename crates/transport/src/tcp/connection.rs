@@ -15,10 +15,10 @@ use rand_core::Rng;
 
 use super::config::{Config, EcnMode};
 use super::handshake::Handshake;
+use super::io::{AckInfo, Io};
 use super::receiver::{Ack, Arrival, Batch, Receiver};
-use super::recovery::AckInfo;
 use super::segment::{Flags, SackBlock, Segment};
-use super::sender::{Chunk, Io, Sender};
+use super::sender::{Chunk, Sender};
 use super::sequence::{offset, wire};
 use super::stats::Stats;
 use super::timeout::TimeoutReport;
@@ -129,9 +129,9 @@ impl Connection {
 
     /// Forgets all data that were never sent.
     pub fn stop(&mut self) {
-        let unsent = self.sender.written > self.sender.max;
-        self.sender.stop();
-        if unsent {
+        let max = self.sender.space.max();
+        if self.sender.stream.written() > max {
+            self.sender.stream.stop(max);
             self.check_finished();
         }
     }
@@ -155,7 +155,7 @@ impl Connection {
 
     /// When the application wants its data to have arrived; controllers may ask.
     pub fn set_deadline(&mut self, deadline: Option<Time>) {
-        self.sender.deadline = deadline.unwrap_or(Time::NEVER);
+        self.sender.stream.deadline = deadline.unwrap_or(Time::NEVER);
     }
 
     /// A segment arrived, with the ECN field of its packet and its SACK blocks.
@@ -169,7 +169,7 @@ impl Connection {
         batch: Batch,
         rng: &mut dyn Rng,
     ) {
-        self.sender.stir();
+        self.sender.reconsider();
         if !self.handshake.is_over() && !self.handle_handshake(now, segment) {
             return;
         }
@@ -178,10 +178,10 @@ impl Connection {
             self.receiver.require_ack();
             return;
         }
-        if self.sender.awaits_ack() {
+        if self.sender.space.awaits_ack() {
             self.handle_ack(now, segment, sacks, rng);
         } else {
-            let ack = offset(segment.ack, self.sender.una);
+            let ack = offset(segment.ack, self.sender.space.una());
             self.sender.note_window(ack, u64::from(segment.window));
         }
         let arrival = Arrival {
@@ -202,7 +202,7 @@ impl Connection {
     fn handle_ack(&mut self, now: Time, segment: &Segment, sacks: &[SackBlock], rng: &mut dyn Rng) {
         let echoes = self.ecn && segment.flags.contains(Flags::ECE);
         let info = AckInfo {
-            ack: offset(segment.ack, self.sender.una),
+            ack: offset(segment.ack, self.sender.space.una()),
             window: u64::from(segment.window),
             echo: if echoes {
                 Echo::Congestion
@@ -221,10 +221,10 @@ impl Connection {
 
     /// The instant of [`Self::poll_timeout`] has come; an early call does no harm.
     pub fn handle_timeout(&mut self, now: Time, rng: &mut dyn Rng) {
-        self.sender.stir();
+        self.sender.reconsider();
         self.receiver.on_timer(now);
         self.sender.pacer_timer(now);
-        if self.sender.timer_at <= now {
+        if self.sender.timer.at() <= now {
             if self.handshake.is_over() {
                 let (sender, mut io) = self.sending(now, rng);
                 sender.on_timeout(&mut io);
@@ -248,11 +248,7 @@ impl Connection {
     /// controller and pacer.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Time> {
-        let own = self
-            .sender
-            .timer_at
-            .min(self.receiver.ack_at())
-            .min(self.sender.pacer_wake());
+        let own = self.sender.wake().min(self.receiver.ack_at());
         let controller = self.algorithm.next_timer().unwrap_or(Time::NEVER);
         let at = own.min(controller);
         (at != Time::NEVER).then_some(at)
@@ -284,7 +280,7 @@ impl Connection {
         if let Some(ack) = self.receiver.next_due() {
             return Some(self.pure_ack(now, ack, out));
         }
-        if self.sender.take_probe() {
+        if self.sender.timer.take_probe() {
             return Some(self.probe(now, out));
         }
         if !self.sender.is_quiet() {
@@ -347,27 +343,27 @@ impl Connection {
 
     /// Bytes of the application here that the peer acknowledged.
     pub fn acknowledged(&self) -> u64 {
-        self.sender.una.min(self.sender.written)
+        self.snd_una().min(self.written())
     }
 
     /// Bytes that the application wrote here.
     pub fn written(&self) -> u64 {
-        self.sender.written
+        self.sender.stream.written()
     }
 
     /// SND.UNA, as an offset from the first data byte.
     pub fn snd_una(&self) -> u64 {
-        self.sender.una
+        self.sender.space.una()
     }
 
     /// SND.NXT, likewise. A retransmission timeout pulls it back.
     pub fn snd_nxt(&self) -> u64 {
-        self.sender.nxt
+        self.sender.space.nxt()
     }
 
     /// The first sequence number that was never sent, likewise.
     pub fn snd_max(&self) -> u64 {
-        self.sender.max
+        self.sender.space.max()
     }
 
     /// Whether data can flow.
@@ -377,7 +373,7 @@ impl Connection {
 
     /// Whether both halves are closed: our FIN is acknowledged and the peer's has arrived.
     pub fn is_closed(&self) -> bool {
-        self.sender.fin_acknowledged() && self.receiver.finished()
+        self.sender.stream.fin_acknowledged(self.snd_una()) && self.receiver.finished()
     }
 
     /// Counters.
@@ -397,12 +393,12 @@ impl Connection {
 
     /// Where loss recovery stands, for probes.
     pub fn phase(&self) -> Phase {
-        self.sender.phase
+        self.sender.phase()
     }
 
     /// The smoothed round-trip time, once there was a sample.
     pub fn smoothed_rtt(&self) -> Option<Span> {
-        self.sender.rto.smoothed()
+        self.sender.timer.rto().smoothed()
     }
 
     /// The sender half beside what it needs of the rest.
@@ -424,7 +420,7 @@ impl Connection {
 
     #[inline]
     fn check_finished(&mut self) {
-        if self.sender.una == self.sender.end() {
+        if self.sender.is_finished() {
             self.raise(Event::Finished);
         }
     }
@@ -466,7 +462,7 @@ impl Connection {
     fn pure_ack(&mut self, now: Time, ack: Ack, out: &mut Segment) -> Departure {
         self.stats.acks_sent += 1;
         // RFC 9293, section 3.10: SEQ = SND.NXT, of what was ever sent.
-        self.header(now, wire(self.sender.max), ack, out);
+        self.header(now, wire(self.snd_max()), ack, out);
         self.control_departure()
     }
 
@@ -474,7 +470,7 @@ impl Connection {
     fn probe(&mut self, now: Time, out: &mut Segment) -> Departure {
         self.stats.probes += 1;
         let ack = self.receiver.acknowledge();
-        let seq = wire(self.sender.una).wrapping_sub(1);
+        let seq = wire(self.snd_una()).wrapping_sub(1);
         self.header(now, seq, ack, out);
         self.control_departure()
     }
