@@ -11,7 +11,6 @@ mod handshake;
 mod io;
 mod limit;
 mod losses;
-mod pacer;
 mod ranges;
 mod reassembly;
 mod receiver;

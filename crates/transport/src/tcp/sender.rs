@@ -6,18 +6,18 @@
 use incastle_congestion::{
     AckSample, CongestionEvent, Context, Controller, Echo, LimitedBy, Phase, Reaction,
 };
-use incastle_units::{Bytes, Rate, Serializer, Span, Time};
+use incastle_units::{Bytes, Rate, Span, Time};
 use rand_core::Rng;
 
 use super::config::{Config, Recovery};
 use super::io::{AckInfo, Io, Progress};
 use super::limit::{Burst, Room, SendLimit};
-use super::pacer::Pacer;
 use super::recovery::{LossRecovery, NewAck, Timeout};
 use super::send_space::SendSpace;
 use super::stream::Stream;
 use super::timeout::{TimeoutKind, TimeoutReport};
 use super::timer::RetransmissionTimer;
+use crate::pacer::Pacer;
 
 /// A segment to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,7 +88,7 @@ impl Sender {
 
     pub(super) fn pacer_timer(&mut self, now: Time) {
         if let Some(pacer) = &mut self.pacer {
-            pacer.handle_timeout(now);
+            pacer.on_timer(now);
         }
     }
 
@@ -325,7 +325,7 @@ impl Sender {
         let size = Bytes::new(u64::from(chunk.len));
         if let Some(rate) = rate {
             let pacer = self.pacer.get_or_insert_default();
-            pacer.sent(io.now, Serializer::new(rate).span(size));
+            pacer.on_sent(io.now, rate, size);
         }
         if io.algorithm.minds_sending() {
             let mut cx = self.context(io.now, io.rng);

@@ -15,7 +15,6 @@ mod exit_rule;
 mod listener;
 mod loss_list;
 mod modes;
-mod pacer;
 mod reassembly;
 mod received;
 mod receiver;

@@ -14,11 +14,13 @@ use rand_core::Rng;
 use super::config::ExpRepeat;
 use super::estimates::Estimates;
 use super::loss_list::LossList;
-use super::pacer::{Lags, Pacer};
 use super::sequence::{Number, Numbering};
 use super::stats::Stats;
 use super::wire::{Dialect, Losses, NumberRange, Place, max_message};
+use crate::pacer::{Lags, Pacer};
 
+/// A packet pair begins at every 16th number: its second packet leaves at once.
+const PAIR_EVERY: u32 = 16;
 /// Unsent bytes from which on the rest counts as unlimited.
 const UNLIMITED: u64 = u64::MAX / 4;
 
@@ -183,7 +185,7 @@ impl Sender {
             cwr_due: false,
             limited_by: LimitedBy::Application,
             light: Acked::default(),
-            pacer: Pacer::new(setup.pairs, setup.lags),
+            pacer: Pacer::new(setup.lags),
             unheard_since: Time::ZERO,
             setup,
         }
@@ -376,7 +378,7 @@ impl Sender {
     /// Whether the next packet must wait for its time.
     #[inline]
     fn is_held(&mut self, now: Time, rate: Option<Rate>) -> bool {
-        let held = self.pacer.holds(now, rate);
+        let held = rate.is_some() && self.pacer.holds(now);
         if held {
             self.limited_by = LimitedBy::Window;
         }
@@ -397,8 +399,7 @@ impl Sender {
             self.pacer.pause();
             return None;
         };
-        let full = Bytes::new(self.setup.payload.into());
-        self.pacer.on_sent(io.now, rate, &chunk, full);
+        self.pace(io.now, rate, &chunk);
         self.count(io, &chunk);
         Some(chunk)
     }
@@ -410,6 +411,24 @@ impl Sender {
             (Some(rate), Some(limit)) => Some(rate.min(limit)),
             (rate, limit) => rate.or(limit),
         }
+    }
+
+    /// An interval is that of a full packet, whatever the length, since SND counts packets.
+    #[inline]
+    fn pace(&mut self, now: Time, rate: Option<Rate>, chunk: &Chunk) {
+        let Some(rate) = rate else {
+            return self.pacer.on_unpaced(now);
+        };
+        let opens_pair = chunk.number.word().is_multiple_of(PAIR_EVERY) && !chunk.retransmission;
+        if !(self.setup.pairs && opens_pair) {
+            let full = Bytes::new(self.setup.payload.into());
+            self.pacer.on_sent(now, rate, full);
+        }
+    }
+
+    /// From now on packets leave in pairs, from which the peer measures the path's capacity.
+    pub(super) fn send_pairs(&mut self) {
+        self.setup.pairs = true;
     }
 
     /// The next packet of the loss list; those of given-up messages become drop requests.

@@ -27,7 +27,6 @@ use super::control_window::ControlWindow;
 use super::exit_rule::ExitRuleConfig;
 use super::listener::Incoming;
 use super::modes::{SenderMode, Watch};
-use super::pacer::Lags;
 use super::reassembly::MessageRange;
 use super::receiver::{Receiver, ReceiverSetup};
 use super::rtt::Rtt;
@@ -35,6 +34,7 @@ use super::sender::{Sender, SenderSetup};
 use super::sequence::{Number, Numbering};
 use super::stats::Stats;
 use super::wire::{Beside, Dialect, Handshake, Losses, NumberRange, Packet, SocketKind};
+use crate::pacer::Lags;
 use handshake::State;
 use timers::Exp;
 
@@ -571,7 +571,7 @@ impl Connection {
             self.algorithm = *fallback;
         }
         // From these the peer measures the capacity that UDT's control works with.
-        self.sender.pacer.pairs = true;
+        self.sender.send_pairs();
         self.raise(event);
     }
 

@@ -139,7 +139,7 @@ impl Connection {
     #[inline]
     fn established_at(&self) -> Time {
         let receiver = self.receiver.ack.at.min(self.receiver.nak_at());
-        let sender = self.sender.pacer.wake.min(self.mode.repeat_at());
+        let sender = self.sender.pacer.wake().min(self.mode.repeat_at());
         let own = self.exp_at().min(receiver).min(sender);
         let controller = self.algorithm.next_timer().unwrap_or(Time::NEVER);
         own.min(self.linger_at()).min(controller)
