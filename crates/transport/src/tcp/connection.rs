@@ -124,7 +124,7 @@ impl Connection {
     /// The application adds `bytes` to be sent; `u64::MAX / 2` and more is unlimited. Panics after
     /// [`Self::close`].
     pub fn write(&mut self, bytes: u64) {
-        self.sender.write(bytes);
+        self.sender.stream.write(bytes);
     }
 
     /// Forgets all data that were never sent.
@@ -138,7 +138,7 @@ impl Connection {
 
     /// The application has nothing more to send: a FIN follows what it wrote.
     pub fn close(&mut self) {
-        self.sender.close();
+        self.sender.stream.close();
     }
 
     /// Whether the application takes data as they come (it does at first). What it leaves narrows
@@ -169,7 +169,7 @@ impl Connection {
         batch: Batch,
         rng: &mut dyn Rng,
     ) {
-        self.sender.reconsider();
+        self.sender.stream.limit.reconsider();
         if !self.handshake.is_over() && !self.handle_handshake(now, segment) {
             return;
         }
@@ -221,7 +221,7 @@ impl Connection {
 
     /// The instant of [`Self::poll_timeout`] has come; an early call does no harm.
     pub fn handle_timeout(&mut self, now: Time, rng: &mut dyn Rng) {
-        self.sender.reconsider();
+        self.sender.stream.limit.reconsider();
         self.receiver.on_timer(now);
         self.sender.pacer_timer(now);
         if self.sender.timer.at() <= now {
@@ -307,7 +307,7 @@ impl Connection {
     /// next poll the adapter limits this sender, so that its window does not grow.
     #[inline]
     pub fn hold_back(&mut self) {
-        self.sender.hold_back();
+        self.sender.stream.limit.hold_back();
     }
 
     /// The SACK blocks of the segment that [`Self::poll_transmit`] gave last.

@@ -37,6 +37,13 @@ impl SendLimit {
         self.full = false;
     }
 
+    /// The host's NIC takes nothing more for now: until the next poll it limits this sender, not
+    /// the window.
+    pub(super) fn hold_back(&mut self) {
+        self.full = false;
+        self.by = LimitedBy::Application;
+    }
+
     #[inline]
     pub(super) fn set(&mut self, by: LimitedBy) {
         self.by = by;
@@ -61,13 +68,17 @@ pub(super) struct Room {
 }
 
 /// The burst that is under way.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Burst {
     /// Segments of it that may still leave.
     left: u32,
 }
 
 impl Burst {
+    pub(super) const fn new() -> Self {
+        Self { left: 0 }
+    }
+
     /// The window is full.
     #[inline]
     pub(super) fn end(&mut self) {

@@ -4,7 +4,7 @@
 //! The window that RFC 5681 and 6582 inflate is the controller's plus `inflation` here. Leaves out:
 //! undoing a spurious timeout or recovery (RFC 3522, 5682), early retransmit (RFC 5827).
 
-use incastle_congestion::{CongestionEvent, Phase};
+use incastle_congestion::{CongestionEvent, Phase, Reaction};
 use incastle_units::{Span, Time};
 
 use super::config::{Config, Recovery};
@@ -32,6 +32,8 @@ pub(super) struct LossRecovery {
     dup_acks: u32,
     /// The segment at SND.UNA must be sent again, whatever the window says.
     retransmit_head: bool,
+    /// The next new data carry CWR.
+    cwr_due: bool,
     /// Octets beyond the window that limited transmit sent.
     limited_sent: u64,
     /// The timestamp that the last new acknowledgement returned.
@@ -46,6 +48,7 @@ impl LossRecovery {
             phase: Phase::Open,
             dup_acks: 0,
             retransmit_head: false,
+            cwr_due: false,
             limited_sent: 0,
             last_echo: Time::NEVER,
             losses: None,
@@ -331,6 +334,19 @@ impl LossRecovery {
             scoreboard.add_to_pipe(end - start);
         }
         (start, end)
+    }
+
+    /// A reduction makes the next new data carry CWR (RFC 3168, section 6.1.2: whatever the reason
+    /// for it).
+    #[inline]
+    pub(super) fn note_reaction(&mut self, reaction: Reaction) {
+        self.cwr_due |= reaction == Reaction::Reduced;
+    }
+
+    /// Takes the duty to send CWR.
+    #[inline]
+    pub(super) fn take_cwr(&mut self) -> bool {
+        std::mem::take(&mut self.cwr_due)
     }
 
     /// Why only the timer could help; `all_sent` says that there is nothing new to send, and

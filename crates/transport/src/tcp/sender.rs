@@ -11,7 +11,7 @@ use rand_core::Rng;
 
 use super::config::{Config, Recovery};
 use super::io::{AckInfo, Io, Progress};
-use super::limit::{Burst, Room, SendLimit};
+use super::limit::Room;
 use super::recovery::{LossRecovery, NewAck, Timeout};
 use super::send_space::SendSpace;
 use super::stream::Stream;
@@ -35,10 +35,6 @@ pub(super) struct Sender {
     pub(super) space: SendSpace,
     pub(super) timer: RetransmissionTimer,
     recovery: LossRecovery,
-    limit: SendLimit,
-    burst: Burst,
-    /// The next new data carry CWR.
-    cwr_due: bool,
     /// Made once the controller returns a rate.
     pacer: Option<Box<Pacer>>,
 }
@@ -50,21 +46,8 @@ impl Sender {
             space: SendSpace::new(config.receive_window.count()),
             timer: RetransmissionTimer::new(&config.rto),
             recovery: LossRecovery::new(),
-            limit: SendLimit::new(),
-            burst: Burst::default(),
-            cwr_due: false,
             pacer: None,
         }
-    }
-
-    pub(super) fn write(&mut self, bytes: u64) {
-        self.limit.reconsider();
-        self.stream.write(bytes);
-    }
-
-    pub(super) fn close(&mut self) {
-        self.limit.reconsider();
-        self.stream.close();
     }
 
     /// Whether everything written is acknowledged, the FIN included.
@@ -112,30 +95,17 @@ impl Sender {
         }
     }
 
-    /// Something has happened: what the last poll found about the window may no longer be so.
-    #[inline(always)]
-    pub(super) fn reconsider(&mut self) {
-        self.limit.reconsider();
-    }
-
-    /// The host's NIC takes nothing more for now: until the next poll it limits this sender, not
-    /// the window.
-    pub(super) fn hold_back(&mut self) {
-        self.limit.reconsider();
-        self.limit.set(LimitedBy::Application);
-    }
-
     /// Whether certainly nothing is to be sent: there is nothing, or the window was found full.
     #[inline(always)]
     pub(super) fn is_quiet(&mut self) -> bool {
-        if self.limit.is_full() {
+        if self.stream.limit.is_full() {
             return true;
         }
         let sends = self.space.nxt() != self.stream.end()
             || self.recovery.phase() == Phase::Recovery
             || self.timer.is_probe_due();
         if !sends {
-            self.limit.set(LimitedBy::Application);
+            self.stream.limit.set(LimitedBy::Application);
         }
         !sends
     }
@@ -145,7 +115,7 @@ impl Sender {
     pub(super) fn poll(&mut self, io: &mut Io<'_>) -> Option<Chunk> {
         let rate = io.algorithm.pacing();
         if rate.is_some() && self.pacer.get_or_insert_default().holds(io.now) {
-            self.limit.set(LimitedBy::Window);
+            self.stream.limit.set(LimitedBy::Window);
             return None;
         }
         let chunk = match self.recovery.phase() {
@@ -162,7 +132,7 @@ impl Sender {
     fn poll_new(&mut self, io: &mut Io<'_>) -> Option<Chunk> {
         let nxt = self.space.nxt();
         if nxt == self.stream.end() {
-            self.limit.set(LimitedBy::Application);
+            self.stream.limit.set(LimitedBy::Application);
             return None;
         }
         let outstanding = self.recovery.outstanding(&self.space);
@@ -173,8 +143,8 @@ impl Sender {
         let window = self.recovery.extended(cwnd, io.config);
         let wanted = self.stream.payload_from(nxt, io.config.mss);
         if outstanding + wanted > window {
-            self.limit.set(limited_by);
-            self.burst.end();
+            self.stream.limit.set(limited_by);
+            self.stream.burst.end();
             return None;
         }
         let len = self.fit_peer_window(io, wanted, outstanding)?;
@@ -184,8 +154,8 @@ impl Sender {
             unsent: self.stream.written().saturating_sub(nxt),
         };
         let gathers = io.config.burst > 1 && self.recovery.is_calm();
-        if gathers && !self.burst.may_leave(io.config, room) {
-            self.limit.set(limited_by);
+        if gathers && !self.stream.burst.may_leave(io.config, room) {
+            self.stream.limit.set(limited_by);
             return None;
         }
         let left = outstanding + len;
@@ -194,8 +164,8 @@ impl Sender {
         let next = self.stream.payload_from(nxt + len, io.config.mss);
         if self.recovery.phase() == Phase::Open && left + next > window {
             // What the next poll would find, found here for a comparison.
-            self.limit.set_full(limited_by);
-            self.burst.end();
+            self.stream.limit.set_full(limited_by);
+            self.stream.burst.end();
         }
         Some(self.chunk(nxt, nxt + len))
     }
@@ -208,7 +178,7 @@ impl Sender {
         if room >= wanted {
             return Some(wanted);
         }
-        self.limit.set(LimitedBy::Application);
+        self.stream.limit.set(LimitedBy::Application);
         if outstanding > 0 {
             return None;
         }
@@ -245,7 +215,7 @@ impl Sender {
         let end = limit.min(nxt + u64::from(io.config.mss));
         let (window, limited_by) = io.window();
         if self.recovery.outstanding(&self.space) + (end - nxt) > window {
-            self.limit.set(limited_by);
+            self.stream.limit.set(limited_by);
             return None;
         }
         Some(self.chunk(nxt, end))
@@ -269,7 +239,7 @@ impl Sender {
         let (cwnd, limited_by) = io.window();
         let scoreboard = self.recovery.scoreboard_mut()?;
         if cwnd < scoreboard.pipe() + u64::from(mss) {
-            self.limit.set(limited_by);
+            self.stream.limit.set(limited_by);
             return None;
         }
         // NextSeg, rules 1 to 4.
@@ -282,7 +252,7 @@ impl Sender {
         }
         let next = lost.or_else(|| self.recovery.unmarked_segment(&self.space, mss));
         let Some(segment) = next else {
-            self.limit.set(LimitedBy::Application);
+            self.stream.limit.set(LimitedBy::Application);
             return None;
         };
         let (start, end) = self.recovery.retransmit(segment, &self.space);
@@ -336,7 +306,7 @@ impl Sender {
     /// Takes the duty to send CWR.
     #[inline]
     pub(super) fn take_cwr(&mut self, chunk: &Chunk) -> bool {
-        !chunk.retransmission && chunk.len > 0 && std::mem::take(&mut self.cwr_due)
+        !chunk.retransmission && chunk.len > 0 && self.recovery.take_cwr()
     }
 
     /// Takes in the window of an acknowledgement; gives whether its right edge moved.
@@ -403,7 +373,7 @@ impl Sender {
             echo: info.echo,
             acked: info.ack.min(written) - una.min(written),
             rtt,
-            limited_by: self.limit.by(),
+            limited_by: self.stream.limit.by(),
         };
         self.tell(io, progress);
     }
@@ -421,7 +391,7 @@ impl Sender {
 
     fn on_duplicate(&mut self, io: &mut Io<'_>, info: &AckInfo<'_>) {
         io.stats.duplicate_acks += 1;
-        let progress = Progress::none(info.echo, self.limit.by());
+        let progress = Progress::none(info.echo, self.stream.limit.by());
         let timestamp = info.timestamp;
         let lost = (self.recovery).on_duplicate(&self.space, io.config, timestamp);
         if !lost {
@@ -464,12 +434,11 @@ impl Sender {
         }
     }
 
-    /// Reports a congestion event; a reduction makes the next new data carry CWR (RFC 3168,
-    /// section 6.1.2: whatever the reason for it).
+    /// Reports a congestion event to the controller.
     fn report(&mut self, io: &mut Io<'_>, event: CongestionEvent) -> Reaction {
         let mut cx = self.context(io.now, io.rng);
         let reaction = io.algorithm.on_congestion(&mut cx, event);
-        self.cwr_due |= reaction == Reaction::Reduced;
+        self.recovery.note_reaction(reaction);
         reaction
     }
 

@@ -1,7 +1,9 @@
-//! The octets that the application wants sent: how many it wrote, whether a FIN follows, and its
-//! deadline. Leaves out the octets themselves: a simulation sends lengths.
+//! The octets that the application wants sent: how many it wrote, whether a FIN follows, its deadline,
+//! and what holds the next of them back. Leaves out the octets themselves: a simulation sends lengths.
 
 use incastle_units::{Bytes, Time};
+
+use super::limit::{Burst, SendLimit};
 
 /// Written bytes from which on the rest counts as unlimited.
 const UNLIMITED: u64 = u64::MAX / 4;
@@ -15,6 +17,8 @@ pub(super) struct Stream {
     closed: bool,
     /// When the application wants its data to have arrived, or NEVER.
     pub(super) deadline: Time,
+    pub(super) limit: SendLimit,
+    pub(super) burst: Burst,
 }
 
 impl Stream {
@@ -23,15 +27,19 @@ impl Stream {
             written: 0,
             closed: false,
             deadline: Time::NEVER,
+            limit: SendLimit::new(),
+            burst: Burst::new(),
         }
     }
 
     pub(super) fn write(&mut self, bytes: u64) {
+        self.limit.reconsider();
         assert!(!self.closed, "an application writes before it closes");
         self.written = self.written.saturating_add(bytes).min(LARGEST);
     }
 
     pub(super) fn close(&mut self) {
+        self.limit.reconsider();
         self.closed = true;
     }
 
