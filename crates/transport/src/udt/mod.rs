@@ -6,12 +6,14 @@
 
 mod acknowledgement;
 mod arrival_speed;
+mod backlog;
 mod bytes;
 mod config;
 mod connection;
 mod control_window;
 mod estimates;
 mod exit_rule;
+mod in_flight;
 mod listener;
 mod loss_list;
 mod modes;

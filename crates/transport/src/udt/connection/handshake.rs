@@ -11,6 +11,7 @@ use incastle_units::{Ecn, Time};
 use super::super::config::{Config, MAX_FLOW_WINDOW, MIN_PACKET_SIZE, Protocol};
 use super::super::control_window::ControlWindow;
 use super::super::listener::Incoming;
+use super::super::sender::FlowWindow;
 use super::super::sequence::Number;
 use super::super::wire::{
     Content, Control, ControlHeader, Dialect, Extension, Handshake, HandshakeKind, Packet, VERSION,
@@ -282,14 +283,12 @@ impl Connection {
 
     /// The flow window before the first ACK. UDT's is 16 at first, and its cwnd is too; DCUDP's is what
     /// was agreed.
-    fn first_window(&self, agreed: u32) -> super::super::sender::FlowWindow {
-        super::super::sender::FlowWindow {
-            agreed,
-            first: match self.dialect {
-                Dialect::Udt => agreed.min(16),
-                Dialect::Dcudp => agreed,
-            },
-        }
+    fn first_window(&self, agreed: u32) -> FlowWindow {
+        let first = match self.dialect {
+            Dialect::Udt => agreed.min(16),
+            Dialect::Dcudp => agreed,
+        };
+        FlowWindow::new(agreed, first)
     }
 
     /// The first packet after a server's answer came back: before it a client sends nothing but

@@ -5,9 +5,10 @@ use incastle_units::{Bytes, Ecn, Span, Time};
 use rand_core::Rng;
 
 use super::super::control_window::Refusal;
+use super::super::in_flight::Acked;
 use super::super::received::Received;
 use super::super::receiver::Fate;
-use super::super::sender::{AckKind, Acked};
+use super::super::sender::AckKind;
 use super::super::sequence::Number;
 use super::super::wire::{
     AckReport, Beside, Content, Control, ControlHeader, DataHeader, Dialect, Packet,
@@ -191,7 +192,7 @@ impl Connection {
     }
 
     fn handle_light_ack(&mut self, now: Time, next: Number) -> bool {
-        let before = self.sender.una;
+        let before = self.sender.una();
         if self.sender.on_ack(now, next, AckKind::Light).is_none() {
             self.stats.refused.acks += 1;
             return false;
@@ -202,14 +203,14 @@ impl Connection {
 
     /// An ACK sets EXP anew where it tells something new.
     fn note_progress(&mut self, now: Time, una_before: u64) {
-        if self.sender.una > una_before {
+        if self.sender.una() > una_before {
             self.exp.restart(now);
         }
         self.check_done();
     }
 
     fn handle_ack(&mut self, now: Time, ack: &FullAck, rng: &mut dyn Rng) -> bool {
-        let before = self.sender.una;
+        let before = self.sender.una();
         let newest = self
             .newest_ack
             .is_none_or(|number| number.distance_to(ack.number) > 0);

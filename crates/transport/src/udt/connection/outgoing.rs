@@ -6,7 +6,8 @@ use incastle_units::{Ecn, Span, Time};
 use rand_core::Rng;
 
 use super::super::config::ReportedRtt;
-use super::super::sender::{Chunk, Io};
+use super::super::in_flight::Chunk;
+use super::super::sender::Io;
 use super::super::sequence::Number;
 use super::super::wire::{AckReport, Content, Control, ControlHeader, DataHeader, Dialect, Packet};
 use super::handshake::State;
@@ -221,18 +222,18 @@ impl Connection {
     fn data(&mut self, now: Time, chunk: &Chunk) -> Transmit {
         let header = DataHeader {
             sequence: chunk.number,
-            message: chunk.message,
-            place: chunk.place,
-            in_order: chunk.in_order,
+            message: chunk.payload.message,
+            place: chunk.payload.place,
+            in_order: chunk.payload.in_order,
             observe: self.mode.congested,
             cwr: std::mem::take(&mut self.sender.cwr_due),
-            length: chunk.length,
+            length: chunk.payload.length,
         };
         Transmit {
             packet: self.packet(now, Content::Data(header)),
             ecn: if self.ecn { Ecn::Ect0 } else { Ecn::NotEct },
             retransmission: chunk.retransmission,
-            offset: chunk.offset,
+            offset: chunk.payload.offset,
         }
     }
 

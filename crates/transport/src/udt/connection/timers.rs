@@ -198,7 +198,7 @@ impl Connection {
     fn doubt_ecn(&mut self, now: Time) {
         let most = self.dcudp().and_then(|dcudp| dcudp.ect_timeouts);
         let doubtful = most.is_some_and(|most| self.stats.timeouts >= u64::from(most));
-        if self.ecn && self.sender.una == 0 && doubtful {
+        if self.ecn && self.sender.una() == 0 && doubtful {
             self.lose_ecn(now);
         }
     }
