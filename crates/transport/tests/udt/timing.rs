@@ -3,7 +3,8 @@
 
 use incastle_transport::udt::wire::Control;
 use incastle_transport::udt::{
-    Config, Connection, Dcudp, Event, ExpRepeat, Identity, NakRepeat, Protocol, Received,
+    Config, Connection, Dcudp, Event, ExpRepeat, Identities, Identity, NakRepeat, Protocol,
+    Received,
 };
 use incastle_units::{Ecn, Rate, Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -498,7 +499,10 @@ fn exp_of_a_connection_without_a_handshake_knows_the_round_trip() {
         socket,
         first: number(100),
     };
-    let both = (identity(1), identity(2));
+    let both = Identities {
+        own: identity(1),
+        peer: identity(2),
+    };
     let rtt = Span::from_us(100);
     let law = crate::net::law(&config);
     let mut end = Connection::established(&config, law, both, rtt, Time::ZERO);
