@@ -145,8 +145,18 @@ fn marks_count_once_per_window_and_a_loss_halves() {
     );
 }
 
-/// One step of a random connection: bytes sent, segments acknowledged, ECE, loss, microseconds.
-fn steps() -> impl Strategy<Value = Vec<(u64, u64, bool, bool, u64)>> {
+/// One step of a random connection.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    /// Segments.
+    sent: u64,
+    acked: u64,
+    marked: bool,
+    lost: bool,
+    after: Span,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = (
         0_u64..20,
         0_u64..20,
@@ -154,6 +164,13 @@ fn steps() -> impl Strategy<Value = Vec<(u64, u64, bool, bool, u64)>> {
         prop::bool::weighted(0.02),
         0_u64..500,
     );
+    let step = step.prop_map(|(sent, acked, marked, lost, us)| Step {
+        sent,
+        acked,
+        marked,
+        lost,
+        after: Span::from_us(us),
+    });
     prop::collection::vec(step, 1..200)
 }
 
@@ -165,36 +182,32 @@ proptest! {
         config.dctcp.initial_alpha = initial_alpha;
         let (mut ours, mut theirs) = (D2tcp::new(config), Dctcp::new(config.dctcp));
         let mut senders = [Sender::default(), Sender::default()];
-        for operation in steps {
-            step(&mut senders[0], &mut ours, operation);
-            step(&mut senders[1], &mut theirs, operation);
+        for step in steps {
+            run(&mut senders[0], &mut ours, step);
+            run(&mut senders[1], &mut theirs, step);
             prop_assert_eq!(ours.window(), theirs.window());
             prop_assert_eq!(ours.state(), theirs.state());
         }
     }
 }
 
-fn step(
-    sender: &mut Sender,
-    control: &mut impl Controller,
-    (sent, acked, marked, lost, us): (u64, u64, bool, bool, u64),
-) {
-    sender.now += Span::from_us(us);
+fn run(sender: &mut Sender, control: &mut impl Controller, step: Step) {
+    sender.now += step.after;
     sender.smoothed_rtt = Some(Span::from_us(100));
     sender.remaining = Some(Bytes::new(1 << 20));
-    sender.send(control, sent * MSS);
-    let bytes = (acked * MSS).min(sender.snd_nxt - sender.snd_una);
-    let echo = if marked {
+    sender.send(control, step.sent * MSS);
+    let bytes = (step.acked * MSS).min(sender.snd_nxt - sender.snd_una);
+    let echo = if step.marked {
         Echo::Congestion
     } else {
         Echo::Clear
     };
     let ack = AckSample {
-        segments: acked.max(1) as u32,
+        segments: step.acked.max(1) as u32,
         ..sample(bytes, echo)
     };
     sender.ack_with(control, ack);
-    if lost {
+    if step.lost {
         sender.lose(control);
     }
 }

@@ -129,6 +129,13 @@ struct Episodes {
     open: Option<(u64, u64)>,
 }
 
+/// A window before and after an event.
+#[derive(Debug, Clone, Copy)]
+struct WindowStep {
+    before: u64,
+    after: u64,
+}
+
 impl Episodes {
     /// What the end of an episode gives to the window, if this SND.UNA ends it.
     fn end(&mut self, snd_una: u64, window: u64) -> u64 {
@@ -143,7 +150,8 @@ impl Episodes {
     }
 
     /// An ACK with ECE was answered.
-    fn check_mark(&mut self, sender: &Sender, (before, after): (u64, u64), reaction: Reaction) {
+    fn check_mark(&mut self, sender: &Sender, step: WindowStep, reaction: Reaction) {
+        let WindowStep { before, after } = step;
         if reaction == Reaction::Reduced {
             assert!(self.open.is_none(), "CWR once per episode");
             self.open = Some((sender.snd_nxt, self.spread()));
@@ -307,7 +315,8 @@ impl Run {
         }
         match (&mut self.episodes, event) {
             (Some(episodes), CongestionEvent::Ecn) => {
-                episodes.check_mark(&self.sender, (before, after), reaction);
+                let step = WindowStep { before, after };
+                episodes.check_mark(&self.sender, step, reaction);
                 return;
             }
             (Some(_), CongestionEvent::Over) | (None, _) => {}

@@ -514,14 +514,21 @@ fn configs(jitter: f64) -> impl Strategy<Value = CongestionPointConfig> {
         })
 }
 
-/// Queues in parts per million of the buffer, often the same again, and sizes.
-fn arrivals() -> impl Strategy<Value = Vec<(u64, u64)>> {
+#[derive(Debug, Clone, Copy)]
+struct Arrival {
+    /// The queue that it finds, in parts per million of the buffer.
+    part: u64,
+    size: u64,
+}
+
+/// Arrivals, often the same again.
+fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
     let part = prop_oneof![2 => 0_u64..=1_000_000, 1 => Just(0), 1 => Just(1_000_000)];
     let run = (part, 64_u64..9_000, 1_usize..30);
     prop::collection::vec(run, 1..40).prop_map(|runs| {
         let frames = runs
             .into_iter()
-            .flat_map(|(part, size, times)| vec![(part, size); times]);
+            .flat_map(|(part, size, times)| vec![Arrival { part, size }; times]);
         frames.collect()
     })
 }
@@ -529,7 +536,7 @@ fn arrivals() -> impl Strategy<Value = Vec<(u64, u64)>> {
 /// Compares every answer with the model's. The interval that was drawn becomes the model's own.
 fn check(
     config: CongestionPointConfig,
-    arrivals: &[(u64, u64)],
+    arrivals: &[Arrival],
     seed: u64,
 ) -> Result<(), TestCaseError> {
     let mut point = CongestionPoint::new(config);
@@ -543,7 +550,7 @@ fn check(
         events: 0,
         beyond: false,
     };
-    for &(part, size) in arrivals {
+    for &Arrival { part, size } in arrivals {
         let queue = config.buffer.count() * part / 1_000_000;
         let answer = point.on_arrival(Bytes::new(queue), Bytes::new(size), &mut rng);
         model.count_events(queue);

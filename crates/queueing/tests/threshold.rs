@@ -137,19 +137,30 @@ fn disciplines_from_outside_are_asked_and_told() {
     assert_eq!(judge(&mut marker, &queue, Ecn::Ect0), Verdict::Mark);
 }
 
-/// One arrival of a random sequence: the queue it finds, its ECN field, how long the port was idle.
-fn steps() -> impl Strategy<Value = Vec<(u64, Ecn, Option<u64>)>> {
+/// One step of a random sequence.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    /// The packets that it finds.
+    waiting: u64,
+    ecn: Ecn,
+    /// How long the port was idle, in picoseconds.
+    idle: Option<u64>,
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = (
         0_u64..60,
         prop::sample::select(CODEPOINTS.to_vec()),
         prop::option::weighted(0.2, 0_u64..5_000_000),
     );
+    let step = step.prop_map(|(waiting, ecn, idle)| Step { waiting, ecn, idle });
     prop::collection::vec(step, 1..200)
 }
 
-fn queue_at(now: Time, (waiting, _, idle): (u64, Ecn, Option<u64>)) -> QueueState {
+fn queue_at(now: Time, step: Step) -> QueueState {
     // An idle port has an empty queue.
-    let waiting = if idle.is_some() { 0 } else { waiting };
+    let idle = step.idle;
+    let waiting = if idle.is_some() { 0 } else { step.waiting };
     QueueState {
         now,
         waiting_packets: Packets::new(waiting),
@@ -168,14 +179,14 @@ proptest! {
         let mut marker = threshold(marking_threshold, drop_not_ect);
         for step in steps {
             let queue = queue_at(Time::from_ps(5_000_000), step);
-            let verdict = judge(&mut marker, &queue, step.1);
-            let expected = match (queue.exceeds(marking_threshold), step.1, drop_not_ect) {
+            let verdict = judge(&mut marker, &queue, step.ecn);
+            let expected = match (queue.exceeds(marking_threshold), step.ecn, drop_not_ect) {
                 (true, Ecn::Ect0 | Ecn::Ce, _) => Verdict::Mark,
                 (true, Ecn::NotEct, true) => Verdict::Drop(DropCause::NotEcnCapable),
                 _ => Verdict::Admit,
             };
             prop_assert_eq!(verdict, expected);
-            prop_assert_eq!(judge(&mut DropTail, &queue, step.1), Verdict::Admit);
+            prop_assert_eq!(judge(&mut DropTail, &queue, step.ecn), Verdict::Admit);
         }
     }
 
@@ -196,7 +207,7 @@ proptest! {
             now += Span::from_us(1);
             let queue = queue_at(now, step);
             // RED drops what it cannot mark; the threshold lets it pass.
-            let ecn = if step.1 == Ecn::NotEct { Ecn::Ect0 } else { step.1 };
+            let ecn = if step.ecn == Ecn::NotEct { Ecn::Ect0 } else { step.ecn };
             prop_assert_eq!(judge(&mut red, &queue, ecn), judge(&mut marker, &queue, ecn));
         }
     }

@@ -16,7 +16,7 @@ use rand_core::Rng;
 use super::config::{Config, EcnMode};
 use super::handshake::Handshake;
 use super::io::{AckInfo, Io};
-use super::receiver::{Ack, Arrival, Batch, Receiver};
+use super::receiver::{Ack, Arrival, Receiver};
 use super::segment::{Flags, SackBlock, Segment};
 use super::sender::{Chunk, Sender};
 use super::sequence::{offset, wire};
@@ -158,17 +158,10 @@ impl Connection {
         self.sender.stream.deadline = deadline.unwrap_or(Time::NEVER);
     }
 
-    /// A segment arrived, with the ECN field of its packet and its SACK blocks.
+    /// A segment arrived.
     #[inline]
-    pub fn handle(
-        &mut self,
-        now: Time,
-        segment: &Segment,
-        ecn: Ecn,
-        sacks: &[SackBlock],
-        batch: Batch,
-        rng: &mut dyn Rng,
-    ) {
+    pub fn handle(&mut self, now: Time, arrival: &Arrival<'_>, rng: &mut dyn Rng) {
+        let segment = arrival.segment;
         self.sender.stream.limit.reconsider();
         if !self.handshake.is_over() && !self.handle_handshake(now, segment) {
             return;
@@ -179,27 +172,22 @@ impl Connection {
             return;
         }
         if self.sender.space.awaits_ack() {
-            self.handle_ack(now, segment, sacks, rng);
+            self.handle_ack(now, arrival, rng);
         } else {
             let ack = offset(segment.ack, self.sender.space.una());
             self.sender.note_window(ack, u64::from(segment.window));
         }
-        let arrival = Arrival {
-            now,
-            segment,
-            ecn,
-            batch,
-        };
         let had_finished = self.receiver.finished();
         self.receiver
-            .handle(&arrival, &self.config, &mut self.stats);
+            .handle(now, arrival, &self.config, &mut self.stats);
         if self.receiver.finished() && !had_finished {
             self.raise(Event::PeerFinished);
         }
     }
 
     #[inline]
-    fn handle_ack(&mut self, now: Time, segment: &Segment, sacks: &[SackBlock], rng: &mut dyn Rng) {
+    fn handle_ack(&mut self, now: Time, arrival: &Arrival<'_>, rng: &mut dyn Rng) {
+        let segment = arrival.segment;
         let echoes = self.ecn && segment.flags.contains(Flags::ECE);
         let info = AckInfo {
             ack: offset(segment.ack, self.sender.space.una()),
@@ -211,7 +199,7 @@ impl Connection {
             },
             timestamp: segment.echo,
             pure: segment.payload == 0 && !segment.flags.contains(Flags::FIN),
-            sacks,
+            sacks: arrival.sacks,
         };
         let (sender, mut io) = self.sending(now, rng);
         if sender.handle_ack(&mut io, &info) {

@@ -28,7 +28,7 @@ mod timer;
 
 pub use config::{CeChange, Config, ConfigError, EcnMode, MAX_RECEIVE_WINDOW, Recovery, RtoConfig};
 pub use connection::{Connection, Departure, Event, Role, Transmit};
-pub use receiver::Batch;
+pub use receiver::{Arrival, Batch};
 pub use segment::{Flags, MAX_SACK_BLOCKS, SackBlock, Segment};
 pub use sequence::offset;
 pub use stats::Stats;

@@ -1,11 +1,11 @@
 //! Which kind of timeout the sender makes of a loss: one case of each, and the borders between them.
 
 use incastle_transport::tcp::{
-    Batch, Config, Connection, Flags, Recovery, Role, RtoConfig, TimeoutKind, TimeoutReport,
+    Config, Connection, Flags, Recovery, Role, RtoConfig, TimeoutKind, TimeoutReport,
 };
-use incastle_units::{Bytes, Ecn, Span, Time};
+use incastle_units::{Bytes, Span, Time};
 
-use crate::wire::{Fate, Packet, SplitMix, Wire, ack, config, ms, new_reno};
+use crate::wire::{Fate, Packet, SplitMix, Wire, ack, clear, config, ms, new_reno};
 
 /// A window of `segments` at the start, no limited transmit.
 fn window(segments: u64, recovery: Recovery) -> Config {
@@ -313,7 +313,7 @@ fn a_window_probe_is_no_timeout() {
     while sender.snd_max() > una || sender.snd_max() == 1000 {
         una = sender.snd_max();
         closed.ack = ack(ms(20), una, Flags::NONE).ack;
-        sender.handle(ms(20), &closed, Ecn::NotEct, &[], Batch::Last, &mut rng);
+        sender.handle(ms(20), &clear(&closed), &mut rng);
         while sender.poll_transmit(ms(20), &mut rng).is_some() {}
     }
     let at = sender.poll_timeout().expect("the persist timer");

@@ -1,9 +1,9 @@
 //! The retransmission timer: when it fires, back-off, Karn's rule, go-back-N, desynchronisation.
 
-use incastle_transport::tcp::{Batch, Config, Connection, Flags, Recovery, Role, RtoConfig};
-use incastle_units::{Bytes, Ecn, Span, Time};
+use incastle_transport::tcp::{Config, Connection, Flags, Recovery, Role, RtoConfig};
+use incastle_units::{Bytes, Span, Time};
 
-use crate::wire::{Fate, Packet, SplitMix, Wire, ack, assert_trace, config, ms, new_reno};
+use crate::wire::{Fate, Packet, SplitMix, Wire, ack, assert_trace, clear, config, ms, new_reno};
 
 /// Loses everything that A sends in this span of milliseconds.
 fn outage(from: u64, to: u64) -> impl FnMut(&Packet) -> Fate {
@@ -89,7 +89,7 @@ fn after_one_timeout(timestamps: bool) -> (Connection, SplitMix) {
     if timestamps {
         answer.echo = again.segment.timestamp;
     }
-    sender.handle(ms(1005), &answer, Ecn::NotEct, &[], Batch::Last, &mut rng);
+    sender.handle(ms(1005), &clear(&answer), &mut rng);
     (sender, rng)
 }
 
@@ -101,7 +101,7 @@ fn karn_takes_no_sample_from_a_retransmission_and_keeps_the_back_off() {
     assert_eq!(sender.poll_timeout(), Some(ms(3005)));
     // A segment that was sent once gives a sample, which ends the back-off.
     let answer = ack(ms(1025), 2000, Flags::NONE);
-    sender.handle(ms(1025), &answer, Ecn::NotEct, &[], Batch::Last, &mut rng);
+    sender.handle(ms(1025), &clear(&answer), &mut rng);
     assert_eq!(sender.smoothed_rtt(), Some(Span::from_ms(20)));
     assert!(sender.poll_transmit(ms(1025), &mut rng).is_some());
     assert_eq!(sender.poll_timeout(), Some(ms(1225)));

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use incastle_congestion::{Algorithm, NewReno, NewRenoConfig};
 use incastle_transport::tcp::{
-    Batch, Config, Connection, Event, Flags, Role, SackBlock, Segment, TimeoutReport, Transmit,
+    Arrival, Batch, Config, Connection, Event, Flags, Role, SackBlock, Segment, TimeoutReport,
+    Transmit,
 };
 use incastle_units::{Bytes, Ecn, Span, Time};
 use rand_core::TryRng;
@@ -302,8 +303,13 @@ impl Wire {
             Batch::Last
         };
         self.heard.push((self.now, packet.clone()));
-        let segment: &Segment = &packet.sent.segment;
-        self.ends[to].handle(self.now, segment, ecn, &packet.sacks, batch, &mut self.rng);
+        let arrival = Arrival {
+            segment: &packet.sent.segment,
+            ecn,
+            sacks: &packet.sacks,
+            batch,
+        };
+        self.ends[to].handle(self.now, &arrival, &mut self.rng);
         if batch == Batch::Last {
             self.pump();
         }
@@ -357,6 +363,16 @@ pub(crate) fn data(at: Time, seq: u64, len: u16) -> Segment {
     }
 }
 
+/// A segment that arrives alone, without ECN and SACK.
+pub(crate) fn clear(segment: &Segment) -> Arrival<'_> {
+    Arrival {
+        segment,
+        ecn: Ecn::NotEct,
+        sacks: &[],
+        batch: Batch::Last,
+    }
+}
+
 /// A pure ACK made by hand, for tests of a sender alone.
 pub(crate) fn ack(at: Time, next: u64, flags: Flags) -> Segment {
     Segment {
@@ -383,8 +399,12 @@ impl Receiver {
     /// Hands over a segment; gives the lines of what is sent in answer.
     pub(crate) fn take(&mut self, segment: &Segment, ecn: Ecn, batch: Batch) -> Vec<String> {
         let now = segment.timestamp;
-        self.connection
-            .handle(now, segment, ecn, &[], batch, &mut self.rng);
+        let arrival = Arrival {
+            ecn,
+            batch,
+            ..clear(segment)
+        };
+        self.connection.handle(now, &arrival, &mut self.rng);
         if batch == Batch::More {
             return Vec::new();
         }
