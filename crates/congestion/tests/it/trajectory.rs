@@ -65,8 +65,8 @@ fn sawtooth(rows: &[Row]) -> Sawtooth {
     }
 }
 
-/// One flow at 10 Gbit/s and 100 us: C RTT = 83.3 packets.
-fn one_flow(marking_threshold: u64) -> Sawtooth {
+/// One flow at 10 Gbit/s and 100 us for 100 ms: C RTT = 83.3 packets.
+fn one_flow(marking_threshold: u64) -> Vec<Row> {
     let link = Link {
         service: Span::from_ns(1200),
         rtt: Span::from_ns(98_800),
@@ -75,13 +75,13 @@ fn one_flow(marking_threshold: u64) -> Sawtooth {
     };
     let config = DctcpConfig::new(Bytes::new(MSS));
     let pipe = Pipe::new(link, Algorithm::Dctcp(Dctcp::new(config)));
-    sawtooth(&pipe.run(Time::ZERO + Span::from_ms(100)))
+    pipe.run(Time::ZERO + Span::from_ms(100))
 }
 
 #[test]
 fn one_dctcp_flow_has_the_sawtooth_of_the_theory() {
     for k in [40_u64, 65] {
-        let measured = one_flow(k);
+        let measured = sawtooth(&one_flow(k));
         let w = 100.0 / 1.2 + k as f64;
         let alpha = exact_alpha(w);
         let amplitude = (w + 1.0) * alpha / 2.0;
@@ -108,5 +108,36 @@ fn one_dctcp_flow_has_the_sawtooth_of_the_theory() {
         );
         assert!((0.65..=1.1).contains(&ratios.0), "K {k}: {ratios:?}");
         assert!((0.85..=1.35).contains(&ratios.1), "K {k}: {ratios:?}");
+        assert!((0.97..=1.05).contains(&ratios.2), "K {k}: {ratios:?}");
+    }
+}
+
+/// RFC 8257, section 3.3, counted from the packets: an observation window ends with the first ACK
+/// beyond what had been sent when it began; then alpha <- (1 - g) alpha + g F, g = 1/16, where F of the
+/// packets that it acknowledged had found more than K packets waiting.
+#[test]
+fn alpha_follows_the_marks_of_each_window_along_its_trajectory() {
+    for k in [40_u64, 65] {
+        let rows = one_flow(k);
+        let (mut alpha, mut first, mut window_end, mut windows) = (1.0, 0, 0, 0);
+        let mut sent = rows.iter().peekable();
+        let acked = rows[rows.len() - 1].acked as usize;
+        for una in 0..=acked {
+            if una > window_end {
+                let marked = rows[first..una].iter().filter(|row| row.queue > k).count();
+                let fraction = marked as f64 / (una - first) as f64;
+                alpha = alpha * (15.0 / 16.0) + fraction / 16.0;
+                first = una;
+                window_end = rows.partition_point(|row| row.acked < una as u64);
+                windows += 1;
+            }
+            while let Some(row) = sent.next_if(|row| row.acked == una as u64) {
+                let difference = row.alpha.expect("DCTCP has an alpha") - alpha;
+                assert!(difference.abs() < 1e-12, "K {k}, packet {una}");
+            }
+        }
+        assert!(sent.next().is_none(), "every packet was looked at");
+        // A window is a round trip of 100 us and the queue's wait.
+        assert!((500..1000).contains(&windows), "{windows} windows");
     }
 }

@@ -43,6 +43,8 @@ enum Fate {
 #[derive(Clone, Copy)]
 pub(crate) struct Row {
     pub(crate) time: Time,
+    /// Packets acknowledged.
+    pub(crate) acked: u64,
     pub(crate) cwnd: u64,
     pub(crate) ssthresh: Option<u64>,
     pub(crate) alpha: Option<f64>,
@@ -119,6 +121,7 @@ impl Pipe {
         let state = self.control.state();
         Row {
             time: now,
+            acked: self.sender.snd_una / MSS,
             cwnd: cwnd(&self.control),
             ssthresh: state.ssthresh.map(Bytes::count),
             alpha: state.alpha,
