@@ -6,7 +6,8 @@ use incastle_congestion::{
     Algorithm, Cubic, CubicConfig, Dctcp, DctcpConfig, NewReno, NewRenoConfig,
 };
 use incastle_transport::tcp::{
-    Batch, CeChange, Config, Connection, EcnMode, Flags, Recovery, Role, SackBlock, Segment,
+    Arrival, Batch, CeChange, Config, Connection, EcnMode, Flags, Recovery, Role, SackBlock,
+    Segment,
 };
 use incastle_units::{Bytes, Ecn, Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -161,10 +162,13 @@ impl Subject {
             usize::from(bits % 4)
         };
         let ecn = [Ecn::Ect0, Ecn::Ce, Ecn::NotEct][usize::from(op >> 4) % 3];
-        let (now, rng) = (self.now, &mut self.rng);
-        let sacks = &blocks[..count];
-        self.connection
-            .handle(now, &segment, ecn, sacks, Batch::Last, rng);
+        let arrival = Arrival {
+            segment: &segment,
+            ecn,
+            sacks: &blocks[..count],
+            batch: Batch::Last,
+        };
+        self.connection.handle(self.now, &arrival, &mut self.rng);
         Some(())
     }
 

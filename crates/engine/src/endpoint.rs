@@ -180,18 +180,22 @@ impl Endpoint {
             return self.receive_otherwise(now, packet, extras);
         };
         if segment.sacks == 0 {
-            connection.handle(now, segment, packet.marks.ecn(), &[], batch, &mut self.rng);
+            let arrival = tcp::Arrival {
+                segment,
+                ecn: packet.marks.ecn(),
+                sacks: &[],
+                batch,
+            };
+            connection.handle(now, &arrival, &mut self.rng);
         } else {
             let blocks = extras.sacks.take(*sacks);
-            let blocks = &blocks[..usize::from(segment.sacks)];
-            connection.handle(
-                now,
+            let arrival = tcp::Arrival {
                 segment,
-                packet.marks.ecn(),
-                blocks,
+                ecn: packet.marks.ecn(),
+                sacks: &blocks[..usize::from(segment.sacks)],
                 batch,
-                &mut self.rng,
-            );
+            };
+            connection.handle(now, &arrival, &mut self.rng);
         }
     }
 

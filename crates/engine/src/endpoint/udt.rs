@@ -14,7 +14,7 @@ use incastle_transport::udt::wire::{
     Losses, NumberRange, Packet as Header,
 };
 use incastle_transport::udt::{
-    Answer, Config, Connection, Event, Identity, Listener, Number, PeerAddress, Stats,
+    Answer, Config, Connection, Event, Identities, Identity, Listener, Number, PeerAddress, Stats,
 };
 use incastle_units::{Bytes, Ecn, Span, Time};
 use rand_core::Rng;
@@ -126,10 +126,13 @@ impl UdtEnd {
                 [State::Connected(client), State::Listening(listening)]
             }
             UdtStart::Connected(rtt) => {
-                let made = |algorithm, ends| {
-                    State::Connected(Connection::established(config, algorithm, ends, rtt, now))
+                let made = |algorithm, own, peer| {
+                    let identities = Identities { own, peer };
+                    State::Connected(Connection::established(
+                        config, algorithm, identities, rtt, now,
+                    ))
                 };
-                [made(near, (own, peer)), made(far, (peer, own))]
+                [made(near, own, peer), made(far, peer, own)]
             }
         };
         states.map(|state| Self {

@@ -9,6 +9,7 @@ use incastle_units::{Ecn, Time};
 
 use super::acknowledgement::Acknowledgement;
 use super::arrival_speed::ArrivalSpeed;
+use super::in_flight::Drop;
 use super::loss_list::{Full, LossList, LossRange};
 use super::reassembly::{MessageRange, Reassembly};
 use super::received::Received;
@@ -223,13 +224,12 @@ impl Receiver {
     }
 
     /// The sender gives up a message; gives whether that can be.
-    pub(super) fn on_drop(
-        &mut self,
-        now: Time,
-        message: u32,
-        (first, last): (Number, Number),
-        stats: &mut Stats,
-    ) -> bool {
+    pub(super) fn on_drop(&mut self, now: Time, drop: Drop, stats: &mut Stats) -> bool {
+        let Drop {
+            message,
+            first,
+            last,
+        } = drop;
         let first = self.numbering.index(first, self.next);
         let last = self.numbering.index(last, self.next);
         let (Some(first), Some(last)) = (first.or(Some(0)), last) else {
