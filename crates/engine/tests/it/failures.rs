@@ -1,8 +1,7 @@
 //! Links that fail: what is lost, which way the rest takes, when, and that nothing else changes.
 
-mod common;
 
-use common::{Algo, Bulk, Datagrams, Gap};
+use crate::common::{Algo, Bulk, Datagrams, Gap};
 use incastle_engine::{
     ClassifyBy, Ecmp, FairConfig, FairDrop, HostConfig, LinkConfig, LookAhead, NetworkBuilder,
     NoProbe, Node, PortIndex, PortKind, Simulation, SwitchConfig, SwitchIndex, Totals,

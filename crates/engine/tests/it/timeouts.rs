@@ -1,9 +1,8 @@
 //! What probes are told of losses: every drop with its place and sequence number, every timeout with
 //! its kind; held against each other on an incast whose only losses lie at one port.
 
-mod common;
 
-use common::{Algo, Bulk, Datagrams, Gap, Star};
+use crate::common::{Algo, Bulk, Datagrams, Gap, Star};
 use incastle_engine::{
     Actions, Application, FlowIndex, FlowSpec, Framing, HostIndex, Loss, Measurements, NoProbe,
     Notice, PortIndex, PortKind, Probe, Recorder, Side, Simulation, Status, Timeout, TransportSpec,

@@ -1,10 +1,9 @@
 //! Event counts: applications that begin when flows of other applications have arrived.
 
-mod common;
 
 use std::sync::{Arc, Mutex};
 
-use common::{Algo, Star, tcp_config};
+use crate::common::{Algo, Star, tcp_config};
 use incastle_congestion::{Algorithm, NewReno, NewRenoConfig};
 use incastle_engine::{
     Actions, Application, EventCountIndex, FlowSpec, Framing, HostIndex, NoProbe, Notice, Side,
@@ -51,7 +50,7 @@ impl Step {
             return;
         }
         self.log.lock().expect("a lock").push((now, self.name));
-        let controller = || Algorithm::NewReno(NewReno::new(NewRenoConfig::new(common::MSS)));
+        let controller = || Algorithm::NewReno(NewReno::new(NewRenoConfig::new(crate::common::MSS)));
         let flow = actions.open(FlowSpec {
             from: HostIndex::from_index(self.hosts.0),
             to: HostIndex::from_index(self.hosts.1),

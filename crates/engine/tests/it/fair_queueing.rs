@@ -1,8 +1,7 @@
 //! Deficit round robin against its theorems, and what pushing out does to flows and books.
 
-mod common;
 
-use common::{Algo, Bulk, Datagrams, ENDLESS, Gap};
+use crate::common::{Algo, Bulk, Datagrams, ENDLESS, Gap};
 use incastle_engine::{
     Application, ClassifyBy, FairConfig, FairDrop, FlowIndex, HostConfig, HostIndex, LinkConfig,
     Network, NetworkBuilder, Node, PortIndex, PortKind, Probe, Simulation, Status, SwitchConfig,

@@ -2,14 +2,13 @@
 //! one. Theory: flows that see the same marks grow by the same amount between two cuts, so that
 //! W_1 p_1 = W_2 p_2 for the mean penalties p = alpha^d: bandwidth is shared as 1/p.
 //!
-//! `cargo test -p incastle-engine --test d2tcp -- --nocapture` prints the table of
+//! `cargo test -p incastle-engine --test it d2tcp -- --nocapture` prints the table of
 //! docs/models/d2tcp.md.
 
 #![allow(clippy::print_stdout, reason = "the table is for the documentation")]
 
-mod common;
 
-use common::{Algo, Bulk, MSS, Star, marking_threshold};
+use crate::common::{Algo, Bulk, MSS, Star, marking_threshold};
 use incastle_congestion::{Algorithm, D2tcp, D2tcpConfig};
 use incastle_engine::{FlowIndex, Measurements, Recorder, Simulation};
 use incastle_queueing::PortBuffer;

@@ -1,10 +1,9 @@
 //! The event record: nothing is different with it, and it is complete.
 
-mod common;
 
 use std::collections::BTreeMap;
 
-use common::{Algo, Bulk, Datagrams, Gap, Star};
+use crate::common::{Algo, Bulk, Datagrams, Gap, Star};
 use incastle_congestion::ReactionPointConfig;
 use incastle_engine::{
     Application, EndpointIndex, EventKind, FlowIndex, Measurements, ReactionPointSettings,

@@ -5,13 +5,12 @@
 //! notification, failures and changing rates; transfers whose ends are freed in the end, with timeouts so
 //! short that segments are repeated in vain.
 
-mod common;
 
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use common::shapes::{Shape, ecmps, shapes};
-use common::{Algo, Datagrams, Gap, MSS, marking_threshold, tcp_config};
+use crate::common::shapes::{Shape, ecmps, shapes};
+use crate::common::{Algo, Datagrams, Gap, MSS, marking_threshold, tcp_config};
 use incastle_congestion::{
     Algorithm, Dctcp, DctcpConfig, NewReno, NewRenoConfig, ReactionPointConfig, Udt, UdtConfig,
 };

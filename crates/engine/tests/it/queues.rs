@@ -1,8 +1,7 @@
 //! Ports against queueing theory: D/D/1 and M/D/1, and the fast queue against the general one.
 
-mod common;
 
-use common::{Datagrams, Gap, Star, marking_threshold};
+use crate::common::{Datagrams, Gap, Star, marking_threshold};
 use incastle_engine::{Measurements, PortIndex, PortKind, Recorder, Simulation, Status};
 use incastle_queueing::{PortBuffer, SharedBuffer};
 use incastle_units::{Amount, Bytes, Packets, Rate, Span, Time};

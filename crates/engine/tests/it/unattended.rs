@@ -1,12 +1,11 @@
 //! Applications that are left alone while their endpoint waits: nothing is different but how often they
 //! are called. Every world here runs twice, once with applications that are called for each message.
 
-mod common;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use common::{Star, marking_threshold};
+use crate::common::{Star, marking_threshold};
 use incastle_congestion::{Algorithm, Dcudp, DcudpConfig, ReactionPointConfig, Udt, UdtConfig};
 use incastle_engine::{
     Actions, Application, FlowIndex, FlowSpec, Framing, HostIndex, NoProbe, Notice,

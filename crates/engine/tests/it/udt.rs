@@ -1,10 +1,9 @@
 //! UDT and DCUDP across a network: the connection of real sockets, with time and links simulated.
 
-mod common;
 
 use std::sync::Arc;
 
-use common::{Star, marking_threshold, sprayed};
+use crate::common::{Star, marking_threshold, sprayed};
 use incastle_congestion::{Algorithm, Dcudp, DcudpConfig, Udt, UdtConfig};
 use incastle_engine::{
     Actions, Application, FlowIndex, FlowRecord, FlowSpec, Framing, HostIndex, NoProbe, Notice,

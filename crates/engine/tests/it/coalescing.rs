@@ -3,11 +3,10 @@
 //! A batch of data gets one ACK. Packets without data are never held: they end the batch before them and
 //! are handed over by themselves.
 
-mod common;
 
 use std::sync::Arc;
 
-use common::{Algo, controller, tcp_config};
+use crate::common::{Algo, controller, tcp_config};
 use incastle_engine::{
     Actions, Application, Coalescing, FlowIndex, FlowSpec, Framing, HostConfig, HostIndex,
     LinkConfig, NetworkBuilder, NoProbe, Node, Notice, Side, Simulation, SwitchConfig,

@@ -1,9 +1,8 @@
 //! QCN in the network: congestion points at switch ports, notifications on the way back, reaction
 //! points in the adapters, under datagrams and under TCP.
 
-mod common;
 
-use common::{Algo, Bulk, Datagrams, ENDLESS, Gap, Star};
+use crate::common::{Algo, Bulk, Datagrams, ENDLESS, Gap, Star};
 use incastle_congestion::ReactionPointConfig;
 use incastle_engine::{
     Application, FlowIndex, Measurements, PortIndex, ReactionPointSettings, Recorder, Simulation,

@@ -2,14 +2,13 @@
 //! NewReno over buffers of a bandwidth-delay product and less, the square-root law under random
 //! marks, fair shares.
 //!
-//! `cargo test -p incastle-engine --test long_flows -- --nocapture --test-threads 1` prints the
+//! `cargo test -p incastle-engine --test it long_flows -- --nocapture --test-threads 1` prints the
 //! figures of docs/validation.md.
 
 #![allow(clippy::print_stdout, reason = "the figures are for the documentation")]
 
-mod common;
 
-use common::{Algo, Bulk, ENDLESS, MSS, Star, marking_threshold, tcp_config};
+use crate::common::{Algo, Bulk, ENDLESS, MSS, Star, marking_threshold, tcp_config};
 use incastle_engine::{
     FlowIndex, HostConfig, LinkConfig, Measurements, NetworkBuilder, NoProbe, Node, PortIndex,
     Recorder, Simulation,

@@ -2,14 +2,13 @@
 //! swings between bounds, and each sender's window takes the steps of its equations, one episode after
 //! the other.
 //!
-//! `cargo test -p incastle-engine --test dt_cwa -- --nocapture` prints the table of
+//! `cargo test -p incastle-engine --test it dt_cwa -- --nocapture` prints the table of
 //! docs/models/dt-cwa.md.
 
 #![allow(clippy::print_stdout, reason = "the table is for the documentation")]
 
-mod common;
 
-use common::{Algo, Bulk, ENDLESS, MSS, Star, marking_threshold};
+use crate::common::{Algo, Bulk, ENDLESS, MSS, Star, marking_threshold};
 use incastle_congestion::{
     AckSample, Algorithm, CongestionEvent, Context, ControlState, Controller, CwaExtremes,
     CwaReaction, Dctcp, DctcpConfig, DtCwa, DtCwaConfig, Echo, Reaction, Window,

@@ -1,8 +1,7 @@
 //! Links whose rate changes: departures worked by hand, throughput, adapters, conservation.
 
-mod common;
 
-use common::{Algo, Bulk, Datagrams, ENDLESS, Gap};
+use crate::common::{Algo, Bulk, Datagrams, ENDLESS, Gap};
 use incastle_engine::{
     Application, FlowIndex, HostConfig, HostIndex, LinkConfig, Network, NetworkBuilder, Node,
     PortIndex, PortKind, Probe, Simulation, Status, SwitchConfig,

@@ -1,10 +1,9 @@
 //! Random connected networks: every pair of hosts is reached on a shortest path, and fast ports give
 //! what general ports give, whatever chooses among equal paths.
 
-mod common;
 
-use common::shapes::{Shape, ecmps, shapes};
-use common::{Datagrams, Gap};
+use crate::common::shapes::{Shape, ecmps, shapes};
+use crate::common::{Datagrams, Gap};
 use incastle_engine::{
     Ecmp, HostConfig, LinkConfig, Network, NetworkBuilder, NoProbe, Node, PortKind, Simulation,
     SwitchConfig,

@@ -4,12 +4,11 @@
 //! Random: star or dumbbell, buffers from a few packets up, drop-tail, threshold, RED, shared memory,
 //! jitter, coalesced receives, delayed ACKs, every recovery and algorithm, sizes and starts.
 
-mod common;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use common::{Algo, Bulk, marking_threshold, tcp_config};
+use crate::common::{Algo, Bulk, marking_threshold, tcp_config};
 use incastle_engine::{
     Actions, Application, Coalescing, FlowIndex, HostConfig, LinkConfig, Network, NetworkBuilder,
     NoProbe, Node, Notice, PortKind, Simulation, SwitchConfig,

@@ -1,8 +1,7 @@
 //! Routes: shortest paths, equal-cost paths by flow, packet and flowlet, and what cannot be built.
 
-mod common;
 
-use common::{Algo, Bulk, Datagrams, Gap, MSS, sprayed};
+use crate::common::{Algo, Bulk, Datagrams, Gap, MSS, sprayed};
 use incastle_engine::{
     BuildError, Ecmp, FlowIndex, HostConfig, LinkConfig, NetworkBuilder, NoProbe, Node, Simulation,
     SwitchConfig,

@@ -6,15 +6,14 @@
 //! queue in them. The fluid theory has neither whole packets nor the round trip that is lost because
 //! ACKs with ECE do not grow the window, hence the tolerances.
 //!
-//! `cargo test -p incastle-engine --test dctcp_theory -- --nocapture --test-threads 1` prints the
+//! `cargo test -p incastle-engine --test it dctcp_theory -- --nocapture --test-threads 1` prints the
 //! tables of docs/models/dctcp.md.
 
 #![allow(clippy::print_stdout, reason = "the tables are for the documentation")]
 
-mod common;
 
-use common::sawtooth::{Case, Measured, Teeth, Theory, alpha_of, measure};
-use common::{Algo, MSS};
+use crate::common::sawtooth::{Case, Measured, Teeth, Theory, alpha_of, measure};
+use crate::common::{Algo, MSS};
 use incastle_congestion::{DctcpConfig, NewRenoConfig};
 use incastle_engine::{PortIndex, QueueSample};
 use incastle_transport::tcp::CeChange;
