@@ -3,9 +3,9 @@
 
 use incastle_units::Time;
 
-use crate::beside::Extras;
-use crate::pool::InFlight;
-use crate::{FlowIndex, PortIndex};
+use crate::core::{FlowIndex, PortIndex};
+use crate::layout::InFlight;
+use crate::network::Extras;
 
 /// The mail from one part to another.
 #[derive(Debug, Default)]

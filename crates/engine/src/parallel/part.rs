@@ -7,14 +7,14 @@ use incastle_queueing::Verdict;
 use incastle_units::{Span, Time};
 
 use super::{Mail, Partition};
-use crate::endpoint::Endpoint;
-use crate::event::{Event, Kind};
+use crate::core::{EndpointIndex, FlowIndex, HostIndex, Node, PortIndex, Side};
+use crate::core::{Event, Kind};
+use crate::flow::Endpoint;
+use crate::network::Packet;
 use crate::network::enter;
-use crate::packet::Packet;
+use crate::probe::Probe;
 use crate::simulation::Stop;
-use crate::{
-    EndpointIndex, FlowIndex, HostIndex, Node, PortIndex, Probe, RunError, Side, Simulation,
-};
+use crate::{RunError, Simulation};
 
 /// A picosecond.
 const TICK: Span = Span::from_ps(1);

@@ -8,7 +8,8 @@ use std::collections::VecDeque;
 
 use incastle_units::Span;
 
-use crate::{Network, Node, SwitchIndex};
+use crate::core::{Node, SwitchIndex};
+use crate::network::Network;
 
 /// The parts of a network.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,7 +85,7 @@ impl Partition {
     }
 
     /// Whether a port's link leads from one part into another.
-    pub fn is_cut(&self, network: &Network, port: crate::PortIndex) -> bool {
+    pub fn is_cut(&self, network: &Network, port: crate::core::PortIndex) -> bool {
         let (from, to) = network.ends(port);
         self.of(from) != self.of(to)
     }

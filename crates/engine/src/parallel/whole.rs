@@ -2,10 +2,11 @@
 
 use incastle_units::Time;
 
-use crate::{
-    Digest, FlowIndex, FlowRecord, Network, Node, PortCounters, PortIndex, Probe, Simulation,
-    Totals,
-};
+use crate::core::{Digest, FlowIndex, Node, PortIndex};
+use crate::flow::FlowRecord;
+use crate::network::{Network, PortCounters};
+use crate::probe::Probe;
+use crate::{Simulation, Totals};
 
 /// Simulations of the parts of one network, or one of all of it.
 pub struct Whole<'a, P: Probe>(&'a [Simulation<P>]);
@@ -127,7 +128,7 @@ impl Network {
             }
         }
         for (index, switch) in other.switches.into_iter().enumerate() {
-            if has(Node::Switch(crate::SwitchIndex::from_index(index))) {
+            if has(Node::Switch(crate::core::SwitchIndex::from_index(index))) {
                 self.switches[index] = switch;
             }
         }

@@ -4,13 +4,13 @@
 use incastle_units::Time;
 
 use super::Simulation;
-use crate::application::Action;
-use crate::endpoint::Endpoint;
-use crate::event::{Event, Kind};
-use crate::packet::{Body, Packet};
-use crate::{
-    Actions, AppIndex, Application, EndpointIndex, EventCountIndex, FlowIndex, Notice, Probe, Side,
-};
+use crate::core::{AppIndex, EndpointIndex, EventCountIndex, FlowIndex, Side};
+use crate::core::{Event, Kind};
+use crate::flow::Action;
+use crate::flow::Endpoint;
+use crate::flow::{Actions, Application, Notice};
+use crate::network::{Body, Packet};
+use crate::probe::Probe;
 
 /// An application with what it has not been told yet.
 pub(super) struct AppSlot {

@@ -1,9 +1,10 @@
 //! Coalesced receives: a host holds contiguous arrivals of a flow and hands them over at once.
 
 use super::Simulation;
-use crate::event::{Event, Kind};
-use crate::packet::Packet;
-use crate::{EndpointIndex, HostIndex, Probe};
+use crate::core::{EndpointIndex, HostIndex};
+use crate::core::{Event, Kind};
+use crate::network::Packet;
+use crate::probe::Probe;
 
 impl<P: Probe> Simulation<P> {
     pub(super) fn coalesce(&mut self, host: HostIndex, packet: &Packet) {

@@ -7,11 +7,13 @@
 use incastle_transport::tcp;
 
 use super::Simulation;
-use crate::endpoint::Transport;
-use crate::packet::Packet;
+use crate::core::{FlowIndex, Side};
+use crate::flow::FlowRecord;
+use crate::flow::Transport;
+use crate::network::Packet;
+use crate::network::Port;
 use crate::parallel::Whole;
-use crate::port::Port;
-use crate::{FlowIndex, FlowRecord, Probe, Side};
+use crate::probe::Probe;
 
 /// What ports and hosts hold of a flow.
 #[derive(Debug, Clone, Copy, Default)]

@@ -3,11 +3,12 @@
 use incastle_queueing::{DropCause, Verdict};
 
 use super::Simulation;
-use crate::event::{Event, Kind};
-use crate::failure::{Change, FAILURES};
-use crate::packet::Packet;
-use crate::route::Routes;
-use crate::{Node, PortIndex, Probe};
+use crate::core::{Event, Kind};
+use crate::core::{Node, PortIndex};
+use crate::network::Packet;
+use crate::network::Routes;
+use crate::network::{Change, FAILURES};
+use crate::probe::Probe;
 
 /// What becomes of a packet that a failed link takes with it.
 const LOST: Verdict = Verdict::Drop(DropCause::LinkDown);

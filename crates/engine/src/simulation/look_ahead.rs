@@ -11,9 +11,10 @@
 //! kept for the arrivals; beside them nothing is changed here, and nothing but speed depends on it.
 
 use super::Simulation;
-use crate::event::{Event, Kind};
-use crate::fetch::{fetch, fetch_element};
-use crate::{Network, Node, PortIndex, Probe};
+use crate::core::{Event, Kind};
+use crate::core::{Node, PortIndex};
+use crate::network::Network;
+use crate::probe::Probe;
 
 /// The least number of ports that are worth glances: with their packets more than the nearest cache.
 const SOME_PORTS: usize = 512;
@@ -105,22 +106,22 @@ impl Network {
 
     /// Fetches what an event is about.
     #[inline(always)]
-    fn fetch_subject(&self, subject: Subject) {
-        fetch_element(&self.ports, subject.port());
+    fn prefetch_subject(&self, subject: Subject) {
+        incastle_prefetch::element(&self.ports, subject.port());
         if let Some(host) = self.hosts.get(subject.host()) {
-            host.fetch();
+            host.prefetch();
         }
     }
 
     /// Fetches the packet that arrives, or the adapter and the name of what waits for it.
     #[inline(always)]
-    fn fetch_first(&self, subject: Subject) {
+    fn prefetch_first(&self, subject: Subject) {
         if let Some(port) = self.ports.get(subject.port()) {
-            self.pool.fetch(port.first());
+            self.pool.prefetch(port.first());
         } else if let Some(host) = self.hosts.get(subject.host()) {
-            self.ports[host.port.index()].fetch();
+            self.ports[host.port.index()].prefetch();
             if let Some(waiting) = host.waiting.front() {
-                fetch(waiting);
+                incastle_prefetch::value(waiting);
             }
         }
     }
@@ -150,18 +151,18 @@ impl<P: Probe> Simulation<P> {
         };
         let port = |event| ports.get(source(event)?);
         if let Some(source) = source(3) {
-            fetch_element(ports, source);
+            incastle_prefetch::element(ports, source);
         }
         if let Some(port) = port(2) {
-            pool.fetch(port.first());
+            pool.prefetch(port.first());
         }
         if let Some(first) = port(1).and_then(|port| pool.get(port.first())) {
             // Of a packet that comes to its host the last port of all: any does no harm.
             let last = ports.len().wrapping_sub(1);
             let out = routes.guess(&first.packet).index().min(last);
             if let Some(port) = ports.get(out) {
-                port.fetch();
-                self.probe.fetch_queue(PortIndex::from_index(out), false);
+                port.prefetch();
+                self.probe.prefetch_queue(PortIndex::from_index(out), false);
             }
         }
     }
@@ -174,37 +175,37 @@ impl<P: Probe> Simulation<P> {
         for place in 0..GROUP {
             let event = self.events.later(LINKS * GROUP + place);
             let subject = Subject::of(event);
-            self.network.fetch_subject(subject);
+            self.network.prefetch_subject(subject);
             self.seen.0[0][place] = subject;
         }
         for subject in self.seen.0[1] {
-            self.network.fetch_first(subject);
+            self.network.prefetch_first(subject);
         }
         for subject in self.seen.0[2] {
-            self.fetch_way(subject);
+            self.prefetch_next_hop(subject);
         }
         for place in 0..GROUP {
             self.seen.0[3][place] = self.foresee(self.seen.0[3][place]);
         }
         for out in self.seen.0[4] {
-            self.fetch_behind(out);
+            self.prefetch_behind(out);
         }
     }
 
     /// Fetches what is remembered of the packet's way, or the endpoint that waits.
     #[inline(always)]
-    fn fetch_way(&self, subject: Subject) {
+    fn prefetch_next_hop(&self, subject: Subject) {
         let Network {
             ports, hosts, pool, ..
         } = &self.network;
         if let Some(port) = ports.get(subject.port()) {
             if let Some(flight) = pool.get(port.first()) {
-                self.network.routes.fetch(&flight.packet);
+                self.network.routes.prefetch(&flight.packet);
             }
         } else if let Some(host) = hosts.get(subject.host())
             && let Some(waiting) = host.waiting.front()
         {
-            self.flows.fetch(*waiting);
+            self.flows.prefetch(*waiting);
         }
     }
 
@@ -230,28 +231,28 @@ impl<P: Probe> Simulation<P> {
                 port.foreseen.index()
             }
             Node::Host(host) => {
-                self.flows.fetch(flight.packet.to);
-                hosts[host.index()].fetch();
-                self.probe.fetch_host(host);
+                self.flows.prefetch(flight.packet.to);
+                hosts[host.index()].prefetch();
+                self.probe.prefetch_host(host);
                 // The ports of a link follow each other.
                 subject.port() ^ 1
             }
         };
         if let Some(port) = ports.get(out) {
-            port.fetch();
+            port.prefetch();
             // By its number: the port itself is not there yet.
-            self.probe.fetch_queue(PortIndex(out as u32), false);
+            self.probe.prefetch_queue(PortIndex(out as u32), false);
         }
         Subject(out as u64)
     }
 
     /// Fetches the packets behind which a packet goes that leaves by a port.
     #[inline(always)]
-    fn fetch_behind(&self, out: Subject) {
+    fn prefetch_behind(&self, out: Subject) {
         let Network { ports, pool, .. } = &self.network;
         if let Some(port) = ports.get(out.port()) {
-            port.fetch_packets(pool);
-            self.probe.fetch_queue(port.index, true);
+            port.prefetch_packets(pool);
+            self.probe.prefetch_queue(port.index, true);
         }
     }
 

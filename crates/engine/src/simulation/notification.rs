@@ -11,11 +11,12 @@ use incastle_queueing::Verdict;
 use incastle_units::Bytes;
 
 use super::{Simulation, account};
-use crate::limiter::Limiter;
-use crate::packet::{Body, Packet};
-use crate::{
-    EndpointIndex, HostIndex, Node, PortIndex, Probe, Purpose, Side, Source, SwitchIndex, substream,
+use crate::core::{
+    EndpointIndex, HostIndex, Node, PortIndex, Purpose, Side, Source, SwitchIndex, substream,
 };
+use crate::network::Limiter;
+use crate::network::{Body, Packet};
+use crate::probe::Probe;
 
 /// A CNM on the wire.
 const CNM_SIZE: u16 = 64;

@@ -10,11 +10,12 @@ use incastle_transport::tcp::Batch;
 use incastle_units::Time;
 
 use super::Simulation;
-use crate::flows::observation;
-use crate::happening::{Content, Happening, QueueSeen, Tag};
-use crate::packet::Packet;
-use crate::pool::Slot;
-use crate::{EndpointIndex, FlowIndex, Node, PortIndex, Probe};
+use crate::core::{EndpointIndex, FlowIndex, Node, PortIndex};
+use crate::flow::observation;
+use crate::layout::Slot;
+use crate::network::Packet;
+use crate::probe::Probe;
+use crate::probe::{Content, Happening, QueueSeen, Tag};
 
 /// A packet of a recorded flow that a port is about to judge, and what it meets there.
 #[derive(Clone, Copy)]

@@ -4,9 +4,10 @@
 use incastle_units::{Bytes, Span, Time};
 
 use super::Simulation;
-use crate::event::{Event, Kind};
+use crate::core::{Event, Kind};
+use crate::core::{Node, PortIndex, SwitchIndex};
 use crate::network::Occupancy;
-use crate::{Node, PortIndex, Probe, SwitchIndex};
+use crate::probe::Probe;
 
 /// What a probe event is for.
 const SAMPLE: u32 = 0;

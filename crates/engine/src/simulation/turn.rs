@@ -7,12 +7,15 @@ use incastle_transport::tcp::Batch;
 use incastle_units::{Bytes, Time};
 
 use super::Simulation;
-use crate::endpoint::Endpoint;
-use crate::event::{Event, Kind};
-use crate::event_queue::EventQueue;
-use crate::flows::control_state;
-use crate::pool::Slot;
-use crate::{EndpointIndex, Network, Notice, Probe};
+use crate::core::EndpointIndex;
+use crate::core::EventQueue;
+use crate::core::{Event, Kind};
+use crate::flow::Endpoint;
+use crate::flow::Notice;
+use crate::flow::control_state;
+use crate::layout::Slot;
+use crate::network::Network;
+use crate::probe::Probe;
 
 /// An endpoint at one instant, with what it acts upon.
 pub(super) struct Turn<'a, P: Probe> {

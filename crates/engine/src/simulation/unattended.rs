@@ -9,9 +9,10 @@ use incastle_transport::tcp::Batch;
 use incastle_units::{Span, Time};
 
 use super::Simulation;
-use crate::event::{Event, Kind};
-use crate::packet::Packet;
-use crate::{EndpointIndex, Probe};
+use crate::core::EndpointIndex;
+use crate::core::{Event, Kind};
+use crate::network::Packet;
+use crate::probe::Probe;
 
 impl<P: Probe> Simulation<P> {
     /// Lets the application of a waiting endpoint sleep, if all that it does is to write.

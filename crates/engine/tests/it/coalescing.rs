@@ -3,15 +3,14 @@
 //! A batch of data gets one ACK. Packets without data are never held: they end the batch before them and
 //! are handed over by themselves.
 
-
 use std::sync::Arc;
 
 use crate::common::{Algo, controller, tcp_config};
-use incastle_engine::{
-    Actions, Application, Coalescing, FlowIndex, FlowSpec, Framing, HostConfig, HostIndex,
-    LinkConfig, NetworkBuilder, NoProbe, Node, Notice, Side, Simulation, SwitchConfig,
-    TransportSpec,
-};
+use incastle_engine::Simulation;
+use incastle_engine::core::{FlowIndex, HostIndex, Node, Side};
+use incastle_engine::flow::{Actions, Application, FlowSpec, Framing, Notice, TransportSpec};
+use incastle_engine::network::{Coalescing, HostConfig, LinkConfig, NetworkBuilder, SwitchConfig};
+use incastle_engine::probe::NoProbe;
 use incastle_units::{Rate, Span, Time};
 
 /// Writes three segments at once, and closes later: its FIN has no data.

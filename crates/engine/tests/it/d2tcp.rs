@@ -7,10 +7,11 @@
 
 #![allow(clippy::print_stdout, reason = "the table is for the documentation")]
 
-
 use crate::common::{Algo, Bulk, MSS, Star, marking_threshold};
 use incastle_congestion::{Algorithm, D2tcp, D2tcpConfig};
-use incastle_engine::{FlowIndex, Measurements, Recorder, Simulation};
+use incastle_engine::Simulation;
+use incastle_engine::core::FlowIndex;
+use incastle_engine::probe::{Measurements, Recorder};
 use incastle_queueing::PortBuffer;
 use incastle_units::{Amount, Bytes, Packets, Rate, Span, Time};
 

@@ -7,13 +7,14 @@
 
 #![allow(clippy::print_stdout, reason = "the table is for the documentation")]
 
-
 use crate::common::{Algo, Bulk, ENDLESS, MSS, Star, marking_threshold};
 use incastle_congestion::{
     AckSample, Algorithm, CongestionEvent, Context, ControlState, Controller, CwaExtremes,
     CwaReaction, Dctcp, DctcpConfig, DtCwa, DtCwaConfig, Echo, Reaction, Window,
 };
-use incastle_engine::{FlowIndex, Measurements, PortIndex, Recorder, Simulation};
+use incastle_engine::Simulation;
+use incastle_engine::core::{FlowIndex, PortIndex};
+use incastle_engine::probe::{Measurements, Recorder};
 use incastle_queueing::{DoubleThresholdConfig, PortBuffer, QueueConfig};
 use incastle_units::{Amount, Packets, Span, Time};
 

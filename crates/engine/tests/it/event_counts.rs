@@ -1,14 +1,13 @@
 //! Event counts: applications that begin when flows of other applications have arrived.
 
-
 use std::sync::{Arc, Mutex};
 
 use crate::common::{Algo, Star, tcp_config};
 use incastle_congestion::{Algorithm, NewReno, NewRenoConfig};
-use incastle_engine::{
-    Actions, Application, EventCountIndex, FlowSpec, Framing, HostIndex, NoProbe, Notice, Side,
-    Simulation, Status, TransportSpec,
-};
+use incastle_engine::core::{EventCountIndex, HostIndex, Side};
+use incastle_engine::flow::{Actions, Application, FlowSpec, Framing, Notice, TransportSpec};
+use incastle_engine::probe::NoProbe;
+use incastle_engine::{Simulation, Status};
 use incastle_units::{Span, Time};
 
 /// What happened: when, and at whom.
@@ -50,7 +49,8 @@ impl Step {
             return;
         }
         self.log.lock().expect("a lock").push((now, self.name));
-        let controller = || Algorithm::NewReno(NewReno::new(NewRenoConfig::new(crate::common::MSS)));
+        let controller =
+            || Algorithm::NewReno(NewReno::new(NewRenoConfig::new(crate::common::MSS)));
         let flow = actions.open(FlowSpec {
             from: HostIndex::from_index(self.hosts.0),
             to: HostIndex::from_index(self.hosts.1),

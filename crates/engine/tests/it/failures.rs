@@ -1,11 +1,13 @@
 //! Links that fail: what is lost, which way the rest takes, when, and that nothing else changes.
 
-
 use crate::common::{Algo, Bulk, Datagrams, Gap};
-use incastle_engine::{
-    ClassifyBy, Ecmp, FairConfig, FairDrop, HostConfig, LinkConfig, LookAhead, NetworkBuilder,
-    NoProbe, Node, PortIndex, PortKind, Simulation, SwitchConfig, SwitchIndex, Totals,
+use incastle_engine::core::{Node, PortIndex, SwitchIndex};
+use incastle_engine::network::{
+    ClassifyBy, Ecmp, FairConfig, FairDrop, HostConfig, LinkConfig, NetworkBuilder, PortKind,
+    SwitchConfig,
 };
+use incastle_engine::probe::NoProbe;
+use incastle_engine::{LookAhead, Simulation, Totals};
 use incastle_queueing::{PortBuffer, SharedBuffer};
 use incastle_units::{Amount, Bytes, Packets, Rate, Span, Time};
 use proptest::prelude::*;
@@ -72,7 +74,7 @@ impl Fabric {
         }
     }
 
-    fn run(&self, apps: Vec<Box<dyn incastle_engine::Application>>, end: Time) -> Ran {
+    fn run(&self, apps: Vec<Box<dyn incastle_engine::flow::Application>>, end: Time) -> Ran {
         let mut builder = NetworkBuilder::new(self.seed);
         builder.ecmp(self.ecmp);
         builder.convergence(self.convergence);
@@ -146,11 +148,12 @@ impl Ran {
 
 /// Datagrams of 1000 B on the wire, one every 100 us (80 us on each link), in both directions between
 /// host 0 and host 2.
-fn both_ways(stop: Time) -> Vec<Box<dyn incastle_engine::Application>> {
+fn both_ways(stop: Time) -> Vec<Box<dyn incastle_engine::flow::Application>> {
     [(0, 2), (2, 0)]
         .map(|pair| {
             let gap = Gap::Constant(Span::from_us(100));
-            Box::new(Datagrams::new(pair, 972, gap, stop)) as Box<dyn incastle_engine::Application>
+            Box::new(Datagrams::new(pair, 972, gap, stop))
+                as Box<dyn incastle_engine::flow::Application>
         })
         .into()
 }
@@ -268,8 +271,8 @@ fn a_failure_after_the_end_changes_nothing() {
 }
 
 /// TCP and datagrams from every host to every other.
-fn mix() -> Vec<Box<dyn incastle_engine::Application>> {
-    let mut apps: Vec<Box<dyn incastle_engine::Application>> = Vec::new();
+fn mix() -> Vec<Box<dyn incastle_engine::flow::Application>> {
+    let mut apps: Vec<Box<dyn incastle_engine::flow::Application>> = Vec::new();
     for pair in [(0, 2), (1, 3), (2, 1), (3, 2)] {
         apps.push(Box::new(Bulk::new(pair, at(10), 200_000, Algo::NewReno)));
     }
@@ -284,7 +287,7 @@ fn mix() -> Vec<Box<dyn incastle_engine::Application>> {
 fn tcp_goes_on_when_its_way_is_cut() {
     for spine in [0, 1] {
         let fabric = Fabric::failing(up(1, spine, 2), &[(at(3_000), Time::NEVER)]);
-        let apps = || -> Vec<Box<dyn incastle_engine::Application>> {
+        let apps = || -> Vec<Box<dyn incastle_engine::flow::Application>> {
             vec![Box::new(Bulk::new(
                 (0, 2),
                 Time::ZERO,

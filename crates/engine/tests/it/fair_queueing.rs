@@ -1,11 +1,14 @@
 //! Deficit round robin against its theorems, and what pushing out does to flows and books.
 
-
 use crate::common::{Algo, Bulk, Datagrams, ENDLESS, Gap};
-use incastle_engine::{
-    Application, ClassifyBy, FairConfig, FairDrop, FlowIndex, HostConfig, HostIndex, LinkConfig,
-    Network, NetworkBuilder, Node, PortIndex, PortKind, Probe, Simulation, Status, SwitchConfig,
+use incastle_engine::core::{FlowIndex, HostIndex, Node, PortIndex};
+use incastle_engine::flow::Application;
+use incastle_engine::network::{
+    ClassifyBy, FairConfig, FairDrop, HostConfig, LinkConfig, Network, NetworkBuilder, PortKind,
+    SwitchConfig,
 };
+use incastle_engine::probe::Probe;
+use incastle_engine::{Simulation, Status};
 use incastle_queueing::{PortBuffer, QueueConfig, SharedBuffer};
 use incastle_units::{Amount, Bytes, Packets, Rate, Span, Time};
 use proptest::prelude::*;

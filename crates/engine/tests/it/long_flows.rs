@@ -7,12 +7,11 @@
 
 #![allow(clippy::print_stdout, reason = "the figures are for the documentation")]
 
-
 use crate::common::{Algo, Bulk, ENDLESS, MSS, Star, marking_threshold, tcp_config};
-use incastle_engine::{
-    FlowIndex, HostConfig, LinkConfig, Measurements, NetworkBuilder, NoProbe, Node, PortIndex,
-    Recorder, Simulation,
-};
+use incastle_engine::Simulation;
+use incastle_engine::core::{FlowIndex, Node, PortIndex};
+use incastle_engine::network::{HostConfig, LinkConfig, NetworkBuilder};
+use incastle_engine::probe::{Measurements, NoProbe, Recorder};
 use incastle_queueing::{Arrival, Discipline, Marker, PortBuffer, QueueState, Verdict};
 use incastle_transport::tcp;
 use incastle_units::{Amount, Ecn, Packets, Rate, Span, Time, random};
@@ -190,7 +189,8 @@ fn mean_window(p: f64, seed: u64) -> f64 {
     let link = || LinkConfig::unlimited(rate, Span::from_us(250));
     let mut builder = NetworkBuilder::new(seed);
     let [a, b] = ["a", "b"].map(|name| Node::Host(builder.host(name, HostConfig::default())));
-    let switch = Node::Switch(builder.switch("switch", incastle_engine::SwitchConfig::default()));
+    let switch =
+        Node::Switch(builder.switch("switch", incastle_engine::network::SwitchConfig::default()));
     builder.link((a, switch), link(), link());
     let marking = LinkConfig {
         marker: Marker::Custom(Box::new(Lottery(p))),

@@ -5,7 +5,6 @@
 //! notification, failures and changing rates; transfers whose ends are freed in the end, with timeouts so
 //! short that segments are repeated in vain.
 
-
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -14,12 +13,17 @@ use crate::common::{Algo, Datagrams, Gap, MSS, marking_threshold, tcp_config};
 use incastle_congestion::{
     Algorithm, Dctcp, DctcpConfig, NewReno, NewRenoConfig, ReactionPointConfig, Udt, UdtConfig,
 };
-use incastle_engine::{
-    Actions, Application, ClassifyBy, Coalescing, Ecmp, FairConfig, FairDrop, FlowIndex, FlowSpec,
-    Framing, HostConfig, HostIndex, Indivisible, JitterAppliesTo, LinkConfig, Mail, Network,
-    NetworkBuilder, NoProbe, Node, Notice, Partition, PortKind, ReactionPointSettings, Side,
-    Simulation, SwitchConfig, TransportSpec, UdtStart, Whole, finish,
+use incastle_engine::Simulation;
+use incastle_engine::core::{FlowIndex, HostIndex, Node, Side};
+use incastle_engine::flow::{
+    Actions, Application, FlowSpec, Framing, Notice, TransportSpec, UdtStart,
 };
+use incastle_engine::network::{
+    ClassifyBy, Coalescing, Ecmp, FairConfig, FairDrop, HostConfig, JitterAppliesTo, LinkConfig,
+    Network, NetworkBuilder, PortKind, ReactionPointSettings, SwitchConfig,
+};
+use incastle_engine::parallel::{Indivisible, Mail, Partition, Whole, finish};
+use incastle_engine::probe::NoProbe;
 use incastle_queueing::{
     CongestionPointConfig, PortBuffer, QueueConfig, RedAction, RedConfig, SharedBuffer,
 };
@@ -407,7 +411,7 @@ fn told(parts: Vec<Simulation<NoProbe>>) -> (u64, String) {
         .map(|port| (network.counters(port), network.cnms(port)))
         .collect();
     let stored: Vec<_> = (0..network.switch_count())
-        .map(|switch| network.most_stored(incastle_engine::SwitchIndex::from_index(switch)))
+        .map(|switch| network.most_stored(incastle_engine::core::SwitchIndex::from_index(switch)))
         .collect();
     (
         digest,
@@ -475,7 +479,7 @@ fn mesh(lower: std::ops::Range<usize>, upper: std::ops::Range<usize>) -> Vec<(us
 }
 
 fn of_switches(partition: &Partition, count: usize) -> Vec<usize> {
-    let node = |index| Node::Switch(incastle_engine::SwitchIndex::from_index(index));
+    let node = |index| Node::Switch(incastle_engine::core::SwitchIndex::from_index(index));
     (0..count).map(|index| partition.of(node(index))).collect()
 }
 

@@ -1,13 +1,13 @@
 //! QCN in the network: congestion points at switch ports, notifications on the way back, reaction
 //! points in the adapters, under datagrams and under TCP.
 
-
 use crate::common::{Algo, Bulk, Datagrams, ENDLESS, Gap, Star};
 use incastle_congestion::ReactionPointConfig;
-use incastle_engine::{
-    Application, FlowIndex, Measurements, PortIndex, ReactionPointSettings, Recorder, Simulation,
-    Status,
-};
+use incastle_engine::core::{FlowIndex, PortIndex};
+use incastle_engine::flow::Application;
+use incastle_engine::network::ReactionPointSettings;
+use incastle_engine::probe::{Measurements, Recorder};
+use incastle_engine::{Simulation, Status};
 use incastle_queueing::{CongestionPointConfig, PortBuffer};
 use incastle_units::{Amount, Bytes, Rate, Span, Time};
 

@@ -1,8 +1,10 @@
 //! Ports against queueing theory: D/D/1 and M/D/1, and the fast queue against the general one.
 
-
 use crate::common::{Datagrams, Gap, Star, marking_threshold};
-use incastle_engine::{Measurements, PortIndex, PortKind, Recorder, Simulation, Status};
+use incastle_engine::core::PortIndex;
+use incastle_engine::network::PortKind;
+use incastle_engine::probe::{Measurements, Recorder};
+use incastle_engine::{Simulation, Status};
 use incastle_queueing::{PortBuffer, SharedBuffer};
 use incastle_units::{Amount, Bytes, Packets, Rate, Span, Time};
 use proptest::prelude::*;
@@ -42,7 +44,7 @@ fn a_single_packet_takes_serialisation_and_propagation_to_the_picosecond() {
     let almost = run(Star::default(), vec![], Time::ZERO);
     assert_eq!(almost.totals().packet_hops, 0);
     let network = Star::default().build();
-    let mut simulation = Simulation::new(network, incastle_engine::NoProbe);
+    let mut simulation = Simulation::new(network, incastle_engine::probe::NoProbe);
     simulation.add_application(Box::new(app));
     simulation
         .run(until - Span::from_ps(1), u64::MAX)

@@ -1,13 +1,14 @@
 //! Random connected networks: every pair of hosts is reached on a shortest path, and fast ports give
 //! what general ports give, whatever chooses among equal paths.
 
-
 use crate::common::shapes::{Shape, ecmps, shapes};
 use crate::common::{Datagrams, Gap};
-use incastle_engine::{
-    Ecmp, HostConfig, LinkConfig, Network, NetworkBuilder, NoProbe, Node, PortKind, Simulation,
-    SwitchConfig,
+use incastle_engine::Simulation;
+use incastle_engine::core::Node;
+use incastle_engine::network::{
+    Ecmp, HostConfig, LinkConfig, Network, NetworkBuilder, PortKind, SwitchConfig,
 };
+use incastle_engine::probe::NoProbe;
 use incastle_queueing::PortBuffer;
 use incastle_units::{Amount, Packets, Rate, Span, Time};
 use proptest::prelude::*;

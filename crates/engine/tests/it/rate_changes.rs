@@ -1,11 +1,13 @@
 //! Links whose rate changes: departures worked by hand, throughput, adapters, conservation.
 
-
 use crate::common::{Algo, Bulk, Datagrams, ENDLESS, Gap};
-use incastle_engine::{
-    Application, FlowIndex, HostConfig, HostIndex, LinkConfig, Network, NetworkBuilder, Node,
-    PortIndex, PortKind, Probe, Simulation, Status, SwitchConfig,
+use incastle_engine::core::{FlowIndex, HostIndex, Node, PortIndex};
+use incastle_engine::flow::Application;
+use incastle_engine::network::{
+    HostConfig, LinkConfig, Network, NetworkBuilder, PortKind, SwitchConfig,
 };
+use incastle_engine::probe::Probe;
+use incastle_engine::{Simulation, Status};
 use incastle_queueing::PortBuffer;
 use incastle_units::{Amount, Bytes, Packets, Rate, Span, Time};
 use proptest::prelude::*;

@@ -1,14 +1,14 @@
 //! The event record: nothing is different with it, and it is complete.
 
-
 use std::collections::BTreeMap;
 
 use crate::common::{Algo, Bulk, Datagrams, Gap, Star};
 use incastle_congestion::ReactionPointConfig;
-use incastle_engine::{
-    Application, EndpointIndex, EventKind, FlowIndex, Measurements, ReactionPointSettings,
-    RecordedEvent, Recorder, Side, Simulation, Status,
-};
+use incastle_engine::core::{EndpointIndex, FlowIndex, Side};
+use incastle_engine::flow::Application;
+use incastle_engine::network::ReactionPointSettings;
+use incastle_engine::probe::{EventKind, Measurements, RecordedEvent, Recorder};
+use incastle_engine::{Simulation, Status};
 use incastle_queueing::{CongestionPointConfig, PortBuffer};
 use incastle_transport::tcp::TimeoutKind;
 use incastle_units::{Amount, Bytes, Packets, Rate, Span, Time};

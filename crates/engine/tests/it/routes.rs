@@ -1,11 +1,12 @@
 //! Routes: shortest paths, equal-cost paths by flow, packet and flowlet, and what cannot be built.
 
-
 use crate::common::{Algo, Bulk, Datagrams, Gap, MSS, sprayed};
-use incastle_engine::{
-    BuildError, Ecmp, FlowIndex, HostConfig, LinkConfig, NetworkBuilder, NoProbe, Node, Simulation,
-    SwitchConfig,
+use incastle_engine::Simulation;
+use incastle_engine::core::{FlowIndex, Node};
+use incastle_engine::network::{
+    BuildError, Ecmp, HostConfig, LinkConfig, NetworkBuilder, SwitchConfig,
 };
+use incastle_engine::probe::NoProbe;
 use incastle_units::{Rate, Span, Time};
 
 fn link() -> LinkConfig {

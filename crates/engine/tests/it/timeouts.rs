@@ -1,12 +1,12 @@
 //! What probes are told of losses: every drop with its place and sequence number, every timeout with
 //! its kind; held against each other on an incast whose only losses lie at one port.
 
-
 use crate::common::{Algo, Bulk, Datagrams, Gap, Star};
-use incastle_engine::{
-    Actions, Application, FlowIndex, FlowSpec, Framing, HostIndex, Loss, Measurements, NoProbe,
-    Notice, PortIndex, PortKind, Probe, Recorder, Side, Simulation, Status, Timeout, TransportSpec,
-};
+use incastle_engine::core::{FlowIndex, HostIndex, PortIndex, Side};
+use incastle_engine::flow::{Actions, Application, FlowSpec, Framing, Notice, TransportSpec};
+use incastle_engine::network::PortKind;
+use incastle_engine::probe::{Loss, Measurements, NoProbe, Probe, Recorder, Timeout};
+use incastle_engine::{Simulation, Status};
 use incastle_queueing::PortBuffer;
 use incastle_transport::tcp::{Recovery, TimeoutKind};
 use incastle_units::{Amount, Bytes, Rate, Span, Time};

@@ -4,15 +4,17 @@
 //! Random: star or dumbbell, buffers from a few packets up, drop-tail, threshold, RED, shared memory,
 //! jitter, coalesced receives, delayed ACKs, every recovery and algorithm, sizes and starts.
 
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::common::{Algo, Bulk, marking_threshold, tcp_config};
-use incastle_engine::{
-    Actions, Application, Coalescing, FlowIndex, HostConfig, LinkConfig, Network, NetworkBuilder,
-    NoProbe, Node, Notice, PortKind, Simulation, SwitchConfig,
+use incastle_engine::Simulation;
+use incastle_engine::core::{FlowIndex, Node};
+use incastle_engine::flow::{Actions, Application, Notice};
+use incastle_engine::network::{
+    Coalescing, HostConfig, LinkConfig, Network, NetworkBuilder, PortKind, SwitchConfig,
 };
+use incastle_engine::probe::NoProbe;
 use incastle_queueing::{PortBuffer, QueueConfig, RedAction, RedConfig, SharedBuffer};
 use incastle_transport::tcp;
 use incastle_units::{Amount, Bytes, Packets, Rate, Span, Time};

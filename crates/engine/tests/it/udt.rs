@@ -1,14 +1,17 @@
 //! UDT and DCUDP across a network: the connection of real sockets, with time and links simulated.
 
-
 use std::sync::Arc;
 
 use crate::common::{Star, marking_threshold, sprayed};
 use incastle_congestion::{Algorithm, Dcudp, DcudpConfig, Udt, UdtConfig};
-use incastle_engine::{
-    Actions, Application, FlowIndex, FlowRecord, FlowSpec, Framing, HostIndex, NoProbe, Notice,
-    PortKind, Side, Simulation, TransportSpec, UdtCounters, UdtStart,
+use incastle_engine::Simulation;
+use incastle_engine::core::{FlowIndex, HostIndex, Side};
+use incastle_engine::flow::{
+    Actions, Application, FlowRecord, FlowSpec, Framing, Notice, TransportSpec, UdtCounters,
+    UdtStart,
 };
+use incastle_engine::network::PortKind;
+use incastle_engine::probe::NoProbe;
 use incastle_queueing::PortBuffer;
 use incastle_transport::udt::{self, Config, ExitRuleConfig, Protocol};
 use incastle_units::{Amount, Bytes, Rate, Span, Time};

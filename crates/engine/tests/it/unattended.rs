@@ -1,16 +1,18 @@
 //! Applications that are left alone while their endpoint waits: nothing is different but how often they
 //! are called. Every world here runs twice, once with applications that are called for each message.
 
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::common::{Star, marking_threshold};
 use incastle_congestion::{Algorithm, Dcudp, DcudpConfig, ReactionPointConfig, Udt, UdtConfig};
-use incastle_engine::{
-    Actions, Application, FlowIndex, FlowSpec, Framing, HostIndex, NoProbe, Notice,
-    ReactionPointSettings, Side, Simulation, TransportSpec, UdtStart,
+use incastle_engine::Simulation;
+use incastle_engine::core::{FlowIndex, HostIndex, Side};
+use incastle_engine::flow::{
+    Actions, Application, FlowSpec, Framing, Notice, TransportSpec, UdtStart,
 };
+use incastle_engine::network::ReactionPointSettings;
+use incastle_engine::probe::NoProbe;
 use incastle_queueing::{CongestionPointConfig, PortBuffer};
 use incastle_transport::udt::Config;
 use incastle_units::{Amount, Bytes, Rate, Span, Time};

@@ -1,6 +1,7 @@
 //! Which flow crosses which link, in which direction: the engine's own choice of ways.
 
-use incastle_engine::{HostIndex, Network, PortIndex};
+use incastle_engine::core::{HostIndex, PortIndex};
+use incastle_engine::network::Network;
 
 use crate::topology::layout::{End, Layout};
 use crate::workload::{Opening, data_end};

@@ -10,7 +10,9 @@ use std::sync::{Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use incastle_engine::{Mail, Progress, Recorder, Simulation};
+use incastle_engine::Simulation;
+use incastle_engine::parallel::{Mail, Progress};
+use incastle_engine::probe::Recorder;
 use incastle_units::Time;
 
 use super::memory::Claim;

@@ -11,10 +11,11 @@ mod parts;
 mod silence;
 mod tables;
 
-use incastle_engine::{
-    BuildError, HOST_BIN, Measurements, Network, Node, PortIndex, Probe, Recorder,
-    RunError as EngineError, Simulation, Status, SwitchIndex, Whole,
-};
+use incastle_engine::core::{Node, PortIndex, SwitchIndex};
+use incastle_engine::network::{BuildError, Network};
+use incastle_engine::parallel::Whole;
+use incastle_engine::probe::{HOST_BIN, Measurements, Probe, Recorder};
+use incastle_engine::{RunError as EngineError, Simulation, Status};
 use incastle_units::{Bytes, Span, Time};
 
 use crate::language::RunStop;

@@ -5,7 +5,10 @@
 
 use std::sync::Arc;
 
-use incastle_engine::{Indivisible, Network, Partition, Recorder, Simulation};
+use incastle_engine::Simulation;
+use incastle_engine::network::Network;
+use incastle_engine::parallel::{Indivisible, Partition};
+use incastle_engine::probe::Recorder;
 
 use super::network::network;
 use super::output::Output;

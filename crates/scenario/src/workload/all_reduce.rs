@@ -9,7 +9,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use incastle_engine::{Actions, Application, EventCountIndex, FlowIndex, Notice, Side};
+use incastle_engine::core::{EventCountIndex, FlowIndex, Side};
+use incastle_engine::flow::{Actions, Application, Notice};
 use incastle_units::{Span, Time};
 
 use super::journal::{Transfer, TransferNote};

@@ -10,7 +10,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use incastle_engine::{Actions, Application, EndpointIndex, FlowIndex, Notice, Side};
+use incastle_engine::core::{EndpointIndex, FlowIndex, Side};
+use incastle_engine::flow::{Actions, Application, Notice};
 use incastle_units::{Bytes, Span, Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
 

@@ -1,6 +1,7 @@
 //! Bulk transfer: as much as the transport can send from start to stop, or a number of bytes.
 
-use incastle_engine::{Actions, Application, EndpointIndex, FlowIndex, Notice, Side};
+use incastle_engine::core::{EndpointIndex, FlowIndex, Side};
+use incastle_engine::flow::{Actions, Application, Notice};
 use incastle_units::{Span, Time};
 
 use super::journal::{FlowNote, Transfer, TransferNote};

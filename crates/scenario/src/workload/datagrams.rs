@@ -1,6 +1,7 @@
 //! Datagrams of one size at random instants (a Poisson process), independent on each flow.
 
-use incastle_engine::{Actions, Application, FlowIndex, Notice, Side};
+use incastle_engine::core::{FlowIndex, Side};
+use incastle_engine::flow::{Actions, Application, Notice};
 use incastle_units::{Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 

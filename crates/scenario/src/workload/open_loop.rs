@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use incastle_engine::{EndpointIndex, FlowIndex, HostIndex, Side};
+use incastle_engine::core::{EndpointIndex, FlowIndex, HostIndex, Side};
 use incastle_units::{Bytes, Time};
 
 use super::{Crew, Journal, crews, list, poisson};

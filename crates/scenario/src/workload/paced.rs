@@ -2,7 +2,8 @@
 //!
 //! A message is written at the beginning of its interval. A period begins with a message.
 
-use incastle_engine::{Actions, Application, FlowIndex, Notice, Side};
+use incastle_engine::core::{FlowIndex, Side};
+use incastle_engine::flow::{Actions, Application, Notice};
 use incastle_units::{Bytes, Rate, Serializer, Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 

@@ -3,7 +3,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use incastle_engine::{Actions, Application, HostIndex, Notice, Side};
+use incastle_engine::core::{HostIndex, Side};
+use incastle_engine::flow::{Actions, Application, Notice};
 use incastle_units::{Span, Time};
 
 use super::stack::Stack;

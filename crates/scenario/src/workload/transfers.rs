@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use incastle_engine::{Actions, FlowIndex, HostIndex, Notice, Side};
+use incastle_engine::core::{FlowIndex, HostIndex, Side};
+use incastle_engine::flow::{Actions, Notice};
 use incastle_units::{Bytes, Span, Time};
 
 use super::journal::Transfer;

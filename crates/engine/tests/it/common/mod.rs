@@ -10,10 +10,11 @@ use incastle_congestion::{
     AckSample, Algorithm, CongestionEvent, Context, ControlState, Controller, Cubic, CubicConfig,
     Dctcp, DctcpConfig, NewReno, NewRenoConfig, Reaction, Window,
 };
-use incastle_engine::{
-    Actions, Application, Ecmp, FlowIndex, FlowSpec, Framing, HostConfig, HostIndex, LinkConfig,
-    Network, NetworkBuilder, Node, Notice, PortKind, Purpose, ReactionPointSettings, Side, Source,
-    SwitchConfig, TransportSpec, substream,
+use incastle_engine::core::{FlowIndex, HostIndex, Node, Purpose, Side, Source, substream};
+use incastle_engine::flow::{Actions, Application, FlowSpec, Framing, Notice, TransportSpec};
+use incastle_engine::network::{
+    Ecmp, HostConfig, LinkConfig, Network, NetworkBuilder, PortKind, ReactionPointSettings,
+    SwitchConfig,
 };
 use incastle_queueing::{
     CongestionPointConfig, PortBuffer, QueueConfig, SharedBuffer, ThresholdConfig,

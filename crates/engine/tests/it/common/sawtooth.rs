@@ -3,7 +3,9 @@
 //! Theory: Alizadeh et al. 2010, section 3.3, with the exact equation for alpha. The case is a star of
 //! N senders, 1500 B packets, one ACK per packet, buffers that never fill.
 
-use incastle_engine::{FlowIndex, Measurements, PortIndex, QueueSample, Recorder, Simulation};
+use incastle_engine::Simulation;
+use incastle_engine::core::{FlowIndex, PortIndex};
+use incastle_engine::probe::{Measurements, QueueSample, Recorder};
 use incastle_queueing::PortBuffer;
 use incastle_transport::tcp;
 use incastle_units::{Amount, Bytes, Rate, Span, Time};

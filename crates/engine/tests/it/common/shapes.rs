@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use incastle_engine::Ecmp;
+use incastle_engine::network::Ecmp;
 use incastle_units::Span;
 use proptest::prelude::*;
 

@@ -6,7 +6,9 @@
 //! packets takes the time that the link needs for it. What was observed is proved for no other case;
 //! there every size is simulated.
 
-use incastle_engine::{FlowIndex, HostIndex, Probe, Simulation, Status};
+use incastle_engine::core::{FlowIndex, HostIndex};
+use incastle_engine::probe::Probe;
+use incastle_engine::{Simulation, Status};
 use incastle_units::{Bytes, Span, Time};
 
 use super::path::PathCopy;

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use incastle_engine::{
-    EndCounters, FlowIndex, FlowRecord, HostIndex, Network, Node, Recorder, Side, WindowSample,
-};
+use incastle_engine::core::{FlowIndex, HostIndex, Node, Side};
+use incastle_engine::flow::{EndCounters, FlowRecord};
+use incastle_engine::network::Network;
+use incastle_engine::probe::{Recorder, WindowSample};
 use incastle_units::{Bytes, Span, Time};
 
 use super::{group_names, real, seconds, table, text, whole};

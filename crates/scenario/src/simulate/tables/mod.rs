@@ -15,7 +15,12 @@ mod udt;
 
 use std::sync::Arc;
 
-use incastle_engine::{FlowRecord, Network, Recorder, Simulation, SwitchIndex, Whole, finish};
+use incastle_engine::Simulation;
+use incastle_engine::core::SwitchIndex;
+use incastle_engine::flow::FlowRecord;
+use incastle_engine::network::Network;
+use incastle_engine::parallel::{Whole, finish};
+use incastle_engine::probe::Recorder;
 use incastle_units::{Bytes, Span, Time};
 
 use crate::language::flows::Stop;

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use incastle_engine::{HOST_BIN, HostIndex, Network, Node, PortIndex, Recorder, SwitchIndex};
+use incastle_engine::core::{HostIndex, Node, PortIndex, SwitchIndex};
+use incastle_engine::network::Network;
+use incastle_engine::probe::{HOST_BIN, Recorder};
 use incastle_units::{Bytes, Rate, Time};
 
 use super::{Interval, real, table, text, whole};

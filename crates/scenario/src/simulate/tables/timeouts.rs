@@ -8,7 +8,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use incastle_engine::{EndpointIndex, Loss, PortIndex, Recorder, Timeout};
+use incastle_engine::core::{EndpointIndex, PortIndex};
+use incastle_engine::probe::{Loss, Recorder, Timeout};
 use incastle_transport::tcp::TimeoutReport;
 use incastle_units::Time;
 

@@ -1,0 +1,536 @@
+//! The event queue: a calendar of narrow days for what comes soon, a heap for what comes later.
+//!
+//! Sources: Brown, "Calendar queues: a fast O(1) priority queue implementation for the simulation
+//! event set problem", Communications of the ACM 31(10), 1988; and, for sorting a day only when it
+//! begins, Tang, Goh, Thng, "Ladder queue: an O(1) priority queue structure for large-scale discrete
+//! event simulation", ACM TOMACS 15(3), 2005. In a large network of equal links thousands of events
+//! share one instant: a day takes them unsorted, and one sort orders them all. Events beyond the
+//! calendar's year wait in the heap; the first event is the earlier of both firsts. Width and number
+//! of the days follow the density of events; they and the heap decide about speed alone, never about
+//! order.
+
+mod calendar;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use incastle_units::{Span, Time};
+
+use crate::core::Event;
+use calendar::{Brief, Calendar, FEWEST_DAYS, MOST_AFTER, WIDEST_SHIFT};
+
+/// The most days of a year.
+const MOST_DAYS: usize = 16 * FEWEST_DAYS;
+/// The width of a day at first: 2^17 ps = 131 ns.
+const FIRST_SHIFT: u32 = 17;
+/// The narrowest day is 2^4 ps = 16 ps wide, the widest 2^28 ps = 0.27 ms.
+const SHIFTS: std::ops::RangeInclusive<u32> = 4..=WIDEST_SHIFT;
+/// Days, or events that are not of this year, between two looks at whether the calendar suits.
+const REVIEW: u64 = 4096;
+/// More events than this make a crowded day, unless all are at one instant; and a late event passes no
+/// more than this.
+const CROWD: usize = 24;
+/// Fewer events than this in a day, in the mean, are worth wider days.
+const FEW: u64 = 12;
+
+/// The queue.
+#[derive(Debug)]
+pub(crate) struct EventQueue {
+    /// What happens before the calendar's year begins, in order; what lies before `next` has been
+    /// taken.
+    today: Vec<Brief>,
+    next: usize,
+    begins: Time,
+    /// The next day begins when so many events of today have been taken.
+    enough: usize,
+    /// No more events than this are left then.
+    at_hand: usize,
+    year: Calendar,
+    /// What lies beyond the year, or came late into a crowd.
+    far: BinaryHeap<Reverse<Event>>,
+    /// The first of them, or [`Event::NEVER`].
+    far_first: Event,
+    /// Wider days would have too many late events.
+    widest: u32,
+    review: Review,
+}
+
+/// How the calendar has done since the last review.
+#[derive(Debug, Default)]
+struct Review {
+    days: u64,
+    /// Their events.
+    events: u64,
+    /// Events of crowded days.
+    crowded: u64,
+    /// Events that were entered into a day that had begun.
+    late: u64,
+    /// Events that lay beyond the year.
+    far: u64,
+}
+
+impl Default for EventQueue {
+    fn default() -> Self {
+        Self {
+            today: Vec::new(),
+            next: 0,
+            begins: Time::ZERO,
+            enough: 0,
+            at_hand: 0,
+            year: Calendar::new(0, FIRST_SHIFT, FEWEST_DAYS),
+            far: BinaryHeap::new(),
+            far_first: Event::NEVER,
+            widest: *SHIFTS.end(),
+            review: Review::default(),
+        }
+    }
+}
+
+impl EventQueue {
+    /// Adds an event, which must not lie before the one taken last.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, event: Event) {
+        let day = self.year.day_of(event);
+        if self.year.has(day) {
+            self.year.insert(day, event);
+        } else {
+            self.push_otherwise(day, event);
+        }
+    }
+
+    /// Keeps more events than this in order at any time, as far as there are so many.
+    pub(crate) fn keep_at_hand(&mut self, events: usize) {
+        self.at_hand = events;
+        self.recount();
+    }
+
+    /// Whether nothing, or too little, is left of today.
+    #[inline(always)]
+    pub(crate) fn today_is_over(&self) -> bool {
+        self.next >= self.enough
+    }
+
+    /// What is left of today has changed otherwise than by taking the next event.
+    fn recount(&mut self) {
+        self.enough = self.today.len().saturating_sub(self.at_hand);
+    }
+
+    /// An instant before which nothing happens, no earlier than the day of the first event.
+    pub(crate) fn next_at(&self) -> Time {
+        let first = match self.today.get(self.next) {
+            Some(first) => first.event(self.begins).at,
+            None if self.year.has_pages() => self.year.begin_of(self.year.next_day()),
+            None => Time::NEVER,
+        };
+        first.min(self.far_first.at)
+    }
+
+    /// What is left of today, in order.
+    pub(crate) fn today(&self) -> impl Iterator<Item = Event> {
+        let left = self.today[self.next..].iter();
+        left.map(|one| one.event(self.begins))
+    }
+
+    /// The event of today that comes after so many others.
+    #[inline(always)]
+    pub(crate) fn later(&self, others: usize) -> Option<Event> {
+        let one = self.today.get(self.next + others)?;
+        Some(one.event(self.begins))
+    }
+
+    /// Takes the first event if it lies at or before `until`. A day that is over must have given way to
+    /// the next one.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, until: Time) -> Option<Event> {
+        let Some(first) = self.today.get(self.next) else {
+            return self.take_far(until);
+        };
+        let event = first.event(self.begins);
+        if self.far_first.at <= event.at && self.far_is_before(event) {
+            return self.take_far(until);
+        }
+        if event.at > until {
+            return None;
+        }
+        self.next += 1;
+        Some(event)
+    }
+
+    /// Begins the next days that have events when too little is left of today, unless they begin after `until`
+    /// or the heap has something earlier.
+    #[inline(never)]
+    pub(crate) fn begin_next_day(&mut self, until: Time) {
+        while self.today_is_over() && self.year.has_pages() {
+            let day = self.year.next_day();
+            let later = self.year.begin_of(day) > until;
+            if later || self.year.day_of(self.far_first) < day {
+                return;
+            }
+            if self.next == self.today.len() {
+                self.begin(day);
+            } else if !self.join(day) {
+                return;
+            }
+        }
+    }
+
+    /// Takes the first event when it is in the heap.
+    #[cold]
+    fn take_far(&mut self, until: Time) -> Option<Event> {
+        let event = self.far_first;
+        if event.at > until || event == Event::NEVER {
+            return None;
+        }
+        self.far.pop();
+        self.look_far();
+        self.year.begin_at(self.year.day_of(event));
+        Some(event)
+    }
+
+    /// Makes a day today.
+    #[inline(always)]
+    fn begin(&mut self, day: u64) {
+        self.today.clear();
+        self.next = 0;
+        self.begins = self.year.begin_of(day);
+        self.take_day(day, (0, 0));
+    }
+
+    /// Makes a day part of today, unless it lies too far from what is left of it; gives whether it did.
+    fn join(&mut self, day: u64) -> bool {
+        let passed = self.today[self.next].after();
+        let begins = self.begins + Span::from_ps(passed);
+        let ahead = (self.year.begin_of(day) - begins).as_ps();
+        if ahead > MOST_AFTER {
+            return false;
+        }
+        self.begins = begins;
+        self.today.drain(..self.next);
+        self.next = 0;
+        for event in &mut self.today {
+            *event = event.earlier(passed);
+        }
+        let left = self.today.len();
+        self.take_day(day, (left, ahead));
+        true
+    }
+
+    /// Takes a day's events in order, behind so many others, with whose beginning so many picoseconds lie ahead of
+    /// its own.
+    #[inline(always)]
+    fn take_day(&mut self, day: u64, (left, ahead): (usize, u64)) {
+        self.year.take_day(day, &mut self.today);
+        let new = &mut self.today[left..];
+        let count = new.len();
+        if count > 1 {
+            new.sort_unstable();
+        }
+        if ahead > 0 {
+            for event in new.iter_mut() {
+                *event = event.later(ahead);
+            }
+        }
+        self.enough = (left + count).saturating_sub(self.at_hand);
+        self.review.days += 1;
+        self.review.events += count as u64;
+        if count > CROWD && new[0].after() < new[count - 1].after() {
+            self.review.crowded += count as u64;
+        }
+        if self.review.days >= REVIEW {
+            self.review();
+        }
+    }
+
+    /// Removes an event that will not happen; it must have been entered.
+    #[cold]
+    pub(crate) fn remove(&mut self, event: Event) {
+        let place = self.today().position(|other| other == event);
+        if let Some(place) = place {
+            self.today.remove(self.next + place);
+            self.recount();
+        } else if !self.year.remove(event) {
+            let held = self.far.len();
+            self.far.retain(|other| other.0 != event);
+            assert!(self.far.len() + 1 == held, "the event was entered, once");
+            self.look_far();
+        }
+    }
+
+    /// Events held, outdated ones included.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.today.len() - self.next + self.year.count() + self.far.len()
+    }
+
+    /// Adds an event that is not of this year.
+    #[inline(never)]
+    fn push_otherwise(&mut self, day: u64, event: Event) {
+        self.push_outside(day, event);
+        if self.review.late + self.review.far >= REVIEW {
+            self.review();
+        }
+    }
+
+    /// Adds an event to what is left of today, or one beyond the year.
+    fn push_outside(&mut self, day: u64, event: Event) {
+        if day >= self.year.first() {
+            self.review.far += 1;
+            self.push_far(event);
+            return;
+        }
+        self.review.late += 1;
+        // Days may have become wider meanwhile: what lies too far from today's beginning goes to the heap.
+        let Some(late) = Brief::new(event, self.begins) else {
+            return self.push_far(event);
+        };
+        let left = &self.today[self.next..];
+        let passed = left.iter().rev().take_while(|other| **other > late);
+        let passed = passed.take(CROWD + 1).count();
+        if passed > CROWD {
+            self.push_far(event);
+        } else {
+            self.today.insert(self.today.len() - passed, late);
+            self.recount();
+        }
+    }
+
+    fn push_far(&mut self, event: Event) {
+        self.far.push(Reverse(event));
+        self.far_first = self.far_first.min(event);
+    }
+
+    fn look_far(&mut self) {
+        self.far_first = self
+            .far
+            .peek()
+            .map_or(Event::NEVER, |&Reverse(event)| event);
+    }
+
+    /// Whether the first event of the heap comes before this one, whose instant is no earlier. Out of
+    /// line: hardly any event comes so far.
+    #[cold]
+    #[inline(never)]
+    fn far_is_before(&self, event: Event) -> bool {
+        self.far_first < event
+    }
+
+    /// Narrower days where they are crowded or events come late, a longer year where too much lies
+    /// beyond it, wider days where they have few events.
+    #[cold]
+    fn review(&mut self) {
+        let Review {
+            days,
+            events,
+            crowded,
+            late,
+            far,
+        } = std::mem::take(&mut self.review);
+        let all = events + late + far;
+        let short = far > all / 16;
+        let (mut shift, mut count) = (self.year.shift(), self.year.days());
+        if late + crowded > all / 3 {
+            shift -= 1;
+            if late > crowded {
+                self.widest = shift;
+            }
+        } else if short && events > days * CROWD as u64 / 2 && count < MOST_DAYS {
+            count *= 4;
+        } else if short || (events < FEW * days && late < all / 8 && shift < self.widest) {
+            shift += 1;
+        }
+        if (shift, count) != (self.year.shift(), self.year.days()) && SHIFTS.contains(&shift) {
+            self.set_shape(shift, count);
+        }
+    }
+
+    /// Another width and number of days.
+    fn set_shape(&mut self, shift: u32, days: usize) {
+        // Rounded up: what is entered into the calendar must come after all of today.
+        let begins = self.year.first() << self.year.shift();
+        let year = Calendar::new(begins.div_ceil(1 << shift), shift, days);
+        let before = std::mem::replace(&mut self.year, year);
+        for event in before.events() {
+            let day = self.year.day_of(event);
+            if self.year.has(day) {
+                self.year.insert(day, event);
+            } else {
+                self.push_outside(day, event);
+            }
+        }
+        self.review = Review::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::core::Kind;
+
+    const KINDS: [Kind; 7] = [
+        Kind::Departure,
+        Kind::Pull,
+        Kind::Arrival,
+        Kind::Timer,
+        Kind::Batch,
+        Kind::Application,
+        Kind::Probe,
+    ];
+
+    fn next(queue: &mut EventQueue, until: Time) -> Option<Event> {
+        if queue.today_is_over() {
+            queue.begin_next_day(until);
+        }
+        queue.take(until)
+    }
+
+    fn event(at: u64, kind: usize, source: u32) -> Event {
+        Event::new(Time::from_ps(at), KINDS[kind], source)
+    }
+
+    #[test]
+    fn kinds_order_events_of_one_instant() {
+        let mut queue = EventQueue::default();
+        for kind in (0..7).rev() {
+            queue.push(event(7, kind, 1));
+            queue.push(event(7, kind, 0));
+        }
+        for kind in 0..7 {
+            for source in 0..2 {
+                assert_eq!(next(&mut queue, Time::NEVER), Some(event(7, kind, source)));
+            }
+        }
+        assert_eq!(next(&mut queue, Time::NEVER), None);
+    }
+
+    #[test]
+    fn an_event_beyond_the_horizon_stays() {
+        let mut queue = EventQueue::default();
+        queue.push(event(10, 1, 0));
+        assert_eq!(next(&mut queue, Time::from_ps(9)), None);
+        assert_eq!(next(&mut queue, Time::from_ps(10)), Some(event(10, 1, 0)));
+        assert_eq!(queue.len(), 0);
+    }
+
+    #[derive(Debug, Clone, Copy)]
+    enum Act {
+        Push,
+        Take,
+        Remove,
+    }
+
+    /// Steps of a simulation: push at so much after the last event taken, take, or remove.
+    fn steps() -> impl Strategy<Value = Vec<(Act, u64, usize, u32)>> {
+        // Same instants, the same day, the same year, later years.
+        let ahead = prop_oneof![
+            0..3_u64,
+            0..1_000_000_u64,
+            0..1_000_000_000_u64,
+            0..1_u64 << 50
+        ];
+        let act = prop_oneof![
+            4 => Just(Act::Push),
+            3 => Just(Act::Take),
+            1 => Just(Act::Remove),
+        ];
+        prop::collection::vec((act, ahead, 0..7_usize, 0..20_u32), 1..400)
+    }
+
+    #[test]
+    fn a_crowd_at_one_instant_is_no_trouble() {
+        // Every sender of a large incast starts at the same instant, in any order.
+        let mut queue = EventQueue::default();
+        let crowd = 200_000_u32;
+        for step in 0..crowd {
+            queue.push(event(5, 3, step.wrapping_mul(7_919) % crowd));
+        }
+        for source in 0..crowd {
+            assert_eq!(next(&mut queue, Time::NEVER), Some(event(5, 3, source)));
+        }
+        assert_eq!(next(&mut queue, Time::NEVER), None);
+    }
+
+    /// Events that each enter another one, thousands of days long and at changing density, so that days change
+    /// their width and number also while several of them are at hand.
+    #[test]
+    fn reviews_change_nothing() {
+        for at_hand in [0, 1, 24] {
+            let mut queue = EventQueue::default();
+            queue.keep_at_hand(at_hand);
+            let mut list = BinaryHeap::new();
+            let mut random = 1_u64;
+            let mut draw = |below: u64| {
+                random = random
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                (random >> 33) % below
+            };
+            let mut now = 0;
+            for step in 0..600_000_u64 {
+                // Crowds of a thousand that come in a microsecond, and a few that come in a millisecond.
+                let (fewest, width) = match step / 100_000 % 3 {
+                    0 => (1_000, 1_000_000),
+                    1 => (20, 1_000_000_000),
+                    _ => (300, 30_000_000),
+                };
+                while list.len() < fewest {
+                    let entered = event(now + draw(width), draw(7) as usize, draw(1_000) as u32);
+                    queue.push(entered);
+                    list.push(Reverse(entered));
+                }
+                let expected = list.pop().map(|Reverse(event)| event);
+                assert_eq!(
+                    next(&mut queue, Time::NEVER),
+                    expected,
+                    "step {step}, {at_hand} at hand"
+                );
+                now = expected.map_or(now, |event| event.at.as_ps());
+            }
+        }
+    }
+
+    proptest! {
+        // Any mix of pushes, takes and removals gives what a sorted list gives, whatever the width of a day.
+        #[test]
+        fn agrees_with_a_sorted_list(
+            steps in steps(),
+            shapes in prop::collection::vec((0..29_u32, 12..17_u32), 8),
+            at_hand in prop_oneof![Just(0), 1..40_usize],
+        ) {
+            let mut queue = EventQueue::default();
+            queue.keep_at_hand(at_hand);
+            let mut list: Vec<Event> = Vec::new();
+            let mut now = 0;
+            for (count, (act, ahead, kind, source)) in steps.into_iter().enumerate() {
+                match act {
+                    Act::Push => {
+                        let event = event(now + ahead, kind, source);
+                        queue.push(event);
+                        let place = list.partition_point(|other| *other <= event);
+                        list.insert(place, event);
+                    }
+                    Act::Take => {
+                        let until = Time::from_ps(now + ahead);
+                        let due = list.first().is_some_and(|first| first.at <= until);
+                        let expected = due.then(|| list.remove(0));
+                        prop_assert_eq!(next(&mut queue, until), expected);
+                        now = expected.map_or(now, |event| event.at.as_ps());
+                    }
+                    Act::Remove => {
+                        let place = ahead as usize % list.len().max(1);
+                        let alike = |event: &Event| list.iter().filter(|one| *one == event).count();
+                        if list.get(place).is_some_and(|event| alike(event) == 1) {
+                            queue.remove(list.remove(place));
+                        }
+                    }
+                }
+                if count % 50 == 49 {
+                    let (shift, days) = shapes[count / 50];
+                    queue.set_shape(shift, 1 << days);
+                }
+                prop_assert_eq!(queue.len(), list.len());
+            }
+        }
+    }
+}

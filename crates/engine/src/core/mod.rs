@@ -1,0 +1,20 @@
+//! The core: the order of events, names of the parts of a network, random streams, digests.
+//!
+//! It depends on no other room: a source of events is a number here. Leaves out: what an event does,
+//! which `simulation` decides.
+
+mod digest;
+mod event;
+mod event_queue;
+mod ids;
+mod random;
+
+pub use digest::Digest;
+pub use ids::{
+    AppIndex, EndpointIndex, EventCountIndex, FlowIndex, HostIndex, Node, PortIndex, Side,
+    SwitchIndex,
+};
+pub use random::{Purpose, Source, substream};
+
+pub(crate) use event::{Event, Kind};
+pub(crate) use event_queue::EventQueue;

@@ -1,0 +1,581 @@
+//! The event loop: takes the first event, lets it happen, enters what follows from it.
+
+mod applications;
+mod coalescing;
+mod conservation;
+mod failures;
+mod look_ahead;
+mod notification;
+mod recording;
+mod sampling;
+mod turn;
+mod unattended;
+
+use std::collections::BTreeMap;
+
+use applications::AppSlot;
+use incastle_queueing::{DropCause, Verdict};
+use incastle_units::{Bytes, Time};
+pub use look_ahead::LookAhead;
+use look_ahead::Seen;
+use sampling::{MemorySampling, Sampling};
+
+use crate::core::EventQueue;
+use crate::core::{AppIndex, EndpointIndex, FlowIndex, HostIndex, Node, PortIndex, SwitchIndex};
+use crate::core::{Event, Kind};
+use crate::flow::Action;
+use crate::flow::Application;
+use crate::flow::EventCounts;
+use crate::flow::ip_bytes;
+use crate::flow::{Books, FlowRecord, Flows};
+use crate::layout::Slot;
+use crate::network::Network;
+use crate::network::ShortWay;
+use crate::network::enter;
+use crate::network::{Body, Packet};
+use crate::parallel::{Part, Whole};
+use crate::probe::{Lost, Probe};
+
+/// More events than this at one instant are a loop without delay.
+const MOST_EVENTS_AT_ONE_INSTANT: u32 = 10_000_000;
+
+/// How a call of [`Simulation::run`] ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// Nothing is left to happen until the given instant.
+    Done,
+    /// The budget of events is used up.
+    Paused,
+}
+
+/// Why the loop has stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// Nothing is left until the given instant.
+    NothingLeft,
+    /// The budget of events is used up.
+    Budget,
+    /// What happens next, and when, has to wait for another part of the network.
+    Waits(Time),
+}
+
+/// Why a simulation cannot go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    /// A loop without delay.
+    #[error(
+        "more than {MOST_EVENTS_AT_ONE_INSTANT} events at one instant ({} ps): \
+         something answers itself without delay",
+        at.as_ps()
+    )]
+    Standstill {
+        /// The instant.
+        at: Time,
+    },
+}
+
+/// What a run has counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Totals {
+    /// Packets of any kind fully received at the far end of a link.
+    pub packet_hops: u64,
+    /// Packets with application data received by hosts.
+    pub data_packets: u64,
+    /// Events of ports, hosts and ends of flows. Those of applications, changes of links and samples do
+    /// not count: in a network in parts every part has some of them.
+    pub events: u64,
+    /// Packets dropped.
+    pub drops: u64,
+    /// Packets marked.
+    pub marks: u64,
+    /// Those of the drops that failed links caused.
+    pub failure_drops: u64,
+    /// Congestion notifications sent by switches.
+    pub cnms_sent: u64,
+    /// Those of them that reached a host.
+    pub cnms_received: u64,
+    /// Those of them that were dropped.
+    pub cnms_dropped: u64,
+}
+
+/// What becomes of a packet that a fair queue pushes out.
+const PUSHED_OUT: Verdict = Verdict::Drop(DropCause::BufferFull);
+
+/// A network with flows, applications and a clock.
+pub struct Simulation<P: Probe> {
+    pub(crate) network: Network,
+    pub(crate) flows: Flows,
+    apps: Vec<AppSlot>,
+    counts: EventCounts,
+    /// The list of an application's actions while none is called; kept for its memory alone.
+    actions: Vec<Action>,
+    pub(crate) events: EventQueue,
+    pub(crate) probe: P,
+    sampling: Sampling,
+    memory_sampling: MemorySampling,
+    now: Time,
+    at_this_instant: u32,
+    totals: Totals,
+    /// What pays in a network of its size.
+    look_ahead: LookAhead,
+    /// So many events, and it scans again.
+    unseen: usize,
+    /// What the last scans have found.
+    seen: Seen,
+    /// Whether any flow is recorded.
+    recording: bool,
+    /// Applications that it waits for ([`Self::end_with`]).
+    awaited: u32,
+    /// Whether it has ended with the last of them.
+    over: bool,
+    /// Where less will arrive than was written or expected: how many bytes of it were lost for good.
+    shortfalls: BTreeMap<EndpointIndex, u64>,
+    /// Where it simulates a part of the network alone.
+    pub(crate) part: Option<Box<Part>>,
+}
+
+impl<P: Probe> Simulation<P> {
+    /// A network at rest at time zero, with a probe looking on.
+    pub fn new(network: Network, probe: P) -> Self {
+        let mut events = EventQueue::default();
+        network.enter_changes(&mut events);
+        let look_ahead = network.look_ahead();
+        events.keep_at_hand(look_ahead.events());
+        Self {
+            look_ahead,
+            unseen: 0,
+            seen: Seen::default(),
+            network,
+            flows: Flows::default(),
+            apps: Vec::new(),
+            counts: EventCounts::default(),
+            actions: Vec::new(),
+            events,
+            probe,
+            sampling: Sampling::default(),
+            memory_sampling: MemorySampling::default(),
+            now: Time::ZERO,
+            at_this_instant: 0,
+            totals: Totals::default(),
+            recording: false,
+            awaited: 0,
+            over: false,
+            shortfalls: BTreeMap::new(),
+            part: None,
+        }
+    }
+
+    /// Adds an application, which is called first at its `poll_timeout`.
+    pub fn add_application(&mut self, app: Box<dyn Application>) -> AppIndex {
+        let index = AppIndex::from_index(self.apps.len());
+        self.apps.push(AppSlot::new(app));
+        self.arm_application(index);
+        index
+    }
+
+    /// Lets everything happen until `until`, at most `budget` events of it, or until what it ends with
+    /// is over ([`Self::end_with`]).
+    pub fn run(&mut self, until: Time, budget: u64) -> Result<Status, RunError> {
+        match self.go_on(until, budget)? {
+            Stop::NothingLeft => {
+                self.rest(until);
+                Ok(Status::Done)
+            }
+            Stop::Budget | Stop::Waits(_) => Ok(Status::Paused),
+        }
+    }
+
+    /// The loop. The one copy of it: whatever an arrival does is expanded here.
+    pub(crate) fn go_on(&mut self, until: Time, budget: u64) -> Result<Stop, RunError> {
+        for _ in 0..budget {
+            self.prepare(until);
+            let Some(event) = self.events.take(until) else {
+                return Ok(Stop::NothingLeft);
+            };
+            if self.part.is_some() && self.must_wait(event) {
+                self.events.push(event);
+                return Ok(Stop::Waits(event.at));
+            }
+            self.count(event.at)?;
+            self.happen(event);
+        }
+        Ok(Stop::Budget)
+    }
+
+    /// Before the next event: begins the next day if nothing is left of today, and looks ahead.
+    #[inline(always)]
+    fn prepare(&mut self, until: Time) {
+        if self.events.today_is_over() {
+            self.events.begin_next_day(until);
+        }
+        match self.look_ahead {
+            LookAhead::Nothing => {}
+            LookAhead::Glance => self.glance(),
+            LookAhead::Scan => {
+                if self.unseen == 0 {
+                    self.scan();
+                    self.unseen = look_ahead::GROUP;
+                }
+                self.unseen -= 1;
+            }
+        }
+    }
+
+    /// Nothing is left to happen until `until`; what has ended stays at its end.
+    pub(crate) fn rest(&mut self, until: Time) {
+        if !self.over {
+            self.now = self.now.max(until);
+        }
+        self.catch_up_all(self.now);
+    }
+
+    fn count(&mut self, at: Time) -> Result<(), RunError> {
+        assert!(at >= self.now, "time never runs back");
+        if at > self.now {
+            self.now = at;
+            self.at_this_instant = 0;
+            return Ok(());
+        }
+        self.at_this_instant += 1;
+        if self.at_this_instant > MOST_EVENTS_AT_ONE_INSTANT {
+            return Err(RunError::Standstill { at });
+        }
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn happen(&mut self, event: Event) {
+        // Nearly all events: ahead of the table of the others.
+        if event.is(Kind::Arrival) {
+            self.arrive(PortIndex(event.source()));
+        } else {
+            self.happen_otherwise(event);
+        }
+    }
+
+    #[inline(never)]
+    fn happen_otherwise(&mut self, event: Event) {
+        let kind = event.kind();
+        self.totals.events += u64::from(kind.is_of_one_place());
+        match kind {
+            Kind::Arrival => unreachable!("arrivals are dealt with"),
+            Kind::Departure => self.depart(PortIndex(event.source())),
+            Kind::Control => self.control(event.source()),
+            Kind::Pull => self.pull(HostIndex(event.source())),
+            Kind::Timer => self.timer(EndpointIndex(event.source())),
+            Kind::Batch => self.batch_is_due(EndpointIndex(event.source())),
+            Kind::Application => self.application(AppIndex(event.source())),
+            Kind::Probe => self.look(event.source()),
+        }
+    }
+
+    fn enter(&mut self, event: Event) {
+        self.events.push(event);
+    }
+
+    // A packet's life: from its arrival at a port to its host.
+
+    fn arrive(&mut self, at: PortIndex) {
+        let network = &mut self.network;
+        let port = &mut network.ports[at.index()];
+        let (slot, next) = port.arrive(self.now, &network.pool, &mut self.probe);
+        let to = port.to;
+        let foreseen = std::mem::replace(&mut port.foreseen, PortIndex::NONE);
+        if let Some(next) = next {
+            self.events.push(Event::new(next, Kind::Arrival, at.0));
+        }
+        self.totals.events += 1;
+        self.totals.packet_hops += 1;
+        match to {
+            Node::Switch(switch) => self.pass_on(switch, slot, foreseen),
+            Node::Host(host) => self.deliver(host, slot),
+        }
+    }
+
+    /// A port with departure events has sent a packet.
+    fn depart(&mut self, at: PortIndex) {
+        let (size, mut wakes) = self.network.depart(at, self.now, &mut self.probe);
+        if self.network.ports[at.index()].is_cut() && size > Bytes::ZERO {
+            self.post(at);
+            wakes.arrival = None;
+        }
+        enter(&mut self.events, at, wakes);
+    }
+
+    /// A switch sends a packet on.
+    #[inline(always)]
+    fn pass_on(&mut self, switch: SwitchIndex, slot: Slot, foreseen: PortIndex) {
+        let network = &mut self.network;
+        let out = if foreseen == PortIndex::NONE {
+            let packet = &network.pool.at(slot).packet;
+            network.routes.port(switch, packet, self.now)
+        } else {
+            foreseen
+        };
+        let Some(port) = network.ports.get_mut(out.index()) else {
+            let packet = network.pool.take(slot);
+            return self.no_way(out, &packet);
+        };
+        match port.pass(self.now, slot, (&mut network.pool, &mut self.probe)) {
+            ShortWay::First(at) => self.events.push(Event::new(at, Kind::Arrival, out.0)),
+            ShortWay::Behind => {}
+            ShortWay::Closed => self.pass_on_otherwise(out, slot),
+        }
+    }
+
+    /// A switch sends a packet on by a port that has no short way for it.
+    #[inline(never)]
+    fn pass_on_otherwise(&mut self, out: PortIndex, slot: Slot) {
+        let network = &mut self.network;
+        if network.ports[out.index()].is_special() {
+            let packet = network.pool.take(slot);
+            return self.enter_special(out, &packet);
+        }
+        let context = (&mut self.events, &mut self.probe);
+        let verdict = network.offer(out, (self.now, self.now), slot, context);
+        if verdict != Verdict::Admit {
+            let packet = match verdict {
+                Verdict::Drop(_) => network.discard(slot),
+                Verdict::Admit | Verdict::Mark => network.pool.at(slot).packet,
+            };
+            self.judged(verdict, out, &packet);
+        }
+    }
+
+    /// A packet enters a port that a congestion point watches, one with departure events, where a fair
+    /// queue makes room, or one that leads into another part of the network.
+    #[inline(never)]
+    fn enter_special(&mut self, at: PortIndex, packet: &Packet) {
+        let now = self.now;
+        self.sample(at, packet);
+        self.network.ports[at.index()].make_room(now, packet);
+        while let Some(packet) = self.network.take_pushed_out(at) {
+            self.note_dropped(PUSHED_OUT, at, &packet);
+            self.judged(PUSHED_OUT, at, &packet);
+        }
+        let arriving = self.note_arriving(at, packet);
+        let verdict = if self.network.ports[at.index()].is_cut() {
+            self.offer_across(at, packet)
+        } else {
+            let context = (&mut self.events, &mut self.probe);
+            self.network.offer_copy(at, (now, now), packet, context)
+        };
+        self.note_judged(arriving.as_ref(), verdict, (at, packet));
+        self.judged(verdict, at, packet);
+    }
+
+    /// A packet has reached its host.
+    #[inline(always)]
+    fn deliver(&mut self, host: HostIndex, slot: Slot) {
+        let packet = &self.network.pool.at(slot).packet;
+        let payload = packet.payload();
+        let to = packet.to;
+        if (payload == 0 && packet.is_cnm())
+            || self.network.hosts[host.index()].coalescing.is_some()
+        {
+            return self.deliver_otherwise(host, slot);
+        }
+        let ip_bytes = ip_bytes(packet);
+        self.note(host, ip_bytes, payload);
+        let Some(turn) = self.turn(to) else {
+            let packet = self.network.pool.take(slot);
+            return self.stray(&packet);
+        };
+        if turn.endpoint.receives_aside() {
+            let packet = self.network.pool.take(slot);
+            return self.deliver_aside(&packet);
+        }
+        let left = turn.receive(slot);
+        self.see_to(to, left);
+    }
+
+    /// A notification has reached its host, or a packet one that holds arrivals back.
+    #[inline(never)]
+    fn deliver_otherwise(&mut self, host: HostIndex, slot: Slot) {
+        let packet = self.network.pool.take(slot);
+        if let Body::Cnm { psi } = packet.body {
+            return self.notified(host, &packet, psi);
+        }
+        self.note(host, ip_bytes(&packet), packet.payload());
+        self.coalesce(host, &packet);
+    }
+
+    /// Counts a packet that has reached a host, and tells the probe of it.
+    #[inline(always)]
+    fn note(&mut self, host: HostIndex, ip_bytes: u16, payload: u16) {
+        self.totals.data_packets += u64::from(payload > 0);
+        let bytes = |count| Bytes::new(u64::from(count));
+        self.probe
+            .received(host, self.now, bytes(ip_bytes), bytes(payload));
+    }
+
+    /// A packet for a flow that is over.
+    fn stray(&mut self, packet: &Packet) {
+        self.flows.books[packet.to.flow().index()].stray += 1;
+        packet.forget_extra(&mut self.network.extras);
+    }
+
+    /// Offers an endpoint's packets to the adapter until there are none, or one has to wait. `TOLD`: to be
+    /// noted, if it is recorded.
+    #[inline(never)]
+    fn send_by_turns<const TOLD: bool>(&mut self, index: EndpointIndex) {
+        let now = self.now;
+        loop {
+            let Some(endpoint) = self.flows.get(index) else {
+                return;
+            };
+            let host = endpoint.host;
+            let repeats = if TOLD { endpoint.retransmissions() } else { 0 };
+            let slot = self.network.pool.reserve();
+            let packet = &mut self.network.pool.at_mut(slot).packet;
+            if !endpoint.poll_transmit(now, &mut self.network.extras, packet) {
+                self.network.pool.free(slot);
+                return;
+            }
+            if TOLD {
+                self.note_sent(index, slot, repeats);
+            }
+            let Some(endpoint) = self.flows.get(index) else {
+                return;
+            };
+            if let Some(at) = self.network.adapter_busy(host, now) {
+                endpoint.stage(slot);
+                self.network.wait(host, index, at, &mut self.events);
+                return;
+            }
+            self.send(host, slot);
+        }
+    }
+
+    /// Sends a packet by the long way and enters what becomes of it into the books.
+    fn send(&mut self, host: HostIndex, slot: Slot) {
+        let context = (&mut self.events, &mut self.probe);
+        if let Some((verdict, packet)) = self.network.send(host, self.now, slot, context) {
+            let at = self.network.hosts[host.index()].port;
+            self.note_dropped(verdict, at, &packet);
+            self.judged(verdict, at, &packet);
+        }
+    }
+
+    /// An adapter takes the packet of the endpoint whose turn it is.
+    fn pull(&mut self, host: HostIndex) {
+        let Some(index) = self.network.next_turn(host, self.now) else {
+            return;
+        };
+        self.catch_up_if_unattended(index);
+        if let Some(endpoint) = self.flows.get(index)
+            && let Some(slot) = endpoint.staged.take()
+        {
+            self.send(host, slot);
+            self.pump(index);
+        }
+        self.network.pull_again(host, self.now, &mut self.events);
+    }
+
+    fn timer(&mut self, index: EndpointIndex) {
+        let now = self.now;
+        let Some(endpoint) = self.flows.get(index) else {
+            return;
+        };
+        // An outdated event, or a deadline that has moved: `pump` enters the right one.
+        if endpoint.wake > now {
+            return;
+        }
+        endpoint.wake = Time::NEVER;
+        if endpoint.is_unattended() {
+            self.catch_up(index, now);
+        }
+        let Some(endpoint) = self.flows.get(index) else {
+            return;
+        };
+        if endpoint
+            .poll_timeout()
+            .is_some_and(|deadline| deadline <= now)
+        {
+            endpoint.handle_timeout(now);
+            if let Some(report) = endpoint.poll_timeout_report() {
+                self.probe
+                    .timed_out(index.flow(), index.side(), now, &report);
+            }
+        }
+        self.pump(index);
+    }
+
+    // What came of it.
+
+    /// Nothing more will happen: applications and events are freed.
+    pub(crate) fn forget_what_is_to_come(&mut self) {
+        self.apps = Vec::new();
+        self.events = EventQueue::default();
+    }
+
+    /// The current instant.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// What has been counted so far.
+    pub fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    /// The network.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// The probe.
+    pub fn probe(&self) -> &P {
+        &self.probe
+    }
+
+    /// Bytes that the lists of flows and of their living ends have room in, and take again when they grow.
+    pub fn flow_room(&self) -> usize {
+        self.flows.room()
+    }
+
+    /// The number of flows opened so far.
+    pub fn flow_count(&self) -> usize {
+        self.flows.books.len()
+    }
+
+    /// The books of a flow as they stand.
+    pub fn flow(&self, flow: FlowIndex) -> FlowRecord {
+        self.flows.record(flow, self.now)
+    }
+
+    /// The hash of everything that happened at ports and endpoints, in the order of their indices.
+    pub fn digest(&self) -> u64 {
+        Whole::new(std::slice::from_ref(self)).digest()
+    }
+
+    /// Asserts conservation at this instant.
+    pub fn check_conservation(&self) {
+        Whole::new(std::slice::from_ref(self)).check_conservation();
+    }
+}
+
+/// Enters a drop or a mark at a port into the books, and tells the probe of a drop.
+#[inline]
+fn account<P: Probe>(
+    verdict: Verdict,
+    packet: &Packet,
+    (port, at): (PortIndex, Time),
+    (books, totals, probe): (&mut Books, &mut Totals, &mut P),
+) {
+    match verdict {
+        Verdict::Admit => {}
+        Verdict::Mark => {
+            totals.marks += 1;
+            books.marked += 1;
+        }
+        Verdict::Drop(cause) => {
+            totals.drops += 1;
+            totals.failure_drops += u64::from(cause == DropCause::LinkDown);
+            books.dropped += 1;
+            if let Some(lost) = Lost::of(packet) {
+                probe.dropped(port, at, &lost);
+            }
+        }
+    }
+}
