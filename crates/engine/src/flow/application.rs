@@ -220,17 +220,4 @@ pub trait Application: Send {
     fn is_over(&self) -> bool {
         false
     }
-
-    /// Until when it only adds to what one endpoint has to send, if so: it may be left alone while the
-    /// next packet of that endpoint waits for its time, and is asked with [`Self::catch_up`] for what it
-    /// would have written meanwhile. Without a limit that is `Time::NEVER`.
-    fn only_writes_until(&self) -> Option<Time> {
-        None
-    }
-
-    /// The next message that it would have written before `before`, in bytes; then its next call is
-    /// later.
-    fn catch_up(&mut self, _before: Time) -> Option<u64> {
-        None
-    }
 }

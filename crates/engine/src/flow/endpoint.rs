@@ -11,9 +11,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::core::{AppIndex, Digest, EndpointIndex, HostIndex};
 use crate::flow::Framing;
-use crate::layout::{Pool, Slot};
+use crate::layout::Slot;
 use crate::network::Extras;
 use crate::network::Limiter;
+use crate::network::Pool;
 use crate::network::{Body, Marks, Packet};
 
 use held::Held;
@@ -78,12 +79,10 @@ const _: () = assert!(size_of::<Endpoint>() <= 640);
 struct Aside(u8);
 
 impl Aside {
-    /// Its application is left alone, and must catch up before anything happens here.
-    const UNATTENDED: u8 = 1;
     /// A probe is told of all its events.
-    const RECORDED: u8 = 2;
+    const RECORDED: u8 = 1;
     /// It has a limiter.
-    const LIMITER: u8 = 4;
+    const LIMITER: u8 = 2;
 
     #[inline(always)]
     const fn any(self, reasons: u8) -> bool {
@@ -214,27 +213,6 @@ impl Endpoint {
         }
     }
 
-    /// Whether its next packet waits for an instant that the event queue knows, whatever else is written,
-    /// and nobody looks on.
-    #[inline]
-    pub(crate) fn is_waiting(&mut self, now: Time) -> bool {
-        match &mut self.transport {
-            Transport::Udt(end) => {
-                let plain = !self.watched && !self.aside.any(Aside::RECORDED | Aside::LIMITER);
-                plain && end.is_waiting(now)
-            }
-            Transport::Tcp(_) | Transport::Datagram(_) => false,
-        }
-    }
-
-    /// Whether it holds data that were never sent; asked of UDT alone.
-    pub(crate) fn has_unsent(&self) -> bool {
-        match &self.transport {
-            Transport::Udt(end) => end.has_unsent(),
-            Transport::Tcp(_) | Transport::Datagram(_) => false,
-        }
-    }
-
     /// Writes the next packet to send to where it belongs; gives whether there was one.
     #[inline(always)]
     pub(crate) fn poll_transmit(
@@ -288,29 +266,13 @@ impl Endpoint {
     /// Whether what arrives for it takes the longer way.
     #[inline(always)]
     pub(crate) fn receives_aside(&self) -> bool {
-        self.aside.any(Aside::UNATTENDED | Aside::RECORDED)
+        self.aside.any(Aside::RECORDED)
     }
 
     /// Whether what it sends takes the longer way.
     #[inline(always)]
     pub(crate) fn sends_aside(&self) -> bool {
         self.aside.any(Aside::LIMITER | Aside::RECORDED)
-    }
-
-    /// Whether its application is left alone.
-    #[inline(always)]
-    pub(crate) fn is_unattended(&self) -> bool {
-        self.aside.any(Aside::UNATTENDED)
-    }
-
-    /// Leaves its application alone.
-    pub(crate) fn leave_alone(&mut self) {
-        self.aside.0 |= Aside::UNATTENDED;
-    }
-
-    /// Its application is called again.
-    pub(crate) fn attend(&mut self) {
-        self.aside.0 &= !Aside::UNATTENDED;
     }
 
     /// Lets a probe be told of all its events.

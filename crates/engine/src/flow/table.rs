@@ -13,8 +13,8 @@ use crate::core::{
 };
 use crate::flow::{Endpoint, Origin, Pair, Transport, UdtCounters, UdtEnd};
 use crate::flow::{FlowSpec, TransportSpec};
-use crate::layout::Pool;
 use crate::network::Packet;
+use crate::network::Pool;
 use crate::probe::Observation;
 
 /// An endpoint that has been released.

@@ -1,7 +1,9 @@
 //! Layout: where data lie in memory, for speed alone. Without this room every result is the same.
 
+mod arena;
 mod next_hop_cache;
 mod pool;
 
+pub(crate) use arena::Arena;
 pub(crate) use next_hop_cache::Memo;
-pub(crate) use pool::{InFlight, Pool, Row, Slot};
+pub(crate) use pool::{InFlight, Linked, Pool, Row, Slot};

@@ -8,8 +8,6 @@ use std::hint::select_unpredictable;
 
 use incastle_units::Time;
 
-use crate::network::Packet;
-
 /// The place of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Slot(u32);
@@ -19,27 +17,34 @@ impl Slot {
     pub(crate) const NONE: Self = Self(u32::MAX);
 }
 
+/// A packet as lists through the pool see it: it names the one behind it. Its default is an unused slot.
+pub(crate) trait Linked: Copy + Default {
+    /// The slot of the packet behind it.
+    fn behind(&self) -> Slot;
+
+    /// Puts another packet behind it.
+    fn set_behind(&mut self, slot: Slot);
+}
+
 /// A packet on its way.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
-pub(crate) struct InFlight {
+pub(crate) struct InFlight<P> {
     /// When the last bit of the packet behind it reaches the far end of their link; of the last packet, when its
     /// own does. So the packet that is taken off a link says when the next one comes.
     pub(crate) arrives: Time,
-    pub(crate) packet: Packet,
+    pub(crate) packet: P,
 }
-
-const _: () = assert!(size_of::<InFlight>() == 64);
 
 /// All slots.
 #[derive(Debug)]
-pub(crate) struct Pool {
-    slots: Vec<InFlight>,
+pub(crate) struct Pool<P> {
+    slots: Vec<InFlight<P>>,
     /// The first of the list of empty slots.
     empty: Slot,
 }
 
-impl Default for Pool {
+impl<P> Default for Pool<P> {
     fn default() -> Self {
         Self {
             slots: Vec::new(),
@@ -48,7 +53,7 @@ impl Default for Pool {
     }
 }
 
-impl Pool {
+impl<P: Linked> Pool<P> {
     /// A slot to be written; it holds some old packet.
     #[inline(always)]
     pub(crate) fn reserve(&mut self) -> Slot {
@@ -56,7 +61,7 @@ impl Pool {
         if slot == Slot::NONE {
             return self.grow();
         }
-        self.empty = self.at(slot).packet.behind;
+        self.empty = self.at(slot).packet.behind();
         slot
     }
 
@@ -66,7 +71,7 @@ impl Pool {
         assert!(slot < u32::MAX, "fewer than 2^32 - 1 packets in flight");
         let unused = InFlight {
             arrives: Time::NEVER,
-            packet: Packet::EMPTY,
+            packet: P::default(),
         };
         incastle_pages::push(&mut self.slots, unused);
         Slot(slot)
@@ -75,13 +80,13 @@ impl Pool {
     /// Empties a slot.
     #[inline(always)]
     pub(crate) fn free(&mut self, slot: Slot) {
-        self.slots[slot.0 as usize].packet.behind = self.empty;
+        self.slots[slot.0 as usize].packet.set_behind(self.empty);
         self.empty = slot;
     }
 
     /// Writes a packet into a slot.
     #[inline]
-    pub(crate) fn put(&mut self, packet: Packet) -> Slot {
+    pub(crate) fn put(&mut self, packet: P) -> Slot {
         let slot = self.reserve();
         self.at_mut(slot).packet = packet;
         slot
@@ -89,16 +94,18 @@ impl Pool {
 
     /// Takes a packet out of its slot.
     #[inline(always)]
-    pub(crate) fn take(&mut self, slot: Slot) -> Packet {
+    pub(crate) fn take(&mut self, slot: Slot) -> P {
         let flight = &mut self.slots[slot.0 as usize];
         let packet = flight.packet;
-        flight.packet.behind = std::mem::replace(&mut self.empty, slot);
+        flight
+            .packet
+            .set_behind(std::mem::replace(&mut self.empty, slot));
         packet
     }
 
     /// What lies in a slot; nothing in [`Slot::NONE`].
     #[inline(always)]
-    pub(crate) fn get(&self, slot: Slot) -> Option<&InFlight> {
+    pub(crate) fn get(&self, slot: Slot) -> Option<&InFlight<P>> {
         self.slots.get(slot.0 as usize)
     }
 
@@ -109,12 +116,12 @@ impl Pool {
     }
 
     #[inline(always)]
-    pub(crate) fn at(&self, slot: Slot) -> &InFlight {
+    pub(crate) fn at(&self, slot: Slot) -> &InFlight<P> {
         &self.slots[slot.0 as usize]
     }
 
     #[inline(always)]
-    pub(crate) fn at_mut(&mut self, slot: Slot) -> &mut InFlight {
+    pub(crate) fn at_mut(&mut self, slot: Slot) -> &mut InFlight<P> {
         &mut self.slots[slot.0 as usize]
     }
 }
@@ -160,7 +167,12 @@ impl Row {
 
     /// Appends a packet that arrives at that instant; gives whether it is the first.
     #[inline(always)]
-    pub(crate) fn push(&mut self, slot: Slot, arrives: Time, pool: &mut Pool) -> bool {
+    pub(crate) fn push<P: Linked>(
+        &mut self,
+        slot: Slot,
+        arrives: Time,
+        pool: &mut Pool<P>,
+    ) -> bool {
         pool.at_mut(slot).arrives = arrives;
         let before = std::mem::replace(&mut self.last, slot);
         let first = self.first == Slot::NONE;
@@ -169,7 +181,7 @@ impl Row {
             self.arrives = arrives;
         } else {
             let before = pool.at_mut(before);
-            before.packet.behind = slot;
+            before.packet.set_behind(slot);
             before.arrives = arrives;
         }
         first
@@ -177,19 +189,22 @@ impl Row {
 
     /// Takes the first packet out of the row; it keeps its slot. Gives when it arrives as well.
     #[inline(always)]
-    pub(crate) fn pop(&mut self, pool: &Pool) -> Option<(Slot, Time)> {
+    pub(crate) fn pop<P: Linked>(&mut self, pool: &Pool<P>) -> Option<(Slot, Time)> {
         let slot = self.first;
         let flight = pool.get(slot)?;
         let last = slot == self.last;
-        self.first = select_unpredictable(last, Slot::NONE, flight.packet.behind);
+        self.first = select_unpredictable(last, Slot::NONE, flight.packet.behind());
         Some((slot, std::mem::replace(&mut self.arrives, flight.arrives)))
     }
 
     /// All packets, first to last.
-    pub(crate) fn iter<'a>(&self, pool: &'a Pool) -> impl Iterator<Item = &'a InFlight> {
+    pub(crate) fn iter<'a, P: Linked>(
+        &self,
+        pool: &'a Pool<P>,
+    ) -> impl Iterator<Item = &'a InFlight<P>> {
         let last = self.last;
         let first = (self.first != Slot::NONE).then_some(self.first);
-        let next = move |slot: &Slot| (*slot != last).then(|| pool.at(*slot).packet.behind);
+        let next = move |slot: &Slot| (*slot != last).then(|| pool.at(*slot).packet.behind());
         std::iter::successors(first, next).map(|slot| pool.at(slot))
     }
 }
@@ -202,10 +217,32 @@ mod tests {
 
     use super::*;
 
+    #[derive(Debug, Clone, Copy)]
+    struct Packet {
+        size: u16,
+        behind: Slot,
+    }
+
+    impl Default for Packet {
+        fn default() -> Self {
+            packet(0)
+        }
+    }
+
+    impl Linked for Packet {
+        fn behind(&self) -> Slot {
+            self.behind
+        }
+
+        fn set_behind(&mut self, slot: Slot) {
+            self.behind = slot;
+        }
+    }
+
     fn packet(size: u16) -> Packet {
         Packet {
             size,
-            ..Packet::EMPTY
+            behind: Slot::NONE,
         }
     }
 

@@ -6,9 +6,9 @@ use incastle_queueing::{CongestionPointConfig, DropTail, Marker, PortBuffer, Sha
 use incastle_units::{Rate, Span, Time};
 
 use crate::core::{HostIndex, Node, PortIndex, Purpose, Source, SwitchIndex, substream};
-use crate::layout::Pool;
 use crate::network::Extras;
 use crate::network::Host;
+use crate::network::Pool;
 use crate::network::RateSchedule;
 use crate::network::{Coalescing, FairConfig, Network, ReactionPointSettings};
 use crate::network::{Ecmp, Routes};

@@ -9,11 +9,12 @@ mod packet;
 mod port;
 mod rate_schedule;
 mod route;
+mod view;
 
 pub use builder::{
     BuildError, HostConfig, JitterAppliesTo, LinkConfig, NetworkBuilder, PortKind, SwitchConfig,
 };
-pub use extras::UdtControl;
+
 pub use host::Coalescing;
 pub use limiter::ReactionPointSettings;
 pub use port::{ClassifyBy, FairConfig, FairDrop, PortCounters};
@@ -23,7 +24,7 @@ pub(crate) use extras::Extras;
 pub(crate) use failure::{Change, FAILURES, Failures, edges};
 pub(crate) use host::Host;
 pub(crate) use limiter::Limiter;
-pub(crate) use packet::{Body, Marks, Packet};
+pub(crate) use packet::{Body, InFlight, Marks, Packet, Pool};
 pub(crate) use port::{Backlog, Gate, Port, Sampler, ShortWay, Wakes};
 pub(crate) use rate_schedule::RateSchedule;
 pub(crate) use route::{Edge, Routes};
@@ -37,8 +38,8 @@ use incastle_units::{Amount, Bytes, Rate, Span, Time};
 use crate::core::EventQueue;
 use crate::core::{Digest, EndpointIndex, HostIndex, Node, PortIndex, SwitchIndex};
 use crate::core::{Event, Kind};
-use crate::layout::{InFlight, Pool, Slot};
-use crate::probe::{Probe, QueueSeen, SentPacket};
+use crate::layout::Slot;
+use crate::probe::{Probe, QueueSeen};
 
 /// A switch.
 pub(crate) struct Switch {
@@ -394,7 +395,7 @@ impl Network {
         };
         let size = packet.size();
         if self.captured.get(at.index()) == Some(&true) {
-            probe.sent(at, now, SentPacket::of(packet, &self.extras));
+            probe.sent(at, now, packet.sent(&self.extras));
         }
         if let Node::Switch(switch) = self.owners[at.index()] {
             self.release(switch, size);

@@ -9,7 +9,7 @@ use incastle_transport::udt::wire::DataHeader;
 use incastle_units::{Bytes, Ecn, Time};
 
 use crate::core::{EndpointIndex, HostIndex};
-use crate::layout::Slot;
+use crate::layout::{self, Linked, Slot};
 use crate::network::Extras;
 
 /// What the packet carries.
@@ -105,8 +105,31 @@ pub(crate) struct Packet {
     pub(crate) class: u8,
 }
 
+/// The packets in ports and on links.
+pub(crate) type Pool = layout::Pool<Packet>;
+/// A packet in a port or on a link.
+pub(crate) type InFlight = layout::InFlight<Packet>;
+
 // Together with its arrival time a packet fills one cache line.
-const _: () = assert!(size_of::<Packet>() <= 56);
+const _: () = assert!(size_of::<InFlight>() == 64);
+
+impl Default for Packet {
+    fn default() -> Self {
+        Self::EMPTY
+    }
+}
+
+impl Linked for Packet {
+    #[inline(always)]
+    fn behind(&self) -> Slot {
+        self.behind
+    }
+
+    #[inline(always)]
+    fn set_behind(&mut self, slot: Slot) {
+        self.behind = slot;
+    }
+}
 
 impl Body {
     const EMPTY: Self = Self::Segment {

@@ -20,14 +20,12 @@
 //! (requests, dependences), and probes that keep one list of what happens anywhere; threads, which are
 //! for who drives the parts.
 
-mod mail;
-mod part;
+mod logical_process;
+mod messages;
 mod partition;
-mod whole;
 
-pub use mail::Mail;
-pub use part::Progress;
-pub use partition::{Indivisible, Partition};
-pub use whole::{Whole, finish};
+pub use logical_process::Progress;
+pub use messages::Messages;
+pub use partition::{PartitionError, Partitioning};
 
-pub(crate) use part::Part;
+pub(crate) use logical_process::{LogicalProcess, TICK, Window};

@@ -10,10 +10,11 @@ use incastle_units::Span;
 
 use crate::core::{Node, SwitchIndex};
 use crate::network::Network;
+use crate::probe::Owners;
 
 /// The parts of a network.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Partition {
+pub struct Partitioning {
     parts: usize,
     /// By host.
     hosts: Vec<usize>,
@@ -24,7 +25,7 @@ pub struct Partition {
 
 /// Why a network has no parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Indivisible {
+pub enum PartitionError {
     /// All hosts are at one switch.
     #[error("all hosts are at one switch")]
     OneSwitch,
@@ -33,14 +34,14 @@ pub enum Indivisible {
     NoDelay,
 }
 
-impl Partition {
+impl Partitioning {
     /// So many parts, or fewer where not so many switches have hosts.
-    pub fn new(network: &Network, parts: usize) -> Result<Self, Indivisible> {
+    pub fn new(network: &Network, parts: usize) -> Result<Self, PartitionError> {
         let graph = Graph::new(network);
         let mut switches = graph.deal_hosts(parts);
         let parts = renumber(&mut switches);
         if parts < 2 {
-            return Err(Indivisible::OneSwitch);
+            return Err(PartitionError::OneSwitch);
         }
         let switches = graph.deal_others(switches, parts);
         let at = |port: usize| match network.ports[port].to {
@@ -61,13 +62,13 @@ impl Partition {
         // Two parts of a connected network have a link between them.
         partition.lookahead = delays.min().unwrap_or_default();
         if partition.lookahead == Span::ZERO {
-            return Err(Indivisible::NoDelay);
+            return Err(PartitionError::NoDelay);
         }
         Ok(partition)
     }
 
     /// How many parts there are.
-    pub fn parts(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.parts
     }
 
@@ -76,6 +77,15 @@ impl Partition {
         match node {
             Node::Host(host) => self.hosts[host.index()],
             Node::Switch(switch) => self.switches[switch.index()],
+        }
+    }
+
+    /// The part of each port, which is that of the node that sends there, and of each host.
+    pub fn owners(&self, network: &Network) -> Owners {
+        let of_port = |port| self.of(network.ends(port).0);
+        Owners {
+            ports: network.ports().map(of_port).collect(),
+            hosts: self.hosts.clone(),
         }
     }
 
@@ -209,7 +219,7 @@ fn renumber(dealt: &mut [Option<usize>]) -> usize {
     used.len()
 }
 
-impl Partition {
+impl Partitioning {
     /// The switches of a part.
     pub fn switches(&self, part: usize) -> impl Iterator<Item = SwitchIndex> + '_ {
         let all = self.switches.iter().enumerate();

@@ -9,19 +9,18 @@ mod trace_event;
 
 pub use recorder::{
     Bin, BinBytes, CongestionSample, EventKind, EventRecord, HOST_BIN, Loss, Measurements,
-    MemorySample, ModeSample, QueueHistogram, QueueSample, RateSample, RecordedEvent,
+    MemorySample, ModeSample, Owners, QueueHistogram, QueueSample, RateSample, RecordedEvent,
     RecordedPacket, Recorder, Sent, Series, Silence, Timeout, WindowSample,
 };
-pub use sent::{SentContent, SentPacket};
+pub use sent::{SentContent, SentPacket, UdtControl};
 pub use trace_event::{Content, Happening, Number, Observation, QueueSeen, Tag, Transit};
 
 use incastle_congestion::{ControlState, RateState};
 use incastle_queueing::Sample;
-use incastle_transport::tcp::{Flags, TimeoutReport};
+use incastle_transport::tcp::TimeoutReport;
 use incastle_units::{Bytes, Span, Time};
 
 use crate::core::{EndpointIndex, FlowIndex, HostIndex, PortIndex, Side, SwitchIndex};
-use crate::network::{Body, Packet};
 
 /// A packet of a flow that a port has dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,32 +39,6 @@ pub struct Lost {
     /// Octets of the sequence space: payload, SYN and FIN; 1 for a datagram or UDT's data. 0: a pure ACK, or
     /// control.
     pub octets: u16,
-}
-
-impl Lost {
-    /// What a packet says of itself; notifications belong to no transport.
-    pub(crate) fn of(packet: &Packet) -> Option<Self> {
-        let (seq, octets, sent) = match &packet.body {
-            Body::Segment { segment, .. } => {
-                let flag = |flag| u16::from(segment.flags.contains(flag));
-                let octets = segment.payload + flag(Flags::SYN) + flag(Flags::FIN);
-                (u64::from(segment.seq), octets, segment.timestamp)
-            }
-            Body::Datagram(datagram) => (datagram.seq, 1, datagram.sent_at),
-            Body::UdtData { header, sent_at } => (u64::from(header.sequence.word()), 1, *sent_at),
-            Body::UdtControl { sent_at, .. } => (0, 0, *sent_at),
-            Body::Cnm { .. } => return None,
-        };
-        let from = packet.to.peer();
-        Some(Self {
-            flow: from.flow(),
-            from: from.side(),
-            sent,
-            seq,
-            payload: packet.payload(),
-            octets,
-        })
-    }
 }
 
 /// Something that looks on.

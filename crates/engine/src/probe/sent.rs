@@ -4,12 +4,12 @@
 
 use incastle_transport::datagram::Datagram;
 use incastle_transport::tcp::{SackBlock, Segment};
-use incastle_transport::udt::wire::DataHeader;
+use incastle_transport::udt::wire::{
+    Beside, ControlHeader, DataHeader, Handshake, Losses, NumberRange,
+};
 use incastle_units::{Ecn, Time};
 
 use crate::core::EndpointIndex;
-use crate::network::{Body, Packet};
-use crate::network::{Extras, UdtControl};
 
 /// A packet that has left a port.
 #[derive(Debug, Clone)]
@@ -39,28 +39,52 @@ pub enum SentContent {
     Notification(u8),
 }
 
-impl SentPacket {
-    /// A copy of a packet, with what lies beside it.
-    pub(crate) fn of(packet: &Packet, extras: &Extras) -> Self {
-        let content = match &packet.body {
-            Body::Segment { segment, sacks } => {
-                let count = usize::from(segment.sacks);
-                let blocks = (count > 0).then(|| &extras.sacks.at(*sacks)[..count]);
-                SentContent::Segment(*segment, blocks.unwrap_or_default().into())
+/// A control packet of UDT with what lies beside it.
+#[derive(Debug, Clone, Copy)]
+pub struct UdtControl {
+    /// Its header.
+    pub header: ControlHeader,
+    body: UdtBody,
+}
+
+/// Ranges of one NAK at the most: a connection sends no more.
+const MAX_RANGES: usize = 8;
+
+#[derive(Debug, Clone, Copy)]
+enum UdtBody {
+    Nothing,
+    Losses([NumberRange; MAX_RANGES], u8),
+    Handshake(Handshake),
+}
+
+impl UdtControl {
+    pub(crate) fn new(header: ControlHeader, beside: Beside<'_>) -> Self {
+        let body = match beside {
+            Beside::Nothing => UdtBody::Nothing,
+            Beside::Handshake(handshake) => UdtBody::Handshake(*handshake),
+            Beside::Losses(losses) => {
+                let mut ranges = losses.ranges();
+                let first = ranges.next().expect("a NAK names something");
+                let mut kept = [first; MAX_RANGES];
+                let mut count = 1;
+                for range in ranges {
+                    kept[count] = range;
+                    count += 1;
+                }
+                UdtBody::Losses(kept, count as u8)
             }
-            Body::Datagram(datagram) => SentContent::Datagram(*datagram),
-            Body::UdtData { header, sent_at } => SentContent::UdtData(*header, *sent_at),
-            Body::UdtControl { place, sent_at, .. } => {
-                let control = Box::new(*extras.controls.at(*place));
-                SentContent::UdtControl(control, *sent_at)
-            }
-            Body::Cnm { psi } => SentContent::Notification(*psi),
         };
-        Self {
-            to: packet.to,
-            ecn: packet.marks.ecn(),
-            class: packet.class,
-            content,
+        Self { header, body }
+    }
+
+    /// What lies beside the header.
+    pub fn beside(&self) -> Beside<'_> {
+        match &self.body {
+            UdtBody::Nothing => Beside::Nothing,
+            UdtBody::Losses(ranges, count) => {
+                Beside::Losses(Losses::typed(&ranges[..usize::from(*count)]))
+            }
+            UdtBody::Handshake(handshake) => Beside::Handshake(handshake),
         }
     }
 }

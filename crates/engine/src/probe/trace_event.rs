@@ -6,13 +6,9 @@
 
 use incastle_congestion::{ControlState, Phase};
 use incastle_queueing::Verdict;
-use incastle_transport::tcp::{Flags, Segment};
-use incastle_transport::udt::wire::Control;
 use incastle_units::{Amount, Bytes, Rate, Span, Time};
 
 use crate::core::{EndpointIndex, PortIndex};
-use crate::network::Extras;
-use crate::network::{Body, Packet};
 
 /// What tells a packet from the others of its run, wherever it is seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,111 +128,4 @@ pub enum Happening<'a> {
     Notified(u8),
     /// The end has been looked at.
     Observed(&'a Observation),
-}
-
-/// Where `Packet::identity` has the ECN field.
-const ECN_FIELD: u64 = 0xff;
-
-impl Tag {
-    /// Of a packet of a transport.
-    pub(crate) fn of(packet: &Packet) -> Option<Self> {
-        let sent = match &packet.body {
-            Body::Segment { segment, .. } => segment.timestamp,
-            Body::Datagram(datagram) => datagram.sent_at,
-            Body::UdtData { sent_at, .. } | Body::UdtControl { sent_at, .. } => *sent_at,
-            Body::Cnm { .. } => return None,
-        };
-        // An ACK and the data behind it have the same numbers; size and flags tell them apart.
-        let (head, body) = packet.identity();
-        Some(Self {
-            end: packet.to.peer(),
-            sent,
-            words: (head & !ECN_FIELD, body),
-        })
-    }
-}
-
-impl Content {
-    /// Of a packet that is about to leave; notifications belong to no transport.
-    pub(crate) fn of(packet: &Packet, extras: &Extras) -> Self {
-        let payload = packet.payload();
-        let (kind, seq, ack) = match &packet.body {
-            Body::Segment { segment, .. } => of_segment(segment),
-            Body::Datagram(datagram) => ("datagram", Some(Number::Datagram(datagram.seq)), None),
-            Body::UdtData { header, .. } => {
-                ("data", Some(Number::Udt(header.sequence.word())), None)
-            }
-            Body::UdtControl { place, .. } => {
-                of_control(&extras.controls.at(*place).header.control)
-            }
-            Body::Cnm { .. } => unreachable!("an end sends no notification"),
-        };
-        Self {
-            kind,
-            seq,
-            ack,
-            payload,
-        }
-    }
-}
-
-/// A packet's kind, sequence number and acknowledgement.
-type Said = (&'static str, Option<Number>, Option<Number>);
-
-fn of_segment(segment: &Segment) -> Said {
-    let has = |flag| segment.flags.contains(flag);
-    let kind = match (has(Flags::SYN), has(Flags::ACK)) {
-        (true, true) => "syn-ack",
-        (true, false) => "syn",
-        (false, _) if segment.payload > 0 => "data",
-        (false, _) if has(Flags::FIN) => "fin",
-        (false, _) => "ack",
-    };
-    let ack = has(Flags::ACK).then_some(Number::Tcp(segment.ack));
-    (kind, Some(Number::Tcp(segment.seq)), ack)
-}
-
-fn of_control(control: &Control) -> Said {
-    let kind = match control {
-        Control::Handshake => "handshake",
-        Control::KeepAlive => "keep-alive",
-        Control::Ack { .. } => "ack",
-        Control::LightAck { .. } => "light-ack",
-        Control::Nak => "nak",
-        Control::Warning => "warning",
-        Control::Shutdown { .. } => "shutdown",
-        Control::Ack2 { .. } => "ack2",
-        Control::Drop { .. } => "drop-request",
-        Control::ObserveChange { .. } => "observe-change",
-        Control::ObserveChanged { .. } => "observe-changed",
-    };
-    let ack = match control {
-        Control::Ack { next, .. } | Control::LightAck { next } => Some(Number::Udt(next.word())),
-        _ => None,
-    };
-    (kind, None, ack)
-}
-
-#[cfg(test)]
-mod tests {
-    use incastle_units::Ecn;
-
-    use super::*;
-    use crate::network::Marks;
-
-    fn tag(size: u16, ecn: Ecn) -> Tag {
-        let packet = Packet {
-            size,
-            marks: Marks::of(ecn),
-            ..Packet::EMPTY
-        };
-        Tag::of(&packet).expect("a segment has a tag")
-    }
-
-    #[test]
-    fn size_tells_packets_apart_and_a_mark_does_not() {
-        // An ACK of 40 bytes, and data that leave at the same instant with the same two numbers.
-        assert_ne!(tag(40, Ecn::Ect0), tag(1_500, Ecn::Ect0));
-        assert_eq!(tag(1_500, Ecn::Ect0), tag(1_500, Ecn::Ce));
-    }
 }

@@ -18,10 +18,6 @@ pub(super) struct AppSlot {
     pub(super) inbox: Vec<Notice>,
     /// The earliest event of this application in the event queue.
     pub(super) wake: Time,
-    /// The endpoint that it is left alone for.
-    pub(super) asleep: Option<EndpointIndex>,
-    /// Until when at most it was left alone the last time: the event queue holds that event.
-    pub(super) alone_until: Time,
     /// Whether the simulation goes on until it is over, and it is not.
     awaited: bool,
 }
@@ -32,8 +28,6 @@ impl AppSlot {
             app,
             inbox: Vec::new(),
             wake: Time::NEVER,
-            asleep: None,
-            alone_until: Time::NEVER,
             awaited: false,
         }
     }
@@ -56,11 +50,6 @@ impl<P: Probe> Simulation<P> {
             return;
         }
         slot.wake = Time::NEVER;
-        if let Some(endpoint) = slot.asleep {
-            self.catch_up(endpoint, self.now);
-            self.attend(endpoint);
-        }
-        let slot = &mut self.apps[index.index()];
         let list = std::mem::take(&mut self.actions);
         let mut actions = Actions::reuse(list, self.flows.next(), self.counts.len());
         for notice in slot.inbox.drain(..) {
@@ -107,9 +96,6 @@ impl<P: Probe> Simulation<P> {
 
     pub(super) fn arm_application(&mut self, index: AppIndex) {
         let slot = &mut self.apps[index.index()];
-        if slot.asleep.is_some() {
-            return;
-        }
         if let Some(at) = slot.app.poll_timeout()
             && at < slot.wake
         {
@@ -132,7 +118,7 @@ impl<P: Probe> Simulation<P> {
                 }
                 self.pump(flow.end(Side::Near));
             }
-            Action::Write(index, bytes) => self.write(index, bytes),
+            Action::Write(index, bytes) => self.with(index, |endpoint| endpoint.write(bytes)),
             Action::Stop(index) => self.with(index, |endpoint| endpoint.stop(now)),
             Action::Close(index) => self.with(index, |endpoint| endpoint.close(now)),
             Action::Expect(index, total) => self.expect(index, total),
@@ -235,20 +221,6 @@ impl<P: Probe> Simulation<P> {
             }
         }
         self.flows.release(flow, at);
-    }
-
-    /// A sender that is slower than its application waits for its next packet anyhow: most writes
-    /// change nothing.
-    fn write(&mut self, index: EndpointIndex, bytes: u64) {
-        let now = self.now;
-        if let Some(endpoint) = self.flows.get(index) {
-            endpoint.write(bytes);
-            if endpoint.is_waiting(now) {
-                self.leave_alone(index);
-            } else {
-                self.pump(index);
-            }
-        }
     }
 
     fn with(&mut self, index: EndpointIndex, act: impl FnOnce(&mut Endpoint)) {

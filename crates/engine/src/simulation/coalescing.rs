@@ -52,8 +52,6 @@ impl<P: Probe> Simulation<P> {
             return;
         }
         let before = endpoint.delivered();
-        self.catch_up_if_unattended(index);
-        let endpoint = self.flows.get(index).expect("catching up releases nobody");
         endpoint.receive_batch(self.now, &mut self.network.extras);
         self.after_receive(index, before);
     }

@@ -6,13 +6,13 @@
 
 use incastle_transport::tcp;
 
+use super::AllPartitions;
 use super::Simulation;
 use crate::core::{FlowIndex, Side};
 use crate::flow::FlowRecord;
 use crate::flow::Transport;
 use crate::network::Packet;
 use crate::network::Port;
-use crate::parallel::Whole;
 use crate::probe::Probe;
 
 /// What ports and hosts hold of a flow.
@@ -23,7 +23,7 @@ struct Inside {
     payload: [u64; 2],
 }
 
-impl<P: Probe> Whole<'_, P> {
+impl<P: Probe> AllPartitions<'_, P> {
     /// Asserts conservation at this instant.
     pub fn check_conservation(&self) {
         let mut inside = vec![Inside::default(); self.flow_count()];

@@ -4,12 +4,13 @@ mod applications;
 mod coalescing;
 mod conservation;
 mod failures;
+mod logical_process;
 mod look_ahead;
 mod notification;
 mod recording;
 mod sampling;
 mod turn;
-mod unattended;
+mod whole;
 
 use std::collections::BTreeMap;
 
@@ -19,6 +20,7 @@ use incastle_units::{Bytes, Time};
 pub use look_ahead::LookAhead;
 use look_ahead::Seen;
 use sampling::{MemorySampling, Sampling};
+pub use whole::{AllPartitions, finish};
 
 use crate::core::EventQueue;
 use crate::core::{AppIndex, EndpointIndex, FlowIndex, HostIndex, Node, PortIndex, SwitchIndex};
@@ -33,8 +35,8 @@ use crate::network::Network;
 use crate::network::ShortWay;
 use crate::network::enter;
 use crate::network::{Body, Packet};
-use crate::parallel::{Part, Whole};
-use crate::probe::{Lost, Probe};
+use crate::parallel::LogicalProcess;
+use crate::probe::Probe;
 
 /// More events than this at one instant are a loop without delay.
 const MOST_EVENTS_AT_ONE_INSTANT: u32 = 10_000_000;
@@ -130,8 +132,8 @@ pub struct Simulation<P: Probe> {
     over: bool,
     /// Where less will arrive than was written or expected: how many bytes of it were lost for good.
     shortfalls: BTreeMap<EndpointIndex, u64>,
-    /// Where it simulates a part of the network alone.
-    pub(crate) part: Option<Box<Part>>,
+    /// Where it simulates one partition of the network alone.
+    process: Option<Box<LogicalProcess>>,
 }
 
 impl<P: Probe> Simulation<P> {
@@ -161,7 +163,7 @@ impl<P: Probe> Simulation<P> {
             awaited: 0,
             over: false,
             shortfalls: BTreeMap::new(),
-            part: None,
+            process: None,
         }
     }
 
@@ -192,7 +194,7 @@ impl<P: Probe> Simulation<P> {
             let Some(event) = self.events.take(until) else {
                 return Ok(Stop::NothingLeft);
             };
-            if self.part.is_some() && self.must_wait(event) {
+            if self.process.is_some() && self.must_wait(event) {
                 self.events.push(event);
                 return Ok(Stop::Waits(event.at));
             }
@@ -226,7 +228,6 @@ impl<P: Probe> Simulation<P> {
         if !self.over {
             self.now = self.now.max(until);
         }
-        self.catch_up_all(self.now);
     }
 
     fn count(&mut self, at: Time) -> Result<(), RunError> {
@@ -462,7 +463,6 @@ impl<P: Probe> Simulation<P> {
         let Some(index) = self.network.next_turn(host, self.now) else {
             return;
         };
-        self.catch_up_if_unattended(index);
         if let Some(endpoint) = self.flows.get(index)
             && let Some(slot) = endpoint.staged.take()
         {
@@ -482,12 +482,6 @@ impl<P: Probe> Simulation<P> {
             return;
         }
         endpoint.wake = Time::NEVER;
-        if endpoint.is_unattended() {
-            self.catch_up(index, now);
-        }
-        let Some(endpoint) = self.flows.get(index) else {
-            return;
-        };
         if endpoint
             .poll_timeout()
             .is_some_and(|deadline| deadline <= now)
@@ -546,12 +540,12 @@ impl<P: Probe> Simulation<P> {
 
     /// The hash of everything that happened at ports and endpoints, in the order of their indices.
     pub fn digest(&self) -> u64 {
-        Whole::new(std::slice::from_ref(self)).digest()
+        AllPartitions::new(std::slice::from_ref(self)).digest()
     }
 
     /// Asserts conservation at this instant.
     pub fn check_conservation(&self) {
-        Whole::new(std::slice::from_ref(self)).check_conservation();
+        AllPartitions::new(std::slice::from_ref(self)).check_conservation();
     }
 }
 
@@ -573,7 +567,7 @@ fn account<P: Probe>(
             totals.drops += 1;
             totals.failure_drops += u64::from(cause == DropCause::LinkDown);
             books.dropped += 1;
-            if let Some(lost) = Lost::of(packet) {
+            if let Some(lost) = packet.lost() {
                 probe.dropped(port, at, &lost);
             }
         }

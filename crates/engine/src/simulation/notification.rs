@@ -100,7 +100,6 @@ impl<P: Probe> Simulation<P> {
         let now = self.now;
         self.totals.cnms_received += 1;
         self.flows.books[packet.to.flow().index()].cnms += 1;
-        self.catch_up_if_unattended(packet.to);
         let host = &self.network.hosts[host.index()];
         let (settings, port) = (host.reaction_point, host.port);
         let (Some(endpoint), Some(settings)) = (self.flows.get(packet.to), settings) else {

@@ -1,7 +1,7 @@
 //! Flows whose every event is told: the way of their packets and what happens inside their ends.
 //!
 //! Nothing of this lies on the way of other packets while no flow is recorded: recorded ends leave the
-//! short way by the test that limited and unattended ones take, and from the first of them on the ports
+//! short way by the test that limited ones take, and from the first of them on the ports
 //! of switches count as special, which sends every packet by the longer way. What happens is the same
 //! (tests/recording.rs).
 
@@ -15,7 +15,7 @@ use crate::flow::observation;
 use crate::layout::Slot;
 use crate::network::Packet;
 use crate::probe::Probe;
-use crate::probe::{Content, Happening, QueueSeen, Tag};
+use crate::probe::{Happening, QueueSeen, Tag};
 
 /// A packet of a recorded flow that a port is about to judge, and what it meets there.
 #[derive(Clone, Copy)]
@@ -44,7 +44,7 @@ impl<P: Probe> Simulation<P> {
         }
     }
 
-    /// A packet for an endpoint that is unattended or recorded.
+    /// A packet for an endpoint that is recorded.
     #[cold]
     #[inline(never)]
     pub(super) fn deliver_aside(&mut self, packet: &Packet) {
@@ -52,10 +52,6 @@ impl<P: Probe> Simulation<P> {
         let Some(endpoint) = self.flows.get(packet.to) else {
             return;
         };
-        if endpoint.is_unattended() {
-            self.deliver_unattended(packet);
-            return;
-        }
         let before = endpoint.delivered();
         endpoint.receive(self.now, packet, &mut self.network.extras, Batch::Last);
         self.after_receive(packet.to, before);
@@ -104,13 +100,13 @@ impl<P: Probe> Simulation<P> {
             return;
         };
         let (host, repeated) = (endpoint.host, endpoint.retransmissions() > repeats);
-        let (true, Some(tag)) = (endpoint.is_recorded(), Tag::of(packet)) else {
+        let (true, Some(tag)) = (endpoint.is_recorded(), packet.tag()) else {
             return;
         };
         let port = self.network.hosts[host.index()].port;
         let sent = Happening::Sent {
             tag,
-            content: Content::of(packet, &self.network.extras),
+            content: packet.content(&self.network.extras),
             repeated,
             port,
             transit: self.network.ports[port.index()].transit(packet),
@@ -174,7 +170,7 @@ impl<P: Probe> Simulation<P> {
 
     fn recorded_tag(&self, packet: &Packet) -> Option<Tag> {
         let recorded = self.recording && self.flows.books[packet.to.flow().index()].recorded;
-        recorded.then(|| Tag::of(packet)).flatten()
+        recorded.then(|| packet.tag()).flatten()
     }
 
     fn tell_probe(&mut self, end: EndpointIndex, at: Time, what: &Happening<'_>) {

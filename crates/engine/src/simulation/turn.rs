@@ -47,8 +47,6 @@ pub(super) struct Left {
     reached: bool,
     /// All that it wrote is acknowledged.
     finished: bool,
-    /// The application was left alone.
-    unattended: bool,
 }
 
 impl Left {
@@ -56,7 +54,6 @@ impl Left {
         sending: Sending::Done,
         reached: false,
         finished: false,
-        unattended: false,
     };
 }
 
@@ -146,7 +143,6 @@ impl<P: Probe> Turn<'_, P> {
         }
         Left {
             finished: endpoint.poll_finished(),
-            unattended: endpoint.is_unattended(),
             ..Left::NOTHING
         }
     }
@@ -214,9 +210,6 @@ impl<P: Probe> Simulation<P> {
         }
         if left.finished {
             self.tell(index, Notice::Finished(index));
-        }
-        if left.unattended {
-            self.look_for_application(index);
         }
     }
 

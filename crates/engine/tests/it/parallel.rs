@@ -22,8 +22,9 @@ use incastle_engine::network::{
     ClassifyBy, Coalescing, Ecmp, FairConfig, FairDrop, HostConfig, JitterAppliesTo, LinkConfig,
     Network, NetworkBuilder, PortKind, ReactionPointSettings, SwitchConfig,
 };
-use incastle_engine::parallel::{Indivisible, Mail, Partition, Whole, finish};
+use incastle_engine::parallel::{Messages, PartitionError, Partitioning};
 use incastle_engine::probe::NoProbe;
+use incastle_engine::{AllPartitions, finish};
 use incastle_queueing::{
     CongestionPointConfig, PortBuffer, QueueConfig, RedAction, RedConfig, SharedBuffer,
 };
@@ -358,7 +359,7 @@ fn simulation(net: &Net, transfers: &[Transfer]) -> Simulation<NoProbe> {
 /// Lets the parts go on in turns, each for at most so many events at a time.
 fn drive(parts: &mut [Simulation<NoProbe>], until: Time, budgets: &[u64]) {
     let count = parts.len();
-    let letters: Vec<RefCell<Mail>> = (0..count * count).map(|_| RefCell::default()).collect();
+    let letters: Vec<RefCell<Messages>> = (0..count * count).map(|_| RefCell::default()).collect();
     let mut budgets = budgets.iter().copied().cycle();
     loop {
         let mut all = Vec::new();
@@ -382,13 +383,13 @@ fn drive(parts: &mut [Simulation<NoProbe>], until: Time, budgets: &[u64]) {
 }
 
 fn parts(
-    partition: &Arc<Partition>,
+    partition: &Arc<Partitioning>,
     make: impl Fn() -> Simulation<NoProbe>,
 ) -> Vec<Simulation<NoProbe>> {
-    (0..partition.parts())
+    (0..partition.count())
         .map(|index| {
             let mut part = make();
-            part.become_part(partition, index);
+            part.become_partition(partition, index);
             part
         })
         .collect()
@@ -396,7 +397,7 @@ fn parts(
 
 /// All that tables are made of.
 fn told(parts: Vec<Simulation<NoProbe>>) -> (u64, String) {
-    let whole = Whole::new(&parts);
+    let whole = AllPartitions::new(&parts);
     let digest = whole.digest();
     let totals = whole.totals();
     let now: Vec<Time> = parts.iter().map(Simulation::now).collect();
@@ -438,10 +439,10 @@ proptest! {
         budgets in prop::collection::vec(prop_oneof![Just(u64::MAX), 1..8_u64, 1..200_u64], 1..6),
     ) {
         let make = || simulation(&net, &transfers);
-        let partition = match Partition::new(make().network(), count) {
+        let partition = match Partitioning::new(make().network(), count) {
             Ok(partition) => Arc::new(partition),
-            Err(Indivisible::OneSwitch) => return Ok(()),
-            Err(Indivisible::NoDelay) => unreachable!("every link has a delay"),
+            Err(PartitionError::OneSwitch) => return Ok(()),
+            Err(PartitionError::NoDelay) => unreachable!("every link has a delay"),
         };
         let mut parts = parts(&partition, make);
         // In two stages, as between the beginning and the end of what is measured.
@@ -478,7 +479,7 @@ fn mesh(lower: std::ops::Range<usize>, upper: std::ops::Range<usize>) -> Vec<(us
     all.collect()
 }
 
-fn of_switches(partition: &Partition, count: usize) -> Vec<usize> {
+fn of_switches(partition: &Partitioning, count: usize) -> Vec<usize> {
     let node = |index| Node::Switch(incastle_engine::core::SwitchIndex::from_index(index));
     (0..count).map(|index| partition.of(node(index))).collect()
 }
@@ -493,8 +494,8 @@ fn pods_stay_whole_and_cores_are_shared_evenly() {
         links.extend(mesh(9 + 2 * pod..10 + 2 * pod, 18..20));
     }
     let network = network(&[2; 8], &links, us(3));
-    let partition = Partition::new(&network, 2).expect("pods");
-    assert_eq!((partition.parts(), partition.lookahead()), (2, us(3)));
+    let partition = Partitioning::new(&network, 2).expect("pods");
+    assert_eq!((partition.count(), partition.lookahead()), (2, us(3)));
     let parts = of_switches(&partition, 20);
     for pod in 0..4 {
         let own = [2 * pod, 2 * pod + 1, 8 + 2 * pod, 9 + 2 * pod];
@@ -507,7 +508,7 @@ fn pods_stay_whole_and_cores_are_shared_evenly() {
         .ports()
         .filter(|port| partition.is_cut(&network, *port));
     assert_eq!(cut.count(), 2 * 4 * 2);
-    assert_eq!(Partition::new(&network, 100).expect("edges").parts(), 8);
+    assert_eq!(Partitioning::new(&network, 100).expect("edges").count(), 8);
 }
 
 #[test]
@@ -515,7 +516,7 @@ fn leaves_are_dealt_out_by_their_hosts() {
     // Leaves 0 to 3, spines 4 and 5.
     let links = mesh(0..4, 4..6);
     let parts = |hosts: &[usize]| {
-        let partition = Partition::new(&network(hosts, &links, us(3)), 2).expect("leaves");
+        let partition = Partitioning::new(&network(hosts, &links, us(3)), 2).expect("leaves");
         of_switches(&partition, 6)
     };
     let uneven = parts(&[2, 2, 2, 6]);
@@ -528,10 +529,13 @@ fn leaves_are_dealt_out_by_their_hosts() {
 #[test]
 fn what_cannot_be_parted_says_why() {
     let star = network(&[5], &[(0, 1)], us(3));
-    assert_eq!(Partition::new(&star, 2), Err(Indivisible::OneSwitch));
+    assert_eq!(Partitioning::new(&star, 2), Err(PartitionError::OneSwitch));
     let links = mesh(0..2, 2..3);
     let close = network(&[2, 2], &links, Span::ZERO);
-    assert_eq!(Partition::new(&close, 2), Err(Indivisible::NoDelay));
+    assert_eq!(Partitioning::new(&close, 2), Err(PartitionError::NoDelay));
     let fabric = network(&[2, 2], &links, us(1));
-    assert_eq!(Partition::new(&fabric, 1), Err(Indivisible::OneSwitch));
+    assert_eq!(
+        Partitioning::new(&fabric, 1),
+        Err(PartitionError::OneSwitch)
+    );
 }

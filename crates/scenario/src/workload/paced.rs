@@ -130,18 +130,6 @@ impl Application for Paced {
     fn is_over(&self) -> bool {
         self.over
     }
-
-    fn only_writes_until(&self) -> Option<Time> {
-        (!self.stopped).then_some(self.plan.stop)
-    }
-
-    fn catch_up(&mut self, before: Time) -> Option<u64> {
-        let at = self.next;
-        (at < before.min(self.plan.stop)).then(|| {
-            self.pass(at);
-            self.message
-        })
-    }
 }
 
 impl Plan {

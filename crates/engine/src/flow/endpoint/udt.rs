@@ -20,8 +20,9 @@ use incastle_units::{Bytes, Ecn, Span, Time};
 use rand_core::Rng;
 
 use crate::core::EndpointIndex;
+use crate::network::Extras;
 use crate::network::{Body, Packet};
-use crate::network::{Extras, UdtControl};
+use crate::probe::UdtControl;
 
 /// Bytes of UDT, UDP and IP headers of a data packet.
 pub(crate) const DATA_HEADERS: u16 = HEADER_BYTES as u16 + IP_UDP_BYTES as u16;
@@ -214,21 +215,6 @@ impl UdtEnd {
         match &mut self.state {
             State::Connected(connection) => connection.is_quiet(now),
             State::Listening(listening) => listening.reply.is_none(),
-        }
-    }
-
-    /// Whether the connection's next packet waits for an instant that `poll_timeout` has told.
-    pub(crate) fn is_waiting(&mut self, now: Time) -> bool {
-        match &mut self.state {
-            State::Connected(connection) => connection.is_waiting(now),
-            State::Listening(_) => false,
-        }
-    }
-
-    pub(crate) fn has_unsent(&self) -> bool {
-        match &self.state {
-            State::Connected(connection) => connection.unsent() > 0,
-            State::Listening(_) => false,
         }
     }
 

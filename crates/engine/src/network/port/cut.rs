@@ -4,8 +4,9 @@
 use incastle_units::Time;
 
 use super::Port;
-use crate::layout::{InFlight, Pool, Slot};
+use crate::layout::Slot;
 use crate::network::Packet;
+use crate::network::{InFlight, Pool};
 use crate::probe::Probe;
 
 impl Port {

@@ -13,7 +13,8 @@ use std::mem::offset_of;
 use incastle_units::{Span, Time};
 
 use super::Backlog;
-use crate::layout::{Pool, Slot};
+use crate::layout::Slot;
+use crate::network::Pool;
 
 /// The queue's state. The packets themselves stand in the port's row.
 #[derive(Debug)]

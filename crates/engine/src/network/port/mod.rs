@@ -22,8 +22,9 @@ use incastle_queueing::{PortBuffer, SharedBuffer, Verdict};
 use incastle_units::{Bytes, Ecn, Packets, Rate, Serializer, Span, Time};
 
 use crate::core::{Node, PortIndex};
-use crate::layout::{Pool, Row, Slot};
+use crate::layout::{Row, Slot};
 use crate::network::Packet;
+use crate::network::Pool;
 use crate::probe::{Probe, Transit};
 
 pub use fair::{ClassifyBy, FairConfig, FairDrop};

@@ -1,16 +1,21 @@
 //! One record from those of the parts of a network: of each port and host the one that saw it.
 
 use super::{Recorder, Series};
-use crate::core::Node;
-use crate::network::Network;
-use crate::parallel::Partition;
+
+/// Whose record counts: by port and by host, the partition that it belongs to.
+#[derive(Debug)]
+pub struct Owners {
+    /// By port.
+    pub ports: Vec<usize>,
+    /// By host.
+    pub hosts: Vec<usize>,
+}
 
 impl Recorder {
     /// Joins the records of all parts, in their order. What a port or a host did is in the record of its
     /// part, what reached a flow in that of either end. Lists of what happened anywhere are left out, but
     /// for samples, whose order is known: they must not have been asked for.
-    pub fn join(mut parts: Vec<Self>, network: &Network, partition: &Partition) -> Self {
-        assert_eq!(parts.len(), partition.parts(), "a record for each part");
+    pub fn join(mut parts: Vec<Self>, owners: &Owners) -> Self {
         let mut whole = parts.remove(0);
         for (part, mut other) in (1..).zip(parts) {
             assert!(
@@ -22,15 +27,14 @@ impl Recorder {
                     && other.silences.is_empty(),
                 "what happens anywhere has no order in parts"
             );
-            for port in network.ports() {
-                if partition.of(network.ends(port).0) == part {
-                    whole.queues.take(port.index(), &mut other.queues);
+            for (port, owner) in owners.ports.iter().enumerate() {
+                if *owner == part {
+                    whole.queues.take(port, &mut other.queues);
                 }
             }
-            for (index, theirs) in other.hosts.into_iter().enumerate() {
-                let host = crate::core::HostIndex::from_index(index);
-                if partition.of(Node::Host(host)) == part {
-                    whole.hosts[index] = theirs;
+            for (host, theirs) in other.hosts.into_iter().enumerate() {
+                if owners.hosts[host] == part {
+                    whole.hosts[host] = theirs;
                 }
             }
             if whole.flows.len() < other.flows.len() {

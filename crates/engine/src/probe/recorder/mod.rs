@@ -22,6 +22,7 @@ pub use events::{
     Timeout, WindowSample,
 };
 pub use histogram::QueueHistogram;
+pub use join::Owners;
 pub use record::{EventKind, EventRecord, RecordedEvent, RecordedPacket};
 pub use series::{Bin, BinBytes, Series};
 

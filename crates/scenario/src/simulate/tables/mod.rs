@@ -19,8 +19,8 @@ use incastle_engine::Simulation;
 use incastle_engine::core::SwitchIndex;
 use incastle_engine::flow::FlowRecord;
 use incastle_engine::network::Network;
-use incastle_engine::parallel::{Whole, finish};
 use incastle_engine::probe::Recorder;
+use incastle_engine::{AllPartitions, finish};
 use incastle_units::{Bytes, Span, Time};
 
 use crate::language::flows::Stop;
@@ -86,7 +86,7 @@ impl Finished {
         parts: Vec<Simulation<Recorder>>,
         join: impl FnOnce(Vec<Recorder>, &Network) -> Recorder,
     ) -> Self {
-        let whole = Whole::new(&parts);
+        let whole = AllPartitions::new(&parts);
         let (digest, now, counted) = (whole.digest(), whole.now(), whole.totals());
         let (network, recorders, flows) = finish(parts);
         let mut recorder = join(recorders, &network);

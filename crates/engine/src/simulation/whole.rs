@@ -9,9 +9,9 @@ use crate::probe::Probe;
 use crate::{Simulation, Totals};
 
 /// Simulations of the parts of one network, or one of all of it.
-pub struct Whole<'a, P: Probe>(&'a [Simulation<P>]);
+pub struct AllPartitions<'a, P: Probe>(&'a [Simulation<P>]);
 
-impl<'a, P: Probe> Whole<'a, P> {
+impl<'a, P: Probe> AllPartitions<'a, P> {
     /// All parts, in their order.
     pub fn new(parts: &'a [Simulation<P>]) -> Self {
         assert!(!parts.is_empty(), "a whole has parts");
@@ -85,12 +85,12 @@ pub fn finish<P: Probe>(mut parts: Vec<Simulation<P>>) -> (Network, Vec<P>, Vec<
         part.settle();
         part.forget_what_is_to_come();
     }
-    Whole::new(&parts).check_conservation();
+    AllPartitions::new(&parts).check_conservation();
     let records = records(&mut parts);
     let mut probes = Vec::new();
     let mut network: Option<Network> = None;
     for part in parts {
-        let own = part.part;
+        let own = part.process;
         probes.push(part.probe);
         match &mut network {
             None => network = Some(part.network),
@@ -109,7 +109,7 @@ fn records<P: Probe>(parts: &mut [Simulation<P>]) -> Vec<FlowRecord> {
     let count = parts[0].flow_count();
     let mut records = Vec::with_capacity(count);
     for flow in (0..count).rev().map(FlowIndex::from_index) {
-        records.push(Whole::new(parts).flow(flow));
+        records.push(AllPartitions::new(parts).flow(flow));
         for part in &mut *parts {
             part.flows.free(flow);
         }
