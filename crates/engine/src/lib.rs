@@ -13,4 +13,4 @@ pub mod parallel;
 pub mod probe;
 mod simulation;
 
-pub use simulation::{AllPartitions, LookAhead, RunError, Simulation, Status, Totals, finish};
+pub use simulation::{AllPartitions, Prefetch, RunError, Simulation, Status, Totals, finish};

@@ -15,9 +15,9 @@ use incastle_units::Time;
 pub(crate) enum Kind {
     /// A general port has finished sending a packet.
     Departure = 0,
-    /// A host's adapter takes the next packet that waits for it.
-    Pull = 1,
-    /// The first packet on a link arrives at its far end.
+    /// A host's NIC takes the next packet that waits for it.
+    Dequeue = 1,
+    /// The first packet on a link arrives at its far endpoint.
     Arrival = 2,
     /// A link changes its rate, or links fail or come up.
     Control = 3,
@@ -32,10 +32,10 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Whether it happens at a port, a host or an end of a flow, each of which is in one part of a network.
+    /// Whether it happens at a port, a host or an endpoint, each of which is in one partition of a network.
     pub(crate) const fn is_of_one_place(self) -> bool {
         match self {
-            Self::Departure | Self::Pull | Self::Arrival | Self::Timer | Self::Batch => true,
+            Self::Departure | Self::Dequeue | Self::Arrival | Self::Timer | Self::Batch => true,
             Self::Control | Self::Application | Self::Probe => false,
         }
     }
@@ -90,7 +90,7 @@ impl Event {
     pub(crate) const fn kind(self) -> Kind {
         match self.rank >> 32 {
             0 => Kind::Departure,
-            1 => Kind::Pull,
+            1 => Kind::Dequeue,
             2 => Kind::Arrival,
             3 => Kind::Control,
             4 => Kind::Timer,

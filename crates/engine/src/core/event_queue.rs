@@ -17,10 +17,10 @@ use std::collections::BinaryHeap;
 use incastle_units::{Span, Time};
 
 use crate::core::Event;
-use calendar::{Brief, Calendar, FEWEST_DAYS, MOST_AFTER, WIDEST_SHIFT};
+use calendar::{Brief, Calendar, MAX_AFTER, MIN_BUCKETS, WIDEST_SHIFT};
 
 /// The most days of a year.
-const MOST_DAYS: usize = 16 * FEWEST_DAYS;
+const MAX_BUCKETS: usize = 16 * MIN_BUCKETS;
 /// The width of a day at first: 2^17 ps = 131 ns.
 const FIRST_SHIFT: u32 = 17;
 /// The narrowest day is 2^4 ps = 16 ps wide, the widest 2^28 ps = 0.27 ms.
@@ -30,7 +30,7 @@ const REVIEW: u64 = 4096;
 /// More events than this make a crowded day, unless all are at one instant; and a late event passes no
 /// more than this.
 const CROWD: usize = 24;
-/// Fewer events than this in a day, in the mean, are worth wider days.
+/// Fewer events than this in a day, on average, are worth wider days.
 const FEW: u64 = 12;
 
 /// The queue.
@@ -38,14 +38,14 @@ const FEW: u64 = 12;
 pub(crate) struct EventQueue {
     /// What happens before the calendar's year begins, in order; what lies before `next` has been
     /// taken.
-    today: Vec<Brief>,
+    current: Vec<Brief>,
     next: usize,
     begins: Time,
     /// The next day begins when so many events of today have been taken.
     enough: usize,
     /// No more events than this are left then.
-    at_hand: usize,
-    year: Calendar,
+    kept_sorted: usize,
+    calendar: Calendar,
     /// What lies beyond the year, or came late into a crowd.
     far: BinaryHeap<Reverse<Event>>,
     /// The first of them, or [`Event::NEVER`].
@@ -58,7 +58,7 @@ pub(crate) struct EventQueue {
 /// How the calendar has done since the last review.
 #[derive(Debug, Default)]
 struct Review {
-    days: u64,
+    buckets: u64,
     /// Their events.
     events: u64,
     /// Events of crowded days.
@@ -72,12 +72,12 @@ struct Review {
 impl Default for EventQueue {
     fn default() -> Self {
         Self {
-            today: Vec::new(),
+            current: Vec::new(),
             next: 0,
             begins: Time::ZERO,
             enough: 0,
-            at_hand: 0,
-            year: Calendar::new(0, FIRST_SHIFT, FEWEST_DAYS),
+            kept_sorted: 0,
+            calendar: Calendar::new(0, FIRST_SHIFT, MIN_BUCKETS),
             far: BinaryHeap::new(),
             far_first: Event::NEVER,
             widest: *SHIFTS.end(),
@@ -90,51 +90,53 @@ impl EventQueue {
     /// Adds an event, which must not lie before the one taken last.
     #[inline(always)]
     pub(crate) fn push(&mut self, event: Event) {
-        let day = self.year.day_of(event);
-        if self.year.has(day) {
-            self.year.insert(day, event);
+        let bucket = self.calendar.bucket_of(event);
+        if self.calendar.has(bucket) {
+            self.calendar.insert(bucket, event);
         } else {
-            self.push_otherwise(day, event);
+            self.push_outside_calendar(bucket, event);
         }
     }
 
     /// Keeps more events than this in order at any time, as far as there are so many.
-    pub(crate) fn keep_at_hand(&mut self, events: usize) {
-        self.at_hand = events;
+    pub(crate) fn keep_sorted(&mut self, events: usize) {
+        self.kept_sorted = events;
         self.recount();
     }
 
     /// Whether nothing, or too little, is left of today.
     #[inline(always)]
-    pub(crate) fn today_is_over(&self) -> bool {
+    pub(crate) fn needs_refill(&self) -> bool {
         self.next >= self.enough
     }
 
     /// What is left of today has changed otherwise than by taking the next event.
     fn recount(&mut self) {
-        self.enough = self.today.len().saturating_sub(self.at_hand);
+        self.enough = self.current.len().saturating_sub(self.kept_sorted);
     }
 
     /// An instant before which nothing happens, no earlier than the day of the first event.
     pub(crate) fn next_at(&self) -> Time {
-        let first = match self.today.get(self.next) {
+        let first = match self.current.get(self.next) {
             Some(first) => first.event(self.begins).at,
-            None if self.year.has_pages() => self.year.begin_of(self.year.next_day()),
+            None if self.calendar.has_pages() => {
+                self.calendar.start_of(self.calendar.next_bucket())
+            }
             None => Time::NEVER,
         };
         first.min(self.far_first.at)
     }
 
     /// What is left of today, in order.
-    pub(crate) fn today(&self) -> impl Iterator<Item = Event> {
-        let left = self.today[self.next..].iter();
+    pub(crate) fn current(&self) -> impl Iterator<Item = Event> {
+        let left = self.current[self.next..].iter();
         left.map(|one| one.event(self.begins))
     }
 
     /// The event of today that comes after so many others.
     #[inline(always)]
     pub(crate) fn later(&self, others: usize) -> Option<Event> {
-        let one = self.today.get(self.next + others)?;
+        let one = self.current.get(self.next + others)?;
         Some(one.event(self.begins))
     }
 
@@ -142,7 +144,7 @@ impl EventQueue {
     /// the next one.
     #[inline(always)]
     pub(crate) fn take(&mut self, until: Time) -> Option<Event> {
-        let Some(first) = self.today.get(self.next) else {
+        let Some(first) = self.current.get(self.next) else {
             return self.take_far(until);
         };
         let event = first.event(self.begins);
@@ -159,16 +161,16 @@ impl EventQueue {
     /// Begins the next days that have events when too little is left of today, unless they begin after `until`
     /// or the heap has something earlier.
     #[inline(never)]
-    pub(crate) fn begin_next_day(&mut self, until: Time) {
-        while self.today_is_over() && self.year.has_pages() {
-            let day = self.year.next_day();
-            let later = self.year.begin_of(day) > until;
-            if later || self.year.day_of(self.far_first) < day {
+    pub(crate) fn refill(&mut self, until: Time) {
+        while self.needs_refill() && self.calendar.has_pages() {
+            let bucket = self.calendar.next_bucket();
+            let later = self.calendar.start_of(bucket) > until;
+            if later || self.calendar.bucket_of(self.far_first) < bucket {
                 return;
             }
-            if self.next == self.today.len() {
-                self.begin(day);
-            } else if !self.join(day) {
+            if self.next == self.current.len() {
+                self.begin(bucket);
+            } else if !self.join(bucket) {
                 return;
             }
         }
@@ -183,44 +185,44 @@ impl EventQueue {
         }
         self.far.pop();
         self.look_far();
-        self.year.begin_at(self.year.day_of(event));
+        self.calendar.begin_at(self.calendar.bucket_of(event));
         Some(event)
     }
 
     /// Makes a day today.
     #[inline(always)]
-    fn begin(&mut self, day: u64) {
-        self.today.clear();
+    fn begin(&mut self, bucket: u64) {
+        self.current.clear();
         self.next = 0;
-        self.begins = self.year.begin_of(day);
-        self.take_day(day, (0, 0));
+        self.begins = self.calendar.start_of(bucket);
+        self.take_bucket(bucket, (0, 0));
     }
 
     /// Makes a day part of today, unless it lies too far from what is left of it; gives whether it did.
-    fn join(&mut self, day: u64) -> bool {
-        let passed = self.today[self.next].after();
+    fn join(&mut self, bucket: u64) -> bool {
+        let passed = self.current[self.next].after();
         let begins = self.begins + Span::from_ps(passed);
-        let ahead = (self.year.begin_of(day) - begins).as_ps();
-        if ahead > MOST_AFTER {
+        let ahead = (self.calendar.start_of(bucket) - begins).as_ps();
+        if ahead > MAX_AFTER {
             return false;
         }
         self.begins = begins;
-        self.today.drain(..self.next);
+        self.current.drain(..self.next);
         self.next = 0;
-        for event in &mut self.today {
+        for event in &mut self.current {
             *event = event.earlier(passed);
         }
-        let left = self.today.len();
-        self.take_day(day, (left, ahead));
+        let left = self.current.len();
+        self.take_bucket(bucket, (left, ahead));
         true
     }
 
     /// Takes a day's events in order, behind so many others, with whose beginning so many picoseconds lie ahead of
     /// its own.
     #[inline(always)]
-    fn take_day(&mut self, day: u64, (left, ahead): (usize, u64)) {
-        self.year.take_day(day, &mut self.today);
-        let new = &mut self.today[left..];
+    fn take_bucket(&mut self, bucket: u64, (left, ahead): (usize, u64)) {
+        self.calendar.take_bucket(bucket, &mut self.current);
+        let new = &mut self.current[left..];
         let count = new.len();
         if count > 1 {
             new.sort_unstable();
@@ -230,13 +232,13 @@ impl EventQueue {
                 *event = event.later(ahead);
             }
         }
-        self.enough = (left + count).saturating_sub(self.at_hand);
-        self.review.days += 1;
+        self.enough = (left + count).saturating_sub(self.kept_sorted);
+        self.review.buckets += 1;
         self.review.events += count as u64;
         if count > CROWD && new[0].after() < new[count - 1].after() {
             self.review.crowded += count as u64;
         }
-        if self.review.days >= REVIEW {
+        if self.review.buckets >= REVIEW {
             self.review();
         }
     }
@@ -244,11 +246,11 @@ impl EventQueue {
     /// Removes an event that will not happen; it must have been entered.
     #[cold]
     pub(crate) fn remove(&mut self, event: Event) {
-        let place = self.today().position(|other| other == event);
+        let place = self.current().position(|other| other == event);
         if let Some(place) = place {
-            self.today.remove(self.next + place);
+            self.current.remove(self.next + place);
             self.recount();
-        } else if !self.year.remove(event) {
+        } else if !self.calendar.remove(event) {
             let held = self.far.len();
             self.far.retain(|other| other.0 != event);
             assert!(self.far.len() + 1 == held, "the event was entered, once");
@@ -259,21 +261,21 @@ impl EventQueue {
     /// Events held, outdated ones included.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
-        self.today.len() - self.next + self.year.count() + self.far.len()
+        self.current.len() - self.next + self.calendar.count() + self.far.len()
     }
 
     /// Adds an event that is not of this year.
     #[inline(never)]
-    fn push_otherwise(&mut self, day: u64, event: Event) {
-        self.push_outside(day, event);
+    fn push_outside_calendar(&mut self, bucket: u64, event: Event) {
+        self.push_outside(bucket, event);
         if self.review.late + self.review.far >= REVIEW {
             self.review();
         }
     }
 
     /// Adds an event to what is left of today, or one beyond the year.
-    fn push_outside(&mut self, day: u64, event: Event) {
-        if day >= self.year.first() {
+    fn push_outside(&mut self, bucket: u64, event: Event) {
+        if bucket >= self.calendar.first() {
             self.review.far += 1;
             self.push_far(event);
             return;
@@ -283,13 +285,13 @@ impl EventQueue {
         let Some(late) = Brief::new(event, self.begins) else {
             return self.push_far(event);
         };
-        let left = &self.today[self.next..];
+        let left = &self.current[self.next..];
         let passed = left.iter().rev().take_while(|other| **other > late);
         let passed = passed.take(CROWD + 1).count();
         if passed > CROWD {
             self.push_far(event);
         } else {
-            self.today.insert(self.today.len() - passed, late);
+            self.current.insert(self.current.len() - passed, late);
             self.recount();
         }
     }
@@ -319,7 +321,7 @@ impl EventQueue {
     #[cold]
     fn review(&mut self) {
         let Review {
-            days,
+            buckets,
             events,
             crowded,
             late,
@@ -327,34 +329,36 @@ impl EventQueue {
         } = std::mem::take(&mut self.review);
         let all = events + late + far;
         let short = far > all / 16;
-        let (mut shift, mut count) = (self.year.shift(), self.year.days());
+        let (mut shift, mut count) = (self.calendar.shift(), self.calendar.buckets());
         if late + crowded > all / 3 {
             shift -= 1;
             if late > crowded {
                 self.widest = shift;
             }
-        } else if short && events > days * CROWD as u64 / 2 && count < MOST_DAYS {
+        } else if short && events > buckets * CROWD as u64 / 2 && count < MAX_BUCKETS {
             count *= 4;
-        } else if short || (events < FEW * days && late < all / 8 && shift < self.widest) {
+        } else if short || (events < FEW * buckets && late < all / 8 && shift < self.widest) {
             shift += 1;
         }
-        if (shift, count) != (self.year.shift(), self.year.days()) && SHIFTS.contains(&shift) {
+        if (shift, count) != (self.calendar.shift(), self.calendar.buckets())
+            && SHIFTS.contains(&shift)
+        {
             self.set_shape(shift, count);
         }
     }
 
     /// Another width and number of days.
-    fn set_shape(&mut self, shift: u32, days: usize) {
+    fn set_shape(&mut self, shift: u32, buckets: usize) {
         // Rounded up: what is entered into the calendar must come after all of today.
-        let begins = self.year.first() << self.year.shift();
-        let year = Calendar::new(begins.div_ceil(1 << shift), shift, days);
-        let before = std::mem::replace(&mut self.year, year);
+        let begins = self.calendar.first() << self.calendar.shift();
+        let year = Calendar::new(begins.div_ceil(1 << shift), shift, buckets);
+        let before = std::mem::replace(&mut self.calendar, year);
         for event in before.events() {
-            let day = self.year.day_of(event);
-            if self.year.has(day) {
-                self.year.insert(day, event);
+            let bucket = self.calendar.bucket_of(event);
+            if self.calendar.has(bucket) {
+                self.calendar.insert(bucket, event);
             } else {
-                self.push_outside(day, event);
+                self.push_outside(bucket, event);
             }
         }
         self.review = Review::default();
@@ -370,7 +374,7 @@ mod tests {
 
     const KINDS: [Kind; 7] = [
         Kind::Departure,
-        Kind::Pull,
+        Kind::Dequeue,
         Kind::Arrival,
         Kind::Timer,
         Kind::Batch,
@@ -379,8 +383,8 @@ mod tests {
     ];
 
     fn next(queue: &mut EventQueue, until: Time) -> Option<Event> {
-        if queue.today_is_over() {
-            queue.begin_next_day(until);
+        if queue.needs_refill() {
+            queue.refill(until);
         }
         queue.take(until)
     }
@@ -455,9 +459,9 @@ mod tests {
     /// their width and number also while several of them are at hand.
     #[test]
     fn reviews_change_nothing() {
-        for at_hand in [0, 1, 24] {
+        for kept_sorted in [0, 1, 24] {
             let mut queue = EventQueue::default();
-            queue.keep_at_hand(at_hand);
+            queue.keep_sorted(kept_sorted);
             let mut list = BinaryHeap::new();
             let mut random = 1_u64;
             let mut draw = |below: u64| {
@@ -483,7 +487,7 @@ mod tests {
                 assert_eq!(
                     next(&mut queue, Time::NEVER),
                     expected,
-                    "step {step}, {at_hand} at hand"
+                    "step {step}, {kept_sorted} at hand"
                 );
                 now = expected.map_or(now, |event| event.at.as_ps());
             }
@@ -496,10 +500,10 @@ mod tests {
         fn agrees_with_a_sorted_list(
             steps in steps(),
             shapes in prop::collection::vec((0..29_u32, 12..17_u32), 8),
-            at_hand in prop_oneof![Just(0), 1..40_usize],
+            kept_sorted in prop_oneof![Just(0), 1..40_usize],
         ) {
             let mut queue = EventQueue::default();
-            queue.keep_at_hand(at_hand);
+            queue.keep_sorted(kept_sorted);
             let mut list: Vec<Event> = Vec::new();
             let mut now = 0;
             for (count, (act, ahead, kind, source)) in steps.into_iter().enumerate() {
@@ -526,8 +530,8 @@ mod tests {
                     }
                 }
                 if count % 50 == 49 {
-                    let (shift, days) = shapes[count / 50];
-                    queue.set_shape(shift, 1 << days);
+                    let (shift, buckets) = shapes[count / 50];
+                    queue.set_shape(shift, 1 << buckets);
                 }
                 prop_assert_eq!(queue.len(), list.len());
             }

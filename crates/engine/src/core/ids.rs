@@ -42,7 +42,7 @@ pub enum Node {
     Switch(SwitchIndex),
 }
 
-/// One of the two ends of a flow.
+/// One of the two endpoints of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
     /// The host that opened the flow (`from`).
@@ -53,7 +53,7 @@ pub enum Side {
 
 impl FlowIndex {
     /// The end of this flow on one side.
-    pub const fn end(self, side: Side) -> EndpointIndex {
+    pub const fn endpoint(self, side: Side) -> EndpointIndex {
         EndpointIndex(self.0 * 2 + matches!(side, Side::Far) as u32)
     }
 }
@@ -64,7 +64,7 @@ impl EndpointIndex {
         FlowIndex(self.0 / 2)
     }
 
-    /// The other end.
+    /// The other endpoint.
     #[must_use]
     pub const fn peer(self) -> Self {
         Self(self.0 ^ 1)

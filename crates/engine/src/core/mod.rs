@@ -1,4 +1,4 @@
-//! The core: the order of events, names of the parts of a network, random streams, digests.
+//! The core: the order of events, names of the partitions of a network, random streams, digests.
 //!
 //! It depends on no other room: a source of events is a number here. Leaves out: what an event does,
 //! which `simulation` decides.

@@ -14,27 +14,27 @@ use crate::flow::UdtStart;
 
 /// The transport of a new flow.
 pub enum TransportSpec {
-    /// A TCP connection; controllers for the near and the far end.
+    /// A TCP connection; controllers for the near and the far endpoint.
     Tcp {
         /// Its parameters, shared by all flows of a group.
         config: Arc<tcp::Config>,
-        /// The controller of each end: near, far.
+        /// The controller of each endpoint: near, far.
         controllers: Box<[Algorithm; 2]>,
     },
     /// Datagrams.
     Datagram {
-        /// Bytes that may wait at each end; what does not fit is refused. Absent for no limit.
+        /// Bytes that may wait at each endpoint; what does not fit is refused. Absent for no limit.
         send_buffer: Option<Bytes>,
     },
-    /// A UDT or DCUDP connection, a stream; controllers for the near and the far end.
+    /// A UDT or DCUDP connection, a stream; controllers for the near and the far endpoint.
     Udt {
         /// Its parameters, shared by all flows of a group.
         config: Arc<udt::Config>,
-        /// The controller of each end: near, far.
+        /// The controller of each endpoint: near, far.
         controllers: Box<[Algorithm; 2]>,
         /// How it begins.
         start: UdtStart,
-        /// Bytes that may be written and not sent at each end; what does not fit is refused. Absent for
+        /// Bytes that may be written and not sent at each endpoint; what does not fit is refused. Absent for
         /// no limit.
         send_buffer: Option<Bytes>,
     },
@@ -42,15 +42,15 @@ pub enum TransportSpec {
 
 /// A new flow.
 pub struct FlowSpec {
-    /// The host of its near end, which opens it.
+    /// The host of its near endpoint, which opens it.
     pub from: HostIndex,
-    /// The host of its far end.
+    /// The host of its far endpoint.
     pub to: HostIndex,
     /// How data travel.
     pub transport: TransportSpec,
     /// Bytes that the link layer adds to each packet, and the least size of a frame with them.
     pub framing: Framing,
-    /// Whether a probe watches the controller of its near end.
+    /// Whether a probe watches the controller of its near endpoint.
     pub watched: bool,
     /// Whether a probe is told of every event of it.
     pub recorded: bool,
@@ -156,7 +156,7 @@ impl Actions {
 
     /// Says that the application has no more to send from an endpoint: what has arrived by now is noted
     /// ([`FlowRecord::stopped`](crate::flow::FlowRecord::stopped)). Where the simulation ends with its applications
-    /// ([`Simulation::end_with`](crate::Simulation::end_with)), asks for a notice when the rest is at the other end:
+    /// ([`Simulation::end_with`](crate::Simulation::end_with)), asks for a notice when the rest is at the other endpoint:
     /// `Notice::Delivered` if that is as much as was expected there, otherwise `Notice::Drained`.
     pub fn drain(&mut self, endpoint: EndpointIndex) {
         self.list.push(Action::Drain(endpoint));
@@ -167,13 +167,13 @@ impl Actions {
         self.list.push(Action::Close(endpoint));
     }
 
-    /// Tells the controller of an endpoint when its data are wanted at the other end; datagrams
+    /// Tells the controller of an endpoint when its data are wanted at the other endpoint; datagrams
     /// have none.
     pub fn deadline(&mut self, endpoint: EndpointIndex, at: Time) {
         self.list.push(Action::Deadline(endpoint, at));
     }
 
-    /// Lets a probe watch the controller of an endpoint (of a response, the far end's).
+    /// Lets a probe watch the controller of an endpoint (of a response, the far endpoint's).
     pub fn watch(&mut self, endpoint: EndpointIndex) {
         self.list.push(Action::Watch(endpoint));
     }

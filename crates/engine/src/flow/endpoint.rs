@@ -1,4 +1,4 @@
-//! An end of a flow inside the network: a transport endpoint, and what ties it to its host.
+//! An endpoint inside the network: a transport endpoint, and what ties it to its host.
 
 mod held;
 mod udt;
@@ -26,7 +26,7 @@ const TCP_HEADERS: u16 = 40;
 /// Bytes of UDP and IP headers.
 const UDP_HEADERS: u16 = 28;
 
-/// The transport at this end.
+/// The transport at this endpoint.
 #[expect(
     clippy::large_enum_variant,
     reason = "connections lie in the array itself, not behind a pointer"
@@ -41,7 +41,7 @@ pub(crate) enum Transport {
 /// More bytes than any end receives. So many more packets had been sent when the application was told.
 const REACHED: u64 = 1 << 63;
 
-/// The end of a flow. In this order what few flows have comes last: long lists begin sixteen bytes behind the
+/// The endpoint. In this order what few flows have comes last: long lists begin sixteen bytes behind the
 /// beginning of a cache line, and so the rest takes ten lines of them. To align it would be an alternative, if only
 /// lists of aligned elements could grow and shrink without a copy.
 #[repr(C)]
@@ -60,12 +60,12 @@ pub(crate) struct Endpoint {
     pub(crate) packets_received: u64,
     pub(crate) digest: Digest,
     rng: Xoshiro256PlusPlus,
-    /// A packet that the host's adapter has not taken yet.
+    /// A packet that the host's NIC has not taken yet.
     pub(crate) staged: Option<Slot>,
     framing: Framing,
     pub(crate) watched: bool,
-    aside: Aside,
-    /// What holds its frames back in the adapter, since the first notification.
+    slow_path: SlowPath,
+    /// What holds its frames back in the NIC, since the first notification.
     limiter: Option<Box<Limiter>>,
     /// What a coalescing host holds back, since the first arrival there.
     held: Option<Box<Held>>,
@@ -74,11 +74,11 @@ pub(crate) struct Endpoint {
 // Ten cache lines: a flow has two of them, and a large network a million.
 const _: () = assert!(size_of::<Endpoint>() <= 640);
 
-/// Why an endpoint is not on the short way: a bit for each reason.
+/// Why an endpoint is not on the fast path: a bit for each reason.
 #[derive(Debug, Clone, Copy, Default)]
-struct Aside(u8);
+struct SlowPath(u8);
 
-impl Aside {
+impl SlowPath {
     /// A probe is told of all its events.
     const RECORDED: u8 = 1;
     /// It has a limiter.
@@ -118,7 +118,7 @@ impl Endpoint {
             expect: u64::MAX,
             app: origin.app,
             watched: false,
-            aside: Aside::default(),
+            slow_path: SlowPath::default(),
             packets_sent: 0,
             packets_received: 0,
             digest: Digest::default(),
@@ -144,7 +144,7 @@ impl Endpoint {
         self.expect == u64::MAX || self.expected().is_some_and(|expected| expected > bytes)
     }
 
-    /// Whether the other end may know that what the application here waits for is here: a packet that
+    /// Whether the other endpoint may know that what the application here waits for is here: a packet that
     /// could say so has left.
     pub(crate) fn may_have_told(&self) -> bool {
         let left = self.packets_sent - u64::from(self.staged.is_some());
@@ -156,7 +156,7 @@ impl Endpoint {
         self.peer.peer()
     }
 
-    /// The host of the other end.
+    /// The host of the other endpoint.
     pub(crate) fn peer_host(&self) -> HostIndex {
         self.peer_host
     }
@@ -263,25 +263,25 @@ impl Endpoint {
         }
     }
 
-    /// Whether what arrives for it takes the longer way.
+    /// Whether what arrives for it takes the slow path.
     #[inline(always)]
-    pub(crate) fn receives_aside(&self) -> bool {
-        self.aside.any(Aside::RECORDED)
+    pub(crate) fn receives_on_slow_path(&self) -> bool {
+        self.slow_path.any(SlowPath::RECORDED)
     }
 
-    /// Whether what it sends takes the longer way.
+    /// Whether what it sends takes the slow path.
     #[inline(always)]
-    pub(crate) fn sends_aside(&self) -> bool {
-        self.aside.any(Aside::LIMITER | Aside::RECORDED)
+    pub(crate) fn sends_on_slow_path(&self) -> bool {
+        self.slow_path.any(SlowPath::LIMITER | SlowPath::RECORDED)
     }
 
     /// Lets a probe be told of all its events.
     pub(crate) fn record(&mut self) {
-        self.aside.0 |= Aside::RECORDED;
+        self.slow_path.0 |= SlowPath::RECORDED;
     }
 
     pub(crate) fn is_recorded(&self) -> bool {
-        self.aside.any(Aside::RECORDED)
+        self.slow_path.any(SlowPath::RECORDED)
     }
 
     /// Its limiter, if it has one.
@@ -291,7 +291,7 @@ impl Endpoint {
 
     /// Its limiter, made where there is none.
     pub(crate) fn limiter_or(&mut self, make: impl FnOnce() -> Limiter) -> &mut Limiter {
-        self.aside.0 |= Aside::LIMITER;
+        self.slow_path.0 |= SlowPath::LIMITER;
         self.limiter.get_or_insert_with(|| Box::new(make()))
     }
 
@@ -334,21 +334,21 @@ impl Endpoint {
             .is_some_and(|limiter| limiter.has_room())
     }
 
-    /// Keeps a packet until the adapter takes it.
+    /// Keeps a packet until the NIC takes it.
     pub(crate) fn stage(&mut self, packet: Slot) {
         assert!(self.staged.is_none(), "an endpoint waits with one packet");
         self.staged = Some(packet);
         self.hold_back();
     }
 
-    /// The adapter takes nothing more for now: it limits the sender, not the window.
+    /// The NIC takes nothing more for now: it limits the sender, not the window.
     fn hold_back(&mut self) {
         if let Transport::Tcp(connection) = &mut self.transport {
             connection.hold_back();
         }
     }
 
-    /// Packets of this end that are at its host.
+    /// Packets of this endpoint that are at its host.
     pub(crate) fn at_host<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = &'a Packet> {
         let limited = self.limiter.iter().flat_map(|limiter| limiter.held());
         let staged = self.staged.iter().map(|slot| &pool.at(*slot).packet);
@@ -386,7 +386,7 @@ impl Endpoint {
         let Some(limiter) = &self.limiter else {
             return transport;
         };
-        // What is staged already waits for the adapter, not for the limiter.
+        // What is staged already waits for the NIC, not for the limiter.
         let limiter = limiter.poll_timeout(self.staged.is_none());
         transport.into_iter().chain(limiter).min()
     }
@@ -492,7 +492,7 @@ impl Endpoint {
         }
     }
 
-    /// Application bytes that were written and not forgotten: all that the other end will get, unless some are
+    /// Application bytes that were written and not forgotten: all that the other endpoint will get, unless some are
     /// lost for good.
     pub(crate) fn written(&self) -> u64 {
         match &self.transport {

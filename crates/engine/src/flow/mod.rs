@@ -9,9 +9,9 @@ mod table;
 
 pub use application::{Actions, Application, FlowSpec, Framing, Notice, TransportSpec};
 pub use endpoint::{UdtCounters, UdtStart};
-pub use table::{EndCounters, FlowRecord};
+pub use table::{EndpointCounters, FlowRecord};
 
 pub(crate) use application::Action;
 pub(crate) use endpoint::{Endpoint, Origin, Pair, Transport, UdtEnd, ip_bytes};
 pub(crate) use event_count::EventCounts;
-pub(crate) use table::{Books, Flows, control_state, observation};
+pub(crate) use table::{FlowAccount, Flows, control_state, observation};

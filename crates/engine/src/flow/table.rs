@@ -1,4 +1,4 @@
-//! The flows of a run: the ends that are alive, in one array, and the books of all.
+//! The flows of a run: the endpoints that are alive, in one array, and the accounts of all.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,14 +19,14 @@ use crate::probe::Observation;
 
 /// An endpoint that has been released.
 const GONE: u32 = u32::MAX;
-/// An endpoint in another part of the network.
+/// An endpoint in another partition.
 const ELSEWHERE: u32 = GONE - 1;
 /// So many free endpoints are not worth giving back.
 const FEW: usize = 1024;
 
-/// What one end of a flow has counted.
+/// What one endpoint has counted.
 #[derive(Debug, Clone, Default)]
-pub struct EndCounters {
+pub struct EndpointCounters {
     /// Packets sent, of every kind.
     pub packets_sent: u64,
     /// Packets received, of every kind.
@@ -43,12 +43,12 @@ pub struct EndCounters {
     pub udt: Option<Box<UdtCounters>>,
 }
 
-/// The books of one flow.
+/// The accounts of one flow.
 #[derive(Debug, Clone)]
 pub struct FlowRecord {
-    /// The host of its near end.
+    /// The host of its near endpoint.
     pub from: HostIndex,
-    /// The host of its far end.
+    /// The host of its far endpoint.
     pub to: HostIndex,
     /// When it was opened.
     pub opened: Time,
@@ -58,23 +58,23 @@ pub struct FlowRecord {
     pub marked: u64,
     /// Packets that arrived after the flow was released.
     pub stray: u64,
-    /// Congestion notifications that reached its ends.
+    /// Congestion notifications that reached its endpoints.
     pub cnms: u64,
     /// When its application had no more to send, if it said so ([`crate::flow::Actions::drain`]), and the in-order
-    /// bytes that the other end had by then.
+    /// bytes that the other endpoint had by then.
     pub stopped: Option<(Time, u64)>,
-    /// The near end.
-    pub near: EndCounters,
-    /// The far end.
-    pub far: EndCounters,
-    /// The hash of all that happened at its ends, once it is released.
+    /// The near endpoint.
+    pub near: EndpointCounters,
+    /// The far endpoint.
+    pub far: EndpointCounters,
+    /// The hash of all that happened at its endpoints, once it is released.
     pub(crate) digest: [u64; 2],
-    /// Which of its ends are in this part of the network.
+    /// Which of its endpoints are in this part of the network.
     here: [bool; 2],
 }
 
 impl FlowRecord {
-    /// Together with what another part of the network knows.
+    /// Together with what another partition knows.
     pub(crate) fn with(self, other: Self) -> Self {
         let (near, near_digest) = if self.here[0] {
             (self.near, self.digest[0])
@@ -101,8 +101,8 @@ impl FlowRecord {
     }
 }
 
-/// What is counted of a flow while its ends are alive, beside what they count; a cache line.
-pub(crate) struct Books {
+/// What is counted of a flow while its endpoints are alive, beside what they count; a cache line.
+pub(crate) struct FlowAccount {
     pub(crate) from: HostIndex,
     pub(crate) to: HostIndex,
     opened: Time,
@@ -111,8 +111,8 @@ pub(crate) struct Books {
     pub(crate) stray: u64,
     pub(crate) cnms: u64,
     pub(crate) recorded: bool,
-    /// The counters and hashes of its ends, once it is released: near, far.
-    ended: Option<Box<[(EndCounters, Digest); 2]>>,
+    /// The counters and hashes of its endpoints, once it is released: near, far.
+    ended: Option<Box<[(EndpointCounters, Digest); 2]>>,
 }
 
 /// All flows.
@@ -122,21 +122,21 @@ pub(crate) struct Flows {
     places: Vec<u32>,
     living: Vec<Endpoint>,
     free: Vec<u32>,
-    pub(crate) books: Vec<Books>,
+    pub(crate) accounts: Vec<FlowAccount>,
     /// Those that were stopped: see [`FlowRecord::stopped`].
     stopped: BTreeMap<FlowIndex, (Time, u64)>,
 }
 
 impl Flows {
     pub(crate) fn next(&self) -> u32 {
-        u32::try_from(self.books.len()).expect("fewer than 2^31 flows")
+        u32::try_from(self.accounts.len()).expect("fewer than 2^31 flows")
     }
 
-    /// Bytes of the lists of flows and of their living ends: as many again where they have to grow.
+    /// Bytes of the lists of flows and of their living endpoints: as many again where they have to grow.
     pub(crate) fn room(&self) -> usize {
         self.places.capacity() * size_of::<u32>()
             + self.living.capacity() * size_of::<Endpoint>()
-            + self.books.capacity() * size_of::<Books>()
+            + self.accounts.capacity() * size_of::<FlowAccount>()
     }
 
     /// The living endpoint of that index.
@@ -159,7 +159,7 @@ impl Flows {
         }
     }
 
-    /// Adds a flow and opens it, with those of its ends that are `here`.
+    /// Adds a flow and opens it, with those of its endpoints that are `here`.
     pub(crate) fn open(
         &mut self,
         spec: FlowSpec,
@@ -169,7 +169,7 @@ impl Flows {
     ) {
         let flow = FlowIndex(self.next());
         let rng = |side| {
-            let index = u64::from(flow.end(side).0);
+            let index = u64::from(flow.endpoint(side).0);
             substream(seed, Source::Endpoint, index, Purpose::Transport)
         };
         let mut near_rng = rng(Side::Near);
@@ -180,7 +180,7 @@ impl Flows {
             (Side::Far, far, rng(Side::Far)),
         ];
         for (side, transport, rng) in ends {
-            let index = flow.end(side);
+            let index = flow.endpoint(side);
             let place = side as usize;
             if !here[place] {
                 self.places.push(ELSEWHERE);
@@ -201,7 +201,7 @@ impl Flows {
             }
             self.insert(endpoint);
         }
-        self.books.push(Books {
+        self.accounts.push(FlowAccount {
             from: spec.from,
             to: spec.to,
             opened: now,
@@ -225,20 +225,20 @@ impl Flows {
         }
     }
 
-    /// The application at the other end of `receiver` has no more to send.
+    /// The application at the other endpoint of `receiver` has no more to send.
     pub(crate) fn stop(&mut self, receiver: EndpointIndex, now: Time) {
         if let Some(delivered) = self.peek(receiver).map(Endpoint::delivered) {
             self.stopped.insert(receiver.flow(), (now, delivered));
         }
     }
 
-    /// Forgets the ends of a flow and keeps their books.
+    /// Forgets the endpoints of a flow and keeps their counters.
     pub(crate) fn release(&mut self, flow: FlowIndex, now: Time) {
-        if self.books[flow.index()].ended.is_none() {
-            self.books[flow.index()].ended = Some(Box::new(self.ends(flow, now)));
+        if self.accounts[flow.index()].ended.is_none() {
+            self.accounts[flow.index()].ended = Some(Box::new(self.ends(flow, now)));
         }
         for side in [Side::Near, Side::Far] {
-            let index = flow.end(side).index();
+            let index = flow.endpoint(side).index();
             if ![GONE, ELSEWHERE].contains(&self.places[index]) {
                 self.free.push(self.places[index]);
                 self.places[index] = GONE;
@@ -246,12 +246,12 @@ impl Flows {
         }
     }
 
-    /// Frees the ends of a flow after the end of a run, without their books. What lies at the end of the
+    /// Frees the endpoints of a flow after the end of a run, without their counters. What lies at the end of the
     /// array is given back now and then.
     pub(crate) fn free(&mut self, flow: FlowIndex) {
-        self.books[flow.index()].ended = None;
+        self.accounts[flow.index()].ended = None;
         for side in [Side::Near, Side::Far] {
-            self.places[flow.end(side).index()] = GONE;
+            self.places[flow.endpoint(side).index()] = GONE;
         }
         while let Some(last) = self.living.last()
             && self.places[last.index().index()] as usize != self.living.len() - 1
@@ -264,41 +264,41 @@ impl Flows {
         }
     }
 
-    /// The counters and hashes of the living ends of a flow; nothing of an end elsewhere.
-    fn ends(&self, flow: FlowIndex, now: Time) -> [(EndCounters, Digest); 2] {
+    /// The counters and hashes of the living endpoints of a flow; nothing of an endpoint elsewhere.
+    fn ends(&self, flow: FlowIndex, now: Time) -> [(EndpointCounters, Digest); 2] {
         [Side::Near, Side::Far].map(|side| {
-            let end = flow.end(side);
+            let end = flow.endpoint(side);
             if self.places[end.index()] == ELSEWHERE {
-                return (EndCounters::default(), Digest::default());
+                return (EndpointCounters::default(), Digest::default());
             }
             let end = self.peek(end).expect("the flow is alive");
             (counters(end, now), end.digest)
         })
     }
 
-    /// The books of a flow as they stand.
+    /// The accounts of a flow as they stand.
     pub(crate) fn record(&self, flow: FlowIndex, now: Time) -> FlowRecord {
-        let books = &self.books[flow.index()];
-        let ended = books.ended.as_deref().cloned();
+        let account = &self.accounts[flow.index()];
+        let ended = account.ended.as_deref().cloned();
         let [(near, of_near), (far, of_far)] = ended.unwrap_or_else(|| self.ends(flow, now));
         FlowRecord {
-            from: books.from,
-            to: books.to,
-            opened: books.opened,
-            dropped: books.dropped,
-            marked: books.marked,
-            stray: books.stray,
-            cnms: books.cnms,
+            from: account.from,
+            to: account.to,
+            opened: account.opened,
+            dropped: account.dropped,
+            marked: account.marked,
+            stray: account.stray,
+            cnms: account.cnms,
             stopped: self.stopped.get(&flow).copied(),
             near,
             far,
             digest: [of_near.value(), of_far.value()],
             here: [Side::Near, Side::Far]
-                .map(|side| self.places[flow.end(side).index()] != ELSEWHERE),
+                .map(|side| self.places[flow.endpoint(side).index()] != ELSEWHERE),
         }
     }
 
-    /// Packets of a flow that are at its hosts: waiting for the adapter, in a limiter, or held back by
+    /// Packets of a flow that are at its hosts: waiting for the NIC, in a limiter, or held back by
     /// coalescing.
     pub(crate) fn at_hosts<'a>(
         &'a self,
@@ -306,7 +306,7 @@ impl Flows {
         pool: &'a Pool,
     ) -> impl Iterator<Item = &'a Packet> {
         [Side::Near, Side::Far].into_iter().flat_map(move |side| {
-            let place = self.places[flow.end(side).index()] as usize;
+            let place = self.places[flow.endpoint(side).index()] as usize;
             let endpoint = self.living.get(place);
             endpoint.into_iter().flat_map(|end| end.at_host(pool))
         })
@@ -346,7 +346,7 @@ fn transports(
                 config: &config,
                 start,
                 send_buffer,
-                near: flow.end(Side::Near),
+                near: flow.endpoint(Side::Near),
             };
             let [near, far] = UdtEnd::pair(&pair, *controllers, now, rng);
             (
@@ -357,8 +357,8 @@ fn transports(
     }
 }
 
-fn counters(endpoint: &Endpoint, now: Time) -> EndCounters {
-    EndCounters {
+fn counters(endpoint: &Endpoint, now: Time) -> EndpointCounters {
+    EndpointCounters {
         packets_sent: endpoint.packets_sent,
         packets_received: endpoint.packets_received,
         payload_sent: endpoint.payload_sent(),

@@ -1,4 +1,4 @@
-//! What routes said before: by the end of a flow that a packet is for and by the switch where it is, the port
+//! What routes said before: by the endpoint that a packet is for and by the switch where it is, the port
 //! that it takes there.
 //!
 //! A table, a group of equal ports and a hash are half a dozen places in memory; the ways of a flow's
@@ -28,7 +28,7 @@ impl Step {
     };
 }
 
-/// The way to an end of a flow.
+/// The way to an endpoint.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 struct Record {
@@ -48,11 +48,11 @@ const _: () = assert!(size_of::<Record>() == 64);
 
 /// The records: a power of two, or none where nothing may be remembered.
 #[derive(Debug)]
-pub(crate) struct Memo {
+pub(crate) struct NextHopCache {
     records: Vec<Record>,
 }
 
-impl Memo {
+impl NextHopCache {
     /// Room for the ways of twice as many flows as there are hosts.
     pub(crate) fn of_hosts(hosts: usize) -> Self {
         let (fewest, most) = COUNTS;
@@ -74,7 +74,7 @@ impl Memo {
         self.records.fill(Record::EMPTY);
     }
 
-    /// The port that a switch takes to an end, if it is known.
+    /// The port that a switch takes to an endpoint, if it is known.
     #[inline(always)]
     pub(crate) fn port(
         &self,
@@ -86,7 +86,7 @@ impl Memo {
         (record.to == to && step.switch == switch).then_some(step.port)
     }
 
-    /// The port that some switch takes to an end, perhaps the one that a packet comes to next, which has passed so
+    /// The port that some switch takes to an endpoint, perhaps the one that a packet comes to next, which has passed so
     /// many; beyond all ports where nothing is known.
     #[inline(always)]
     pub(crate) fn guess(&self, (to, passed): (EndpointIndex, usize)) -> PortIndex {
@@ -95,7 +95,7 @@ impl Memo {
         step.map_or(PortIndex::NONE, |step| step.port)
     }
 
-    /// Fetches what it knows of the way to an end.
+    /// Fetches what it knows of the way to an endpoint.
     #[inline(always)]
     pub(crate) fn prefetch(&self, to: EndpointIndex) {
         incastle_prefetch::element(&self.records, self.place(to));

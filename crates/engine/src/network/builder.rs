@@ -74,7 +74,7 @@ pub struct LinkConfig {
     /// A congestion point at the port, which must be a switch's.
     pub congestion_point: Option<CongestionPointConfig>,
     /// Changes of the rate: each instant, later than the one before, and the rate from then on. The
-    /// packet being sent at that instant, or beginning to be, ends at the old rate. A port with a
+    /// packet being sent at that instant, or beginning to be, endpoints at the old rate. A port with a
     /// schedule has explicit departures, also where its kind is fast.
     pub schedule: Vec<(Time, Rate)>,
     /// When this direction is down: from when, and until when ([`Time::NEVER`] for good); each later
@@ -222,7 +222,7 @@ impl NetworkBuilder {
         index
     }
 
-    /// A fair queue does not ask a shared memory, and does not suit an adapter, which takes its packets
+    /// A fair queue does not ask a shared memory, and does not suit a NIC, which takes its packets
     /// in turn anyway.
     fn check_fair(&self, from: Node) {
         let Node::Switch(switch) = from else {

@@ -1,9 +1,9 @@
-//! A host: one network adapter, a small random delay per send, and coalesced receives.
+//! A host: one network NIC, a small random delay per send, and coalesced receives.
 //!
-//! An adapter with unlimited room pulls: it holds two full frames, takes the next when there is room, and
+//! A NIC with unlimited room pulls: it holds two full frames, takes the next when there is room, and
 //! from the endpoints that wait in turn. So no queue builds up below the transport that no switch
-//! could mark, as with byte queue limits and "TCP small queues" in Linux. An adapter with a capacity
-//! takes what comes and drops what does not fit. Leaves out: processor time, several adapters per
+//! could mark, as with byte queue limits and "TCP small queues" in Linux. A NIC with a capacity
+//! takes what comes and drops what does not fit. Leaves out: processor time, several NICs per
 //! host.
 
 use std::collections::VecDeque;
@@ -24,9 +24,9 @@ pub struct Coalescing {
     pub within: Span,
 }
 
-/// What an unlimited adapter holds at the most before it pulls: two full frames. Less would cost an
+/// What an unlimited NIC holds at most before it pulls: two full frames. Less would cost an
 /// event for every packet that follows another at the line's rate.
-const ADAPTER_QUEUE: Bytes = Bytes::new(3000);
+const NIC_QUEUE: Bytes = Bytes::new(3000);
 
 /// The host's state, in this order: what every packet needs is the first cache line.
 #[repr(C, align(64))]
@@ -34,18 +34,18 @@ pub(crate) struct Host {
     pub(crate) port: PortIndex,
     jitter_applies_to: JitterAppliesTo,
     jitter: Span,
-    /// How much of the line's time the adapter takes ahead: its own small queue, and the jitter, which
+    /// How much of the line's time the NIC takes ahead: its own small queue, and the jitter, which
     /// must never leave the line idle.
     ahead: Span,
-    /// Endpoints with a packet that the adapter has not taken yet, in turn.
+    /// Endpoints with a packet that the NIC has not taken yet, in turn.
     pub(crate) waiting: VecDeque<EndpointIndex>,
     pub(crate) coalescing: Option<Box<Coalescing>>,
     /// What was sent before leaves not before this: a jitter never reorders within a host.
     last_ready: Time,
     rng: Xoshiro256PlusPlus,
     pub(crate) reaction_point: Option<ReactionPointSettings>,
-    /// When the adapter pulls next, if an event of that is entered; else never.
-    pub(crate) pulls_at: Time,
+    /// When the NIC pulls next, if an event of that is entered; else never.
+    pub(crate) dequeues_at: Time,
 }
 
 impl Host {
@@ -59,19 +59,19 @@ impl Host {
             port,
             jitter,
             jitter_applies_to: config.jitter_applies_to,
-            ahead: jitter + rate.span_of(ADAPTER_QUEUE),
+            ahead: jitter + rate.span_of(NIC_QUEUE),
             last_ready: Time::ZERO,
             rng,
             coalescing: config.coalescing.map(Box::new),
             reaction_point: config.reaction_point,
             waiting: VecDeque::new(),
-            pulls_at: Time::NEVER,
+            dequeues_at: Time::NEVER,
         }
     }
 
-    /// The line has another rate: the adapter holds two full frames at that.
+    /// The line has another rate: the NIC holds two full frames at that.
     pub(crate) fn set_rate(&mut self, rate: Rate) {
-        self.ahead = self.jitter + rate.span_of(ADAPTER_QUEUE);
+        self.ahead = self.jitter + rate.span_of(NIC_QUEUE);
     }
 
     /// Fetches what every packet needs.
@@ -80,13 +80,13 @@ impl Host {
         incastle_prefetch::value(&self.port);
     }
 
-    /// When the adapter takes the next packet, if its line is busy until then.
+    /// When the NIC takes the next packet, if its line is busy until then.
     #[inline]
     pub(crate) fn takes_next(&self, busy_until: Time) -> Time {
         Time::ZERO + busy_until.saturating_since(Time::ZERO + self.ahead)
     }
 
-    /// When a packet that an endpoint gives away now reaches the adapter: U(0, jitter) later, if it is
+    /// When a packet that an endpoint gives away now reaches the NIC: U(0, jitter) later, if it is
     /// one of those that are delayed; in order in any case.
     #[inline]
     pub(crate) fn ready(&mut self, now: Time, carries_data: bool) -> Time {
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
     use crate::core::{Purpose, Source, substream};
 
-    /// How late 200 packets reach the adapter that are given away every so often, the even ones with data.
+    /// How late 200 packets reach the NIC that are given away every so often, the even ones with data.
     fn late(jitter_applies_to: JitterAppliesTo, every: Span) -> Vec<Span> {
         let config = HostConfig {
             jitter: Span::from_us(4),

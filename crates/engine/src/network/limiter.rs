@@ -1,6 +1,6 @@
-//! A rate limiter in a host's adapter: the reaction point of one flow, and the frames that it holds.
+//! A rate limiter in a host's NIC: the reaction point of one flow, and the frames that it holds.
 //!
-//! It stands between an endpoint and the adapter's queue, below any transport, and exists from the
+//! It stands between an endpoint and the NIC's queue, below any transport, and exists from the
 //! first notification on. While it is inactive frames pass it by. A frame of s bytes keeps the
 //! limiter busy for s / rate; where the rate changes meanwhile, what is left of the frame takes its
 //! time at the new one. Its queue is short and never drops: what does not fit stays with the sender.
@@ -17,9 +17,9 @@ use crate::network::Packet;
 /// The reaction points of a host: one for each of its flows that is notified.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ReactionPointSettings {
-    /// Their parameters; the line rate is that of the host's adapter.
+    /// Their parameters; the line rate is that of the host's NIC.
     pub template: ReactionPointConfig,
-    /// Packets that each of them holds at the most, at least one.
+    /// Packets that each of them holds at most, at least one.
     pub queue: u32,
 }
 
@@ -92,7 +92,7 @@ impl Limiter {
     }
 
     /// When something is to be done: the reaction point's timer, or the next release, where the
-    /// adapter has taken the last one.
+    /// NIC has taken the last one.
     pub(crate) fn poll_timeout(&self, taken: bool) -> Option<Time> {
         let release = (taken && !self.queue.is_empty()).then_some(self.free_at);
         self.point.next_timer().into_iter().chain(release).min()

@@ -25,7 +25,7 @@ pub(crate) use failure::{Change, FAILURES, Failures, edges};
 pub(crate) use host::Host;
 pub(crate) use limiter::Limiter;
 pub(crate) use packet::{Body, InFlight, Marks, Packet, Pool};
-pub(crate) use port::{Backlog, Gate, Port, Sampler, ShortWay, Wakes};
+pub(crate) use port::{Backlog, FastPath, Gate, Port, Sampler, Wakes};
 pub(crate) use rate_schedule::RateSchedule;
 pub(crate) use route::{Edge, Routes};
 
@@ -50,14 +50,14 @@ pub(crate) struct Switch {
 /// has departed by then is given back. A heap holds one departure of each port that stores packets,
 /// never later than its next.
 pub(crate) struct SharedMemory {
-    books: SharedBuffer,
+    buffer: SharedBuffer,
     departures: BinaryHeap<Reverse<(Time, PortIndex)>>,
 }
 
 impl SharedMemory {
-    pub(crate) fn new(books: SharedBuffer) -> Self {
+    pub(crate) fn new(buffer: SharedBuffer) -> Self {
         Self {
-            books,
+            buffer,
             departures: BinaryHeap::new(),
         }
     }
@@ -82,7 +82,7 @@ impl SharedMemory {
     /// Gives back what a port has freed and enters its next departure, if there is one.
     fn list<P: Probe>(&mut self, port: &mut Port, now: Time, (pool, probe): (&Pool, &mut P)) {
         let (freed, next) = port.free(now, pool, probe);
-        self.books.release(freed);
+        self.buffer.release(freed);
         if let Some(at) = next
             && !port.listed
         {
@@ -104,7 +104,7 @@ pub struct Network {
     pub(crate) hosts: Vec<Host>,
     pub(crate) switches: Vec<Switch>,
     pub(crate) ports: Vec<Port>,
-    /// The node at the near end of each port's link.
+    /// The node at the near endpoint of each port's link.
     pub(crate) owners: Vec<Node>,
     /// Of links whose rate changes.
     pub(crate) schedules: BTreeMap<PortIndex, RateSchedule>,
@@ -171,13 +171,13 @@ impl Network {
         self.switches[switch.index()]
             .memory
             .as_ref()
-            .map(|memory| memory.books.stored())
+            .map(|memory| memory.buffer.stored())
     }
 
     /// The most bytes that a switch with a shared memory has stored at once.
-    pub fn most_stored(&self, switch: SwitchIndex) -> Option<Bytes> {
+    pub fn max_stored(&self, switch: SwitchIndex) -> Option<Bytes> {
         let memory = self.switches[switch.index()].memory.as_ref()?;
-        Some(memory.books.most_stored())
+        Some(memory.buffer.most_stored())
     }
 
     /// Shows probes what a port sends, which has departure events from now on.
@@ -192,15 +192,15 @@ impl Network {
         self.switches.len()
     }
 
-    /// When the adapter of a host takes the next packet, if it takes none now.
+    /// When the NIC of a host takes the next packet, if it takes none now.
     #[inline]
-    pub(crate) fn adapter_busy(&self, host: HostIndex, now: Time) -> Option<Time> {
+    pub(crate) fn nic_busy(&self, host: HostIndex, now: Time) -> Option<Time> {
         let host = &self.hosts[host.index()];
         let at = host.takes_next(self.ports[host.port.index()].busy_until()?);
         (at > now || !host.waiting.is_empty()).then_some(at.max(now))
     }
 
-    /// An endpoint waits for its turn at its host's adapter, which takes the next packet at `at`.
+    /// An endpoint waits for its turn at its host's NIC, which takes the next packet at `at`.
     pub(crate) fn wait(
         &mut self,
         host: HostIndex,
@@ -209,50 +209,55 @@ impl Network {
         events: &mut EventQueue,
     ) {
         self.hosts[host.index()].waiting.push_back(endpoint);
-        self.enter_pull(host, at, events);
+        self.enter_dequeue(host, at, events);
     }
 
-    /// The endpoint whose turn it is at a host's adapter; none if the pull has been moved.
-    pub(crate) fn next_turn(&mut self, host: HostIndex, now: Time) -> Option<EndpointIndex> {
+    /// The endpoint whose turn it is at a host's NIC; none if the pull has been moved.
+    pub(crate) fn next_waiting(&mut self, host: HostIndex, now: Time) -> Option<EndpointIndex> {
         let host = &mut self.hosts[host.index()];
-        if host.pulls_at != now {
+        if host.dequeues_at != now {
             return None;
         }
-        host.pulls_at = Time::NEVER;
+        host.dequeues_at = Time::NEVER;
         host.waiting.pop_front()
     }
 
-    /// Enters the next pull of an adapter, if anything waits for it.
-    pub(crate) fn pull_again(&mut self, host: HostIndex, now: Time, events: &mut EventQueue) {
+    /// Enters the next pull of a NIC, if anything waits for it.
+    pub(crate) fn enter_next_dequeue(
+        &mut self,
+        host: HostIndex,
+        now: Time,
+        events: &mut EventQueue,
+    ) {
         if !self.hosts[host.index()].waiting.is_empty() {
-            let at = self.adapter_busy(host, now).unwrap_or(now);
-            self.enter_pull(host, at, events);
+            let at = self.nic_busy(host, now).unwrap_or(now);
+            self.enter_dequeue(host, at, events);
         }
     }
 
-    fn enter_pull(&mut self, index: HostIndex, at: Time, events: &mut EventQueue) {
+    fn enter_dequeue(&mut self, index: HostIndex, at: Time, events: &mut EventQueue) {
         let host = &mut self.hosts[index.index()];
-        if host.pulls_at == Time::NEVER {
-            host.pulls_at = at;
-            events.push(Event::new(at, Kind::Pull, index.0));
+        if host.dequeues_at == Time::NEVER {
+            host.dequeues_at = at;
+            events.push(Event::new(at, Kind::Dequeue, index.0));
         }
     }
 
-    /// The adapter's line has another rate: a pull that is entered moves with the room.
-    pub(crate) fn move_pull(&mut self, index: HostIndex, now: Time, events: &mut EventQueue) {
-        let at = self.adapter_busy(index, now);
+    /// The NIC's line has another rate: a pull that is entered moves with the room.
+    pub(crate) fn move_dequeue(&mut self, index: HostIndex, now: Time, events: &mut EventQueue) {
+        let at = self.nic_busy(index, now);
         let host = &mut self.hosts[index.index()];
         if let Some(at) = at
-            && host.pulls_at != Time::NEVER
-            && host.pulls_at != at
+            && host.dequeues_at != Time::NEVER
+            && host.dequeues_at != at
         {
-            host.pulls_at = Time::NEVER;
-            self.enter_pull(index, at, events);
+            host.dequeues_at = Time::NEVER;
+            self.enter_dequeue(index, at, events);
         }
     }
 
-    /// The short way from an endpoint onto the wire, where the adapter has one and is free:
-    /// `fill` writes the packet. Gives whether there was a packet; absent where the short way is
+    /// The fast path from an endpoint onto the wire, where the NIC has one and is free:
+    /// `fill` writes the packet. Gives whether there was a packet; absent where the fast path is
     /// closed.
     #[inline(always)]
     pub(crate) fn send_in_place(
@@ -365,8 +370,8 @@ impl Network {
             Some(memory) => {
                 memory.release_departed(&mut self.ports, times.0, (&*pool, &mut *probe));
                 let port = &mut self.ports[at.index()];
-                let books = Some(&mut memory.books);
-                let answer = port.offer(times, slot, books, (&mut *pool, &mut *probe));
+                let buffer = Some(&mut memory.buffer);
+                let answer = port.offer(times, slot, buffer, (&mut *pool, &mut *probe));
                 memory.list(port, times.0, (&*pool, probe));
                 answer
             }
@@ -406,7 +411,7 @@ impl Network {
     /// Bytes have left the memory of a switch.
     pub(crate) fn release(&mut self, switch: SwitchIndex, size: Bytes) {
         if let Some(memory) = &mut self.switches[switch.index()].memory {
-            memory.books.release(size);
+            memory.buffer.release(size);
         }
     }
 
@@ -423,7 +428,7 @@ impl Network {
         };
         let threshold = memory.map(|memory| {
             memory.release_departed(&mut self.ports, now, (&self.pool, &mut *probe));
-            Amount::Bytes(memory.books.threshold())
+            Amount::Bytes(memory.buffer.threshold())
         });
         let port = &mut self.ports[at.index()];
         let backlog = port.advance(now, &self.pool, probe);
@@ -456,7 +461,7 @@ impl Network {
         if let Some(memory) = &mut memory {
             memory.release_departed(&mut self.ports, now, (&self.pool, &mut *probe));
         }
-        let threshold = memory.as_ref().map(|memory| memory.books.threshold());
+        let threshold = memory.as_ref().map(|memory| memory.buffer.threshold());
         let mut of_ports = Vec::new();
         let mut sum = 0;
         for &index in ports {
@@ -470,9 +475,9 @@ impl Network {
         }
         let sum = Bytes::new(sum);
         let capacity = memory.map(|memory| {
-            let stored = memory.books.stored();
+            let stored = memory.buffer.stored();
             assert_eq!(stored, sum, "a shared memory stores what its ports store");
-            memory.books.capacity()
+            memory.buffer.capacity()
         });
         Occupancy {
             all: (sum, capacity),

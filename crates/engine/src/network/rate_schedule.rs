@@ -1,6 +1,6 @@
 //! Links whose rate changes at given instants.
 //!
-//! A change takes effect between packets: the one being sent ends at the old rate. Leaves out: rates
+//! A change takes effect between packets: the one being sent endpoints at the old rate. Leaves out: rates
 //! of zero (links fail in `failure`), and what a real link does to change its rate (training, loss).
 
 use incastle_units::{Rate, Span, Time};
@@ -103,7 +103,7 @@ impl Network {
         enter(events, at, wakes);
         if let Node::Host(host) = self.owners[at.index()] {
             self.hosts[host.index()].set_rate(rate);
-            self.move_pull(host, now, events);
+            self.move_dequeue(host, now, events);
         }
     }
 }

@@ -8,8 +8,8 @@
 mod ecmp;
 mod graph;
 
+mod path;
 mod table;
-mod way;
 
 pub use ecmp::Ecmp;
 pub(crate) use graph::Edge;
@@ -17,7 +17,7 @@ pub(crate) use graph::Edge;
 use incastle_units::Time;
 
 use crate::core::{HostIndex, Node, PortIndex, SwitchIndex};
-use crate::layout::Memo;
+use crate::layout::NextHopCache;
 use crate::network::Packet;
 use ecmp::Chooser;
 use graph::Graph;
@@ -33,7 +33,7 @@ pub(crate) struct Routes {
     last: Vec<SwitchIndex>,
     table: Table,
     chooser: Chooser,
-    memo: Memo,
+    next_hops: NextHopCache,
 }
 
 /// Where a host is: its last switch, the column of that switch in the table, the port to the host.
@@ -67,10 +67,10 @@ impl Routes {
             table: Table::default(),
             chooser: Chooser::new(ecmp, switches, seed),
             // What is drawn cannot be remembered.
-            memo: if ecmp == Ecmp::Flow {
-                Memo::of_hosts(hosts)
+            next_hops: if ecmp == Ecmp::Flow {
+                NextHopCache::of_hosts(hosts)
             } else {
-                Memo::none()
+                NextHopCache::none()
             },
         };
         routes.attach(edges);
@@ -103,14 +103,14 @@ impl Routes {
     pub(crate) fn reroute(&mut self, edges: &[Edge]) {
         let graph = Graph::new(self.switches, edges);
         self.table = Table::new(&graph, &self.last, &self.table);
-        self.memo.clear();
+        self.next_hops.clear();
     }
 
     /// A switch, and a host that it knows no way to, if there are such.
     pub(crate) fn first_unreachable(&self) -> Option<(SwitchIndex, HostIndex)> {
         let attached = self.hosts.iter().all(|host| host.column != u32::MAX);
         let missing = |switch: SwitchIndex| {
-            let known = |column| self.table.entry(switch, column).is_way();
+            let known = |column| self.table.entry(switch, column).is_reachable();
             // Hosts are many, switches with hosts few.
             let mut columns = (0..).zip(&self.last);
             if attached && columns.all(|(column, last)| *last == switch || known(column)) {
@@ -134,7 +134,10 @@ impl Routes {
         if self.switches == 1 {
             return self.hosts[packet.host.index()].port;
         }
-        match self.memo.port(switch, (packet.to, packet.marks.passed())) {
+        match self
+            .next_hops
+            .port(switch, (packet.to, packet.marks.passed()))
+        {
             Some(port) => port,
             None => self.find(switch, packet, Some(now)),
         }
@@ -142,8 +145,11 @@ impl Routes {
 
     /// What `port` would say, where nothing is drawn for that; else beyond all ports.
     #[inline(always)]
-    pub(crate) fn foresee(&mut self, switch: SwitchIndex, packet: &Packet) -> PortIndex {
-        match self.memo.port(switch, (packet.to, packet.marks.passed())) {
+    pub(crate) fn without_draw(&mut self, switch: SwitchIndex, packet: &Packet) -> PortIndex {
+        match self
+            .next_hops
+            .port(switch, (packet.to, packet.marks.passed()))
+        {
             Some(port) => port,
             None => self.find(switch, packet, None),
         }
@@ -152,13 +158,13 @@ impl Routes {
     /// Fetches what is remembered of a packet's way.
     #[inline(always)]
     pub(crate) fn prefetch(&self, packet: &Packet) {
-        self.memo.prefetch(packet.to);
+        self.next_hops.prefetch(packet.to);
     }
 
     /// What `port` will perhaps say of a packet, wherever it comes next; else beyond all ports.
     #[inline(always)]
     pub(crate) fn guess(&self, packet: &Packet) -> PortIndex {
-        self.memo.guess((packet.to, packet.marks.passed()))
+        self.next_hops.guess((packet.to, packet.marks.passed()))
     }
 
     /// Of a route beyond all ports: the port that it was before.
@@ -178,12 +184,12 @@ impl Routes {
         } else {
             match (self.table.group(entry), now) {
                 (Some(group), Some(now)) => self.chooser.choose(group, switch, packet.to, now),
-                (Some(group), None) => self.chooser.foresee(group, switch, packet.to),
+                (Some(group), None) => self.chooser.without_draw(group, switch, packet.to),
                 (None, Some(_)) => return entry.to_route(),
                 (None, None) => return PortIndex::NONE,
             }
         };
-        self.memo
+        self.next_hops
             .note(switch, (packet.to, packet.marks.passed()), port);
         port
     }
@@ -228,8 +234,8 @@ mod tests {
             let all = edges(&links, SWITCHES);
             let routes = || Routes::new((SWITCHES, SWITCHES), &all, (Ecmp::Flow, 1));
             let (mut routes, mut plain) = (routes(), routes());
-            plain.memo = Memo::none();
-            let places = routes.memo.len() as u32;
+            plain.next_hops = NextHopCache::none();
+            let places = routes.next_hops.len() as u32;
             for (count, (switch, end, turn, passed)) in asked.into_iter().enumerate() {
                 if count == changed_after {
                     let up = all.iter().zip(down.iter().chain(std::iter::repeat(&false)));
@@ -237,7 +243,7 @@ mod tests {
                     routes.reroute(&left);
                     plain.reroute(&left);
                 }
-                // Ends whose records have one place, and others.
+                // Endpoints whose records have one place, and others.
                 let to = EndpointIndex(end + turn * places);
                 let host = HostIndex((end + turn) % SWITCHES as u32);
                 let mut packet = Packet { to, host, ..Packet::EMPTY };
@@ -247,8 +253,8 @@ mod tests {
                 let switch = SwitchIndex::from_index(switch);
                 let expected = plain.port(switch, &packet, Time::ZERO);
                 prop_assert_eq!(routes.port(switch, &packet, Time::ZERO), expected);
-                let foreseen = plain.foresee(switch, &packet);
-                prop_assert_eq!(routes.foresee(switch, &packet), foreseen);
+                let cached_next_hop = plain.without_draw(switch, &packet);
+                prop_assert_eq!(routes.without_draw(switch, &packet), cached_next_hop);
             }
         }
     }

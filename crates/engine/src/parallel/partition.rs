@@ -1,8 +1,8 @@
 //! Which part each node of a network belongs to.
 //!
 //! A host belongs with its switch. Switches that have hosts are parted in the order of a breadth-first
-//! search, so many hosts to each part: whole pods of a fat tree, leaves one after the other. The
-//! others follow the parts that most of their links lead to; among equal ones they even out the load.
+//! search, so many hosts to each partition: whole pods of a fat tree, leaves one after the other. The
+//! others follow the partitions that most of their links lead to; among equal ones they even out the load.
 
 use std::collections::VecDeque;
 
@@ -89,12 +89,12 @@ impl Partitioning {
         }
     }
 
-    /// The least delay of the links between parts.
+    /// The least delay of the links between partitions.
     pub fn lookahead(&self) -> Span {
         self.lookahead
     }
 
-    /// Whether a port's link leads from one part into another.
+    /// Whether a port's link leads from one partition into another.
     pub fn is_cut(&self, network: &Network, port: crate::core::PortIndex) -> bool {
         let (from, to) = network.ends(port);
         self.of(from) != self.of(to)
@@ -166,7 +166,7 @@ impl Graph {
         dealt
     }
 
-    /// The parts of all switches: round by round, those follow that have neighbours with a part.
+    /// The parts of all switches: round by round, those follow that have neighbours with a partition.
     fn deal_others(&self, mut dealt: Vec<Option<usize>>, parts: usize) -> Vec<usize> {
         let mut load = vec![0; parts];
         for (switch, part) in dealt.iter().enumerate() {
@@ -220,7 +220,7 @@ fn renumber(dealt: &mut [Option<usize>]) -> usize {
 }
 
 impl Partitioning {
-    /// The switches of a part.
+    /// The switches of a partition.
     pub fn switches(&self, part: usize) -> impl Iterator<Item = SwitchIndex> + '_ {
         let all = self.switches.iter().enumerate();
         all.filter(move |(_, other)| **other == part)

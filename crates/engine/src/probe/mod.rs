@@ -13,7 +13,7 @@ pub use recorder::{
     RecordedPacket, Recorder, Sent, Series, Silence, Timeout, WindowSample,
 };
 pub use sent::{SentContent, SentPacket, UdtControl};
-pub use trace_event::{Content, Happening, Number, Observation, QueueSeen, Tag, Transit};
+pub use trace_event::{Content, Number, Observation, QueueSeen, Tag, TraceEvent, Transit};
 
 use incastle_congestion::{ControlState, RateState};
 use incastle_queueing::Sample;
@@ -29,7 +29,7 @@ pub struct Lost {
     pub flow: FlowIndex,
     /// The end that had sent it.
     pub from: Side,
-    /// When it was handed to the adapter.
+    /// When it was handed to the NIC.
     pub sent: Time,
     /// The sequence number on the wire: of TCP, 32 bits that wrap; of UDT's data, 31; of datagrams, their
     /// count; of UDT's control packets 0.
@@ -55,7 +55,7 @@ pub trait Probe {
     /// An endpoint of a flow at `host` handed `bytes` to its application, in order.
     fn delivered(&mut self, _flow: FlowIndex, _host: HostIndex, _at: Time, _bytes: Bytes) {}
 
-    /// The control state of a watched flow's near end, after each call that may have changed it.
+    /// The control state of a watched flow's near endpoint, after each call that may have changed it.
     fn control(&mut self, _flow: FlowIndex, _at: Time, _state: &ControlState, _rtt: Option<Span>) {}
 
     /// The queue of a port at a sampling instant.
@@ -72,7 +72,7 @@ pub trait Probe {
     ) {
     }
 
-    /// The reaction point of a flow's end, after each change.
+    /// The reaction point of a flow's endpoint, after each change.
     fn rate_changed(&mut self, _flow: FlowIndex, _side: Side, _at: Time, _state: &RateState) {}
 
     /// The congestion point of a port sampled an arriving frame of a flow, `queue` bytes waiting before
@@ -87,7 +87,7 @@ pub trait Probe {
     ) {
     }
 
-    /// The retransmission timer of an end has fired; the report is of the moment before it reacted.
+    /// The retransmission timer of an endpoint has fired; the report is of the moment before it reacted.
     fn timed_out(&mut self, _flow: FlowIndex, _side: Side, _at: Time, _report: &TimeoutReport) {}
 
     /// A port has dropped a packet.
@@ -100,9 +100,9 @@ pub trait Probe {
     /// A packet is going to reach a host, likewise.
     fn prefetch_host(&self, _host: HostIndex) {}
 
-    /// Something has happened to a recorded flow: at an end, or to a packet that this end has sent (of one
+    /// Something has happened to a recorded flow: at an endpoint, or to a packet that this endpoint has sent (of one
     /// received, is to receive).
-    fn happened(&mut self, _end: EndpointIndex, _at: Time, _what: &Happening<'_>) {}
+    fn traced(&mut self, _end: EndpointIndex, _at: Time, _what: &TraceEvent<'_>) {}
 
     /// The last bit of a packet has left a captured port ([`Simulation::capture`](crate::Simulation::capture)).
     /// Calls come in order of time.

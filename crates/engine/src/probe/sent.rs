@@ -1,6 +1,6 @@
 //! What a captured port has sent: a copy of the packet that outlives it.
 //!
-//! Leaves out: who stands at the other end (the books of the flow say it), and frames, which others make.
+//! Leaves out: who stands at the other endpoint (the accounts of the flow say it), and frames, which others make.
 
 use incastle_transport::datagram::Datagram;
 use incastle_transport::tcp::{SackBlock, Segment};
@@ -14,7 +14,7 @@ use crate::core::EndpointIndex;
 /// A packet that has left a port.
 #[derive(Debug, Clone)]
 pub struct SentPacket {
-    /// The end of a flow that it is for.
+    /// The endpoint that it is for.
     pub to: EndpointIndex,
     /// The ECN field.
     pub ecn: Ecn,
@@ -31,7 +31,7 @@ pub enum SentContent {
     Segment(Segment, Box<[SackBlock]>),
     /// A datagram.
     Datagram(Datagram),
-    /// A data packet of UDT, and when it was handed to the adapter.
+    /// A data packet of UDT, and when it was handed to the NIC.
     UdtData(DataHeader, Time),
     /// A control packet of UDT, likewise.
     UdtControl(Box<UdtControl>, Time),
@@ -47,7 +47,7 @@ pub struct UdtControl {
     body: UdtBody,
 }
 
-/// Ranges of one NAK at the most: a connection sends no more.
+/// Ranges of one NAK at most: a connection sends no more.
 const MAX_RANGES: usize = 8;
 
 #[derive(Debug, Clone, Copy)]

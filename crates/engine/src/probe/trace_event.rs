@@ -1,6 +1,6 @@
-//! What can happen to a recorded flow, as probes are told of it: to its packets, and inside its ends.
+//! What can happen to a recorded flow, as probes are told of it: to its packets, and inside its endpoints.
 //!
-//! Ends are not asked what they do: after each call they are looked at, and what has changed is what
+//! Endpoints are not asked what they do: after each call they are looked at, and what has changed is what
 //! happened. So transports and controllers know nothing of records. Leaves out: what SACK blocks say,
 //! and timers that were moved and never fired.
 
@@ -15,7 +15,7 @@ use crate::core::{EndpointIndex, PortIndex};
 pub struct Tag {
     /// The end that has sent it.
     pub end: EndpointIndex,
-    /// When that handed it to the adapter.
+    /// When that handed it to the NIC.
     pub sent: Time,
     /// Words of what it says, without the ECN field, which switches change. Of packets that one end
     /// sent at one instant, those with equal words overtake each other unnoticed.
@@ -66,7 +66,7 @@ pub struct Transit {
     pub propagation: Span,
 }
 
-/// An end, as it stands between two calls.
+/// An endpoint, as it stands between two calls.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Observation {
     /// Bytes that its application has written.
@@ -93,8 +93,8 @@ pub struct Observation {
 
 /// One thing that has happened.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Happening<'a> {
-    /// An end has handed a packet to its adapter, or to the rate limiter before it.
+pub enum TraceEvent<'a> {
+    /// An endpoint has handed a packet to its NIC, or to the rate limiter before it.
     Sent {
         /// Which.
         tag: Tag,
@@ -102,12 +102,12 @@ pub enum Happening<'a> {
         content: Content,
         /// Whether it repeats something that was sent before.
         repeated: bool,
-        /// The adapter's port.
+        /// The NIC's port.
         port: PortIndex,
         /// What follows at the least.
         transit: Transit,
     },
-    /// The rate limiter has let a packet go to the adapter.
+    /// The rate limiter has let a packet go to the NIC.
     Released(Tag),
     /// A port has judged a packet.
     Judged {

@@ -116,7 +116,7 @@ impl<P: Probe> Simulation<P> {
                 if recorded {
                     self.begin_record(flow);
                 }
-                self.pump(flow.end(Side::Near));
+                self.pump(flow.endpoint(Side::Near));
             }
             Action::Write(index, bytes) => self.with(index, |endpoint| endpoint.write(bytes)),
             Action::Stop(index) => self.with(index, |endpoint| endpoint.stop(now)),
@@ -164,7 +164,7 @@ impl<P: Probe> Simulation<P> {
         }
     }
 
-    /// An endpoint's application has no more to send: lets the other end expect no more than that.
+    /// An endpoint's application has no more to send: lets the other endpoint expect no more than that.
     fn drain(&mut self, index: EndpointIndex) {
         self.flows.stop(index.peer(), self.now);
         let Some(endpoint) = self.flows.get(index).filter(|_| self.awaited > 0) else {
@@ -204,7 +204,7 @@ impl<P: Probe> Simulation<P> {
         }
     }
 
-    /// Frees a flow's ends. What still waits at its hosts will not be sent or handed over.
+    /// Frees a flow's endpoints. What still waits at its hosts will not be sent or handed over.
     pub(crate) fn release_at(&mut self, flow: FlowIndex, at: Time) {
         let at_hosts = self.flows.at_hosts(flow, &self.network.pool);
         let left: Vec<Packet> = at_hosts.copied().collect();
@@ -214,7 +214,7 @@ impl<P: Probe> Simulation<P> {
         for side in [Side::Near, Side::Far] {
             let staged = self
                 .flows
-                .get(flow.end(side))
+                .get(flow.endpoint(side))
                 .and_then(|end| end.staged.take());
             if let Some(slot) = staged {
                 self.network.pool.free(slot);

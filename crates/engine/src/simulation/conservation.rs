@@ -1,6 +1,6 @@
 //! Conservation: what was sent was received, was dropped, or is still inside.
 //!
-//! Asserted per port, per flow and in all, in packets; and, for each end of a connection that has
+//! Asserted per port, per flow and in all, in packets; and, for each endpoint of a connection that has
 //! lost and repeated nothing, in bytes. What a sender with losses believes to be in flight may differ
 //! from what is (a loss not yet detected), and is not compared.
 
@@ -19,7 +19,7 @@ use crate::probe::Probe;
 #[derive(Debug, Clone, Copy, Default)]
 struct Inside {
     packets: u64,
-    /// Application bytes on their way to the near end and to the far end.
+    /// Application bytes on their way to the near endpoint and to the far endpoint.
     payload: [u64; 2],
 }
 
@@ -109,7 +109,7 @@ impl<P: Probe> AllPartitions<'_, P> {
         );
     }
 
-    /// The connection at one end of a flow, while it lives.
+    /// The connection at one endpoint, while it lives.
     fn connection(&self, flow: FlowIndex, side: Side) -> Option<&tcp::Connection> {
         match self.transport(flow, side)? {
             Transport::Tcp(connection) => Some(connection),
@@ -119,12 +119,12 @@ impl<P: Probe> AllPartitions<'_, P> {
 
     fn transport(&self, flow: FlowIndex, side: Side) -> Option<&Transport> {
         let mut parts = self.parts().iter();
-        parts.find_map(|part| Some(&part.flows.peek(flow.end(side))?.transport))
+        parts.find_map(|part| Some(&part.flows.peek(flow.endpoint(side))?.transport))
     }
 }
 
 impl<P: Probe> Simulation<P> {
-    /// Asserts what must hold in a part alone: of the ports that send here, and of the arena.
+    /// Asserts what must hold in a partition alone: of the ports that send here, and of the arena.
     fn check_ports(&self) {
         let pool = &self.network.pool;
         let mut with_extras = 0;
@@ -147,7 +147,7 @@ impl<P: Probe> Simulation<P> {
         );
     }
 
-    /// Packets in ports and at hosts. What was handed over to another part is there.
+    /// Packets in ports and at hosts. What was handed over to another partition is there.
     fn packets_inside(&self) -> impl Iterator<Item = &Packet> {
         let pool = &self.network.pool;
         let (cut, whole): (Vec<_>, Vec<_>) =

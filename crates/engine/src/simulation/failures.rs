@@ -88,7 +88,7 @@ impl<P: Probe> Simulation<P> {
     /// A packet that no way is left for, at the port that it took before.
     #[cold]
     #[inline(never)]
-    pub(super) fn no_way(&mut self, route: PortIndex, packet: &Packet) {
+    pub(super) fn drop_unreachable(&mut self, route: PortIndex, packet: &Packet) {
         let before = Routes::before(route).expect("a route leads to a port, or did so before");
         let gate = &mut self.network.ports[before.index()].gate;
         gate.refuse(self.now, packet);

@@ -87,7 +87,7 @@ impl<P: Probe> Simulation<P> {
     /// Releases a flow that was released elsewhere, as of then.
     fn release_as_elsewhere(&mut self, flow: FlowIndex) {
         let at = self.process().take_release(flow);
-        let ends = [Side::Near, Side::Far].map(|side| self.flows.peek(flow.end(side)));
+        let ends = [Side::Near, Side::Far].map(|side| self.flows.peek(flow.endpoint(side)));
         assert!(
             ends.into_iter().flatten().all(Endpoint::may_have_told),
             "a flow is over when an endpoint has acknowledged everything"
@@ -145,7 +145,7 @@ impl<P: Probe> Simulation<P> {
                 }
             }
             Kind::Timer | Kind::Batch => EndpointIndex(event.source()),
-            Kind::Pull => {
+            Kind::Dequeue => {
                 let host = &self.network.hosts[event.source() as usize];
                 let Some(first) = host.waiting.front() else {
                     return false;
@@ -183,7 +183,7 @@ impl<P: Probe> Simulation<P> {
     /// Notes for the partition of the other endpoint that a flow was released.
     pub(crate) fn tell_of_release(&mut self, flow: FlowIndex) {
         let now = self.now();
-        let record = &self.flows.books[flow.index()];
+        let record = &self.flows.accounts[flow.index()];
         if let Some(process) = &mut self.process {
             process.note_release(flow, [record.from, record.to], now);
         }

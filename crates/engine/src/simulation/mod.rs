@@ -4,12 +4,12 @@ mod applications;
 mod coalescing;
 mod conservation;
 mod failures;
+mod handling;
 mod logical_process;
-mod look_ahead;
 mod notification;
+mod prefetch;
 mod recording;
 mod sampling;
-mod turn;
 mod whole;
 
 use std::collections::BTreeMap;
@@ -17,8 +17,8 @@ use std::collections::BTreeMap;
 use applications::AppSlot;
 use incastle_queueing::{DropCause, Verdict};
 use incastle_units::{Bytes, Time};
-pub use look_ahead::LookAhead;
-use look_ahead::Seen;
+pub use prefetch::Prefetch;
+use prefetch::Seen;
 use sampling::{MemorySampling, Sampling};
 pub use whole::{AllPartitions, finish};
 
@@ -29,17 +29,17 @@ use crate::flow::Action;
 use crate::flow::Application;
 use crate::flow::EventCounts;
 use crate::flow::ip_bytes;
-use crate::flow::{Books, FlowRecord, Flows};
+use crate::flow::{FlowAccount, FlowRecord, Flows};
 use crate::layout::Slot;
+use crate::network::FastPath;
 use crate::network::Network;
-use crate::network::ShortWay;
 use crate::network::enter;
 use crate::network::{Body, Packet};
 use crate::parallel::LogicalProcess;
 use crate::probe::Probe;
 
 /// More events than this at one instant are a loop without delay.
-const MOST_EVENTS_AT_ONE_INSTANT: u32 = 10_000_000;
+const MAX_EVENTS_PER_INSTANT: u32 = 10_000_000;
 
 /// How a call of [`Simulation::run`] ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub(crate) enum Stop {
     NothingLeft,
     /// The budget of events is used up.
     Budget,
-    /// What happens next, and when, has to wait for another part of the network.
+    /// What happens next, and when, has to wait for another partition.
     Waits(Time),
 }
 
@@ -66,11 +66,11 @@ pub(crate) enum Stop {
 pub enum RunError {
     /// A loop without delay.
     #[error(
-        "more than {MOST_EVENTS_AT_ONE_INSTANT} events at one instant ({} ps): \
+        "more than {MAX_EVENTS_PER_INSTANT} events at one instant ({} ps): \
          something answers itself without delay",
         at.as_ps()
     )]
-    Standstill {
+    Livelock {
         /// The instant.
         at: Time,
     },
@@ -83,8 +83,8 @@ pub struct Totals {
     pub packet_hops: u64,
     /// Packets with application data received by hosts.
     pub data_packets: u64,
-    /// Events of ports, hosts and ends of flows. Those of applications, changes of links and samples do
-    /// not count: in a network in parts every part has some of them.
+    /// Events of ports, hosts and endpoints of flows. Those of applications, changes of links and samples do
+    /// not count: in a network in partitions every partition has some of them.
     pub events: u64,
     /// Packets dropped.
     pub drops: u64,
@@ -119,7 +119,7 @@ pub struct Simulation<P: Probe> {
     at_this_instant: u32,
     totals: Totals,
     /// What pays in a network of its size.
-    look_ahead: LookAhead,
+    look_ahead: Prefetch,
     /// So many events, and it scans again.
     unseen: usize,
     /// What the last scans have found.
@@ -142,7 +142,7 @@ impl<P: Probe> Simulation<P> {
         let mut events = EventQueue::default();
         network.enter_changes(&mut events);
         let look_ahead = network.look_ahead();
-        events.keep_at_hand(look_ahead.events());
+        events.keep_sorted(look_ahead.events());
         Self {
             look_ahead,
             unseen: 0,
@@ -207,16 +207,16 @@ impl<P: Probe> Simulation<P> {
     /// Before the next event: begins the next day if nothing is left of today, and looks ahead.
     #[inline(always)]
     fn prepare(&mut self, until: Time) {
-        if self.events.today_is_over() {
-            self.events.begin_next_day(until);
+        if self.events.needs_refill() {
+            self.events.refill(until);
         }
         match self.look_ahead {
-            LookAhead::Nothing => {}
-            LookAhead::Glance => self.glance(),
-            LookAhead::Scan => {
+            Prefetch::Off => {}
+            Prefetch::Near => self.prefetch_near(),
+            Prefetch::Far => {
                 if self.unseen == 0 {
-                    self.scan();
-                    self.unseen = look_ahead::GROUP;
+                    self.prefetch_far();
+                    self.unseen = prefetch::GROUP;
                 }
                 self.unseen -= 1;
             }
@@ -238,8 +238,8 @@ impl<P: Probe> Simulation<P> {
             return Ok(());
         }
         self.at_this_instant += 1;
-        if self.at_this_instant > MOST_EVENTS_AT_ONE_INSTANT {
-            return Err(RunError::Standstill { at });
+        if self.at_this_instant > MAX_EVENTS_PER_INSTANT {
+            return Err(RunError::Livelock { at });
         }
         Ok(())
     }
@@ -262,7 +262,7 @@ impl<P: Probe> Simulation<P> {
             Kind::Arrival => unreachable!("arrivals are dealt with"),
             Kind::Departure => self.depart(PortIndex(event.source())),
             Kind::Control => self.control(event.source()),
-            Kind::Pull => self.pull(HostIndex(event.source())),
+            Kind::Dequeue => self.dequeue(HostIndex(event.source())),
             Kind::Timer => self.timer(EndpointIndex(event.source())),
             Kind::Batch => self.batch_is_due(EndpointIndex(event.source())),
             Kind::Application => self.application(AppIndex(event.source())),
@@ -281,14 +281,14 @@ impl<P: Probe> Simulation<P> {
         let port = &mut network.ports[at.index()];
         let (slot, next) = port.arrive(self.now, &network.pool, &mut self.probe);
         let to = port.to;
-        let foreseen = std::mem::replace(&mut port.foreseen, PortIndex::NONE);
+        let cached_next_hop = std::mem::replace(&mut port.cached_next_hop, PortIndex::NONE);
         if let Some(next) = next {
             self.events.push(Event::new(next, Kind::Arrival, at.0));
         }
         self.totals.events += 1;
         self.totals.packet_hops += 1;
         match to {
-            Node::Switch(switch) => self.pass_on(switch, slot, foreseen),
+            Node::Switch(switch) => self.pass_on(switch, slot, cached_next_hop),
             Node::Host(host) => self.deliver(host, slot),
         }
     }
@@ -305,26 +305,26 @@ impl<P: Probe> Simulation<P> {
 
     /// A switch sends a packet on.
     #[inline(always)]
-    fn pass_on(&mut self, switch: SwitchIndex, slot: Slot, foreseen: PortIndex) {
+    fn pass_on(&mut self, switch: SwitchIndex, slot: Slot, cached_next_hop: PortIndex) {
         let network = &mut self.network;
-        let out = if foreseen == PortIndex::NONE {
+        let out = if cached_next_hop == PortIndex::NONE {
             let packet = &network.pool.at(slot).packet;
             network.routes.port(switch, packet, self.now)
         } else {
-            foreseen
+            cached_next_hop
         };
         let Some(port) = network.ports.get_mut(out.index()) else {
             let packet = network.pool.take(slot);
-            return self.no_way(out, &packet);
+            return self.drop_unreachable(out, &packet);
         };
         match port.pass(self.now, slot, (&mut network.pool, &mut self.probe)) {
-            ShortWay::First(at) => self.events.push(Event::new(at, Kind::Arrival, out.0)),
-            ShortWay::Behind => {}
-            ShortWay::Closed => self.pass_on_otherwise(out, slot),
+            FastPath::First(at) => self.events.push(Event::new(at, Kind::Arrival, out.0)),
+            FastPath::Behind => {}
+            FastPath::Closed => self.pass_on_otherwise(out, slot),
         }
     }
 
-    /// A switch sends a packet on by a port that has no short way for it.
+    /// A switch sends a packet on by a port that has no fast path for it.
     #[inline(never)]
     fn pass_on_otherwise(&mut self, out: PortIndex, slot: Slot) {
         let network = &mut self.network;
@@ -344,7 +344,7 @@ impl<P: Probe> Simulation<P> {
     }
 
     /// A packet enters a port that a congestion point watches, one with departure events, where a fair
-    /// queue makes room, or one that leads into another part of the network.
+    /// queue makes room, or one that leads into another partition.
     #[inline(never)]
     fn enter_special(&mut self, at: PortIndex, packet: &Packet) {
         let now = self.now;
@@ -378,15 +378,15 @@ impl<P: Probe> Simulation<P> {
         }
         let ip_bytes = ip_bytes(packet);
         self.note(host, ip_bytes, payload);
-        let Some(turn) = self.turn(to) else {
+        let Some(handling) = self.handling(to) else {
             let packet = self.network.pool.take(slot);
             return self.stray(&packet);
         };
-        if turn.endpoint.receives_aside() {
+        if handling.endpoint.receives_on_slow_path() {
             let packet = self.network.pool.take(slot);
-            return self.deliver_aside(&packet);
+            return self.deliver_slowly(&packet);
         }
-        let left = turn.receive(slot);
+        let left = handling.receive(slot);
         self.see_to(to, left);
     }
 
@@ -412,14 +412,14 @@ impl<P: Probe> Simulation<P> {
 
     /// A packet for a flow that is over.
     fn stray(&mut self, packet: &Packet) {
-        self.flows.books[packet.to.flow().index()].stray += 1;
+        self.flows.accounts[packet.to.flow().index()].stray += 1;
         packet.forget_extra(&mut self.network.extras);
     }
 
-    /// Offers an endpoint's packets to the adapter until there are none, or one has to wait. `TOLD`: to be
+    /// Offers an endpoint's packets to the NIC until there are none, or one has to wait. `TOLD`: to be
     /// noted, if it is recorded.
     #[inline(never)]
-    fn send_by_turns<const TOLD: bool>(&mut self, index: EndpointIndex) {
+    fn send_queued<const TOLD: bool>(&mut self, index: EndpointIndex) {
         let now = self.now;
         loop {
             let Some(endpoint) = self.flows.get(index) else {
@@ -439,7 +439,7 @@ impl<P: Probe> Simulation<P> {
             let Some(endpoint) = self.flows.get(index) else {
                 return;
             };
-            if let Some(at) = self.network.adapter_busy(host, now) {
+            if let Some(at) = self.network.nic_busy(host, now) {
                 endpoint.stage(slot);
                 self.network.wait(host, index, at, &mut self.events);
                 return;
@@ -448,7 +448,7 @@ impl<P: Probe> Simulation<P> {
         }
     }
 
-    /// Sends a packet by the long way and enters what becomes of it into the books.
+    /// Sends a packet by the long way and enters what becomes of it into the counters.
     fn send(&mut self, host: HostIndex, slot: Slot) {
         let context = (&mut self.events, &mut self.probe);
         if let Some((verdict, packet)) = self.network.send(host, self.now, slot, context) {
@@ -458,9 +458,9 @@ impl<P: Probe> Simulation<P> {
         }
     }
 
-    /// An adapter takes the packet of the endpoint whose turn it is.
-    fn pull(&mut self, host: HostIndex) {
-        let Some(index) = self.network.next_turn(host, self.now) else {
+    /// A NIC takes the packet of the endpoint whose turn it is.
+    fn dequeue(&mut self, host: HostIndex) {
+        let Some(index) = self.network.next_waiting(host, self.now) else {
             return;
         };
         if let Some(endpoint) = self.flows.get(index)
@@ -469,7 +469,8 @@ impl<P: Probe> Simulation<P> {
             self.send(host, slot);
             self.pump(index);
         }
-        self.network.pull_again(host, self.now, &mut self.events);
+        self.network
+            .enter_next_dequeue(host, self.now, &mut self.events);
     }
 
     fn timer(&mut self, index: EndpointIndex) {
@@ -523,17 +524,17 @@ impl<P: Probe> Simulation<P> {
         &self.probe
     }
 
-    /// Bytes that the lists of flows and of their living ends have room in, and take again when they grow.
+    /// Bytes that the lists of flows and of their living endpoints have room in, and take again when they grow.
     pub fn flow_room(&self) -> usize {
         self.flows.room()
     }
 
     /// The number of flows opened so far.
     pub fn flow_count(&self) -> usize {
-        self.flows.books.len()
+        self.flows.accounts.len()
     }
 
-    /// The books of a flow as they stand.
+    /// The accounts of a flow as they stand.
     pub fn flow(&self, flow: FlowIndex) -> FlowRecord {
         self.flows.record(flow, self.now)
     }
@@ -549,13 +550,13 @@ impl<P: Probe> Simulation<P> {
     }
 }
 
-/// Enters a drop or a mark at a port into the books, and tells the probe of a drop.
+/// Enters a drop or a mark at a port into the counters, and tells the probe of a drop.
 #[inline]
 fn account<P: Probe>(
     verdict: Verdict,
     packet: &Packet,
     (port, at): (PortIndex, Time),
-    (books, totals, probe): (&mut Books, &mut Totals, &mut P),
+    (books, totals, probe): (&mut FlowAccount, &mut Totals, &mut P),
 ) {
     match verdict {
         Verdict::Admit => {}

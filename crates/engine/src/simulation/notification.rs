@@ -44,7 +44,7 @@ impl<P: Probe> Simulation<P> {
         }
     }
 
-    /// Sends a CNM from the switch of a port to the end of a flow.
+    /// Sends a CNM from the switch of a port to the endpoint.
     fn notify_source(&mut self, from: PortIndex, to: EndpointIndex, psi: u8) {
         let host = self.host_of(to);
         let Node::Switch(switch) = self.network.owners[from.index()] else {
@@ -61,9 +61,9 @@ impl<P: Probe> Simulation<P> {
         self.forward(switch, &cnm);
     }
 
-    /// The host of an end, also of a flow that is over.
+    /// The host of an endpoint, also of a flow that is over.
     fn host_of(&self, end: EndpointIndex) -> HostIndex {
-        let record = &self.flows.books[end.flow().index()];
+        let record = &self.flows.accounts[end.flow().index()];
         match end.side() {
             Side::Near => record.from,
             Side::Far => record.to,
@@ -75,7 +75,7 @@ impl<P: Probe> Simulation<P> {
         if self.network.ports.get(out.index()).is_some() {
             self.enter_special(out, packet);
         } else {
-            self.no_way(out, packet);
+            self.drop_unreachable(out, packet);
         }
     }
 
@@ -86,7 +86,7 @@ impl<P: Probe> Simulation<P> {
             self.totals.cnms_dropped += u64::from(matches!(verdict, Verdict::Drop(_)));
             return;
         }
-        let of_flow = &mut self.flows.books[packet.to.flow().index()];
+        let of_flow = &mut self.flows.accounts[packet.to.flow().index()];
         let books = (of_flow, &mut self.totals, &mut self.probe);
         account(verdict, packet, (at, self.now), books);
         if matches!(verdict, Verdict::Drop(_)) {
@@ -94,12 +94,12 @@ impl<P: Probe> Simulation<P> {
         }
     }
 
-    /// A CNM has reached the host of the flow's end that it is for.
+    /// A CNM has reached the host of the flow's endpoint that it is for.
     #[cold]
     pub(super) fn notified(&mut self, host: HostIndex, packet: &Packet, psi: u8) {
         let now = self.now;
         self.totals.cnms_received += 1;
-        self.flows.books[packet.to.flow().index()].cnms += 1;
+        self.flows.accounts[packet.to.flow().index()].cnms += 1;
         let host = &self.network.hosts[host.index()];
         let (settings, port) = (host.reaction_point, host.port);
         let (Some(endpoint), Some(settings)) = (self.flows.get(packet.to), settings) else {
@@ -142,7 +142,7 @@ impl<P: Probe> Simulation<P> {
         }
     }
 
-    /// Fills a limiter and lets its first frame go to the adapter, if it may leave now; gives
+    /// Fills a limiter and lets its first frame go to the NIC, if it may leave now; gives
     /// whether to try again.
     fn release_one(&mut self, index: EndpointIndex) -> bool {
         let now = self.now;
@@ -169,7 +169,7 @@ impl<P: Probe> Simulation<P> {
         let Some(endpoint) = self.flows.get(index) else {
             return false;
         };
-        if let Some(at) = self.network.adapter_busy(host, now) {
+        if let Some(at) = self.network.nic_busy(host, now) {
             endpoint.stage(slot);
             self.network.wait(host, index, at, &mut self.events);
             return false;

@@ -1,8 +1,8 @@
-//! Flows whose every event is told: the way of their packets and what happens inside their ends.
+//! Flows whose every event is told: the way of their packets and what happens inside their endpoints.
 //!
-//! Nothing of this lies on the way of other packets while no flow is recorded: recorded ends leave the
-//! short way by the test that limited ones take, and from the first of them on the ports
-//! of switches count as special, which sends every packet by the longer way. What happens is the same
+//! Nothing of this lies on the way of other packets while no flow is recorded: recorded endpoints leave the
+//! fast path by the test that limited ones take, and from the first of them on the ports
+//! of switches count as special, which sends every packet by the slow path. What happens is the same
 //! (tests/recording.rs).
 
 use incastle_queueing::Verdict;
@@ -15,7 +15,7 @@ use crate::flow::observation;
 use crate::layout::Slot;
 use crate::network::Packet;
 use crate::probe::Probe;
-use crate::probe::{Happening, QueueSeen, Tag};
+use crate::probe::{QueueSeen, Tag, TraceEvent};
 
 /// A packet of a recorded flow that a port is about to judge, and what it meets there.
 #[derive(Clone, Copy)]
@@ -33,7 +33,7 @@ impl<P: Probe> Simulation<P> {
         self.recording = true;
         let of_flow = flow.index();
         assert!(
-            self.flows.books[of_flow].recorded,
+            self.flows.accounts[of_flow].recorded,
             "only recorded flows are"
         );
         let network = &mut self.network;
@@ -47,7 +47,7 @@ impl<P: Probe> Simulation<P> {
     /// A packet for an endpoint that is recorded.
     #[cold]
     #[inline(never)]
-    pub(super) fn deliver_aside(&mut self, packet: &Packet) {
+    pub(super) fn deliver_slowly(&mut self, packet: &Packet) {
         self.note_received(packet);
         let Some(endpoint) = self.flows.get(packet.to) else {
             return;
@@ -60,7 +60,7 @@ impl<P: Probe> Simulation<P> {
     /// As `pump`, for an endpoint that is recorded or has a limiter.
     #[cold]
     #[inline(never)]
-    pub(super) fn pump_aside(&mut self, index: EndpointIndex) {
+    pub(super) fn pump_slowly(&mut self, index: EndpointIndex) {
         let now = self.now;
         self.observe(index);
         let Some(endpoint) = self.flows.get(index) else {
@@ -70,25 +70,25 @@ impl<P: Probe> Simulation<P> {
             self.pump_limited(index);
         } else {
             if endpoint.staged.is_none() && !endpoint.is_quiet(now) {
-                self.send_by_turns::<true>(index);
+                self.send_queued::<true>(index);
             }
             self.look_after(index);
         }
         self.observe(index);
     }
 
-    /// Looks at an end, if it is recorded.
+    /// Looks at an endpoint, if it is recorded.
     pub(super) fn observe(&mut self, index: EndpointIndex) {
         let Some(endpoint) = self.flows.get(index) else {
             return;
         };
         if endpoint.is_recorded() {
             let seen = observation(endpoint);
-            self.tell_probe(index, self.now, &Happening::Observed(&seen));
+            self.tell_probe(index, self.now, &TraceEvent::Observed(&seen));
         }
     }
 
-    /// An end has made a packet, which lies in `slot`; `repeats` packets were sent again before it.
+    /// An endpoint has made a packet, which lies in `slot`; `repeats` packets were sent again before it.
     pub(super) fn note_sent(&mut self, index: EndpointIndex, slot: Slot, repeats: u64) {
         let packet = self.network.pool.at(slot).packet;
         self.note_packet_sent(index, &packet, repeats);
@@ -104,7 +104,7 @@ impl<P: Probe> Simulation<P> {
             return;
         };
         let port = self.network.hosts[host.index()].port;
-        let sent = Happening::Sent {
+        let sent = TraceEvent::Sent {
             tag,
             content: packet.content(&self.network.extras),
             repeated,
@@ -117,21 +117,21 @@ impl<P: Probe> Simulation<P> {
     /// A rate limiter has let a packet go.
     pub(super) fn note_released(&mut self, index: EndpointIndex, packet: &Packet) {
         if let Some(tag) = self.recorded_tag(packet) {
-            self.tell_probe(index, self.now, &Happening::Released(tag));
+            self.tell_probe(index, self.now, &TraceEvent::Released(tag));
         }
     }
 
     /// A packet has reached its host.
     pub(super) fn note_received(&mut self, packet: &Packet) {
         if let Some(tag) = self.recorded_tag(packet) {
-            self.tell_probe(packet.to, self.now, &Happening::Received(tag));
+            self.tell_probe(packet.to, self.now, &TraceEvent::Received(tag));
         }
     }
 
-    /// A congestion notification has reached an end.
+    /// A congestion notification has reached an endpoint.
     pub(super) fn note_notified(&mut self, index: EndpointIndex, psi: u8) {
-        if self.recording && self.flows.books[index.flow().index()].recorded {
-            self.tell_probe(index, self.now, &Happening::Notified(psi));
+        if self.recording && self.flows.accounts[index.flow().index()].recorded {
+            self.tell_probe(index, self.now, &TraceEvent::Notified(psi));
         }
     }
 
@@ -152,7 +152,7 @@ impl<P: Probe> Simulation<P> {
         let Some(&Arriving { tag, queue }) = arriving else {
             return;
         };
-        let judged = Happening::Judged {
+        let judged = TraceEvent::Judged {
             tag,
             port: at,
             verdict,
@@ -169,11 +169,11 @@ impl<P: Probe> Simulation<P> {
     }
 
     fn recorded_tag(&self, packet: &Packet) -> Option<Tag> {
-        let recorded = self.recording && self.flows.books[packet.to.flow().index()].recorded;
+        let recorded = self.recording && self.flows.accounts[packet.to.flow().index()].recorded;
         recorded.then(|| packet.tag()).flatten()
     }
 
-    fn tell_probe(&mut self, end: EndpointIndex, at: Time, what: &Happening<'_>) {
-        self.probe.happened(end, at, what);
+    fn tell_probe(&mut self, end: EndpointIndex, at: Time, what: &TraceEvent<'_>) {
+        self.probe.traced(end, at, what);
     }
 }

@@ -1,4 +1,4 @@
-//! What the parts of a network say together.
+//! What the partitions of a network say together.
 
 use incastle_units::Time;
 
@@ -8,7 +8,7 @@ use crate::network::{Network, PortCounters};
 use crate::probe::Probe;
 use crate::{Simulation, Totals};
 
-/// Simulations of the parts of one network, or one of all of it.
+/// Simulations of the partitions of one network, or one of all of it.
 pub struct AllPartitions<'a, P: Probe>(&'a [Simulation<P>]);
 
 impl<'a, P: Probe> AllPartitions<'a, P> {
@@ -50,7 +50,7 @@ impl<'a, P: Probe> AllPartitions<'a, P> {
         self.0[0].flow_count()
     }
 
-    /// The books of a flow as they stand.
+    /// The accounts of a flow as they stand.
     pub fn flow(&self, flow: FlowIndex) -> FlowRecord {
         let records = self.0.iter().map(|part| part.flow(flow));
         let whole = records.reduce(FlowRecord::with);
@@ -78,8 +78,8 @@ impl<'a, P: Probe> AllPartitions<'a, P> {
     }
 }
 
-/// Ends a run: probes are told what ports still owe them, and handed back in the order of the parts,
-/// with the network and the books of all flows.
+/// Ends a run: probes are told what ports still owe them, and handed back in the order of the partitions,
+/// with the network and the accounts of all flows.
 pub fn finish<P: Probe>(mut parts: Vec<Simulation<P>>) -> (Network, Vec<P>, Vec<FlowRecord>) {
     for part in &mut parts {
         part.settle();
@@ -103,7 +103,7 @@ pub fn finish<P: Probe>(mut parts: Vec<Simulation<P>>) -> (Network, Vec<P>, Vec<
     (network, probes, records)
 }
 
-/// The books of all flows, whose ends are freed meanwhile: of many flows both at once would be the most
+/// The accounts of all flows, whose endpoints are freed meanwhile: of many flows both at once would be the most
 /// memory that a run ever has.
 fn records<P: Probe>(parts: &mut [Simulation<P>]) -> Vec<FlowRecord> {
     let count = parts[0].flow_count();
@@ -119,7 +119,7 @@ fn records<P: Probe>(parts: &mut [Simulation<P>]) -> Vec<FlowRecord> {
 }
 
 impl Network {
-    /// Takes over the books of those ports and switches that belong to nodes of another part.
+    /// Takes over the accounts of those ports and switches that belong to nodes of another partition.
     fn take_books(&mut self, other: Self, has: impl Fn(Node) -> bool) {
         for (port, from) in other.ports.into_iter().zip(&self.owners) {
             if has(*from) {

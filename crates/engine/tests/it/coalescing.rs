@@ -26,7 +26,7 @@ impl Application for ClosesLater {
 
     fn handle_timeout(&mut self, _: Time, actions: &mut Actions) {
         if let Some(flow) = self.flow {
-            actions.close(flow.end(Side::Near));
+            actions.close(flow.endpoint(Side::Near));
             self.closed = true;
             return;
         }
@@ -42,7 +42,7 @@ impl Application for ClosesLater {
             watched: false,
             recorded: false,
         });
-        actions.write(flow.end(Side::Near), 3_000);
+        actions.write(flow.endpoint(Side::Near), 3_000);
         self.flow = Some(flow);
     }
 

@@ -210,7 +210,7 @@ fn ten_flows_cut_twice_and_wait_which_the_fluid_does_not() {
         // The limit of the theory, as it is: outside of the band, and by how much.
         assert!(within(plain.period(), (1.45, 1.70)), "{:?}", plain.measured);
         assert!(within(plain.measured.cuts, (1.3, 1.5)));
-        // Each cause explains a part.
+        // Each cause explains a partition.
         assert!(growing.period() < plain.period() - 0.1);
         assert!(one.period() < plain.period() - 0.1);
         assert!(within(one.measured.cuts, (0.99, 1.01)));

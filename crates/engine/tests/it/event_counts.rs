@@ -62,8 +62,8 @@ impl Step {
             watched: false,
             recorded: false,
         });
-        actions.expect(flow.end(Side::Far), self.bytes);
-        actions.write(flow.end(Side::Near), self.bytes);
+        actions.expect(flow.endpoint(Side::Far), self.bytes);
+        actions.write(flow.endpoint(Side::Near), self.bytes);
     }
 }
 

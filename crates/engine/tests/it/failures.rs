@@ -7,7 +7,7 @@ use incastle_engine::network::{
     SwitchConfig,
 };
 use incastle_engine::probe::NoProbe;
-use incastle_engine::{LookAhead, Simulation, Totals};
+use incastle_engine::{Prefetch, Simulation, Totals};
 use incastle_queueing::{PortBuffer, SharedBuffer};
 use incastle_units::{Amount, Bytes, Packets, Rate, Span, Time};
 use proptest::prelude::*;
@@ -27,7 +27,7 @@ struct Fabric {
     seed: u64,
     /// By link (hosts 0 to 3, then leaf 0 and leaf 1 to each spine): from when, until when.
     failures: Vec<(usize, Vec<(Time, Time)>)>,
-    look_ahead: LookAhead,
+    look_ahead: Prefetch,
 }
 
 impl Default for Fabric {
@@ -40,7 +40,7 @@ impl Default for Fabric {
             convergence: Span::ZERO,
             seed: 1,
             failures: Vec::new(),
-            look_ahead: LookAhead::Nothing,
+            look_ahead: Prefetch::Off,
         }
     }
 }
@@ -104,7 +104,7 @@ impl Fabric {
         }
         let network = builder.build().expect("a connected fabric");
         let mut simulation = Simulation::new(network, NoProbe);
-        simulation.set_look_ahead(self.look_ahead);
+        simulation.set_prefetch(self.look_ahead);
         for app in apps {
             simulation.add_application(app);
         }
@@ -243,11 +243,11 @@ fn whom_no_way_is_left_to_loses_everything_and_that_is_counted() {
         ran.totals
     );
     assert_eq!(ran.totals.failure_drops, ran.totals.drops);
-    // A host whose own link is down: its adapter drops, and so does its switch.
+    // A host whose own link is down: its NIC drops, and so does its switch.
     let fabric = Fabric::failing(2, &[(at(5_085), at(6_085))]);
     let ran = fabric.run(both_ways(at(9_950)), at(20_000));
     let [adapter, leaf] = ports(2).map(|port| ran.dropped[port.index()]);
-    // At the adapter the packet of 5000 us, on the wire from 5080 to 5090, and those of 5100 to 6000. At
+    // At the NIC the packet of 5000 us, on the wire from 5080 to 5090, and those of 5100 to 6000. At
     // the leaf the one that is being sent from 5070 to 5150, and those that come from 5170 to 6070.
     assert_eq!((adapter, leaf), (11, 11));
     assert_eq!(ran.totals.drops, 22);
@@ -360,8 +360,8 @@ proptest! {
             let ran = Fabric { look_ahead, ..fabric.clone() }.run(mix(), at(60_000));
             (ran.digest, ran.totals)
         };
-        let plain = run(LookAhead::Nothing);
-        prop_assert_eq!(plain, run(LookAhead::Glance));
-        prop_assert_eq!(plain, run(LookAhead::Scan));
+        let plain = run(Prefetch::Off);
+        prop_assert_eq!(plain, run(Prefetch::Near));
+        prop_assert_eq!(plain, run(Prefetch::Far));
     }
 }

@@ -1,4 +1,4 @@
-//! Deficit round robin against its theorems, and what pushing out does to flows and books.
+//! Deficit round robin against its theorems, and what pushing out does to flows and counters.
 
 use crate::common::{Algo, Bulk, Datagrams, ENDLESS, Gap};
 use incastle_engine::core::{FlowIndex, HostIndex, Node, PortIndex};
@@ -219,7 +219,7 @@ fn a_pushed_out_packet_is_its_own_flows_drop() {
     assert_eq!(drops_at(&mut simulation, 11_799), [1, 0]);
     assert_eq!(drops_at(&mut simulation, 11_800), [2, 0]);
     assert_eq!(drops_at(&mut simulation, 100_000), [2, 0]);
-    // Flow 0 is first in turn: its second ends at 30.2 us, flow 1's packet at 38.2 us, flow 0's
+    // Flow 0 is first in turn: its second endpoints at 30.2 us, flow 1's packet at 38.2 us, flow 0's
     // third at 50.2 us.
     let expected = [(23_200, 0), (35_200, 0), (43_200, 1), (55_200, 0)];
     let served = simulation.probe().0.iter();

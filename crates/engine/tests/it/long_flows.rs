@@ -214,7 +214,7 @@ fn mean_window(p: f64, seed: u64) -> f64 {
 fn random_marks_give_the_square_root_law() {
     // Mathis et al. 1997: W = sqrt(3 / (2 p)) = 1.22 / sqrt(p) for periodic marks; Ott et al. 1996:
     // 1.31 / sqrt(p) for random ones. The round trip per cycle in which ECE holds the window still,
-    // of about W / 2, takes a part away where windows are short.
+    // of about W / 2, takes a partition away where windows are short.
     println!("p | W | W sqrt(p)");
     for p in [0.01_f64, 0.001, 0.0001] {
         let runs = [1, 2, 3, 4].map(|seed| mean_window(p, seed));

@@ -81,11 +81,11 @@ impl Application for Writer {
             None => *self.flow.insert(actions.open(self.spec())),
         };
         if now >= self.stop {
-            actions.stop(flow.end(Side::Near));
+            actions.stop(flow.endpoint(Side::Near));
             self.over = true;
             return;
         }
-        actions.write(flow.end(Side::Near), self.message);
+        actions.write(flow.endpoint(Side::Near), self.message);
         self.next = now + self.gap;
     }
 

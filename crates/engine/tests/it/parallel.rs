@@ -1,8 +1,8 @@
-//! A network in parts gives what one simulation of all of it gives, to the last bit, however it is
-//! parted and however far each part goes at a time.
+//! A network in partitions gives what one simulation of all of it gives, to the last bit, however it is
+//! parted and however far each partition goes at a time.
 //!
 //! Random: networks with every kind of port, marker, memory, path choice, jitter, coalescing, congestion
-//! notification, failures and changing rates; transfers whose ends are freed in the end, with timeouts so
+//! notification, failures and changing rates; transfers whose endpoints are freed in the end, with timeouts so
 //! short that segments are repeated in vain.
 
 use std::cell::RefCell;
@@ -256,7 +256,7 @@ fn transfers() -> impl Strategy<Value = Vec<Transfer>> {
     })
 }
 
-/// Begins transfers, and frees the ends of each when all of it is acknowledged.
+/// Begins transfers, and frees the endpoints of each when all of it is acknowledged.
 struct Transfers {
     hosts: usize,
     rest: std::vec::IntoIter<Transfer>,
@@ -325,8 +325,8 @@ impl Application for Transfers {
     fn handle_timeout(&mut self, _: Time, actions: &mut Actions) {
         let Some(one) = self.rest.next() else { return };
         let flow = self.open(&one, actions);
-        actions.expect(flow.end(Side::Far), one.bytes);
-        actions.write(flow.end(Side::Near), one.bytes);
+        actions.expect(flow.endpoint(Side::Far), one.bytes);
+        actions.write(flow.endpoint(Side::Near), one.bytes);
         if matches!(
             one.stack,
             Stack::Tcp {
@@ -334,7 +334,7 @@ impl Application for Transfers {
                 ..
             }
         ) {
-            actions.close(flow.end(Side::Near));
+            actions.close(flow.endpoint(Side::Near));
         }
     }
 
@@ -356,7 +356,7 @@ fn simulation(net: &Net, transfers: &[Transfer]) -> Simulation<NoProbe> {
     simulation
 }
 
-/// Lets the parts go on in turns, each for at most so many events at a time.
+/// Lets the partitions go on in turn, each for at most so many events at a time.
 fn drive(parts: &mut [Simulation<NoProbe>], until: Time, budgets: &[u64]) {
     let count = parts.len();
     let letters: Vec<RefCell<Messages>> = (0..count * count).map(|_| RefCell::default()).collect();
@@ -405,14 +405,14 @@ fn told(parts: Vec<Simulation<NoProbe>>) -> (u64, String) {
     let known = (0..whole.flow_count()).map(|flow| whole.flow(FlowIndex::from_index(flow)));
     let known: Vec<_> = known.collect();
     let (network, _, flows) = finish(parts);
-    // Ends are freed while their books are written.
+    // Endpoints are freed while their counters are written.
     assert_eq!(format!("{flows:?}"), format!("{known:?}"));
     let ports: Vec<_> = network
         .ports()
         .map(|port| (network.counters(port), network.cnms(port)))
         .collect();
     let stored: Vec<_> = (0..network.switch_count())
-        .map(|switch| network.most_stored(incastle_engine::core::SwitchIndex::from_index(switch)))
+        .map(|switch| network.max_stored(incastle_engine::core::SwitchIndex::from_index(switch)))
         .collect();
     (
         digest,
@@ -503,7 +503,7 @@ fn pods_stay_whole_and_cores_are_shared_evenly() {
     }
     assert_eq!(parts[..8].iter().sum::<usize>(), 4);
     assert_eq!(parts[16..].iter().sum::<usize>(), 2);
-    // Each core has two of its four links to pods of the other part.
+    // Each core has two of its four links to pods of the other partition.
     let cut = network
         .ports()
         .filter(|port| partition.is_cut(&network, *port));

@@ -1,5 +1,5 @@
 //! QCN in the network: congestion points at switch ports, notifications on the way back, reaction
-//! points in the adapters, under datagrams and under TCP.
+//! points in the NICs, under datagrams and under TCP.
 
 use crate::common::{Algo, Bulk, Datagrams, ENDLESS, Gap, Star};
 use incastle_congestion::ReactionPointConfig;

@@ -1,4 +1,4 @@
-//! Links whose rate changes: departures worked by hand, throughput, adapters, conservation.
+//! Links whose rate changes: departures worked by hand, throughput, NICs, conservation.
 
 use crate::common::{Algo, Bulk, Datagrams, ENDLESS, Gap};
 use incastle_engine::core::{FlowIndex, HostIndex, Node, PortIndex};
@@ -221,7 +221,7 @@ fn the_throughput_is_the_rate_before_and_after() {
     assert!((never - 1_250.0).abs() < 1e-6);
 }
 
-/// Two endless flows of one host, whose adapter's link changes its rate again and again.
+/// Two endless flows of one host, whose NIC's link changes its rate again and again.
 fn adapter(schedule: Schedule, until: Time) -> Simulation<Watch> {
     let net = Net::new((mbit(10_000), schedule), (mbit(40_000), vec![]));
     let mut simulation = Simulation::new(net.build(), Watch::default());
@@ -256,7 +256,7 @@ fn an_adapter_neither_runs_dry_nor_fills_up() {
         let gap = pair[1] - pair[0];
         assert!(gap == fast || gap == slow, "{gap:?} before {:?}", pair[1]);
     }
-    // Never full: two frames wait at the most, besides the one being sent.
+    // Never full: two frames wait at most, besides the one being sent.
     let fullest = probe.samples.iter().max();
     assert!(fullest.is_some_and(|bytes| (1_500..=3_000).contains(bytes)));
 }

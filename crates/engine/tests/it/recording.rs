@@ -186,7 +186,7 @@ fn a_lost_tail_is_told_from_the_drop_to_the_repair() {
 fn sequence_numbers_are_offsets_on_both_ways() {
     let simulation = run(shallow(1, 100), bulks(1, 100_000, Algo::NewReno, 1));
     let events = &simulation.probe().record.events;
-    let near = FlowIndex::from_index(0).end(Side::Near);
+    let near = FlowIndex::from_index(0).endpoint(Side::Near);
     let data: Vec<u64> = events
         .iter()
         .filter(|event| event.end == near && matches!(event.kind, EventKind::Sent { .. }))

@@ -14,7 +14,7 @@ fn link() -> LinkConfig {
 }
 
 /// `hosts` hosts on each of two edge switches, joined by `spines` switches of equal cost and by one
-/// longer way.
+/// slow path.
 fn fabric(hosts: usize, spines: usize, seed: u64) -> NetworkBuilder {
     let mut builder = NetworkBuilder::new(seed);
     let edges = [0, 1].map(|edge| builder.switch(format!("edge:{edge}"), SwitchConfig::default()));
@@ -145,7 +145,7 @@ fn sprayed_packets_take_no_longer_way() {
 
 #[test]
 fn segments_that_overtook_others_are_in_the_books() {
-    // A segment takes 12 us: on the short way each overtakes the one before it on the long way, and
+    // A segment takes 12 us: on the fast path each overtakes the one before it on the long way, and
     // no more than that one.
     let mut simulation = Simulation::new(sprayed(Span::from_us(14)), NoProbe);
     let bytes = 200 * MSS.count();

@@ -241,7 +241,7 @@ impl Application for Eager {
             })
         });
         for _ in 0..30 {
-            actions.write(flow.end(Side::Near), 1_000);
+            actions.write(flow.endpoint(Side::Near), 1_000);
         }
     }
 
@@ -264,7 +264,7 @@ fn a_send_buffer_refuses_what_the_adapter_cannot_take() {
     }));
     assert_eq!(simulation.run(at(10), u64::MAX), Ok(Status::Done));
     simulation.check_conservation();
-    // Each time the adapter takes a few at once, and ten fill the buffer; the rest is refused.
+    // Each time the NIC takes a few at once, and ten fill the buffer; the rest is refused.
     let near = simulation.flow(FlowIndex::from_index(0)).near;
     let taken = near.packets_sent;
     assert!((2 * 11..=2 * 15).contains(&taken), "{taken}");

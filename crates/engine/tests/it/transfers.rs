@@ -1,5 +1,5 @@
 //! Properties over the whole simulator: whatever the network, finite transfers complete with the right
-//! number of bytes, nothing is lost from the books, and a run repeats itself.
+//! number of bytes, nothing is lost from the counters, and a run repeats itself.
 //!
 //! Random: star or dumbbell, buffers from a few packets up, drop-tail, threshold, RED, shared memory,
 //! jitter, coalesced receives, delayed ACKs, every recovery and algorithm, sizes and starts.

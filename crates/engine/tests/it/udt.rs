@@ -122,7 +122,7 @@ impl Application for Flow {
             Some(flow) => flow,
             None => *self.opened.insert(actions.open(self.spec())),
         };
-        let near = flow.end(Side::Near);
+        let near = flow.endpoint(Side::Near);
         if now >= self.stop {
             actions.stop(near);
             self.over = true;
@@ -355,7 +355,7 @@ fn what_has_piled_up_leaves_after_the_congestion() {
         let written = (seconds * 1e8 / PAYLOAD as f64).ceil() as u64 * PAYLOAD;
         written - delivered(simulation, 0)
     };
-    // The flows have split the link: half of 100 ms of 800 Mbit/s waits, give or take a part.
+    // The flows have split the link: half of 100 ms of 800 Mbit/s waits, give or take a partition.
     run(&mut simulation, ms(100));
     assert!(behind(&simulation) > 4_000_000);
     // In UDP mode again it leaves at what the link takes beyond what is written: 1 Gbit/s x 1456 / 1500
@@ -404,7 +404,7 @@ fn a_run_repeats_bit_for_bit_on_either_kind_of_port() {
 #[test]
 fn flows_of_one_host_take_turns_at_its_adapter() {
     // Two flows that would each fill the line of their host, and a third that brings congestion: packets
-    // wait for the adapter while timers, OBS-change among them, fall due.
+    // wait for the NIC while timers, OBS-change among them, fall due.
     let mut flows: Vec<Flow> = [0, 0, 1]
         .map(|from| Flow::endless(Kind::Dcudp, from, 2))
         .to_vec();

@@ -95,7 +95,7 @@ impl Server {
     /// Tells the controller when the next answer is wanted.
     fn hurry(&self, flow: FlowIndex, actions: &mut Actions) {
         if let Some(at) = self.due.front().and_then(|due| due.deadline) {
-            actions.deadline(flow.end(Side::Far), at);
+            actions.deadline(flow.endpoint(Side::Far), at);
         }
     }
 }
@@ -223,9 +223,9 @@ impl Client {
         let deadline = self.deadline.map(|deadline| now.saturating_add(deadline));
         // Otherwise it still waits for an earlier request, and will be told of this one afterwards.
         if server.asked == server.answered + 1 {
-            actions.expect(flow.end(Side::Far), server.asked * self.request);
+            actions.expect(flow.endpoint(Side::Far), server.asked * self.request);
         }
-        actions.write(flow.end(Side::Near), self.request);
+        actions.write(flow.endpoint(Side::Near), self.request);
         let transfer = server.plan.journal.begun(TransferNote {
             group: server.plan.group,
             index: server.plan.index,

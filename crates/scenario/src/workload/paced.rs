@@ -77,7 +77,7 @@ impl Paced {
         let flow = *self
             .flow
             .get_or_insert_with(|| self.plan.open(now, actions));
-        actions.write(flow.end(Side::Near), self.message);
+        actions.write(flow.endpoint(Side::Near), self.message);
         self.pass(now);
     }
 
@@ -115,8 +115,8 @@ impl Application for Paced {
         }
         match self.flow {
             Some(flow) => {
-                actions.stop(flow.end(Side::Near));
-                actions.drain(flow.end(Side::Near));
+                actions.stop(flow.endpoint(Side::Near));
+                actions.drain(flow.endpoint(Side::Near));
             }
             None => self.over = true,
         }

@@ -10,7 +10,7 @@ use crate::core::Event;
 /// Bits in a word of the map; as many words are summed up by one word above them.
 const WORD: u64 = 64;
 /// The fewest days: one word above the map.
-pub(super) const FEWEST_DAYS: usize = (WORD * WORD) as usize;
+pub(super) const MIN_BUCKETS: usize = (WORD * WORD) as usize;
 /// No page.
 const NONE: u32 = u32::MAX;
 /// Events on a page: two cache lines with them.
@@ -20,7 +20,7 @@ const AFTER_BITS: u32 = u64::BITS - Event::RANK_BITS;
 /// The widest day: an event of the next one can still be told from its beginning.
 pub(super) const WIDEST_SHIFT: u32 = AFTER_BITS - 1;
 /// So many picoseconds after an instant any day may begin, and all of its events can be told from that instant.
-pub(super) const MOST_AFTER: u64 = 1 << WIDEST_SHIFT;
+pub(super) const MAX_AFTER: u64 = 1 << WIDEST_SHIFT;
 
 /// An event of a day whose beginning is known: how long after it, in picoseconds, above the event's
 /// rank. The order is that of events.
@@ -84,7 +84,7 @@ pub(super) struct Calendar {
     /// A day is 2^shift picoseconds wide.
     shift: u32,
     /// By day, modulo their number, which is a power of two: the last page.
-    days: Vec<u32>,
+    buckets: Vec<u32>,
     /// A bit for each day that has a page, and one for each word of these.
     map: Vec<u64>,
     sums: Vec<u64>,
@@ -97,16 +97,16 @@ pub(super) struct Calendar {
 
 impl Calendar {
     /// An empty calendar of so many days that begins with the day `first`.
-    pub(super) fn new(first: u64, shift: u32, days: usize) -> Self {
+    pub(super) fn new(first: u64, shift: u32, buckets: usize) -> Self {
         assert!(
-            days.is_power_of_two() && days >= FEWEST_DAYS,
+            buckets.is_power_of_two() && buckets >= MIN_BUCKETS,
             "the words above the map are whole"
         );
-        let words = days / WORD as usize;
+        let words = buckets / WORD as usize;
         Self {
             first,
             shift,
-            days: vec![NONE; days],
+            buckets: vec![NONE; buckets],
             map: vec![0; words],
             sums: vec![0; words / WORD as usize],
             pages: Vec::new(),
@@ -119,8 +119,8 @@ impl Calendar {
         self.shift
     }
 
-    pub(super) fn days(&self) -> usize {
-        self.days.len()
+    pub(super) fn buckets(&self) -> usize {
+        self.buckets.len()
     }
 
     /// The first day of the year.
@@ -140,14 +140,14 @@ impl Calendar {
     }
 
     #[inline(always)]
-    pub(super) const fn day_of(&self, event: Event) -> u64 {
+    pub(super) const fn bucket_of(&self, event: Event) -> u64 {
         event.at.as_ps() >> self.shift
     }
 
     /// When a day begins.
     #[inline(always)]
-    pub(super) const fn begin_of(&self, day: u64) -> Time {
-        Time::from_ps(day << self.shift)
+    pub(super) const fn start_of(&self, bucket: u64) -> Time {
+        Time::from_ps(bucket << self.shift)
     }
 
     #[inline(always)]
@@ -158,26 +158,26 @@ impl Calendar {
 
     /// Whether a day belongs to this year.
     #[inline(always)]
-    pub(super) fn has(&self, day: u64) -> bool {
-        day.wrapping_sub(self.first) < self.days.len() as u64
+    pub(super) fn has(&self, bucket: u64) -> bool {
+        bucket.wrapping_sub(self.first) < self.buckets.len() as u64
     }
 
     /// The year begins at a later day; none before it has events.
-    pub(super) fn begin_at(&mut self, day: u64) {
-        self.first = self.first.max(day);
+    pub(super) fn begin_at(&mut self, bucket: u64) {
+        self.first = self.first.max(bucket);
     }
 
     #[inline(always)]
-    fn slot(&self, day: u64) -> usize {
-        day as usize & (self.days.len() - 1)
+    fn slot(&self, bucket: u64) -> usize {
+        bucket as usize & (self.buckets.len() - 1)
     }
 
     /// Adds an event to its day, which must be of this year.
     #[inline(always)]
-    pub(super) fn insert(&mut self, day: u64, event: Event) {
-        let (slot, brief) = (self.slot(day), self.brief(event));
+    pub(super) fn insert(&mut self, bucket: u64, event: Event) {
+        let (slot, brief) = (self.slot(bucket), self.brief(event));
         // No page lies outside of the array, no event beyond the room of its page.
-        if let Some(page) = self.pages.get_mut(self.days[slot] as usize)
+        if let Some(page) = self.pages.get_mut(self.buckets[slot] as usize)
             && let Some(place) = page.events.get_mut(page.count as usize)
         {
             *place = brief;
@@ -199,7 +199,7 @@ impl Calendar {
         }
         let place = self.unused;
         self.unused = self.pages[place as usize].next;
-        let last = std::mem::replace(&mut self.days[slot], place);
+        let last = std::mem::replace(&mut self.buckets[slot], place);
         let first = if let Some(last) = self.pages.get_mut(last as usize) {
             std::mem::replace(&mut last.next, place)
         } else {
@@ -215,11 +215,11 @@ impl Calendar {
     /// Moves the events of a day of this year, which has some pages, as they were entered; the year begins
     /// after it.
     #[inline(always)]
-    pub(super) fn take_day(&mut self, day: u64, into: &mut Vec<Brief>) {
-        let slot = self.slot(day);
-        let last = std::mem::replace(&mut self.days[slot], NONE);
+    pub(super) fn take_bucket(&mut self, bucket: u64, into: &mut Vec<Brief>) {
+        let slot = self.slot(bucket);
+        let last = std::mem::replace(&mut self.buckets[slot], NONE);
         self.unmark(slot);
-        self.first = day + 1;
+        self.first = bucket + 1;
         let end = &mut self.pages[last as usize];
         let first = std::mem::replace(&mut end.next, self.unused);
         self.unused = first;
@@ -239,12 +239,12 @@ impl Calendar {
 
     /// Removes an event, if it is there. An empty page does no harm.
     pub(super) fn remove(&mut self, event: Event) -> bool {
-        let day = self.day_of(event);
-        if !self.has(day) {
+        let bucket = self.bucket_of(event);
+        if !self.has(bucket) {
             return false;
         }
         let brief = self.brief(event);
-        let last = self.days[self.slot(day)];
+        let last = self.buckets[self.slot(bucket)];
         let mut place = last;
         while let Some(page) = self.pages.get_mut(place as usize) {
             if let Some(found) = page.events().iter().position(|other| *other == brief) {
@@ -259,24 +259,24 @@ impl Calendar {
 
     /// All events, in any order.
     pub(super) fn events(&self) -> impl Iterator<Item = Event> {
-        let days = (0..self.days.len() as u64).map(|ahead| self.first + ahead);
-        days.flat_map(|day| {
-            let begins = self.begin_of(day);
-            let pages = self.pages_of(day);
+        let buckets = (0..self.buckets.len() as u64).map(|ahead| self.first + ahead);
+        buckets.flat_map(|bucket| {
+            let begins = self.start_of(bucket);
+            let pages = self.pages_of(bucket);
             pages.flat_map(move |page| page.events().iter().map(move |one| one.event(begins)))
         })
     }
 
-    fn pages_of(&self, day: u64) -> impl Iterator<Item = &Page> {
+    fn pages_of(&self, bucket: u64) -> impl Iterator<Item = &Page> {
         let page = |place: u32| self.pages.get(place as usize);
-        let last = self.days[self.slot(day)];
+        let last = self.buckets[self.slot(bucket)];
         let after = move |of: &&Page| if of.next == last { None } else { page(of.next) };
         std::iter::successors(page(last), after)
     }
 
     /// The first day of the year that has a page; there must be one.
     #[inline(always)]
-    pub(super) fn next_day(&self) -> u64 {
+    pub(super) fn next_bucket(&self) -> u64 {
         let slot = self.slot(self.first) as u64;
         let (word, bit) = (slot / WORD, slot % WORD);
         let rest = self.map[word as usize] >> bit;

@@ -2,8 +2,8 @@
 //!
 //! The connection is that of real sockets; here its payload is a length, and its packets leave without
 //! time stamp and destination, which nothing inside reads and which the wire's 16 or 20 bytes count.
-//! The far end closes as soon as its peer has: an application here only ever receives from a peer that
-//! closes. Leaves out: falling back to UDT (both ends have one configuration), paths that clear ECT.
+//! The far endpoint closes as soon as its peer has: an application here only ever receives from a peer that
+//! closes. Leaves out: falling back to UDT (both endpoints have one configuration), paths that clear ECT.
 
 use std::sync::Arc;
 
@@ -47,12 +47,12 @@ pub enum UdtStart {
     Connected(Span),
 }
 
-/// What both ends of a new flow are made of.
+/// What both endpoints of a new flow are made of.
 pub(crate) struct Pair<'a> {
     pub(crate) config: &'a Arc<Config>,
     pub(crate) start: UdtStart,
     pub(crate) send_buffer: Option<Bytes>,
-    /// The near end.
+    /// The near endpoint.
     pub(crate) near: EndpointIndex,
 }
 
@@ -80,7 +80,7 @@ enum State {
     Connected(Connection),
 }
 
-/// A far end that has heard of nobody yet.
+/// A far endpoint that has heard of nobody yet.
 struct Listening {
     config: Arc<Config>,
     listener: Listener,

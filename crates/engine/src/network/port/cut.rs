@@ -1,4 +1,4 @@
-//! A port whose link leads from one part of a network into another: its queue is in one part, and what
+//! A port whose link leads from one partition of a network into another: its queue is in one partition, and what
 //! arrives is in both, in rows of their own.
 
 use incastle_units::Time;
@@ -68,7 +68,7 @@ impl Port {
         Some(pool.take(slot))
     }
 
-    /// What waits and has not been handed over to the other part: what a queue with departure events
+    /// What waits and has not been handed over to the other partition: what a queue with departure events
     /// stores.
     pub(crate) fn kept(&self) -> impl Iterator<Item = &Packet> {
         self.scheduled.iter().flat_map(|queue| queue.stored())

@@ -86,7 +86,7 @@ pub(super) struct FairQueue {
     /// The same flows by the numbers of their turns, which come in this order.
     active: BTreeMap<u64, Lane>,
     /// The number of the next turn that is given out.
-    next_turn: u64,
+    next_waiting: u64,
     /// The lengths of the same flows, where the longest queue is what drops.
     lengths: BTreeSet<Length>,
     /// Whether the first of them has had the quantum of its turn.
@@ -107,7 +107,7 @@ impl FairQueue {
             transmitter: Transmitter::default(),
             flows: BTreeMap::new(),
             active: BTreeMap::new(),
-            next_turn: 0,
+            next_waiting: 0,
             lengths: BTreeSet::new(),
             granted: false,
             waiting_packets: 0,
@@ -227,9 +227,9 @@ impl FairQueue {
     /// Puts a flow behind all others.
     fn give_turn(&mut self, flow: Lane) {
         let queue = self.flows.get_mut(&flow).expect("who has a turn waits");
-        queue.turn = self.next_turn;
-        self.active.insert(self.next_turn, flow);
-        self.next_turn += 1;
+        queue.turn = self.next_waiting;
+        self.active.insert(self.next_waiting, flow);
+        self.next_waiting += 1;
     }
 
     /// Enters a queue's new length. A queue of no bytes is none.
@@ -246,7 +246,7 @@ impl FairQueue {
         }
     }
 
-    /// Enters a packet that has left its queue at either end into the books.
+    /// Enters a packet that has left its queue at either endpoint into the counters.
     fn taken(&mut self, packet: &Packet) {
         let flow = self.config.per.lane(packet);
         let size = u64::from(packet.size);
@@ -274,7 +274,7 @@ impl FairQueue {
     }
 
     /// Pushes packets out until the backlog `fits` beside the arriving packet; none at all if that
-    /// ends at the arriving packet's own flow.
+    /// endpoints at the arriving packet's own flow.
     pub(super) fn make_room(
         &mut self,
         arriving: &Packet,
@@ -399,10 +399,10 @@ mod tests {
 
     #[test]
     fn the_deficit_is_carried_from_turn_to_turn() {
-        // Quantum 500. Turn 1: flow 1 may 500, sends 200, keeps 300 (750 is too much); flow 2 may
-        // 500, sends 500; flow 3 may 500, sends nothing, keeps 500. Turn 2: flow 1 may 800, sends
+        // Quantum 500. EndpointHandling 1: flow 1 may 500, sends 200, keeps 300 (750 is too much); flow 2 may
+        // 500, sends 500; flow 3 may 500, sends nothing, keeps 500. EndpointHandling 2: flow 1 may 800, sends
         // 750, keeps 50 (60 is too much); flow 2 sends 500 and is done; flow 3 may 1000, sends 600,
-        // keeps 400. Turn 3: flow 1 may 550, sends 60 and is done; flow 3 may 900, sends 900.
+        // keeps 400. EndpointHandling 3: flow 1 may 550, sends 60 and is done; flow 3 may 900, sends 900.
         let waiting = [
             (1, 200),
             (1, 750),
@@ -556,7 +556,7 @@ mod tests {
             }
         }
 
-        /// Whose tails go so that `most` bytes are left; none if that ends at `own`.
+        /// Whose tails go so that `most` bytes are left; none if that endpoints at `own`.
         fn push_out(&mut self, own: u32, most: u64) -> Vec<(u32, u16)> {
             let mut left = self.flows.clone();
             let mut gone = Vec::new();

@@ -43,7 +43,7 @@ impl Default for FastQueue {
 }
 
 impl FastQueue {
-    /// So many bytes of it are what an arrival at the far end looks at.
+    /// So many bytes of it are what an arrival at the far endpoint looks at.
     pub(super) const FIRST: usize = offset_of!(Self, busy_until);
 
     /// The packet being sent, if there is one.

@@ -1,4 +1,4 @@
-//! The gate of a port: buffer first, queue discipline second, and the books of both.
+//! The gate of a port: buffer first, queue discipline second, and the accounts of both.
 
 use std::mem::offset_of;
 
@@ -28,9 +28,9 @@ pub struct PortCounters {
     pub marked: u64,
     /// Bytes on the wire of the packets that were not dropped.
     pub accepted_bytes: u64,
-    /// The most bytes stored at once, the packet being sent included; zero at adapters that nothing
+    /// The most bytes stored at once, the packet being sent included; zero at NICs that nothing
     /// limits, whose backlog nobody counts.
-    pub most_stored: u64,
+    pub max_stored: u64,
 }
 
 /// What may be stored, the arriving packet included where it is bytes, so that the packet certainly
@@ -80,7 +80,7 @@ pub(crate) struct Gate {
     clear: Clear,
     offered: u64,
     accepted_bytes: u64,
-    most_stored: u64,
+    max_stored: u64,
     pub(crate) digest: Digest,
     dropped: u64,
     marked: u64,
@@ -105,7 +105,7 @@ impl Gate {
             rng: Box::new(rng),
             offered: 0,
             accepted_bytes: 0,
-            most_stored: 0,
+            max_stored: 0,
             digest: Digest::default(),
             dropped: 0,
             marked: 0,
@@ -119,7 +119,7 @@ impl Gate {
             dropped: self.dropped,
             marked: self.marked,
             accepted_bytes: self.accepted_bytes,
-            most_stored: self.most_stored,
+            max_stored: self.max_stored,
         }
     }
 
@@ -160,7 +160,7 @@ impl Gate {
     }
 
     /// Whether a packet certainly passes unmarked, whatever else there is to know; then it is in the
-    /// books.
+    /// counters.
     #[inline(always)]
     pub(super) fn passes_clearly(
         &mut self,
@@ -171,19 +171,19 @@ impl Gate {
         let stored = bytes + u64::from(packet.size);
         let clear = (packets <= self.clear.packets) & (stored <= u64::from(self.clear.bytes));
         if clear {
-            self.most_stored = self.most_stored.max(stored);
+            self.max_stored = self.max_stored.max(stored);
             self.enter(now, Verdict::Admit, packet);
         }
         clear
     }
 
-    /// Enters a packet that passes an open gate into the books.
+    /// Enters a packet that passes an open gate into the counters.
     #[inline(always)]
     pub(crate) fn pass(&mut self, now: Time, packet: &Packet) {
         self.enter(now, Verdict::Admit, packet);
     }
 
-    /// Judges a packet and enters the verdict into the books.
+    /// Judges a packet and enters the verdict into the counters.
     #[inline(always)]
     pub(crate) fn judge(
         &mut self,
@@ -196,7 +196,7 @@ impl Gate {
         self.enter(now, verdict, packet);
         if !matches!(verdict, Verdict::Drop(_)) {
             let stored = backlog.stored_bytes + u64::from(packet.size);
-            self.most_stored = self.most_stored.max(stored);
+            self.max_stored = self.max_stored.max(stored);
         }
         verdict
     }
@@ -343,7 +343,7 @@ mod tests {
     }
 
     proptest! {
-        // The short way lets nothing pass that would be judged otherwise, and writes the same books; where
+        // The fast path lets nothing pass that would be judged otherwise, and writes the same counters; where
         // all limits count packets, it lets everything pass that is admitted unmarked.
         #[test]
         fn what_passes_clearly_is_admitted(

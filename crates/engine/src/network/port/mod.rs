@@ -87,8 +87,8 @@ pub(crate) struct Wakes {
     pub(crate) departure: Option<Time>,
 }
 
-/// What became of a packet at a port that may have a short way for it.
-pub(crate) enum ShortWay {
+/// What became of a packet at a port that may have a fast path for it.
+pub(crate) enum FastPath {
     /// Nothing: the gate has to judge it.
     Closed,
     /// It was admitted, the first on its link, and arrives then.
@@ -108,11 +108,11 @@ pub(crate) struct Cut {
     pub(crate) buffer: PortBuffer,
 }
 
-/// A port, four cache lines. In this order the first one has what an arrival at the far end needs, and
+/// A port, four cache lines. In this order the first one has what an arrival at the far endpoint needs, and
 /// the first two what a packet needs that passes the gate.
 ///
 /// The queue is one of three: an unwatched one (unlimited and unmarked, and nobody asks how long it is: a host's
-/// adapter), of which only the instant counts at which the line falls idle; a fast one; a scheduled one.
+/// NIC), of which only the instant counts at which the line falls idle; a fast one; a scheduled one.
 #[repr(C, align(64))]
 pub(crate) struct Port {
     /// What is on the link, and before it what a queue without departure events stores.
@@ -122,7 +122,7 @@ pub(crate) struct Port {
     delivered: u64,
     /// The port that the first packet on the link takes next, where that is known already; else beyond
     /// all ports.
-    pub(crate) foreseen: PortIndex,
+    pub(crate) cached_next_hop: PortIndex,
     pub(crate) index: PortIndex,
     /// Stores nothing where the queue is of another kind.
     fast: FastQueue,
@@ -143,7 +143,7 @@ pub(crate) struct Port {
     pub(crate) sampler: Option<Box<Sampler>>,
     /// Bytes that have departed and that a shared memory has been told of.
     freed: u64,
-    /// Whether its link leads into another part of a network that is simulated in parts.
+    /// Whether its link leads into another partition that is simulated in partitions.
     cut: bool,
 }
 
@@ -158,7 +158,7 @@ impl Port {
             row: Row::default(),
             to,
             delivered: 0,
-            foreseen: PortIndex::NONE,
+            cached_next_hop: PortIndex::NONE,
             index,
             fast: FastQueue::default(),
             delay,
@@ -192,7 +192,7 @@ impl Port {
         self.scheduled = Some(Box::new(queue));
         self.unwatched = false;
         self.special = true;
-        // A packet must not take the short way of a fast queue.
+        // A packet must not take the fast path of a fast queue.
         self.gate.judge_all();
     }
 
@@ -207,7 +207,7 @@ impl Port {
         }
     }
 
-    /// The same port without books on its backlog, if nothing reads them.
+    /// The same port without counters on its backlog, if nothing reads them.
     pub(crate) fn unwatched_if_open(mut self) -> Self {
         self.unwatched = self.gate.is_open() && !self.observed && self.scheduled.is_none();
         self
@@ -237,7 +237,7 @@ impl Port {
         self.gate.is_open().then(|| queue.busy_until()).flatten()
     }
 
-    /// Changes the rate; the packet being sent ends at the old one. Less than a picosecond that the
+    /// Changes the rate; the packet being sent endpoints at the old one. Less than a picosecond that the
     /// packets before have left over is forgotten.
     pub(crate) fn change_rate(&mut self, now: Time, rate: Rate) -> Wakes {
         if rate == self.line.rate() {
@@ -264,7 +264,7 @@ impl Port {
         Span::from_ps(u64::from(self.pace) * u64::from(size))
     }
 
-    /// The short way of a packet that nothing holds up, marks or counts; gives its arrival if it is
+    /// The fast path of a packet that nothing holds up, marks or counts; gives its arrival if it is
     /// the first on the link.
     #[inline(always)]
     pub(crate) fn send(
@@ -281,19 +281,19 @@ impl Port {
         self.row.push(slot, arrives, pool).then_some(arrives)
     }
 
-    /// The short way into a fast queue at `now`, for a packet that certainly passes the gate.
+    /// The fast path into a fast queue at `now`, for a packet that certainly passes the gate.
     #[inline(always)]
     pub(crate) fn pass<P: Probe>(
         &mut self,
         now: Time,
         slot: Slot,
         (pool, probe): (&mut Pool, &mut P),
-    ) -> ShortWay {
+    ) -> FastPath {
         self.let_depart(now, pool, probe);
         let packet = &mut pool.at_mut(slot).packet;
         let stored = self.fast.stored();
         if !self.gate.passes_clearly(now, stored, packet) {
-            return ShortWay::Closed;
+            return FastPath::Closed;
         }
         packet.marks.pass();
         let size = packet.size;
@@ -305,13 +305,13 @@ impl Port {
         self.fast.push(departs, (slot, size));
         let arrives = departs + self.delay;
         if self.row.push(slot, arrives, pool) {
-            ShortWay::First(arrives)
+            FastPath::First(arrives)
         } else {
-            ShortWay::Behind
+            FastPath::Behind
         }
     }
 
-    /// Whether the port has the short way of adapters.
+    /// Whether the port has the fast path of NICs.
     #[inline(always)]
     pub(crate) fn is_unwatched(&self) -> bool {
         self.unwatched
@@ -356,7 +356,7 @@ impl Port {
         self.special
     }
 
-    /// Sends every arriving packet by the longer way, where it is looked at.
+    /// Sends every arriving packet by the slow path, where it is looked at.
     pub(crate) fn attend(&mut self) {
         self.special = true;
         self.gate.judge_all();

@@ -71,7 +71,7 @@ impl Chooser {
 
     /// What `choose` would say, where nothing is drawn for that; else beyond all ports.
     #[inline(always)]
-    pub(super) fn foresee(
+    pub(super) fn without_draw(
         &self,
         group: &[PortIndex],
         switch: SwitchIndex,

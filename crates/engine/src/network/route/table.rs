@@ -48,12 +48,12 @@ impl Entry {
 
     /// Where there is no way: the port that was one before.
     pub(super) fn before(self) -> Option<PortIndex> {
-        let known = self != Self::NONE && !self.is_way();
+        let known = self != Self::NONE && !self.is_reachable();
         known.then_some(PortIndex(self.0 & !CUT_OFF))
     }
 
     /// Whether a packet can go on.
-    pub(super) fn is_way(self) -> bool {
+    pub(super) fn is_reachable(self) -> bool {
         self.0 & CUT_OFF == 0
     }
 }
@@ -186,7 +186,9 @@ impl Table {
 
     /// The ports of an entry that names several, unless there is no way.
     pub(super) fn group(&self, entry: Entry) -> Option<&[PortIndex]> {
-        let place = entry.is_way().then_some((entry.0 & !GROUP) as usize)?;
+        let place = entry
+            .is_reachable()
+            .then_some((entry.0 & !GROUP) as usize)?;
         Some(&self.groups[place])
     }
 }
@@ -289,7 +291,7 @@ mod tests {
                     if now.is_empty() && !before.is_empty() {
                         prop_assert_eq!(entry.before(), Some(before[0]));
                     }
-                    prop_assert_eq!(entry.is_way(), !now.is_empty());
+                    prop_assert_eq!(entry.is_reachable(), !now.is_empty());
                 }
             }
         }

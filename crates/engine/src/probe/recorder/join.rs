@@ -1,4 +1,4 @@
-//! One record from those of the parts of a network: of each port and host the one that saw it.
+//! One record from those of the partitions of a network: of each port and host the one that saw it.
 
 use super::{Recorder, Series};
 
@@ -12,8 +12,8 @@ pub struct Owners {
 }
 
 impl Recorder {
-    /// Joins the records of all parts, in their order. What a port or a host did is in the record of its
-    /// part, what reached a flow in that of either end. Lists of what happened anywhere are left out, but
+    /// Joins the records of all partitions, in their order. What a port or a host did is in the record of its
+    /// part, what reached a flow in that of either endpoint. Lists of what happened anywhere are left out, but
     /// for samples, whose order is known: they must not have been asked for.
     pub fn join(mut parts: Vec<Self>, owners: &Owners) -> Self {
         let mut whole = parts.remove(0);

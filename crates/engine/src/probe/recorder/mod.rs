@@ -29,7 +29,7 @@ pub use series::{Bin, BinBytes, Series};
 use histogram::QueueHistograms;
 
 use crate::core::{EndpointIndex, FlowIndex, HostIndex, PortIndex, Side, SwitchIndex};
-use crate::probe::{Happening, Lost, Probe, SentPacket};
+use crate::probe::{Lost, Probe, SentPacket, TraceEvent};
 
 /// How wide the bins of bytes per host usually are.
 pub const HOST_BIN: Span = Span::from_ms(1);
@@ -108,7 +108,7 @@ pub struct Recorder {
     pub losses: Vec<Loss>,
     /// The events of recorded flows.
     pub record: EventRecord,
-    /// In order of their ends, where they are measured.
+    /// In order of their endpoints, where they are measured.
     pub silences: Vec<Silence>,
     /// In order of time, of captured ports.
     pub sent: Vec<Sent>,
@@ -282,7 +282,7 @@ impl Probe for Recorder {
     }
 
     fn rate_changed(&mut self, flow: FlowIndex, side: Side, at: Time, state: &RateState) {
-        self.record.limited(flow.end(side), at, state.current);
+        self.record.limited(flow.endpoint(side), at, state.current);
         if self.measurements.rates {
             self.rates.push(RateSample {
                 at,
@@ -313,7 +313,7 @@ impl Probe for Recorder {
     }
 
     fn timed_out(&mut self, flow: FlowIndex, side: Side, at: Time, report: &TimeoutReport) {
-        self.record.timed_out(flow.end(side), at, report);
+        self.record.timed_out(flow.endpoint(side), at, report);
         if self.measurements.timeouts {
             self.timeouts.push(Timeout {
                 at,
@@ -345,8 +345,8 @@ impl Probe for Recorder {
         incastle_prefetch::element(&self.hosts, host.index());
     }
 
-    fn happened(&mut self, end: EndpointIndex, at: Time, what: &Happening<'_>) {
-        self.record.happened(end, at, what);
+    fn traced(&mut self, end: EndpointIndex, at: Time, what: &TraceEvent<'_>) {
+        self.record.traced(end, at, what);
     }
 
     fn sent(&mut self, port: PortIndex, at: Time, packet: SentPacket) {

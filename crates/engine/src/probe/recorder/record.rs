@@ -1,7 +1,7 @@
 //! The event record: what has happened to the flows that are recorded, event by event.
 //!
 //! Packets get numbers as their end sends them, from 0, and keep them wherever they are seen; sequence
-//! numbers are unwrapped. What happened inside an end is what differs from its state before.
+//! numbers are unwrapped. What happened inside an endpoint is what differs from its state before.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use incastle_transport::tcp::{TimeoutReport, offset};
 use incastle_units::{Bytes, Rate, Time};
 
 use crate::core::{EndpointIndex, PortIndex};
-use crate::probe::{Content, Happening, Number, Observation, QueueSeen, Tag, Transit};
+use crate::probe::{Content, Number, Observation, QueueSeen, Tag, TraceEvent, Transit};
 
 /// A packet as the record names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,11 +31,11 @@ pub struct RecordedPacket {
 /// What an event is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum EventKind {
-    /// An end has sent a packet, new or again, with this window.
+    /// An endpoint has sent a packet, new or again, with this window.
     Sent {
         /// Whether it repeats something that was sent before.
         repeated: bool,
-        /// The adapter's port.
+        /// The NIC's port.
         port: PortIndex,
         /// What follows at the least.
         transit: Transit,
@@ -125,7 +125,7 @@ pub struct EventRecord {
     ends: BTreeMap<EndpointIndex, End>,
 }
 
-/// By what an end's packets on their way are known: a tag without its end.
+/// By what an endpoint's packets on their way are known: a tag without its end.
 type Mark = (Time, (u64, u64));
 
 /// A recorded end.
@@ -173,10 +173,10 @@ impl EventRecord {
         });
     }
 
-    /// Something has happened at an end or to its packets.
-    pub(super) fn happened(&mut self, end: EndpointIndex, at: Time, what: &Happening<'_>) {
+    /// Something has happened at an endpoint or to its packets.
+    pub(super) fn traced(&mut self, end: EndpointIndex, at: Time, what: &TraceEvent<'_>) {
         match *what {
-            Happening::Sent {
+            TraceEvent::Sent {
                 tag,
                 content,
                 repeated,
@@ -195,8 +195,8 @@ impl EventRecord {
                 };
                 self.push(at, end, kind, Some(packet));
             }
-            Happening::Released(tag) => self.of_packet(at, tag, EventKind::Released),
-            Happening::Judged {
+            TraceEvent::Released(tag) => self.of_packet(at, tag, EventKind::Released),
+            TraceEvent::Judged {
                 tag,
                 port,
                 verdict,
@@ -214,20 +214,20 @@ impl EventRecord {
                 };
                 self.of_packet(at, tag, kind);
             }
-            Happening::Received(tag) => self.of_packet(at, tag, EventKind::Received),
-            Happening::Notified(psi) => self.push(at, end, EventKind::Notified(psi), None),
-            Happening::Observed(seen) => self.observed(end, at, seen),
+            TraceEvent::Received(tag) => self.of_packet(at, tag, EventKind::Received),
+            TraceEvent::Notified(psi) => self.push(at, end, EventKind::Notified(psi), None),
+            TraceEvent::Observed(seen) => self.observed(end, at, seen),
         }
     }
 
-    /// A retransmission timeout of an end that may be recorded.
+    /// A retransmission timeout of an endpoint that may be recorded.
     pub(super) fn timed_out(&mut self, end: EndpointIndex, at: Time, report: &TimeoutReport) {
         if self.ends.contains_key(&end) {
             self.push(at, end, EventKind::Timeout(*report), None);
         }
     }
 
-    /// The rate limiter of an end that may be recorded has another rate.
+    /// The rate limiter of an endpoint that may be recorded has another rate.
     pub(super) fn limited(&mut self, end: EndpointIndex, at: Time, rate: Rate) {
         let Some(state) = self.ends.get_mut(&end) else {
             return;
@@ -289,7 +289,7 @@ impl EventRecord {
         self.push(at, tag.end, kind, Some(packet));
     }
 
-    /// Enters what differs from the last look at an end.
+    /// Enters what differs from the last look at an endpoint.
     fn observed(&mut self, index: EndpointIndex, at: Time, now: &Observation) {
         let end = self.ends.entry(index).or_default();
         let before = std::mem::replace(&mut end.before, *now);
@@ -392,7 +392,7 @@ mod tests {
             sent: Time::ZERO,
             words: (0, 0),
         };
-        let sent = Happening::Sent {
+        let sent = TraceEvent::Sent {
             tag,
             content: Content {
                 kind: "data",
@@ -414,8 +414,8 @@ mod tests {
                 pacing,
                 ..Observation::default()
             };
-            record.happened(end, Time::ZERO, &Happening::Observed(&seen));
-            record.happened(end, Time::ZERO, &sent);
+            record.traced(end, Time::ZERO, &TraceEvent::Observed(&seen));
+            record.traced(end, Time::ZERO, &sent);
         }
         let told = record.events.iter().map(|event| match event.kind {
             EventKind::Sent { pacing, .. } => pacing,
@@ -429,10 +429,10 @@ mod tests {
         let mut record = EventRecord::new(2);
         let end = EndpointIndex::from_index(0);
         for psi in 0..5 {
-            record.happened(
+            record.traced(
                 end,
                 Time::from_ps(u64::from(psi)),
-                &Happening::Notified(psi),
+                &TraceEvent::Notified(psi),
             );
         }
         let kinds: Vec<_> = record.events.iter().map(|event| event.kind).collect();

@@ -314,7 +314,7 @@ fn totals(
 /// The most bytes that the shared memory of any switch stored at once.
 fn most_stored(network: &Network) -> u64 {
     let switches = (0..network.switch_count()).map(SwitchIndex::from_index);
-    let most = switches.filter_map(|switch| network.most_stored(switch));
+    let most = switches.filter_map(|switch| network.max_stored(switch));
     most.max().map_or(0, Bytes::count)
 }
 

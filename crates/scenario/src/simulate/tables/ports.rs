@@ -78,7 +78,7 @@ impl Ports<'_> {
         };
         let most_stored = |port: &PortIndex| {
             if is_switch(port) {
-                counters(port).most_stored as f64
+                counters(port).max_stored as f64
             } else {
                 f64::NAN
             }

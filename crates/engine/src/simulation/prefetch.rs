@@ -2,7 +2,7 @@
 //!
 //! Where ports and packets lie outside of the processor's nearest cache, each event would wait for its own,
 //! one after the other. What an arrival needs is a chain: its port names a packet, which names a route and so
-//! another port, or an endpoint; that port names packets again. What an adapter needs that takes its next packet
+//! another port, or an endpoint; that port names packets again. What a NIC needs that takes its next packet
 //! is a chain as well: its host names an endpoint.
 //!
 //! In a network that the next cache holds, a *glance* before each event asks for one link of the chains of each
@@ -27,21 +27,21 @@ const LINKS: usize = 5;
 
 /// How far a simulation looks ahead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LookAhead {
+pub enum Prefetch {
     /// Not at all.
-    Nothing,
+    Off,
     /// At each of the next three events.
-    Glance,
+    Near,
     /// At the next 24 events, a few at a time.
-    Scan,
+    Far,
 }
 
-impl LookAhead {
+impl Prefetch {
     /// So many of the next events have to be in order.
     pub(super) const fn events(self) -> usize {
         match self {
-            Self::Nothing | Self::Glance => 0,
-            Self::Scan => (LINKS + 1) * GROUP,
+            Self::Off | Self::Near => 0,
+            Self::Far => (LINKS + 1) * GROUP,
         }
     }
 }
@@ -59,7 +59,7 @@ impl Subject {
     fn of(event: Option<Event>) -> Self {
         match event {
             Some(event) if event.is(Kind::Arrival) => Self(u64::from(event.source())),
-            Some(event) if event.is(Kind::Pull) => Self(Self::HOSTS | u64::from(event.source())),
+            Some(event) if event.is(Kind::Dequeue) => Self(Self::HOSTS | u64::from(event.source())),
             _ => Self::NOTHING,
         }
     }
@@ -96,11 +96,11 @@ impl Default for Seen {
 
 impl Network {
     /// What it is worth.
-    pub(super) fn look_ahead(&self) -> LookAhead {
+    pub(super) fn look_ahead(&self) -> Prefetch {
         match self.ports.len() {
-            0..SOME_PORTS => LookAhead::Nothing,
-            SOME_PORTS..MANY_PORTS => LookAhead::Glance,
-            MANY_PORTS.. => LookAhead::Scan,
+            0..SOME_PORTS => Prefetch::Off,
+            SOME_PORTS..MANY_PORTS => Prefetch::Near,
+            MANY_PORTS.. => Prefetch::Far,
         }
     }
 
@@ -113,7 +113,7 @@ impl Network {
         }
     }
 
-    /// Fetches the packet that arrives, or the adapter and the name of what waits for it.
+    /// Fetches the packet that arrives, or the NIC and the name of what waits for it.
     #[inline(always)]
     fn prefetch_first(&self, subject: Subject) {
         if let Some(port) = self.ports.get(subject.port()) {
@@ -129,15 +129,15 @@ impl Network {
 
 impl<P: Probe> Simulation<P> {
     /// Looks so far ahead from now on, however large the network is. Results are the same.
-    pub fn set_look_ahead(&mut self, look_ahead: LookAhead) {
+    pub fn set_prefetch(&mut self, look_ahead: Prefetch) {
         self.look_ahead = look_ahead;
-        self.events.keep_at_hand(look_ahead.events());
+        self.events.keep_sorted(look_ahead.events());
     }
 
     /// Asks for the port of the third event from now, for the packet of the second, and for what that of the
     /// first leads to. A guess does: no branch is taken for what an event is about.
     #[inline(always)]
-    pub(super) fn glance(&self) {
+    pub(super) fn prefetch_near(&self) {
         let Network {
             ports,
             pool,
@@ -170,7 +170,7 @@ impl<P: Probe> Simulation<P> {
     /// Looks at what the next events need: of the furthest group at the first link of its chains, of the nearest one at
     /// the last.
     #[inline(never)]
-    pub(super) fn scan(&mut self) {
+    pub(super) fn prefetch_far(&mut self) {
         self.seen.0.rotate_right(1);
         for place in 0..GROUP {
             let event = self.events.later(LINKS * GROUP + place);
@@ -185,7 +185,7 @@ impl<P: Probe> Simulation<P> {
             self.prefetch_next_hop(subject);
         }
         for place in 0..GROUP {
-            self.seen.0[3][place] = self.foresee(self.seen.0[3][place]);
+            self.seen.0[3][place] = self.without_draw(self.seen.0[3][place]);
         }
         for out in self.seen.0[4] {
             self.prefetch_behind(out);
@@ -211,7 +211,7 @@ impl<P: Probe> Simulation<P> {
 
     /// Finds the port by which the packet that arrives goes on, or its host answers, and fetches what lies there.
     #[inline(always)]
-    fn foresee(&mut self, subject: Subject) -> Subject {
+    fn without_draw(&mut self, subject: Subject) -> Subject {
         let Network {
             ports,
             hosts,
@@ -227,8 +227,8 @@ impl<P: Probe> Simulation<P> {
         };
         let out = match port.to {
             Node::Switch(switch) => {
-                port.foreseen = routes.foresee(switch, &flight.packet);
-                port.foreseen.index()
+                port.cached_next_hop = routes.without_draw(switch, &flight.packet);
+                port.cached_next_hop.index()
             }
             Node::Host(host) => {
                 self.flows.prefetch(flight.packet.to);
@@ -259,7 +259,7 @@ impl<P: Probe> Simulation<P> {
     /// Forgets the routes that were foreseen: they have changed.
     pub(super) fn look_again(&mut self) {
         for port in &mut self.network.ports {
-            port.foreseen = PortIndex::NONE;
+            port.cached_next_hop = PortIndex::NONE;
         }
     }
 }

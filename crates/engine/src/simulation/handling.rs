@@ -1,6 +1,6 @@
 //! An endpoint's turn: it takes in what happened, sends what it may, and enters its next deadline.
 //!
-//! All of that concerns the endpoint, its host's adapter, the event queue and the probe: the endpoint is
+//! All of that concerns the endpoint, its host's NIC, the event queue and the probe: the endpoint is
 //! looked up once. What concerns others, applications above all, is left to the simulation.
 
 use incastle_transport::tcp::Batch;
@@ -18,7 +18,7 @@ use crate::network::Network;
 use crate::probe::Probe;
 
 /// An endpoint at one instant, with what it acts upon.
-pub(super) struct Turn<'a, P: Probe> {
+pub(super) struct EndpointHandling<'a, P: Probe> {
     now: Time,
     index: EndpointIndex,
     pub(super) endpoint: &'a mut Endpoint,
@@ -32,10 +32,10 @@ pub(super) struct Turn<'a, P: Probe> {
 enum Sending {
     /// Everything has left that may.
     Done,
-    /// Its packets have to wait for the adapter, or to pass a queue there.
-    ByTurns,
+    /// Its packets have to wait for the NIC, or to pass a queue there.
+    Queued,
     /// Its frames may have to pass a limiter, or a probe is told of each.
-    Aside,
+    SlowPath,
 }
 
 /// What a turn leaves to the simulation.
@@ -57,7 +57,7 @@ impl Left {
     };
 }
 
-impl<P: Probe> Turn<'_, P> {
+impl<P: Probe> EndpointHandling<'_, P> {
     /// A packet has arrived: the endpoint takes it out of its slot, and answers.
     #[inline(always)]
     pub(super) fn receive(self, slot: Slot) -> Left {
@@ -90,18 +90,18 @@ impl<P: Probe> Turn<'_, P> {
         }
     }
 
-    /// Lets an endpoint send what it may, straight onto the wire where the adapter lets it, and enters
+    /// Lets an endpoint send what it may, straight onto the wire where the NIC lets it, and enters
     /// its next deadline.
     #[inline(always)]
     pub(super) fn pump(mut self) -> Left {
-        if self.endpoint.sends_aside() {
-            return self.leave(Sending::Aside);
+        if self.endpoint.sends_on_slow_path() {
+            return self.leave(Sending::SlowPath);
         }
         while self.endpoint.staged.is_none() && !self.endpoint.is_quiet(self.now) {
             match self.send() {
                 Some(true) => {}
                 Some(false) => break,
-                None => return self.leave(Sending::ByTurns),
+                None => return self.leave(Sending::Queued),
             }
         }
         self.look_after()
@@ -151,8 +151,8 @@ impl<P: Probe> Turn<'_, P> {
 impl<P: Probe> Simulation<P> {
     /// The turn of an endpoint, if it is alive.
     #[inline(always)]
-    pub(super) fn turn(&mut self, index: EndpointIndex) -> Option<Turn<'_, P>> {
-        Some(Turn {
+    pub(super) fn handling(&mut self, index: EndpointIndex) -> Option<EndpointHandling<'_, P>> {
+        Some(EndpointHandling {
             now: self.now,
             index,
             endpoint: self.flows.get(index)?,
@@ -165,24 +165,24 @@ impl<P: Probe> Simulation<P> {
     /// Lets an endpoint send what it may.
     #[inline]
     pub(super) fn pump(&mut self, index: EndpointIndex) {
-        if let Some(turn) = self.turn(index) {
-            let left = turn.pump();
+        if let Some(handling) = self.handling(index) {
+            let left = handling.pump();
             self.see_to(index, left);
         }
     }
 
     /// What follows when an endpoint has sent.
     pub(super) fn look_after(&mut self, index: EndpointIndex) {
-        if let Some(turn) = self.turn(index) {
-            let left = turn.look_after();
+        if let Some(handling) = self.handling(index) {
+            let left = handling.look_after();
             self.see_to(index, left);
         }
     }
 
-    /// As [`Turn::after_receive`].
+    /// As [`EndpointHandling::after_receive`].
     pub(super) fn after_receive(&mut self, index: EndpointIndex, before: u64) {
-        if let Some(turn) = self.turn(index) {
-            let left = turn.after_receive(before);
+        if let Some(handling) = self.handling(index) {
+            let left = handling.after_receive(before);
             self.see_to(index, left);
         }
     }
@@ -202,11 +202,11 @@ impl<P: Probe> Simulation<P> {
         }
         match left.sending {
             Sending::Done => {}
-            Sending::ByTurns => {
-                self.send_by_turns::<false>(index);
+            Sending::Queued => {
+                self.send_queued::<false>(index);
                 self.look_after(index);
             }
-            Sending::Aside => self.pump_aside(index),
+            Sending::SlowPath => self.pump_slowly(index),
         }
         if left.finished {
             self.tell(index, Notice::Finished(index));
