@@ -3,6 +3,7 @@
 //! It depends on no other room: a source of events is a number here. Leaves out: what an event does,
 //! which `simulation` decides.
 
+mod clock;
 mod digest;
 mod event;
 mod event_queue;
@@ -16,5 +17,6 @@ pub use ids::{
 };
 pub use random::{Purpose, Source, substream};
 
+pub(crate) use clock::{Clock, Livelock, MAX_EVENTS_PER_INSTANT};
 pub(crate) use event::{Event, Kind};
 pub(crate) use event_queue::EventQueue;

@@ -3,6 +3,7 @@
 //! Leaves out: the transports themselves (incastle-transport), and what applications do (scenario).
 
 mod application;
+mod applications;
 mod endpoint;
 mod event_count;
 mod table;
@@ -12,6 +13,7 @@ pub use endpoint::{UdtCounters, UdtStart};
 pub use table::{EndpointCounters, FlowRecord};
 
 pub(crate) use application::Action;
+pub(crate) use applications::Applications;
 pub(crate) use endpoint::{Endpoint, Origin, Pair, Transport, UdtEnd, ip_bytes};
 pub(crate) use event_count::EventCounts;
 pub(crate) use table::{FlowAccount, Flows, control_state, observation};

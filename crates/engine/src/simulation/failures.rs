@@ -22,7 +22,8 @@ impl<P: Probe> Simulation<P> {
             self.links_change();
         } else {
             let at = PortIndex(source);
-            self.network.change_rate(at, self.now, &mut self.events);
+            self.network
+                .change_rate(at, self.clock.now(), &mut self.clock.events);
         }
     }
 
@@ -31,7 +32,7 @@ impl<P: Probe> Simulation<P> {
         // A packet that comes first on a link is another one when the link is cut.
         self.look_again();
         let mut converged = false;
-        while let Some(change) = self.network.failures.take(self.now) {
+        while let Some(change) = self.network.failures.take(self.clock.now()) {
             match change {
                 Change::Down(port) => self.link_goes_down(port),
                 Change::Up(port) => self.link_comes_up(port),
@@ -43,7 +44,7 @@ impl<P: Probe> Simulation<P> {
         if converged {
             self.network.reroute();
         }
-        self.network.failures.enter_next(&mut self.events);
+        self.network.failures.enter_next(&mut self.clock.events);
     }
 
     fn link_comes_up(&mut self, at: PortIndex) {
@@ -59,11 +60,13 @@ impl<P: Probe> Simulation<P> {
         if !self.cut_off(at) {
             return;
         }
-        let context = (&mut self.network.pool, &mut self.probe);
-        let cut = self.network.ports[at.index()].go_down(self.now, context);
+        let context = (&mut self.network.pool, &mut self.observer.probe);
+        let cut = self.network.ports[at.index()].go_down(self.clock.now(), context);
         let is_cut = self.network.ports[at.index()].is_cut();
         if let Some(arrival) = cut.arrival.filter(|_| !is_cut) {
-            self.events.remove(Event::new(arrival, Kind::Arrival, at.0));
+            self.clock
+                .events
+                .remove(Event::new(arrival, Kind::Arrival, at.0));
         }
         self.network.failures.buffers.insert(at, cut.buffer);
         if let Node::Switch(switch) = self.network.owners[at.index()] {
@@ -91,7 +94,7 @@ impl<P: Probe> Simulation<P> {
     pub(super) fn drop_unreachable(&mut self, route: PortIndex, packet: &Packet) {
         let before = Routes::before(route).expect("a route leads to a port, or did so before");
         let gate = &mut self.network.ports[before.index()].gate;
-        gate.refuse(self.now, packet);
+        gate.refuse(self.clock.now(), packet);
         packet.forget_extra(&mut self.network.extras);
         self.lost(before, packet);
     }

@@ -153,12 +153,12 @@ impl<P: Probe> Simulation<P> {
     #[inline(always)]
     pub(super) fn handling(&mut self, index: EndpointIndex) -> Option<EndpointHandling<'_, P>> {
         Some(EndpointHandling {
-            now: self.now,
+            now: self.clock.now(),
             index,
             endpoint: self.flows.get(index)?,
             network: &mut self.network,
-            events: &mut self.events,
-            probe: &mut self.probe,
+            events: &mut self.clock.events,
+            probe: &mut self.observer.probe,
         })
     }
 
@@ -215,11 +215,7 @@ impl<P: Probe> Simulation<P> {
 
     /// Tells the application that all that it expects at an endpoint is there, or all that will be.
     pub(super) fn tell_of_arrival(&mut self, index: EndpointIndex) {
-        let notice = if self.shortfalls.contains_key(&index) {
-            Notice::Drained(index)
-        } else {
-            Notice::Delivered(index)
-        };
+        let notice = self.apps.notice_of_arrival(index);
         self.tell(index, notice);
     }
 
@@ -227,7 +223,7 @@ impl<P: Probe> Simulation<P> {
     fn tell(&mut self, index: EndpointIndex, notice: Notice) {
         if let Some(endpoint) = self.flows.get(index) {
             let app = endpoint.app;
-            self.notify(app, notice);
+            self.apps.notify(app, notice, &mut self.clock);
         }
     }
 }

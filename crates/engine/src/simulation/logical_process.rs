@@ -51,7 +51,7 @@ impl<P: Probe> Simulation<P> {
     /// Hands over the messages for each other partition, and returns how far this one has come. What is
     /// handed back in their place must be empty.
     pub fn hand_over(&mut self, take: impl FnMut(usize, &mut Messages)) -> Progress {
-        let first = self.events.next_at();
+        let first = self.clock.events.next_at();
         self.process().hand_over(first, take)
     }
 
@@ -70,7 +70,8 @@ impl<P: Probe> Simulation<P> {
             flight.packet.move_extra(extras, &mut self.network.extras);
             let pool = &mut self.network.pool;
             if self.network.ports[port.index()].take_over(&flight, pool) {
-                self.events
+                self.clock
+                    .events
                     .push(Event::new(flight.arrives, Kind::Arrival, port.0));
             }
         }
@@ -196,14 +197,14 @@ impl<P: Probe> Simulation<P> {
         self.let_arrive(at);
         let network = &mut self.network;
         let slot = network.pool.put(*packet);
-        let (verdict, mut wakes) = network.take_in(at, (now, now), slot, &mut self.probe);
+        let (verdict, mut wakes) = network.take_in(at, (now, now), slot, &mut self.observer.probe);
         if matches!(verdict, Verdict::Drop(_)) {
             network.discard(slot);
             return verdict;
         }
         // The arrival is an event of the other partition.
         wakes.arrival = None;
-        enter(&mut self.events, at, wakes);
+        enter(&mut self.clock.events, at, wakes);
         if self.network.ports[at.index()].is_fast() {
             self.post(at);
         }
@@ -226,7 +227,7 @@ impl<P: Probe> Simulation<P> {
         let now = self.now();
         let network = &mut self.network;
         let port = &mut network.ports[at.index()];
-        while let Some(packet) = port.let_arrive(now, &mut network.pool, &mut self.probe) {
+        while let Some(packet) = port.let_arrive(now, &mut network.pool, &mut self.observer.probe) {
             packet.forget_extra(&mut network.extras);
         }
     }
@@ -254,10 +255,10 @@ impl<P: Probe> Simulation<P> {
         if before != after {
             let arrival = |first| Event::new(first, Kind::Arrival, at.0);
             if let Some(first) = before {
-                self.events.remove(arrival(first));
+                self.clock.events.remove(arrival(first));
             }
             if let Some(first) = after {
-                self.events.push(arrival(first));
+                self.clock.events.push(arrival(first));
             }
         }
         false

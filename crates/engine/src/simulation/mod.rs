@@ -12,34 +12,24 @@ mod recording;
 mod sampling;
 mod whole;
 
-use std::collections::BTreeMap;
-
-use applications::AppSlot;
 use incastle_queueing::{DropCause, Verdict};
 use incastle_units::{Bytes, Time};
+
+use prefetch::Prefetcher;
+use sampling::Observer;
+
 pub use prefetch::Prefetch;
-use prefetch::Seen;
-use sampling::{MemorySampling, Sampling};
 pub use whole::{AllPartitions, finish};
 
-use crate::core::EventQueue;
-use crate::core::{AppIndex, EndpointIndex, FlowIndex, HostIndex, Node, PortIndex, SwitchIndex};
-use crate::core::{Event, Kind};
-use crate::flow::Action;
-use crate::flow::Application;
-use crate::flow::EventCounts;
-use crate::flow::ip_bytes;
-use crate::flow::{FlowAccount, FlowRecord, Flows};
+use crate::core::{
+    AppIndex, Clock, EndpointIndex, Event, EventQueue, FlowIndex, HostIndex, Kind, Livelock,
+    MAX_EVENTS_PER_INSTANT, Node, PortIndex, SwitchIndex,
+};
+use crate::flow::{Application, Applications, FlowAccount, FlowRecord, Flows, ip_bytes};
 use crate::layout::Slot;
-use crate::network::FastPath;
-use crate::network::Network;
-use crate::network::enter;
-use crate::network::{Body, Packet};
+use crate::network::{Body, FastPath, Network, Packet, enter};
 use crate::parallel::LogicalProcess;
 use crate::probe::Probe;
-
-/// More events than this at one instant are a loop without delay.
-const MAX_EVENTS_PER_INSTANT: u32 = 10_000_000;
 
 /// How a call of [`Simulation::run`] ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,31 +97,11 @@ const PUSHED_OUT: Verdict = Verdict::Drop(DropCause::BufferFull);
 pub struct Simulation<P: Probe> {
     pub(crate) network: Network,
     pub(crate) flows: Flows,
-    apps: Vec<AppSlot>,
-    counts: EventCounts,
-    /// The list of an application's actions while none is called; kept for its memory alone.
-    actions: Vec<Action>,
-    pub(crate) events: EventQueue,
-    pub(crate) probe: P,
-    sampling: Sampling,
-    memory_sampling: MemorySampling,
-    now: Time,
-    at_this_instant: u32,
+    apps: Applications,
+    clock: Clock,
+    observer: Observer<P>,
     totals: Totals,
-    /// What pays in a network of its size.
-    look_ahead: Prefetch,
-    /// So many events, and it scans again.
-    unseen: usize,
-    /// What the last scans have found.
-    seen: Seen,
-    /// Whether any flow is recorded.
-    recording: bool,
-    /// Applications that it waits for ([`Self::end_with`]).
-    awaited: u32,
-    /// Whether it has ended with the last of them.
-    over: bool,
-    /// Where less will arrive than was written or expected: how many bytes of it were lost for good.
-    shortfalls: BTreeMap<EndpointIndex, u64>,
+    prefetcher: Prefetcher,
     /// Where it simulates one partition of the network alone.
     process: Option<Box<LogicalProcess>>,
 }
@@ -139,40 +109,25 @@ pub struct Simulation<P: Probe> {
 impl<P: Probe> Simulation<P> {
     /// A network at rest at time zero, with a probe looking on.
     pub fn new(network: Network, probe: P) -> Self {
-        let mut events = EventQueue::default();
-        network.enter_changes(&mut events);
-        let look_ahead = network.look_ahead();
-        events.keep_sorted(look_ahead.events());
+        let mut clock = Clock::default();
+        network.enter_changes(&mut clock.events);
+        let prefetch = Prefetch::for_ports(network.ports.len());
+        clock.events.keep_sorted(prefetch.events());
         Self {
-            look_ahead,
-            unseen: 0,
-            seen: Seen::default(),
             network,
             flows: Flows::default(),
-            apps: Vec::new(),
-            counts: EventCounts::default(),
-            actions: Vec::new(),
-            events,
-            probe,
-            sampling: Sampling::default(),
-            memory_sampling: MemorySampling::default(),
-            now: Time::ZERO,
-            at_this_instant: 0,
+            apps: Applications::default(),
+            clock,
+            observer: Observer::new(probe),
             totals: Totals::default(),
-            recording: false,
-            awaited: 0,
-            over: false,
-            shortfalls: BTreeMap::new(),
+            prefetcher: Prefetcher::new(prefetch),
             process: None,
         }
     }
 
     /// Adds an application, which is called first at its `poll_timeout`.
     pub fn add_application(&mut self, app: Box<dyn Application>) -> AppIndex {
-        let index = AppIndex::from_index(self.apps.len());
-        self.apps.push(AppSlot::new(app));
-        self.arm_application(index);
-        index
+        self.apps.add(app, &mut self.clock)
     }
 
     /// Lets everything happen until `until`, at most `budget` events of it, or until what it ends with
@@ -190,58 +145,29 @@ impl<P: Probe> Simulation<P> {
     /// The loop. The one copy of it: whatever an arrival does is expanded here.
     pub(crate) fn go_on(&mut self, until: Time, budget: u64) -> Result<Stop, RunError> {
         for _ in 0..budget {
-            self.prepare(until);
-            let Some(event) = self.events.take(until) else {
+            if self.clock.events.needs_refill() {
+                self.clock.events.refill(until);
+            }
+            self.prefetch();
+            let Some(event) = self.clock.events.take(until) else {
                 return Ok(Stop::NothingLeft);
             };
             if self.process.is_some() && self.must_wait(event) {
-                self.events.push(event);
+                self.clock.events.push(event);
                 return Ok(Stop::Waits(event.at));
             }
-            self.count(event.at)?;
+            let advanced = self.clock.advance(event.at);
+            advanced.map_err(|Livelock| RunError::Livelock { at: event.at })?;
             self.happen(event);
         }
         Ok(Stop::Budget)
     }
 
-    /// Before the next event: begins the next day if nothing is left of today, and looks ahead.
-    #[inline(always)]
-    fn prepare(&mut self, until: Time) {
-        if self.events.needs_refill() {
-            self.events.refill(until);
-        }
-        match self.look_ahead {
-            Prefetch::Off => {}
-            Prefetch::Near => self.prefetch_near(),
-            Prefetch::Far => {
-                if self.unseen == 0 {
-                    self.prefetch_far();
-                    self.unseen = prefetch::GROUP;
-                }
-                self.unseen -= 1;
-            }
-        }
-    }
-
     /// Nothing is left to happen until `until`; what has ended stays at its end.
     pub(crate) fn rest(&mut self, until: Time) {
-        if !self.over {
-            self.now = self.now.max(until);
+        if !self.apps.is_over() {
+            self.clock.rest(until);
         }
-    }
-
-    fn count(&mut self, at: Time) -> Result<(), RunError> {
-        assert!(at >= self.now, "time never runs back");
-        if at > self.now {
-            self.now = at;
-            self.at_this_instant = 0;
-            return Ok(());
-        }
-        self.at_this_instant += 1;
-        if self.at_this_instant > MAX_EVENTS_PER_INSTANT {
-            return Err(RunError::Livelock { at });
-        }
-        Ok(())
     }
 
     #[inline(always)]
@@ -271,7 +197,7 @@ impl<P: Probe> Simulation<P> {
     }
 
     fn enter(&mut self, event: Event) {
-        self.events.push(event);
+        self.clock.events.push(event);
     }
 
     // A packet's life: from its arrival at a port to its host.
@@ -279,11 +205,13 @@ impl<P: Probe> Simulation<P> {
     fn arrive(&mut self, at: PortIndex) {
         let network = &mut self.network;
         let port = &mut network.ports[at.index()];
-        let (slot, next) = port.arrive(self.now, &network.pool, &mut self.probe);
+        let (slot, next) = port.arrive(self.clock.now(), &network.pool, &mut self.observer.probe);
         let to = port.to;
         let cached_next_hop = std::mem::replace(&mut port.cached_next_hop, PortIndex::NONE);
         if let Some(next) = next {
-            self.events.push(Event::new(next, Kind::Arrival, at.0));
+            self.clock
+                .events
+                .push(Event::new(next, Kind::Arrival, at.0));
         }
         self.totals.events += 1;
         self.totals.packet_hops += 1;
@@ -295,12 +223,14 @@ impl<P: Probe> Simulation<P> {
 
     /// A port with departure events has sent a packet.
     fn depart(&mut self, at: PortIndex) {
-        let (size, mut wakes) = self.network.depart(at, self.now, &mut self.probe);
+        let (size, mut wakes) = self
+            .network
+            .depart(at, self.clock.now(), &mut self.observer.probe);
         if self.network.ports[at.index()].is_cut() && size > Bytes::ZERO {
             self.post(at);
             wakes.arrival = None;
         }
-        enter(&mut self.events, at, wakes);
+        enter(&mut self.clock.events, at, wakes);
     }
 
     /// A switch sends a packet on.
@@ -309,7 +239,7 @@ impl<P: Probe> Simulation<P> {
         let network = &mut self.network;
         let out = if cached_next_hop == PortIndex::NONE {
             let packet = &network.pool.at(slot).packet;
-            network.routes.port(switch, packet, self.now)
+            network.routes.port(switch, packet, self.clock.now())
         } else {
             cached_next_hop
         };
@@ -317,8 +247,12 @@ impl<P: Probe> Simulation<P> {
             let packet = network.pool.take(slot);
             return self.drop_unreachable(out, &packet);
         };
-        match port.pass(self.now, slot, (&mut network.pool, &mut self.probe)) {
-            FastPath::First(at) => self.events.push(Event::new(at, Kind::Arrival, out.0)),
+        match port.pass(
+            self.clock.now(),
+            slot,
+            (&mut network.pool, &mut self.observer.probe),
+        ) {
+            FastPath::First(at) => self.clock.events.push(Event::new(at, Kind::Arrival, out.0)),
             FastPath::Behind => {}
             FastPath::Closed => self.pass_on_otherwise(out, slot),
         }
@@ -332,8 +266,9 @@ impl<P: Probe> Simulation<P> {
             let packet = network.pool.take(slot);
             return self.enter_special(out, &packet);
         }
-        let context = (&mut self.events, &mut self.probe);
-        let verdict = network.offer(out, (self.now, self.now), slot, context);
+        let now = self.clock.now();
+        let context = (&mut self.clock.events, &mut self.observer.probe);
+        let verdict = network.offer(out, (now, now), slot, context);
         if verdict != Verdict::Admit {
             let packet = match verdict {
                 Verdict::Drop(_) => network.discard(slot),
@@ -347,7 +282,7 @@ impl<P: Probe> Simulation<P> {
     /// queue makes room, or one that leads into another partition.
     #[inline(never)]
     fn enter_special(&mut self, at: PortIndex, packet: &Packet) {
-        let now = self.now;
+        let now = self.clock.now();
         self.sample(at, packet);
         self.network.ports[at.index()].make_room(now, packet);
         while let Some(packet) = self.network.take_pushed_out(at) {
@@ -358,7 +293,7 @@ impl<P: Probe> Simulation<P> {
         let verdict = if self.network.ports[at.index()].is_cut() {
             self.offer_across(at, packet)
         } else {
-            let context = (&mut self.events, &mut self.probe);
+            let context = (&mut self.clock.events, &mut self.observer.probe);
             self.network.offer_copy(at, (now, now), packet, context)
         };
         self.note_judged(arriving.as_ref(), verdict, (at, packet));
@@ -406,8 +341,9 @@ impl<P: Probe> Simulation<P> {
     fn note(&mut self, host: HostIndex, ip_bytes: u16, payload: u16) {
         self.totals.data_packets += u64::from(payload > 0);
         let bytes = |count| Bytes::new(u64::from(count));
-        self.probe
-            .received(host, self.now, bytes(ip_bytes), bytes(payload));
+        self.observer
+            .probe
+            .received(host, self.clock.now(), bytes(ip_bytes), bytes(payload));
     }
 
     /// A packet for a flow that is over.
@@ -420,7 +356,7 @@ impl<P: Probe> Simulation<P> {
     /// noted, if it is recorded.
     #[inline(never)]
     fn send_queued<const TOLD: bool>(&mut self, index: EndpointIndex) {
-        let now = self.now;
+        let now = self.clock.now();
         loop {
             let Some(endpoint) = self.flows.get(index) else {
                 return;
@@ -441,7 +377,7 @@ impl<P: Probe> Simulation<P> {
             };
             if let Some(at) = self.network.nic_busy(host, now) {
                 endpoint.stage(slot);
-                self.network.wait(host, index, at, &mut self.events);
+                self.network.wait(host, index, at, &mut self.clock.events);
                 return;
             }
             self.send(host, slot);
@@ -450,8 +386,9 @@ impl<P: Probe> Simulation<P> {
 
     /// Sends a packet by the long way and enters what becomes of it into the counters.
     fn send(&mut self, host: HostIndex, slot: Slot) {
-        let context = (&mut self.events, &mut self.probe);
-        if let Some((verdict, packet)) = self.network.send(host, self.now, slot, context) {
+        let now = self.clock.now();
+        let context = (&mut self.clock.events, &mut self.observer.probe);
+        if let Some((verdict, packet)) = self.network.send(host, now, slot, context) {
             let at = self.network.hosts[host.index()].port;
             self.note_dropped(verdict, at, &packet);
             self.judged(verdict, at, &packet);
@@ -460,7 +397,7 @@ impl<P: Probe> Simulation<P> {
 
     /// A NIC takes the packet of the endpoint whose turn it is.
     fn dequeue(&mut self, host: HostIndex) {
-        let Some(index) = self.network.next_waiting(host, self.now) else {
+        let Some(index) = self.network.next_waiting(host, self.clock.now()) else {
             return;
         };
         if let Some(endpoint) = self.flows.get(index)
@@ -470,11 +407,11 @@ impl<P: Probe> Simulation<P> {
             self.pump(index);
         }
         self.network
-            .enter_next_dequeue(host, self.now, &mut self.events);
+            .enter_next_dequeue(host, self.clock.now(), &mut self.clock.events);
     }
 
     fn timer(&mut self, index: EndpointIndex) {
-        let now = self.now;
+        let now = self.clock.now();
         let Some(endpoint) = self.flows.get(index) else {
             return;
         };
@@ -489,7 +426,8 @@ impl<P: Probe> Simulation<P> {
         {
             endpoint.handle_timeout(now);
             if let Some(report) = endpoint.poll_timeout_report() {
-                self.probe
+                self.observer
+                    .probe
                     .timed_out(index.flow(), index.side(), now, &report);
             }
         }
@@ -500,13 +438,13 @@ impl<P: Probe> Simulation<P> {
 
     /// Nothing more will happen: applications and events are freed.
     pub(crate) fn forget_what_is_to_come(&mut self) {
-        self.apps = Vec::new();
-        self.events = EventQueue::default();
+        self.apps.clear();
+        self.clock.events = EventQueue::default();
     }
 
     /// The current instant.
     pub fn now(&self) -> Time {
-        self.now
+        self.clock.now()
     }
 
     /// What has been counted so far.
@@ -521,7 +459,7 @@ impl<P: Probe> Simulation<P> {
 
     /// The probe.
     pub fn probe(&self) -> &P {
-        &self.probe
+        &self.observer.probe
     }
 
     /// Bytes that the lists of flows and of their living endpoints have room in, and take again when they grow.
@@ -536,7 +474,7 @@ impl<P: Probe> Simulation<P> {
 
     /// The accounts of a flow as they stand.
     pub fn flow(&self, flow: FlowIndex) -> FlowRecord {
-        self.flows.record(flow, self.now)
+        self.flows.record(flow, self.clock.now())
     }
 
     /// The hash of everything that happened at ports and endpoints, in the order of their indices.

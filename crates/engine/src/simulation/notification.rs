@@ -28,7 +28,9 @@ impl<P: Probe> Simulation<P> {
         if packet.is_cnm() {
             return;
         }
-        let waiting = self.network.backlog(at, self.now, &mut self.probe);
+        let waiting = self
+            .network
+            .backlog(at, self.clock.now(), &mut self.observer.probe);
         let queue = Bytes::new(waiting.waiting_bytes);
         let port = &mut self.network.ports[at.index()];
         let Some(sampler) = &mut port.sampler else {
@@ -37,8 +39,13 @@ impl<P: Probe> Simulation<P> {
         let Some(sample) = sampler.sample(queue, packet.size()) else {
             return;
         };
-        self.probe
-            .congestion_sampled(at, self.now, packet.to.flow(), &sample, queue);
+        self.observer.probe.congestion_sampled(
+            at,
+            self.clock.now(),
+            packet.to.flow(),
+            &sample,
+            queue,
+        );
         if sample.psi > 0 {
             self.notify_source(at, packet.to.peer(), sample.psi);
         }
@@ -71,7 +78,7 @@ impl<P: Probe> Simulation<P> {
     }
 
     fn forward(&mut self, switch: SwitchIndex, packet: &Packet) {
-        let out = self.network.routes.port(switch, packet, self.now);
+        let out = self.network.routes.port(switch, packet, self.clock.now());
         if self.network.ports.get(out.index()).is_some() {
             self.enter_special(out, packet);
         } else {
@@ -87,8 +94,8 @@ impl<P: Probe> Simulation<P> {
             return;
         }
         let of_flow = &mut self.flows.accounts[packet.to.flow().index()];
-        let books = (of_flow, &mut self.totals, &mut self.probe);
-        account(verdict, packet, (at, self.now), books);
+        let books = (of_flow, &mut self.totals, &mut self.observer.probe);
+        account(verdict, packet, (at, self.clock.now()), books);
         if matches!(verdict, Verdict::Drop(_)) {
             self.expect_without(packet);
         }
@@ -97,7 +104,7 @@ impl<P: Probe> Simulation<P> {
     /// A CNM has reached the host of the flow's endpoint that it is for.
     #[cold]
     pub(super) fn notified(&mut self, host: HostIndex, packet: &Packet, psi: u8) {
-        let now = self.now;
+        let now = self.clock.now();
         self.totals.cnms_received += 1;
         self.flows.accounts[packet.to.flow().index()].cnms += 1;
         let host = &self.network.hosts[host.index()];
@@ -128,11 +135,12 @@ impl<P: Probe> Simulation<P> {
         let Some(limiter) = endpoint.limiter() else {
             return;
         };
-        limiter.rest(self.now);
+        limiter.rest(self.clock.now());
         let active = limiter.is_active();
         if let Some(state) = limiter.news() {
-            self.probe
-                .rate_changed(index.flow(), index.side(), self.now, &state);
+            self.observer
+                .probe
+                .rate_changed(index.flow(), index.side(), self.clock.now(), &state);
         }
         if active {
             self.look_after(index);
@@ -145,7 +153,7 @@ impl<P: Probe> Simulation<P> {
     /// Fills a limiter and lets its first frame go to the NIC, if it may leave now; gives
     /// whether to try again.
     fn release_one(&mut self, index: EndpointIndex) -> bool {
-        let now = self.now;
+        let now = self.clock.now();
         while let Some(endpoint) = self.flows.get(index) {
             let repeats = endpoint.retransmissions();
             let Some(packet) = endpoint.fill_limiter(now, &mut self.network.extras) else {
@@ -171,7 +179,7 @@ impl<P: Probe> Simulation<P> {
         };
         if let Some(at) = self.network.nic_busy(host, now) {
             endpoint.stage(slot);
-            self.network.wait(host, index, at, &mut self.events);
+            self.network.wait(host, index, at, &mut self.clock.events);
             return false;
         }
         self.send(host, slot);

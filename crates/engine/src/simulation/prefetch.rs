@@ -37,7 +37,16 @@ pub enum Prefetch {
 }
 
 impl Prefetch {
-    /// So many of the next events have to be in order.
+    /// What pays in a network of this size.
+    pub(super) const fn for_ports(ports: usize) -> Self {
+        match ports {
+            0..SOME_PORTS => Self::Off,
+            SOME_PORTS..MANY_PORTS => Self::Near,
+            MANY_PORTS.. => Self::Far,
+        }
+    }
+
+    /// The number of events that have to be in order.
     pub(super) const fn events(self) -> usize {
         match self {
             Self::Off | Self::Near => 0,
@@ -94,16 +103,26 @@ impl Default for Seen {
     }
 }
 
-impl Network {
-    /// What it is worth.
-    pub(super) fn look_ahead(&self) -> Prefetch {
-        match self.ports.len() {
-            0..SOME_PORTS => Prefetch::Off,
-            SOME_PORTS..MANY_PORTS => Prefetch::Near,
-            MANY_PORTS.. => Prefetch::Far,
+/// How far ahead a simulation prefetches, and where it is.
+#[derive(Debug)]
+pub(super) struct Prefetcher {
+    depth: Prefetch,
+    /// Events until the next group is followed.
+    countdown: usize,
+    seen: Seen,
+}
+
+impl Prefetcher {
+    pub(super) fn new(depth: Prefetch) -> Self {
+        Self {
+            depth,
+            countdown: 0,
+            seen: Seen::default(),
         }
     }
+}
 
+impl Network {
     /// Fetches what an event is about.
     #[inline(always)]
     fn prefetch_subject(&self, subject: Subject) {
@@ -128,10 +147,26 @@ impl Network {
 }
 
 impl<P: Probe> Simulation<P> {
+    /// Prefetches what the next events need.
+    #[inline(always)]
+    pub(super) fn prefetch(&mut self) {
+        match self.prefetcher.depth {
+            Prefetch::Off => {}
+            Prefetch::Near => self.prefetch_near(),
+            Prefetch::Far => {
+                if self.prefetcher.countdown == 0 {
+                    self.prefetch_far();
+                    self.prefetcher.countdown = GROUP;
+                }
+                self.prefetcher.countdown -= 1;
+            }
+        }
+    }
+
     /// Looks so far ahead from now on, however large the network is. Results are the same.
-    pub fn set_prefetch(&mut self, look_ahead: Prefetch) {
-        self.look_ahead = look_ahead;
-        self.events.keep_sorted(look_ahead.events());
+    pub fn set_prefetch(&mut self, depth: Prefetch) {
+        self.prefetcher.depth = depth;
+        self.clock.events.keep_sorted(depth.events());
     }
 
     /// Asks for the port of the third event from now, for the packet of the second, and for what that of the
@@ -145,7 +180,8 @@ impl<P: Probe> Simulation<P> {
             ..
         } = &self.network;
         let source = |event| {
-            self.events
+            self.clock
+                .events
                 .later(event)
                 .map(|event| event.source() as usize)
         };
@@ -162,7 +198,9 @@ impl<P: Probe> Simulation<P> {
             let out = routes.guess(&first.packet).index().min(last);
             if let Some(port) = ports.get(out) {
                 port.prefetch();
-                self.probe.prefetch_queue(PortIndex::from_index(out), false);
+                self.observer
+                    .probe
+                    .prefetch_queue(PortIndex::from_index(out), false);
             }
         }
     }
@@ -171,23 +209,23 @@ impl<P: Probe> Simulation<P> {
     /// the last.
     #[inline(never)]
     pub(super) fn prefetch_far(&mut self) {
-        self.seen.0.rotate_right(1);
+        self.prefetcher.seen.0.rotate_right(1);
         for place in 0..GROUP {
-            let event = self.events.later(LINKS * GROUP + place);
+            let event = self.clock.events.later(LINKS * GROUP + place);
             let subject = Subject::of(event);
             self.network.prefetch_subject(subject);
-            self.seen.0[0][place] = subject;
+            self.prefetcher.seen.0[0][place] = subject;
         }
-        for subject in self.seen.0[1] {
+        for subject in self.prefetcher.seen.0[1] {
             self.network.prefetch_first(subject);
         }
-        for subject in self.seen.0[2] {
+        for subject in self.prefetcher.seen.0[2] {
             self.prefetch_next_hop(subject);
         }
         for place in 0..GROUP {
-            self.seen.0[3][place] = self.without_draw(self.seen.0[3][place]);
+            self.prefetcher.seen.0[3][place] = self.without_draw(self.prefetcher.seen.0[3][place]);
         }
-        for out in self.seen.0[4] {
+        for out in self.prefetcher.seen.0[4] {
             self.prefetch_behind(out);
         }
     }
@@ -233,7 +271,7 @@ impl<P: Probe> Simulation<P> {
             Node::Host(host) => {
                 self.flows.prefetch(flight.packet.to);
                 hosts[host.index()].prefetch();
-                self.probe.prefetch_host(host);
+                self.observer.probe.prefetch_host(host);
                 // The ports of a link follow each other.
                 subject.port() ^ 1
             }
@@ -241,7 +279,9 @@ impl<P: Probe> Simulation<P> {
         if let Some(port) = ports.get(out) {
             port.prefetch();
             // By its number: the port itself is not there yet.
-            self.probe.prefetch_queue(PortIndex(out as u32), false);
+            self.observer
+                .probe
+                .prefetch_queue(PortIndex(out as u32), false);
         }
         Subject(out as u64)
     }
@@ -252,7 +292,7 @@ impl<P: Probe> Simulation<P> {
         let Network { ports, pool, .. } = &self.network;
         if let Some(port) = ports.get(out.port()) {
             port.prefetch_packets(pool);
-            self.probe.prefetch_queue(port.index, true);
+            self.observer.probe.prefetch_queue(port.index, true);
         }
     }
 

@@ -27,10 +27,10 @@ pub(super) struct Arriving {
 impl<P: Probe> Simulation<P> {
     /// A recorded flow has been opened.
     pub(super) fn begin_record(&mut self, flow: FlowIndex) {
-        if self.recording {
+        if self.observer.recording {
             return;
         }
-        self.recording = true;
+        self.observer.recording = true;
         let of_flow = flow.index();
         assert!(
             self.flows.accounts[of_flow].recorded,
@@ -53,7 +53,12 @@ impl<P: Probe> Simulation<P> {
             return;
         };
         let before = endpoint.delivered();
-        endpoint.receive(self.now, packet, &mut self.network.extras, Batch::Last);
+        endpoint.receive(
+            self.clock.now(),
+            packet,
+            &mut self.network.extras,
+            Batch::Last,
+        );
         self.after_receive(packet.to, before);
     }
 
@@ -61,7 +66,7 @@ impl<P: Probe> Simulation<P> {
     #[cold]
     #[inline(never)]
     pub(super) fn pump_slowly(&mut self, index: EndpointIndex) {
-        let now = self.now;
+        let now = self.clock.now();
         self.observe(index);
         let Some(endpoint) = self.flows.get(index) else {
             return;
@@ -84,7 +89,7 @@ impl<P: Probe> Simulation<P> {
         };
         if endpoint.is_recorded() {
             let seen = observation(endpoint);
-            self.tell_probe(index, self.now, &TraceEvent::Observed(&seen));
+            self.tell_probe(index, self.clock.now(), &TraceEvent::Observed(&seen));
         }
     }
 
@@ -111,34 +116,36 @@ impl<P: Probe> Simulation<P> {
             port,
             transit: self.network.ports[port.index()].transit(packet),
         };
-        self.tell_probe(index, self.now, &sent);
+        self.tell_probe(index, self.clock.now(), &sent);
     }
 
     /// A rate limiter has let a packet go.
     pub(super) fn note_released(&mut self, index: EndpointIndex, packet: &Packet) {
         if let Some(tag) = self.recorded_tag(packet) {
-            self.tell_probe(index, self.now, &TraceEvent::Released(tag));
+            self.tell_probe(index, self.clock.now(), &TraceEvent::Released(tag));
         }
     }
 
     /// A packet has reached its host.
     pub(super) fn note_received(&mut self, packet: &Packet) {
         if let Some(tag) = self.recorded_tag(packet) {
-            self.tell_probe(packet.to, self.now, &TraceEvent::Received(tag));
+            self.tell_probe(packet.to, self.clock.now(), &TraceEvent::Received(tag));
         }
     }
 
     /// A congestion notification has reached an endpoint.
     pub(super) fn note_notified(&mut self, index: EndpointIndex, psi: u8) {
-        if self.recording && self.flows.accounts[index.flow().index()].recorded {
-            self.tell_probe(index, self.now, &TraceEvent::Notified(psi));
+        if self.observer.recording && self.flows.accounts[index.flow().index()].recorded {
+            self.tell_probe(index, self.clock.now(), &TraceEvent::Notified(psi));
         }
     }
 
     /// A packet that a port is about to judge, if its flow is recorded.
     pub(super) fn note_arriving(&mut self, at: PortIndex, packet: &Packet) -> Option<Arriving> {
         let tag = self.recorded_tag(packet)?;
-        let queue = self.network.queue_seen(at, self.now, &mut self.probe);
+        let queue = self
+            .network
+            .queue_seen(at, self.clock.now(), &mut self.observer.probe);
         Some(Arriving { tag, queue })
     }
 
@@ -159,7 +166,7 @@ impl<P: Probe> Simulation<P> {
             queue,
             transit: self.network.ports[at.index()].transit(packet),
         };
-        self.tell_probe(tag.end, self.now, &judged);
+        self.tell_probe(tag.end, self.clock.now(), &judged);
     }
 
     /// A packet that was dropped at a port.
@@ -169,11 +176,12 @@ impl<P: Probe> Simulation<P> {
     }
 
     fn recorded_tag(&self, packet: &Packet) -> Option<Tag> {
-        let recorded = self.recording && self.flows.accounts[packet.to.flow().index()].recorded;
+        let recorded =
+            self.observer.recording && self.flows.accounts[packet.to.flow().index()].recorded;
         recorded.then(|| packet.tag()).flatten()
     }
 
     fn tell_probe(&mut self, end: EndpointIndex, at: Time, what: &TraceEvent<'_>) {
-        self.probe.traced(end, at, what);
+        self.observer.probe.traced(end, at, what);
     }
 }

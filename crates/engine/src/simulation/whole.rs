@@ -91,7 +91,7 @@ pub fn finish<P: Probe>(mut parts: Vec<Simulation<P>>) -> (Network, Vec<P>, Vec<
     let mut network: Option<Network> = None;
     for part in parts {
         let own = part.process;
-        probes.push(part.probe);
+        probes.push(part.observer.probe);
         match &mut network {
             None => network = Some(part.network),
             Some(network) => network.take_books(part.network, |node| {
