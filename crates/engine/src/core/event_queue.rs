@@ -195,7 +195,7 @@ impl EventQueue {
         self.current.clear();
         self.next = 0;
         self.begins = self.calendar.start_of(bucket);
-        self.take_bucket(bucket, (0, 0));
+        self.take_bucket(bucket, 0, 0);
     }
 
     /// Makes a day part of today, unless it lies too far from what is left of it; gives whether it did.
@@ -213,14 +213,14 @@ impl EventQueue {
             *event = event.earlier(passed);
         }
         let left = self.current.len();
-        self.take_bucket(bucket, (left, ahead));
+        self.take_bucket(bucket, left, ahead);
         true
     }
 
     /// Takes a day's events in order, behind so many others, with whose beginning so many picoseconds lie ahead of
     /// its own.
     #[inline(always)]
-    fn take_bucket(&mut self, bucket: u64, (left, ahead): (usize, u64)) {
+    fn take_bucket(&mut self, bucket: u64, left: usize, ahead: u64) {
         self.calendar.take_bucket(bucket, &mut self.current);
         let new = &mut self.current[left..];
         let count = new.len();

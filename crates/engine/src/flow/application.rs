@@ -10,7 +10,7 @@ use incastle_transport::{tcp, udt};
 use incastle_units::{Bytes, Time};
 
 use crate::core::{EndpointIndex, EventCountIndex, FlowIndex, HostIndex};
-use crate::flow::UdtStart;
+use crate::flow::{UdtStart, Wait};
 
 /// The transport of a new flow.
 pub enum TransportSpec {
@@ -109,7 +109,7 @@ pub(crate) enum Action {
     Release(FlowIndex),
     Count,
     Advance(EventCountIndex),
-    Wait(EventCountIndex, u64, u32),
+    Wait(Wait),
 }
 
 /// The list of what an application wants done, carried out in order after its call returns.
@@ -200,7 +200,7 @@ impl Actions {
     /// if it has. Of those that wait for one count the lowest value is told first, of equal ones the
     /// first to wait.
     pub fn wait(&mut self, count: EventCountIndex, value: u64, tag: u32) {
-        self.list.push(Action::Wait(count, value, tag));
+        self.list.push(Action::Wait(Wait { count, value, tag }));
     }
 }
 

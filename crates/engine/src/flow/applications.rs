@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use incastle_units::Time;
 
-use super::{Action, Actions, Application, EventCounts, Notice};
+use super::{Action, Actions, Application, EventCounts, Notice, Wait};
 use crate::core::{AppIndex, Clock, EndpointIndex, Event, EventCountIndex, Kind};
 
 /// An application with the notices that it has not received yet.
@@ -158,14 +158,9 @@ impl Applications {
     }
 
     /// Lets an application wait until a count has reached a value.
-    pub(crate) fn wait(
-        &mut self,
-        app: AppIndex,
-        (count, value, tag): (EventCountIndex, u64, u32),
-        clock: &mut Clock,
-    ) {
-        if self.counts.wait((count, value), (app, tag)) {
-            self.notify(app, Notice::Reached(tag), clock);
+    pub(crate) fn wait(&mut self, app: AppIndex, wait: Wait, clock: &mut Clock) {
+        if self.counts.wait(app, wait) {
+            self.notify(app, Notice::Reached(wait.tag), clock);
         }
     }
 

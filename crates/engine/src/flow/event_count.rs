@@ -9,6 +9,15 @@ use std::collections::BTreeMap;
 
 use crate::core::{AppIndex, EventCountIndex};
 
+/// What an application waits for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wait {
+    pub(crate) count: EventCountIndex,
+    pub(crate) value: u64,
+    /// What the application calls the wait.
+    pub(crate) tag: u32,
+}
+
 /// All counts of a run, and who waits for them.
 #[derive(Debug, Default)]
 pub(crate) struct EventCounts {
@@ -37,11 +46,7 @@ impl EventCounts {
     }
 
     /// Waits until a count has reached a value; whether it has already.
-    pub(crate) fn wait(
-        &mut self,
-        (count, value): (EventCountIndex, u64),
-        (app, tag): (AppIndex, u32),
-    ) -> bool {
+    pub(crate) fn wait(&mut self, app: AppIndex, Wait { count, value, tag }: Wait) -> bool {
         let reached = self.values[count.index()] >= value;
         if !reached {
             self.waiting.insert((count, value, self.waits), (app, tag));
@@ -79,12 +84,29 @@ mod tests {
             .into_iter()
             .enumerate()
         {
-            assert!(!counts.wait((count, value), (APP, tag as u32)));
+            assert!(!counts.wait(
+                APP,
+                Wait {
+                    count,
+                    value,
+                    tag: tag as u32
+                }
+            ));
         }
         counts.advance(first);
         assert_eq!(reached(&mut counts, first), [1, 3]);
         assert_eq!(reached(&mut counts, first), []);
-        assert!(counts.wait((first, 1), (APP, 9)), "it is reached already");
+        assert!(
+            counts.wait(
+                APP,
+                Wait {
+                    count: first,
+                    value: 1,
+                    tag: 9
+                }
+            ),
+            "it is reached already"
+        );
         counts.advance(first);
         counts.advance(first);
         assert_eq!(reached(&mut counts, first), [0, 4]);

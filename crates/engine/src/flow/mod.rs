@@ -15,5 +15,5 @@ pub use table::{EndpointCounters, FlowRecord};
 pub(crate) use application::Action;
 pub(crate) use applications::Applications;
 pub(crate) use endpoint::{Endpoint, Origin, Pair, Transport, UdtEnd, ip_bytes};
-pub(crate) use event_count::EventCounts;
-pub(crate) use table::{FlowAccount, Flows, control_state, observation};
+pub(crate) use event_count::{EventCounts, Wait};
+pub(crate) use table::{Flows, Opening, control_state, observation};

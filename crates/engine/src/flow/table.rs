@@ -115,6 +115,18 @@ pub(crate) struct FlowAccount {
     ended: Option<Box<[(EndpointCounters, Digest); 2]>>,
 }
 
+/// How a flow is opened.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Opening {
+    pub(crate) now: Time,
+    /// The application that opens it.
+    pub(crate) app: AppIndex,
+    /// The seed of the run.
+    pub(crate) seed: u64,
+    /// Which of its endpoints are in this partition: near, far.
+    pub(crate) here: [bool; 2],
+}
+
 /// All flows.
 #[derive(Default)]
 pub(crate) struct Flows {
@@ -163,9 +175,12 @@ impl Flows {
     pub(crate) fn open(
         &mut self,
         spec: FlowSpec,
-        now: Time,
-        app: AppIndex,
-        (seed, here): (u64, [bool; 2]),
+        Opening {
+            now,
+            app,
+            seed,
+            here,
+        }: Opening,
     ) {
         let flow = FlowIndex(self.next());
         let rng = |side| {

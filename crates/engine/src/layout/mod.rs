@@ -5,5 +5,5 @@ mod next_hop_cache;
 mod pool;
 
 pub(crate) use arena::Arena;
-pub(crate) use next_hop_cache::NextHopCache;
+pub(crate) use next_hop_cache::{Hop, NextHopCache};
 pub(crate) use pool::{InFlight, Linked, Pool, Row, Slot};

@@ -13,6 +13,13 @@ const STEPS: usize = 7;
 /// The fewest records, 64 KB of them, and the most, 1 MB.
 const COUNTS: (usize, usize) = (1 << 10, 1 << 14);
 
+/// A packet on its path: the endpoint that it is for, and the number of ports that it has passed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Hop {
+    pub(crate) to: EndpointIndex,
+    pub(crate) passed: usize,
+}
+
 /// The port that a switch takes.
 #[derive(Debug, Clone, Copy)]
 struct Step {
@@ -76,11 +83,7 @@ impl NextHopCache {
 
     /// The port that a switch takes to an endpoint, if it is known.
     #[inline(always)]
-    pub(crate) fn port(
-        &self,
-        switch: SwitchIndex,
-        (to, passed): (EndpointIndex, usize),
-    ) -> Option<PortIndex> {
+    pub(crate) fn port(&self, switch: SwitchIndex, Hop { to, passed }: Hop) -> Option<PortIndex> {
         let record = self.records.get(self.place(to))?;
         let step = record.steps.get(passed)?;
         (record.to == to && step.switch == switch).then_some(step.port)
@@ -89,7 +92,7 @@ impl NextHopCache {
     /// The port that some switch takes to an endpoint, perhaps the one that a packet comes to next, which has passed so
     /// many; beyond all ports where nothing is known.
     #[inline(always)]
-    pub(crate) fn guess(&self, (to, passed): (EndpointIndex, usize)) -> PortIndex {
+    pub(crate) fn guess(&self, Hop { to, passed }: Hop) -> PortIndex {
         let record = self.records.get(self.place(to));
         let step = record.and_then(|record| record.steps.get(passed));
         step.map_or(PortIndex::NONE, |step| step.port)
@@ -102,12 +105,7 @@ impl NextHopCache {
     }
 
     /// Remembers it.
-    pub(crate) fn note(
-        &mut self,
-        switch: SwitchIndex,
-        (to, passed): (EndpointIndex, usize),
-        port: PortIndex,
-    ) {
+    pub(crate) fn note(&mut self, switch: SwitchIndex, Hop { to, passed }: Hop, port: PortIndex) {
         let place = self.place(to);
         let Some(record) = self.records.get_mut(place) else {
             return;

@@ -11,7 +11,7 @@ use crate::network::Host;
 use crate::network::Pool;
 use crate::network::RateSchedule;
 use crate::network::{Coalescing, FairConfig, Network, ReactionPointSettings};
-use crate::network::{Ecmp, Routes};
+use crate::network::{Ecmp, Routes, RoutesConfig};
 use crate::network::{Failures, edges};
 use crate::network::{Gate, Port, Sampler};
 use crate::network::{SharedMemory, Switch};
@@ -237,13 +237,20 @@ impl NetworkBuilder {
         let host_ports = self.host_ports()?;
         let edges = edges(&self.ports, &self.owners, |_| true);
         let seed = self.seed;
-        let sizes = (self.hosts.len(), self.switches.len());
-        let routes = Routes::new(sizes, &edges, (self.ecmp, seed));
+        let routes = Routes::new(
+            RoutesConfig {
+                hosts: self.hosts.len(),
+                switches: self.switches.len(),
+                ecmp: self.ecmp,
+                seed,
+            },
+            &edges,
+        );
         let hosts = self.hosts.iter().zip(host_ports).enumerate();
         let hosts = hosts.map(|(index, ((_, config), port))| {
             let rng = substream(seed, Source::Host, index as u64, Purpose::Jitter);
             let rate = self.ports[port.index()].rate();
-            Host::new((port, rate), *config, rng)
+            Host::new(port, rate, *config, rng)
         });
         let network = Network {
             seed,

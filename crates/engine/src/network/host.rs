@@ -50,7 +50,8 @@ pub(crate) struct Host {
 
 impl Host {
     pub(crate) fn new(
-        (port, rate): (PortIndex, Rate),
+        port: PortIndex,
+        rate: Rate,
         config: HostConfig,
         rng: Xoshiro256PlusPlus,
     ) -> Self {
@@ -117,8 +118,8 @@ mod tests {
             ..HostConfig::default()
         };
         let rng = substream(1, Source::Host, 0, Purpose::Jitter);
-        let port = (PortIndex(0), Rate::from_bits_per_second(1_000_000_000));
-        let mut host = Host::new(port, config, rng);
+        let rate = Rate::from_bits_per_second(1_000_000_000);
+        let mut host = Host::new(PortIndex(0), rate, config, rng);
         let packets = (0..200).map(|packet| (Time::ZERO + every * packet, packet % 2 == 0));
         packets
             .map(|(now, carries_data)| host.ready(now, carries_data) - now)

@@ -25,9 +25,9 @@ pub(crate) use failure::{Change, FAILURES, Failures, edges};
 pub(crate) use host::Host;
 pub(crate) use limiter::Limiter;
 pub(crate) use packet::{Body, InFlight, Marks, Packet, Pool};
-pub(crate) use port::{Backlog, FastPath, Gate, Port, Sampler, Wakes};
+pub(crate) use port::{Backlog, FastPath, Gate, Offer, Port, Sampler, Wakes};
 pub(crate) use rate_schedule::RateSchedule;
-pub(crate) use route::{Edge, Routes};
+pub(crate) use route::{Edge, Routes, RoutesConfig};
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -67,7 +67,8 @@ impl SharedMemory {
         &mut self,
         ports: &mut [Port],
         now: Time,
-        (pool, probe): (&Pool, &mut P),
+        pool: &Pool,
+        probe: &mut P,
     ) {
         while let Some(&Reverse((at, index))) = self.departures.peek()
             && at <= now
@@ -75,12 +76,12 @@ impl SharedMemory {
             self.departures.pop();
             let port = &mut ports[index.index()];
             port.listed = false;
-            self.list(port, now, (pool, &mut *probe));
+            self.list(port, now, pool, probe);
         }
     }
 
     /// Gives back what a port has freed and enters its next departure, if there is one.
-    fn list<P: Probe>(&mut self, port: &mut Port, now: Time, (pool, probe): (&Pool, &mut P)) {
+    fn list<P: Probe>(&mut self, port: &mut Port, now: Time, pool: &Pool, probe: &mut P) {
         let (freed, next) = port.free(now, pool, probe);
         self.buffer.release(freed);
         if let Some(at) = next
@@ -283,48 +284,47 @@ impl Network {
             return Some(false);
         }
         let ready = host.ready(now, packet.payload() > 0);
-        if let Some(arrival) = port.send((now, ready), slot, &mut self.pool) {
+        if let Some(arrival) = port.send(Offer { now, ready, slot }, &mut self.pool) {
             events.push(Event::new(arrival, Kind::Arrival, at.0));
         }
         Some(true)
     }
 
-    /// Sends a host's packet by the long way; gives what became of it where that is not plain.
+    /// Sends a host's packet on the slow path, after the host's jitter; returns what became of it where
+    /// it was not just admitted.
     pub(crate) fn send<P: Probe>(
         &mut self,
         from: HostIndex,
-        now: Time,
-        slot: Slot,
-        (events, probe): (&mut EventQueue, &mut P),
+        mut offer: Offer,
+        events: &mut EventQueue,
+        probe: &mut P,
     ) -> Option<(Verdict, Packet)> {
         let host = &mut self.hosts[from.index()];
-        let carries_data = self.pool.at(slot).packet.payload() > 0;
-        let times = (now, host.ready(now, carries_data));
+        let packet = self.pool.at(offer.slot).packet;
+        offer.ready = host.ready(offer.now, packet.payload() > 0);
         let at = host.port;
         let port = &mut self.ports[at.index()];
         if port.is_unwatched() {
-            if let Some(arrival) = port.send(times, slot, &mut self.pool) {
+            if let Some(arrival) = port.send(offer, &mut self.pool) {
                 events.push(Event::new(arrival, Kind::Arrival, at.0));
             }
             return None;
         }
-        let packet = self.pool.take(slot);
-        let verdict = self.offer_copy(at, times, &packet, (events, probe));
+        let verdict = self.offer_or_discard(at, offer, events, probe);
         (verdict != Verdict::Admit).then_some((verdict, packet))
     }
 
-    /// Offers a packet that has no slot yet to a port.
-    pub(crate) fn offer_copy<P: Probe>(
+    /// As [`Self::offer`]; a packet that is dropped is taken out of its slot.
+    pub(crate) fn offer_or_discard<P: Probe>(
         &mut self,
         at: PortIndex,
-        times: (Time, Time),
-        packet: &Packet,
-        context: (&mut EventQueue, &mut P),
+        offer: Offer,
+        events: &mut EventQueue,
+        probe: &mut P,
     ) -> Verdict {
-        let slot = self.pool.put(*packet);
-        let verdict = self.offer(at, times, slot, context);
+        let verdict = self.offer(at, offer, events, probe);
         if matches!(verdict, Verdict::Drop(_)) {
-            self.discard(slot);
+            self.discard(offer.slot);
         }
         verdict
     }
@@ -342,11 +342,11 @@ impl Network {
     pub(crate) fn offer<P: Probe>(
         &mut self,
         at: PortIndex,
-        times: (Time, Time),
-        slot: Slot,
-        (events, probe): (&mut EventQueue, &mut P),
+        offer: Offer,
+        events: &mut EventQueue,
+        probe: &mut P,
     ) -> Verdict {
-        let (verdict, wakes) = self.take_in(at, times, slot, probe);
+        let (verdict, wakes) = self.take_in(at, offer, probe);
         enter(events, at, wakes);
         verdict
     }
@@ -356,8 +356,7 @@ impl Network {
     pub(crate) fn take_in<P: Probe>(
         &mut self,
         at: PortIndex,
-        times: (Time, Time),
-        slot: Slot,
+        offer: Offer,
         probe: &mut P,
     ) -> (Verdict, Wakes) {
         let pool = &mut self.pool;
@@ -366,13 +365,13 @@ impl Network {
             Node::Host(_) => None,
         };
         match memory {
-            None => self.ports[at.index()].offer(times, slot, None, (pool, probe)),
+            None => self.ports[at.index()].offer(offer, None, pool, probe),
             Some(memory) => {
-                memory.release_departed(&mut self.ports, times.0, (&*pool, &mut *probe));
+                memory.release_departed(&mut self.ports, offer.now, pool, probe);
                 let port = &mut self.ports[at.index()];
                 let buffer = Some(&mut memory.buffer);
-                let answer = port.offer(times, slot, buffer, (&mut *pool, &mut *probe));
-                memory.list(port, times.0, (&*pool, probe));
+                let answer = port.offer(offer, buffer, pool, probe);
+                memory.list(port, offer.now, pool, probe);
                 answer
             }
         }
@@ -394,7 +393,7 @@ impl Network {
         probe: &mut P,
     ) -> (Bytes, Wakes) {
         let port = &mut self.ports[at.index()];
-        let (slot, wakes) = port.depart(now, (&mut self.pool, &mut *probe));
+        let (slot, wakes) = port.depart(now, &mut self.pool, probe);
         let Some(InFlight { packet, .. }) = self.pool.get(slot) else {
             return (Bytes::ZERO, wakes);
         };
@@ -427,7 +426,7 @@ impl Network {
             Node::Host(_) => None,
         };
         let threshold = memory.map(|memory| {
-            memory.release_departed(&mut self.ports, now, (&self.pool, &mut *probe));
+            memory.release_departed(&mut self.ports, now, &self.pool, probe);
             Amount::Bytes(memory.buffer.threshold())
         });
         let port = &mut self.ports[at.index()];
@@ -459,7 +458,7 @@ impl Network {
     ) -> Occupancy {
         let mut memory = self.switches[switch.index()].memory.as_mut();
         if let Some(memory) = &mut memory {
-            memory.release_departed(&mut self.ports, now, (&self.pool, &mut *probe));
+            memory.release_departed(&mut self.ports, now, &self.pool, probe);
         }
         let threshold = memory.as_ref().map(|memory| memory.buffer.threshold());
         let mut of_ports = Vec::new();

@@ -9,7 +9,7 @@ use incastle_transport::udt::wire::DataHeader;
 use incastle_units::{Bytes, Ecn, Time};
 
 use crate::core::{EndpointIndex, HostIndex};
-use crate::layout::{self, Linked, Slot};
+use crate::layout::{self, Hop, Linked, Slot};
 use crate::network::Extras;
 
 /// What the packet carries.
@@ -161,6 +161,15 @@ impl Packet {
         marks: Marks::of(Ecn::NotEct),
         class: 0,
     };
+
+    /// Where it is on its path.
+    #[inline(always)]
+    pub(crate) const fn hop(&self) -> Hop {
+        Hop {
+            to: self.to,
+            passed: self.marks.passed(),
+        }
+    }
 
     pub(crate) fn size(&self) -> Bytes {
         Bytes::new(u64::from(self.size))

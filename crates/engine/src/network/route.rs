@@ -36,6 +36,15 @@ pub(crate) struct Routes {
     next_hops: NextHopCache,
 }
 
+/// What routes are made for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RoutesConfig {
+    pub(crate) hosts: usize,
+    pub(crate) switches: usize,
+    pub(crate) ecmp: Ecmp,
+    pub(crate) seed: u64,
+}
+
 /// Where a host is: its last switch, the column of that switch in the table, the port to the host.
 #[derive(Debug, Clone, Copy)]
 struct Attachment {
@@ -56,9 +65,13 @@ impl Attachment {
 impl Routes {
     /// Shortest paths over `edges`; hosts do not forward.
     pub(crate) fn new(
-        (hosts, switches): (usize, usize),
+        RoutesConfig {
+            hosts,
+            switches,
+            ecmp,
+            seed,
+        }: RoutesConfig,
         edges: &[Edge],
-        (ecmp, seed): (Ecmp, u64),
     ) -> Self {
         let mut routes = Self {
             hosts: vec![Attachment::NOWHERE; hosts],
@@ -134,10 +147,7 @@ impl Routes {
         if self.switches == 1 {
             return self.hosts[packet.host.index()].port;
         }
-        match self
-            .next_hops
-            .port(switch, (packet.to, packet.marks.passed()))
-        {
+        match self.next_hops.port(switch, packet.hop()) {
             Some(port) => port,
             None => self.find(switch, packet, Some(now)),
         }
@@ -146,10 +156,7 @@ impl Routes {
     /// What `port` would say, where nothing is drawn for that; else beyond all ports.
     #[inline(always)]
     pub(crate) fn without_draw(&mut self, switch: SwitchIndex, packet: &Packet) -> PortIndex {
-        match self
-            .next_hops
-            .port(switch, (packet.to, packet.marks.passed()))
-        {
+        match self.next_hops.port(switch, packet.hop()) {
             Some(port) => port,
             None => self.find(switch, packet, None),
         }
@@ -164,7 +171,7 @@ impl Routes {
     /// What `port` will perhaps say of a packet, wherever it comes next; else beyond all ports.
     #[inline(always)]
     pub(crate) fn guess(&self, packet: &Packet) -> PortIndex {
-        self.next_hops.guess((packet.to, packet.marks.passed()))
+        self.next_hops.guess(packet.hop())
     }
 
     /// Of a route beyond all ports: the port that it was before.
@@ -189,8 +196,7 @@ impl Routes {
                 (None, None) => return PortIndex::NONE,
             }
         };
-        self.next_hops
-            .note(switch, (packet.to, packet.marks.passed()), port);
+        self.next_hops.note(switch, packet.hop(), port);
         port
     }
 }
@@ -232,7 +238,8 @@ mod tests {
         ) {
             let links: Vec<(usize, usize)> = links.into_iter().filter(|(a, b)| a != b).collect();
             let all = edges(&links, SWITCHES);
-            let routes = || Routes::new((SWITCHES, SWITCHES), &all, (Ecmp::Flow, 1));
+            let config = RoutesConfig { hosts: SWITCHES, switches: SWITCHES, ecmp: Ecmp::Flow, seed: 1 };
+            let routes = || Routes::new(config, &all);
             let (mut routes, mut plain) = (routes(), routes());
             plain.next_hops = NextHopCache::none();
             let places = routes.next_hops.len() as u32;

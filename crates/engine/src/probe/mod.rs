@@ -20,7 +20,7 @@ use incastle_queueing::Sample;
 use incastle_transport::tcp::TimeoutReport;
 use incastle_units::{Bytes, Span, Time};
 
-use crate::core::{EndpointIndex, FlowIndex, HostIndex, PortIndex, Side, SwitchIndex};
+use crate::core::{EndpointIndex, FlowIndex, HostIndex, PortIndex, Side};
 
 /// A packet of a flow that a port has dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,14 +63,7 @@ pub trait Probe {
 
     /// What a switch stores at a sampling instant, at one port or in all of them, and what it may
     /// store there, where that is known.
-    fn memory_sampled(
-        &mut self,
-        _at: Time,
-        _place: (SwitchIndex, Option<PortIndex>),
-        _stored: Bytes,
-        _limit: Option<Bytes>,
-    ) {
-    }
+    fn memory_sampled(&mut self, _sample: &MemorySample) {}
 
     /// The reaction point of a flow's endpoint, after each change.
     fn rate_changed(&mut self, _flow: FlowIndex, _side: Side, _at: Time, _state: &RateState) {}

@@ -4,7 +4,7 @@ use incastle_units::Time;
 
 use super::Simulation;
 use crate::core::{AppIndex, EndpointIndex, FlowIndex, Side};
-use crate::flow::{Action, Endpoint};
+use crate::flow::{Action, Endpoint, Opening};
 use crate::network::{Body, Packet};
 use crate::probe::Probe;
 
@@ -41,7 +41,13 @@ impl<P: Probe> Simulation<P> {
                 let flow = FlowIndex(self.flows.next());
                 let recorded = spec.recorded;
                 let here = self.has_hosts([spec.from, spec.to]);
-                self.flows.open(*spec, now, app, (self.network.seed, here));
+                let opening = Opening {
+                    now,
+                    app,
+                    seed: self.network.seed,
+                    here,
+                };
+                self.flows.open(*spec, opening);
                 if recorded {
                     self.begin_record(flow);
                 }
@@ -64,10 +70,7 @@ impl<P: Probe> Simulation<P> {
             }
             Action::Count => self.apps.add_count(),
             Action::Advance(count) => self.apps.advance(count, &mut self.clock),
-            Action::Wait(count, value, tag) => {
-                let clock = &mut self.clock;
-                self.apps.wait(app, (count, value, tag), clock);
-            }
+            Action::Wait(wait) => self.apps.wait(app, wait, &mut self.clock),
         }
     }
 

@@ -64,7 +64,7 @@ impl<P: Probe> AllPartitions<'_, P> {
             return;
         }
         for (sender, receiver) in [(Side::Near, Side::Far), (Side::Far, Side::Near)] {
-            self.check_udt_bytes(flow, (sender, receiver), inside);
+            self.check_udt_bytes(flow, sender, receiver, inside);
             let (Some(from), Some(to)) = (
                 self.connection(flow, sender),
                 self.connection(flow, receiver),
@@ -89,7 +89,7 @@ impl<P: Probe> AllPartitions<'_, P> {
     }
 
     /// The same for UDT, which counts what it has sent.
-    fn check_udt_bytes(&self, flow: FlowIndex, (sender, receiver): (Side, Side), inside: &Inside) {
+    fn check_udt_bytes(&self, flow: FlowIndex, sender: Side, receiver: Side, inside: &Inside) {
         let end = |side| match self.transport(flow, side)? {
             Transport::Udt(end) => end.connection(),
             Transport::Tcp(_) | Transport::Datagram(_) => None,

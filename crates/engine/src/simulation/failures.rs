@@ -60,8 +60,8 @@ impl<P: Probe> Simulation<P> {
         if !self.cut_off(at) {
             return;
         }
-        let context = (&mut self.network.pool, &mut self.observer.probe);
-        let cut = self.network.ports[at.index()].go_down(self.clock.now(), context);
+        let (pool, probe) = (&mut self.network.pool, &mut self.observer.probe);
+        let cut = self.network.ports[at.index()].go_down(self.clock.now(), pool, probe);
         let is_cut = self.network.ports[at.index()].is_cut();
         if let Some(arrival) = cut.arrival.filter(|_| !is_cut) {
             self.clock

@@ -8,7 +8,7 @@ use incastle_units::Time;
 use super::{RunError, Simulation, Stop};
 use crate::core::{EndpointIndex, Event, FlowIndex, HostIndex, Kind, Node, PortIndex, Side};
 use crate::flow::Endpoint;
-use crate::network::{Packet, enter};
+use crate::network::{Offer, Packet, enter};
 use crate::parallel::{LogicalProcess, Messages, Partitioning, Progress, TICK, Window};
 use crate::probe::Probe;
 
@@ -197,7 +197,8 @@ impl<P: Probe> Simulation<P> {
         self.let_arrive(at);
         let network = &mut self.network;
         let slot = network.pool.put(*packet);
-        let (verdict, mut wakes) = network.take_in(at, (now, now), slot, &mut self.observer.probe);
+        let offer = Offer::at(now, slot);
+        let (verdict, mut wakes) = network.take_in(at, offer, &mut self.observer.probe);
         if matches!(verdict, Verdict::Drop(_)) {
             network.discard(slot);
             return verdict;

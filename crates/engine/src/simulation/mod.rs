@@ -25,9 +25,9 @@ use crate::core::{
     AppIndex, Clock, EndpointIndex, Event, EventQueue, FlowIndex, HostIndex, Kind, Livelock,
     MAX_EVENTS_PER_INSTANT, Node, PortIndex, SwitchIndex,
 };
-use crate::flow::{Application, Applications, FlowAccount, FlowRecord, Flows, ip_bytes};
+use crate::flow::{Application, Applications, FlowRecord, Flows, ip_bytes};
 use crate::layout::Slot;
-use crate::network::{Body, FastPath, Network, Packet, enter};
+use crate::network::{Body, FastPath, Network, Offer, Packet, enter};
 use crate::parallel::LogicalProcess;
 use crate::probe::Probe;
 
@@ -250,7 +250,8 @@ impl<P: Probe> Simulation<P> {
         match port.pass(
             self.clock.now(),
             slot,
-            (&mut network.pool, &mut self.observer.probe),
+            &mut network.pool,
+            &mut self.observer.probe,
         ) {
             FastPath::First(at) => self.clock.events.push(Event::new(at, Kind::Arrival, out.0)),
             FastPath::Behind => {}
@@ -267,8 +268,8 @@ impl<P: Probe> Simulation<P> {
             return self.enter_special(out, &packet);
         }
         let now = self.clock.now();
-        let context = (&mut self.clock.events, &mut self.observer.probe);
-        let verdict = network.offer(out, (now, now), slot, context);
+        let probe = &mut self.observer.probe;
+        let verdict = network.offer(out, Offer::at(now, slot), &mut self.clock.events, probe);
         if verdict != Verdict::Admit {
             let packet = match verdict {
                 Verdict::Drop(_) => network.discard(slot),
@@ -293,10 +294,12 @@ impl<P: Probe> Simulation<P> {
         let verdict = if self.network.ports[at.index()].is_cut() {
             self.offer_across(at, packet)
         } else {
-            let context = (&mut self.clock.events, &mut self.observer.probe);
-            self.network.offer_copy(at, (now, now), packet, context)
+            let offer = Offer::at(now, self.network.pool.put(*packet));
+            let probe = &mut self.observer.probe;
+            self.network
+                .offer_or_discard(at, offer, &mut self.clock.events, probe)
         };
-        self.note_judged(arriving.as_ref(), verdict, (at, packet));
+        self.note_judged(arriving.as_ref(), verdict, at, packet);
         self.judged(verdict, at, packet);
     }
 
@@ -387,8 +390,9 @@ impl<P: Probe> Simulation<P> {
     /// Sends a packet by the long way and enters what becomes of it into the counters.
     fn send(&mut self, host: HostIndex, slot: Slot) {
         let now = self.clock.now();
-        let context = (&mut self.clock.events, &mut self.observer.probe);
-        if let Some((verdict, packet)) = self.network.send(host, now, slot, context) {
+        let (events, probe) = (&mut self.clock.events, &mut self.observer.probe);
+        let sent = self.network.send(host, Offer::at(now, slot), events, probe);
+        if let Some((verdict, packet)) = sent {
             let at = self.network.hosts[host.index()].port;
             self.note_dropped(verdict, at, &packet);
             self.judged(verdict, at, &packet);
@@ -488,26 +492,16 @@ impl<P: Probe> Simulation<P> {
     }
 }
 
-/// Enters a drop or a mark at a port into the counters, and tells the probe of a drop.
-#[inline]
-fn account<P: Probe>(
-    verdict: Verdict,
-    packet: &Packet,
-    (port, at): (PortIndex, Time),
-    (books, totals, probe): (&mut FlowAccount, &mut Totals, &mut P),
-) {
-    match verdict {
-        Verdict::Admit => {}
-        Verdict::Mark => {
-            totals.marks += 1;
-            books.marked += 1;
-        }
-        Verdict::Drop(cause) => {
-            totals.drops += 1;
-            totals.failure_drops += u64::from(cause == DropCause::LinkDown);
-            books.dropped += 1;
-            if let Some(lost) = packet.lost() {
-                probe.dropped(port, at, &lost);
+impl Totals {
+    /// Counts a drop or a mark at a port.
+    #[inline]
+    fn count(&mut self, verdict: Verdict) {
+        match verdict {
+            Verdict::Admit => {}
+            Verdict::Mark => self.marks += 1,
+            Verdict::Drop(cause) => {
+                self.drops += 1;
+                self.failure_drops += u64::from(cause == DropCause::LinkDown);
             }
         }
     }

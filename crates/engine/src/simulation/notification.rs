@@ -10,7 +10,7 @@ use incastle_congestion::Feedback;
 use incastle_queueing::Verdict;
 use incastle_units::Bytes;
 
-use super::{Simulation, account};
+use super::Simulation;
 use crate::core::{
     EndpointIndex, HostIndex, Node, PortIndex, Purpose, Side, Source, SwitchIndex, substream,
 };
@@ -93,11 +93,18 @@ impl<P: Probe> Simulation<P> {
             self.totals.cnms_dropped += u64::from(matches!(verdict, Verdict::Drop(_)));
             return;
         }
-        let of_flow = &mut self.flows.accounts[packet.to.flow().index()];
-        let books = (of_flow, &mut self.totals, &mut self.observer.probe);
-        account(verdict, packet, (at, self.clock.now()), books);
-        if matches!(verdict, Verdict::Drop(_)) {
-            self.expect_without(packet);
+        self.totals.count(verdict);
+        let account = &mut self.flows.accounts[packet.to.flow().index()];
+        match verdict {
+            Verdict::Admit => {}
+            Verdict::Mark => account.marked += 1,
+            Verdict::Drop(_) => {
+                account.dropped += 1;
+                if let Some(lost) = packet.lost() {
+                    self.observer.probe.dropped(at, self.clock.now(), &lost);
+                }
+                self.expect_without(packet);
+            }
         }
     }
 

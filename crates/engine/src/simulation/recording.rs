@@ -154,7 +154,8 @@ impl<P: Probe> Simulation<P> {
         &mut self,
         arriving: Option<&Arriving>,
         verdict: Verdict,
-        (at, packet): (PortIndex, &Packet),
+        at: PortIndex,
+        packet: &Packet,
     ) {
         let Some(&Arriving { tag, queue }) = arriving else {
             return;
@@ -172,7 +173,7 @@ impl<P: Probe> Simulation<P> {
     /// A packet that was dropped at a port.
     pub(super) fn note_dropped(&mut self, verdict: Verdict, at: PortIndex, packet: &Packet) {
         let arriving = self.note_arriving(at, packet);
-        self.note_judged(arriving.as_ref(), verdict, (at, packet));
+        self.note_judged(arriving.as_ref(), verdict, at, packet);
     }
 
     fn recorded_tag(&self, packet: &Packet) -> Option<Tag> {

@@ -7,7 +7,7 @@ use super::Simulation;
 use crate::core::{Event, Kind};
 use crate::core::{Node, PortIndex, SwitchIndex};
 use crate::network::Occupancy;
-use crate::probe::Probe;
+use crate::probe::{MemorySample, Probe};
 
 /// What a probe event is for.
 const SAMPLE: u32 = 0;
@@ -119,9 +119,16 @@ impl<P: Probe> Simulation<P> {
         for (switch, ports) in &self.observer.memory_sampling.switches {
             let (network, probe) = (&mut self.network, &mut self.observer.probe);
             let Occupancy { all, of_ports } = network.occupancy(*switch, ports, now, probe);
-            probe.memory_sampled(now, (*switch, None), all.0, all.1);
+            let sample = |port, stored, limit| MemorySample {
+                at: now,
+                switch: *switch,
+                port,
+                stored,
+                limit,
+            };
+            probe.memory_sampled(&sample(None, all.0, all.1));
             for (port, stored, limit) in of_ports {
-                probe.memory_sampled(now, (*switch, Some(port)), stored, limit);
+                probe.memory_sampled(&sample(Some(port), stored, limit));
             }
         }
     }

@@ -122,8 +122,11 @@ impl FairQueue {
     }
 
     pub(super) fn backlog(&self) -> Backlog {
-        let waiting = (self.waiting_packets, self.waiting_bytes);
-        Backlog::of(waiting, self.transmitter.packet())
+        Backlog::of(
+            self.waiting_packets,
+            self.waiting_bytes,
+            self.transmitter.packet(),
+        )
     }
 
     /// The backlog as a marker is to see it: waiting is what waits in the packet's own queue.

@@ -80,7 +80,8 @@ impl FastQueue {
         let size = sending.map_or(0, |packet| u64::from(packet.size));
         let sends = u32::from(sending.is_some());
         Backlog::of(
-            (self.stored_packets - sends, self.stored_bytes - size),
+            self.stored_packets - sends,
+            self.stored_bytes - size,
             sending,
         )
     }
@@ -94,7 +95,7 @@ impl FastQueue {
 
     /// Appends an admitted packet that departs at that instant.
     #[inline(always)]
-    pub(super) fn push(&mut self, departs: Time, (slot, size): (Slot, u16)) {
+    pub(super) fn push(&mut self, departs: Time, slot: Slot, size: u16) {
         let first = self.stored_packets == 0;
         self.sending = select_unpredictable(first, slot, self.sending);
         self.departs = select_unpredictable(first, departs, self.departs);
@@ -107,11 +108,12 @@ impl FastQueue {
     pub(super) fn advance(
         &mut self,
         now: Time,
-        (delay, pool): (Span, &Pool),
+        delay: Span,
+        pool: &Pool,
         changed: impl FnMut(Time, u32),
     ) {
         if self.stored_packets > 1 {
-            self.advance_crowd(now, (delay, pool), changed);
+            self.advance_crowd(now, delay, pool, changed);
         }
         self.advance_last(now);
     }
@@ -130,7 +132,8 @@ impl FastQueue {
     fn advance_crowd(
         &mut self,
         now: Time,
-        (delay, pool): (Span, &Pool),
+        delay: Span,
+        pool: &Pool,
         mut changed: impl FnMut(Time, u32),
     ) {
         while self.stored_packets > 1 && self.departs <= now {

@@ -74,6 +74,15 @@ impl Clear {
     }
 }
 
+/// The queue as a packet finds it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct QueueView {
+    pub(crate) now: Time,
+    /// When the line fell idle, if it is idle.
+    pub(crate) idle_since: Option<Time>,
+    pub(crate) backlog: Backlog,
+}
+
 /// The gate. In this order it begins with what every packet needs.
 #[repr(C)]
 pub(crate) struct Gate {
@@ -165,7 +174,8 @@ impl Gate {
     pub(super) fn passes_clearly(
         &mut self,
         now: Time,
-        (packets, bytes): (u32, u64),
+        packets: u32,
+        bytes: u64,
         packet: &Packet,
     ) -> bool {
         let stored = bytes + u64::from(packet.size);
@@ -187,15 +197,14 @@ impl Gate {
     #[inline(always)]
     pub(crate) fn judge(
         &mut self,
-        (now, idle_since): (Time, Option<Time>),
-        backlog: Backlog,
+        queue: QueueView,
         packet: &Packet,
         memory: Option<&mut SharedBuffer>,
     ) -> Verdict {
-        let verdict = self.decide((now, idle_since), backlog, packet, memory);
-        self.enter(now, verdict, packet);
+        let verdict = self.decide(queue, packet, memory);
+        self.enter(queue.now, verdict, packet);
         if !matches!(verdict, Verdict::Drop(_)) {
-            let stored = backlog.stored_bytes + u64::from(packet.size);
+            let stored = queue.backlog.stored_bytes + u64::from(packet.size);
             self.max_stored = self.max_stored.max(stored);
         }
         verdict
@@ -274,8 +283,11 @@ impl Gate {
     #[inline(always)]
     fn decide(
         &mut self,
-        (now, idle_since): (Time, Option<Time>),
-        backlog: Backlog,
+        QueueView {
+            now,
+            idle_since,
+            backlog,
+        }: QueueView,
         packet: &Packet,
         memory: Option<&mut SharedBuffer>,
     ) -> Verdict {
@@ -361,9 +373,16 @@ mod tests {
             }
             let packet = Packet { size, marks: Marks::of(Ecn::Ect0), ..Packet::EMPTY };
             let (mut short, mut long) = (gate(buffer, mark), gate(buffer, mark));
-            let stored = (backlog.stored_packets, backlog.stored_bytes);
-            let clear = short.passes_clearly(Time::ZERO, stored, &packet);
-            let verdict = long.judge((Time::ZERO, None), backlog, &packet, None);
+            let clear = short.passes_clearly(Time::ZERO, backlog.stored_packets, backlog.stored_bytes, &packet);
+            let verdict = long.judge(
+                QueueView {
+                    now: Time::ZERO,
+                    idle_since: None,
+                    backlog,
+                },
+                &packet,
+                None,
+            );
             if clear {
                 prop_assert_eq!(verdict, Verdict::Admit);
                 prop_assert_eq!(short.counters(), long.counters());

@@ -41,8 +41,11 @@ impl GeneralQueue {
     }
 
     pub(super) fn backlog(&self) -> Backlog {
-        let waiting = (self.waiting.len() as u32, self.waiting_bytes);
-        Backlog::of(waiting, self.transmitter.packet())
+        Backlog::of(
+            self.waiting.len() as u32,
+            self.waiting_bytes,
+            self.transmitter.packet(),
+        )
     }
 
     /// Appends an admitted packet; returns its departure if it is sent at once.

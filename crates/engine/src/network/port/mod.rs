@@ -30,6 +30,7 @@ use crate::probe::{Probe, Transit};
 pub use fair::{ClassifyBy, FairConfig, FairDrop};
 pub(crate) use gate::Gate;
 pub use gate::PortCounters;
+use gate::QueueView;
 pub(crate) use sampler::Sampler;
 
 use fair::FairQueue;
@@ -51,8 +52,8 @@ pub(crate) struct Backlog {
 }
 
 impl Backlog {
-    /// What waits (packets, bytes) and what is being sent, together.
-    fn of((waiting_packets, waiting_bytes): (u32, u64), sending: Option<&Packet>) -> Self {
+    /// What waits and what is being sent, together.
+    fn of(waiting_packets: u32, waiting_bytes: u64, sending: Option<&Packet>) -> Self {
         let size = sending.map_or(0, |packet| u64::from(packet.size));
         Self {
             stored_packets: waiting_packets + u32::from(sending.is_some()),
@@ -85,6 +86,26 @@ pub(crate) struct Wakes {
     pub(crate) arrival: Option<Time>,
     /// A queue with departure events began to send; the packet departs then.
     pub(crate) departure: Option<Time>,
+}
+
+/// A packet that is offered to a port.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Offer {
+    pub(crate) now: Time,
+    /// Its first bit leaves not before this instant: after a host's jitter, `now` elsewhere.
+    pub(crate) ready: Time,
+    pub(crate) slot: Slot,
+}
+
+impl Offer {
+    /// A packet that may leave at once.
+    pub(crate) const fn at(now: Time, slot: Slot) -> Self {
+        Self {
+            now,
+            ready: now,
+            slot,
+        }
+    }
 }
 
 /// What became of a packet at a port that may have a fast path for it.
@@ -269,8 +290,7 @@ impl Port {
     #[inline(always)]
     pub(crate) fn send(
         &mut self,
-        (now, ready): (Time, Time),
-        slot: Slot,
+        Offer { now, ready, slot }: Offer,
         pool: &mut Pool,
     ) -> Option<Time> {
         assert!(self.unwatched, "only an unwatched queue has a short way");
@@ -287,22 +307,23 @@ impl Port {
         &mut self,
         now: Time,
         slot: Slot,
-        (pool, probe): (&mut Pool, &mut P),
+        pool: &mut Pool,
+        probe: &mut P,
     ) -> FastPath {
         self.let_depart(now, pool, probe);
         let packet = &mut pool.at_mut(slot).packet;
-        let stored = self.fast.stored();
-        if !self.gate.passes_clearly(now, stored, packet) {
+        let (packets, bytes) = self.fast.stored();
+        if !self.gate.passes_clearly(now, packets, bytes, packet) {
             return FastPath::Closed;
         }
         packet.marks.pass();
         let size = packet.size;
-        if self.observed && stored.0 > 0 {
-            probe.queue_changed(self.index, now, stored.0);
+        if self.observed && packets > 0 {
+            probe.queue_changed(self.index, now, packets);
         }
         let span = self.span(size);
         let departs = self.fast.occupy(now, span);
-        self.fast.push(departs, (slot, size));
+        self.fast.push(departs, slot, size);
         let arrives = departs + self.delay;
         if self.row.push(slot, arrives, pool) {
             FastPath::First(arrives)
@@ -317,21 +338,24 @@ impl Port {
         self.unwatched
     }
 
-    /// Offers a packet at `now`. Its first bit leaves not before `ready` (a host's jitter; `now`
-    /// elsewhere). A packet that is dropped is left to the caller in its slot.
+    /// Offers a packet. If it is dropped it is left to the caller in its slot.
     #[inline(always)]
     pub(crate) fn offer<P: Probe>(
         &mut self,
-        (now, ready): (Time, Time),
-        slot: Slot,
+        Offer { now, ready, slot }: Offer,
         memory: Option<&mut SharedBuffer>,
-        (pool, probe): (&mut Pool, &mut P),
+        pool: &mut Pool,
+        probe: &mut P,
     ) -> (Verdict, Wakes) {
         let backlog = self.advance(now, pool, probe);
         let idle_since = self.idle_since(backlog);
         let packet = &pool.at(slot).packet;
-        let seen = self.in_front_of(packet, backlog);
-        let verdict = self.gate.judge((now, idle_since), seen, packet, memory);
+        let queue = QueueView {
+            now,
+            idle_since,
+            backlog: self.in_front_of(packet, backlog),
+        };
+        let verdict = self.gate.judge(queue, packet, memory);
         if matches!(verdict, Verdict::Drop(_)) {
             return (verdict, Wakes::default());
         }
@@ -415,7 +439,7 @@ impl Port {
         }
         let span = self.span(size);
         let departs = self.fast.occupy(ready, span);
-        self.fast.push(departs, (slot, size));
+        self.fast.push(departs, slot, size);
         let arrives = departs + self.delay;
         Wakes {
             arrival: self.row.push(slot, arrives, pool).then_some(arrives),
@@ -468,7 +492,8 @@ impl Port {
     pub(crate) fn depart<P: Probe>(
         &mut self,
         now: Time,
-        (pool, probe): (&mut Pool, &mut P),
+        pool: &mut Pool,
+        probe: &mut P,
     ) -> (Slot, Wakes) {
         let Some(queue) = &mut self.scheduled else {
             unreachable!("only queues that ask for departures have them")
@@ -487,11 +512,7 @@ impl Port {
     }
 
     /// The link goes down: what was inside is lost, and nothing passes until it is up again.
-    pub(crate) fn go_down<P: Probe>(
-        &mut self,
-        now: Time,
-        (pool, probe): (&mut Pool, &mut P),
-    ) -> Cut {
+    pub(crate) fn go_down<P: Probe>(&mut self, now: Time, pool: &mut Pool, probe: &mut P) -> Cut {
         let Some(queue) = &mut self.scheduled else {
             unreachable!("a port whose link fails has departure events")
         };
@@ -549,7 +570,7 @@ impl Port {
     #[inline(always)]
     fn let_depart<P: Probe>(&mut self, now: Time, pool: &Pool, probe: &mut P) {
         let (index, observed) = (self.index, self.observed);
-        self.fast.advance(now, (self.delay, pool), |at, waiting| {
+        self.fast.advance(now, self.delay, pool, |at, waiting| {
             if observed {
                 probe.queue_changed(index, at, waiting);
             }

@@ -44,7 +44,6 @@ enum Kind {
         draws: Vec<Xoshiro256PlusPlus>,
     },
     Flowlet {
-        gap: Span,
         /// By switch.
         draws: Vec<Xoshiro256PlusPlus>,
         tables: Vec<Flowlets>,
@@ -61,9 +60,8 @@ impl Chooser {
             Ecmp::Flow => Kind::Flow,
             Ecmp::Packet => Kind::Packet { draws: draws() },
             Ecmp::Flowlet { gap } => Kind::Flowlet {
-                gap,
                 draws: draws(),
-                tables: (0..switches).map(|_| Flowlets::default()).collect(),
+                tables: (0..switches).map(|_| Flowlets::new(gap)).collect(),
             },
         };
         Self { seed, kind }
@@ -94,10 +92,10 @@ impl Chooser {
         match &mut self.kind {
             Kind::Flow => by_flow(self.seed, group, switch, to),
             Kind::Packet { draws } => draw(group, &mut draws[switch.index()]),
-            Kind::Flowlet { gap, draws, tables } => {
+            Kind::Flowlet { draws, tables } => {
                 let draws = &mut draws[switch.index()];
                 let table = &mut tables[switch.index()];
-                table.choose(to, (now, *gap), group, || draw(group, draws))
+                table.choose(to, now, group, || draw(group, draws))
             }
         }
     }
@@ -118,8 +116,9 @@ fn draw(group: &[PortIndex], draws: &mut Xoshiro256PlusPlus) -> PortIndex {
 }
 
 /// The flowlets that a switch remembers.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Flowlets {
+    gap: Span,
     /// By the endpoint that they are for: when the last packet came, and its port.
     recent: BTreeMap<EndpointIndex, (Time, PortIndex)>,
     /// Entries that are over are thrown out when there are so many.
@@ -130,30 +129,39 @@ struct Flowlets {
 const FEW: usize = 64;
 
 impl Flowlets {
+    fn new(gap: Span) -> Self {
+        Self {
+            gap,
+            recent: BTreeMap::new(),
+            most: 0,
+        }
+    }
+
     fn choose(
         &mut self,
         to: EndpointIndex,
-        (now, gap): (Time, Span),
+        now: Time,
         group: &[PortIndex],
         draw: impl FnOnce() -> PortIndex,
     ) -> PortIndex {
         if let Some((last, port)) = self.recent.get_mut(&to) {
             // LetFlow: a flowlet is over when nothing of it has come for the gap. A port that routes
             // no longer know is left at once.
-            if now.saturating_since(*last) > gap || !group.contains(port) {
+            if now.saturating_since(*last) > self.gap || !group.contains(port) {
                 *port = draw();
             }
             *last = now;
             return *port;
         }
-        self.forget((now, gap));
+        self.forget(now);
         let port = draw();
         self.recent.insert(to, (now, port));
         port
     }
 
     /// Throws out what is over, whenever there is twice as much as after the last time.
-    fn forget(&mut self, (now, gap): (Time, Span)) {
+    fn forget(&mut self, now: Time) {
+        let gap = self.gap;
         if self.recent.len() < self.most.max(FEW) {
             return;
         }

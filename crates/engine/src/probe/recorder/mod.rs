@@ -28,7 +28,7 @@ pub use series::{Bin, BinBytes, Series};
 
 use histogram::QueueHistograms;
 
-use crate::core::{EndpointIndex, FlowIndex, HostIndex, PortIndex, Side, SwitchIndex};
+use crate::core::{EndpointIndex, FlowIndex, HostIndex, PortIndex, Side};
 use crate::probe::{Lost, Probe, SentPacket, TraceEvent};
 
 /// How wide the bins of bytes per host usually are.
@@ -265,20 +265,8 @@ impl Probe for Recorder {
         });
     }
 
-    fn memory_sampled(
-        &mut self,
-        at: Time,
-        (switch, port): (SwitchIndex, Option<PortIndex>),
-        stored: Bytes,
-        limit: Option<Bytes>,
-    ) {
-        self.memory_samples.push(MemorySample {
-            at,
-            switch,
-            port,
-            stored,
-            limit,
-        });
+    fn memory_sampled(&mut self, sample: &MemorySample) {
+        self.memory_samples.push(*sample);
     }
 
     fn rate_changed(&mut self, flow: FlowIndex, side: Side, at: Time, state: &RateState) {
