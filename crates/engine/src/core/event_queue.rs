@@ -1,12 +1,12 @@
-//! The event queue: a calendar of narrow days for what comes soon, a heap for what comes later.
+//! The event queue: a calendar of narrow buckets for what comes soon, a heap for what comes later.
 //!
 //! Sources: Brown, "Calendar queues: a fast O(1) priority queue implementation for the simulation
-//! event set problem", Communications of the ACM 31(10), 1988; and, for sorting a day only when it
+//! event set problem", Communications of the ACM 31(10), 1988; and, for sorting a bucket only when it
 //! begins, Tang, Goh, Thng, "Ladder queue: an O(1) priority queue structure for large-scale discrete
 //! event simulation", ACM TOMACS 15(3), 2005. In a large network of equal links thousands of events
-//! share one instant: a day takes them unsorted, and one sort orders them all. Events beyond the
-//! calendar's year wait in the heap; the first event is the earlier of both firsts. Width and number
-//! of the days follow the density of events; they and the heap decide about speed alone, never about
+//! share one instant: a bucket takes them unsorted, and one sort orders them all. Events beyond the
+//! calendar wait in the heap; the first event is the earlier of both firsts. Width and number
+//! of the buckets follow the density of events; they and the heap decide about speed alone, never about
 //! order.
 
 mod calendar;
@@ -19,38 +19,38 @@ use incastle_units::{Span, Time};
 use crate::core::Event;
 use calendar::{Brief, Calendar, MAX_AFTER, MIN_BUCKETS, WIDEST_SHIFT};
 
-/// The most days of a year.
+/// The maximum number of buckets.
 const MAX_BUCKETS: usize = 16 * MIN_BUCKETS;
-/// The width of a day at first: 2^17 ps = 131 ns.
+/// The width of a bucket at first: 2^17 ps = 131 ns.
 const FIRST_SHIFT: u32 = 17;
-/// The narrowest day is 2^4 ps = 16 ps wide, the widest 2^28 ps = 0.27 ms.
+/// The narrowest bucket is 2^4 ps = 16 ps wide, the widest 2^28 ps = 0.27 ms.
 const SHIFTS: std::ops::RangeInclusive<u32> = 4..=WIDEST_SHIFT;
-/// Days, or events that are not of this year, between two looks at whether the calendar suits.
+/// Buckets, or events that are not of the calendar, between two looks at whether the calendar suits.
 const REVIEW: u64 = 4096;
-/// More events than this make a crowded day, unless all are at one instant; and a late event passes no
+/// More events than this make a crowded bucket, unless all are at one instant; and a late event passes no
 /// more than this.
 const CROWD: usize = 24;
-/// Fewer events than this in a day, on average, are worth wider days.
+/// Fewer events than this in a bucket, on average, are worth wider buckets.
 const FEW: u64 = 12;
 
 /// The queue.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
-    /// What happens before the calendar's year begins, in order; what lies before `next` has been
+    /// What happens before the calendar begins, in order; what lies before `next` has been
     /// taken.
     current: Vec<Brief>,
     next: usize,
     begins: Time,
-    /// The next day begins when so many events of today have been taken.
+    /// The next bucket begins when this many events of the current buckets have been taken.
     enough: usize,
     /// No more events than this are left then.
     kept_sorted: usize,
     calendar: Calendar,
-    /// What lies beyond the year, or came late into a crowd.
+    /// What lies beyond the calendar, or came late into a crowd.
     far: BinaryHeap<Reverse<Event>>,
     /// The first of them, or [`Event::NEVER`].
     far_first: Event,
-    /// Wider days would have too many late events.
+    /// Wider buckets would have too many late events.
     widest: u32,
     review: Review,
 }
@@ -61,11 +61,11 @@ struct Review {
     buckets: u64,
     /// Their events.
     events: u64,
-    /// Events of crowded days.
+    /// Events of crowded buckets.
     crowded: u64,
-    /// Events that were entered into a day that had begun.
+    /// Events that were entered into a bucket that had begun.
     late: u64,
-    /// Events that lay beyond the year.
+    /// Events that lay beyond the calendar.
     far: u64,
 }
 
@@ -104,18 +104,18 @@ impl EventQueue {
         self.recount();
     }
 
-    /// Whether nothing, or too little, is left of today.
+    /// Whether nothing, or too little, is left of the current buckets.
     #[inline(always)]
     pub(crate) fn needs_refill(&self) -> bool {
         self.next >= self.enough
     }
 
-    /// What is left of today has changed otherwise than by taking the next event.
+    /// What is left of the current buckets has changed otherwise than by taking the next event.
     fn recount(&mut self) {
         self.enough = self.current.len().saturating_sub(self.kept_sorted);
     }
 
-    /// An instant before which nothing happens, no earlier than the day of the first event.
+    /// An instant before which nothing happens, no earlier than the bucket of the first event.
     pub(crate) fn next_at(&self) -> Time {
         let first = match self.current.get(self.next) {
             Some(first) => first.event(self.begins).at,
@@ -127,20 +127,20 @@ impl EventQueue {
         first.min(self.far_first.at)
     }
 
-    /// What is left of today, in order.
+    /// What is left of the current buckets, in order.
     pub(crate) fn current(&self) -> impl Iterator<Item = Event> {
         let left = self.current[self.next..].iter();
         left.map(|one| one.event(self.begins))
     }
 
-    /// The event of today that comes after so many others.
+    /// The event of the current buckets that comes after `others` others.
     #[inline(always)]
     pub(crate) fn later(&self, others: usize) -> Option<Event> {
         let one = self.current.get(self.next + others)?;
         Some(one.event(self.begins))
     }
 
-    /// Takes the first event if it lies at or before `until`. A day that is over must have given way to
+    /// Takes the first event if it lies at or before `until`. A bucket that is over must have given way to
     /// the next one.
     #[inline(always)]
     pub(crate) fn take(&mut self, until: Time) -> Option<Event> {
@@ -158,7 +158,7 @@ impl EventQueue {
         Some(event)
     }
 
-    /// Begins the next days that have events when too little is left of today, unless they begin after `until`
+    /// Begins the next buckets that have events when too little is left of the current buckets, unless they begin after `until`
     /// or the heap has something earlier.
     #[inline(never)]
     pub(crate) fn refill(&mut self, until: Time) {
@@ -189,7 +189,7 @@ impl EventQueue {
         Some(event)
     }
 
-    /// Makes a day today.
+    /// Makes a bucket the current one.
     #[inline(always)]
     fn begin(&mut self, bucket: u64) {
         self.current.clear();
@@ -198,7 +198,7 @@ impl EventQueue {
         self.take_bucket(bucket, 0, 0);
     }
 
-    /// Makes a day part of today, unless it lies too far from what is left of it; gives whether it did.
+    /// Joins a bucket to the current ones, unless it lies too far from what is left of them; returns whether it did.
     fn join(&mut self, bucket: u64) -> bool {
         let passed = self.current[self.next].after();
         let begins = self.begins + Span::from_ps(passed);
@@ -217,7 +217,7 @@ impl EventQueue {
         true
     }
 
-    /// Takes a day's events in order, behind so many others, with whose beginning so many picoseconds lie ahead of
+    /// Takes a bucket's events in order, behind so many others, with whose beginning so many picoseconds lie ahead of
     /// its own.
     #[inline(always)]
     fn take_bucket(&mut self, bucket: u64, left: usize, ahead: u64) {
@@ -264,7 +264,7 @@ impl EventQueue {
         self.current.len() - self.next + self.calendar.count() + self.far.len()
     }
 
-    /// Adds an event that is not of this year.
+    /// Adds an event that is not of the calendar.
     #[inline(never)]
     fn push_outside_calendar(&mut self, bucket: u64, event: Event) {
         self.push_outside(bucket, event);
@@ -273,7 +273,7 @@ impl EventQueue {
         }
     }
 
-    /// Adds an event to what is left of today, or one beyond the year.
+    /// Adds an event to what is left of the current buckets, or one beyond the calendar.
     fn push_outside(&mut self, bucket: u64, event: Event) {
         if bucket >= self.calendar.first() {
             self.review.far += 1;
@@ -281,7 +281,7 @@ impl EventQueue {
             return;
         }
         self.review.late += 1;
-        // Days may have become wider meanwhile: what lies too far from today's beginning goes to the heap.
+        // Buckets may have become wider meanwhile: what lies too far from the beginning of the current ones goes to the heap.
         let Some(late) = Brief::new(event, self.begins) else {
             return self.push_far(event);
         };
@@ -316,8 +316,8 @@ impl EventQueue {
         self.far_first < event
     }
 
-    /// Narrower days where they are crowded or events come late, a longer year where too much lies
-    /// beyond it, wider days where they have few events.
+    /// Narrower buckets where they are crowded or events come late, a longer calendar where too much lies
+    /// beyond it, wider buckets where they have few events.
     #[cold]
     fn review(&mut self) {
         let Review {
@@ -347,9 +347,9 @@ impl EventQueue {
         }
     }
 
-    /// Another width and number of days.
+    /// Another width and number of buckets.
     fn set_shape(&mut self, shift: u32, buckets: usize) {
-        // Rounded up: what is entered into the calendar must come after all of today.
+        // Rounded up: what is entered into the calendar must come after all of the current buckets.
         let begins = self.calendar.first() << self.calendar.shift();
         let year = Calendar::new(begins.div_ceil(1 << shift), shift, buckets);
         let before = std::mem::replace(&mut self.calendar, year);
@@ -426,7 +426,7 @@ mod tests {
 
     /// Steps of a simulation: push at so much after the last event taken, take, or remove.
     fn steps() -> impl Strategy<Value = Vec<(Act, u64, usize, u32)>> {
-        // Same instants, the same day, the same year, later years.
+        // Same instants, the same bucket, the same calendar, beyond the calendar.
         let ahead = prop_oneof![
             0..3_u64,
             0..1_000_000_u64,
@@ -455,8 +455,8 @@ mod tests {
         assert_eq!(next(&mut queue, Time::NEVER), None);
     }
 
-    /// Events that each enter another one, thousands of days long and at changing density, so that days change
-    /// their width and number also while several of them are at hand.
+    /// Events that each enter another one, thousands of buckets long and at changing density, so that buckets change
+    /// their width and number also while several of them are joined.
     #[test]
     fn reviews_change_nothing() {
         for kept_sorted in [0, 1, 24] {
@@ -487,7 +487,7 @@ mod tests {
                 assert_eq!(
                     next(&mut queue, Time::NEVER),
                     expected,
-                    "step {step}, {kept_sorted} at hand"
+                    "step {step}, {kept_sorted} kept sorted"
                 );
                 now = expected.map_or(now, |event| event.at.as_ps());
             }
@@ -495,7 +495,7 @@ mod tests {
     }
 
     proptest! {
-        // Any mix of pushes, takes and removals gives what a sorted list gives, whatever the width of a day.
+        // Any mix of pushes, takes and removals gives what a sorted list gives, whatever the width of a bucket.
         #[test]
         fn agrees_with_a_sorted_list(
             steps in steps(),

@@ -48,7 +48,7 @@ pub struct FlowSpec {
     pub to: HostIndex,
     /// How data travel.
     pub transport: TransportSpec,
-    /// Bytes that the link layer adds to each packet, and the least size of a frame with them.
+    /// Bytes that the link layer adds to each packet, and the minimum size of a frame with them.
     pub framing: Framing,
     /// Whether a probe watches the controller of its near endpoint.
     pub watched: bool,
@@ -61,7 +61,7 @@ pub struct FlowSpec {
 pub struct Framing {
     /// Added to every packet.
     pub overhead: u16,
-    /// The least size on the wire.
+    /// The minimum size on the wire.
     pub minimum: u16,
     /// The traffic class (802.1Q's priority), for fair queues of classes.
     pub class: u8,
@@ -144,7 +144,7 @@ impl Actions {
         self.list.push(Action::Write(endpoint, bytes));
     }
 
-    /// Asks for a notice when an endpoint has received `total` in-order bytes since it was opened.
+    /// Prefetches a notice when an endpoint has received `total` in-order bytes since it was opened.
     pub fn expect(&mut self, endpoint: EndpointIndex, total: u64) {
         self.list.push(Action::Expect(endpoint, total));
     }
@@ -196,7 +196,7 @@ impl Actions {
         self.list.push(Action::Advance(count));
     }
 
-    /// Asks for a notice, `Notice::Reached(tag)`, when an event count has reached `value`, or at once
+    /// Prefetches a notice, `Notice::Reached(tag)`, when an event count has reached `value`, or at once
     /// if it has. Of those that wait for one count the lowest value is told first, of equal ones the
     /// first to wait.
     pub fn wait(&mut self, count: EventCountIndex, value: u64, tag: u32) {

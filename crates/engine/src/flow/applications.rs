@@ -175,7 +175,7 @@ impl Applications {
         }
     }
 
-    /// The bytes that were lost for good on their way to an endpoint.
+    /// The bytes that were lost for good under way to an endpoint.
     pub(crate) fn shortfall(&self, endpoint: EndpointIndex) -> u64 {
         self.shortfalls.get(&endpoint).copied().unwrap_or(0)
     }

@@ -101,7 +101,7 @@ pub(crate) struct Origin {
 }
 
 impl Endpoint {
-    /// Fetches what every packet needs.
+    /// Prefetches what every packet needs.
     #[inline(always)]
     pub(crate) fn prefetch(&self) {
         incastle_prefetch::first_bytes(self, offset_of!(Self, limiter));
@@ -213,7 +213,7 @@ impl Endpoint {
         }
     }
 
-    /// Writes the next packet to send to where it belongs; gives whether there was one.
+    /// Writes the next packet to send to where it belongs; returns whether there was one.
     #[inline(always)]
     pub(crate) fn poll_transmit(
         &mut self,
@@ -313,7 +313,7 @@ impl Endpoint {
             .is_some_and(|limiter| limiter.is_active())
     }
 
-    /// Moves the next packet into the limiter, if that takes one; gives it.
+    /// Moves the next packet into the limiter, if that takes one; returns it.
     pub(crate) fn fill_limiter(&mut self, now: Time, extras: &mut Extras) -> Option<Packet> {
         let mut packet = Packet::EMPTY;
         if self.limiter_has_room() && self.poll_transmit(now, extras, &mut packet) {

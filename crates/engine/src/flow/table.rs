@@ -163,7 +163,7 @@ impl Flows {
         self.living.get(self.places[index.index()] as usize)
     }
 
-    /// Fetches a living endpoint.
+    /// Prefetches a living endpoint.
     #[inline(always)]
     pub(crate) fn prefetch(&self, index: EndpointIndex) {
         if let Some(endpoint) = self.peek(index) {

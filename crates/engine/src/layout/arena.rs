@@ -27,7 +27,7 @@ impl<T: Copy> Arena<T> {
         u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 packets in flight")
     }
 
-    /// Looks at the value of a packet on its way.
+    /// Looks at the value of a packet under way.
     pub(crate) fn get(&self, place: u32) -> T {
         self.slots[place as usize]
     }

@@ -1,14 +1,14 @@
 //! What routes said before: by the endpoint that a packet is for and by the switch where it is, the port
 //! that it takes there.
 //!
-//! A table, a group of equal ports and a hash are half a dozen places in memory; the ways of a flow's
+//! A table, a group of equal ports and a hash are half a dozen places in memory; the next hops of a flow's
 //! packets lie here in one cache line. A record is overwritten when another end needs its place, and all are
 //! forgotten when routes change. Each answer names its switch: the number of ports that a packet has passed
 //! only says where to look first.
 
 use crate::core::{EndpointIndex, PortIndex, SwitchIndex};
 
-/// Steps of a way that a record holds.
+/// Hops that a record holds.
 const STEPS: usize = 7;
 /// The fewest records, 64 KB of them, and the most, 1 MB.
 const COUNTS: (usize, usize) = (1 << 10, 1 << 14);
@@ -35,7 +35,7 @@ impl Step {
     };
 }
 
-/// The way to an endpoint.
+/// The path to an endpoint.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 struct Record {
@@ -60,7 +60,7 @@ pub(crate) struct NextHopCache {
 }
 
 impl NextHopCache {
-    /// Room for the ways of twice as many flows as there are hosts.
+    /// Room for the paths of twice as many flows as there are hosts.
     pub(crate) fn of_hosts(hosts: usize) -> Self {
         let (fewest, most) = COUNTS;
         let count = (4 * hosts).next_power_of_two().clamp(fewest, most);
@@ -98,7 +98,7 @@ impl NextHopCache {
         step.map_or(PortIndex::NONE, |step| step.port)
     }
 
-    /// Fetches what it knows of the way to an endpoint.
+    /// Prefetches the record of an endpoint.
     #[inline(always)]
     pub(crate) fn prefetch(&self, to: EndpointIndex) {
         incastle_prefetch::element(&self.records, self.place(to));

@@ -2,7 +2,7 @@
 //!
 //! A packet keeps its slot from the host that sends it to the host that it is for; ports hand on the slot
 //! alone. The slot emptied last is filled next, so that no more memory is in use than there are
-//! packets on their way.
+//! packets under way.
 
 use std::hint::select_unpredictable;
 
@@ -26,7 +26,7 @@ pub(crate) trait Linked: Copy + Default {
     fn set_behind(&mut self, slot: Slot);
 }
 
-/// A packet on its way.
+/// A packet under way.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 pub(crate) struct InFlight<P> {
@@ -109,7 +109,7 @@ impl<P: Linked> Pool<P> {
         self.slots.get(slot.0 as usize)
     }
 
-    /// Fetches what lies in a slot; nothing of [`Slot::NONE`].
+    /// Prefetches what lies in a slot; nothing of [`Slot::NONE`].
     #[inline(always)]
     pub(crate) fn prefetch(&self, slot: Slot) {
         incastle_prefetch::element(&self.slots, slot.0 as usize);
@@ -165,7 +165,7 @@ impl Row {
         (self.first != Slot::NONE).then_some(self.arrives)
     }
 
-    /// Appends a packet that arrives at that instant; gives whether it is the first.
+    /// Appends a packet that arrives at that instant; returns whether it is the first.
     #[inline(always)]
     pub(crate) fn push<P: Linked>(
         &mut self,
@@ -187,7 +187,7 @@ impl Row {
         first
     }
 
-    /// Takes the first packet out of the row; it keeps its slot. Gives when it arrives as well.
+    /// Takes the first packet out of the row; it keeps its slot. Returns when it arrives as well.
     #[inline(always)]
     pub(crate) fn pop<P: Linked>(&mut self, pool: &Pool<P>) -> Option<(Slot, Time)> {
         let slot = self.first;

@@ -153,7 +153,7 @@ impl NetworkBuilder {
         self.ecmp = ecmp;
     }
 
-    /// Says how long after a link went down or came up the switches send along other ways.
+    /// Says how long after a link went down or came up the switches send along other paths.
     pub fn convergence(&mut self, convergence: Span) {
         self.convergence = convergence;
     }
@@ -296,7 +296,7 @@ impl NetworkBuilder {
 }
 
 impl Network {
-    /// Every switch must know a way to every host.
+    /// Every switch must have a route to every host.
     fn check_reachability(&self) -> Result<(), BuildError> {
         let Some((switch, host)) = self.routes.first_unreachable() else {
             return Ok(());

@@ -75,7 +75,7 @@ impl Host {
         self.ahead = self.jitter + rate.span_of(NIC_QUEUE);
     }
 
-    /// Fetches what every packet needs.
+    /// Prefetches what every packet needs.
     #[inline(always)]
     pub(crate) fn prefetch(&self) {
         incastle_prefetch::value(&self.port);

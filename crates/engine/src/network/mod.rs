@@ -105,7 +105,7 @@ pub struct Network {
     pub(crate) hosts: Vec<Host>,
     pub(crate) switches: Vec<Switch>,
     pub(crate) ports: Vec<Port>,
-    /// The node at the near endpoint of each port's link.
+    /// The node at the sending end of each port's link.
     pub(crate) owners: Vec<Node>,
     /// Of links whose rate changes.
     pub(crate) schedules: BTreeMap<PortIndex, RateSchedule>,
@@ -175,7 +175,7 @@ impl Network {
             .map(|memory| memory.buffer.stored())
     }
 
-    /// The most bytes that a switch with a shared memory has stored at once.
+    /// The maximum number of bytes that a switch with a shared memory has stored at once.
     pub fn max_stored(&self, switch: SwitchIndex) -> Option<Bytes> {
         let memory = self.switches[switch.index()].memory.as_ref()?;
         Some(memory.buffer.most_stored())
@@ -258,7 +258,7 @@ impl Network {
     }
 
     /// The fast path from an endpoint onto the wire, where the NIC has one and is free:
-    /// `fill` writes the packet. Gives whether there was a packet; absent where the fast path is
+    /// `fill` writes the packet. Returns whether there was a packet; absent where the fast path is
     /// closed.
     #[inline(always)]
     pub(crate) fn send_in_place(
@@ -351,7 +351,7 @@ impl Network {
         verdict
     }
 
-    /// Offers a packet to a port; gives the events that follow.
+    /// Offers a packet to a port; returns the events that follow.
     #[inline(always)]
     pub(crate) fn take_in<P: Probe>(
         &mut self,

@@ -1,6 +1,6 @@
 //! Routes: for each switch and host, the ports that lie on a shortest path (in hops).
 //!
-//! All hosts at one switch share the ways to it, as hosts under one prefix share an entry in a router:
+//! All hosts at one switch share the routes to it, as hosts under one prefix share an entry in a router:
 //! the table has an entry for each switch and each *last* switch, one that has hosts. Among several
 //! equal ports `ecmp` chooses. When links fail the routes are found anew. Leaves out: weights,
 //! protocols that find routes, time to look them up.
@@ -111,7 +111,7 @@ impl Routes {
         }
     }
 
-    /// Shortest paths over other edges, between the same nodes. Where no way is left, the one before
+    /// Shortest paths over other edges, between the same nodes. Where no path is left, the one before
     /// is remembered.
     pub(crate) fn reroute(&mut self, edges: &[Edge]) {
         let graph = Graph::new(self.switches, edges);
@@ -119,7 +119,7 @@ impl Routes {
         self.next_hops.clear();
     }
 
-    /// A switch, and a host that it knows no way to, if there are such.
+    /// A switch, and a host that it knows no path to, if there are such.
     pub(crate) fn first_unreachable(&self) -> Option<(SwitchIndex, HostIndex)> {
         let attached = self.hosts.iter().all(|host| host.column != u32::MAX);
         let missing = |switch: SwitchIndex| {
@@ -140,7 +140,7 @@ impl Routes {
             .find_map(missing)
     }
 
-    /// The port by which a switch sends a packet on; beyond all ports where no way is left.
+    /// The port by which a switch sends a packet on; beyond all ports where no path is left.
     #[inline(always)]
     pub(crate) fn port(&mut self, switch: SwitchIndex, packet: &Packet, now: Time) -> PortIndex {
         // The only switch has all hosts.
@@ -162,7 +162,7 @@ impl Routes {
         }
     }
 
-    /// Fetches what is remembered of a packet's way.
+    /// Prefetches the cached next hops of a packet.
     #[inline(always)]
     pub(crate) fn prefetch(&self, packet: &Packet) {
         self.next_hops.prefetch(packet.to);
@@ -179,7 +179,7 @@ impl Routes {
         Entry::of_route(route).before()
     }
 
-    /// As `port`; without an instant, as `foresee`.
+    /// As `port`; without an instant, as `without_draw`.
     #[inline(never)]
     fn find(&mut self, switch: SwitchIndex, packet: &Packet, now: Option<Time>) -> PortIndex {
         let host = &self.hosts[packet.host.index()];

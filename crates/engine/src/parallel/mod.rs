@@ -4,10 +4,10 @@
 //! verification of distributed programs", IEEE TSE 5(5), 1979; Nicol, "The cost of conservative
 //! synchronization in parallel discrete event simulations", Journal of the ACM 40(2), 1993. Every partition
 //! is a [`Simulation`](crate::Simulation) of the whole network in which only the events of its own
-//! nodes happen. A packet that leaves for another partition arrives there no earlier than the least delay of
+//! nodes happen. A packet that leaves for another partition arrives there no earlier than the minimum delay of
 //! all links between partitions, the *lookahead*; so all partitions may go on for that long beyond what all others
 //! have done, and then hand over their [`Mail`]. The order of events (time, kind, source) does not
-//! depend on the partitions, random draws belong to nodes and endpoints of flows, and each port's or end's hash is
+//! depend on the partitions, random draws belong to nodes and endpoints, and each port's or end's hash is
 //! its own: the digest is that of one simulation.
 //!
 //! What takes no time crosses by agreement alone. Applications that decide by the clock are the same in

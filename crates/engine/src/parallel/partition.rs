@@ -89,7 +89,7 @@ impl Partitioning {
         }
     }
 
-    /// The least delay of the links between partitions.
+    /// The minimum delay of the links between partitions.
     pub fn lookahead(&self) -> Span {
         self.lookahead
     }
@@ -208,7 +208,7 @@ impl Graph {
     }
 }
 
-/// Leaves out numbers that nobody has; gives how many are left.
+/// Leaves out numbers that nobody has; returns how many are left.
 fn renumber(dealt: &mut [Option<usize>]) -> usize {
     let mut used: Vec<usize> = dealt.iter().copied().flatten().collect();
     used.sort_unstable();

@@ -87,7 +87,7 @@ pub trait Probe {
     fn dropped(&mut self, _port: PortIndex, _at: Time, _lost: &Lost) {}
 
     /// The queue of a port is going to change, in some events or, where it is `near`, in a few: what a probe
-    /// needs for that it may have fetched into the processor's cache.
+    /// needs for that it may have prefetched into the processor's cache.
     fn prefetch_queue(&self, _port: PortIndex, _near: bool) {}
 
     /// A packet is going to reach a host, likewise.

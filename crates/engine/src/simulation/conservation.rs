@@ -19,7 +19,7 @@ use crate::probe::Probe;
 #[derive(Debug, Clone, Copy, Default)]
 struct Inside {
     packets: u64,
-    /// Application bytes on their way to the near endpoint and to the far endpoint.
+    /// Application bytes under way to the near endpoint and to the far endpoint.
     payload: [u64; 2],
 }
 

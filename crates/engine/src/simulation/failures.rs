@@ -80,7 +80,7 @@ impl<P: Probe> Simulation<P> {
         }
     }
 
-    /// A packet is lost at a port. Beside the calls of `judged` on every packet's way, not to grow them.
+    /// A packet is lost at a port. Beside the calls of `judged` on every packet's path, not to grow them.
     #[cold]
     #[inline(never)]
     fn lost(&mut self, at: PortIndex, packet: &Packet) {
@@ -88,7 +88,7 @@ impl<P: Probe> Simulation<P> {
         self.judged(LOST, at, packet);
     }
 
-    /// A packet that no way is left for, at the port that it took before.
+    /// A packet that no path is left for, at the port that it took before.
     #[cold]
     #[inline(never)]
     pub(super) fn drop_unreachable(&mut self, route: PortIndex, packet: &Packet) {

@@ -115,7 +115,7 @@ impl<P: Probe> EndpointHandling<'_, P> {
         }
     }
 
-    /// The next packet, straight onto the wire; gives whether there was one, or that the way is closed.
+    /// The next packet, straight onto the wire; returns whether there was one, or that the fast path is closed.
     #[inline(always)]
     fn send(&mut self) -> Option<bool> {
         let (endpoint, now) = (&mut *self.endpoint, self.now);

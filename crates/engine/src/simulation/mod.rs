@@ -73,7 +73,7 @@ pub struct Totals {
     pub packet_hops: u64,
     /// Packets with application data received by hosts.
     pub data_packets: u64,
-    /// Events of ports, hosts and endpoints of flows. Those of applications, changes of links and samples do
+    /// Events of ports, hosts and endpoints. Those of applications, changes of links and samples do
     /// not count: in a network in partitions every partition has some of them.
     pub events: u64,
     /// Packets dropped.
@@ -387,7 +387,7 @@ impl<P: Probe> Simulation<P> {
         }
     }
 
-    /// Sends a packet by the long way and enters what becomes of it into the counters.
+    /// Sends a packet on the slow path and enters what becomes of it into the counters.
     fn send(&mut self, host: HostIndex, slot: Slot) {
         let now = self.clock.now();
         let (events, probe) = (&mut self.clock.events, &mut self.observer.probe);

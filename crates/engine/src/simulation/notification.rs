@@ -1,7 +1,7 @@
 //! Congestion notifications: a switch samples an arriving frame, a CNM travels back to its source,
 //! the source's reaction point obeys.
 //!
-//! A CNM is a frame of 64 bytes on the real way from the switch to the source's host; it waits in
+//! A CNM is a frame of 64 bytes on the real path from the switch to the source's host; it waits in
 //! queues and may be dropped there like any other. None is sent for a CNM. Source: IEEE 802.1Qau as
 //! Devkota and Reddy (2010) describe it. Leaves out: the CNM's other fields (congestion point id,
 //! Q_off, Q_delta), VLAN tags, and notifications for flows that are over.
@@ -157,7 +157,7 @@ impl<P: Probe> Simulation<P> {
         }
     }
 
-    /// Fills a limiter and lets its first frame go to the NIC, if it may leave now; gives
+    /// Fills a limiter and lets its first frame go to the NIC, if it may leave now; returns
     /// whether to try again.
     fn release_one(&mut self, index: EndpointIndex) -> bool {
         let now = self.clock.now();

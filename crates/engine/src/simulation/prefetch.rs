@@ -1,14 +1,16 @@
-//! A look ahead: what the next events need is fetched before they happen.
+//! Prefetch: what the next events need is brought into the processor's cache before they happen.
 //!
-//! Where ports and packets lie outside of the processor's nearest cache, each event would wait for its own,
-//! one after the other. What an arrival needs is a chain: its port names a packet, which names a route and so
+//! Where ports and packets lie outside of the nearest cache, each event would wait for its own, one after
+//! the other. What an arrival needs is a chain: its port names a packet, which names a route and so
 //! another port, or an endpoint; that port names packets again. What a NIC needs that takes its next packet
 //! is a chain as well: its host names an endpoint.
 //!
-//! In a network that the next cache holds, a *glance* before each event asks for one link of the chains of each
-//! of the next three. In a large one that is too late: events are *scanned* some dozens ahead, a group of them at a
-//! time, and between two links of their chains other groups happen. The routes that a scan finds are
-//! kept for the arrivals; beside them nothing is changed here, and nothing but speed depends on it.
+//! In a network that the next cache holds, one link of the chains of each of the next three events is
+//! prefetched before each event. In a large one that is too late: chains are followed some dozens of events
+//! ahead, a group of events at a time, and between two links of their chains other groups happen. The next
+//! hops that are found are cached for the arrivals; nothing else is changed here, and nothing but speed
+//! depends on it. Its worth on fat trees: without it 1024 hosts take 1.4 times as long and 8192 hosts 2.6
+//! times; `Near` alone would take 1.5 times as long for the latter.
 
 use super::Simulation;
 use crate::core::{Event, Kind};
@@ -16,23 +18,23 @@ use crate::core::{Node, PortIndex};
 use crate::network::Network;
 use crate::probe::Probe;
 
-/// The least number of ports that are worth glances: with their packets more than the nearest cache.
+/// The minimum number of ports at which `Near` pays: with their packets more than the nearest cache.
 const SOME_PORTS: usize = 512;
-/// The least number of ports that are worth scans: with their packets more than the next one.
+/// The minimum number of ports at which `Far` pays: with their packets more than the next one.
 const MANY_PORTS: usize = 4096;
-/// So many events are scanned together.
+/// Events of a group.
 pub(super) const GROUP: usize = 4;
 /// Links of a chain.
 const LINKS: usize = 5;
 
-/// How far a simulation looks ahead.
+/// How far ahead a simulation prefetches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Prefetch {
     /// Not at all.
     Off,
-    /// At each of the next three events.
+    /// For each of the next three events.
     Near,
-    /// At the next 24 events, a few at a time.
+    /// For the next 24 events, a group at a time.
     Far,
 }
 
@@ -123,7 +125,7 @@ impl Prefetcher {
 }
 
 impl Network {
-    /// Fetches what an event is about.
+    /// Prefetches what an event is about.
     #[inline(always)]
     fn prefetch_subject(&self, subject: Subject) {
         incastle_prefetch::element(&self.ports, subject.port());
@@ -132,7 +134,7 @@ impl Network {
         }
     }
 
-    /// Fetches the packet that arrives, or the NIC and the name of what waits for it.
+    /// Prefetches the packet that arrives, or the NIC and the name of what waits for it.
     #[inline(always)]
     fn prefetch_first(&self, subject: Subject) {
         if let Some(port) = self.ports.get(subject.port()) {
@@ -169,7 +171,7 @@ impl<P: Probe> Simulation<P> {
         self.clock.events.keep_sorted(depth.events());
     }
 
-    /// Asks for the port of the third event from now, for the packet of the second, and for what that of the
+    /// Prefetches the port of the third event from now, for the packet of the second, and for what that of the
     /// first leads to. A guess does: no branch is taken for what an event is about.
     #[inline(always)]
     pub(super) fn prefetch_near(&self) {
@@ -230,7 +232,7 @@ impl<P: Probe> Simulation<P> {
         }
     }
 
-    /// Fetches what is remembered of the packet's way, or the endpoint that waits.
+    /// Prefetches the cached next hops of the packet, or the endpoint that waits.
     #[inline(always)]
     fn prefetch_next_hop(&self, subject: Subject) {
         let Network {
@@ -286,7 +288,7 @@ impl<P: Probe> Simulation<P> {
         Subject(out as u64)
     }
 
-    /// Fetches the packets behind which a packet goes that leaves by a port.
+    /// Prefetches the packets behind which a packet goes that leaves by a port.
     #[inline(always)]
     fn prefetch_behind(&self, out: Subject) {
         let Network { ports, pool, .. } = &self.network;
@@ -296,7 +298,7 @@ impl<P: Probe> Simulation<P> {
         }
     }
 
-    /// Forgets the routes that were foreseen: they have changed.
+    /// Forgets the cached next hops: they have changed.
     pub(super) fn look_again(&mut self) {
         for port in &mut self.network.ports {
             port.cached_next_hop = PortIndex::NONE;

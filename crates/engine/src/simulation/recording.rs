@@ -1,6 +1,6 @@
-//! Flows whose every event is told: the way of their packets and what happens inside their endpoints.
+//! Flows whose every event is told: the path of their packets and what happens inside their endpoints.
 //!
-//! Nothing of this lies on the way of other packets while no flow is recorded: recorded endpoints leave the
+//! Nothing of this lies on the path of other packets while no flow is recorded: recorded endpoints leave the
 //! fast path by the test that limited ones take, and from the first of them on the ports
 //! of switches count as special, which sends every packet by the slow path. What happens is the same
 //! (tests/recording.rs).

@@ -1,7 +1,7 @@
-//! The calendar: a ring of pages for each day of a year, and a bit map of the days that have any.
+//! The calendar: a ring of buckets, each with its pages, and a bit map of the buckets that have any.
 //!
-//! A day's events are handed over in the order in which they were entered, which is nearly that of their
-//! instants. Each takes eight bytes there: of its instant only what lies after the beginning of the day.
+//! A bucket's events are handed over in the order in which they were entered, which is nearly that of their
+//! instants. Each takes eight bytes there: of its instant only what lies after the beginning of the bucket.
 
 use incastle_units::Time;
 
@@ -9,7 +9,7 @@ use crate::core::Event;
 
 /// Bits in a word of the map; as many words are summed up by one word above them.
 const WORD: u64 = 64;
-/// The fewest days: one word above the map.
+/// The minimum number of buckets: one word above the map.
 pub(super) const MIN_BUCKETS: usize = (WORD * WORD) as usize;
 /// No page.
 const NONE: u32 = u32::MAX;
@@ -17,12 +17,12 @@ const NONE: u32 = u32::MAX;
 const ROOM: usize = 15;
 /// Bits of a [`Brief`] for the instant: 2^29 ps.
 const AFTER_BITS: u32 = u64::BITS - Event::RANK_BITS;
-/// The widest day: an event of the next one can still be told from its beginning.
+/// The widest bucket: an event of the next one can still be told from its beginning.
 pub(super) const WIDEST_SHIFT: u32 = AFTER_BITS - 1;
-/// So many picoseconds after an instant any day may begin, and all of its events can be told from that instant.
+/// So many picoseconds after an instant any bucket may begin, and all of its events can be told from that instant.
 pub(super) const MAX_AFTER: u64 = 1 << WIDEST_SHIFT;
 
-/// An event of a day whose beginning is known: how long after it, in picoseconds, above the event's
+/// An event of a bucket whose beginning is known: how long after it, in picoseconds, above the event's
 /// rank. The order is that of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Brief(u64);
@@ -40,13 +40,13 @@ impl Brief {
         Event::of(at, self.0 & ((1 << Event::RANK_BITS) - 1))
     }
 
-    /// The same event, of a day that begins so many picoseconds later.
+    /// The same event, of a bucket that begins so many picoseconds later.
     #[inline(always)]
     pub(super) const fn earlier(self, passed: u64) -> Self {
         Self(self.0 - (passed << Event::RANK_BITS))
     }
 
-    /// The same event, of a day that begins so many picoseconds earlier.
+    /// The same event, of a bucket that begins so many picoseconds earlier.
     #[inline(always)]
     pub(super) const fn later(self, passed: u64) -> Self {
         Self(self.0 + (passed << Event::RANK_BITS))
@@ -59,13 +59,13 @@ impl Brief {
     }
 }
 
-/// Events of one day, in any order.
+/// Events of one bucket, in any order.
 #[derive(Debug, Clone, Copy)]
 #[repr(align(128))]
 struct Page {
     events: [Brief; ROOM],
     count: u32,
-    /// The next page of the same day, or of the list of unused pages; after a day's last page comes its
+    /// The next page of the same bucket, or of the list of unused pages; after a bucket's last page comes its
     /// first.
     next: u32,
 }
@@ -79,24 +79,24 @@ impl Page {
 /// The calendar.
 #[derive(Debug)]
 pub(super) struct Calendar {
-    /// The first day of the year, counted from time zero.
+    /// The first bucket of the calendar, counted from time zero.
     first: u64,
-    /// A day is 2^shift picoseconds wide.
+    /// A bucket is 2^shift picoseconds wide.
     shift: u32,
-    /// By day, modulo their number, which is a power of two: the last page.
+    /// By bucket, modulo their number, which is a power of two: the last page.
     buckets: Vec<u32>,
-    /// A bit for each day that has a page, and one for each word of these.
+    /// A bit for each bucket that has a page, and one for each word of these.
     map: Vec<u64>,
     sums: Vec<u64>,
     pages: Vec<Page>,
     /// The first of the unused pages.
     unused: u32,
-    /// Days that have a page.
+    /// Buckets that have a page.
     marked: usize,
 }
 
 impl Calendar {
-    /// An empty calendar of so many days that begins with the day `first`.
+    /// An empty calendar of so many buckets that begins with the bucket `first`.
     pub(super) fn new(first: u64, shift: u32, buckets: usize) -> Self {
         assert!(
             buckets.is_power_of_two() && buckets >= MIN_BUCKETS,
@@ -123,12 +123,12 @@ impl Calendar {
         self.buckets.len()
     }
 
-    /// The first day of the year.
+    /// The first bucket of the calendar.
     pub(super) const fn first(&self) -> u64 {
         self.first
     }
 
-    /// Whether any day has a page.
+    /// Whether any bucket has a page.
     pub(super) const fn has_pages(&self) -> bool {
         self.marked > 0
     }
@@ -144,7 +144,7 @@ impl Calendar {
         event.at.as_ps() >> self.shift
     }
 
-    /// When a day begins.
+    /// When a bucket begins.
     #[inline(always)]
     pub(super) const fn start_of(&self, bucket: u64) -> Time {
         Time::from_ps(bucket << self.shift)
@@ -156,13 +156,13 @@ impl Calendar {
         Brief(after << Event::RANK_BITS | event.rank())
     }
 
-    /// Whether a day belongs to this year.
+    /// Whether a bucket belongs to the calendar.
     #[inline(always)]
     pub(super) fn has(&self, bucket: u64) -> bool {
         bucket.wrapping_sub(self.first) < self.buckets.len() as u64
     }
 
-    /// The year begins at a later day; none before it has events.
+    /// The calendar begins at a later bucket; none before it has events.
     pub(super) fn begin_at(&mut self, bucket: u64) {
         self.first = self.first.max(bucket);
     }
@@ -172,7 +172,7 @@ impl Calendar {
         bucket as usize & (self.buckets.len() - 1)
     }
 
-    /// Adds an event to its day, which must be of this year.
+    /// Adds an event to its bucket, which must be of the calendar.
     #[inline(always)]
     pub(super) fn insert(&mut self, bucket: u64, event: Event) {
         let (slot, brief) = (self.slot(bucket), self.brief(event));
@@ -212,7 +212,7 @@ impl Calendar {
         page.next = first;
     }
 
-    /// Moves the events of a day of this year, which has some pages, as they were entered; the year begins
+    /// Moves the events of a bucket of the calendar, which has some pages, as they were entered; the calendar begins
     /// after it.
     #[inline(always)]
     pub(super) fn take_bucket(&mut self, bucket: u64, into: &mut Vec<Brief>) {
@@ -274,7 +274,7 @@ impl Calendar {
         std::iter::successors(page(last), after)
     }
 
-    /// The first day of the year that has a page; there must be one.
+    /// The first bucket of the calendar that has a page; there must be one.
     #[inline(always)]
     pub(super) fn next_bucket(&self) -> u64 {
         let slot = self.slot(self.first) as u64;

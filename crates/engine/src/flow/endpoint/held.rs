@@ -52,7 +52,7 @@ impl Endpoint {
         }
     }
 
-    /// Holds a packet back; gives how many there are now.
+    /// Holds a packet back; returns how many there are now.
     pub(crate) fn hold(&mut self, packet: Packet) -> usize {
         let held = self.held.get_or_insert_default();
         held.packets.push(packet);

@@ -320,7 +320,7 @@ impl UdtEnd {
         self.settle(now);
     }
 
-    /// Bytes of the application: acknowledged, on their way, and not sent yet.
+    /// Bytes of the application: acknowledged, under way, and not sent yet.
     pub(crate) fn written(&self) -> u64 {
         match &self.state {
             State::Listening(listening) => listening.written,
@@ -363,7 +363,7 @@ impl UdtEnd {
 }
 
 impl Listening {
-    /// A handshake arrived; gives the connection that comes of it, if one does.
+    /// A handshake arrived; returns the connection that comes of it, if one does.
     fn handle(&mut self, now: Time, header: &Header, request: &Handshake) -> Option<Connection> {
         // Nobody forges addresses here.
         let nowhere = PeerAddress {

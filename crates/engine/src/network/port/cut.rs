@@ -47,7 +47,7 @@ impl Port {
         Some(pool.take(slot))
     }
 
-    /// In the part that it leads into: a packet is on the link. Gives whether it is the first.
+    /// In the part that it leads into: a packet is on the link. Returns whether it is the first.
     pub(crate) fn take_over(&mut self, flight: &InFlight, pool: &mut Pool) -> bool {
         let slot = pool.put(flight.packet);
         self.row.push(slot, flight.arrives, pool)

@@ -86,7 +86,7 @@ impl FastQueue {
         )
     }
 
-    /// Takes the line, free from `ready` on, for so long; gives when it is free again.
+    /// Takes the line, free from `ready` on, for so long; returns when it is free again.
     #[inline(always)]
     pub(super) fn occupy(&mut self, ready: Time, span: Span) -> Time {
         self.busy_until = self.busy_until.max(ready) + span;

@@ -28,7 +28,7 @@ pub struct PortCounters {
     pub marked: u64,
     /// Bytes on the wire of the packets that were not dropped.
     pub accepted_bytes: u64,
-    /// The most bytes stored at once, the packet being sent included; zero at NICs that nothing
+    /// The maximum number of bytes stored at once, the packet being sent included; zero at NICs that nothing
     /// limits, whose backlog nobody counts.
     pub max_stored: u64,
 }

@@ -285,7 +285,7 @@ impl Port {
         Span::from_ps(u64::from(self.pace) * u64::from(size))
     }
 
-    /// The fast path of a packet that nothing holds up, marks or counts; gives its arrival if it is
+    /// The fast path of a packet that nothing holds up, marks or counts; returns its arrival if it is
     /// the first on the link.
     #[inline(always)]
     pub(crate) fn send(
@@ -293,7 +293,7 @@ impl Port {
         Offer { now, ready, slot }: Offer,
         pool: &mut Pool,
     ) -> Option<Time> {
-        assert!(self.unwatched, "only an unwatched queue has a short way");
+        assert!(self.unwatched, "only an unwatched queue has a fast path");
         let packet = &pool.at(slot).packet;
         self.gate.pass(now, packet);
         let span = self.span(packet.size);
@@ -402,7 +402,7 @@ impl Port {
         self
     }
 
-    /// Lets a fair queue push out what stands in the way of a packet that is to be offered next. What
+    /// Lets a fair queue push out what leaves no room for a packet that is to be offered next. What
     /// that is has to be taken before.
     pub(crate) fn make_room(&mut self, now: Time, arriving: &Packet) {
         let Some(queue) = fair(&mut self.scheduled) else {
@@ -453,14 +453,14 @@ impl Port {
         self.row.first()
     }
 
-    /// Fetches what a packet needs that is to be sent.
+    /// Prefetches what a packet needs that is to be sent.
     #[inline(always)]
     pub(crate) fn prefetch(&self) {
         incastle_prefetch::value(&self.row);
         incastle_prefetch::value(&self.delay);
     }
 
-    /// Fetches the packets that a packet needs that is to be sent behind them.
+    /// Prefetches the packets that a packet needs that is to be sent behind them.
     #[inline(always)]
     pub(crate) fn prefetch_packets(&self, pool: &Pool) {
         pool.prefetch(self.row.last());
@@ -606,7 +606,7 @@ impl Port {
     }
 }
 
-/// What a port keeps at hand of its line.
+/// What a port remembers of its line.
 fn pace(line: &Serializer) -> u32 {
     let exact = line.exact().map(Span::as_ps);
     exact.and_then(|ps| u32::try_from(ps).ok()).unwrap_or(0)

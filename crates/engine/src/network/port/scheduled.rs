@@ -1,6 +1,6 @@
 //! A queue with an event for each departure: the general FIFO or the fair queue, behind one door.
 //!
-//! One variant of the port's queue holds both: a third kind there would turn the branch on the way of
+//! One variant of the port's queue holds both: a third kind there would turn the branch on the path of
 //! every packet into a jump through a table.
 
 use incastle_units::{Serializer, Time};

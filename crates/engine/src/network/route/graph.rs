@@ -55,10 +55,10 @@ impl Graph {
         distance
     }
 
-    /// The ports of a switch that lead one hop closer; none where there is no way.
+    /// The ports of a switch that lead one hop closer; none where there is no path.
     pub(super) fn next_ports(&self, switch: usize, distance: &[u32], ports: &mut Vec<PortIndex>) {
         ports.clear();
-        // Also where there is no way: nothing is closer than its neighbours, who have none either.
+        // Also where there is no path: nothing is closer than its neighbours, who have none either.
         let Some(closer) = distance[switch].checked_sub(1) else {
             return;
         };

@@ -2,7 +2,7 @@
 //! group of equal ones.
 //!
 //! A row is a window of columns with entries of their own, and one entry for all others: of a switch
-//! in a tree or fabric that is what lies below it, and the way up. So an edge switch's row has one entry,
+//! in a tree or fabric that is what lies below it, and the path up. So an edge switch's row has one entry,
 //! an aggregation switch's those of its pod. Blocks of columns that share an entry have it once, as
 //! prefixes do: a core switch's row has one for each pod, where a pod has a power of two of edge switches.
 
@@ -18,11 +18,11 @@ pub(super) struct Entry(u32);
 
 /// Marks an entry that names a group of ports.
 const GROUP: u32 = 1 << 31;
-/// Marks an entry without a way; below it every number is a port.
+/// Marks an entry without a path; below it every number is a port.
 const CUT_OFF: u32 = 1 << 30;
 
 impl Entry {
-    /// No way, and none before.
+    /// No path, and none before.
     const NONE: Self = Self(u32::MAX);
 
     fn of_port(port: PortIndex) -> Self {
@@ -36,7 +36,7 @@ impl Entry {
         (self.0 < CUT_OFF).then_some(PortIndex(self.0))
     }
 
-    /// What a switch is told where there is no way: a number beyond all ports.
+    /// What a switch is told where there is no path: a number beyond all ports.
     pub(super) fn to_route(self) -> PortIndex {
         PortIndex(self.0)
     }
@@ -46,7 +46,7 @@ impl Entry {
         Self(route.0)
     }
 
-    /// Where there is no way: the port that was one before.
+    /// Where there is no path: the port that was one before.
     pub(super) fn before(self) -> Option<PortIndex> {
         let known = self != Self::NONE && !self.is_reachable();
         known.then_some(PortIndex(self.0 & !CUT_OFF))
@@ -87,7 +87,7 @@ struct Draft {
 }
 
 impl Table {
-    /// The routes to the switches `last`, each a column. Where there is no way, the port is kept that
+    /// The routes to the switches `last`, each a column. Where there is no path, the port is kept that
     /// a table `before` had.
     pub(super) fn new(graph: &Graph, last: &[SwitchIndex], before: &Self) -> Self {
         let mut table = Self::default();
@@ -133,7 +133,7 @@ impl Table {
         Entry(GROUP | place)
     }
 
-    /// The entry of this table, for one in which the way is lost.
+    /// The entry of this table, for one in which the path is lost.
     fn lost(&self, switch: usize, column: u32) -> Entry {
         if self.rows.is_empty() {
             return Entry::NONE;
@@ -184,7 +184,7 @@ impl Table {
         self.entries[(row.first + within) as usize]
     }
 
-    /// The ports of an entry that names several, unless there is no way.
+    /// The ports of an entry that names several, unless there is no path.
     pub(super) fn group(&self, entry: Entry) -> Option<&[PortIndex]> {
         let place = entry
             .is_reachable()
@@ -245,12 +245,12 @@ mod tests {
             let graph = Graph::new(switches, &edges(&links));
             let last: Vec<SwitchIndex> = (0..k * k / 2).map(SwitchIndex::from_index).collect();
             let table = Table::new(&graph, &last, &Table::default());
-            // Edge: the way up. Aggregation: k/2 below, and the way up. Core: one of each pod.
+            // Edge: the path up. Aggregation: k/2 below, and the path up. Core: one of each pod.
             let half = k / 2;
             let (edge, aggregation, core) = (1, half + 1, k);
             let expected = k * half * (edge + aggregation) + half * half * core;
             assert_eq!(table.entries.len(), expected, "k = {k}");
-            assert_eq!(table.groups.len(), k * k, "one per switch with a way up");
+            assert_eq!(table.groups.len(), k * k, "one per switch with a path up");
         }
     }
 
@@ -284,7 +284,7 @@ mod tests {
                         prop_assert_eq!(&ports(table, switch, column), &expected);
                     }
                 }
-                // What is lost has been a way before, if there ever was one.
+                // What is lost has been a path before, if there ever was one.
                 for switch in (0..switches).filter(|switch| *switch != last) {
                     let (before, now) = (ports(&first, switch, column), ports(&second, switch, column));
                     let entry = second.entry(SwitchIndex::from_index(switch), column);

@@ -85,13 +85,13 @@ impl QueueHistograms {
         }
     }
 
-    /// Fetches a queue's present length, and the bins of the shortest ones.
+    /// Prefetches a queue's present length, and the bins of the shortest ones.
     #[inline(always)]
     pub(super) fn prefetch(&self, port: usize) {
         incastle_prefetch::element(&self.rows, port * self.lines);
     }
 
-    /// Fetches the bin of a queue's present length.
+    /// Prefetches the bin of a queue's present length.
     #[inline(always)]
     pub(super) fn prefetch_bin(&self, port: usize) {
         let first = port * self.lines;

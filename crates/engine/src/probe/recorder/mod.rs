@@ -54,7 +54,7 @@ pub struct Measurements {
     pub timeouts: bool,
     /// The shortest time without a packet that counts as a silence; absent, none is kept.
     pub silence: Option<Span>,
-    /// The most events of recorded flows that are kept.
+    /// The maximum number of events of recorded flows that are kept.
     pub events: usize,
     /// From when until before when the packets of captured ports are kept.
     pub capture: (Time, Time),

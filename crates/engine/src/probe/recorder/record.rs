@@ -125,7 +125,7 @@ pub struct EventRecord {
     ends: BTreeMap<EndpointIndex, End>,
 }
 
-/// By what an endpoint's packets on their way are known: a tag without its end.
+/// By what an endpoint's packets under way are known: a tag without its endpoint.
 type Mark = (Time, (u64, u64));
 
 /// A recorded end.
@@ -139,7 +139,7 @@ struct End {
     /// The number of its first data packet on the wire (UDT).
     first: Option<u32>,
     rate: Option<Rate>,
-    /// Packets on their way. Of several with one tag, how often each was seen tells them apart.
+    /// Packets under way. Of several with one tag, how often each was seen tells them apart.
     under_way: BTreeMap<Mark, Vec<(RecordedPacket, u32)>>,
 }
 
@@ -257,7 +257,7 @@ impl EventRecord {
         packet
     }
 
-    /// An event of a packet on its way; those that have left the record's sight are passed over.
+    /// An event of a packet under way; those that have left the record's sight are passed over.
     fn of_packet(&mut self, at: Time, tag: Tag, kind: EventKind) {
         let Some(end) = self.ends.get_mut(&tag.end) else {
             return;
