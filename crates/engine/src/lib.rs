@@ -7,7 +7,7 @@
 
 pub mod core;
 pub mod flow;
-mod layout;
+pub mod layout;
 pub mod network;
 pub mod parallel;
 pub mod probe;

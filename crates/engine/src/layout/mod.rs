@@ -3,6 +3,9 @@
 mod arena;
 mod next_hop_cache;
 mod pool;
+mod prefetch_hints;
+
+pub use prefetch_hints::PrefetchHints;
 
 pub(crate) use arena::Arena;
 pub(crate) use next_hop_cache::{Hop, NextHopCache};

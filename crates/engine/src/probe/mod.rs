@@ -21,6 +21,7 @@ use incastle_transport::tcp::TimeoutReport;
 use incastle_units::{Bytes, Span, Time};
 
 use crate::core::{EndpointIndex, FlowIndex, HostIndex, PortIndex, Side};
+use crate::layout::PrefetchHints;
 
 /// A packet of a flow that a port has dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +43,7 @@ pub struct Lost {
 }
 
 /// Something that looks on.
-pub trait Probe {
+pub trait Probe: PrefetchHints {
     /// The number of packets that wait at a port has changed at `at`. Calls come in order of time
     /// for each port, and later than `at` in the order of the simulation: departures are told when
     /// the port next has to know of them.
@@ -86,13 +87,6 @@ pub trait Probe {
     /// A port has dropped a packet.
     fn dropped(&mut self, _port: PortIndex, _at: Time, _lost: &Lost) {}
 
-    /// The queue of a port is going to change, in some events or, where it is `near`, in a few: what a probe
-    /// needs for that it may have prefetched into the processor's cache.
-    fn prefetch_queue(&self, _port: PortIndex, _near: bool) {}
-
-    /// A packet is going to reach a host, likewise.
-    fn prefetch_host(&self, _host: HostIndex) {}
-
     /// Something has happened to a recorded flow: at an endpoint, or to a packet that this endpoint has sent (of one
     /// received, is to receive).
     fn traced(&mut self, _end: EndpointIndex, _at: Time, _what: &TraceEvent<'_>) {}
@@ -108,5 +102,7 @@ pub trait Probe {
 /// Nobody looks.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoProbe;
+
+impl PrefetchHints for NoProbe {}
 
 impl Probe for NoProbe {}

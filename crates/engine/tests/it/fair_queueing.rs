@@ -3,6 +3,7 @@
 use crate::common::{Algo, Bulk, Datagrams, ENDLESS, Gap};
 use incastle_engine::core::{FlowIndex, HostIndex, Node, PortIndex};
 use incastle_engine::flow::Application;
+use incastle_engine::layout::PrefetchHints;
 use incastle_engine::network::{
     ClassifyBy, FairConfig, FairDrop, HostConfig, LinkConfig, Network, NetworkBuilder, PortKind,
     SwitchConfig,
@@ -33,6 +34,8 @@ fn us(us: u64) -> Time {
 /// What reached applications.
 #[derive(Default)]
 struct Deliveries(Vec<(Time, FlowIndex, u64)>);
+
+impl PrefetchHints for Deliveries {}
 
 impl Probe for Deliveries {
     fn delivered(&mut self, flow: FlowIndex, _: HostIndex, at: Time, bytes: Bytes) {

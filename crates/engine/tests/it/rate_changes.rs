@@ -3,6 +3,7 @@
 use crate::common::{Algo, Bulk, Datagrams, ENDLESS, Gap};
 use incastle_engine::core::{FlowIndex, HostIndex, Node, PortIndex};
 use incastle_engine::flow::Application;
+use incastle_engine::layout::PrefetchHints;
 use incastle_engine::network::{
     HostConfig, LinkConfig, Network, NetworkBuilder, PortKind, SwitchConfig,
 };
@@ -34,6 +35,8 @@ struct Watch {
     deliveries: Vec<(Time, u64)>,
     samples: Vec<u64>,
 }
+
+impl PrefetchHints for Watch {}
 
 impl Probe for Watch {
     fn delivered(&mut self, _: FlowIndex, _: HostIndex, at: Time, bytes: Bytes) {

@@ -29,6 +29,7 @@ pub use series::{Bin, BinBytes, Series};
 use histogram::QueueHistograms;
 
 use crate::core::{EndpointIndex, FlowIndex, HostIndex, PortIndex, Side};
+use crate::layout::PrefetchHints;
 use crate::probe::{Lost, Probe, SentPacket, TraceEvent};
 
 /// How wide the bins of bytes per host usually are.
@@ -194,6 +195,22 @@ fn grown<T: Clone + Default>(list: &mut Vec<T>, index: usize) -> &mut T {
     &mut list[index]
 }
 
+impl PrefetchHints for Recorder {
+    #[inline(always)]
+    fn prefetch_queue(&self, port: PortIndex, near: bool) {
+        if near {
+            self.queues.prefetch_bin(port.index());
+        } else {
+            self.queues.prefetch(port.index());
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch_host(&self, host: HostIndex) {
+        incastle_prefetch::element(&self.hosts, host.index());
+    }
+}
+
 impl Probe for Recorder {
     #[inline]
     fn queue_changed(&mut self, port: PortIndex, at: Time, waiting_packets: u32) {
@@ -317,20 +334,6 @@ impl Probe for Recorder {
             let lost = *lost;
             self.losses.push(Loss { at, port, lost });
         }
-    }
-
-    #[inline(always)]
-    fn prefetch_queue(&self, port: PortIndex, near: bool) {
-        if near {
-            self.queues.prefetch_bin(port.index());
-        } else {
-            self.queues.prefetch(port.index());
-        }
-    }
-
-    #[inline(always)]
-    fn prefetch_host(&self, host: HostIndex) {
-        incastle_prefetch::element(&self.hosts, host.index());
     }
 
     fn traced(&mut self, end: EndpointIndex, at: Time, what: &TraceEvent<'_>) {
