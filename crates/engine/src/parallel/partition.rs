@@ -1,18 +1,20 @@
 //! Which part each node of a network belongs to.
 //!
 //! A host belongs with its switch. Switches that have hosts are parted in the order of a breadth-first
-//! search, so many hosts to each part: whole pods of a fat tree, leaves one after the other. The
-//! others follow the parts that most of their links lead to; among equal ones they even out the load.
+//! search, so many hosts to each partition: whole pods of a fat tree, leaves one after the other. The
+//! others follow the partitions that most of their links lead to; among equal ones they even out the load.
 
 use std::collections::VecDeque;
 
 use incastle_units::Span;
 
-use crate::{Network, Node, SwitchIndex};
+use crate::core::{Node, SwitchIndex};
+use crate::network::Network;
+use crate::probe::Owners;
 
 /// The parts of a network.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Partition {
+pub struct Partitioning {
     parts: usize,
     /// By host.
     hosts: Vec<usize>,
@@ -23,7 +25,7 @@ pub struct Partition {
 
 /// Why a network has no parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Indivisible {
+pub enum PartitionError {
     /// All hosts are at one switch.
     #[error("all hosts are at one switch")]
     OneSwitch,
@@ -32,14 +34,14 @@ pub enum Indivisible {
     NoDelay,
 }
 
-impl Partition {
+impl Partitioning {
     /// So many parts, or fewer where not so many switches have hosts.
-    pub fn new(network: &Network, parts: usize) -> Result<Self, Indivisible> {
+    pub fn new(network: &Network, parts: usize) -> Result<Self, PartitionError> {
         let graph = Graph::new(network);
         let mut switches = graph.deal_hosts(parts);
         let parts = renumber(&mut switches);
         if parts < 2 {
-            return Err(Indivisible::OneSwitch);
+            return Err(PartitionError::OneSwitch);
         }
         let switches = graph.deal_others(switches, parts);
         let at = |port: usize| match network.ports[port].to {
@@ -60,13 +62,13 @@ impl Partition {
         // Two parts of a connected network have a link between them.
         partition.lookahead = delays.min().unwrap_or_default();
         if partition.lookahead == Span::ZERO {
-            return Err(Indivisible::NoDelay);
+            return Err(PartitionError::NoDelay);
         }
         Ok(partition)
     }
 
     /// How many parts there are.
-    pub fn parts(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.parts
     }
 
@@ -78,13 +80,22 @@ impl Partition {
         }
     }
 
-    /// The least delay of the links between parts.
+    /// The part of each port, which is that of the node that sends there, and of each host.
+    pub fn owners(&self, network: &Network) -> Owners {
+        let of_port = |port| self.of(network.ends(port).0);
+        Owners {
+            ports: network.ports().map(of_port).collect(),
+            hosts: self.hosts.clone(),
+        }
+    }
+
+    /// The minimum delay of the links between partitions.
     pub fn lookahead(&self) -> Span {
         self.lookahead
     }
 
-    /// Whether a port's link leads from one part into another.
-    pub fn is_cut(&self, network: &Network, port: crate::PortIndex) -> bool {
+    /// Whether a port's link leads from one partition into another.
+    pub fn is_cut(&self, network: &Network, port: crate::core::PortIndex) -> bool {
         let (from, to) = network.ends(port);
         self.of(from) != self.of(to)
     }
@@ -155,7 +166,7 @@ impl Graph {
         dealt
     }
 
-    /// The parts of all switches: round by round, those follow that have neighbours with a part.
+    /// The parts of all switches: round by round, those follow that have neighbours with a partition.
     fn deal_others(&self, mut dealt: Vec<Option<usize>>, parts: usize) -> Vec<usize> {
         let mut load = vec![0; parts];
         for (switch, part) in dealt.iter().enumerate() {
@@ -197,7 +208,7 @@ impl Graph {
     }
 }
 
-/// Leaves out numbers that nobody has; gives how many are left.
+/// Leaves out numbers that nobody has; returns how many are left.
 fn renumber(dealt: &mut [Option<usize>]) -> usize {
     let mut used: Vec<usize> = dealt.iter().copied().flatten().collect();
     used.sort_unstable();
@@ -208,8 +219,8 @@ fn renumber(dealt: &mut [Option<usize>]) -> usize {
     used.len()
 }
 
-impl Partition {
-    /// The switches of a part.
+impl Partitioning {
+    /// The switches of a partition.
     pub fn switches(&self, part: usize) -> impl Iterator<Item = SwitchIndex> + '_ {
         let all = self.switches.iter().enumerate();
         all.filter(move |(_, other)| **other == part)

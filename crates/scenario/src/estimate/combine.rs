@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use incastle_engine::Digest;
+use incastle_engine::core::Digest;
 use incastle_units::{Span, Time};
 
 use super::clusters::{Clusters, PortKind};

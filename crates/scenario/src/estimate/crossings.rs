@@ -1,6 +1,7 @@
 //! Which flow crosses which link, in which direction: the engine's own choice of ways.
 
-use incastle_engine::{HostIndex, Network, PortIndex};
+use incastle_engine::core::{HostIndex, PortIndex};
+use incastle_engine::network::Network;
 
 use crate::topology::layout::{End, Layout};
 use crate::workload::{Opening, data_end};
@@ -51,7 +52,7 @@ impl Crossings {
         for (place, flow) in flows.iter().enumerate() {
             let (from, to) = flow.hosts;
             let hosts = [from, to].map(HostIndex::from_index);
-            let way = network.way(hosts[0], hosts[1], data_end(place));
+            let way = network.path(hosts[0], hosts[1], data_end(place));
             for &port in &way {
                 links[Directed::of(port).link + 1] += 1;
             }

@@ -9,7 +9,7 @@
 //! losses alone tell senders, how much waits depends on how long a port is full, and on what their windows
 //! were: nothing is known of it here. In a fair queue flows wait for themselves.
 
-use incastle_engine::LinkConfig;
+use incastle_engine::network::LinkConfig;
 use incastle_queueing::{
     BufferConfig, DoubleThresholdConfig, PortBuffer, QueueConfig, RedConfig, SharedBufferConfig,
     ThresholdConfig,

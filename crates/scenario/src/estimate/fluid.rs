@@ -12,7 +12,6 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use incastle_engine::fetch_element;
 use incastle_units::{Span, Time};
 
 /// Of a level: a change that is not worth a look at other links.
@@ -321,11 +320,11 @@ impl Fluid {
     fn fetch_members(&self, link: u32) {
         let members = &self.members[link as usize];
         for &slot in members {
-            fetch_element(&self.ways, slot as usize * self.longest);
-            fetch_element(&self.flows, slot as usize);
+            incastle_prefetch::element(&self.ways, slot as usize * self.longest);
+            incastle_prefetch::element(&self.flows, slot as usize);
         }
         for &other in members.iter().flat_map(|&slot| self.way(slot)) {
-            fetch_element(&self.links, other as usize);
+            incastle_prefetch::element(&self.links, other as usize);
         }
     }
 

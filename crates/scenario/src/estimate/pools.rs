@@ -15,7 +15,7 @@
 
 use std::collections::BTreeMap;
 
-use incastle_engine::Digest;
+use incastle_engine::core::Digest;
 use incastle_units::{Span, Time};
 
 use super::clusters::{Clusters, PortKind};

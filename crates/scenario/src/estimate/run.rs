@@ -1,6 +1,7 @@
 //! A run of the network around a link.
 
-use incastle_engine::{NoProbe, Simulation};
+use incastle_engine::Simulation;
+use incastle_engine::probe::NoProbe;
 use incastle_units::Time;
 
 use super::surroundings::{Sharing, Visit, Whole};

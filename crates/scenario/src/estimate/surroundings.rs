@@ -14,7 +14,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use incastle_engine::{BuildError, HostIndex, LinkConfig, Network, NetworkBuilder, Node, PortKind};
+use incastle_engine::core::{HostIndex, Node};
+use incastle_engine::network::{BuildError, LinkConfig, Network, NetworkBuilder, PortKind};
 use incastle_units::{Bytes, Rate, Span, Time};
 
 use super::crossings::{Crossings, Directed};

@@ -1,7 +1,7 @@
 //! How demand between hosts spreads over the links of a network, on average.
 //!
 //! Each switch shares what goes to a host evenly among its ports that lead one hop closer, as the
-//! engine's routes do (`engine/src/route.rs`); loads of links are sums over all pairs, because
+//! engine's routes do (`engine/src/network/route.rs`); loads of links are sums over all pairs, because
 //! expectations add up. Leaves out: links that are down at the beginning and come up later, failures
 //! after it, and what chance makes of few flows (the hash of ECMP spreads them unevenly).
 

@@ -1,9 +1,10 @@
 //! What a run has recorded so far, and what that will still take: room for the lists to grow, and their
 //! tables.
 
-use incastle_engine::{
-    CongestionSample, FlowRecord, Loss, MemorySample, ModeSample, QueueSample, RateSample,
-    RecordedEvent, Recorder, Sent, Silence, Timeout, WindowSample,
+use incastle_engine::flow::FlowRecord;
+use incastle_engine::probe::{
+    CongestionSample, Loss, MemorySample, ModeSample, QueueSample, RateSample, RecordedEvent,
+    Recorder, Sent, Silence, Timeout, WindowSample,
 };
 
 use super::{Kept, Memory};

@@ -10,7 +10,9 @@ use std::sync::{Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use incastle_engine::{Mail, Progress, Recorder, Simulation};
+use incastle_engine::Simulation;
+use incastle_engine::parallel::{Messages, Progress};
+use incastle_engine::probe::Recorder;
 use incastle_units::Time;
 
 use super::memory::Claim;
@@ -48,10 +50,10 @@ pub fn run_in_parts(
     let Ok((partition, first)) = parted(scenario, threads)? else {
         return Ok(run(scenario, control)?);
     };
-    let networks = at_start(scenario, partition.parts());
+    let networks = at_start(scenario, partition.count());
     afford_start(networks, |bytes| control.affords(bytes))?;
     let mut networks = vec![Some(first)];
-    networks.resize_with(partition.parts(), || None);
+    networks.resize_with(partition.count(), || None);
     let prepare = |part| Ok(prepare_part(scenario, &partition, part)?);
     let prepared = on_threads(networks.into_iter().enumerate().collect(), prepare)?;
     let prepared = prepared.into_iter();
@@ -153,7 +155,7 @@ impl Drop for Leaves<'_> {
 struct Meeting {
     seats: Vec<Seat>,
     /// By turn, sender and receiver.
-    letters: Vec<Mutex<Mail>>,
+    letters: Vec<Mutex<Messages>>,
     /// Whether somebody has failed.
     left: AtomicBool,
 }
@@ -185,7 +187,7 @@ impl Meeting {
     }
 
     /// The mail of a turn from one part to another.
-    fn letter(&self, turn: usize, from: usize, to: usize) -> MutexGuard<'_, Mail> {
+    fn letter(&self, turn: usize, from: usize, to: usize) -> MutexGuard<'_, Messages> {
         let parts = self.seats.len();
         let letter = self.letters[(turn * parts + from) * parts + to].lock();
         letter.expect("nobody panics while handing over mail")

@@ -1,7 +1,8 @@
 //! Whether there is memory for what a run has recorded and for the tables of it: asked between slices, while
 //! it can still be said in words.
 
-use incastle_engine::{Recorder, Simulation};
+use incastle_engine::Simulation;
+use incastle_engine::probe::Recorder;
 use incastle_units::Time;
 
 use super::{Overseer, RunError};

@@ -11,10 +11,11 @@ mod parts;
 mod silence;
 mod tables;
 
-use incastle_engine::{
-    BuildError, HOST_BIN, Measurements, Network, Node, PortIndex, Probe, Recorder,
-    RunError as EngineError, Simulation, Status, SwitchIndex, Whole,
-};
+use incastle_engine::AllPartitions;
+use incastle_engine::core::{Node, PortIndex, SwitchIndex};
+use incastle_engine::network::{BuildError, Network};
+use incastle_engine::probe::{HOST_BIN, Measurements, Probe, Recorder};
+use incastle_engine::{RunError as EngineError, Simulation, Status};
 use incastle_units::{Bytes, Span, Time};
 
 use crate::language::RunStop;
@@ -208,7 +209,7 @@ pub(crate) fn pass<P: Probe>(
 }
 
 fn accepted_bytes<P: Probe>(parts: &[Simulation<P>]) -> Vec<Bytes> {
-    let whole = Whole::new(parts);
+    let whole = AllPartitions::new(parts);
     let ports = parts[0].network().ports();
     ports
         .map(|port| Bytes::new(whole.counters(port).accepted_bytes))

@@ -1,9 +1,9 @@
 //! From a checked scenario to the engine's network.
 
-use incastle_engine::{
-    BuildError, ClassifyBy, Coalescing, Ecmp, FairConfig, FairDrop, HostConfig, HostIndex,
-    JitterAppliesTo, LinkConfig, Network, NetworkBuilder, Node, PortKind, ReactionPointSettings,
-    SwitchConfig, SwitchIndex,
+use incastle_engine::core::{HostIndex, Node, SwitchIndex};
+use incastle_engine::network::{
+    BuildError, ClassifyBy, Coalescing, Ecmp, FairConfig, FairDrop, HostConfig, JitterAppliesTo,
+    LinkConfig, Network, NetworkBuilder, PortKind, ReactionPointSettings, SwitchConfig,
 };
 use incastle_queueing::{BufferConfig, CongestionPointConfig, PortBuffer, SharedBuffer};
 use incastle_units::{Rate, Span, Time};

@@ -5,7 +5,10 @@
 
 use std::sync::Arc;
 
-use incastle_engine::{Indivisible, Network, Partition, Recorder, Simulation};
+use incastle_engine::Simulation;
+use incastle_engine::network::Network;
+use incastle_engine::parallel::{PartitionError, Partitioning};
+use incastle_engine::probe::Recorder;
 
 use super::network::network;
 use super::output::Output;
@@ -27,15 +30,15 @@ pub fn alone_because(scenario: &Scenario) -> Option<String> {
 pub(crate) fn parted(
     scenario: &Scenario,
     parts: usize,
-) -> Result<Result<(Arc<Partition>, Network), String>, RunError> {
+) -> Result<Result<(Arc<Partitioning>, Network), String>, RunError> {
     if let Some(reason) = decides_as_a_whole(scenario) {
         return Ok(Err(reason));
     }
     let network = network(scenario)?;
-    Ok(match Partition::new(&network, parts) {
+    Ok(match Partitioning::new(&network, parts) {
         Ok(partition) => Ok((Arc::new(partition), network)),
-        Err(Indivisible::OneSwitch) => Err("all hosts at one switch".to_owned()),
-        Err(Indivisible::NoDelay) => Err("links without delay between its parts".to_owned()),
+        Err(PartitionError::OneSwitch) => Err("all hosts at one switch".to_owned()),
+        Err(PartitionError::NoDelay) => Err("links without delay between its parts".to_owned()),
     })
 }
 
@@ -89,13 +92,13 @@ fn closed_loop(group: &Group) -> Option<&'static str> {
 /// The simulation of one part, in a network that may be known already.
 pub(crate) fn prepare_part(
     scenario: &Scenario,
-    partition: &Arc<Partition>,
+    partition: &Arc<Partitioning>,
     (index, known): (usize, Option<Network>),
 ) -> Result<Prepared, RunError> {
     let has = |node| partition.of(node) == index;
     let network = known.map_or_else(|| network(scenario), Ok)?;
     let mut part = Prepared::new(scenario, network, has);
-    part.simulation.become_part(partition, index);
+    part.simulation.become_partition(partition, index);
     Ok(part)
 }
 
@@ -104,10 +107,10 @@ pub(crate) fn join(
     (scenario, overseer): (&Scenario, &dyn Overseer),
     passed: Passed,
     (parts, journals): (Vec<Simulation<Recorder>>, &[Journal]),
-    partition: &Partition,
+    partition: &Partitioning,
 ) -> Output {
     let finished = Finished::new(parts, |recorders, network| {
-        Recorder::join(recorders, network, partition)
+        Recorder::join(recorders, &partition.owners(network))
     });
     let mut notes = std::mem::take(&mut *journals[0].notes());
     for journal in &journals[1..] {

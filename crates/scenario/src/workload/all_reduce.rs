@@ -9,7 +9,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use incastle_engine::{Actions, Application, EventCountIndex, FlowIndex, Notice, Side};
+use incastle_engine::core::{EventCountIndex, FlowIndex, Side};
+use incastle_engine::flow::{Actions, Application, Notice};
 use incastle_units::{Span, Time};
 
 use super::journal::{Transfer, TransferNote};
@@ -146,9 +147,9 @@ impl AllReduce {
         stream.written += bytes;
         // Otherwise an earlier message is expected first.
         if stream.under_way.is_empty() {
-            actions.expect(flow.end(Side::Far), stream.written);
+            actions.expect(flow.endpoint(Side::Far), stream.written);
         }
-        actions.write(flow.end(Side::Near), bytes);
+        actions.write(flow.endpoint(Side::Near), bytes);
         let transfer = stream.plan.journal.begun(TransferNote {
             group: stream.plan.group,
             index: stream.plan.index,
@@ -170,7 +171,7 @@ impl AllReduce {
         let (_, transfer) = message.expect("a message is under way");
         stream.plan.journal.completed(transfer, now);
         if let Some(&(written, _)) = stream.under_way.front() {
-            actions.expect(flow.end(Side::Far), written);
+            actions.expect(flow.endpoint(Side::Far), written);
         }
         actions.advance(self.counts[self.pattern.arrived(number)]);
     }

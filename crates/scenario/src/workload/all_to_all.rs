@@ -4,7 +4,8 @@
 //! reached the last client and `think_time` is over, at each client as much later as its start was. Leaves
 //! out: a barrier that itself takes messages and time, as real programs have it.
 
-use incastle_engine::{Actions, Application, FlowIndex, Notice};
+use incastle_engine::core::FlowIndex;
+use incastle_engine::flow::{Actions, Application, Notice};
 use incastle_units::{Span, Time};
 
 use super::barrier::Client;

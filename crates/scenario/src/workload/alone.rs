@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use incastle_engine::{Application, HostIndex, Purpose, Source, substream};
+use incastle_engine::core::{HostIndex, Purpose, Source, substream};
+use incastle_engine::flow::Application;
 use incastle_units::{Bytes, Time};
 
 use super::barrier::{Asking, Client};

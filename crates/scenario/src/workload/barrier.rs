@@ -10,7 +10,8 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use incastle_engine::{Actions, Application, EndpointIndex, FlowIndex, Notice, Side};
+use incastle_engine::core::{EndpointIndex, FlowIndex, Side};
+use incastle_engine::flow::{Actions, Application, Notice};
 use incastle_units::{Bytes, Span, Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -94,7 +95,7 @@ impl Server {
     /// Tells the controller when the next answer is wanted.
     fn hurry(&self, flow: FlowIndex, actions: &mut Actions) {
         if let Some(at) = self.due.front().and_then(|due| due.deadline) {
-            actions.deadline(flow.end(Side::Far), at);
+            actions.deadline(flow.endpoint(Side::Far), at);
         }
     }
 }
@@ -222,9 +223,9 @@ impl Client {
         let deadline = self.deadline.map(|deadline| now.saturating_add(deadline));
         // Otherwise it still waits for an earlier request, and will be told of this one afterwards.
         if server.asked == server.answered + 1 {
-            actions.expect(flow.end(Side::Far), server.asked * self.request);
+            actions.expect(flow.endpoint(Side::Far), server.asked * self.request);
         }
-        actions.write(flow.end(Side::Near), self.request);
+        actions.write(flow.endpoint(Side::Near), self.request);
         let transfer = server.plan.journal.begun(TransferNote {
             group: server.plan.group,
             index: server.plan.index,

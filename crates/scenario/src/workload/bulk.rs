@@ -1,6 +1,7 @@
 //! Bulk transfer: as much as the transport can send from start to stop, or a number of bytes.
 
-use incastle_engine::{Actions, Application, EndpointIndex, FlowIndex, Notice, Side};
+use incastle_engine::core::{EndpointIndex, FlowIndex, Side};
+use incastle_engine::flow::{Actions, Application, Notice};
 use incastle_units::{Span, Time};
 
 use super::journal::{FlowNote, Transfer, TransferNote};
@@ -44,12 +45,12 @@ impl Bulk {
 
     fn begin(&mut self, now: Time, actions: &mut Actions) {
         let flow = self.plan.open(now, actions);
-        let near = flow.end(Side::Near);
+        let near = flow.endpoint(Side::Near);
         let deadline = wanted(now, self.deadline, near, actions);
         self.plan
             .write(near, self.size.unwrap_or(UNLIMITED), actions);
         let transfer = self.size.map(|bytes| {
-            actions.expect(flow.end(Side::Far), bytes);
+            actions.expect(flow.endpoint(Side::Far), bytes);
             if self.plan.stack.has_handshake() {
                 actions.close(near);
             }
@@ -84,8 +85,8 @@ impl Application for Bulk {
         match &mut self.state {
             State::Waiting => self.begin(now, actions),
             State::Sending { flow, stopped, .. } => {
-                actions.stop(flow.end(Side::Near));
-                actions.drain(flow.end(Side::Near));
+                actions.stop(flow.endpoint(Side::Near));
+                actions.drain(flow.endpoint(Side::Near));
                 *stopped = true;
             }
             State::Over => {}
@@ -121,7 +122,7 @@ impl Plan {
         };
         let flow = self.stack.open((near, far), self.recorded, actions);
         if self.watched {
-            actions.watch(flow.end(sender));
+            actions.watch(flow.endpoint(sender));
         }
         self.journal.opened(FlowNote {
             flow,

@@ -1,6 +1,7 @@
 //! Datagrams of one size at random instants (a Poisson process), independent on each flow.
 
-use incastle_engine::{Actions, Application, FlowIndex, Notice, Side};
+use incastle_engine::core::{FlowIndex, Side};
+use incastle_engine::flow::{Actions, Application, Notice};
 use incastle_units::{Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -60,12 +61,12 @@ impl Application for Datagrams {
             let flow = *self
                 .flow
                 .get_or_insert_with(|| self.plan.open(now, actions));
-            actions.write(flow.end(Side::Near), self.message);
+            actions.write(flow.endpoint(Side::Near), self.message);
             self.next = now.saturating_add(exponential_span(self.gap, &mut self.rng));
             return;
         }
         match self.flow {
-            Some(flow) => actions.drain(flow.end(Side::Near)),
+            Some(flow) => actions.drain(flow.endpoint(Side::Near)),
             None => self.over = true,
         }
         self.stopped = true;

@@ -7,7 +7,8 @@
 
 use std::collections::BTreeMap;
 
-use incastle_engine::{Actions, Application, HostIndex, Notice, Purpose};
+use incastle_engine::core::{HostIndex, Purpose};
+use incastle_engine::flow::{Actions, Application, Notice};
 use incastle_units::{Bytes, Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use incastle_engine::{FlowIndex, Side};
+use incastle_engine::core::{FlowIndex, Side};
 use incastle_units::{Span, Time};
 
 /// The notes of all applications of a run. Handles to it are cheap; a run is one thread, so that the

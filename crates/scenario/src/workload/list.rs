@@ -5,7 +5,8 @@
 
 use std::collections::BTreeSet;
 
-use incastle_engine::{Actions, Application, EventCountIndex, HostIndex, Notice};
+use incastle_engine::core::{EventCountIndex, HostIndex};
+use incastle_engine::flow::{Actions, Application, Notice};
 use incastle_units::{Bytes, Span, Time};
 
 use super::Crew;

@@ -23,9 +23,8 @@ mod transfers;
 
 use std::sync::Arc;
 
-use incastle_engine::{
-    Actions, Application, Digest, EndpointIndex, HostIndex, Purpose, Source, substream,
-};
+use incastle_engine::core::{Digest, EndpointIndex, HostIndex, Purpose, Source, substream};
+use incastle_engine::flow::{Actions, Application};
 use incastle_units::{Bytes, Span, Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use incastle_engine::{EndpointIndex, FlowIndex, HostIndex, Side};
+use incastle_engine::core::{EndpointIndex, FlowIndex, HostIndex, Side};
 use incastle_units::{Bytes, Time};
 
 use super::{Crew, Journal, crews, list, poisson};
@@ -63,7 +63,7 @@ pub(crate) fn openings(scenario: &Scenario) -> Option<Vec<Opening>> {
 
 /// The end that the data of the flow opened as number `place` is for.
 pub(crate) fn data_end(place: usize) -> EndpointIndex {
-    FlowIndex::from_index(place).end(Side::Far)
+    FlowIndex::from_index(place).endpoint(Side::Far)
 }
 
 impl Crew<'_> {

@@ -2,7 +2,8 @@
 //!
 //! A message is written at the beginning of its interval. A period begins with a message.
 
-use incastle_engine::{Actions, Application, FlowIndex, Notice, Side};
+use incastle_engine::core::{FlowIndex, Side};
+use incastle_engine::flow::{Actions, Application, Notice};
 use incastle_units::{Bytes, Rate, Serializer, Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -76,7 +77,7 @@ impl Paced {
         let flow = *self
             .flow
             .get_or_insert_with(|| self.plan.open(now, actions));
-        actions.write(flow.end(Side::Near), self.message);
+        actions.write(flow.endpoint(Side::Near), self.message);
         self.pass(now);
     }
 
@@ -114,8 +115,8 @@ impl Application for Paced {
         }
         match self.flow {
             Some(flow) => {
-                actions.stop(flow.end(Side::Near));
-                actions.drain(flow.end(Side::Near));
+                actions.stop(flow.endpoint(Side::Near));
+                actions.drain(flow.endpoint(Side::Near));
             }
             None => self.over = true,
         }
@@ -128,18 +129,6 @@ impl Application for Paced {
 
     fn is_over(&self) -> bool {
         self.over
-    }
-
-    fn only_writes_until(&self) -> Option<Time> {
-        (!self.stopped).then_some(self.plan.stop)
-    }
-
-    fn catch_up(&mut self, before: Time) -> Option<u64> {
-        let at = self.next;
-        (at < before.min(self.plan.stop)).then(|| {
-            self.pass(at);
-            self.message
-        })
     }
 }
 

@@ -1,7 +1,8 @@
 //! Finite flows at random instants: a Poisson process or one with heavy-tailed gaps, sizes from a
 //! distribution, hosts at random.
 
-use incastle_engine::{Actions, Application, HostIndex, Notice, Purpose};
+use incastle_engine::core::{HostIndex, Purpose};
+use incastle_engine::flow::{Actions, Application, Notice};
 use incastle_units::{Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
 

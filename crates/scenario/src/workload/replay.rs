@@ -3,7 +3,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use incastle_engine::{Actions, Application, HostIndex, Notice, Side};
+use incastle_engine::core::{HostIndex, Side};
+use incastle_engine::flow::{Actions, Application, Notice};
 use incastle_units::{Span, Time};
 
 use super::stack::Stack;
@@ -65,11 +66,11 @@ impl Application for Replay {
     fn handle_timeout(&mut self, now: Time, actions: &mut Actions) {
         let Some(row) = self.rows.next() else { return };
         let flow = row.stack.open(row.hosts, false, actions);
-        wanted(now, row.deadline, flow.end(Side::Near), actions);
-        actions.expect(flow.end(Side::Far), row.bytes);
-        actions.write(flow.end(Side::Near), row.bytes);
+        wanted(now, row.deadline, flow.endpoint(Side::Near), actions);
+        actions.expect(flow.endpoint(Side::Far), row.bytes);
+        actions.write(flow.endpoint(Side::Near), row.bytes);
         if row.stack.has_handshake() {
-            actions.close(flow.end(Side::Near));
+            actions.close(flow.endpoint(Side::Near));
         }
     }
 

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use incastle_congestion::Algorithm;
-use incastle_engine::{Actions, FlowIndex, FlowSpec, Framing, HostIndex, TransportSpec, UdtStart};
+use incastle_engine::core::{FlowIndex, HostIndex};
+use incastle_engine::flow::{Actions, FlowSpec, Framing, TransportSpec, UdtStart};
 use incastle_transport::{tcp, udt};
 use incastle_units::{Bytes, Rate, Span};
 

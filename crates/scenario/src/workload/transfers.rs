@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use incastle_engine::{Actions, FlowIndex, HostIndex, Notice, Side};
+use incastle_engine::core::{FlowIndex, HostIndex, Side};
+use incastle_engine::flow::{Actions, Notice};
 use incastle_units::{Bytes, Span, Time};
 
 use super::journal::Transfer;
@@ -56,11 +57,11 @@ impl Transfers {
         self.plan.watched = self.watch.includes(index);
         self.plan.recorded = self.record.includes(index);
         let flow = self.plan.open(now, actions);
-        let deadline = wanted(now, self.deadline, flow.end(Side::Near), actions);
-        actions.expect(flow.end(Side::Far), size.count());
-        actions.write(flow.end(Side::Near), size.count());
+        let deadline = wanted(now, self.deadline, flow.endpoint(Side::Near), actions);
+        actions.expect(flow.endpoint(Side::Far), size.count());
+        actions.write(flow.endpoint(Side::Near), size.count());
         if self.plan.stack.has_handshake() {
-            actions.close(flow.end(Side::Near));
+            actions.close(flow.endpoint(Side::Near));
         }
         let transfer = self.plan.begun(flow, (now, deadline), size.count());
         self.open.insert(flow, (index, transfer));

@@ -12,7 +12,8 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use incastle_engine::{NoProbe, Simulation, Status};
+use incastle_engine::probe::NoProbe;
+use incastle_engine::{Simulation, Status};
 use incastle_units::{Bytes, Rate, Span, Time};
 
 use crate::language::Capacity;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use incastle_engine::Network;
+use incastle_engine::network::Network;
 use incastle_units::{Rate, Span};
 
 use crate::language::Root;

@@ -6,7 +6,10 @@
 //! packets takes the time that the link needs for it. What was observed is proved for no other case;
 //! there every size is simulated.
 
-use incastle_engine::{FlowIndex, HostIndex, Probe, Simulation, Status};
+use incastle_engine::core::{FlowIndex, HostIndex};
+use incastle_engine::layout::PrefetchHints;
+use incastle_engine::probe::Probe;
+use incastle_engine::{Simulation, Status};
 use incastle_units::{Bytes, Span, Time};
 
 use super::path::PathCopy;
@@ -130,6 +133,8 @@ fn lcm(a: u64, b: u64) -> Option<u64> {
 /// Keeps what a host is handed: when, and how many bytes in all.
 #[derive(Default)]
 struct Deliveries(Vec<(Time, u64)>);
+
+impl PrefetchHints for Deliveries {}
 
 impl Probe for Deliveries {
     fn delivered(&mut self, _: FlowIndex, _: HostIndex, at: Time, bytes: Bytes) {

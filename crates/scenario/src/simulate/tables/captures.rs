@@ -5,7 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use incastle_capture::{Envelope, Frame, Host, Pcapng, TcpTerms, flow_ports};
-use incastle_engine::{HostIndex, Network, Node, PortIndex, Sent, SentContent, Side, UdtControl};
+use incastle_engine::core::{HostIndex, Node, PortIndex, Side};
+use incastle_engine::network::Network;
+use incastle_engine::probe::{Sent, SentContent, UdtControl};
 use incastle_transport::udt::wire::{Beside, Content, Control, Dialect, Packet};
 use incastle_units::Time;
 

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use incastle_congestion::TransmissionMode;
-use incastle_engine::{EventKind, EventRecord, PortIndex, QueueSeen, RecordedEvent, Transit};
+use incastle_engine::core::PortIndex;
+use incastle_engine::probe::{EventKind, EventRecord, QueueSeen, RecordedEvent, Transit};
 use incastle_queueing::DropCause;
 use incastle_units::{Amount, Bytes, Rate, Span};
 

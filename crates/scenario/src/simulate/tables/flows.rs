@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use incastle_engine::{
-    EndCounters, FlowIndex, FlowRecord, HostIndex, Network, Node, Recorder, Side, WindowSample,
-};
+use incastle_engine::core::{FlowIndex, HostIndex, Node, Side};
+use incastle_engine::flow::{EndpointCounters, FlowRecord};
+use incastle_engine::network::Network;
+use incastle_engine::probe::{Recorder, WindowSample};
 use incastle_units::{Bytes, Span, Time};
 
 use super::{group_names, real, seconds, table, text, whole};
@@ -37,7 +38,7 @@ pub(super) struct Repair {
 }
 
 impl Repair {
-    pub(super) fn of(end: &EndCounters) -> Self {
+    pub(super) fn of(end: &EndpointCounters) -> Self {
         match &end.udt {
             None => Self {
                 retransmissions: end.tcp.retransmissions,
@@ -63,14 +64,14 @@ pub(super) struct FlowRow<'a> {
 }
 
 impl FlowRow<'_> {
-    pub(super) fn sender(&self) -> &EndCounters {
+    pub(super) fn sender(&self) -> &EndpointCounters {
         match self.note.sender {
             Side::Near => &self.record.near,
             Side::Far => &self.record.far,
         }
     }
 
-    pub(super) fn receiver(&self) -> &EndCounters {
+    pub(super) fn receiver(&self) -> &EndpointCounters {
         match self.note.sender {
             Side::Near => &self.record.far,
             Side::Far => &self.record.near,
@@ -215,7 +216,7 @@ impl Flows {
     }
 
     /// What all their ends have counted.
-    pub(super) fn ends(&self) -> impl Iterator<Item = &EndCounters> {
+    pub(super) fn ends(&self) -> impl Iterator<Item = &EndpointCounters> {
         let records = self.records.iter();
         records.flat_map(|record| [&record.near, &record.far])
     }

@@ -4,7 +4,7 @@
 //! where that next one is taken for a full packet; gaps of less than two full packets do not count.
 //! Leaves out: why it was idle.
 
-use incastle_engine::Silence;
+use incastle_engine::probe::Silence;
 use incastle_units::{Span, Time};
 
 /// The idle times of one host's link.
@@ -81,7 +81,7 @@ impl Idle {
 
 #[cfg(test)]
 mod tests {
-    use incastle_engine::HostIndex;
+    use incastle_engine::core::HostIndex;
 
     use super::*;
 

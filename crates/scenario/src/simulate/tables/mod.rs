@@ -15,7 +15,12 @@ mod udt;
 
 use std::sync::Arc;
 
-use incastle_engine::{FlowRecord, Network, Recorder, Simulation, SwitchIndex, Whole, finish};
+use incastle_engine::Simulation;
+use incastle_engine::core::SwitchIndex;
+use incastle_engine::flow::FlowRecord;
+use incastle_engine::network::Network;
+use incastle_engine::probe::Recorder;
+use incastle_engine::{AllPartitions, finish};
 use incastle_units::{Bytes, Span, Time};
 
 use crate::language::flows::Stop;
@@ -81,7 +86,7 @@ impl Finished {
         parts: Vec<Simulation<Recorder>>,
         join: impl FnOnce(Vec<Recorder>, &Network) -> Recorder,
     ) -> Self {
-        let whole = Whole::new(&parts);
+        let whole = AllPartitions::new(&parts);
         let (digest, now, counted) = (whole.digest(), whole.now(), whole.totals());
         let (network, recorders, flows) = finish(parts);
         let mut recorder = join(recorders, &network);
@@ -309,7 +314,7 @@ fn totals(
 /// The most bytes that the shared memory of any switch stored at once.
 fn most_stored(network: &Network) -> u64 {
     let switches = (0..network.switch_count()).map(SwitchIndex::from_index);
-    let most = switches.filter_map(|switch| network.most_stored(switch));
+    let most = switches.filter_map(|switch| network.max_stored(switch));
     most.max().map_or(0, Bytes::count)
 }
 

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use incastle_engine::{HOST_BIN, HostIndex, Network, Node, PortIndex, Recorder, SwitchIndex};
+use incastle_engine::core::{HostIndex, Node, PortIndex, SwitchIndex};
+use incastle_engine::network::Network;
+use incastle_engine::probe::{HOST_BIN, Recorder};
 use incastle_units::{Bytes, Rate, Time};
 
 use super::{Interval, real, table, text, whole};
@@ -76,7 +78,7 @@ impl Ports<'_> {
         };
         let most_stored = |port: &PortIndex| {
             if is_switch(port) {
-                counters(port).most_stored as f64
+                counters(port).max_stored as f64
             } else {
                 f64::NAN
             }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use incastle_engine::{CongestionSample, RateSample, Recorder};
+use incastle_engine::probe::{CongestionSample, RateSample, Recorder};
 
 use super::flows::Flows;
 use super::ports::Ports;

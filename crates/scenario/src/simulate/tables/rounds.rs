@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use incastle_engine::{FlowIndex, HostIndex};
+use incastle_engine::core::{FlowIndex, HostIndex};
 use incastle_units::Time;
 
 use super::flows::{FlowRow, Flows};

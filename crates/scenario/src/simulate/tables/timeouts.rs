@@ -8,7 +8,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use incastle_engine::{EndpointIndex, Loss, PortIndex, Recorder, Timeout};
+use incastle_engine::core::{EndpointIndex, PortIndex};
+use incastle_engine::probe::{Loss, Recorder, Timeout};
 use incastle_transport::tcp::TimeoutReport;
 use incastle_units::Time;
 
@@ -130,10 +131,10 @@ fn causes(recorder: &Recorder) -> Vec<Cause> {
     let mut causes = Vec::with_capacity(recorder.timeouts.len());
     for timeout in &recorder.timeouts {
         while let Some(loss) = losses.next_if(|loss| loss.at <= timeout.at) {
-            let end = loss.lost.flow.end(loss.lost.from);
+            let end = loss.lost.flow.endpoint(loss.lost.from);
             open.entry(end).or_default().push(loss);
         }
-        let own = open.entry(timeout.flow.end(timeout.side)).or_default();
+        let own = open.entry(timeout.flow.endpoint(timeout.side)).or_default();
         causes.push(cause(&timeout.report, own));
     }
     causes

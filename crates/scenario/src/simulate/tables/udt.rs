@@ -4,7 +4,8 @@
 use std::sync::Arc;
 
 use incastle_congestion::TransmissionMode;
-use incastle_engine::{Recorder, UdtCounters};
+use incastle_engine::flow::UdtCounters;
+use incastle_engine::probe::Recorder;
 use incastle_units::{Rate, Span};
 
 use super::flows::Flows;
