@@ -13,7 +13,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use super::crossings::{Crossings, Directed};
 use crate::language::switch::Switch;
 use crate::scenario::Scenario;
-use crate::simulate::network::switches;
 use crate::topology::layout::{End, Layout};
 use crate::workload::Opening;
 
@@ -68,7 +67,7 @@ impl Clusters {
         let depths = depths(layout);
         let kinds = Kinds {
             layout,
-            switches: switches(scenario.tables(), layout),
+            switches: scenario.switches(),
             depths: &depths,
         };
         let ports: Vec<[PortKind; 2]> = (0..layout.links.len())

@@ -21,7 +21,7 @@ use super::crossings::{Crossings, Directed};
 use super::discipline::Discipline;
 use crate::language::switch::Switch;
 use crate::scenario::Scenario;
-use crate::simulate::network::{Parts, host, memory, port, switches};
+use crate::simulate::network::{Parts, host, memory, port};
 use crate::topology::layout::End;
 use crate::workload::{Opening, Row, Stack};
 
@@ -146,7 +146,7 @@ impl<'a> Whole<'a> {
             scenario,
             flows,
             crossings,
-            switches: switches(root, scenario.layout()),
+            switches: scenario.switches(),
             stacks: stacks.collect(),
         }
     }

@@ -19,6 +19,7 @@ pub mod switch;
 pub mod tcp;
 pub mod transport;
 pub mod udt;
+pub mod wire;
 
 use incastle_units::{Amount, Span};
 

@@ -11,10 +11,8 @@ use crate::check::{Over, over_time};
 use crate::language::flows::{Group, Message, Query, Rounds, Size, Stop, Workload};
 use crate::language::measure::{Capture, Sampling};
 use crate::scenario::Scenario;
-use crate::text::context::Context;
-use crate::text::files::NoFiles;
 use crate::topology::layout::Layout;
-use crate::topology::pairs::group_pairs;
+use crate::topology::pairs::{group_hosts, group_pairs};
 
 /// Ports that a packet and its acknowledgement cross in a star.
 const CROSSED: f64 = 4.0;
@@ -140,12 +138,7 @@ struct Around {
 impl Around {
     fn new(group: &Group, scenario: &Scenario) -> Self {
         let (root, layout) = (scenario.tables(), scenario.layout());
-        let mut quiet = Context::new(&NoFiles);
-        let mut hosts = |set: &crate::Selection| {
-            let found = set.resolve(&layout.hosts, "hosts", "", &mut quiet);
-            found.expect("the hosts of a checked scenario exist")
-        };
-        let (from, to) = (hosts(&group.from), hosts(&group.to));
+        let (from, to) = group_hosts(group, layout);
         let end = match group.stop {
             Stop::End => root.run.duration,
             Stop::At(at) => at.min(root.run.duration),

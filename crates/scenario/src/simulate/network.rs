@@ -8,13 +8,10 @@ use incastle_engine::{
 use incastle_queueing::{BufferConfig, CongestionPointConfig, PortBuffer, SharedBuffer};
 use incastle_units::{Rate, Span, Time};
 
-use crate::check::switch_members;
 use crate::language::network;
 use crate::language::switch::{self as language, Queue, Switch};
 use crate::language::{JitterAppliesTo as Delayed, Root};
 use crate::scenario::Scenario;
-use crate::text::context::Context;
-use crate::text::files::NoFiles;
 use crate::topology::layout::{End, Layout, Link};
 
 /// The network of a scenario. Hosts and switches have the positions of the layout.
@@ -23,7 +20,7 @@ pub(crate) fn network(scenario: &Scenario) -> Result<Network, BuildError> {
     let parts = Parts {
         root,
         layout,
-        switches: &switches(root, layout),
+        switches: &scenario.switches(),
     };
     assemble(&parts, scenario.seed())
 }
@@ -53,19 +50,6 @@ pub(super) fn assemble(parts: &Parts<'_>, seed: u64) -> Result<Network, BuildErr
         );
     }
     builder.build()
-}
-
-/// The parameters of each switch.
-pub(crate) fn switches<'a>(root: &'a Root, layout: &Layout) -> Vec<&'a Switch> {
-    let mut switches = vec![&root.switch; layout.switches.len()];
-    let mut quiet = Context::new(&NoFiles);
-    for (label, group) in &root.switches {
-        let members = switch_members(label, group, layout, &mut quiet);
-        for member in members.expect("the switches of a checked scenario exist") {
-            switches[member] = &group.switch;
-        }
-    }
-    switches
 }
 
 /// A switch with its memory, where its ports share one.

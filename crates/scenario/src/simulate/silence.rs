@@ -2,9 +2,9 @@
 
 use incastle_units::{Bytes, Rate, Span};
 
+use crate::language::wire::WireFormat;
 use crate::scenario::Scenario;
 use crate::topology::layout::{End, Link};
-use crate::workload::Stack;
 
 /// The shortest gap between two packets that counts: two full packets on the slowest access link.
 pub(super) fn shortest(scenario: &Scenario) -> Span {
@@ -42,8 +42,8 @@ fn slowest(link: &Link) -> Rate {
 fn full_size(scenario: &Scenario) -> u64 {
     let root = scenario.tables();
     let sizes = root.flows.iter().map(|(_, group)| {
-        let stack = Stack::new(&group.transport, root.host.tso_burst);
-        stack.wire_size(group.transport.payload().count())
+        let format = WireFormat::of(&group.transport);
+        format.wire_size(format.payload)
     });
     sizes.max().unwrap_or(0)
 }

@@ -5,10 +5,25 @@ use rand_core::Rng;
 
 use crate::language::collective::Algorithm;
 use crate::language::flows::{Count, Group, Pairs, Workload};
+use crate::language::selection::Selection;
+use crate::text::context::Context;
+use crate::text::files::NoFiles;
+use crate::topology::layout::Layout;
 
 /// The most flows of a group: beyond it a scenario is a slip of the pen. An end of a flow takes ten cache
 /// lines.
 pub(crate) const MOST_FLOWS: usize = 4_000_000;
+
+/// The hosts of a checked group: from, to.
+pub fn group_hosts(group: &Group, layout: &Layout) -> (Vec<usize>, Vec<usize>) {
+    let mut quiet = Context::new(&NoFiles);
+    let mut hosts = |selection: &Selection| {
+        selection
+            .resolve(&layout.hosts, "hosts", "", &mut quiet)
+            .expect("the hosts of a checked scenario exist")
+    };
+    (hosts(&group.from), hosts(&group.to))
+}
 
 /// The (from, to) hosts of each flow of a group, of more than [`MOST_FLOWS`] only some more, in the order of the flows. Flows of requests go
 /// client by client. Poisson flows, incasts, lists and permutations know theirs later: pairs that cover

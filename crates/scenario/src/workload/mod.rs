@@ -35,10 +35,7 @@ use crate::language::measure::Sampling;
 use crate::language::selection::{Name, Selection};
 use crate::load;
 use crate::scenario::Scenario;
-use crate::text::context::Context;
-use crate::text::files::NoFiles;
-use crate::topology::layout::Layout;
-use crate::topology::pairs::{derangement, group_pairs};
+use crate::topology::pairs::{derangement, group_hosts, group_pairs};
 use crate::topology::paths::Paths;
 
 pub(crate) use alone::Alone;
@@ -354,17 +351,6 @@ impl Crew<'_> {
         let seed = self.scenario.seed();
         substream(seed, Source::Application, digest.value(), purpose)
     }
-}
-
-/// The hosts of a checked group: from, to.
-pub(crate) fn group_hosts(group: &Group, layout: &Layout) -> (Vec<usize>, Vec<usize>) {
-    let mut quiet = Context::new(&NoFiles);
-    let mut hosts = |selection: &Selection| {
-        selection
-            .resolve(&layout.hosts, "hosts", "", &mut quiet)
-            .expect("the hosts of a checked scenario exist")
-    };
-    (hosts(&group.from), hosts(&group.to))
 }
 
 /// The gaps between random instants.

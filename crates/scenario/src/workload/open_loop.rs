@@ -8,8 +8,8 @@ use incastle_units::{Bytes, Time};
 use super::{Crew, Journal, crews, list, poisson};
 use crate::language::flows::Workload;
 use crate::scenario::Scenario;
+use crate::topology::pairs::group_hosts;
 use crate::topology::paths::Paths;
-use crate::workload::group_hosts;
 
 /// A workload whose transfers begin at instants of their own.
 pub(super) trait OpenLoop {

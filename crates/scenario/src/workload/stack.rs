@@ -7,14 +7,10 @@ use incastle_engine::{Actions, FlowIndex, FlowSpec, Framing, HostIndex, Transpor
 use incastle_transport::{tcp, udt};
 use incastle_units::{Bytes, Rate, Span};
 
-use crate::language::transport::{self, Kind, Transport};
-use crate::language::udt::HEADERS as UDT_HEADERS;
+use crate::language::transport::{Kind, Transport};
+use crate::language::wire::{UDP_HEADERS, WireFormat};
 use crate::topology::paths::Paths;
 
-/// Bytes of TCP and IP headers.
-const TCP_HEADERS: u64 = 40;
-/// Bytes of UDP and IP headers.
-const UDP_HEADERS: u64 = 28;
 /// Bytes of a UDT handshake: UDT's header and the body, on top of those.
 const HANDSHAKE: u64 = UDP_HEADERS + 16 + 48;
 
@@ -24,7 +20,7 @@ pub(crate) struct Stack {
     transport: Transport,
     /// TCP's parameters, shared by all flows.
     config: Option<Arc<tcp::Config>>,
-    framing: Framing,
+    format: WireFormat,
     /// Of all but TCP: bytes that may wait to be sent.
     send_buffer: Option<Bytes>,
     /// The ways between hosts: of UDT and DCUDP, which know their own links and may know round trips.
@@ -37,14 +33,7 @@ impl Stack {
         Self {
             transport: transport.clone(),
             config: transport.tcp().map(|tcp| Arc::new(tcp.to_config(burst))),
-            framing: Framing {
-                class: u8::try_from(transport.traffic_class)
-                    .expect("a checked class has three bits"),
-                ..match transport.framing {
-                    transport::Framing::Ip => Framing::IP,
-                    transport::Framing::Ethernet => Framing::ETHERNET,
-                }
-            },
+            format: WireFormat::of(transport),
             send_buffer: transport.send_buffer(),
             paths: None,
         }
@@ -78,10 +67,19 @@ impl Stack {
             from: near,
             to: far,
             transport: self.spec(near.index(), far.index()),
-            framing: self.framing,
+            framing: self.framing(),
             watched: false,
             recorded,
         })
+    }
+
+    fn framing(&self) -> Framing {
+        Framing {
+            overhead: self.format.overhead,
+            minimum: self.format.minimum,
+            class: u8::try_from(self.transport.traffic_class)
+                .expect("a checked class has three bits"),
+        }
     }
 
     fn spec(&self, near: usize, far: usize) -> TransportSpec {
@@ -138,13 +136,13 @@ impl Stack {
 
     /// What a handshake would measure on the empty network.
     fn handshake_rtt(&self, near: usize, far: usize) -> Span {
-        let size = Bytes::new(self.framed(HANDSHAKE));
+        let size = Bytes::new(self.format.framed(HANDSHAKE));
         self.paths().span(near, far, &[size, size])
     }
 
     /// Application bytes of a full packet.
     pub(crate) fn payload(&self) -> u64 {
-        self.transport.payload().count()
+        self.format.payload
     }
 
     /// Bytes that TCP sends before it hears anything.
@@ -170,21 +168,6 @@ impl Stack {
 
     /// Bytes on the wire of a packet with this payload.
     pub(crate) fn wire_size(&self, payload: u64) -> u64 {
-        self.framed(self.ip_size(payload))
-    }
-
-    /// Bytes of the IP packet with this payload.
-    pub(crate) fn ip_size(&self, payload: u64) -> u64 {
-        let headers = match &self.transport.kind {
-            Kind::Tcp(_) => TCP_HEADERS,
-            Kind::Datagram(_) => UDP_HEADERS,
-            Kind::Udt(_) | Kind::Dcudp(_) => UDT_HEADERS,
-        };
-        payload + headers
-    }
-
-    fn framed(&self, ip: u64) -> u64 {
-        let framed = ip + u64::from(self.framing.overhead);
-        framed.max(u64::from(self.framing.minimum))
+        self.format.wire_size(payload)
     }
 }

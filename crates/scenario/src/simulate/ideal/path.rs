@@ -8,7 +8,7 @@ use incastle_units::{Rate, Span};
 use crate::language::Root;
 use crate::language::switch::Switch;
 use crate::scenario::Scenario;
-use crate::simulate::network::{Parts, assemble, switches};
+use crate::simulate::network::{Parts, assemble};
 use crate::topology::layout::{End, Layout, Link};
 use crate::topology::paths::Paths;
 
@@ -35,7 +35,7 @@ impl<'a> Switches<'a> {
         let layout = scenario.layout();
         Self {
             layout,
-            all: switches(scenario.tables(), layout),
+            all: scenario.switches(),
         }
     }
 
@@ -100,7 +100,7 @@ impl PathCopy {
     /// The copy of a path from its last link to its first. Host 0 sends, host 1 receives.
     pub(super) fn new(scenario: &Scenario, (from, to): (usize, usize), path: &[&Link]) -> Self {
         let (root, whole) = (scenario.tables(), scenario.layout());
-        let all = switches(root, whole);
+        let all = scenario.switches();
         let visited = nodes(path);
         let place = |end: End| match end {
             End::Host(host) => End::Host(usize::from(host != from)),
