@@ -170,7 +170,7 @@ impl Scenario {
     }
 
     /// The first controller of which nobody has said what makes it.
-    pub(crate) fn unknown_controller(&self) -> Option<&str> {
+    pub fn unknown_controller(&self) -> Option<&str> {
         let mut customs = self.customs();
         let unknown = customs.find(|custom| !custom.controller.is_bound());
         unknown.map(|custom| custom.controller.name())
@@ -217,7 +217,7 @@ impl Scenario {
     }
 
     /// The layout, to be kept.
-    pub(crate) fn shared_layout(&self) -> &Arc<Layout> {
+    pub fn shared_layout(&self) -> &Arc<Layout> {
         &self.layout
     }
 }

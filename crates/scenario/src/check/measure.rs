@@ -130,7 +130,7 @@ impl<'a> Flows<'a> {
 }
 
 /// The names of the flows that exist from the start; Poisson flows and incasts come as they come.
-pub(crate) fn static_flows(root: &Root, layout: &Layout) -> Vec<Name> {
+pub fn static_flows(root: &Root, layout: &Layout) -> Vec<Name> {
     let mut names = Vec::new();
     for (name, group) in &root.flows {
         if group.workload.is_drawn() {

@@ -16,7 +16,8 @@ mod switches;
 mod transport;
 mod udt;
 
-pub(crate) use rows::{Over, over_time};
+pub use measure::static_flows;
+pub use rows::{Over, over_time};
 pub(crate) use switches::switch_members;
 
 use crate::language::Root;

@@ -57,7 +57,7 @@ impl Arrivals {
     }
 
     /// The names of the event counts, by their numbers.
-    pub(crate) fn counts(&self) -> &[String] {
+    pub fn counts(&self) -> &[String] {
         &self.counts
     }
 
@@ -197,7 +197,7 @@ impl Arrival {
     }
 
     /// Whether it waits for others.
-    pub(crate) fn waits(&self) -> bool {
+    pub fn waits(&self) -> bool {
         let after = self.dependence.as_ref().map(|one| &one.after);
         after.is_some_and(|after| !after.is_empty())
     }

@@ -90,7 +90,7 @@ impl fmt::Debug for Controllers {
 
 impl Custom {
     /// A controller at the beginning of a connection.
-    pub(crate) fn make(&self, window: NewRenoConfig) -> Box<dyn Controller> {
+    pub fn make(&self, window: NewRenoConfig) -> Box<dyn Controller> {
         let make = self.controller.maker.as_ref();
         let make = make.expect("a scenario whose controllers are unknown is not run");
         make(&ControllerSetting {

@@ -151,7 +151,7 @@ table! {
 
 impl Capture {
     /// The names of single ports, with `"a<->b"` taken apart; `"all"` as it stands.
-    pub(crate) fn port_names(&self) -> BTreeSet<String> {
+    pub fn port_names(&self) -> BTreeSet<String> {
         let ways = |name: &String| match name.split_once("<->") {
             Some((a, b)) => vec![format!("{a}->{b}"), format!("{b}->{a}")],
             None => vec![name.clone()],

@@ -3,18 +3,18 @@
 //! The shape is that of the complete example in docs/scenario-language.md. Leaves out: what the
 //! tables mean together (`check`), and what they become (`simulate`).
 
-pub(crate) mod arrivals;
-pub(crate) mod collective;
+pub mod arrivals;
+pub mod collective;
 pub mod custom;
-pub(crate) mod dependence;
+pub mod dependence;
 pub(crate) mod elsewhere;
 pub mod flows;
 pub mod measure;
 pub mod network;
 pub mod qcn;
-pub(crate) mod ratio;
-pub(crate) mod selection;
-pub(crate) mod sizes;
+pub mod ratio;
+pub mod selection;
+pub mod sizes;
 pub mod switch;
 pub mod tcp;
 pub mod transport;

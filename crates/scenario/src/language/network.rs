@@ -13,7 +13,7 @@ use crate::text::context::Context;
 use crate::text::node::{Content, Node};
 
 /// The most hosts of one role: beyond it a scenario is a slip of the pen.
-pub(crate) const MOST_HOSTS: u32 = 1_000_000;
+pub const MOST_HOSTS: u32 = 1_000_000;
 
 /// Rates of links: a packet takes seconds at the least, and a picosecond at the greatest.
 pub(crate) fn rates() -> Range<Rate> {

@@ -130,7 +130,7 @@ impl Selection {
     }
 
     /// Whether a name is in the set.
-    pub(crate) fn contains(&self, name: &Name) -> bool {
+    pub fn contains(&self, name: &Name) -> bool {
         self.0.iter().any(|term| term.matches(name))
     }
 

@@ -101,7 +101,7 @@ impl Transport {
     }
 
     /// The controller of one's own, if it has one.
-    pub(crate) fn custom(&self) -> Option<&Custom> {
+    pub fn custom(&self) -> Option<&Custom> {
         match &self.tcp()?.congestion {
             Congestion::Custom(custom) => Some(custom),
             _ => None,

@@ -3,11 +3,11 @@
 mod fabric;
 mod failures;
 mod graph;
-pub(crate) mod layout;
-pub(crate) mod pairs;
-pub(crate) mod paths;
+pub mod layout;
+pub mod pairs;
+pub mod paths;
 mod plan;
-pub(crate) mod profiles;
+pub mod profiles;
 pub(crate) mod routes;
 mod shapes;
 #[cfg(test)]

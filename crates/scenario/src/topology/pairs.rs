@@ -12,7 +12,7 @@ use crate::topology::layout::Layout;
 
 /// The most flows of a group: beyond it a scenario is a slip of the pen. An end of a flow takes ten cache
 /// lines.
-pub(crate) const MOST_FLOWS: usize = 4_000_000;
+pub const MOST_FLOWS: usize = 4_000_000;
 
 /// The hosts of a checked group: from, to.
 pub fn group_hosts(group: &Group, layout: &Layout) -> (Vec<usize>, Vec<usize>) {
@@ -28,7 +28,7 @@ pub fn group_hosts(group: &Group, layout: &Layout) -> (Vec<usize>, Vec<usize>) {
 /// The (from, to) hosts of each flow of a group, of more than [`MOST_FLOWS`] only some more, in the order of the flows. Flows of requests go
 /// client by client. Poisson flows, incasts, lists and permutations know theirs later: pairs that cover
 /// all hosts stand for them.
-pub(crate) fn group_pairs(group: &Group, from: &[usize], to: &[usize]) -> Vec<(usize, usize)> {
+pub fn group_pairs(group: &Group, from: &[usize], to: &[usize]) -> Vec<(usize, usize)> {
     match group.workload {
         _ if group.workload.is_requests() => to
             .iter()
@@ -59,7 +59,7 @@ pub(crate) fn group_pairs(group: &Group, from: &[usize], to: &[usize]) -> Vec<(u
 
 /// Who sends to whom in an all-reduce of so many hosts, by their places. Of a tree first each host but
 /// the first to its parent, then each parent to it.
-pub(crate) fn edges(algorithm: &Algorithm, hosts: usize) -> Vec<(usize, usize)> {
+pub fn edges(algorithm: &Algorithm, hosts: usize) -> Vec<(usize, usize)> {
     match algorithm {
         Algorithm::Ring(_) if hosts < 2 => Vec::new(),
         Algorithm::Ring(_) => (0..hosts).map(|host| (host, (host + 1) % hosts)).collect(),
@@ -73,7 +73,7 @@ pub(crate) fn edges(algorithm: &Algorithm, hosts: usize) -> Vec<(usize, usize)> 
 }
 
 /// The parent of a host of a tree that is filled row by row.
-pub(crate) fn parent(host: usize, degree: u32) -> usize {
+pub fn parent(host: usize, degree: u32) -> usize {
     (host - 1) / degree as usize
 }
 
@@ -124,7 +124,7 @@ fn round_robin(count: Count, from: &[usize], to: &[usize]) -> Vec<(usize, usize)
 
 /// A random pairing of both sets, as large as each other, in which nobody meets itself; each such
 /// pairing is as likely as any other.
-pub(crate) fn derangement(from: &[usize], to: &[usize], rng: &mut dyn Rng) -> Vec<(usize, usize)> {
+pub fn derangement(from: &[usize], to: &[usize], rng: &mut dyn Rng) -> Vec<(usize, usize)> {
     assert_eq!(from.len(), to.len(), "a permutation has as many receivers");
     let mut to = to.to_vec();
     // About one shuffle in e has nobody at its own place, whatever the number of hosts.

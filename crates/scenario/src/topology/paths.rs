@@ -11,7 +11,7 @@ use crate::topology::layout::{End, Layout, Link};
 ///
 /// All flows of a run share one, so that each tree is searched once. A run is one thread: its lock is
 /// never contended.
-pub(crate) struct Paths {
+pub struct Paths {
     layout: Arc<Layout>,
     /// By host: its link and what is at the other end.
     hosts: Vec<Option<(LinkAt, End)>>,
@@ -34,7 +34,8 @@ type Tree = Vec<Option<(LinkAt, usize)>>;
 type Trees = [Option<Tree>; 2];
 
 impl Paths {
-    pub(crate) fn new(layout: &Arc<Layout>) -> Self {
+    /// The paths of a layout.
+    pub fn new(layout: &Arc<Layout>) -> Self {
         let mut paths = Self {
             layout: Arc::clone(layout),
             hosts: vec![None; layout.hosts.len()],
@@ -50,7 +51,7 @@ impl Paths {
     }
 
     /// The hosts, switches and links.
-    pub(crate) fn layout(&self) -> &Layout {
+    pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
@@ -67,7 +68,7 @@ impl Paths {
 
     /// How long packets of these sizes take between two hosts of an empty network, one after the
     /// other, on a path of the fewest links.
-    pub(crate) fn span(&self, from: usize, to: usize, sizes: &[Bytes]) -> Span {
+    pub fn span(&self, from: usize, to: usize, sizes: &[Bytes]) -> Span {
         let mut span = Span::ZERO;
         for link in self.path(from, to) {
             for &size in sizes {
@@ -79,7 +80,7 @@ impl Paths {
 
     /// The links of a path of the fewest links, from the last to the first; none where there is no
     /// path.
-    pub(crate) fn path(&self, from: usize, to: usize) -> Vec<&Link> {
+    pub fn path(&self, from: usize, to: usize) -> Vec<&Link> {
         let (Some((up, first)), Some((down, last))) = (self.hosts[from], self.hosts[to]) else {
             return Vec::new();
         };
