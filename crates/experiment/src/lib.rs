@@ -7,6 +7,7 @@
 //! Leaves out: threads, files, the wall clock (`incastle-driver`), estimates (`incastle-estimate`).
 
 mod budget;
+mod captures;
 pub mod ideal;
 pub mod memory;
 pub mod network;
@@ -15,9 +16,12 @@ mod output;
 mod overseer;
 mod parts;
 mod record;
+mod result;
 mod run;
 mod silence;
 mod tables;
+mod totals;
+mod unfinished;
 
 pub use budget::{afford, afford_start, snap};
 pub use memory::{Kept, Memory, OutOfMemory, Shortage, expected};

@@ -10,9 +10,8 @@ use incastle_engine::{Indivisible, Network, Partition, Recorder, Simulation};
 use crate::network::network;
 use crate::output::Output;
 use crate::overseer::{Overseer, RunError};
-use crate::record::{Finished, Passed};
+use crate::record::{Finished, Passed, Record};
 use crate::run::Prepared;
-use crate::tables::output;
 use incastle_scenario::Scenario;
 use incastle_scenario::language::RunStop;
 use incastle_scenario::language::flows::{Group, Size, Stop, Workload};
@@ -115,5 +114,6 @@ pub fn join(
     for journal in &journals[1..] {
         notes.add(&journal.notes());
     }
-    output((scenario, overseer), passed, (finished, notes))
+    let record = Record::new(scenario, passed, finished, notes);
+    record.with_ideals(overseer).output()
 }

@@ -14,13 +14,13 @@ use incastle_units::{Bytes, Span, Time};
 use incastle_workload::{Journal, applications};
 
 use crate::budget::{self, afford_start, snap};
+use crate::captures::captured_ports;
 use crate::memory::at_start;
 use crate::network::network;
 use crate::output::Output;
 use crate::overseer::{Overseer, RunError, SLICE};
-use crate::record::{Finished, Interval, Passed};
+use crate::record::{Finished, Interval, Passed, Record};
 use crate::silence;
-use crate::tables::{captured_ports, output};
 
 /// Runs a scenario to its end, or until the overseer ends it.
 pub fn simulate(scenario: &Scenario, overseer: &impl Overseer) -> Result<Output, RunError> {
@@ -43,7 +43,8 @@ pub fn simulate(scenario: &Scenario, overseer: &impl Overseer) -> Result<Output,
     })?;
     let finished = Finished::new(whole, |mut recorders, _| recorders.remove(0));
     let notes = std::mem::take(&mut *journal.notes());
-    Ok(output((scenario, overseer), passed, (finished, notes)))
+    let record = Record::new(scenario, passed, finished, notes);
+    Ok(record.with_ideals(overseer).output())
 }
 
 /// Lets all parts come to the ends of the measured interval, and to that of the run.

@@ -7,14 +7,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use incastle_congestion::TransmissionMode;
-use incastle_engine::{EventKind, EventRecord, PortIndex, QueueSeen, RecordedEvent, Transit};
+use incastle_engine::{EventKind, PortIndex, QueueSeen, RecordedEvent, Transit};
 use incastle_queueing::DropCause;
 use incastle_units::{Amount, Bytes, Rate, Span};
 
-use super::flows::Flows;
-use super::ports::Ports;
-use super::{real, table, text, whole};
+use super::ports::names;
+use super::{asked, real, table, text, whole};
 use crate::output::Table;
+use crate::record::Record;
+use crate::record::flows::Flows;
 
 /// What an event says beside its time, its end and its packet; NaN where there is nothing to say.
 struct Said {
@@ -173,12 +174,14 @@ const fn of_drop(cause: DropCause) -> &'static str {
 type Row<'a> = (&'a RecordedEvent, Said);
 
 /// The table.
-pub(super) fn events(record: &EventRecord, flows: &Flows, ports: &Ports<'_>) -> Table {
-    let rows = record.events.iter();
+pub(super) fn events(record: &Record<'_>) -> Option<Table> {
+    asked(&record.measure().events)?;
+    let flows = &record.flows;
+    let rows = record.recorder.record.events.iter();
     let rows: Vec<Row<'_>> = rows.map(|event| (event, Said::of(event))).collect();
     let rows = rows.as_slice();
     let mut words = Words::default();
-    let names = ports.names();
+    let names = names(record);
     let mut columns = vec![
         ("time_s", real(rows, |row| row.0.at.as_secs_lossy())),
         ("flow", whole(rows, |row| flows.number(row.0.end.flow()))),
@@ -216,7 +219,7 @@ pub(super) fn events(record: &EventRecord, flows: &Flows, ports: &Ports<'_>) -> 
     columns.extend(of_queue(rows));
     columns.extend(of_control(rows));
     columns.push(("cause", words.column(rows, |row| row.1.cause)));
-    table("events", columns)
+    Some(table("events", columns))
 }
 
 /// The end where it happened, as the flow's data go.

@@ -2,23 +2,24 @@
 
 use std::sync::Arc;
 
-use incastle_engine::{CongestionSample, RateSample, Recorder};
+use incastle_engine::{CongestionSample, RateSample};
 
-use super::flows::Flows;
-use super::ports::Ports;
-use super::{real, table, text, whole};
+use super::ports::names;
+use super::{asked, real, table, text, whole};
 use crate::output::Table;
-use incastle_scenario::language::measure::QcnEvents;
+use crate::record::Record;
 
 /// The rates of chosen flows, of the ends that send the data.
-pub(super) fn rates(recorder: &Recorder, flows: &Flows, asked: &QcnEvents) -> Table {
+pub(super) fn rates(record: &Record<'_>) -> Option<Table> {
+    let asked = asked(&record.measure().qcn)?;
+    let flows = &record.flows;
     let chosen = |sample: &&RateSample| {
         let row = flows.row(sample.flow);
         sample.side == row.note.sender && asked.flows.contains(&row.name())
     };
-    let rows: Vec<&RateSample> = recorder.rates.iter().filter(chosen).collect();
+    let rows: Vec<&RateSample> = record.recorder.rates.iter().filter(chosen).collect();
     let bits = |rate: incastle_units::Rate| rate.bits_per_second() as f64;
-    table(
+    Some(table(
         "rates",
         vec![
             ("time_s", real(&rows, |row| row.at.as_secs_lossy())),
@@ -35,22 +36,23 @@ pub(super) fn rates(recorder: &Recorder, flows: &Flows, asked: &QcnEvents) -> Ta
             ),
             ("memory", real(&rows, |row| row.state.memory)),
         ],
-    )
+    ))
 }
 
 /// The samplings of chosen ports; without feedback (psi 0) there is no notification.
-pub(super) fn cnms(ports: &Ports<'_>, flows: &Flows, asked: &QcnEvents) -> Table {
-    let names = ports.names();
+pub(super) fn cnms(record: &Record<'_>) -> Option<Table> {
+    let asked = asked(&record.measure().qcn)?;
+    let (flows, names) = (&record.flows, names(record));
     let all = asked.ports.iter().any(|port| port == "all");
     let is_chosen: Vec<bool> = names
         .iter()
         .map(|name| all || asked.ports.iter().any(|port| **port == **name))
         .collect();
-    let samples = ports.recorder.samples.iter();
+    let samples = record.recorder.samples.iter();
     let rows: Vec<&CongestionSample> = samples
         .filter(|sample| is_chosen[sample.port.index()])
         .collect();
-    table(
+    Some(table(
         "cnms",
         vec![
             ("time_s", real(&rows, |row| row.at.as_secs_lossy())),
@@ -67,5 +69,5 @@ pub(super) fn cnms(ports: &Ports<'_>, flows: &Flows, asked: &QcnEvents) -> Table
                 whole(&rows, |row| row.sample.interval.count()),
             ),
         ],
-    )
+    ))
 }

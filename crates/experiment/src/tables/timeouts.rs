@@ -1,196 +1,59 @@
 //! The table `timeouts`: each retransmission timeout, what was lost before it, and what it cost.
-//!
-//! The kind is the sender's own view. Beside it stands what the network knows: where the segment that
-//! the sender missed first was dropped, the last time it was sent, and how many of the outstanding
-//! segments were dropped.
-//! Leaves out: segments that were dropped, sent again and reported by SACK; they count as dropped.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use incastle_engine::{EndpointIndex, Loss, PortIndex, Recorder, Timeout};
-use incastle_transport::tcp::TimeoutReport;
-use incastle_units::Time;
+use incastle_engine::Timeout;
+use incastle_transport::tcp::TimeoutKind;
 
-use super::flows::Flows;
-use super::idle::Idle;
-use super::ports::Ports;
-use super::rounds::Rounds;
+use super::ports::names;
 use super::{real, table, text, whole};
 use crate::output::Table;
+use crate::record::Record;
+use crate::record::timeouts::Row;
 
-/// The timeouts of a run, in order of time.
-pub(super) struct Timeouts<'a> {
-    rows: Vec<Row<'a>>,
-    /// Whether idle links were measured.
-    with_idle: bool,
-}
-
-struct Row<'a> {
-    timeout: &'a Timeout,
-    cause: Cause,
-    /// The place of the round in its table.
-    round: Option<usize>,
-    /// Absent where it was not measured.
-    idle_s: Option<f64>,
-}
-
-/// What the network has done to a sender.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Cause {
-    /// Where the last transmission of the first missing segment was dropped, if it was.
-    port: Option<PortIndex>,
-    /// Outstanding segments that were dropped.
-    dropped: u64,
-}
-
-impl<'a> Timeouts<'a> {
-    pub(super) fn new(
-        recorder: &'a Recorder,
-        flows: &Flows,
-        rounds: Option<&Rounds>,
-        idle: Option<&[Idle]>,
-    ) -> Self {
-        let causes = causes(recorder);
-        let shares = match idle {
-            Some(idle) => idle_shares(recorder, flows, idle),
-            None => vec![None; recorder.timeouts.len()],
-        };
-        let rows = recorder.timeouts.iter().zip(causes).zip(shares);
-        let rows = rows.map(|((timeout, cause), idle_s)| Row {
-            timeout,
-            cause,
-            round: rounds.and_then(|rounds| rounds.at(&flows.row(timeout.flow), timeout.at)),
-            idle_s,
-        });
-        Self {
-            rows: rows.collect(),
-            with_idle: idle.is_some(),
-        }
+/// One row per timeout.
+pub(super) fn timeouts(record: &Record<'_>) -> Option<Table> {
+    let rows = record.timeouts.as_ref()?.rows();
+    let (flows, rounds) = (&record.flows, record.rounds.as_ref());
+    let timeout = |row: &Row| -> &Timeout { &record.recorder.timeouts[row.place] };
+    let row = |row: &Row| flows.row(timeout(row).flow);
+    let kinds: BTreeMap<&str, Arc<str>> = TimeoutKind::ALL
+        .map(|kind| (kind.word(), Arc::from(kind.word())))
+        .into();
+    let number = |row: &Row| {
+        let round = rounds.zip(row.round);
+        round.map_or(f64::NAN, |(rounds, place)| rounds.number(place) as f64)
+    };
+    let names = names(record);
+    let nowhere: Arc<str> = Arc::from("");
+    let port = |row: &Row| {
+        let port = row.cause.port;
+        Arc::clone(port.map_or(&nowhere, |port| &names[port.index()]))
+    };
+    let report = |row: &Row| timeout(row).report;
+    let mut columns = vec![
+        ("time_s", real(rows, |row| timeout(row).at.as_secs_lossy())),
+        ("flow", whole(rows, |row| flows.number(timeout(row).flow))),
+        ("group", text(rows, |one| Arc::clone(row(one).group))),
+        ("index", whole(rows, |one| row(one).note.index)),
+        ("host", text(rows, |one| row(one).host(timeout(one).side))),
+        ("round", real(rows, number)),
+        (
+            "kind",
+            text(rows, |row| Arc::clone(&kinds[report(row).kind.word()])),
+        ),
+        ("port", text(rows, port)),
+        ("lost_segments", whole(rows, |row| row.cause.dropped)),
+        (
+            "waited_s",
+            real(rows, |row| report(row).waited.as_secs_lossy()),
+        ),
+        ("rto_s", real(rows, |row| report(row).rto.as_secs_lossy())),
+    ];
+    if record.idle.is_some() {
+        let idle_s = |row: &Row| row.idle_s.unwrap_or(f64::NAN);
+        columns.push(("idle_s", real(rows, idle_s)));
     }
-
-    /// The number of timeouts in each of so many rounds.
-    pub(super) fn by_round(&self, rounds: usize) -> Vec<u64> {
-        let mut counts = vec![0; rounds];
-        for round in self.rows.iter().filter_map(|row| row.round) {
-            counts[round] += 1;
-        }
-        counts
-    }
-
-    pub(super) fn table(&self, flows: &Flows, rounds: Option<&Rounds>, ports: &Ports<'_>) -> Table {
-        let rows = &self.rows;
-        let row = |row: &Row<'a>| flows.row(row.timeout.flow);
-        let kinds: BTreeMap<&str, Arc<str>> = incastle_transport::tcp::TimeoutKind::ALL
-            .map(|kind| (kind.word(), Arc::from(kind.word())))
-            .into();
-        let number = |row: &Row<'_>| {
-            let round = rounds.zip(row.round);
-            round.map_or(f64::NAN, |(rounds, place)| rounds.number(place) as f64)
-        };
-        let names = ports.names();
-        let nowhere: Arc<str> = Arc::from("");
-        let port = |row: &Row<'_>| {
-            let port = row.cause.port;
-            Arc::clone(port.map_or(&nowhere, |port| &names[port.index()]))
-        };
-        let report = |row: &Row<'_>| row.timeout.report;
-        let mut columns = vec![
-            ("time_s", real(rows, |row| row.timeout.at.as_secs_lossy())),
-            ("flow", whole(rows, |row| flows.number(row.timeout.flow))),
-            ("group", text(rows, |one| Arc::clone(row(one).group))),
-            ("index", whole(rows, |one| row(one).note.index)),
-            ("host", text(rows, |one| row(one).host(one.timeout.side))),
-            ("round", real(rows, number)),
-            (
-                "kind",
-                text(rows, |row| Arc::clone(&kinds[report(row).kind.word()])),
-            ),
-            ("port", text(rows, port)),
-            ("lost_segments", whole(rows, |row| row.cause.dropped)),
-            (
-                "waited_s",
-                real(rows, |row| report(row).waited.as_secs_lossy()),
-            ),
-            ("rto_s", real(rows, |row| report(row).rto.as_secs_lossy())),
-        ];
-        if self.with_idle {
-            let idle_s = |row: &Row<'_>| row.idle_s.unwrap_or(f64::NAN);
-            columns.push(("idle_s", real(rows, idle_s)));
-        }
-        table("timeouts", columns)
-    }
-}
-
-/// The cause of each timeout.
-fn causes(recorder: &Recorder) -> Vec<Cause> {
-    // Losses of each end that has sent, those that may still be outstanding.
-    let mut open: BTreeMap<EndpointIndex, Vec<&Loss>> = BTreeMap::new();
-    let mut losses = recorder.losses.iter().peekable();
-    let mut causes = Vec::with_capacity(recorder.timeouts.len());
-    for timeout in &recorder.timeouts {
-        while let Some(loss) = losses.next_if(|loss| loss.at <= timeout.at) {
-            let end = loss.lost.flow.end(loss.lost.from);
-            open.entry(end).or_default().push(loss);
-        }
-        let own = open.entry(timeout.flow.end(timeout.side)).or_default();
-        causes.push(cause(&timeout.report, own));
-    }
-    causes
-}
-
-/// The cause of one timeout, from the losses of its end; those that were repaired are forgotten.
-fn cause(report: &TimeoutReport, losses: &mut Vec<&Loss>) -> Cause {
-    if report.max == 0 {
-        // A SYN, which lies before the first byte.
-        return Cause {
-            port: losses.last().map(|loss| loss.port),
-            dropped: u64::from(!losses.is_empty()),
-        };
-    }
-    // By offset the port of the last loss; a segment is cut the same way whenever it is sent.
-    let mut outstanding = BTreeMap::new();
-    losses.retain(|loss| {
-        let place = report.outstanding(loss.lost.seq as u32);
-        if let Some(place) = place
-            && (place != report.una || is_last(report, loss))
-        {
-            outstanding.insert(place, loss.port);
-        }
-        place.is_some()
-    });
-    Cause {
-        port: outstanding.get(&report.una).copied(),
-        dropped: outstanding.len() as u64,
-    }
-}
-
-/// Whether it was the last transmission of the first missing segment that was lost: where it was not,
-/// the segment was on its way, and the timer too impatient.
-fn is_last(report: &TimeoutReport, loss: &Loss) -> bool {
-    report
-        .head_repeated
-        .is_none_or(|repeated| loss.lost.sent == repeated)
-}
-
-/// Of each timeout the part of its wait in which the link to the receiver of the flow's data was idle.
-fn idle_shares(recorder: &Recorder, flows: &Flows, idle: &[Idle]) -> Vec<Option<f64>> {
-    let mut by_host: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for (place, timeout) in recorder.timeouts.iter().enumerate() {
-        let host = flows.row(timeout.flow).receiver_host();
-        by_host.entry(host.index()).or_default().push(place);
-    }
-    let mut shares = vec![None; recorder.timeouts.len()];
-    for (host, places) in by_host {
-        let wait = |place: &usize| {
-            let Timeout { at, report, .. } = &recorder.timeouts[*place];
-            let waited = report.waited.min(*at - Time::ZERO);
-            (*at - waited, *at)
-        };
-        let waits: Vec<(Time, Time)> = places.iter().map(wait).collect();
-        for (place, share) in places.into_iter().zip(idle[host].shared(&waits)) {
-            shares[place] = Some(share);
-        }
-    }
-    shares
+    Some(table("timeouts", columns))
 }

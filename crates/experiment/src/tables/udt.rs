@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use incastle_congestion::TransmissionMode;
-use incastle_engine::{Recorder, UdtCounters};
+use incastle_engine::UdtCounters;
 use incastle_units::{Rate, Span};
 
-use super::flows::Flows;
-use super::{real, table, text, whole};
+use super::{asked, real, table, text, whole};
 use crate::output::Table;
-use incastle_scenario::Scenario;
+use crate::record::Record;
+use crate::record::flows::FlowRow;
 use incastle_scenario::language::selection::Name;
 
 /// What both ends of a connection have counted.
@@ -21,8 +21,9 @@ struct Connection<'a> {
 }
 
 /// One row per UDT or DCUDP flow; no table where there are none.
-pub(super) fn connections(flows: &Flows) -> Option<Table> {
-    let connection = |row: super::flows::FlowRow<'_>| -> Option<(u64, UdtCounters, UdtCounters)> {
+pub(super) fn udt(record: &Record<'_>) -> Option<Table> {
+    let flows = &record.flows;
+    let connection = |row: FlowRow<'_>| -> Option<(u64, UdtCounters, UdtCounters)> {
         let sender = **row.sender().udt.as_ref()?;
         let receiver = **row.receiver().udt.as_ref()?;
         Some((flows.number(row.note.flow), sender, receiver))
@@ -75,34 +76,40 @@ fn of_connections(rows: &[Connection<'_>]) -> Table {
     )
 }
 
-/// The modes and rates of chosen flows.
-pub(super) fn of_dcudp(
-    scenario: &Scenario,
-    (recorder, flows): (&Recorder, &Flows),
-    chosen: impl Fn(&Name) -> bool,
-) -> [Table; 2] {
+/// The modes of chosen flows.
+pub(super) fn dcudp_modes(record: &Record<'_>) -> Option<Table> {
+    let asked = asked(&record.measure().dcudp)?;
+    let (recorder, flows) = (&record.recorder, &record.flows);
+    let chosen = |name: &Name| asked.flows.contains(name);
     let [udp, congestion] = ["udp", "congestion"].map(Arc::<str>::from);
     let word = |mode| match mode {
         TransmissionMode::Udp => Arc::clone(&udp),
         TransmissionMode::Congestion => Arc::clone(&congestion),
     };
-    let changes = flows.chosen(&recorder.modes, |row| row.flow, &chosen);
-    let modes = table(
+    let changes = flows.chosen(&recorder.modes, |row| row.flow, chosen);
+    Some(table(
         "dcudp_modes",
         vec![
             ("time_s", real(&changes, |row| row.at.as_secs_lossy())),
             ("flow", whole(&changes, |row| flows.number(row.flow))),
             ("mode", text(&changes, |row| word(row.mode))),
         ],
-    );
-    let samples = flows.chosen(&recorder.dcudp_rates, |row| row.flow, &chosen);
-    let groups = &scenario.tables().flows;
+    ))
+}
+
+/// The rates of chosen flows.
+pub(super) fn dcudp_rates(record: &Record<'_>) -> Option<Table> {
+    let asked = asked(&record.measure().dcudp)?;
+    let (recorder, flows) = (&record.recorder, &record.flows);
+    let chosen = |name: &Name| asked.flows.contains(name);
+    let samples = flows.chosen(&recorder.dcudp_rates, |row| row.flow, chosen);
+    let groups = &record.scenario.tables().flows;
     let packets = |rate: Option<Rate>, flow| {
         let (_, group) = &groups[flows.row(flow).note.group];
         let payload = group.transport.payload().count() as f64;
         rate.map_or(f64::NAN, |rate| rate.bytes_per_second_lossy() / payload)
     };
-    let rates = table(
+    Some(table(
         "dcudp_rates",
         vec![
             ("time_s", real(&samples, |row| row.at.as_secs_lossy())),
@@ -122,6 +129,5 @@ pub(super) fn of_dcudp(
                 }),
             ),
         ],
-    );
-    [modes, rates]
+    ))
 }

@@ -9,7 +9,7 @@ use incastle_units::{Span, Time};
 
 /// The idle times of one host's link.
 #[derive(Default)]
-pub(super) struct Idle {
+pub(crate) struct Idle {
     /// In order of time; they do not overlap.
     periods: Vec<(Time, Time)>,
     /// Idle time before each of them.
@@ -18,7 +18,7 @@ pub(super) struct Idle {
 
 impl Idle {
     /// The idle times of all hosts. `packets`: the time that a full packet takes on each one's link.
-    pub(super) fn of_hosts(packets: &[Span], silences: &[Silence]) -> Vec<Self> {
+    pub(crate) fn of_hosts(packets: &[Span], silences: &[Silence]) -> Vec<Self> {
         let mut all: Vec<Self> = packets.iter().map(|_| Self::default()).collect();
         for silence in silences {
             let host = silence.host.index();
@@ -46,13 +46,13 @@ impl Idle {
     }
 
     /// The idle time between two instants.
-    pub(super) fn between(&self, from: Time, to: Time) -> Span {
+    pub(crate) fn between(&self, from: Time, to: Time) -> Span {
         self.until(to.max(from)) - self.until(from)
     }
 
     /// The idle time within each of these waits; where several of them overlap, each has an equal
     /// part. In seconds.
-    pub(super) fn shared(&self, waits: &[(Time, Time)]) -> Vec<f64> {
+    pub(crate) fn shared(&self, waits: &[(Time, Time)]) -> Vec<f64> {
         // At each instant: the waits that begin less those that end.
         let mut turns: Vec<(Time, i64)> = Vec::with_capacity(2 * waits.len());
         for &(from, to) in waits {

@@ -9,10 +9,10 @@ use incastle_engine::{HostIndex, Network, Node, PortIndex, Sent, SentContent, Si
 use incastle_transport::udt::wire::{Beside, Content, Control, Dialect, Packet};
 use incastle_units::Time;
 
-use super::flows::{FlowRow, Flows};
 use crate::output;
-use incastle_scenario::Scenario;
-use incastle_scenario::language::measure::Capture;
+use crate::record::Record;
+use crate::record::flows::FlowRow;
+use incastle_scenario::language::measure::{Capture, Sampling};
 use incastle_scenario::language::tcp::Recovery;
 use incastle_scenario::language::transport::{Kind, Transport};
 
@@ -29,14 +29,13 @@ pub(crate) fn captured_ports(capture: &Capture, network: &Network) -> Vec<PortIn
         .collect()
 }
 
-/// The files of a run.
-pub(super) fn captures(
-    scenario: &Scenario,
-    capture: &Capture,
-    (network, flows): (&Network, &Flows),
-    sent: Vec<Sent>,
-) -> Vec<output::Capture> {
-    let groups = scenario.tables().flows.iter();
+/// The files of a run, from the packets that captured ports sent.
+pub(crate) fn captures(record: &Record<'_>, sent: Vec<Sent>) -> Vec<output::Capture> {
+    let Sampling::On(capture) = &record.measure().pcap else {
+        return Vec::new();
+    };
+    let (network, flows) = (&record.network, &record.flows);
+    let groups = record.scenario.tables().flows.iter();
     let terms: Vec<Terms> = groups
         .map(|(_, group)| Terms::of(&group.transport))
         .collect();
