@@ -9,10 +9,10 @@ use crate::barrier::{Asking, Client};
 use crate::bulk::Bulk;
 use crate::journal::Journal;
 use crate::journal::TransferKind;
+use crate::paths::Paths;
 use crate::plan::Plan;
 use crate::stack::Stack;
 use incastle_scenario::language::flows::{Group, Size, Workload};
-use incastle_scenario::topology::paths::Paths;
 
 /// A transfer of one kind, between the only two hosts of a network: the first sends, the second
 /// receives.

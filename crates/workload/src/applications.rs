@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
+use crate::paths::Paths;
 use incastle_engine::{Application, Purpose};
 use incastle_scenario::Scenario;
 use incastle_scenario::language::collective;
 use incastle_scenario::language::flows::Workload;
-use incastle_scenario::topology::pairs::{derangement, group_hosts, group_pairs};
-use incastle_scenario::topology::paths::Paths;
+use incastle_scenario::topology::pairs::{group_hosts, group_pairs};
 
 use crate::group::{GroupContext, groups};
 use crate::journal::Journal;
+use crate::permutation::derangement;
 use crate::plan::Plan;
 use crate::{
     all_reduce, all_to_all, barrier, bulk, datagrams, incast, list, paced, pattern, poisson,

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use crate::paths::Paths;
 use incastle_engine::{Digest, HostIndex, Purpose, Source, substream};
 use incastle_scenario::Scenario;
 use incastle_scenario::language::flows::{Group, LoadOf, Spread, Stop, Workload};
 use incastle_scenario::language::measure::Sampling;
 use incastle_scenario::load;
-use incastle_scenario::topology::paths::Paths;
 use incastle_units::{Bytes, Span, Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::paths::Paths;
 use incastle_engine::{EndpointIndex, FlowIndex, Side};
 use incastle_scenario::Scenario;
 use incastle_scenario::language::flows::Workload;
 use incastle_scenario::topology::pairs::group_hosts;
-use incastle_scenario::topology::paths::Paths;
 use incastle_units::Time;
 
 use crate::group::{GroupContext, groups};

@@ -7,9 +7,9 @@ use incastle_engine::{Actions, FlowIndex, FlowSpec, Framing, HostIndex, Transpor
 use incastle_transport::{tcp, udt};
 use incastle_units::{Bytes, Rate, Span};
 
+use crate::paths::Paths;
 use incastle_scenario::language::transport::{Kind, Transport};
 use incastle_scenario::language::wire::{UDP_HEADERS, WireFormat};
-use incastle_scenario::topology::paths::Paths;
 
 /// Bytes of a UDT handshake: UDT's header and the body, on top of those.
 const HANDSHAKE: u64 = UDP_HEADERS + 16 + 48;

@@ -14,10 +14,10 @@ use std::collections::BTreeMap;
 use incastle_units::{Rate, Span};
 
 use super::Wanted;
+use super::profiles::{Profile, Profiles};
 use incastle_scenario::Scenario;
 use incastle_scenario::language::network::Ecmp;
 use incastle_scenario::topology::layout::{End, Link};
-use incastle_scenario::topology::profiles::{Profile, Profiles};
 use incastle_workload::{Alone, TransferKind};
 
 /// Picoseconds that a byte takes at 1 bit/s.

@@ -9,6 +9,7 @@ mod last;
 mod line_rate;
 mod own_transport;
 mod path;
+mod profiles;
 mod tail;
 
 use incastle_units::Span;

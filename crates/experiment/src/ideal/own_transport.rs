@@ -19,7 +19,7 @@ use crate::overseer::RunError;
 use incastle_scenario::Scenario;
 use incastle_scenario::language::Capacity;
 use incastle_scenario::language::flows::Size;
-use incastle_scenario::topology::paths::Paths;
+use incastle_workload::Paths;
 use incastle_workload::{Alone, Journal, Stack, TransferKind};
 
 use super::path::{PathCopy, PathKey, Switches};

@@ -10,7 +10,7 @@ use incastle_scenario::Scenario;
 use incastle_scenario::language::Root;
 use incastle_scenario::language::switch::Switch;
 use incastle_scenario::topology::layout::{End, Layout, Link};
-use incastle_scenario::topology::paths::Paths;
+use incastle_workload::Paths;
 
 /// What makes two paths alike: rates (bits per second) and delays (picoseconds) of their links, and
 /// the parameters of the switches between them.

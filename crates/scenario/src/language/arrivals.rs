@@ -260,12 +260,12 @@ fn row(node: &Node) -> Result<Fields<'_>, String> {
     })
 }
 
-/// The text of a field of a row, with an example for where it is none.
+/// The string of a field of a row, with an example for where it is none.
 fn text<'a>(node: &'a Node, field: &str, example: &str) -> Result<&'a str, String> {
     match &node.content {
         Content::Text(text) => Ok(text),
         other => Err(format!(
-            "{field} must be a text such as {}, found {other}",
+            "{field} must be a string such as {}, found {other}",
             quoted(example)
         )),
     }
@@ -322,7 +322,7 @@ impl Value for Arrivals {
             for depends in arrival
                 .dependence
                 .iter()
-                .flat_map(|one| one.texts(&self.counts))
+                .flat_map(|one| one.strings(&self.counts))
             {
                 write!(text, ", {}", quoted(&depends)).expect("writing to a string cannot fail");
             }

@@ -181,7 +181,7 @@ pub enum Sampling<T> {
     On(T),
 }
 
-/// What a text or list instead of a table stands for.
+/// What a string or list instead of a table stands for.
 pub(crate) trait Short {
     /// The key of the table that takes it.
     const KEY: Option<&'static str>;

@@ -5,9 +5,7 @@ mod failures;
 mod graph;
 pub mod layout;
 pub mod pairs;
-pub mod paths;
 mod plan;
-pub mod profiles;
 pub(crate) mod routes;
 mod shapes;
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use incastle_units::{Bytes, Serializer, Span};
 
-use crate::topology::layout::{End, Layout, Link};
+use incastle_scenario::topology::layout::{End, Layout, Link};
 
 /// The links of a layout by their ends. Hosts are the ends of paths only: a search visits switches.
 ///

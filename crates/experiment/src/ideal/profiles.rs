@@ -8,15 +8,15 @@ use std::collections::{BTreeMap, VecDeque};
 
 use incastle_units::{Rate, Span};
 
-use crate::topology::layout::{End, Layout};
+use incastle_scenario::topology::layout::{End, Layout};
 
 /// A path between two switches.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Profile {
+pub(super) struct Profile {
     /// The rates of its links, the first one first.
-    pub rates: Vec<Rate>,
+    pub(super) rates: Vec<Rate>,
     /// The delay of all of them.
-    pub delay: Span,
+    pub(super) delay: Span,
 }
 
 /// More profiles than these between two switches become one that beats them all: no network that is
@@ -24,7 +24,7 @@ pub struct Profile {
 const MOST: usize = 32;
 
 /// The profiles between the switches of a layout, found from one switch at a time.
-pub struct Profiles {
+pub(super) struct Profiles {
     /// By switch: the switch at the other end of a link, its highest rate, its delay.
     links: Vec<Vec<(usize, Rate, Span)>>,
     /// By first switch, as far as they were asked for: of each last one the place in `sets`.
@@ -35,7 +35,7 @@ pub struct Profiles {
 
 impl Profiles {
     /// Of a run until `end`.
-    pub fn new(layout: &Layout, end: Span) -> Self {
+    pub(super) fn new(layout: &Layout, end: Span) -> Self {
         let mut links = vec![Vec::new(); layout.switches.len()];
         for link in layout.links.iter().filter(|link| link.is_ever_up(end)) {
             if let (End::Switch(a), End::Switch(b)) = link.ends {
@@ -53,7 +53,7 @@ impl Profiles {
     }
 
     /// The profiles from one switch to another; none where no path leads there.
-    pub fn between(&mut self, first: usize, last: usize) -> &[Profile] {
+    pub(super) fn between(&mut self, first: usize, last: usize) -> &[Profile] {
         if !self.from.contains_key(&first) {
             let sets = self.search(first).into_iter();
             let places = sets.map(|set| (!set.is_empty()).then(|| self.place(set)));
@@ -67,7 +67,7 @@ impl Profiles {
     }
 
     /// A path that no path of at least as many links as the shortest ones can beat.
-    pub fn bound(&mut self, first: usize, last: usize) -> Option<Profile> {
+    pub(super) fn bound(&mut self, first: usize, last: usize) -> Option<Profile> {
         let hops = self.between(first, last).first()?.rates.len();
         let links = || self.links.iter().flatten();
         let fastest = links().map(|(_, rate, _)| *rate).max()?;
@@ -79,7 +79,7 @@ impl Profiles {
     }
 
     /// Whether two switches never have more than one path between them.
-    pub fn is_forest(&self) -> bool {
+    pub(super) fn is_forest(&self) -> bool {
         let mut seen = vec![false; self.links.len()];
         (0..self.links.len()).all(|root| seen[root] || self.is_tree(root, &mut seen))
     }
