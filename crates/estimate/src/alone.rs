@@ -1,7 +1,7 @@
 //! How long flows take over a link when nobody else is there, within the surroundings of that link.
 //!
 //! Each is simulated, but for long ones: once a flow alone sends at the rate of the slowest link on its
-//! way, it goes on so, and more packets take so much longer. That is not assumed but looked for: two
+//! path, it goes on so, and more packets take so much longer. That is not assumed but looked for: two
 //! sizes, the second twice the first, must differ by just that.
 
 use std::collections::BTreeMap;

@@ -60,7 +60,7 @@ impl Clusters {
         let layout = scenario.layout();
         let mut carried = vec![[0; 2]; layout.links.len()];
         for (place, flow) in flows.iter().enumerate() {
-            for step in crossings.way(place) {
+            for step in crossings.path(place) {
                 carried[step.link][step.direction] += flow.bytes;
             }
         }
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn clusters_have_equal_shares_of_links_and_loads() {
-        // Nine links of 1 and one of 21, 30 in all, 3 in the mean: shares of 4 and 24, 60 in all.
+        // Nine links of 1 and one of 21, 30 in all, 3 on average: shares of 4 and 24, 60 in all.
         let load = |link: usize| if link == 3 { 21 } else { 1 };
         let links: Vec<usize> = (0..10).collect();
         // Middles of shares at 2, 6, 10, 14, then 18, 22, 26, then 30, 34, then 48: four clusters of 15.

@@ -1,4 +1,4 @@
-//! From delays at links to completion times: ideal time + what the fluid adds + delays along the way.
+//! From delays at links to completion times: ideal time + what the fluid adds + delays along the path.
 //!
 //! A flow has its own delay at each link that was simulated. At any other it gets that of a flow of about
 //! its size in the same situation, drawn at random (after section 3.4 of the NSDI paper).
@@ -107,17 +107,17 @@ impl<'a> Combination<'a> {
             took = took.saturating_add(self.delay(flow, hop)?);
             took = took.saturating_add_unsigned(known.as_ps());
         } else {
-            for hop in 0..self.whole.crossings.way(flow).len() {
+            for hop in 0..self.whole.crossings.path(flow).len() {
                 took = took.saturating_add(self.delay(flow, hop)?);
             }
         }
         Some(Span::from_ps(took.max(0).cast_unsigned()))
     }
 
-    /// The delay of a flow at a link of its way; absent if it would not get beyond it.
+    /// The delay of a flow at a link of its path; absent if it would not get beyond it.
     pub(super) fn delay(&self, flow: usize, hop: usize) -> Option<i64> {
-        let step = self.whole.crossings.way(flow).nth(hop);
-        let step = step.expect("the way has so many links");
+        let step = self.whole.crossings.path(flow).nth(hop);
+        let step = step.expect("the path has so many links");
         let Some(delays) = self.delays.get(&step.link) else {
             return self.drawn(flow, (hop as u64, step));
         };

@@ -1,15 +1,15 @@
-//! Which flow crosses which link, in which direction: the engine's own choice of ways.
+//! Which flow crosses which link, in which direction: the engine's own choice of paths.
 
 use incastle_engine::{HostIndex, Network, PortIndex};
 
 use incastle_scenario::topology::layout::{End, Layout};
 use incastle_workload::{Opening, data_end};
 
-/// The ways of all flows, and the flows of all links. Both in one array each, with the places where
+/// The paths of all flows, and the flows of all links. Both in one array each, with the places where
 /// they begin.
 pub(super) struct Crossings {
     ports: Vec<PortIndex>,
-    ways: Vec<usize>,
+    paths: Vec<usize>,
     flows: Vec<u32>,
     links: Vec<usize>,
 }
@@ -46,25 +46,25 @@ impl Crossings {
     pub(super) fn new(network: &Network, layout: &Layout, flows: &[Opening]) -> Self {
         let count = layout.links.len();
         assert_eq!(network.ports().count(), 2 * count, "two ports per link");
-        let (mut ports, mut ways) = (Vec::new(), vec![0]);
+        let (mut ports, mut paths) = (Vec::new(), vec![0]);
         let mut links = vec![0; count + 1];
         for (place, flow) in flows.iter().enumerate() {
             let (from, to) = flow.hosts;
             let hosts = [from, to].map(HostIndex::from_index);
-            let way = network.way(hosts[0], hosts[1], data_end(place));
-            for &port in &way {
+            let path = network.way(hosts[0], hosts[1], data_end(place));
+            for &port in &path {
                 links[Directed::of(port).link + 1] += 1;
             }
-            ports.extend(way);
-            ways.push(ports.len());
+            ports.extend(path);
+            paths.push(ports.len());
         }
         for link in 0..count {
             links[link + 1] += links[link];
         }
         let mut next = links.clone();
         let mut of_links = vec![0; ports.len()];
-        for (flow, way) in ways.windows(2).enumerate() {
-            for &port in &ports[way[0]..way[1]] {
+        for (flow, path) in paths.windows(2).enumerate() {
+            for &port in &ports[path[0]..path[1]] {
                 let place = &mut next[Directed::of(port).link];
                 of_links[*place] = u32::try_from(flow).expect("fewer than 2^31 flows");
                 *place += 1;
@@ -72,35 +72,35 @@ impl Crossings {
         }
         Self {
             ports,
-            ways,
+            paths,
             flows: of_links,
             links,
         }
     }
 
     /// The links that the data of a flow cross, in order.
-    pub(super) fn way(
+    pub(super) fn path(
         &self,
         flow: usize,
     ) -> impl DoubleEndedIterator<Item = Directed> + ExactSizeIterator + Clone + '_ {
-        let ports = &self.ports[self.ways[flow]..self.ways[flow + 1]];
+        let ports = &self.ports[self.paths[flow]..self.paths[flow + 1]];
         ports.iter().map(|&port| Directed::of(port))
     }
 
-    /// Where the way of a flow begins among those of all flows, one after the other.
+    /// Where the path of a flow begins among those of all flows, one after the other.
     pub(super) fn first(&self, flow: usize) -> usize {
-        self.ways[flow]
+        self.paths[flow]
     }
 
-    /// The place of a link on the way of a flow.
+    /// The place of a link on the path of a flow.
     pub(super) fn place(&self, flow: usize, link: usize) -> usize {
-        let place = self.way(flow).position(|step| step.link == link);
+        let place = self.path(flow).position(|step| step.link == link);
         place.expect("the flow crosses the link")
     }
 
     /// In which direction the data of a flow cross a link.
     pub(super) fn direction(&self, flow: usize, link: usize) -> usize {
-        let step = self.way(flow).nth(self.place(flow, link));
+        let step = self.path(flow).nth(self.place(flow, link));
         step.expect("it is there").direction
     }
 

@@ -61,7 +61,7 @@ impl Discipline {
         }
     }
 
-    /// How long packets wait in the mean while the port is full.
+    /// How long packets wait on average while the port is full.
     pub(super) fn wait(&self, rate: Rate, full_packet: Bytes) -> Span {
         let depth = self.depth().map_or(0.0, |depth| bytes(depth, full_packet));
         let seconds = FILLED * depth / rate.bytes_per_second_lossy();

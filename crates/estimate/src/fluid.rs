@@ -2,7 +2,7 @@
 //!
 //! D. Bertsekas, R. Gallager, "Data Networks", 2nd edition, section 6.5.2: rates are max-min fair if each
 //! flow has a link that is full and on which no flow is faster. So a full link has a level, the rate of
-//! the flows that it holds up, and a flow's rate is the least level on its way. When a flow comes or goes,
+//! the flows that it holds up, and a flow's rate is the least level on its path. When a flow comes or goes,
 //! the levels of its links are found anew, then those of links whose flows that concerns, and so on until
 //! none changes (in the manner of A. Charny, D. Clark, R. Jain, "Congestion control with explicit rate
 //! indication", ICC 1995). A change of a level by less than `TOLERANCE` is not carried further.
@@ -31,11 +31,11 @@ pub(super) struct Stream {
     pub(super) bits: f64,
     /// The rate that it has when it is alone.
     pub(super) most: f64,
-    /// The links on its way.
-    pub(super) way: Vec<u32>,
+    /// The links on its path.
+    pub(super) path: Vec<u32>,
 }
 
-/// What the links on its way leave a flow. Apart from the rest of it, because levels are found from this.
+/// What the links on its path leave a flow. Apart from the rest of it, because levels are found from this.
 #[derive(Clone, Copy)]
 struct Left {
     /// The least level, or the rate that it has when it is alone.
@@ -46,7 +46,7 @@ struct Left {
     most: f64,
     /// The link of the least level.
     at: u32,
-    /// Links on its way.
+    /// Links on its path.
     hops: u16,
     touched: bool,
 }
@@ -84,7 +84,7 @@ pub(super) struct Fluid {
     flows: Vec<Active>,
     lefts: Vec<Left>,
     /// By slot, `longest` each.
-    ways: Vec<u32>,
+    paths: Vec<u32>,
     longest: usize,
     free: Vec<u32>,
     /// When, which flow, in which slot.
@@ -106,8 +106,8 @@ pub(super) struct Sight<'a> {
     pub(super) most: f64,
     /// The rate that it has.
     pub(super) rate: f64,
-    /// The links on its way.
-    pub(super) way: &'a [u32],
+    /// The links on its path.
+    pub(super) path: &'a [u32],
     links: &'a [Link],
 }
 
@@ -120,7 +120,7 @@ impl Sight<'_> {
 
 /// Who looks on.
 pub(super) trait Onlooker {
-    /// Something on a flow's way has changed: its own rate, or what holds it up.
+    /// Something on a flow's path has changed: its own rate, or what holds it up.
     fn changed(&mut self, now: Time, sight: &Sight<'_>);
 
     /// A link holds flows up from now on, or does so no more.
@@ -144,7 +144,7 @@ impl Fluid {
             members: vec![Vec::new(); count],
             flows: Vec::new(),
             lefts: Vec::new(),
-            ways: Vec::new(),
+            paths: Vec::new(),
             longest,
             free: Vec::new(),
             departures: BinaryHeap::new(),
@@ -198,11 +198,11 @@ impl Fluid {
         let slot = self.free_slot();
         let place = slot as usize;
         self.flows[place] = Active::new(now, flow, stream.bits);
-        self.lefts[place] = Left::new(stream.most, stream.way.len());
-        self.ways[place * self.longest..][..stream.way.len()].copy_from_slice(&stream.way);
+        self.lefts[place] = Left::new(stream.most, stream.path.len());
+        self.paths[place * self.longest..][..stream.path.len()].copy_from_slice(&stream.path);
         self.see(slot);
         self.touched.push(slot);
-        for &link in &stream.way {
+        for &link in &stream.path {
             self.members[link as usize].push(slot);
             self.links[link as usize].spare -= self.lefts[place].besides(link);
             self.look_again(link);
@@ -215,7 +215,7 @@ impl Fluid {
             let slot = self.flows.len() as u32;
             self.flows.push(Active::new(Time::ZERO, 0, 0.0));
             self.lefts.push(Left::new(0.0, 0));
-            self.ways.resize(self.ways.len() + self.longest, 0);
+            self.paths.resize(self.paths.len() + self.longest, 0);
             slot
         })
     }
@@ -225,7 +225,7 @@ impl Fluid {
         self.flows[slot as usize].queued = Time::NEVER;
         self.free.push(slot);
         for hop in 0..usize::from(self.lefts[slot as usize].hops) {
-            let link = self.ways[slot as usize * self.longest + hop];
+            let link = self.paths[slot as usize * self.longest + hop];
             let members = &mut self.members[link as usize];
             let place = members.iter().position(|&other| other == slot);
             members.swap_remove(place.expect("it is a member of its links"));
@@ -242,9 +242,9 @@ impl Fluid {
         }
     }
 
-    fn way(&self, slot: u32) -> &[u32] {
+    fn path(&self, slot: u32) -> &[u32] {
         let slot = slot as usize;
-        &self.ways[slot * self.longest..][..usize::from(self.lefts[slot].hops)]
+        &self.paths[slot * self.longest..][..usize::from(self.lefts[slot].hops)]
     }
 
     fn sight(&self, slot: u32) -> Sight<'_> {
@@ -253,17 +253,17 @@ impl Fluid {
             slot: slot as usize,
             most: self.lefts[slot as usize].most,
             rate: self.lefts[slot as usize].least,
-            way: self.way(slot),
+            path: self.path(slot),
             links: &self.links,
         }
     }
 
-    /// Takes note of the levels on a flow's way.
+    /// Takes note of the levels on a flow's path.
     fn see(&mut self, slot: u32) {
         let left = &mut self.lefts[slot as usize];
-        let way = &self.ways[slot as usize * self.longest..][..usize::from(left.hops)];
+        let path = &self.paths[slot as usize * self.longest..][..usize::from(left.hops)];
         (left.least, left.second, left.at) = (left.most, left.most, u32::MAX);
-        for &link in way {
+        for &link in path {
             let level = self.links[link as usize].level;
             if level < left.least {
                 (left.least, left.second, left.at) = (level, left.least, link);
@@ -316,20 +316,20 @@ impl Fluid {
         }
     }
 
-    /// Asks the processor for what is known of a link's flows, and of the links on their ways, ahead of need:
+    /// Asks the processor for what is known of a link's flows, and of the links on their paths, ahead of need:
     /// it lies here and there, and fetched one by one it would take most of the time.
     fn fetch_members(&self, link: u32) {
         let members = &self.members[link as usize];
         for &slot in members {
-            fetch_element(&self.ways, slot as usize * self.longest);
+            fetch_element(&self.paths, slot as usize * self.longest);
             fetch_element(&self.flows, slot as usize);
         }
-        for &other in members.iter().flat_map(|&slot| self.way(slot)) {
+        for &other in members.iter().flat_map(|&slot| self.path(slot)) {
             fetch_element(&self.links, other as usize);
         }
     }
 
-    /// A level on a flow's way has changed: which other links have to be looked at. Those are concerned
+    /// A level on a flow's path has changed: which other links have to be looked at. Those are concerned
     /// that the flow now leaves more or less of than before.
     fn concern(&mut self, slot: u32, changed: u32, further: bool) {
         let before = self.lefts[slot as usize];
@@ -343,7 +343,7 @@ impl Fluid {
             return;
         }
         for hop in 0..usize::from(now.hops) {
-            let link = self.ways[slot as usize * self.longest + hop];
+            let link = self.paths[slot as usize * self.longest + hop];
             let (before, after) = (before.besides(link), now.besides(link));
             if link == changed || before.to_bits() == after.to_bits() {
                 continue;
@@ -384,7 +384,7 @@ impl Left {
             second: most,
             most,
             at: u32::MAX,
-            hops: u16::try_from(hops).expect("a way has fewer than 65,536 links"),
+            hops: u16::try_from(hops).expect("a path has fewer than 65,536 links"),
             touched: true,
         }
     }
@@ -395,7 +395,7 @@ impl Left {
         rates(self) == rates(other) && self.at == other.at
     }
 
-    /// The least level of all links on the way but this one.
+    /// The least level of all links on the path but this one.
     fn besides(&self, link: u32) -> f64 {
         if self.at == link {
             self.second
@@ -494,11 +494,11 @@ mod tests {
         Time::ZERO + Span::from_us(us)
     }
 
-    fn stream(bits: f64, way: &[u32]) -> Stream {
+    fn stream(bits: f64, path: &[u32]) -> Stream {
         Stream {
             bits,
             most: 10e9,
-            way: way.to_vec(),
+            path: path.to_vec(),
         }
     }
 
@@ -521,11 +521,11 @@ mod tests {
     #[test]
     fn rates_are_max_min_fair() {
         let (mut fluid, mut notes) = (Fluid::new(vec![10e9; 4], 2), Notes::default());
-        for (flow, way) in [&[0_u32, 1][..], &[0], &[0], &[1, 2], &[2, 3]]
+        for (flow, path) in [&[0_u32, 1][..], &[0], &[0], &[1, 2], &[2, 3]]
             .iter()
             .enumerate()
         {
-            fluid.come(us(0), flow as u32, &stream(1e9, way), &mut notes);
+            fluid.come(us(0), flow as u32, &stream(1e9, path), &mut notes);
         }
         let rate = |flow: usize| fluid.flows[flow].rate;
         let rates = (0..5).map(|flow| (rate(flow) / 1e6) as u64);
@@ -547,11 +547,11 @@ mod tests {
         for flow in 0..400_u32 {
             let at = us(u64::from(flow) * 37);
             fluid.pass(at, &mut notes);
-            let way = [flow % 7, (flow / 3) % 7, (flow / 11) % 7];
-            let different = way[0] != way[1] && way[1] != way[2] && way[0] != way[2];
-            let way = if different { &way[..] } else { &way[..1] };
+            let path = [flow % 7, (flow / 3) % 7, (flow / 11) % 7];
+            let different = path[0] != path[1] && path[1] != path[2] && path[0] != path[2];
+            let path = if different { &path[..] } else { &path[..1] };
             let bits = f64::from(flow % 13 + 1) * 1e5;
-            fluid.come(at, flow, &stream(bits, way), &mut notes);
+            fluid.come(at, flow, &stream(bits, path), &mut notes);
             for link in 0..7_u32 {
                 let wanted: f64 = fluid.members[link as usize]
                     .iter()

@@ -3,7 +3,7 @@
 //! A flow that other links hold up comes to a link more slowly, and queues less there, or not at all. The
 //! NSDI paper lets every sender send at the full rate of its own link towards each link in question;
 //! where many hosts are busy, or the links above them, that finds queues that are not there. Here all
-//! flows share all links as a fluid first. At any time the least level of all other links on a flow's way
+//! flows share all links as a fluid first. At any time the least level of all other links on a flow's path
 //! is the pace at which it comes to a link.
 //!
 //! A flow no longer than the initial window is sent before any congestion control could have a say: it
@@ -26,7 +26,7 @@ pub(super) type Rates = Vec<(Time, Rate)>;
 pub(super) struct Paces {
     /// By flow: how much longer it takes in the fluid than alone.
     longer: Vec<Span>,
-    /// By flow and link of its way.
+    /// By flow and link of its path.
     marks: Vec<u8>,
     holds: Holds,
     /// By flow: which of the periods in which its host sends without a pause it belongs to.
@@ -67,7 +67,7 @@ impl Paces {
         &self.holds
     }
 
-    /// The flow's own part of what holds it up elsewhere, seen from a link of its way.
+    /// The flow's own part of what holds it up elsewhere, seen from a link of its path.
     pub(super) fn part(
         &self,
         whole: &Whole<'_>,
@@ -84,7 +84,7 @@ impl Paces {
         self.longer[flow]
     }
 
-    /// What a link of a flow's way was to it.
+    /// What a link of a flow's path was to it.
     pub(super) fn mark(&self, whole: &Whole<'_>, (flow, hop): (usize, usize)) -> u8 {
         self.marks[whole.crossings.first(flow) + hop]
     }
@@ -128,7 +128,7 @@ impl Paces {
             let mut crosses = false;
             let free = whole
                 .crossings
-                .way(flow as usize)
+                .path(flow as usize)
                 .enumerate()
                 .all(|(hop, step)| {
                     crosses |= step.link == link;
@@ -142,7 +142,7 @@ impl Paces {
     /// nothing is to be seen.
     fn is_together(&self, whole: &Whole<'_>, flow: u32) -> bool {
         let alone = self.flows[self.periods[flow as usize] as usize].len() == 1;
-        let mut later = whole.crossings.way(flow as usize).skip(1);
+        let mut later = whole.crossings.path(flow as usize).skip(1);
         alone || later.any(|step| self.is_shared(whole, flow, step.link))
     }
 }
@@ -191,9 +191,9 @@ impl Whole<'_> {
         Some(Stream {
             bits: (8 * wire) as f64,
             most: self.most(flow),
-            way: self
+            path: self
                 .crossings
-                .way(flow)
+                .path(flow)
                 .map(|step| step.port() as u32)
                 .collect(),
         })
@@ -202,8 +202,8 @@ impl Whole<'_> {
     /// The rate of a flow that is alone.
     fn most(&self, flow: usize) -> f64 {
         let links = &self.scenario.layout().links;
-        let rates = self.crossings.way(flow).map(|step| links[step.link].rate);
-        rates.min().expect("a way has links").bits_per_second() as f64
+        let rates = self.crossings.path(flow).map(|step| links[step.link].rate);
+        rates.min().expect("a path has links").bits_per_second() as f64
     }
 
     /// How much longer than alone a flow takes that ends then.

@@ -69,7 +69,7 @@ struct Drawer {
 }
 
 impl Traits {
-    /// Of a flow at a link of its way.
+    /// Of a flow at a link of its path.
     pub(super) fn of((whole, paces): (&Whole<'_>, &Paces), (flow, hop): (usize, usize)) -> Self {
         let situation = match paces.mark(whole, (flow, hop)) {
             _ if paces.holds().timed_at(flow).is_some() => HELD,

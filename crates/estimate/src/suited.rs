@@ -25,21 +25,21 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Unsuited> {
     if !matches!(root.network.ecmp, Ecmp::Flow(_)) {
         return refuse(
             "network.ecmp",
-            "an estimate needs flows that keep to one way",
+            "an estimate needs flows that keep to one path",
             "ecmp = \"flow\"",
         );
     }
     if layout.links.iter().any(|link| !link.failures.is_empty()) {
         return refuse(
             "network.failures",
-            "an estimate knows no links that fail",
+            "an estimate supports no links that fail",
             "leave the links out, or use `incastle run`",
         );
     }
     if layout.links.iter().any(|link| !link.schedule.is_empty()) {
         return refuse(
             "network.links",
-            "an estimate knows no links whose rate changes",
+            "an estimate supports no links whose rate changes",
             "give each link one rate, or use `incastle run`",
         );
     }
@@ -47,7 +47,7 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Unsuited> {
     if root.switch.qcn.is_some() || switches.any(|(_, group)| group.switch.qcn.is_some()) {
         return refuse(
             "switch.qcn",
-            "an estimate knows no congestion notifications",
+            "an estimate supports no congestion notifications",
             "leave qcn out, or use `incastle run`",
         );
     }
@@ -55,7 +55,7 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Unsuited> {
     if root.run.stop == RunStop::WhenDone && endless {
         return refuse(
             "run.stop",
-            "an estimate ends with its duration where a group of flows has no end of its own",
+            "an estimate ends with its duration where a group of flows has no end",
             "stop = \"duration\", or a `stop` for each group",
         );
     }
@@ -78,21 +78,21 @@ fn check_group(name: &str, group: &Group) -> Result<(), Unsuited> {
     {
         return refuse(
             &format!("flows.{name}.transfers"),
-            "an estimate knows no transfers that wait for others",
+            "an estimate supports no transfers that wait for others",
             "transfers that begin at instants of their own",
         );
     }
     if group.transport.tcp().is_none() {
         return refuse(
             &format!("flows.{name}.transport.kind"),
-            "an estimate knows TCP alone",
+            "an estimate supports TCP alone",
             "kind = \"tcp\"",
         );
     }
     if group.transport.custom().is_some() {
         return refuse(
             &format!("flows.{name}.transport.congestion"),
-            "an estimate knows no controllers of your own",
+            "an estimate supports no custom controllers",
             "another congestion control, or `incastle run`",
         );
     }

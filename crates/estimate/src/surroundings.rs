@@ -4,7 +4,7 @@
 //! than it can; then the link; behind it nobody waits for anybody. Here a flow's links before the one
 //! in question become one, as slow as the slowest of them, which all flows of the host share; those
 //! behind it become one as well, of which each flow has its own. The round trip of a full packet and
-//! its ACK is that of the whole way, and longer by what the flow waits elsewhere in the fluid: that is where
+//! its ACK is that of the whole path, and longer by what the flow waits elsewhere in the fluid: that is where
 //! its ACKs are late. A shorter packet takes as long as a full one on links that have become part of another.
 //!
 //! A link with a pace stands for the port that holds the flow up elsewhere. It makes the flow wait as long as
@@ -172,12 +172,12 @@ impl<'a> Whole<'a> {
     /// How a flow crosses a link.
     pub(super) fn passage<'v>(&self, visit: &Visit<'v>, link: usize) -> Passage<'v> {
         let flow = visit.flow;
-        let mut way = self.crossings.way(flow);
+        let mut path = self.crossings.path(flow);
         let place = self.crossings.place(flow, link);
         let stack = self.stack(flow);
-        let before = self.stretch(way.clone().take(place), stack);
-        let here = way.nth(place).expect("it was found there");
-        let behind = self.stretch(way, stack);
+        let before = self.stretch(path.clone().take(place), stack);
+        let here = path.nth(place).expect("it was found there");
+        let behind = self.stretch(path, stack);
         // On a link that is for this flow alone.
         let (before, behind) = if before.is_some() && visit.pace.is_some() {
             (before.map(|before| before.later(visit.elsewhere)), behind)

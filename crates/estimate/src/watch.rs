@@ -11,7 +11,7 @@ use crate::surroundings::Whole;
 /// Rates of a pace within this factor become one: their mean over time, so that as much is sent.
 const ALIKE: f64 = 1.1;
 
-/// At a link of a flow's way: it carried others when the flow began.
+/// At a link of a flow's path: it carried others when the flow began.
 pub(super) const BUSY: u8 = 1;
 /// It held up others then, or later.
 pub(super) const FULL: u8 = 2;
@@ -72,7 +72,7 @@ impl Open {
 /// A flow under way, and the link that holds it up.
 #[derive(Debug, Clone, Copy, Default)]
 struct Hold {
-    /// Where the links of its way begin among those of all flows; absent until it is known.
+    /// Where the links of its path begin among those of all flows; absent until it is known.
     first: Option<u32>,
     hop: u16,
     since: Time,
@@ -97,11 +97,11 @@ pub(super) struct Watch<'a> {
     pub(super) ends: Vec<Time>,
     /// By slot of the fluid.
     holds: Vec<Hold>,
-    /// By slot, `longest` each: what the links of its flow's way have been to it since it came. With that of few
+    /// By slot, `longest` each: what the links of its flow's path have been to it since it came. With that of few
     /// others, so that it is at hand.
     since_it_came: Vec<u8>,
     longest: usize,
-    /// By flow and link of its way: bits that it could have sent besides, had that link not held it up.
+    /// By flow and link of its path: bits that it could have sent besides, had that link not held it up.
     pub(super) missed: Vec<f64>,
     /// Likewise: what the link was to it.
     pub(super) marks: Vec<u8>,
@@ -110,7 +110,7 @@ pub(super) struct Watch<'a> {
     pub(super) full: Vec<[f64; 2]>,
     /// By port.
     clocks: Vec<Clock>,
-    /// By flow: at each link of its way that is simulated.
+    /// By flow: at each link of its path that is simulated.
     open: Vec<Vec<Open>>,
     pub(super) changes: BTreeMap<usize, Vec<(u32, Time, f64)>>,
 }
@@ -132,7 +132,7 @@ impl Clock {
 
 impl<'a> Watch<'a> {
     pub(super) fn new(whole: &'a Whole<'a>, links: &[usize]) -> Self {
-        let longest = (0..whole.flows.len()).map(|flow| whole.crossings.way(flow).len());
+        let longest = (0..whole.flows.len()).map(|flow| whole.crossings.path(flow).len());
         let mut is_simulated = vec![false; whole.scenario.layout().links.len()];
         for &link in links {
             is_simulated[link] = true;
@@ -172,10 +172,10 @@ impl<'a> Watch<'a> {
         fluid.pass(Time::NEVER, self);
     }
 
-    /// A flow begins, and may be part of the fluid later: what the links of its way are to it.
+    /// A flow begins, and may be part of the fluid later: what the links of its path are to it.
     fn begin(&mut self, fluid: &Fluid, now: Time, flow: usize) {
         let first = self.whole.crossings.first(flow);
-        for (hop, step) in self.whole.crossings.way(flow).enumerate() {
+        for (hop, step) in self.whole.crossings.path(flow).enumerate() {
             if fluid.is_full(step.port()) {
                 self.marks[first + hop] |= FULL;
             }
@@ -197,9 +197,9 @@ impl<'a> Watch<'a> {
         let hold = &mut self.holds[sight.slot];
         let first = *hold.first.get_or_insert_with(|| {
             let first = self.whole.crossings.first(sight.flow);
-            u32::try_from(first).expect("ways have fewer than 2^32 links")
+            u32::try_from(first).expect("paths have fewer than 2^32 links")
         });
-        let marks = &mut self.since_it_came[sight.slot * self.longest..][..sight.way.len()];
+        let marks = &mut self.since_it_came[sight.slot * self.longest..][..sight.path.len()];
         (hold, marks, first)
     }
 
@@ -207,7 +207,7 @@ impl<'a> Watch<'a> {
     fn hold(&mut self, now: Time, sight: &Sight<'_>) {
         let hop = sight.holder();
         let (hold, marks, first) = self.hold_of(sight);
-        for (mark, &port) in marks.iter_mut().zip(sight.way) {
+        for (mark, &port) in marks.iter_mut().zip(sight.path) {
             *mark |= sight.mark(port);
         }
         let missed = hold.until(now);
@@ -228,12 +228,12 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// For which share of a flow's time the ports of its way were full.
+    /// For which share of a flow's time the ports of its path were full.
     fn end_clocks(&mut self, now: Time, sight: &Sight<'_>) {
         let first = self.whole.crossings.first(sight.flow);
         let began = self.whole.flows[sight.flow].at;
         let took = now.saturating_since(began).as_secs_lossy();
-        for (hop, &port) in sight.way.iter().enumerate() {
+        for (hop, &port) in sight.path.iter().enumerate() {
             let clocks = both_ways(port as usize).map(|port| self.clocks[port].at(now));
             for (full, clock) in self.full[first + hop].iter_mut().zip(clocks) {
                 *full = (*full + clock) / took;
@@ -266,13 +266,13 @@ fn both_ways(port: usize) -> [usize; 2] {
 }
 
 impl Sight<'_> {
-    /// Which link of its way holds the flow up: the first if none does.
+    /// Which link of its path holds the flow up: the first if none does.
     fn holder(&self) -> usize {
-        let mut levels = self.way.iter().map(|&port| self.level(port));
+        let mut levels = self.path.iter().map(|&port| self.level(port));
         levels.position(|level| level <= self.rate).unwrap_or(0)
     }
 
-    /// What a link of its way is to the flow.
+    /// What a link of its path is to the flow.
     fn mark(&self, port: u32) -> u8 {
         let level = self.level(port);
         if level.is_infinite() {
@@ -286,7 +286,7 @@ impl Sight<'_> {
 
     /// The rate that all other links leave it.
     fn besides(&self, port: u32) -> f64 {
-        let others = self.way.iter().filter(|&&other| other != port);
+        let others = self.path.iter().filter(|&&other| other != port);
         others.fold(self.most, |least, &other| least.min(self.level(other)))
     }
 }
@@ -296,7 +296,7 @@ impl Onlooker for Watch<'_> {
         let flow = sight.flow;
         self.hold(now, sight);
         let mut number = 0;
-        for &port in sight.way {
+        for &port in sight.path {
             let link = port as usize / 2;
             if !self.is_simulated[link] {
                 continue;
@@ -326,7 +326,7 @@ impl Onlooker for Watch<'_> {
         let hold = std::mem::take(&mut self.holds[sight.slot]);
         let first = self.whole.crossings.first(sight.flow);
         self.missed[first + usize::from(hold.hop)] = hold.until(now);
-        let seen = &mut self.since_it_came[sight.slot * self.longest..][..sight.way.len()];
+        let seen = &mut self.since_it_came[sight.slot * self.longest..][..sight.path.len()];
         for (mark, seen) in self.marks[first..].iter_mut().zip(seen) {
             *mark |= std::mem::take(seen);
         }

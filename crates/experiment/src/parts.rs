@@ -24,7 +24,7 @@ pub fn alone_because(scenario: &Scenario) -> Option<String> {
     parted(scenario, 2).ok()?.err()
 }
 
-/// So many parts of a scenario's network, or fewer, with the network of the first; or why there are none.
+/// At most `parts` parts of a scenario's network, with the network of the first; or why there are none.
 pub fn parted(
     scenario: &Scenario,
     parts: usize,
@@ -62,7 +62,7 @@ fn decides_as_a_whole(scenario: &Scenario) -> Option<String> {
         Some(format!("{closed} (flows.{name})"))
     });
     let custom = !scenario.custom_controllers().is_empty();
-    let of_controllers = custom.then(|| "controllers of its own".to_owned());
+    let of_controllers = custom.then(|| "custom controllers".to_owned());
     of_measure.or(of_controllers).or(of_groups)
 }
 

@@ -23,7 +23,7 @@ pub struct Stack {
     format: WireFormat,
     /// Of all but TCP: bytes that may wait to be sent.
     send_buffer: Option<Bytes>,
-    /// The ways between hosts: of UDT and DCUDP, which know their own links and may know round trips.
+    /// The paths between hosts: of UDT and DCUDP, whose parameters may depend on the rates of links and on round trips.
     paths: Option<Arc<Paths>>,
 }
 

@@ -203,7 +203,7 @@ fn a_stopped_estimate_gives_nothing() {
 }
 
 #[test]
-fn flows_take_the_ways_of_the_engine() {
+fn flows_take_the_paths_of_the_engine() {
     let (found, _) = estimated(&apart(FABRIC, &[], Some(1)), 2, &BTreeMap::new());
     let run = result(FABRIC, &[]);
     let ports = text(&run, "links", "port");

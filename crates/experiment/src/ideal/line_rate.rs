@@ -2,7 +2,7 @@
 //!
 //! A transfer's packets, at their sizes on the wire, leave back to back and are stored and forwarded at
 //! each switch of the fastest of its paths, each link at the highest rate that it has in the run; a request
-//! goes its own way first. The time from the write to the last byte at the receiver, in closed form.
+//! goes its own path first. The time from the write to the last byte at the receiver, in closed form.
 //!
 //! Where packets of one transfer may take several paths at once (ECMP per packet or flowlet, routes that
 //! change with failures), only the hosts' own links are sure to carry all of them: there the switches'

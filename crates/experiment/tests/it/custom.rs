@@ -183,7 +183,7 @@ fn what_is_wrong_with_a_controller_is_told_with_its_place() {
     );
     let wrong = mistakes(&SCENARIO.replace("segments = 4", "segments = [4]"));
     assert!(
-        wrong[0].contains("segments must be a number, a text, true or false, found a list"),
+        wrong[0].contains("segments must be a number, a string, true or false, found a list"),
         "{wrong:?}"
     );
 }

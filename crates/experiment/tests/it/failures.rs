@@ -1,4 +1,4 @@
-//! Failed links in scenarios: what they carry, what is lost and told, and which way is counted with.
+//! Failed links in scenarios: what they carry, what is lost and told, and which path is counted with.
 
 use incastle_experiment::Output;
 
@@ -115,8 +115,8 @@ fn a_failure_that_heals_before_anybody_sends_changes_nothing() {
 }
 
 #[test]
-fn ideal_times_are_those_of_the_way_that_is_up() {
-    // The short way is 4 links; that of the detour is down from the start, or the short one is.
+fn ideal_times_are_those_of_the_path_that_is_up() {
+    // The short path is 4 links; that of the detour is down from the start, or the short one is.
     let text = r#"
 [run]
 duration = "100 ms"

@@ -193,7 +193,7 @@ fn check_capture(capture: &Capture, duration: Span, layout: &Layout, cx: &mut Co
             .unwrap_or_default();
         let both = quoted(&names[0].replace("->", "<->"));
         let help = format!(
-            "{near}a port is named like {}, both ways of its link {both}, all links \"all\"",
+            "{near}a port is named like {}, both directions of its link {both}, all links \"all\"",
             quoted(names[0])
         );
         cx.error_at(key, format!("no link {}", quoted(name)), Some(help));

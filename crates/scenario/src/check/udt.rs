@@ -25,7 +25,7 @@ pub(super) fn check(
     check_packet(path, group, (root, layout), cx);
 }
 
-/// DCUDP where nothing ever asks it to slow down: on all its way, or on a part of it.
+/// DCUDP where no port ever marks: on its whole path, or on a part of it.
 fn warn_of_no_marks(path: &str, group: &Group, silent: &SilentPorts, cx: &mut Context<'_>) {
     let (Some(dcudp), Some(first)) = (group.transport.dcudp(), &silent.first) else {
         return;
@@ -35,7 +35,7 @@ fn warn_of_no_marks(path: &str, group: &Group, silent: &SilentPorts, cx: &mut Co
     } else {
         let (count, all) = silent.count;
         let place = format!(
-            "dcudp by way of {}, which never marks ({count} of {all} switch ports on its way)",
+            "dcudp through {}, which never marks ({count} of {all} switch ports on its path)",
             quoted(first)
         );
         (place, " there")

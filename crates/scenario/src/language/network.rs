@@ -51,7 +51,7 @@ table! {
         value mtu: Bytes = MOST_MTU, in mtus();
         /// Which of several equal paths packets take.
         flat ecmp: Ecmp;
-        /// How long after a link went down or came up the switches send along other ways. Until then what they send to a
+        /// How long after a link went down or came up the switches use other paths. Until then what they send to a
         /// link that is down is lost.
         value reconvergence_delay: Span = Span::ZERO, in delays();
         /// Links that differ, by the group's name or by `of`; in a graph, all links.

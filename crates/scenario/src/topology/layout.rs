@@ -181,7 +181,7 @@ impl Layout {
     /// The names of all ports of switches.
     pub fn switch_ports(&self) -> Vec<String> {
         let of_switches = self
-            .ways()
+            .directions()
             .filter(|(from, _)| matches!(from, End::Switch(_)));
         of_switches
             .map(|(from, to)| self.port_name(from, to))
@@ -190,12 +190,14 @@ impl Layout {
 
     /// The names of all ports, of hosts too.
     pub fn ports(&self) -> BTreeSet<String> {
-        let ways = self.ways();
-        ways.map(|(from, to)| self.port_name(from, to)).collect()
+        let directions = self.directions();
+        directions
+            .map(|(from, to)| self.port_name(from, to))
+            .collect()
     }
 
-    /// Both ways of each link.
-    fn ways(&self) -> impl Iterator<Item = (End, End)> {
+    /// Both directions of each link.
+    fn directions(&self) -> impl Iterator<Item = (End, End)> {
         let ends = self.links.iter().map(|link| link.ends);
         ends.flat_map(|(a, b)| [(a, b), (b, a)])
     }

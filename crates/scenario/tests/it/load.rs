@@ -423,7 +423,7 @@ fn oversubscription_that_cannot_be_is_told() {
         ),
         (
             given("\"3 to 1\""),
-            "must be a number or a ratio such as \"3:1\", found the text \"3 to 1\"",
+            "must be a number or a ratio such as \"3:1\", found the string \"3 to 1\"",
         ),
         (
             given("\"3:0\""),
