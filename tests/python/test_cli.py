@@ -94,10 +94,10 @@ def test_failed_links_are_told(say: Say) -> None:
     said = say("run", "small.toml", *link, *times[0], *times[1])
     assert said.status == 0
     assert "packets lost on failed links" in said.out
-    assert 'no way between "sender:0" and "receiver" from 5 ms to 10 ms' in said.err
+    assert 'no path between "sender:0" and "receiver" from 5 ms to 10 ms' in said.err
     cut_off = say("check", "small.toml", *link)
     assert cut_off.status == 2
-    assert 'no way between "sender:0" and "receiver", from the beginning' in cut_off.err
+    assert 'no path between "sender:0" and "receiver", from the beginning' in cut_off.err
 
 
 def test_existing_directory(say: Say, folder: Path) -> None:

@@ -333,7 +333,7 @@ def test_an_estimate_knows_no_controllers_of_ones_own() -> None:
         'load = 0.3\nsizes = "websearch"\n'
     )
     scenario = ic.Scenario.from_text(text).with_overrides(OWN)
-    with pytest.raises(ic.ScenarioError, match="an estimate knows no controllers of your own"):
+    with pytest.raises(ic.ScenarioError, match="an estimate supports no custom controllers"):
         ic.estimate(scenario)
 
 

@@ -200,7 +200,7 @@ def test_it_is_told_once_with_its_place(
 
 def test_without_marks_the_summary_says_so(say: Say, folder: Path) -> None:
     nothing = "dcudp over queues that never mark: it cannot react to congestion"
-    part = 'dcudp by way of "right->receiver", which never marks (1 of 2 switch ports on its way)'
+    part = 'dcudp through "right->receiver", which never marks (1 of 2 switch ports on its path)'
     for keys, told in (
         ({"switch.queue": {"kind": "drop-tail"}}, nothing),
         ({"switch.ports": {"receiver": {"queue": {"kind": "drop-tail"}}}}, part),

@@ -2,5 +2,5 @@
 
 `api` is what users call, `apart` takes a scenario apart, `on_dask` has links simulated on a
 cluster, `kept` has the delays of finished links on the disk, `picture` draws. The estimate itself
-is in Rust: `crates/scenario/src/estimate`.
+is in Rust: `crates/estimate`.
 """

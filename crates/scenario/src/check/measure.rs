@@ -130,7 +130,7 @@ impl<'a> Flows<'a> {
 }
 
 /// The names of the flows that exist from the start; Poisson flows and incasts come as they come.
-pub(crate) fn static_flows(root: &Root, layout: &Layout) -> Vec<Name> {
+pub fn static_flows(root: &Root, layout: &Layout) -> Vec<Name> {
     let mut names = Vec::new();
     for (name, group) in &root.flows {
         if group.workload.is_drawn() {
@@ -193,7 +193,7 @@ fn check_capture(capture: &Capture, duration: Span, layout: &Layout, cx: &mut Co
             .unwrap_or_default();
         let both = quoted(&names[0].replace("->", "<->"));
         let help = format!(
-            "{near}a port is named like {}, both ways of its link {both}, all links \"all\"",
+            "{near}a port is named like {}, both directions of its link {both}, all links \"all\"",
             quoted(names[0])
         );
         cx.error_at(key, format!("no link {}", quoted(name)), Some(help));

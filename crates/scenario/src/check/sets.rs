@@ -61,8 +61,10 @@ fn incast(count: Count, (from, to): (&[usize], &[usize]), names: &[Name]) -> Opt
         )),
         Count::Number(wanted) if wanted as usize > most => Some((
             "count",
-            format!("{wanted} senders at once, but `from` has only {most} hosts that can send to {receiver}"),
-            "each sender is a host of its own: more hosts in `from`, or without `count` all of them"
+            format!(
+                "{wanted} senders at once, but `from` has only {most} hosts that can send to {receiver}"
+            ),
+            "each sender is a separate host: more hosts in `from`, or without `count` all of them"
                 .to_owned(),
         )),
         _ => None,
@@ -89,7 +91,7 @@ fn all_reduce(all: &AllReduce, (from, to): (&[usize], &[usize])) -> Option<Probl
         (
             "size",
             format!(
-                "{} cannot be cut into {parts} messages of a byte at least",
+                "{} cannot be cut into {parts} messages of at least one byte",
                 all.size
             ),
             "a larger size, or fewer `segments`".to_owned(),

@@ -47,7 +47,7 @@ fn check_way(
     (root, layout): (&Root, &Layout),
     cx: &mut Context<'_>,
 ) {
-    mtu::check((path, group), passed, (root, layout), cx);
+    mtu::check((path, group), passed, layout, cx);
     let silent = SilentPorts::of(passed, (root, layout));
     if let Some(tcp) = group.transport.tcp()
         && tcp.ecn != EcnMode::Off

@@ -52,7 +52,7 @@ table! {
 
 impl AllReduce {
     /// In how many messages at least a vector is cut among `hosts`.
-    pub(crate) fn parts(&self, hosts: usize) -> u64 {
+    pub fn parts(&self, hosts: usize) -> u64 {
         let parts = match self.algorithm {
             Algorithm::Ring(_) => hosts as u64,
             Algorithm::Tree(_) => 1,

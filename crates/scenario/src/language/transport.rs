@@ -43,7 +43,7 @@ table! {
     pub struct Datagram {
         /// Application bytes of a full datagram; 28 bytes of headers come on top.
         value payload: Bytes = Bytes::new(1_472), in between(Bytes::new(1), Bytes::new(65_000));
-        /// Application bytes that may wait for the adapter; what does not fit any more is refused and
+        /// Application bytes that may wait for the NIC; what does not fit any more is refused and
         /// counted. A bulk transfer waits for room instead.
         value send_buffer: SendBuffer = SendBuffer::Limited(DEFAULT_SEND_BUFFER);
     }
@@ -101,7 +101,7 @@ impl Transport {
     }
 
     /// The controller of one's own, if it has one.
-    pub(crate) fn custom(&self) -> Option<&Custom> {
+    pub fn custom(&self) -> Option<&Custom> {
         match &self.tcp()?.congestion {
             Congestion::Custom(custom) => Some(custom),
             _ => None,

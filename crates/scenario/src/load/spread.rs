@@ -348,7 +348,7 @@ mod tests {
             from in proptest::sample::subsequence((0..HOSTS).collect::<Vec<_>>(), 1..=HOSTS),
             to in proptest::sample::subsequence((0..HOSTS).collect::<Vec<_>>(), 2..=HOSTS),
         ) {
-            // A line joins all; further links make other ways, also two between the same switches.
+            // A line joins all; further links make other paths, also two between the same switches.
             let line = (1..SWITCHES).map(|switch| (switch - 1, switch));
             let links: Vec<_> = line.chain(more.into_iter().filter(|(a, b)| a != b)).collect();
             let layout = layout(&places, &links);

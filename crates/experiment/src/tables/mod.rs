@@ -1,0 +1,90 @@
+//! Result tables from the record of a finished run: names and columns as docs/scenario-language.md has them.
+//!
+//! Flows are numbered by group, in the order of the scenario, then by their index in the group.
+
+mod events;
+mod flows;
+mod ports;
+mod qcn;
+mod rounds;
+mod timeouts;
+mod transfers;
+mod udt;
+
+use std::sync::Arc;
+
+use incastle_scenario::language::measure::Sampling;
+use incastle_units::Time;
+
+use crate::output::{Column, Table};
+use crate::record::Record;
+use crate::totals::totals;
+
+/// Makes a table; none where it is not asked for, or has no rows ever.
+type Maker = fn(&Record<'_>) -> Option<Table>;
+
+/// All tables, in the order of results.
+const MAKERS: [Maker; 18] = [
+    summary,
+    flows::flows,
+    transfers::transfers,
+    ports::queues,
+    ports::links,
+    ports::goodput,
+    rounds::rounds,
+    timeouts::timeouts,
+    udt::udt,
+    ports::queue_samples,
+    ports::buffer_occupancy,
+    flows::windows,
+    flows::throughput,
+    udt::dcudp_modes,
+    udt::dcudp_rates,
+    qcn::rates,
+    qcn::cnms,
+    events::events,
+];
+
+/// The tables of a run.
+pub(crate) fn tables(record: &Record<'_>) -> Vec<Table> {
+    MAKERS.iter().filter_map(|make| make(record)).collect()
+}
+
+fn summary(record: &Record<'_>) -> Option<Table> {
+    Some(totals(record).table())
+}
+
+/// What a sampling is asked for, if it is on.
+fn asked<T>(sampling: &Sampling<T>) -> Option<&T> {
+    match sampling {
+        Sampling::On(asked) => Some(asked),
+        Sampling::Off => None,
+    }
+}
+
+fn seconds(at: Option<Time>) -> f64 {
+    at.map_or(f64::NAN, Time::as_secs_lossy)
+}
+
+fn table(name: &str, columns: Vec<(&str, Column)>) -> Table {
+    Table {
+        name: name.to_owned(),
+        columns: columns
+            .into_iter()
+            .map(|(name, column)| (name.to_owned(), column))
+            .collect(),
+    }
+}
+
+/// A column of whole numbers, of numbers, of texts, from rows.
+fn whole<R>(rows: &[R], value: impl Fn(&R) -> u64) -> Column {
+    Column::U64(rows.iter().map(value).collect())
+}
+
+fn real<R>(rows: &[R], value: impl Fn(&R) -> f64) -> Column {
+    Column::F64(rows.iter().map(value).collect())
+}
+
+fn text<R>(rows: &[R], value: impl Fn(&R) -> Arc<str>) -> Column {
+    Column::Text(rows.iter().map(value).collect())
+}
