@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # The router keeps real time: a neighbour that computes makes it late.
 pytestmark = pytest.mark.alone
 
-TCP_END = [sys.executable, str(Path(__file__).with_name("tcp_end.py"))]
+TCP_END = [sys.executable, str(Path(__file__).with_name("tcp_endpoint.py"))]
 DCUDP_LEVEL = 20
 RATE_BITS = 100_000_000
 PATH = ("--rate", "100 Mbit/s", "--delay", "1 ms")

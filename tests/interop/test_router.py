@@ -20,7 +20,7 @@ from programs import our_programs
 # The router keeps real time: a neighbour that computes makes it late.
 pytestmark = pytest.mark.alone
 
-UDP_END = [sys.executable, str(Path(__file__).with_name("udp_end.py"))]
+UDP_END = [sys.executable, str(Path(__file__).with_name("udp_endpoint.py"))]
 NOT_ECT, ECT1, ECT0, CE = 0, 1, 2, 3
 ENDS = 20
 # A packet of 1500 bytes takes 0.6 ms: a slow machine, too, sends faster, so that a queue grows.
