@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from incastle import terminal
+from incastle.commands.options import AsJson  # noqa: TC001  typer looks at it
 from incastle.errors import IncastleError
-from incastle.options import AsJson  # noqa: TC001  typer looks at it
 
 BENCH_EXAMPLES = (
     "incastle bench",
@@ -57,7 +57,7 @@ def bench(
     for name, value in (("--repeats", repeats), ("--ns3", ns3)):
         if value is not None:
             raise IncastleError(f"{name} goes with --all")
-    from incastle import bench as module  # noqa: PLC0415  only here
+    from incastle.benchmarks import process as module  # noqa: PLC0415  only here
     from incastle.benchmarks.suite import SHORT  # noqa: PLC0415
 
     paths = [module.find(name) for name in scenarios or SHORT]

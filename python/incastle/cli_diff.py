@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from incastle import terminal
-from incastle.options import AsJson, Unverified  # noqa: TC001  typer looks at it
+from incastle.commands.options import AsJson, Unverified  # noqa: TC001  typer looks at it
 
 DIFF_EXAMPLES = (
     "incastle diff results/dctcp-12ab34cd results/dctcp-56ef78ab",
@@ -34,11 +34,13 @@ def diff(
     digests, claims with measured values and verdicts, data of figures; this is how two versions of
     Incastle are compared. Changes are those from A to B.
     """
-    from incastle import figures, terminal_diff  # noqa: PLC0415  only here
-    from incastle.difference import api, draw  # noqa: PLC0415
+    from incastle import terminal_diff  # noqa: PLC0415  only here
+    from incastle.difference import api  # noqa: PLC0415
+    from incastle.plotting import difference as draw  # noqa: PLC0415
+    from incastle.plotting import style  # noqa: PLC0415  only here
 
     if figure is not None:
-        figures.form_of(figure)  # told before the tables, not after them
+        style.form_of(figure)  # told before the tables, not after them
     compared = api.diff(a, b, verify=not unverified)
     if as_json:
         terminal.print_json(compared.as_json())

@@ -10,10 +10,10 @@ import typer
 from rich.markup import escape
 
 from incastle import terminal
+from incastle.commands.options import MAX_SEED, AsJson, On, ScenarioFile, Settings, setting
 from incastle.interrupts import INTERRUPTED
-from incastle.options import MAX_SEED, AsJson, On, ScenarioFile, Settings, setting
 from incastle.scenario import load
-from incastle.store import file_name, prepare_place
+from incastle.storage.results import file_name, prepare_place
 from incastle.units import si
 
 if TYPE_CHECKING:
@@ -75,11 +75,12 @@ def estimate(
     crossed_links.
     docs/estimate.md has what that leaves out, and how far it is off.
     """
-    from incastle import figures  # noqa: PLC0415  only here
-    from incastle.estimates import api, picture  # noqa: PLC0415  slow to import
+    from incastle.estimates import api  # noqa: PLC0415  slow to import
+    from incastle.plotting import estimates as picture  # noqa: PLC0415  slow to import
+    from incastle.plotting import style  # noqa: PLC0415  only here
 
     if figure is not None:
-        figures.form_of(figure)  # told before the estimate, not after it
+        style.form_of(figure)  # told before the estimate, not after it
     overrides = [setting(text) for text in settings or []]
     if seed is not None:
         overrides.append(("run.seed", str(seed)))

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from incastle import terminal
+from incastle.commands.options import AsJson, Unverified  # noqa: TC001  typer looks at it
 from incastle.errors import IncastleError, Interrupted
 from incastle.interrupts import INTERRUPTED
-from incastle.options import AsJson, Unverified  # noqa: TC001  typer looks at it
 
 EXPLAIN_EXAMPLES = (
     "incastle explain results/incast-20-1a2b3c4d",
@@ -48,14 +48,16 @@ def explain(
     From the record of events that the scenario asked for ([measure] events). Where there is none,
     the scenario is run again with a record, and the digests tell that it took the same course.
     """
-    from incastle import figures, terminal_explain  # noqa: PLC0415  only here
-    from incastle.explanation import api, draw  # noqa: PLC0415
+    from incastle import terminal_explain  # noqa: PLC0415  only here
+    from incastle.explanation import api  # noqa: PLC0415
+    from incastle.plotting import explanation as draw  # noqa: PLC0415
+    from incastle.plotting import style  # noqa: PLC0415  only here
     from incastle.results import Result  # noqa: PLC0415
 
     if (flow is not None) + slowest + timeouts > 1:
         raise IncastleError("--flow, --slowest and --timeouts exclude each other")
     if plot is not None:
-        figures.form_of(plot)  # told before the run, not after it
+        style.form_of(plot)  # told before the run, not after it
     if plot is not None and timeouts:
         raise IncastleError("--plot draws one flow: name it with --flow")
     loaded = Result.load(result, verify=not unverified)

@@ -12,11 +12,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from incastle import terminal, terminal_sweeps
+from incastle.commands.options import (
+    MAX_SEED,
+    AsJson,
+    On,
+    ScenarioFile,
+    Settings,
+    Unverified,
+    setting,
+)
 from incastle.errors import ClusterError, IncastleError, InternalError, ResultError, RunError
 from incastle.interrupts import INTERRUPTED
-from incastle.options import MAX_SEED, AsJson, On, ScenarioFile, Settings, Unverified, setting
 from incastle.runner import cores
-from incastle.store import file_name
+from incastle.storage.results import file_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -113,15 +121,15 @@ def sweep(
     the sweep: it is named at the end, and the exit status is not 0. With a directory instead of a
     scenario nothing is run.
     """
-    from incastle import figures  # noqa: PLC0415  only here
-    from incastle.sweeps import picture  # noqa: PLC0415  slow to import
+    from incastle.plotting import style  # noqa: PLC0415  only here
+    from incastle.plotting import sweeps as picture  # noqa: PLC0415  slow to import
     from incastle.sweeps.sweep import Sweep  # noqa: PLC0415
 
     axes = None if plot is None else picture.Axes.parse([*_words(plot), *place[1:]])
     if plot is None and len(place) > 1:
         raise IncastleError(f"one scenario, not {len(place)}: {' '.join(place)}")
     if figure is not None:
-        figures.form_of(figure)
+        style.form_of(figure)
     if Path(place[0]).is_dir():
         if settings or on or resume or force:
             raise IncastleError(f"{place[0]} is a directory: give the scenario to do more runs")
@@ -222,7 +230,7 @@ def _checked(plan: Plan) -> Checked:
 
 def _check_axes(axes: Any, plan: Plan, checked: Checked) -> None:  # noqa: ANN401
     """Refuse a figure that cannot be drawn before an hour of runs, not after it."""
-    from incastle.sweeps.measures import columns_of  # noqa: PLC0415
+    from incastle.analysis.measures import columns_of  # noqa: PLC0415
 
     groups = list(checked.runs[0].scenario().to_dict()["flows"])
     words = {axis.key: [choice.words for choice in axis.choices] for axis in plan.axes}
@@ -285,7 +293,7 @@ def _show(outcome: Sweep, *, as_json: bool) -> None:
 
 
 def _draw(outcome: Sweep, axes: Any, path: Path) -> None:  # noqa: ANN401
-    from incastle.sweeps import picture  # noqa: PLC0415
+    from incastle.plotting import sweeps as picture  # noqa: PLC0415
 
     picture.draw(outcome, axes, path)
     terminal.note(f"figure: {path}")

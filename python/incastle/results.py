@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from incastle import bins, completions, store
+from incastle.analysis import bins, completions
 from incastle.errors import TableMissing
+from incastle.storage import results as store
 
 if TYPE_CHECKING:
     import os

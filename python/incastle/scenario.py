@@ -310,5 +310,10 @@ def one_line_toml(value: Value) -> str:
     return tomli_w.dumps({"x": value}).removeprefix("x = ").rstrip("\n")
 
 
+def as_words(value: Value) -> str:
+    """Write a value for readers: a string as it is, all else as TOML has it."""
+    return value if isinstance(value, str) else one_line_toml(value)
+
+
 def _diagnostic(one: _engine.Diagnostic) -> Diagnostic:
     return Diagnostic(one.severity, one.file, one.line, one.column, one.key, one.message, one.help)

@@ -20,9 +20,9 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from incastle import completions
-from incastle.completions import class_name, ends_of
-from incastle.confidence import interval
+from incastle.analysis import completions
+from incastle.analysis.completions import class_name, ends_of
+from incastle.analysis.confidence import interval
 from incastle.units import DIGITS, between, si
 
 if TYPE_CHECKING:

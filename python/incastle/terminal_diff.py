@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 
 from incastle import terminal
+from incastle.analysis.completions import shown
 from incastle.claims import number
-from incastle.completions import shown
 from incastle.difference.results import ResultDiff
 from incastle.units import si
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
-from incastle.completions import HOW_TO_LET_THEM_END, ends_of
-from incastle.sweeps.measures import ends_in, shortened, unit_of
-from incastle.sweeps.seeds import over_seeds
+from incastle.analysis.completions import HOW_TO_LET_THEM_END, ends_of
+from incastle.analysis.measures import ends_in, shortened, unit_of
+from incastle.analysis.seeds import over_seeds
 from incastle.terminal import aligned, bars, errors, note, output
 from incastle.units import scale_of, si
 

@@ -6,10 +6,13 @@ Three digits are for readers; what must be told exactly has more.
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from incastle.scenario import Value
 
 SCALES: dict[str, dict[str, float]] = {
     "s": {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0},
@@ -37,6 +40,8 @@ PREFIXED = {"s", "bit/s", "B"}
 """The kinds whose units differ by decimal prefixes."""
 
 DIGITS = 3
+
+QUANTITY = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?) *([A-Za-z\u00b5\u03bc%/]*)")
 
 
 def scale_of(numbers: Sequence[float], base: str, digits: int = DIGITS) -> tuple[float, str]:
@@ -71,3 +76,42 @@ def _digits(size: float, digits: int) -> str:
     before = 1 + math.floor(math.log10(abs(size))) if 1 <= abs(size) < math.inf else 1
     text = f"{size:.{max(0, digits - before)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def parse(text: str) -> tuple[float, str] | None:
+    """Give a quantity in its base unit, and that unit; none if the text is no quantity."""
+    found = QUANTITY.fullmatch(text.strip())
+    if found is None:
+        return None
+    unit = SYNONYMS.get(found[2], found[2])
+    for base, scales in SCALES.items():
+        if unit in scales:
+            return float(found[1]) * scales[unit], base
+    return None
+
+
+def as_numbers(values: Sequence[Value]) -> tuple[list[float], str] | None:
+    """Give values as numbers in their common base unit; none if they have none."""
+    parsed = []
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            return None
+        parsed.append(parse(value) if isinstance(value, str) else (float(value), ""))
+    known = [one for one in parsed if one is not None]
+    units = {unit for _, unit in known}
+    if len(known) < len(parsed) or len(units) != 1:
+        return None
+    return [number for number, _ in known], units.pop()
+
+
+def as_written(values: Sequence[Value]) -> tuple[list[float], str] | None:
+    """Give quantities in the unit that all are written in, else in a common one; none as above."""
+    common = as_numbers(values)
+    if common is None:
+        return None
+    found = [QUANTITY.fullmatch(value.strip()) for value in values if isinstance(value, str)]
+    units = {one[2] for one in found if one is not None}
+    if len(found) == len(values) and len(units) == 1:
+        return [float(one[1]) for one in found if one is not None], units.pop()
+    factor, unit = scale_of(*common)
+    return [number / factor for number in common[0]], unit

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import incastle as ic
-from incastle import cli
+from incastle.commands import app
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -112,7 +112,7 @@ def say(
         monkeypatch.setattr(sys, "argv", ["incastle", *arguments])
         capsys.readouterr()
         with pytest.raises(SystemExit) as left:
-            cli.main()
+            app.main()
         captured = capsys.readouterr()
         return Said(int(left.value.code or 0), captured.out, captured.err)
 

@@ -14,8 +14,8 @@ import pytest
 
 import incastle as ic
 import page
-from incastle import bench, terminal_bench
-from incastle.benchmarks import engines, memory, rows, suite, turns
+from incastle import terminal_bench
+from incastle.benchmarks import engines, memory, process, rows, suite, turns
 from incastle.benchmarks.engines import Run
 from incastle.benchmarks.suite import SUITE, Benchmark
 from incastle.benchmarks.turns import Measured
@@ -53,20 +53,20 @@ def made_up() -> list[Measured]:
 
 @pytest.mark.parametrize("one", SUITE, ids=lambda one: one.name)
 def test_every_benchmark_has_a_scenario_of_its_name(one: Benchmark) -> None:
-    scenario = ic.load(bench.shipped(one.name))
+    scenario = ic.load(process.shipped(one.name))
     assert scenario.name == one.name
     assert scenario.warnings == ()
 
 
 def test_every_scenario_in_the_folder_is_a_benchmark() -> None:
-    there = {path.stem for path in bench.shipped("star-20").parent.glob("*.toml")}
+    there = {path.stem for path in process.shipped("star-20").parent.glob("*.toml")}
     assert there == set(suite.BY_NAME)
     assert set(suite.SHORT) <= there
 
 
 def differing(name: str, other: str) -> set[str]:
     """Name the lines in which two resolved scenarios differ, by their keys."""
-    texts = [ic.load(bench.shipped(one)).resolved.splitlines() for one in (name, other)]
+    texts = [ic.load(process.shipped(one)).resolved.splitlines() for one in (name, other)]
     lines = set(texts[0]) ^ set(texts[1])
     return {line.partition(" =")[0] for line in lines}
 
@@ -89,7 +89,7 @@ def test_a_series_differs_in_what_it_is_drawn_over(series: dict[int, str], key: 
 
 def test_sizes_are_those_of_the_scenarios() -> None:
     def read(name: str, key: str) -> object:
-        return ic.load(bench.shipped(name))[key]
+        return ic.load(process.shipped(name))[key]
 
     assert {n: read(name, "network.senders") for n, name in suite.FLOWS.items()} == {
         n: n for n in suite.FLOWS
@@ -226,7 +226,7 @@ def test_flows_of_ns3_begin_within_a_round_trip(tmp_path: Path) -> None:
     assert f"--arrivals={tmp_path}/arrivals.csv" in options
     assert lines[0] == "start_s,source,destination,bytes"
     assert lines[20] == "0.000095000000,sender:19,receiver,100000000000000"
-    scenario = ic.load(bench.shipped("star-20"))
+    scenario = ic.load(process.shipped("star-20"))
     assert (
         f"--markAbove={scenario['switch.queue.marking_threshold'].removesuffix(' packets')}"
         in options
@@ -278,7 +278,7 @@ def alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("FLOW", "PACKET"):
         few = replace(getattr(memory, name), counts=(10, 20))
         monkeypatch.setattr(memory, name, few)
-    monkeypatch.setattr(bench, "shipped", lambda _: folder / "small.toml")
+    monkeypatch.setattr(process, "shipped", lambda _: folder / "small.toml")
     monkeypatch.setattr(shutil, "which", lambda _: None)
 
 
@@ -342,7 +342,7 @@ def test_memory_is_the_difference_of_peaks(monkeypatch: pytest.MonkeyPatch) -> N
         assert ic.load(file).name.endswith(f"-{file.stem}")
         return {"peak_memory_bytes": 10**7 + 50 * int(file.stem)}
 
-    monkeypatch.setattr(bench, "measure", measured)
+    monkeypatch.setattr(process, "measure", measured)
     costs = memory.measure()
     assert [cost.bytes for cost in costs] == [50, 50]
     text = page.text(

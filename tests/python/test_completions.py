@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 
 from incastle import terminal, terminal_diff
-from incastle.completions import (
+from incastle.analysis import measures
+from incastle.analysis.completions import (
     SIZE_CLASSES,
     by_size,
     class_name,
@@ -21,7 +22,6 @@ from incastle.completions import (
     shown,
 )
 from incastle.difference.results import ResultDiff
-from incastle.sweeps import measures
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,10 +11,10 @@ import pytest
 
 import incastle as ic
 from conftest import MEASURED, SMALL
-from incastle.difference import draw
 from incastle.difference.reports import ReportDiff
 from incastle.difference.results import ResultDiff
 from incastle.difference.values import changes, flat, relative
+from incastle.plotting import difference as draw
 from incastle.units import si
 
 if TYPE_CHECKING:

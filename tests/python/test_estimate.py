@@ -10,10 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 import incastle as ic
-from incastle.cli import app
-from incastle.cluster import WrongVersion
+from incastle.cluster import estimates as on_dask
+from incastle.cluster.dask import WrongVersion
+from incastle.commands.app import app
 from incastle.errors import PlotError, ResultError, ScenarioError
-from incastle.estimates import api, on_dask
+from incastle.estimates import api
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -19,7 +19,9 @@ import pytest
 import incastle as ic
 from conftest import SMALL, Said, start
 from incastle import runner, terminal_sweeps
-from incastle.sweeps import dataset, measures, parts, threads
+from incastle.analysis import measures
+from incastle.storage import parts
+from incastle.sweeps import dataset, threads
 from incastle.sweeps.plan import Plan, Source
 from incastle.sweeps.values import axis_from_text
 
@@ -27,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from incastle.analysis.outcome import Wanted
     from incastle.scenario import Scenario, Value
-    from incastle.sweeps.outcome import Wanted
 
     Say = Callable[..., Said]
 
@@ -619,8 +621,8 @@ def test_progress_counts_found_finished_and_failed(
 def test_start_of_the_command_line_does_not_pay_for_sweeps() -> None:
     program = (
         "import sys; sys.argv = ['incastle', 'sweep', '--help']\n"
-        "from incastle import cli\n"
-        "try: cli.main()\n"
+        "from incastle.commands import app\n"
+        "try: app.main()\n"
         "except SystemExit: pass\n"
         "slow = {'dask', 'distributed', 'optuna', 'polars', 'matplotlib'} & set(sys.modules)\n"
         "sys.exit(str(slow) if slow else 0)"

@@ -17,7 +17,8 @@ import pytest
 
 import incastle as ic
 from conftest import SMALL, Said
-from incastle.sweeps import dataset, forecast, parts
+from incastle.storage import parts
+from incastle.sweeps import dataset, forecast
 from incastle.sweeps.plan import Plan, Source
 from incastle.sweeps.values import axis_from_text
 from test_integrity import flips
@@ -263,8 +264,9 @@ def test_large_sweep_is_not_begun_without_a_question(say: Say, folder: Path) -> 
 @pytest.mark.parametrize(("answer", "status"), [("n\n", 2), ("y\n", 0)])
 def test_large_sweep_asks_on_a_terminal(folder: Path, answer: str, status: int) -> None:
     program = (
-        "import sys; from incastle import cli, cli_sweeps; cli_sweeps.MANY = 3;"
-        "sys.argv = ['incastle', 'sweep', 'small.toml', '--seeds', '4', '--out', 's']; cli.main()"
+        "import sys; from incastle import cli_sweeps; from incastle.commands import app;"
+        "cli_sweeps.MANY = 3;"
+        "sys.argv = ['incastle', 'sweep', 'small.toml', '--seeds', '4', '--out', 's']; app.main()"
     )
     master, slave = pty.openpty()
     with subprocess.Popen(

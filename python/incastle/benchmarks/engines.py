@@ -22,7 +22,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Protocol
 
-from incastle import bench
+from incastle.benchmarks import process
 from incastle.errors import IncastleError
 from incastle.runner import run
 from incastle.scenario import load
@@ -101,7 +101,7 @@ class Incastle:
 
     def run(self, benchmark: Benchmark) -> Run:
         """Run it once."""
-        row = bench.measure(bench.shipped(benchmark.name))
+        row = process.measure(process.shipped(benchmark.name))
         fields = Run.__dataclass_fields__
         return Run(**{name: row[name] for name in fields})
 
@@ -182,7 +182,7 @@ def ns3_star(benchmark: Benchmark, folder: Path) -> list[str]:
 def ns3_tree(benchmark: Benchmark, folder: Path) -> list[str]:
     """Do the same for a fat tree: the flows that Incastle opens, between the same hosts."""
     seconds = NS3_TREE_SECONDS[benchmark.name]
-    scenario = load(bench.shipped(benchmark.name))
+    scenario = load(process.shipped(benchmark.name))
     # All begin within an idle round trip.
     first = run(scenario.with_overrides({"run.duration": f"{seconds * 1e6:.0f} us"})).flows
     flows = list(first.select("started_s", "from", "to").iter_rows())

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from incastle import bench
+from incastle.benchmarks import process
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -116,6 +116,6 @@ def _cost(one: Memory) -> float:
         for count in one.counts:
             file = Path(folder) / f"{count}.toml"
             file.write_text(one.scenario(count), encoding="utf-8")
-            peaks.append(bench.measure(file)["peak_memory_bytes"])
+            peaks.append(process.measure(file)["peak_memory_bytes"])
     few, many = one.counts
     return float(peaks[1] - peaks[0]) / (many - few)

@@ -25,7 +25,7 @@ from incastle.controllers.base import OPTIONAL, REQUIRED, Controller
 from incastle.controllers.checks import checked, parameters_in, parameters_of
 from incastle.controllers.faults import raised_outside
 from incastle.errors import ControllerError, IncastleError
-from incastle.names import no_plain_path, unseen
+from incastle.storage.names import no_plain_path, unseen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -103,7 +103,7 @@ def _run_again(
             f"the run of {place} was interrupted, so that nobody can tell whether another one "
             f"takes the same course: {keep}"
         )
-    record = {"flows": names(result, flows), "most": MOST_EVENTS}
+    record = {"flows": names(result, flows), "max_events": MOST_EVENTS}
     with _scenario_file(result, place) as file:
         try:
             scenario = Scenario.from_text(result.scenario, file)

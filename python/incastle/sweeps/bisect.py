@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from incastle.analysis.measures import ends_in
 from incastle.errors import IncastleError
-from incastle.sweeps.measures import ends_in
 from incastle.sweeps.plan import Checker, Plan, Source
 from incastle.sweeps.trials import Trials, check_candidates, header_for, measures_of
 from incastle.sweeps.work import Place, working

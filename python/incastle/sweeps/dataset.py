@@ -33,16 +33,17 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from incastle import _engine, interrupts
+from incastle.analysis.outcome import in_column
 from incastle.build import engine_build
 from incastle.errors import ResultError, unreadable
-from incastle.files import scratch_file
-from incastle.hashes import SEAL, check_seal, hash_of, sealed
-from incastle.names import unseen
-from incastle.places import described
 from incastle.results import HOW_TO_ASK
-from incastle.sweeps import parts as module
-from incastle.sweeps.parts import RUNS, SUMMARY, UNFINISHED, Index, Part
-from incastle.sweeps.values import as_words, kind_of, takes
+from incastle.storage import parts as module
+from incastle.storage.files import scratch_file
+from incastle.storage.hashes import SEAL, check_seal, hash_of, sealed
+from incastle.storage.names import unseen
+from incastle.storage.parts import RUNS, SUMMARY, UNFINISHED, Index, Part
+from incastle.storage.places import HEADER, described
+from incastle.sweeps.values import kind_of, takes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
     from incastle.scenario import Value
     from incastle.sweeps.plan import Run, Source
 
-HEADER, COPY = "sweep.json", "sweep.json.copy"
+COPY = f"{HEADER}.copy"
 SCENARIO, FAILURES = "scenario.toml", "failures.json"
 LOCK = ".lock"
 OURS = frozenset({HEADER, COPY, SCENARIO, FAILURES, UNFINISHED, LOCK, RUNS})
@@ -469,11 +470,6 @@ class _Batch:
         """Give the frames of each table."""
         first = next(iter(self.runs.values()))
         return {table: [tables[table] for tables in self.runs.values()] for table in first}
-
-
-def in_column(values: Sequence[Value], kind: str) -> list[Any]:
-    """Give values as the column of their key holds them."""
-    return [as_words(value) if kind == "text" else value for value in values]
 
 
 def check_place(directory: Path) -> None:

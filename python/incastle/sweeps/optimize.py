@@ -21,12 +21,12 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from incastle.analysis.measures import ends_in
 from incastle.errors import IncastleError
-from incastle.sweeps.measures import ends_in
 from incastle.sweeps.plan import Cell, Checker, Plan, Source
-from incastle.sweeps.quantities import as_numbers
 from incastle.sweeps.trials import Trials, check_candidates, header_for, measures_of
 from incastle.sweeps.work import Place, working
+from incastle.units import as_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from incastle.errors import IncastleError
-from incastle.scenario import Value, one_line_toml
+from incastle.scenario import Value, as_words, one_line_toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -70,11 +70,6 @@ def kind_of(values: Iterable[Value]) -> str:
 def takes(kind: str, other: str) -> bool:
     """Tell whether a column of one kind can hold values of another."""
     return kind in {"text", other} or (kind == "number" and other == "integer")
-
-
-def as_words(value: Value) -> str:
-    """Write a value as a text: a text as it is, all else as TOML has it."""
-    return value if isinstance(value, str) else one_line_toml(value)
 
 
 def axis_from_text(key: str, text: str) -> Axis:

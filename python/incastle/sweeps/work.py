@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incastle.analysis.outcome import Failure, Wanted
 from incastle.errors import Interrupted, ResultError
+from incastle.storage.places import HEADER
 from incastle.sweeps.dataset import (
     COPY,
-    HEADER,
     TABLES,
     Dataset,
     Header,
@@ -20,7 +21,6 @@ from incastle.sweeps.dataset import (
     locked,
     new_header,
 )
-from incastle.sweeps.outcome import Failure, Wanted
 from incastle.sweeps.progress import SweepProgress
 from incastle.sweeps.sweep import Sweep, SweepStopped
 from incastle.sweeps.threads import Threads
@@ -71,7 +71,7 @@ class Work:
         found = len(runs) - len(missing)
         self.asked += len(runs)
         self._tell(found=found, finished=found)
-        wanted = [(run, Wanted.of(run, header.kinds, tuple(header.tables))) for run in missing]
+        wanted = [(run, Wanted(run.values, header.kinds, tuple(header.tables))) for run in missing]
         try:
             try:
                 if wanted:
@@ -215,7 +215,7 @@ def working(
     with ExitStack() as stack:
         where: Any = Threads(threads)
         if on is not None:
-            from incastle.sweeps.on_dask import connected  # noqa: PLC0415  slow to import
+            from incastle.cluster.sweeps import connected  # noqa: PLC0415  slow to import
 
             where = stack.enter_context(connected(on))
         dataset = stack.enter_context(place.open(header, source, runs))

@@ -55,7 +55,7 @@ def measure(scenario: Path) -> dict[str, Any]:
 
     """
     started = time.perf_counter()
-    command = [sys.executable, "-m", "incastle.bench", str(scenario)]
+    command = [sys.executable, "-m", "incastle.benchmarks.process", str(scenario)]
     done = subprocess.run(command, capture_output=True, check=False)
     process_wall_s = time.perf_counter() - started
     message = done.stderr.decode(errors="replace").strip()

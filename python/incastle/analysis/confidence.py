@@ -11,12 +11,12 @@ import statistics
 from functools import cache
 from typing import TYPE_CHECKING
 
-from incastle.ends import apart
+from incastle.analysis.ends import apart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from incastle.ends import Value
+    from incastle.analysis.ends import Value
 
 CONFIDENCE = 0.95
 

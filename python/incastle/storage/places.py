@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
+SUMMARY, HEADER, CLAIMS = "summary.json", "sweep.json", "claims.json"
+"""The files by which the directory of a result, a sweep and a report is recognised."""
 MOST_NAMED = 3
 """Results of a folder that a message names."""
 
 
 def described(path: Path) -> str | None:
     """Say what a path is and what to do with it; None where nobody can tell."""
-    from incastle.report import CLAIMS  # noqa: PLC0415  slow to import: only for a message
-    from incastle.store import SUMMARY  # noqa: PLC0415  it imports this module
-    from incastle.sweeps.dataset import HEADER  # noqa: PLC0415  slow to import
-
     if path.is_file() and path.suffix == ".toml":
         return f"it is a scenario; `incastle run {path}` makes a result of it"
     if (path / SUMMARY).is_file():

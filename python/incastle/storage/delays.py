@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from incastle.build import engine_build
 from incastle.errors import ResultError
-from incastle.hashes import hash_of
+from incastle.storage.hashes import hash_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from incastle import figures
 from incastle.difference.results import ResultDiff
 from incastle.errors import PlotError
-from incastle.figures import BLUE, GREY, RED, canvas
+from incastle.plotting import style
+from incastle.plotting.style import BLUE, GREY, RED, canvas
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +44,7 @@ def save(diff: ResultDiff | ReportDiff, path: Path) -> None:
             _results(figure, diff)
         else:
             _claims(figure, diff)
-        figures.save(figure, path)
+        style.save(figure, path)
 
 
 def _results(figure: Figure, diff: ResultDiff) -> None:
@@ -68,13 +68,13 @@ def _distribution(axes: Axes, diff: ResultDiff) -> None:
     values, title, label = [_times(one) for one in both], "flow completion times", "ms"
     if any(len(one) == 0 for one in values):
         values, title, label = [_goodputs(one) for one in both], "goodput of flows", "Mbit/s"
-    for one, (side, colour, style) in zip(values, SIDES, strict=True):
+    for one, (side, colour, line) in zip(values, SIDES, strict=True):
         # What was unfinished has no FCT: its share is missing at the top.
         shares = [(place + 1) / len(one) for place in range(len(one))]
         known = [value for value in one if math.isfinite(value)]
         unfinished = len(one) - len(known)
         name = f"{side} ({unfinished:,} of {len(one):,} unfinished)" if unfinished else side
-        axes.step(known, shares[: len(known)], style, where="post", color=colour, label=name)
+        axes.step(known, shares[: len(known)], line, where="post", color=colour, label=name)
     axes.set_title(f"{title}: share with at most so much")
     axes.set_xlabel(label)
     axes.set_ylim(0, 1.02)
@@ -117,13 +117,13 @@ def _queue(axes: Axes, diff: ResultDiff) -> None:
     axes.set_title("queue: share of time with at most so much")
     axes.set_xlabel("packets that wait" if port is None else f"packets that wait at {port}")
     axes.set_ylim(0, 1.02)
-    for one, (side, colour, style) in zip((diff.a, diff.b), SIDES, strict=True):
+    for one, (side, colour, line) in zip((diff.a, diff.b), SIDES, strict=True):
         if port is None or "queues" not in one.tables:
             continue
         rows = one.queues.filter(one.queues["port"] == port)
         if len(rows):
             share = rows["seconds"].cum_sum() / rows["seconds"].sum()
-            axes.step(rows["packets"], share, style, where="post", color=colour, label=side)
+            axes.step(rows["packets"], share, line, where="post", color=colour, label=side)
     if axes.get_legend_handles_labels()[0]:
         axes.legend()
     axes.set_xlim(left=0)

@@ -18,7 +18,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from incastle.completions import ends_of, quantile
+from incastle.analysis.completions import ends_of, quantile
 from incastle.errors import IncastleError
 
 if TYPE_CHECKING:
@@ -175,6 +175,11 @@ def measure(result: Result) -> dict[str, int | float | None]:
             of_group |= {name: sum(mine[name]) for name in COUNTERS}
             row |= {f"{group}.{name}": value for name, value in of_group.items()}
     return row
+
+
+def measured(data: pl.DataFrame, keys: Sequence[str]) -> list[str]:
+    """Give the columns that are measures."""
+    return [name for name in data.columns if name not in {*keys, "seed", "digest"}]
 
 
 class _Rows:

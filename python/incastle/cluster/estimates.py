@@ -9,9 +9,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from incastle.cluster import Call, Ears, check_build, connected
+from incastle.cluster.dask import Call, Ears, check_build, connected
+from incastle.decomposition import failed, take_apart
 from incastle.errors import RunError
-from incastle.estimates.apart import failed, take_apart
 from incastle.scenario import Scenario
 
 if TYPE_CHECKING:

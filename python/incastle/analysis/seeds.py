@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from incastle.completions import ends_of
-from incastle.confidence import student_t
+from incastle.analysis.completions import ends_of
+from incastle.analysis.confidence import student_t
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 from incastle import _engine
 from incastle.errors import ResultError, unreadable
-from incastle.files import put_in_place, recover, scratch_folder, set_aside
-from incastle.hashes import SEAL, check_file, check_seal, file_hash, sealed
-from incastle.names import no_plain_path, unseen
-from incastle.places import described
+from incastle.storage.files import put_in_place, recover, scratch_folder, set_aside
+from incastle.storage.hashes import SEAL, check_file, check_seal, file_hash, sealed
+from incastle.storage.names import no_plain_path, unseen
+from incastle.storage.places import SUMMARY, described
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from incastle.results import Result
     from incastle.scenario import Scenario
 
-SUMMARY = "summary.json"
 SCENARIO = "scenario.toml"
 CAPTURES = "captures"
 """The folder of captures, each NAME.pcapng."""

@@ -31,10 +31,7 @@ from incastle import (
     terminal,
     terminal_load,
 )
-from incastle.errors import IncastleError, InternalError, Interrupted, ScenarioError
-from incastle.files import recover
-from incastle.interrupts import INTERRUPTED
-from incastle.options import (
+from incastle.commands.options import (
     MAX_SEED,
     AsJson,
     ScenarioFile,
@@ -44,10 +41,13 @@ from incastle.options import (
     examples,
     setting,
 )
+from incastle.errors import IncastleError, InternalError, Interrupted, ScenarioError
+from incastle.interrupts import INTERRUPTED
 from incastle.results import Result
 from incastle.runner import cores, run_many, why_alone
 from incastle.scenario import Scenario, load
-from incastle.store import CAPTURES, check_folder_of_seeds, holds, may_hold, prepare_place
+from incastle.storage.files import recover
+from incastle.storage.results import CAPTURES, check_folder_of_seeds, holds, may_hold, prepare_place
 from incastle.units import si
 
 RESULTS = Path("results")
@@ -359,11 +359,11 @@ def _listing(what: Listing) -> list[tuple[str, str]]:
 
         return [(name, paper.listed()) for name, paper in module.discover().items()]
     if what is Listing.MEASURES:
-        from incastle.sweeps import measures  # noqa: PLC0415  only here
+        from incastle.analysis import measures  # noqa: PLC0415  only here
 
         return list(measures.listed())
     if what is Listing.PLOTS:
-        from incastle import plots  # noqa: PLC0415  only here
+        from incastle.plotting import results as plots  # noqa: PLC0415  only here
 
         return list(plots.kinds())
     return dict(_engine.catalog())[what.value]
@@ -391,7 +391,7 @@ def plot(
     The queue is drawn from samples where the scenario asked for them, else from the time-weighted
     histogram; the command says which.
     """
-    from incastle import plots  # noqa: PLC0415  only here
+    from incastle.plotting import results as plots  # noqa: PLC0415  only here
 
     if kind is None:
         raise IncastleError(f"incastle plot {result} KIND: the kinds are {', '.join(plots.KINDS)}")

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from incastle.analysis.measures import find_column, measured, shortened, unit_of
+from incastle.analysis.outcome import in_column
+from incastle.analysis.seeds import over_seeds
 from incastle.errors import IncastleError, PlotError
-from incastle.figures import SERIES, canvas, form_of, save
-from incastle.sweeps.dataset import in_column
-from incastle.sweeps.measures import find_column, shortened, unit_of
-from incastle.sweeps.quantities import as_written
-from incastle.sweeps.seeds import over_seeds
-from incastle.units import scale_of
+from incastle.plotting.style import SERIES, canvas, form_of, save
+from incastle.units import as_written, scale_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -148,11 +147,6 @@ def draw(sweep: Sweep, wanted: Axes, path: Path | None = None) -> Figure:
         if path is not None:
             save(figure, path)
     return figure
-
-
-def measured(data: pl.DataFrame, keys: Sequence[str]) -> list[str]:
-    """Give the columns that are measures."""
-    return [name for name in data.columns if name not in {*keys, "seed", "digest"}]
 
 
 def _texts(data: pl.DataFrame, key: str, header: Header) -> pl.Series:

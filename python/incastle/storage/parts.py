@@ -22,8 +22,8 @@ import numpy as np
 import polars as pl
 
 from incastle.errors import unreadable
-from incastle.files import scratch_file, sync
-from incastle.hashes import check_file, hash_of
+from incastle.storage.files import scratch_file, sync
+from incastle.storage.hashes import check_file, hash_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import cloudpickle  # type: ignore[import-untyped]  # it has no stubs
 
-from incastle import cluster, runner
+from incastle import runner
+from incastle.analysis.outcome import Failure, Wanted, packed, unpacked
+from incastle.cluster import dask as cluster
 from incastle.errors import RunError
 from incastle.scenario import IN_CODE, Scenario, controllers_of
-from incastle.sweeps.outcome import Failure, Wanted, packed, unpacked
-from incastle.sweeps.threads import failure_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -73,7 +73,7 @@ def do_run(
         controllers = None if code is None else cloudpickle.loads(code)
         result = runner.run(Scenario(text, IN_CODE, (), controllers))
     except RunError as error:
-        return failure_of(error)
+        return Failure.of(error)
     return packed(wanted.of_result(result))
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from incastle.completions import SIZE_CLASSES, class_name
+from incastle.analysis.completions import SIZE_CLASSES, class_name
 from incastle.errors import PlotError
-from incastle.figures import SERIES, canvas, form_of, save
+from incastle.plotting.style import SERIES, canvas, form_of, save
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,12 +8,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from incastle import figures
 from incastle.errors import PlotError
 from incastle.explanation import path as paths
 from incastle.explanation.api import PARTS
 from incastle.explanation.record import PS_PER_S, SENDER
-from incastle.figures import BLACK, BLUE, GREEN, GREY, OLIVE, ORANGE, PURPLE, RED, SKY, canvas
+from incastle.plotting import style
+from incastle.plotting.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    OLIVE,
+    ORANGE,
+    PURPLE,
+    RED,
+    SKY,
+    canvas,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,7 +58,7 @@ def save(explanation: Explanation, path: Path) -> None:
         OSError: the file cannot be written.
 
     """
-    figures.form_of(path)
+    style.form_of(path)
     with canvas() as figure:
         figure.set_size_inches(8.0, 4.6)
         above, below = figure.subplots(2, 1, sharex=True, height_ratios=[12, 1])
@@ -60,7 +71,7 @@ def save(explanation: Explanation, path: Path) -> None:
         above.legend(
             handles + more, labels + words, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0)
         )
-        figures.save(figure, path)
+        style.save(figure, path)
 
 
 def _sequence(axes: Axes, explanation: Explanation) -> None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from incastle import bins
+from incastle.analysis import bins
 from incastle.errors import PlotError
-from incastle.figures import SERIES, canvas, form_of, save
+from incastle.plotting.style import SERIES, canvas, form_of, save
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

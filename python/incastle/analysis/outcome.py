@@ -9,18 +9,19 @@ import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from incastle.sweeps.dataset import in_column
-from incastle.sweeps.measures import measure
-from incastle.sweeps.parts import SUMMARY
+from incastle.analysis.measures import measure
+from incastle.errors import InternalError
+from incastle.scenario import as_words
+from incastle.storage.parts import SUMMARY
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
 
+    from incastle.errors import RunError
     from incastle.results import Result
     from incastle.scenario import Value
-    from incastle.sweeps.plan import Run
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,11 @@ class Failure:
 
     message: str
     internal: bool = False
+
+    @classmethod
+    def of(cls, error: RunError) -> Failure:
+        """Give the failure that an error of the engine is."""
+        return cls(error.message, isinstance(error, InternalError))
 
 
 @dataclass(frozen=True)
@@ -45,11 +51,6 @@ class Wanted:
     values: dict[str, Value]
     kinds: dict[str, str]
     tables: tuple[str, ...]
-
-    @classmethod
-    def of(cls, run: Run, kinds: dict[str, str], tables: tuple[str, ...]) -> Wanted:
-        """Say what is kept of a run of a plan."""
-        return cls(run.values, kinds, tables)
 
     def of_result(self, result: Result) -> dict[str, pl.DataFrame]:
         """Give the rows of each table, the swept values and the seed in front.
@@ -81,6 +82,11 @@ class Wanted:
             for name, (value, type_) in head.items()
         ]
         return pl.DataFrame([*columns, *frame.get_columns()])
+
+
+def in_column(values: Sequence[Value], kind: str) -> list[Any]:
+    """Give values as the column of their key holds them."""
+    return [as_words(value) if kind == "text" else value for value in values]
 
 
 def packed(tables: Mapping[str, pl.DataFrame]) -> dict[str, bytes]:
