@@ -13,9 +13,9 @@ from incastle.benchmarks.engines import Incastle
 from incastle.benchmarks.rows import GROWTH, exponents, rows
 from incastle.benchmarks.suite import FLOWS, HOSTS, PUBLISHED_SOURCE, RATES
 from incastle.benchmarks.turns import by_name, points
+from incastle.commands.bench import million
 from incastle.plotting import style
 from incastle.storage.files import scratch_file
-from incastle.terminal_bench import million
 from incastle.units import si
 
 if TYPE_CHECKING:

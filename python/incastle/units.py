@@ -14,24 +14,27 @@ if TYPE_CHECKING:
 
     from incastle.scenario import Value
 
+PS_PER_S = 10**12
+
+TIMES = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": PS_PER_S}
+"""Units of time, in picoseconds; in this and the next tables the smallest unit first."""
+
+RATES = {"bit/s": 1, "kbit/s": 10**3, "Mbit/s": 10**6, "Gbit/s": 10**9, "Tbit/s": 10**12}
+"""Units of rates, in bits per second."""
+
+SIZES = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+"""Decimal units of sizes, in bytes."""
+
+BINARY_SIZES = {"KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+
 SCALES: dict[str, dict[str, float]] = {
-    "s": {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0},
-    "bit/s": {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "Tbit/s": 1e12},
-    "B": {
-        "B": 1.0,
-        "KB": 1e3,
-        "MB": 1e6,
-        "GB": 1e9,
-        "TB": 1e12,
-        "KiB": 2.0**10,
-        "MiB": 2.0**20,
-        "GiB": 2.0**30,
-        "TiB": 2.0**40,
-    },
+    "s": {name: picoseconds / PS_PER_S for name, picoseconds in TIMES.items()},
+    "bit/s": {name: float(bits) for name, bits in RATES.items()},
+    "B": {name: float(count) for name, count in (SIZES | BINARY_SIZES).items()},
     "packets": {"packets": 1.0, "packet": 1.0},
     "": {"": 1.0, "%": 0.01},
 }
-"""The units of each kind of quantity, named by its base unit; the smallest prefix first."""
+"""The units of each kind of quantity in its base unit, by which the kind is named."""
 
 SYNONYMS = {"\u00b5s": "us", "\u03bcs": "us", "byte": "B", "bytes": "B", "kB": "KB"}
 """Other spellings, as the scenario language reads them: micro is the sign or the Greek letter."""
@@ -115,3 +118,9 @@ def as_written(values: Sequence[Value]) -> tuple[list[float], str] | None:
         return [float(one[1]) for one in found if one is not None], units.pop()
     factor, unit = scale_of(*common)
     return [number / factor for number in common[0]], unit
+
+
+def exact(value: int, units: dict[str, int]) -> str:
+    """Write a whole number of the smallest unit in the largest unit in which it is whole."""
+    name = max((one for one in units if value % units[one] == 0), key=lambda one: units[one])
+    return f"{value // units[name]} {name}"

@@ -14,11 +14,11 @@ import pytest
 
 import incastle as ic
 import page
-from incastle import terminal_bench
 from incastle.benchmarks import engines, memory, process, rows, suite, turns
 from incastle.benchmarks.engines import Run
 from incastle.benchmarks.suite import SUITE, Benchmark
 from incastle.benchmarks.turns import Measured
+from incastle.commands import bench as bench_command
 from incastle.errors import IncastleError, InternalError
 
 if TYPE_CHECKING:
@@ -315,7 +315,7 @@ def test_bench_tells_mistakes(say: Say, arguments: tuple[str, ...], message: str
 
 
 def test_the_table_has_all_rows_and_exponents(capsys: pytest.CaptureFixture[str]) -> None:
-    terminal_bench.suite(made_up(), [memory.Cost(memory.FLOW, 2_833.3)])
+    bench_command.show_suite(made_up(), [memory.Cost(memory.FLOW, 2_833.3)])
     shown = capsys.readouterr().out
     assert all(one.name in shown for one in SUITE)
     assert (
@@ -367,10 +367,10 @@ def test_the_page_has_the_benchmarks_of_the_list() -> None:
         (row,) = (line for line in lines if line.startswith(f"| `{one.name}` |"))
         cells = [cell.strip() for cell in row.split("|")[1:-1]]
         assert cells[1] == one.words
-        assert cells[6] == ("" if one.goal is None else terminal_bench.million(one.goal))
+        assert cells[6] == ("" if one.goal is None else bench_command.million(one.goal))
         for other in one.published:
             assert (
-                f"| {other.peer} \\* | {terminal_bench.million(other.packet_hops_per_s)} |" in text
+                f"| {other.peer} \\* | {bench_command.million(other.packet_hops_per_s)} |" in text
             )
     for series in rows.GROWTH.values():
         assert re.search(rf"^\| {series.words} \| \d\.\d\d \|$", text, re.MULTILINE)

@@ -411,7 +411,9 @@ def test_unknown_flows_of_a_record_are_mistakes() -> None:
 def test_a_record_without_room_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     short = ran(178)
     scenario = ic.Scenario.from_text(TEN + cut(178))
-    cut_off = ic.run(scenario.with_overrides({"measure.events": {"flows": "all", "most": 20}}))
+    cut_off = ic.run(
+        scenario.with_overrides({"measure.events": {"flows": "all", "max_events": 20}})
+    )
     assert cut_off.events["event"][-1] == "full"
     assert len(cut_off.events) == 21
     assert ic.explain(cut_off).headline == ic.explain(short).headline

@@ -170,7 +170,7 @@ def test_files_that_are_not_the_right_ones(say: Say, folder: Path) -> None:
         ("--topology", "flow.txt"): "flow.txt: looks like flows of HPCC's simulator, not like",
         ("m.cm", "--format", "hpcc"): "m.cm: looks like a connection matrix of htsim (.cm), not",
         ("t.topo", "--congestion", "cubicc"): "--congestion cubicc: ",
-        ("t.topo", "--mark-above", "65"): "--mark-above 65: ",
+        ("t.topo", "--marking-threshold", "65"): "--marking-threshold 65: ",
         ("t.topo", "--duration", "5"): "--duration 5: ",
     }.items():
         assert refused(say, folder, *arguments).startswith(message)

@@ -18,8 +18,9 @@ import pytest
 
 import incastle as ic
 from conftest import SMALL, Said, start
-from incastle import runner, terminal_sweeps
+from incastle import runner
 from incastle.analysis import measures
+from incastle.commands import many_runs
 from incastle.storage import parts
 from incastle.sweeps import dataset, threads
 from incastle.sweeps.plan import Plan, Source
@@ -171,7 +172,7 @@ def test_resume_does_the_missing_runs_only(
     [(2042.0, "2,042"), (5600.4, "5,600"), (999.7, "1,000"), (12.345, "12.3")],
 )
 def test_numbers_of_a_table_have_three_digits_or_more(value: float, text: str) -> None:
-    assert terminal_sweeps.quantity("drops", value) == text
+    assert many_runs.quantity("drops", value) == text
 
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[Scenario]:

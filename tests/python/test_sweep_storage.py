@@ -264,8 +264,8 @@ def test_large_sweep_is_not_begun_without_a_question(say: Say, folder: Path) -> 
 @pytest.mark.parametrize(("answer", "status"), [("n\n", 2), ("y\n", 0)])
 def test_large_sweep_asks_on_a_terminal(folder: Path, answer: str, status: int) -> None:
     program = (
-        "import sys; from incastle import cli_sweeps; from incastle.commands import app;"
-        "cli_sweeps.MANY = 3;"
+        "import sys; from incastle.commands import app, sweep;"
+        "sweep.MANY = 3;"
         "sys.argv = ['incastle', 'sweep', 'small.toml', '--seeds', '4', '--out', 's']; app.main()"
     )
     master, slave = pty.openpty()
@@ -290,7 +290,7 @@ def test_large_sweep_asks_on_a_terminal(folder: Path, answer: str, status: int) 
 def test_large_sweep_that_is_there_is_not_asked_about(
     say: Say, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("incastle.cli_sweeps.MANY", 3)
+    monkeypatch.setattr("incastle.commands.sweep.MANY", 3)
     once = ("sweep", "small.toml", "--seeds", "4", "--out", "s")
     assert say(*once).status == 2
     assert say(*once, "--yes").status == 0

@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from incastle.errors import ResultError
+from incastle.units import PS_PER_S, TIMES
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,8 +24,6 @@ HOST_BIN_S = 1e-3
 
 MOST = 50_000_000
 """Rows of a filled table at the most: some gigabytes."""
-
-_PS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
 
 
 def filled(name: str, table: pl.DataFrame, scenario: str) -> pl.DataFrame:
@@ -66,4 +65,4 @@ def _width_s(name: str, scenario: str) -> float:
         return HOST_BIN_S
     every: str = tomllib.loads(scenario)["measure"][name]["every"]
     number, unit = every.split()
-    return int(Decimal(number) * _PS[unit]) / 10**12
+    return int(Decimal(number) * TIMES[unit]) / PS_PER_S

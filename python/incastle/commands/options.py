@@ -7,9 +7,13 @@ from typing import Annotated
 
 import typer
 
+from incastle import terminal
 from incastle.errors import IncastleError
+from incastle.scenario import Scenario, load
 
 MAX_SEED = 2**64 - 1
+RESULTS = Path("results")
+"""Where results go without --out."""
 
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario in TOML.")]
 Threads = Annotated[
@@ -43,3 +47,13 @@ def setting(text: str) -> tuple[str, str]:
     if not (equals and key.strip() and value.strip()):
         raise IncastleError(f"--set {text}: expected KEY=VALUE, as in --set flows.storage.count=40")
     return key.strip(), value.strip()
+
+
+def load_scenario(path: Path, settings: list[str] | None, seed: int | None = None) -> Scenario:
+    """Read, override and check a scenario; warnings are shown."""
+    overrides = [setting(text) for text in settings or []]
+    if seed is not None:
+        overrides.append(("run.seed", str(seed)))
+    scenario = load(path, overrides)
+    terminal.diagnostics(scenario.warnings)
+    return scenario

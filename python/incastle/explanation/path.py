@@ -31,6 +31,20 @@ TIMEOUT, QUEUE, SERIALISATION, PROPAGATION, STALL, PACING, LIMITER, ADAPTER, ANS
     "application",
 )
 
+PARTS = {
+    TIMEOUT: "waiting for retransmission timeouts",
+    QUEUE: "waiting in queues",
+    SERIALISATION: "being sent on links",
+    PROPAGATION: "travelling on links",
+    STALL: "nothing more arrived until the run ended",
+    PACING: "pauses of its own rate",
+    LIMITER: "held back by the adapter's rate limiter",
+    ADAPTER: "waiting for its own adapter",
+    ANSWER: "waiting for the receiver to answer",
+    APPLICATION: "nothing to send",
+}
+"""The kinds of parts of a critical path, in words."""
+
 
 @dataclass(frozen=True)
 class Piece:

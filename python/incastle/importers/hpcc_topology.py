@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from incastle.importers import quantities
 from incastle.importers.model import HOST, Link, Network, Node, graph
+from incastle.units import PS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +29,7 @@ COLUMNS = "node node rate delay error_rate"
 LINK_FIELDS = 5
 MOST_NODES = 1_000_000
 LEAST_RATE, MOST_RATE = 1_000, 10**14
-MOST_DELAY = 1_000 * quantities.PS_PER_S
+MOST_DELAY = 1_000 * PS_PER_S
 """What the scenario language has for links."""
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from incastle.errors import PlotError
 from incastle.explanation import path as paths
-from incastle.explanation.api import PARTS
+from incastle.explanation.path import PARTS
 from incastle.explanation.record import PS_PER_S, SENDER
 from incastle.plotting import style
 from incastle.plotting.style import (

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path  # noqa: TC003  typer looks at it
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 
 from incastle import terminal
-from incastle.commands.options import MAX_SEED, AsJson, On, ScenarioFile, Settings, setting
+from incastle.commands import tables
+from incastle.commands.options import (
+    MAX_SEED,
+    RESULTS,
+    AsJson,
+    On,
+    ScenarioFile,
+    Settings,
+    load_scenario,
+)
 from incastle.interrupts import INTERRUPTED
-from incastle.scenario import load
 from incastle.storage.results import file_name, prepare_place
 from incastle.units import si
 
@@ -21,9 +29,7 @@ if TYPE_CHECKING:
 
     from incastle.results import Result
 
-RESULTS = Path("results")
-
-ESTIMATE_EXAMPLES = (
+EXAMPLES = (
     "incastle estimate examples/fabric.toml --set network.k=32 --links 60",
     "incastle estimate my.toml --set flows.web.load=0.5 --figure slowdowns.svg",
     "incastle estimate my.toml --links 100 --out results/mine --resume",
@@ -81,11 +87,7 @@ def estimate(
 
     if figure is not None:
         style.form_of(figure)  # told before the estimate, not after it
-    overrides = [setting(text) for text in settings or []]
-    if seed is not None:
-        overrides.append(("run.seed", str(seed)))
-    wanted = load(scenario, overrides)
-    terminal.diagnostics(wanted.warnings)
+    wanted = load_scenario(scenario, settings, seed)
     place = out or RESULTS / f"{file_name(wanted.name)}-estimate"
     unfinished = place.with_name(f"{place.name}.unfinished")
     prepare_place(place, force=force)
@@ -116,7 +118,7 @@ def estimate(
             {**result.to_summary(), "completions": classes, "directory": str(place)}
         )
     else:
-        show(result)
+        _show(result)
     terminal.note(f"written to {place}")
     if figure is not None:
         picture.draw(result, figure)
@@ -137,7 +139,7 @@ def _bar(what: str) -> Iterator[Callable[[float], None] | None]:
         yield lambda share: shown.update(task, completed=share)
 
 
-def show(result: Result) -> None:
+def _show(result: Result) -> None:
     """Show the slowdowns by group and size class."""
     totals = result.totals
     console = terminal.output()
@@ -146,7 +148,7 @@ def show(result: Result) -> None:
         f"estimated in {si(result.wall_s, 's')}: {totals['flows']:,} flows, "
         f"{totals['links_simulated']:,} of {totals['links_crossed']:,} links simulated"
     )
-    table = terminal.slowdowns(result)
+    table = tables.slowdowns(result)
     if table is not None:
         console.print(table)
-    terminal.unfinished([result], console)
+    tables.unfinished([result], console)

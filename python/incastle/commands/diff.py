@@ -1,15 +1,16 @@
-"""What `incastle diff` shows."""
+"""`incastle diff`: what differs between two results, or two reports."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path  # noqa: TC003  typer looks at it
+from typing import TYPE_CHECKING, Annotated
 
+import typer
 from rich.markup import escape
 
 from incastle import terminal
-from incastle.analysis.completions import shown
-from incastle.claims import number
-from incastle.difference.results import ResultDiff
+from incastle.analysis import completions
+from incastle.commands.options import AsJson, Unverified  # noqa: TC001  typer looks at it
 from incastle.units import si
 
 if TYPE_CHECKING:
@@ -19,7 +20,14 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from incastle.difference.reports import ClaimChange, ReportDiff
+    from incastle.difference.results import ResultDiff
     from incastle.difference.values import Change, Value
+
+EXAMPLES = (
+    "incastle diff results/dctcp-12ab34cd results/dctcp-56ef78ab",
+    "incastle diff results/one results/two --figure diff.png",
+    "incastle diff report-of-0.1 report",
+)
 
 MOST_ROWS = 20
 """Rows of a table without --all."""
@@ -28,10 +36,45 @@ UNITS = {"_bit_s": "bit/s", "_bytes": "B", "_s": "s"}
 """Ends of names that are units."""
 
 
+def diff(
+    a: Annotated[Path, typer.Argument(metavar="A", help="A result, or a report.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="Another one of the same kind.")],
+    figure: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw both into this file: .png, .svg or .pdf."),
+    ] = None,
+    as_json: AsJson = False,
+    everything: Annotated[bool, typer.Option("--all", help="All rows of long tables.")] = False,
+    unverified: Unverified = False,
+) -> None:
+    """Show what differs between two results, or between two reports.
+
+    Of results: parameters, totals, groups of flows, switch ports, curves. Of reports: runs by their
+    digests, claims with measured values and verdicts, data of figures; this is how two versions of
+    Incastle are compared. Changes are those from A to B.
+    """
+    from incastle.difference import api  # noqa: PLC0415
+    from incastle.plotting import difference as draw  # noqa: PLC0415
+    from incastle.plotting import style  # noqa: PLC0415  only here
+
+    if figure is not None:
+        style.form_of(figure)  # told before the tables, not after them
+    compared = api.diff(a, b, verify=not unverified)
+    if as_json:
+        terminal.print_json(compared.as_json())
+    else:
+        show(compared, everything=everything)
+    if figure is not None:
+        draw.save(compared, figure)
+        terminal.note(f"drawn: {figure}")
+
+
 def show(diff: ResultDiff | ReportDiff, *, everything: bool) -> None:
     """Show a comparison as tables, of each the first rows unless `everything`."""
+    from incastle.difference import results  # noqa: PLC0415  only here
+
     most = None if everything else MOST_ROWS
-    if isinstance(diff, ResultDiff):
+    if isinstance(diff, results.ResultDiff):
         _results(diff, most)
     else:
         _reports(diff, most)
@@ -93,7 +136,7 @@ def _frame(title: str, frame: pl.DataFrame, most: int | None) -> Table | None:
 def _between(low: float | None, high: float | None, unit: str) -> str:
     """Write a value, or the range in which unfinished transfers leave it."""
     if low is not None and low != high:
-        return shown(low, high, unit)
+        return completions.shown(low, high, unit)
     return si(low, unit) if unit else _value(low)
 
 
@@ -166,6 +209,8 @@ def _weight(one: ClaimChange) -> tuple[bool, bool, bool, float]:
 
 
 def _with_unit(one: ClaimChange, value: float | None) -> str:
+    from incastle.claims import number  # noqa: PLC0415  only here
+
     return "-" if value is None else escape(f"{number(value)} {one.unit}")
 
 

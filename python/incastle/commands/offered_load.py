@@ -1,4 +1,4 @@
-"""The offered load on the terminal: a table of tiers of links, and what it does not count."""
+"""The offered load: a table of tiers of links, what it leaves out, and what a run drew of it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 MAX_GROUPS = 8
 """Groups with rows of their own; of more, only their sum is shown."""
+
 TITLE = "Offered load, on average (wire: with headers, without ACKs)"
+
 CHANCE = 0.05
 """So far drawn bytes may be from those expected without a word."""
 

@@ -1,4 +1,4 @@
-"""`incastle import`: what other simulators read, as a scenario."""
+"""`incastle import`: files of other simulators as a scenario."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incastle import terminal, terminal_sweeps
+from incastle import terminal
 from incastle.units import si
 
 if TYPE_CHECKING:
     from incastle.importers.api import Imported
 
-IMPORT_EXAMPLES = (
+EXAMPLES = (
     "incastle import topology.txt flow.txt --out hpcc",
     "incastle import leaf-spine.topo incast.cm --out incast --congestion dctcp",
     "incastle import --topology topology.txt --flows flow.txt --format hpcc --out hpcc",
@@ -91,7 +91,7 @@ def import_(
         api.Sources(files or (), topology, flows, system),
         out,
         write.Choices(congestion, marking_threshold, buffer, duration),
-        terminal_sweeps.counting,
+        terminal.counting,
         force=force,
     )
     for note in imported.notes:
