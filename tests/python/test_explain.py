@@ -404,8 +404,8 @@ def test_bad_input_is_one_message(tmp_path: Path, say: Say) -> None:
 def test_unknown_flows_of_a_record_are_mistakes() -> None:
     with pytest.raises(ic.ScenarioError, match='no flows "one:3"'):
         ic.Scenario.from_text(TEN.replace('"one:0"', '"one:3"'))
-    with pytest.raises(ic.ScenarioError, match="most"):
-        ic.Scenario.from_text(TEN.replace('["one:0"]', '{ flows = "all", most = 0 }'))
+    with pytest.raises(ic.ScenarioError, match="max_events"):
+        ic.Scenario.from_text(TEN.replace('["one:0"]', '{ flows = "all", max_events = 0 }'))
 
 
 def test_a_record_without_room_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,7 +58,7 @@ COMMANDS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
 
 
 class _Commands(TyperGroup):
-    """The commands; what one does not say of a Ctrl-C itself is said here: Typer says nothing."""
+    """The commands; reports a Ctrl-C that no command has reported, as Typer does not."""
 
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401  the contexts and results of Typer's core
         try:

@@ -41,23 +41,29 @@ def bench(
     ] = None,
     everything: Annotated[
         bool,
-        typer.Option("--all", help="All benchmarks, in turns with ns-2 and ns-3, several times."),
+        typer.Option(
+            "--all", help="All benchmarks, several times, alternating with ns-2 and ns-3."
+        ),
     ] = False,
     repeats: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="With --all: runs of each.", show_default="5"),
+        typer.Option(
+            min=1, metavar="N", help="With --all: runs of each benchmark.", show_default="5"
+        ),
     ] = None,
     ns3: Annotated[
         Path | None,
-        typer.Option(metavar="PROGRAM", help="With --all: what bench/versus_ns3 builds."),
+        typer.Option(
+            metavar="PROGRAM", help="With --all: the ns-3 program that bench/versus_ns3 builds."
+        ),
     ] = None,
 ) -> None:
-    """Measure packet-hops per second, each scenario in a process of its own.
+    """Measure the speed of the engine in packet-hops per second.
 
-    A packet-hop is a packet of any kind, ACKs too, received at the far end of a link. wall_s is the
-    engine's work, from building the network to tables in memory, cpu_s its processor time;
-    process_wall_s the whole process. With --all, rates are per second of processor time, ns-2 takes
-    part where its program `ns` is installed, and what others did elsewhere is shown as such.
+    A packet-hop is one packet, data or ACK, that crosses one link. Each scenario runs in a separate
+    process. wall_s and cpu_s are the engine's time, from building the network to tables in memory;
+    process_wall_s is the time of the whole process. With --all, rates are per second of processor
+    time; ns-2 is included if its program `ns` is installed, and published figures are marked.
     """
     if everything:
         if scenarios:

@@ -20,19 +20,21 @@ EXAMPLES = (
 
 
 def check(
-    scenarios: Annotated[list[Path], typer.Argument(metavar="SCENARIO...", help="Files.")],
+    scenarios: Annotated[
+        list[Path], typer.Argument(metavar="SCENARIO...", help="Scenario files in TOML.")
+    ],
     settings: Settings = None,
     resolved: Annotated[
         bool,
-        typer.Option("--resolved", help="Print the complete scenario, every default included."),
+        typer.Option("--resolved", help="Print the complete scenario with all defaults."),
     ] = False,
 ) -> None:
-    """Check scenarios: mistakes with their places, the valid choices, and "did you mean".
+    """Check scenarios without running them: each mistake with its line and the valid choices.
 
-    For groups that send whatever the network does (poisson, random incasts, cbr, on-off, queries
-    with a rate, datagrams, lists) it shows the load that they offer on average to each tier of
-    links (hosts, uplinks, core), without simulating anything, and warns where that is above 100 %.
-    docs/models/workloads.md says what is counted.
+    Also prints the offered load on average, for each tier of links (hosts, uplinks, core), with a
+    warning above 100 %. It counts groups whose load does not depend on the network: poisson,
+    random-incast, cbr, on-off, queries with a rate, UDP and flow lists. Details:
+    docs/models/workloads.md.
     """
     broken = 0
     for path in scenarios:

@@ -37,28 +37,30 @@ UNITS = {"_bit_s": "bit/s", "_bytes": "B", "_s": "s"}
 
 
 def diff(
-    a: Annotated[Path, typer.Argument(metavar="A", help="A result, or a report.")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="Another one of the same kind.")],
+    a: Annotated[Path, typer.Argument(metavar="A", help="Directory of a result or of a report.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="Directory of the same kind.")],
     figure: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Draw both into this file: .png, .svg or .pdf."),
+        typer.Option(metavar="FILE", help="Draw both into this .png, .svg or .pdf file."),
     ] = None,
     as_json: AsJson = False,
-    everything: Annotated[bool, typer.Option("--all", help="All rows of long tables.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Print all rows of long tables.")
+    ] = False,
     unverified: Unverified = False,
 ) -> None:
     """Show what differs between two results, or between two reports.
 
-    Of results: parameters, totals, groups of flows, switch ports, curves. Of reports: runs by their
-    digests, claims with measured values and verdicts, data of figures; this is how two versions of
-    Incastle are compared. Changes are those from A to B.
+    For results: parameters, totals, groups of flows, switch ports, curves. For reports: runs by
+    their digests, claims with measured values and verdicts, data of figures; use it to compare two
+    versions of Incastle. Changes are from A to B.
     """
     from incastle.difference import api  # noqa: PLC0415
     from incastle.plotting import difference as draw  # noqa: PLC0415
     from incastle.plotting import style  # noqa: PLC0415  only here
 
     if figure is not None:
-        style.form_of(figure)  # told before the tables, not after them
+        style.form_of(figure)  # refused before the tables, not after them
     compared = api.diff(a, b, verify=not unverified)
     if as_json:
         terminal.print_json(compared.as_json())

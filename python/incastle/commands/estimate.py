@@ -42,14 +42,14 @@ def estimate(
     settings: Settings = None,
     seed: Annotated[
         int | None,
-        typer.Option(min=0, max=MAX_SEED, help="Seed.", show_default="scenario's"),
+        typer.Option(min=0, max=MAX_SEED, help="Seed.", show_default="run.seed of the scenario"),
     ] = None,
     links: Annotated[
         int | None,
         typer.Option(
             min=1,
             metavar="N",
-            help="Of each class of links that are alike, simulate about N at the most.",
+            help="Simulate about N links of each class of similar links at most.",
             show_default="all",
         ),
     ] = None,
@@ -59,34 +59,38 @@ def estimate(
     ] = None,
     figure: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Draw the slowdowns: a .png, .svg or .pdf file."),
+        typer.Option(metavar="FILE", help="Draw the slowdowns into this .png, .svg or .pdf file."),
     ] = None,
     as_json: AsJson = False,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with links that an earlier call has finished.")
+        bool, typer.Option("--resume", help="Reuse links that an interrupted call has finished.")
     ] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace an earlier result.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing result.")] = False,
     on: On = None,
     threads: Annotated[
         int | None,
-        typer.Option("--threads", min=1, help="Links at the same time.", show_default="all cores"),
+        typer.Option(
+            "--threads",
+            min=1,
+            help="Number of links simulated concurrently.",
+            show_default="all cores",
+        ),
     ] = None,
 ) -> None:
-    """Estimate completion times link by link, where a network is too large for one simulation.
+    """Estimate flow completion times link by link, for networks too large for one simulation.
 
-    Each link is simulated by itself with all flows that cross it; delays along a flow's way are
-    added. With --links, only some of each class of links that are alike are simulated, and flows
-    elsewhere draw their delays from them. For flows that begin whatever the network does, over
-    TCP. The result is a directory as that of `incastle run`, with the tables transfers and
-    crossed_links.
-    docs/estimate.md has what that leaves out, and how far it is off.
+    Each link is simulated separately with all flows that cross it; the delays along a flow's path
+    are added. With --links, a sample of each class of similar links is simulated, and flows on
+    the other links draw their delays from it. Only for TCP flows whose start does not depend on
+    the network. The result is a directory as of `incastle run`, with the tables transfers and
+    crossed_links. Accuracy and limits: docs/estimate.md.
     """
     from incastle.estimates import api  # noqa: PLC0415  slow to import
     from incastle.plotting import estimates as picture  # noqa: PLC0415  slow to import
     from incastle.plotting import style  # noqa: PLC0415  only here
 
     if figure is not None:
-        style.form_of(figure)  # told before the estimate, not after it
+        style.form_of(figure)  # refused before the estimate, not after it
     wanted = load_scenario(scenario, settings, seed)
     place = out or RESULTS / f"{file_name(wanted.name)}-estimate"
     unfinished = place.with_name(f"{place.name}.unfinished")

@@ -27,7 +27,7 @@ EXAMPLES = (
     "incastle explain results/incast-20-1a2b3c4d --timeouts --json",
 )
 
-MOST_FLOWS = 5
+MAX_FLOWS = 5
 """Flows that --timeouts explains without --all."""
 
 WHAT = {"flow": "all of it", "response": "its slowest response", "step": "its slowest step"}
@@ -37,28 +37,29 @@ def explain(
     result: Annotated[Path, typer.Argument(metavar="RESULT", help="A result directory.")],
     flow: Annotated[
         str | None,
-        typer.Option(metavar="N", help="A flow: its number, or GROUP:INDEX."),
+        typer.Option(metavar="N", help="The flow to explain: its number, or GROUP:INDEX."),
     ] = None,
     slowest: Annotated[
-        bool, typer.Option("--slowest", help="The slowest transfer; so without an option, too.")
+        bool, typer.Option("--slowest", help="Explain the slowest transfer (the default).")
     ] = False,
     timeouts: Annotated[
-        bool, typer.Option("--timeouts", help="The flows with retransmission timeouts.")
+        bool, typer.Option("--timeouts", help="Explain the flows with retransmission timeouts.")
     ] = False,
     plot: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Draw it into this file: .png, .svg or .pdf."),
+        typer.Option(metavar="FILE", help="Draw the flow into this .png, .svg or .pdf file."),
     ] = None,
     as_json: AsJson = False,
     everything: Annotated[
-        bool, typer.Option("--all", help=f"With --timeouts more than {MOST_FLOWS} flows.")
+        bool,
+        typer.Option("--all", help=f"With --timeouts: all flows, not only the first {MAX_FLOWS}."),
     ] = False,
     unverified: Unverified = False,
 ) -> None:
-    """Explain why a flow took its time: what it waited for, and the chain behind each timeout.
+    """Explain why a flow was slow: what it waited for, and the cause of each timeout.
 
-    From the record of events that the scenario asked for ([measure] events). Where there is none,
-    the scenario is run again with a record, and the digests tell that it took the same course.
+    Reads the flow's trace events, if the scenario records them ([measure] events). Otherwise the
+    scenario is run again with a record; equal digests show that both runs are the same.
     """
     from incastle.explanation import api  # noqa: PLC0415
     from incastle.plotting import explanation as draw  # noqa: PLC0415
@@ -68,14 +69,14 @@ def explain(
     if (flow is not None) + slowest + timeouts > 1:
         raise IncastleError("--flow, --slowest and --timeouts exclude each other")
     if plot is not None:
-        style.form_of(plot)  # told before the run, not after it
+        style.form_of(plot)  # refused before the run, not after it
     if plot is not None and timeouts:
         raise IncastleError("--plot draws one flow: name it with --flow")
     loaded = Result.load(result, verify=not unverified)
     if timeouts:
         flows = api.timed_out(loaded)
-        left_out = 0 if everything else max(0, len(flows) - MOST_FLOWS)
-        flows = flows if everything else flows[:MOST_FLOWS]
+        left_out = 0 if everything else max(0, len(flows) - MAX_FLOWS)
+        flows = flows if everything else flows[:MAX_FLOWS]
     else:
         flows = [api.slowest(loaded) if flow is None else api.numbered(loaded, flow)]
         left_out = 0

@@ -56,25 +56,34 @@ def find(
     ] = None,
     maximise: Annotated[
         str | None,
-        typer.Option(metavar="MEASURE", help="Find the values of --over with the most of this."),
+        typer.Option(
+            metavar="MEASURE", help="Find the values of --over that maximise this measure."
+        ),
     ] = None,
     minimise: Annotated[
         str | None,
-        typer.Option(metavar="MEASURE", help="Find the values of --over with the least of this."),
+        typer.Option(
+            metavar="MEASURE", help="Find the values of --over that minimise this measure."
+        ),
     ] = None,
     over: Annotated[
         list[str] | None,
-        typer.Option(metavar="KEY=VALUES", help="Values to choose from. Repeatable."),
+        typer.Option(metavar="KEY=VALUES", help="Values of a key to try. Repeatable."),
     ] = None,
     where: Annotated[
         str | None,
-        typer.Option(metavar="CONDITION", help="'goodput > 0.9 Gbit/s and timeouts == 0'"),
+        typer.Option(metavar="CONDITION", help="Such as 'goodput > 0.9 Gbit/s and timeouts == 0'."),
     ] = None,
     trials: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Combinations to try, with --maximise.")
+        int,
+        typer.Option(
+            min=1, metavar="N", help="With --maximise or --minimise: combinations to try."
+        ),
     ] = 40,
     settings: Settings = None,
-    seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Seeds of each value.")] = 5,
+    seeds: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Number of seeds per combination.")
+    ] = 5,
     seed: Seed = None,
     out: Annotated[
         Path | None,
@@ -86,13 +95,13 @@ def find(
     jobs: Jobs = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find the value of a key at which a condition begins to fail, or the best value for a measure.
+    """Find the limit of a condition along a key, or the best values for a measure.
 
-    --largest and --smallest bisect one key: they assume that the condition changes once along its
-    values, run the neighbours of the answer, and name what contradicts. --maximise and --minimise
-    try combinations of one or several keys (Optuna proposes) and name the best. Values are as in
-    `incastle sweep`: 2..200, "16..512 KiB", 2,4,8. A condition must hold with every seed; a
-    measure is its median. Runs are kept as in a sweep, and --resume goes on with them.
+    --largest and --smallest bisect the values of one key. They assume that the condition changes
+    once along these values; they also run the neighbours of the answer, and report values that
+    contradict. --maximise and --minimise try combinations of one or more keys, chosen by Optuna.
+    Values are written as in `incastle sweep`: 2..200, "16..512 KiB", 2,4,8. A condition must hold
+    for every seed; a measure counts by its median over the seeds. Runs are saved as in a sweep.
     """
     goals = {"largest": largest, "smallest": smallest, "maximise": maximise, "minimise": minimise}
     given = {name: text for name, text in goals.items() if text is not None}

@@ -31,21 +31,31 @@ class Simulator(StrEnum):
 def import_(
     out: Annotated[
         Path,
-        typer.Option(metavar="DIR", help="Directory for scenario.toml and flows.csv."),
+        typer.Option(metavar="DIR", help="Directory of scenario.toml and flows.csv."),
     ],
     files: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="[FILE]...", help="A topology, flows, or both, in any order."),
+        typer.Argument(
+            metavar="[FILE]...", help="A topology, a list of flows, or both, in any order."
+        ),
     ] = None,
     topology: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A file that is a topology.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="File with the topology, if its content does not show that."
+        ),
     ] = None,
     flows: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A file that is a list of flows.")
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="File with the flows, if its content does not show that."
+        ),
     ] = None,
     format_: Annotated[
         Simulator | None,
-        typer.Option("--format", help="Whose files.", show_default="by their content"),
+        typer.Option(
+            "--format", help="Simulator that the files are for.", show_default="by content"
+        ),
     ] = None,
     congestion: Annotated[
         str | None,
@@ -66,23 +76,25 @@ def import_(
     buffer: Annotated[
         str | None,
         typer.Option(
-            metavar="SIZE", help="Buffer of each switch port.", show_default="of the files, or ours"
+            metavar="SIZE", help="Buffer of each switch port.", show_default="from the files"
         ),
     ] = None,
     duration: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="Length of the run.", show_default="until all can end"),
+        typer.Option(
+            metavar="TIME", help="Length of the run.", show_default="enough for all flows"
+        ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an earlier import.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing import.")] = False,
 ) -> None:
-    """Make a scenario of files that other simulators read.
+    """Make a scenario from files of other simulators.
 
-    HPCC's ns-3 simulator: topology and flow files. htsim: `.topo` files and connection matrices
-    (`.cm`). What a file is, its content tells. Hosts keep their numbers: `host:3` is node 3. A
-    topology alone gets a permutation for flows, a connection matrix alone the fat tree that htsim
-    would make. Connections that a trigger starts begin when others are over. What cannot be
-    simulated is told with its line. What the files do not say, such as the transport, is written
-    out in scenario.toml.
+    Supported: topology and flow files of HPCC's ns-3 simulator; `.topo` files and connection
+    matrices (`.cm`) of htsim. The kind of a file is recognised by its content. Hosts keep their
+    numbers: `host:3` is node 3. A topology without flows gets a permutation; a connection matrix
+    without a topology gets htsim's default fat tree. Connections with a trigger start when the
+    connections that they depend on are complete. Lines that cannot be simulated are reported.
+    scenario.toml writes out what the files leave open, such as the transport.
     """
     from incastle.importers import api, write  # noqa: PLC0415  only here
 

@@ -35,11 +35,16 @@ class Listing(StrEnum):
 
 def list_(
     what: Annotated[
-        Listing | None, typer.Argument(help="What to list.", show_default="everything")
+        Listing | None,
+        typer.Argument(
+            metavar="[WHAT]",
+            help=f"What to list: {', '.join(Listing)}.",
+            show_default="everything",
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """List what a scenario can name, the papers that can be reproduced, or the kinds of plots."""
+    """List the names that a scenario can use, the papers, the measures or the kinds of plots."""
     lists = {one.value: _listing(one) for one in ([what] if what else Listing)}
     if as_json:
         named = {

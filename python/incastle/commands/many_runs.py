@@ -39,7 +39,7 @@ UNFINISHED = ("unfinished", "rounds_unfinished")
 
 Seed = Annotated[
     int | None,
-    typer.Option(min=0, max=MAX_SEED, help="First seed.", show_default="scenario's"),
+    typer.Option(min=0, max=MAX_SEED, help="First seed.", show_default="run.seed of the scenario"),
 ]
 Jobs = Annotated[
     int | None,
@@ -47,12 +47,12 @@ Jobs = Annotated[
         "--jobs",
         "--threads",
         min=1,
-        help="Runs at the same time on this machine.",
+        help="Number of concurrent runs on this machine.",
         show_default="all cores",
     ),
 ]
-Resume = Annotated[bool, typer.Option("--resume", help="Do what is missing in the directory.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace an earlier sweep.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Run what is missing in the directory.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing dataset.")]
 
 
 def read_plan(

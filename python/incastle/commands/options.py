@@ -18,21 +18,27 @@ RESULTS = Path("results")
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario in TOML.")]
 Threads = Annotated[
     int | None,
-    typer.Option("--threads", min=1, help="Runs at the same time.", show_default="all cores"),
+    typer.Option("--threads", min=1, help="Number of concurrent runs.", show_default="all cores"),
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Change a key of the scenario. Repeatable."),
+    typer.Option("--set", metavar="KEY=VALUE", help="Override a key of the scenario. Repeatable."),
 ]
 On = Annotated[
     str | None,
-    typer.Option("--on", metavar="ADDRESS", help="Scheduler of a Dask cluster, tcp://host:8786."),
+    typer.Option(
+        "--on",
+        metavar="ADDRESS",
+        help="Address of a Dask scheduler, such as tcp://host:8786.",
+    ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output, only that.")]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")
+]
 
 Unverified = Annotated[
     bool,
-    typer.Option("--unverified", help="Do not hold files against their hashes."),
+    typer.Option("--unverified", help="Skip the check of files against their hashes."),
 ]
 
 
@@ -42,7 +48,7 @@ def examples(*lines: str) -> str:
 
 
 def setting(text: str) -> tuple[str, str]:
-    """Take apart what stands after --set."""
+    """Split KEY=VALUE."""
     key, equals, value = text.partition("=")
     if not (equals and key.strip() and value.strip()):
         raise IncastleError(f"--set {text}: expected KEY=VALUE, as in --set flows.storage.count=40")

@@ -20,18 +20,21 @@ EXAMPLES = (
 def plot(
     result: Annotated[Path, typer.Argument(metavar="RESULT", help="A result directory.")],
     kind: Annotated[
-        str | None, typer.Argument(metavar="KIND", help="See `incastle list plots`.")
+        str | None,
+        typer.Argument(metavar="KIND", help="The kind of plot; see `incastle list plots`."),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="A .png, .svg or .pdf file.", show_default="RESULT/KIND.png"),
+        typer.Option(
+            help="File of the figure: .png, .svg or .pdf.", show_default="RESULT/KIND.png"
+        ),
     ] = None,
     unverified: Unverified = False,
 ) -> None:
-    """Draw one picture of a result; `incastle list plots` has the kinds.
+    """Draw one figure of a result.
 
-    The queue is drawn from samples where the scenario asked for them, else from the time-weighted
-    histogram; the command says which.
+    `incastle list plots` lists the kinds. The queue is drawn from samples where the scenario
+    records them, else from the time-weighted histogram; the output names the source.
     """
     from incastle.plotting import results as plots  # noqa: PLC0415  only here
 

@@ -24,13 +24,18 @@ EXAMPLES = (
 def reproduce(
     papers: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[PAPER]...", help="All if none; see `incastle list papers`."),
+        typer.Argument(
+            metavar="[PAPER]...",
+            help="Papers to reproduce, all by default; see `incastle list papers`.",
+        ),
     ] = None,
-    figure: Annotated[str | None, typer.Option(metavar="N", help="Only this figure.")] = None,
+    figure: Annotated[
+        str | None, typer.Option(metavar="N", help="Reproduce only this figure.")
+    ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Shortest runs, one seed: for a first look.")
+        bool, typer.Option("--quick", help="Shortest runs and one seed, for a first look.")
     ] = False,
-    full: Annotated[bool, typer.Option("--full", help="More seeds, the longest runs.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Longest runs and more seeds.")] = False,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -39,10 +44,10 @@ def reproduce(
     ] = None,
     threads: Threads = None,
 ) -> None:
-    """Reproduce papers: their figures, and claim by claim whether it holds here.
+    """Reproduce the figures of papers, and judge their claims one by one.
 
-    Writes a report: each figure as PNG, SVG, PDF and CSV, claims.json, and index.html, one page
-    with everything. Finished runs are reused.
+    Writes a report: each figure as PNG, SVG, PDF and CSV, claims.json, and index.html, which shows
+    everything on one page. Finished runs are reused.
     """
     from incastle import reproduce as module  # noqa: PLC0415  slow to import
 

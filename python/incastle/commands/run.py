@@ -62,38 +62,40 @@ def run(
     seed: Annotated[
         int | None,
         typer.Option(
-            min=0, max=MAX_SEED, help="Seed of the (first) run.", show_default="scenario's"
+            min=0,
+            max=MAX_SEED,
+            help="Seed of the first run.",
+            show_default="run.seed of the scenario",
         ),
     ] = None,
     seeds: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Run N seeds in a row, in parallel."),
+        typer.Option(min=1, metavar="N", help="Run N consecutive seeds, in parallel."),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Directory of the result; with --seeds, of one result per seed.",
+            help="Directory of the result; with --seeds, one subdirectory per seed.",
             show_default="results/NAME-DIGEST",
         ),
     ] = None,
     as_json: AsJson = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace an earlier result.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing result.")] = False,
     threads: Annotated[
         int | None,
         typer.Option(
             min=1,
-            help="Runs at the same time; of one run, parts of its network.",
+            help="Number of concurrent runs; for a single run, of partitions of its network.",
             show_default="all cores; 1",
         ),
     ] = None,
 ) -> None:
-    """Simulate a scenario and write what was measured.
+    """Simulate a scenario and save the result.
 
-    The result is a directory with scenario.toml (complete, every default written out), summary.json
-    and one Parquet file per table. An existing directory is an error unless it holds this very
-    result already, or --force is given. With --seeds this goes for each seed's; the folder around
-    them may exist if it has nothing but such results in it. With --json, standard output has the
-    summary: an object, or with --seeds a list of them.
+    The result is a directory: scenario.toml with every default written out, summary.json, and one
+    Parquet file per table. An existing directory is replaced only with --force; if it holds the
+    same result already, nothing is written. With --seeds, each seed gets a directory seed-N.
+    With --json, the summary is printed as an object, with --seeds as a list of objects.
     """
     first = load_scenario(scenario, settings, seed)
     runs = [first.with_seed(first.seed + index) for index in range(seeds)] if seeds else [first]

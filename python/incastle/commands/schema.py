@@ -8,5 +8,5 @@ EXAMPLES = ("incastle schema > incastle.schema.json",)
 
 
 def schema() -> None:
-    """Print the JSON Schema of the scenario language, for editors."""
+    """Print the JSON Schema of the scenario language, for use in editors."""
     print(_engine.schema())

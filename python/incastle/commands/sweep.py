@@ -80,24 +80,28 @@ LONG = ((86_400.0, "days"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"))
 
 Tables = Annotated[
     str | None,
-    typer.Option(metavar="NAME,...", help="Keep these tables, too: flows,links."),
+    typer.Option(metavar="NAME,...", help="Keep further tables, such as flows,links."),
 ]
 
 
 def sweep(
     place: Annotated[
         list[str],
-        typer.Argument(metavar="SCENARIO", help="A scenario, or the directory of a sweep."),
+        typer.Argument(
+            metavar="SCENARIO", help="A scenario in TOML, or the directory of an earlier sweep."
+        ),
     ],
     settings: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="KEY=VALUES",
-            help="Values of a key: 2,4,8 or 1..20 or a TOML list of them. Repeatable.",
+            help="Values of a key: 2,4,8 or 1..20 or a TOML list. Repeatable.",
         ),
     ] = None,
-    seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Seeds per combination.")] = 1,
+    seeds: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Number of seeds per combination.")
+    ] = 1,
     seed: Seed = None,
     out: Annotated[
         Path | None,
@@ -110,26 +114,26 @@ def sweep(
     jobs: Jobs = None,
     plot: Annotated[
         str | None,
-        typer.Option(metavar="'x=KEY y=MEASURE hue=KEY'", help="Draw a figure of the sweep."),
+        typer.Option(metavar="'x=KEY y=MEASURE hue=KEY'", help="Draw a figure of the results."),
     ] = None,
     figure: Annotated[
         Path | None,
-        typer.Option(help="Its .png, .svg or .pdf file.", show_default="DIR/Y-by-X.png"),
+        typer.Option(help="File of the figure: .png, .svg or .pdf.", show_default="DIR/Y-by-X.png"),
     ] = None,
     as_json: AsJson = False,
     yes: Annotated[
-        bool, typer.Option("--yes", help=f"Begin more than {MANY:,} runs without a question.")
+        bool, typer.Option("--yes", help=f"Start more than {MANY:,} runs without confirmation.")
     ] = False,
     unverified: Unverified = False,
 ) -> None:
-    """Simulate every combination of values of some keys, each with several seeds.
+    """Simulate every combination of the values of some keys, with one or more seeds each.
 
-    Every combination is checked before the first run begins. The dataset is a directory of Parquet
-    files; Ctrl-C loses only what is under way, a kill or a power cut a second of finished runs
-    besides, and --resume does the rest, as it does what was lost or changed on the disk since. A
-    large sweep asks first, with the time and disk that it will take. A run that fails does not end
-    the sweep: it is named at the end, and the exit status is not 0. With a directory instead of a
-    scenario nothing is run.
+    All combinations are checked before the first run starts. The results are a directory of
+    Parquet files. Ctrl-C loses the runs in progress; a crash or power failure also loses up to one
+    second of finished runs. --resume runs what is missing, lost or changed. A large sweep asks for
+    confirmation, with its expected time and disk space. A failed run does not stop the sweep: it
+    is reported at the end, and the exit status is not 0. A directory in place of a scenario prints
+    that sweep again.
     """
     from incastle.plotting import style  # noqa: PLC0415  only here
     from incastle.plotting import sweeps as picture  # noqa: PLC0415  slow to import
