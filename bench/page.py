@@ -95,7 +95,7 @@ TABLE = """\
 ## Speed
 
 Packet-hops per second of processor time of one core: packets of any kind, ACKs too, fully received
-at the far end of a link. Medians, with the range from the least to the greatest; *times ours*: how
+at the far end of a link. Medians, with the range from the minimum to the maximum; *times ours*: how
 many times faster Incastle is, by the medians. Long DCTCP flows with one ACK per packet everywhere,
 but NewReno with ECN on ns-2, which has no DCTCP, and DCUDP where the name says so."""
 PUBLISHED = "\\* Not in this run, but {source}."
@@ -149,7 +149,7 @@ def line(row: Row) -> str:
         row.benchmark.words if ours else "",
         row.engine + ("" if row.measured else " \\*"),
         million(row.median),
-        "" if rate is None else f"{million(rate.least)} to {million(rate.greatest)}",
+        "" if rate is None else f"{million(rate.minimum)} to {million(rate.maximum)}",
         "" if row.ratio is None else f"{row.ratio:.3g}",
         "" if row.goal is None else million(row.goal),
         "" if row.cpu_s is None else si(row.cpu_s, "s"),
@@ -213,8 +213,8 @@ def cost(axes: Axes, measured: Sequence[Measured], series: Mapping[int, str]) ->
         if not known:
             continue
         middle = [spread.median for spread in known.values()]
-        below = [spread.median - spread.least for spread in known.values()]
-        above = [spread.greatest - spread.median for spread in known.values()]
+        below = [spread.median - spread.minimum for spread in known.values()]
+        above = [spread.maximum - spread.median for spread in known.values()]
         axes.errorbar(
             list(known),
             middle,

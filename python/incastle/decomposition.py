@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def take_apart(scenario: Scenario, links: int | None, threads: int) -> _engine.Estimation:
-    """Find the ways of all flows, and the links that are to be simulated.
+    """Find the paths of all flows, and the links that are to be simulated.
 
     Raises:
         ScenarioError: the scenario has something that single links cannot show.

@@ -48,12 +48,12 @@ QUANTITY = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?) *([A-Za-z\u0
 
 
 def scale_of(numbers: Sequence[float], base: str, digits: int = DIGITS) -> tuple[float, str]:
-    """Give the unit in which the greatest of these numbers is written best: factor and name."""
-    greatest = max((abs(number) for number in numbers if math.isfinite(number)), default=0.0)
+    """Give the unit in which the largest of these numbers is written best: factor and name."""
+    largest = max((abs(number) for number in numbers if math.isfinite(number)), default=0.0)
     chosen = (1.0, base)
     if base in PREFIXED:
         # What would be written as 1000 of a unit is 1 of the next.
-        reached = greatest * (1 + 0.5 * 10.0**-digits)
+        reached = largest * (1 + 0.5 * 10.0**-digits)
         decimal = [pair for pair in SCALES[base].items() if "i" not in pair[0].partition("bit")[0]]
         fitting = [(factor, name) for name, factor in decimal if factor <= reached]
         chosen = max(fitting, default=chosen)
@@ -61,18 +61,18 @@ def scale_of(numbers: Sequence[float], base: str, digits: int = DIGITS) -> tuple
 
 
 def si(value: float | None, unit: str, digits: int = DIGITS) -> str:
-    """Write a quantity with so many digits and a decimal prefix: `9.41 Gbit/s`."""
+    """Write a quantity with n digits and a decimal prefix: `9.41 Gbit/s`."""
     if value is None:
         return "-"
     factor, name = scale_of([value], unit, digits)
     return f"{_digits(value / factor, digits)} {name}"
 
 
-def between(least: float | None, greatest: float | None, unit: str, digits: int = DIGITS) -> str:
+def between(low: float | None, high: float | None, unit: str, digits: int = DIGITS) -> str:
     """Write a range; the unit once if both ends have the same."""
-    low, high = si(least, unit, digits), si(greatest, unit, digits)
-    number, _, low_unit = low.partition(" ")
-    return f"{number if low_unit == high.partition(' ')[2] else low} to {high}"
+    first, last = si(low, unit, digits), si(high, unit, digits)
+    number, _, first_unit = first.partition(" ")
+    return f"{number if first_unit == last.partition(' ')[2] else first} to {last}"
 
 
 def _digits(size: float, digits: int) -> str:

@@ -134,7 +134,7 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def start(folder: Path, *arguments: str, stdout: int = subprocess.PIPE) -> subprocess.Popen[str]:
-    """Start the command line in a process of its own."""
+    """Start the command line in a separate process."""
     return subprocess.Popen(
         [sys.executable, "-m", "incastle", *arguments],
         cwd=folder,

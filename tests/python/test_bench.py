@@ -153,8 +153,8 @@ def test_other_work_in_another_run_is_a_defect() -> None:
 def test_medians_and_ranges() -> None:
     ours = turns.by_name(made_up(), "Incastle")["star-2"]
     # 4 million packet-hops in 0.4, 0.1 and 0.2 s.
-    assert vars(ours.rate) == pytest.approx({"median": 20e6, "least": 10e6, "greatest": 40e6})
-    assert vars(ours.cost_ns) == pytest.approx({"median": 50, "least": 25, "greatest": 100})
+    assert vars(ours.rate) == pytest.approx({"median": 20e6, "minimum": 10e6, "maximum": 40e6})
+    assert vars(ours.cost_ns) == pytest.approx({"median": 50, "minimum": 25, "maximum": 100})
     row = ours.as_row()
     assert (row["benchmark"], row["runs"], row["data_packets"]) == ("star-2", 3, 1_000_000)
     assert row["wall_s"]["median"] == pytest.approx(0.4)
@@ -288,13 +288,13 @@ def test_bench_all(say: Say) -> None:
     assert (row["benchmark"], row["engine"], row["runs"]) == ("star-20", "Incastle", 2)
     assert row["simulated_s"] == pytest.approx(0.02)
     rate = row["packet_hops_per_cpu_s"]
-    assert 0 < rate["least"] <= rate["median"] <= rate["greatest"]
-    assert rate["least"] == pytest.approx(row["packet_hops"] / row["cpu_s"]["greatest"])
+    assert 0 < rate["minimum"] <= rate["median"] <= rate["maximum"]
+    assert rate["minimum"] == pytest.approx(row["packet_hops"] / row["cpu_s"]["maximum"])
     shown = say("bench", "--all", "--repeats", "1").out
     assert "star-20" in shown
     assert "p *" in shown
     assert "* not measured in this run" in shown
-    assert re.search(r"^a packet on its way takes .* of memory, goal 64 B$", shown, re.MULTILINE)
+    assert re.search(r"^a packet in flight takes .* of memory, goal 64 B$", shown, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
@@ -348,7 +348,7 @@ def test_memory_is_the_difference_of_peaks(monkeypatch: pytest.MonkeyPatch) -> N
     text = page.text(
         made_up(), page.Setting({**setting(0.0).machine}, {}, 0.0, 0.0, 1, tuple(costs))
     )
-    assert "One more takes, at the peak: a flow 50 B (goal 2 KB), a packet on its way" in text
+    assert "One more takes, at the peak: a flow 50 B (goal 2 KB), a packet in flight" in text
 
 
 # ---- the page

@@ -94,13 +94,13 @@ def check_sums(why: ic.Explanation) -> None:
 def test_without_a_loss_the_last_packet_waits_for_the_ones_before_it() -> None:
     why = ic.explain(ran())
     check_sums(why)
-    # Nine packets before it at the adapter; 2 links of 12 us; 51 us of way.
+    # Nine packets before it at the NIC; 2 links of 12 us; 51 us of path.
     assert why.path.by_kind() == {
-        "adapter": 108 * US,
+        "nic": 108 * US,
         "propagation": 51 * US,
         "serialisation": 24 * US,
     }
-    assert why.headline == "108 of 183 us: waiting for its own adapter"
+    assert why.headline == "108 of 183 us: waiting in the NIC"
     assert why.chains == ()
 
 
@@ -215,11 +215,11 @@ def test_a_paced_sender_waits_for_its_own_rate() -> None:
         "propagation": 51 * US,
         "serialisation": 24 * US,
     }
-    assert why.headline == "1.05 of 1.13 ms: pauses of its own rate"
+    assert why.headline == "1.05 of 1.13 ms: pauses of its pacing"
     assert [one.number for one in why.path.flights] == [9]
-    # A rate above the link's holds nobody: the adapter does.
+    # A rate above the link's holds nobody: the NIC does.
     assert paced(rate=2e9).path.by_kind() == {
-        "adapter": 108 * US,
+        "nic": 108 * US,
         "propagation": 51 * US,
         "serialisation": 24 * US,
     }

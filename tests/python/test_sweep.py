@@ -89,7 +89,7 @@ def test_lists_of_values(text: str, values: list[Any]) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("2,,4", "missing beside a comma"),
+        ("2,,4", "missing next to a comma"),
         ("2,4,2", "the value 2 is there twice"),
         ("1..3,2", "the value 2 is there twice"),
         ("4..2", "from 4 to 2 there are 0 values"),

@@ -381,7 +381,7 @@ def test_failed_runs_are_not_the_optimum(say: Say, monkeypatch: pytest.MonkeyPat
     break_runs(monkeypatch, ic.RunError)
     goal = ("--maximise", "goodput", "--over", "network.senders=2,3", "--seeds", "1")
     said = say("find", "small.toml", *goal)
-    assert "greatest goodput of those tried: network.senders = 2" in said.out
+    assert "maximum goodput of those tried: network.senders = 2" in said.out
     assert (said.status, "1 run failed" in said.err) == (2, True)
 
 

@@ -129,7 +129,7 @@ def counts() -> list[pl.Expr]:
 
 
 def class_name(least: int) -> str:
-    """Name the class of `SIZE_CLASSES` that begins at so many bytes, such as "10 to 100 KB"."""
+    """Name the class of `SIZE_CLASSES` that begins at n bytes, such as "10 to 100 KB"."""
     if least == SIZE_CLASSES[-1]:
         return f"from {si(least, 'B')}"
     most = next(size for size in SIZE_CLASSES if size > least)

@@ -2,9 +2,10 @@
 
 An unfinished transfer has lasted some time already and may go on without limit. A statistic over
 transfers therefore has a lower and an upper end, of which nothing is assumed but the order. What is
-computed from such numbers has the ends that the parts allow: a ratio is least where its numerator
-is least and its denominator greatest. A measure's value is a plain number where every transfer
-completed, and `Ends` otherwise, also where both ends agree: how many were unfinished is told.
+computed from such numbers has the ends that the parts allow: a ratio is at its minimum where its
+numerator is at its minimum and its denominator at its maximum. A measure's value is a plain number
+where every transfer completed, and `Ends` otherwise, also where both ends agree: how many were
+unfinished is reported.
 
 Leaves out that two parts may rest on the same transfers: ends may then lie further apart than need
 be, never closer.
@@ -58,8 +59,8 @@ def rising(function: Callable[[list[float]], float], values: Iterable[Value]) ->
 def ratio(above: Value, below: Value) -> Value:
     """Divide what is not negative; x / 0 is infinite, 0 / 0 is no value."""
     over, under = ends(above), ends(below)
-    least, most = _quotient(over.low, under.high), _quotient(over.high, under.low)
-    return joined(least, most, (above, below))
+    low, high = _quotient(over.low, under.high), _quotient(over.high, under.low)
+    return joined(low, high, (above, below))
 
 
 def _quotient(a: float, b: float) -> float:

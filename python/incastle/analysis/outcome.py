@@ -44,7 +44,7 @@ class Wanted:
     Attributes:
         values: its swept values by key.
         kinds: what the columns of these keys hold.
-        tables: further tables beside the summary.
+        tables: tables in addition to the summary.
 
     """
 

@@ -1,4 +1,4 @@
-"""A measure over the seeds of each combination: mean, its 95 % interval, least and greatest.
+"""A measure over the seeds of each combination: mean, its 95 % interval, minimum and maximum.
 
 A run whose unfinished transfers could change the measure has two ends in place of a value: lower
 ends make `low`, `mean_from` and `min`, upper ends `high`, `mean_to` and `max`, so that each range

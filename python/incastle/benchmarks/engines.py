@@ -1,6 +1,6 @@
 """Who runs the benchmarks: Incastle, and ns-2 and ns-3 where they are installed.
 
-Each run is a process of its own with one busy thread. Processor time is what rates are made of: on
+Each run is a separate process with one busy thread. Processor time is what rates are made of: on
 a machine that others use as well it says more than the clock's. Incastle's covers the engine's work
 with its default probes, from building the network to result tables; ns-2's its whole process, of
 which some hundredths of a second are the start of its interpreter; ns-3's `Simulator::Run` alone.

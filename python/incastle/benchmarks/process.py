@@ -1,6 +1,6 @@
 """`incastle bench`: packet-hops per second on this machine.
 
-Each scenario runs in a process of its own, so that neither caches nor memory of an earlier one
+Each scenario runs in a separate process, so that neither caches nor memory of an earlier one
 count. `wall_s` is the engine's work, from building the network to result tables in memory, `cpu_s`
 the processor time of the same; `process_wall_s` is the whole process, the interpreter's start and
 imports included. Peak memory is the process's largest resident size, measured by the process
@@ -43,7 +43,7 @@ def find(name: str) -> Path:
 
 
 def measure(scenario: Path) -> dict[str, Any]:
-    """Run a scenario in a process of its own.
+    """Run a scenario in a separate process.
 
     Returns:
         scenario (its name), packet_hops_per_s, data_packets_per_s, wall_s, cpu_s, simulated_s,

@@ -46,7 +46,7 @@ ALONE = 3
 """How often a task is tried by itself: a worker may die of something else once, and even twice."""
 
 DIED = (
-    f"its worker died each time that it was tried, the last {ALONE} times without others beside it"
+    f"its worker died each time that it was tried, the last {ALONE} times without other tasks on it"
 )
 SAME_BUILD = "all need the same build, as from one wheel"
 LOST = "the connection to the scheduler is lost"
@@ -334,7 +334,7 @@ def _check_scheduler(address: str) -> None:
             return await asyncio.wait_for(there.identity(), CONNECT_S)
 
     try:
-        # In a thread, because a notebook has a loop of its own in this one.
+        # In a thread, because a notebook has a loop in this one.
         with ThreadPoolExecutor(1) as pool:
             answer = pool.submit(asyncio.run, identity()).result()
     except (TypeError, ValueError) as error:

@@ -1,7 +1,8 @@
 """The links of an estimate on a Dask cluster: the same delays as on threads.
 
-A task carries the scenario as text and the numbers of some links. A worker takes the scenario
-apart once, fluid included, and keeps that for the next task. Here remain the sums along ways.
+A task carries the scenario as a string and the numbers of some links. A worker decomposes the
+scenario once, fluid included, and keeps that for the next task. The sums along paths are computed
+by the caller.
 """
 
 from __future__ import annotations

@@ -139,7 +139,7 @@ def show_suite(measured: Sequence[Measured], costs: Sequence[Cost]) -> None:
 
     table = terminal.aligned(
         "Speed, per second of processor time",
-        *("benchmark", "on", "million\npacket-hops/s", "least to\ngreatest"),
+        *("benchmark", "on", "million\npacket-hops/s", "min to\nmax"),
         *("Incastle\nfaster by", "goal", "processor\ntime", "peak\nmemory"),
     )
     table.columns[1].justify = "left"
@@ -158,14 +158,14 @@ def show_suite(measured: Sequence[Measured], costs: Sequence[Cost]) -> None:
 
 
 def cells(row: Row) -> tuple[str, ...]:
-    """Give the texts of a row."""
+    """Give the cells of a row."""
     spread = row.rate
-    several = spread is not None and spread.least < spread.greatest
+    several = spread is not None and spread.minimum < spread.maximum
     return (
         row.benchmark.name,
         row.engine + ("" if row.measured else " *"),
         million(row.median),
-        f"{million(spread.least)} to {million(spread.greatest)}" if several and spread else "",
+        f"{million(spread.minimum)} to {million(spread.maximum)}" if several and spread else "",
         "" if row.ratio is None else f"{row.ratio:.3g} times",
         "" if row.goal is None else million(row.goal),
         "" if row.cpu_s is None else si(row.cpu_s, "s"),

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from incastle.sweeps.bisect import SearchResult
     from incastle.sweeps.optimize import Optimum
-    from incastle.sweeps.plan import Plan
-    from incastle.sweeps.work import Place
 
 EXAMPLES = (
     "incastle find my.toml --largest network.senders=2..200 --where 'goodput > 0.9 Gbit/s'",
@@ -103,6 +101,10 @@ def find(
     Values are written as in `incastle sweep`: 2..200, "16..512 KiB", 2,4,8. A condition must hold
     for every seed; a measure counts by its median over the seeds. Runs are saved as in a sweep.
     """
+    from incastle.sweeps.bisect import bisect  # noqa: PLC0415  slow to import
+    from incastle.sweeps.optimize import Objective, optimize  # noqa: PLC0415
+    from incastle.sweeps.work import Execution  # noqa: PLC0415
+
     goals = {"largest": largest, "smallest": smallest, "maximise": maximise, "minimise": minimise}
     given = {name: text for name, text in goals.items() if text is not None}
     if len(given) != 1:
@@ -118,20 +120,16 @@ def find(
         raise IncastleError(f"--{goal} MEASURE goes with --over KEY=VALUES")
     plan = many_runs.read_plan(str(scenario), [text] if bisecting else over, seeds, seed, settings)
     place = many_runs.place_of(out or default_place(plan, "find"), resume=resume, force=force)
-    kept = terminal.json_alone(as_json)
-    with (
-        kept,
-        many_runs.told_of_the_rest(place.directory),
-        many_runs.sweep_bar(scenario.stem) as progress,
-    ):
-        shared: dict[str, Any] = {"on": on, "threads": jobs, "progress": progress}
+    saved = many_runs.told_of_the_rest(place.directory)
+    shown = many_runs.sweep_bar(scenario.stem)
+    with terminal.json_alone(as_json), saved, shown as progress:
+        execution = Execution(on, jobs, progress)
         found: SearchResult | Optimum
         if bisecting:
-            found = _bisect(plan, where or "", place, largest=goal == "largest", **shared)
+            found = bisect(plan, where or "", place, execution, largest=goal == "largest")
         else:
-            found = _optimize(
-                plan, text, place, maximise=goal == "maximise", where=where, trials=trials, **shared
-            )
+            wanted = Objective(text, goal == "maximise", where, trials)
+            found = optimize(plan, wanted, place, execution)
     if as_json:
         terminal.print_json(found.to_json())
     else:
@@ -141,18 +139,6 @@ def find(
         terminal.error(found.why_nothing)
         raise typer.Exit(IncastleError.exit_status)
     many_runs.leave(found.sweep)
-
-
-def _bisect(plan: Plan, where: str, place: Place, **how: Any) -> SearchResult:  # noqa: ANN401
-    from incastle.sweeps.bisect import bisect  # noqa: PLC0415  slow to import
-
-    return bisect(plan.source, plan.axes[0], where, plan.seeds, place, **how)
-
-
-def _optimize(plan: Plan, measure: str, place: Place, **how: Any) -> Optimum:  # noqa: ANN401
-    from incastle.sweeps.optimize import optimize  # noqa: PLC0415  slow to import
-
-    return optimize(plan.source, plan.axes, measure, plan.seeds, place, **how)
 
 
 def _show(found: SearchResult | Optimum) -> None:
@@ -222,17 +208,17 @@ def _spread(column: str, rows: Sequence[Mapping[str, Any]]) -> str:
     known = [ends for row in rows if (ends := ends_in(row, column)) is not None]
     if not known:
         return "-"
-    least, greatest = min(low for low, _ in known), max(high for _, high in known)
-    if math.isinf(greatest):
-        return f"\u2265 {quantity(column, least)}"
-    low, high = quantity(column, least), quantity(column, greatest)
+    minimum, maximum = min(low for low, _ in known), max(high for _, high in known)
+    if math.isinf(maximum):
+        return f"\u2265 {quantity(column, minimum)}"
+    low, high = quantity(column, minimum), quantity(column, maximum)
     return low if low == high else f"{low} to {high}"
 
 
 def _optimum(found: Optimum) -> None:
     keys = list(found.tried[0].values)
     name = shortened(found.column)
-    word = "greatest" if found.maximise else "least"
+    word = "maximum" if found.maximise else "minimum"
     ranked = sorted(
         found.tried,
         key=lambda one: (not one.counts, (-1 if found.maximise else 1) * (one.objective or 0.0)),

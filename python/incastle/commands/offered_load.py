@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from incastle.results import Result
 
 MAX_GROUPS = 8
-"""Groups with rows of their own; of more, only their sum is shown."""
+"""Groups that are shown one by one; of more, only the sum is shown."""
 
 TITLE = "Offered load, on average (wire: with headers, without ACKs)"
 
@@ -37,7 +37,7 @@ def drawn(outcome: Result, console: Console) -> None:
     apart = [f"{group} {share:.0%}" for group, share in shares.items() if _is_apart(share)]
     if apart:
         console.print(
-            f"of the bytes that the offered load expects on average this run drew: "
+            f"bytes that this run drew, as a share of the offered load on average: "
             f"{escape(', '.join(apart))}",
             soft_wrap=True,
         )

@@ -271,8 +271,8 @@ def _flows(outcome: Result) -> Table | None:
         pl.len().alias("flows"),
         pl.col("delivered_bytes").sum(),
         pl.col("goodput_bit_s").mean().alias("mean"),
-        pl.col("goodput_bit_s").min().alias("least"),
-        pl.col("goodput_bit_s").max().alias("greatest"),
+        pl.col("goodput_bit_s").min().alias("minimum"),
+        pl.col("goodput_bit_s").max().alias("maximum"),
         *(pl.col(name).sum() for name in counters),
     )
     goodput = ("goodput\nmean", "goodput\nmin to max")
@@ -285,7 +285,7 @@ def _flows(outcome: Result) -> Table | None:
             f"{row['flows']:,}",
             si(row["delivered_bytes"], "B"),
             si(row["mean"], "bit/s"),
-            between(row["least"], row["greatest"], "bit/s") if row["flows"] > 1 else "",
+            between(row["minimum"], row["maximum"], "bit/s") if row["flows"] > 1 else "",
             *numbers,
         )
     return table
@@ -361,7 +361,7 @@ def _of_means(columns: Sequence[Sequence[float]]) -> list[str]:
 
 
 def _fairness(results: Sequence[Result]) -> Table | None:
-    """Show, by group, the goodput of its flows in all runs: their mean, the least, the greatest.
+    """Show, by group, the goodput of its flows in all runs: their mean, minimum and maximum.
 
     Flows that complete have completion times instead.
     """
@@ -376,8 +376,8 @@ def _fairness(results: Sequence[Result]) -> Table | None:
             pl.len().alias("flows"),
             goodput.mean().alias("mean"),
             goodput.median().alias("median"),
-            goodput.min().alias("least"),
-            goodput.max().alias("greatest"),
+            goodput.min().alias("minimum"),
+            goodput.max().alias("maximum"),
         )
     )
     if groups.is_empty():
@@ -386,6 +386,6 @@ def _fairness(results: Sequence[Result]) -> Table | None:
     table = aligned(title, "group", "flows", "mean", "median", "min to max")
     for row in groups.iter_rows(named=True):
         middle = (si(row[name], "bit/s") for name in ("mean", "median"))
-        spread = between(row["least"], row["greatest"], "bit/s")
+        spread = between(row["minimum"], row["maximum"], "bit/s")
         table.add_row(escape(row["group"]), f"{row['flows']:,}", *middle, spread)
     return table

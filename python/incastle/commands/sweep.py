@@ -244,11 +244,11 @@ def _do(
     on: str | None,
     jobs: int | None,
 ) -> Sweep:
-    from incastle.sweeps.work import run_plan  # noqa: PLC0415  slow to import
+    from incastle.sweeps.work import Execution, run_plan  # noqa: PLC0415  slow to import
 
     name = checked.runs[0].scenario().name
     with many_runs.told_of_the_rest(place.directory), many_runs.sweep_bar(name) as progress:
-        return run_plan(plan, checked.runs, place, tables, on, jobs, progress)
+        return run_plan(plan, checked.runs, place, tables, Execution(on, jobs, progress))
 
 
 def _show(outcome: Sweep, *, as_json: bool) -> None:
@@ -282,8 +282,8 @@ def cost(expected: Forecast | None, cores: int | None) -> str:
         here = f"{cores} core{'s' if cores > 1 else ''}"
         time_ = f"about {long_time(expected.seconds / cores)} on {here}"
     samples = expected.samples
-    least, most = (si(end(one.seconds for one in samples), "s") for end in (min, max))
-    each = least if least == most else f"{least} to {most}"
+    low, high = (si(end(one.seconds for one in samples), "s") for end in (min, max))
+    each = low if low == high else f"{low} to {high}"
     known = f"from {len(samples)} of them, {each} each" if len(samples) > 1 else f"from one, {each}"
     if not all(one.whole for one in samples):
         known += ", those that took long not to their end"
@@ -387,8 +387,8 @@ def _ends(low: float, high: float) -> str:
     """Write one number, a range, or a lower end."""
     if math.isinf(high):
         return f"\u2265 {number(low)}"
-    least, most = number(low), number(high)
-    return least if least == most else f"{least}\u2013{most}"
+    first, last = number(low), number(high)
+    return first if first == last else f"{first}\u2013{last}"
 
 
 def _plain(value: object) -> str:

@@ -70,9 +70,9 @@ def estimate(
     """Estimate the completion times of a scenario's flows without simulating it as a whole.
 
     Args:
-        scenario: flows that begin whatever the network does (`poisson`, `list`), over TCP, each on
-            one way.
-        links: of links that are alike, simulate about so many at the most; all if None.
+        scenario: flows whose start does not depend on the network (`poisson`, `flow-list`), over
+            TCP, each on one path.
+        links: simulate about this many of each class of similar links; all if None.
         on: a Dask cluster that simulates the links: the address of its scheduler, a cluster object
             or a client. The estimate is the same.
         threads: links at the same time; all cores if None. The estimate is the same on any number.

@@ -67,7 +67,7 @@ class Explanation:
 
     @property
     def headline(self) -> str:
-        """The greatest part, in one line: `10 of 12.1 ms: one retransmission timeout`."""
+        """The largest part, in one line: `10 of 12.1 ms: one retransmission timeout`."""
         by_kind = self.path.by_kind()
         if not by_kind:
             return "no byte of it ever arrived"

@@ -150,7 +150,7 @@ def _another_course(result: Result, digest: str) -> str:
 
 @contextmanager
 def _scenario_file(result: Result, place: str) -> Iterator[str]:
-    """Give a name for the result's scenario, beside which lie the controllers that it was run with.
+    """Give a name for the result's scenario, with the controllers of the run in its folder.
 
     They are the result's own copies: those of the user may have changed since, or be elsewhere.
     """

@@ -57,7 +57,7 @@ def _told(record: Record, groups: dict[tuple[str, str, str], list[Event]]) -> li
 
 
 def _step(event: Event, text: str) -> Step:
-    """Say where it happened, if not at the sender of the data: each end has a window of its own."""
+    """Say where it happened, if not at the sender of the data: each endpoint has a window."""
     elsewhere = event.end != SENDER and event.event in OF_ENDS
     return Step(event.at, f"at the receiver: {text}" if elsewhere else text)
 
@@ -114,17 +114,15 @@ def _often(events: list[Event]) -> str:
 
 
 def _notified(_: Record, events: list[Event]) -> str:
-    greatest = max(one.count or 0 for one in events)
+    largest = max(one.count or 0 for one in events)
     what = words.count(len(events), "congestion notification")
-    return f"{what}, feedback up to {greatest}{_until(events)}"
+    return f"{what}, feedback up to {largest}{_until(events)}"
 
 
 def _limited(_: Record, events: list[Event]) -> str:
     least = min(one.rate_bit_s or 0.0 for one in events)
     last = events[-1].rate_bit_s
-    return (
-        f"the adapter's rate limiter: down to {si(least, 'bit/s')}, in the end {si(last, 'bit/s')}"
-    )
+    return f"the NIC's rate limiter: down to {si(least, 'bit/s')}, finally {si(last, 'bit/s')}"
 
 
 def _naks(_: Record, events: list[Event]) -> str:

@@ -138,7 +138,7 @@ def _fate(record: Record, timer: Event, missing: Packet) -> list[Step]:
     if missing.dropped is not None and missing.dropped.at <= timer.at:
         return [Step(missing.dropped.at, f"{name}{again} {words.drop(missing.dropped)}")]
     if missing.received is None or missing.received > timer.at:
-        text = f"{name}{again} sent; it is still on its way when the timer fires"
+        text = f"{name}{again} sent; it is still in flight when the timer fires"
         return [Step(missing.sent.at, text)]
     steps = [Step(missing.received, f"{name}{again} received")]
     lost = _lost_acks(record, timer, missing.received)
@@ -146,7 +146,7 @@ def _fate(record: Record, timer: Event, missing: Packet) -> list[Step]:
         steps += _dropped_together(lost, words.count(len(lost), "ACK"))
         return steps
     steps.append(
-        Step(timer.at, "its ACK is still on its way: nothing was lost, the timer was early")
+        Step(timer.at, "its ACK is still in flight: nothing was lost, the timer was early")
     )
     return steps
 

@@ -214,7 +214,7 @@ class Fabric:
         """Give the one-way delay of the links downwards of a tier, in picoseconds.
 
         A switch of htsim holds each packet for its latency before it queues. Half of it is put on
-        each link of the switch: every way between hosts takes as long, and all packets of a queue
+        each link of the switch: all paths between hosts take as long, and all packets of a queue
         are early by the same half, so that they meet as they would.
         """
         below = self.tiers[number - 1].latency if number else 0

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 HEAD = {"nodes": 1, "tiers": 2, "podsize": 1}
-"""Keys before the first tier, and their least values."""
+"""Keys before the first tier, and their minimum values."""
 
 REQUIRED = {"downlink_speed_gbps": 1, "downlink_latency_ns": 0, "radix_down": 1}
 UPWARDS = {"radix_up": 1, "queue_up": 1}
 OTHERS = {"queue_down": 1, "oversubscribed": 1, "bundle": 1, "switch_latency_ns": 0}
 IN_TIER = REQUIRED | UPWARDS | OTHERS
-"""Keys of a tier, and their least values."""
+"""Keys of a tier, and their minimum values."""
 
 MOST = {
     "downlink_speed_gbps": 100_000,
@@ -163,7 +163,7 @@ def _built(lines: Lines, number: int, section: Section, count: int) -> Tier:
     if up and down and up != down:
         lines.note(
             section.values["queue_up"][1],
-            f"Queue_Up {up} beside Queue_Down {down}: all ports of a switch have as much buffer "
+            f"Queue_Up {up} and Queue_Down {down}: all ports of a switch have as much buffer "
             "here; Queue_Down is taken",
         )
     return Tier(

@@ -75,7 +75,7 @@ class Choices:
         if self.congestion is not None and (self.congestion == CUSTOM or ".py:" in self.congestion):
             raise IncastleError(
                 f"--congestion {self.congestion}: a controller of your own comes after the import: "
-                "lay its file beside the scenario, and run that with "
+                "put its file into the folder of the scenario, and run that with "
                 "--set transport.congestion=FILE.py:CLASS"
             )
         options = {

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MOST_BARS = 25
 WIDE = 10
-"""Values of which one is so many times another are drawn on a logarithmic axis."""
+"""Values whose maximum is n times the minimum are drawn on a logarithmic axis."""
 SIDES = (("A", BLUE, "-"), ("B", RED, "--"))
 
 
@@ -75,7 +75,7 @@ def _distribution(axes: Axes, diff: ResultDiff) -> None:
         unfinished = len(one) - len(known)
         name = f"{side} ({unfinished:,} of {len(one):,} unfinished)" if unfinished else side
         axes.step(known, shares[: len(known)], line, where="post", color=colour, label=name)
-    axes.set_title(f"{title}: share with at most so much")
+    axes.set_title(f"{title}: share at or below")
     axes.set_xlabel(label)
     axes.set_ylim(0, 1.02)
     _widen(axes, [value for one in values for value in one if math.isfinite(value)])
@@ -114,7 +114,7 @@ def _goodputs(result: Result) -> pl.Series:
 def _queue(axes: Axes, diff: ResultDiff) -> None:
     """Draw the longest mean queue of A, or else of B, by its shares of time."""
     port = _longest(diff)
-    axes.set_title("queue: share of time with at most so much")
+    axes.set_title("queue: share of time at or below")
     axes.set_xlabel("packets that wait" if port is None else f"packets that wait at {port}")
     axes.set_ylim(0, 1.02)
     for one, (side, colour, line) in zip((diff.a, diff.b), SIDES, strict=True):

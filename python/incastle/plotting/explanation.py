@@ -44,8 +44,8 @@ COLOURS = {
     paths.STALL: BLACK,
     paths.PACING: OLIVE,
     paths.LIMITER: PURPLE,
-    paths.ADAPTER: GREEN,
-    paths.ANSWER: GREY,
+    paths.NIC: GREEN,
+    paths.RESPONSE: GREY,
     paths.APPLICATION: "#dddddd",
 }
 
@@ -107,7 +107,7 @@ def _points(axes: Axes, packets: list[Packet], unit: int, look: tuple[str, str, 
 
 
 def _acknowledged(axes: Axes, explanation: Explanation, unit: int) -> None:
-    """Draw the greatest acknowledgement that had reached the sender."""
+    """Draw the highest acknowledgement that had reached the sender."""
     times: list[float] = []
     heights: list[float] = []
     first = explanation.began_s * PS_PER_S

@@ -29,7 +29,7 @@ MAX_ROWS = 24
 """Rows of modes that still have a name each."""
 
 WIDE = 10
-"""Rates of which one is so many times another are drawn on a logarithmic axis."""
+"""Rates whose maximum is n times the minimum are drawn on a logarithmic axis."""
 
 RATES = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"))
 """Units of rates, the largest first."""
@@ -107,7 +107,7 @@ def _series(frame: pl.DataFrame, by: str) -> Iterator[tuple[str, pl.DataFrame, s
 
 
 def _largest_first(frame: pl.DataFrame, by: str, column: str) -> pl.DataFrame:
-    """Put the series with the greatest total first, among equals the one with the highest peak."""
+    """Put the series with the largest total first, among equals the one with the highest peak."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
     total, peak = (pl.col(column).sum().over(by), pl.col(column).max().over(by))
@@ -176,13 +176,13 @@ def _busy(result: Result) -> pl.DataFrame:
 
 
 def _histogram(axes: Axes, queues: pl.DataFrame) -> None:
-    """Draw the share of time with at most so many packets."""
+    """Draw the share of time by queue length, cumulated."""
     for port, rows, colour in _series(queues, "port"):
         share = rows["seconds"].cum_sum() / rows["seconds"].sum()
         axes.step(rows["packets"], share, where="post", color=colour, label=port)
     _note_left_out(axes, queues, "port")
     axes.set_xlabel("queue (packets that wait)")
-    axes.set_ylabel("share of time with at most so many")
+    axes.set_ylabel("share of time at or below")
     axes.set_ylim(0, 1.02)
     axes.set_xlim(left=0)
 

@@ -35,7 +35,7 @@ OLIVE = "#999933"
 """Not theirs: their eighth, a yellow, is too pale for a line on white."""
 GREY = "#6b6b6b"
 SERIES = (BLUE, RED, GREEN, PURPLE, ORANGE, SKY, BLACK, OLIVE)
-"""The order in which lines without a colour of their own take theirs."""
+"""The order in which lines get colours."""
 FORMATS = ("png", "svg", "pdf")
 
 _SETTINGS: dict[str, Any] = {

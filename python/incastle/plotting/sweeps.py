@@ -102,7 +102,7 @@ class Axes:
 
 
 def words_of(header: Header) -> dict[str, list[str]]:
-    """Give the values of each key as texts."""
+    """Give the values of each key as strings."""
     return {
         key: [_word(value) for value in in_column(header.values[key], kind)]
         for key, kind in header.kinds.items()

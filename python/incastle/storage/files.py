@@ -1,4 +1,4 @@
-"""Files and folders that are whole or not there: written beside their place, then renamed.
+"""Files and folders that are whole or not there: written next to their place, then renamed.
 
 A full disk or a Ctrl-C leaves nothing half-written, and no reader ever meets a part. What is
 renamed is on the disk before, so that a power cut leaves the old or the new. A folder that replaces
@@ -49,7 +49,7 @@ def sync_all(folder: Path) -> None:
 def scratch_file(path: Path, folder: Path | None = None) -> Iterator[Path]:
     """Give a place to write to; the file there becomes `path` at the end of the block.
 
-    After an exception it is removed, and `path` is what it was. The place is beside `path`, or in
+    After an exception it is removed, and `path` is what it was. The place is next to `path`, or in
     `folder`, which must be on the same file system. What cannot be written (a full disk) is told of
     `path`, the place that the user knows.
     """
@@ -68,7 +68,7 @@ def scratch_file(path: Path, folder: Path | None = None) -> Iterator[Path]:
 
 @contextmanager
 def scratch_folder(place: Path) -> Iterator[Path]:
-    """Give an empty folder beside `place`, to be filled and put in place.
+    """Give an empty folder next to `place`, to be filled and put in place.
 
     What is still there at the end of the block is removed. While the block lasts the folder is
     locked: one that is not is left from a process that was killed.

@@ -36,7 +36,7 @@ PART_NAME = re.compile(r"[0-9a-f]{20}\.parquet")
 
 MOST_RUNS = 10_000
 MOST_ROWS = 1_000_000
-"""A part has at most so many runs, and rows in any table unless one run alone has more."""
+"""Maxima of a part: runs, and rows in any table unless one run alone has more."""
 
 PLACE = " place"
 """A column while rows are put in order; no table has one of this name."""

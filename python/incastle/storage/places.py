@@ -21,7 +21,7 @@ def described(path: Path) -> str | None:
         return "it is the result of one run; `incastle plot` and `incastle explain` take it"
     if (path / HEADER).is_file():
         return (
-            "it is a sweep, which has a row for each run and no tables of its own; `incastle sweep "
+            "it is a sweep, which has a row for each run and no further tables; `incastle sweep "
             f"{path} --plot ...` draws it, `incastle run` makes the result of one combination"
         )
     if (path / CLAIMS).is_file():

@@ -219,7 +219,7 @@ def _write(result: Result, scratch: Path) -> None:
         (scratch / name).parent.mkdir(parents=True, exist_ok=True)
         (scratch / name).write_text(text, encoding="utf-8")
     for name, frame in result.tables.items():
-        # By way of memory: of a full disk polars tells in words of its own, not by an OSError.
+        # By way of memory: of a full disk polars raises an exception of its own kind, no OSError.
         buffer = io.BytesIO()
         frame.write_parquet(buffer)
         (scratch / f"{name}.parquet").write_bytes(buffer.getbuffer())
@@ -314,7 +314,7 @@ def _no_result(directory: Path) -> str:
 
 
 def _check_no_link(directory: Path, name: str) -> None:
-    """Refuse a file that is elsewhere, by a symbolic link on its way.
+    """Refuse a file that is elsewhere, by a symbolic link in its path.
 
     Raises:
         ResultError: names the link.

@@ -13,7 +13,7 @@ Finished runs are written in parts (`parts`), at most a second or a thousand run
 finished; a part counts when it is on the disk and in sweep.json. Small parts are put together while
 the sweep goes on and at its end, when all runs are put in the order of their values: the files of a
 finished sweep do not depend on the order in which runs were finished. Whoever reads a folder of the
-dataset meanwhile meets whole files only; unfinished ones are in a folder of their own. While parts
+dataset meanwhile meets whole files only; unfinished ones are in a separate folder. While parts
 are put together, rows may be in two files for a moment: `Sweep.load` counts them once.
 
 One sweep at a time writes here.
@@ -56,9 +56,9 @@ COPY = f"{HEADER}.copy"
 SCENARIO, FAILURES = "scenario.toml", "failures.json"
 LOCK = ".lock"
 OURS = frozenset({HEADER, COPY, SCENARIO, FAILURES, UNFINISHED, LOCK, RUNS})
-"""What lies in the directory beside the tables and figures."""
+"""What the directory holds in addition to the tables and figures."""
 TABLES = tuple(dict.fromkeys(("flows", "transfers", "rounds", "queues", "links", *HOW_TO_ASK)))
-"""What can be kept beside the summary."""
+"""Tables that can be kept in addition to the summary."""
 LAYOUT = 2
 """Of the directory; the first had a file for each run and table."""
 
@@ -79,7 +79,7 @@ class Header:
         kinds: what the column of each swept key holds.
         values: the values of each key, in their order.
         seeds: the seeds, in their order.
-        tables: the tables that are kept of each run, beside the summary.
+        tables: the tables that are kept of each run in addition to the summary.
         first: the settings of the combination that scenario.toml has.
         scenario: the hash of scenario.toml.
 
@@ -209,7 +209,7 @@ class Dataset:
             raise ResultError(f"{here} with {keys}: {there}")
         if wanted.tables and sorted(self.header.tables) != sorted(wanted.tables):
             tables = ",".join(self.header.tables) or "no further table"
-            raise ResultError(f"{here} with {tables} beside the summary: {there}")
+            raise ResultError(f"{here} with {tables} and the summary: {there}")
         for key, kind in self.header.kinds.items():
             if not takes(kind, wanted.kinds[key]):
                 what = f"{kind} values of {key}"

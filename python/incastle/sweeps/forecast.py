@@ -65,7 +65,7 @@ class Forecast:
 
 
 def forecast(plan: Plan, runs: int, tables: Sequence[str]) -> Forecast | None:
-    """Run a sample of a plan, and say what so many runs will cost; none if every run fails.
+    """Run a sample of a plan, and say what n runs will cost; none if every run fails.
 
     Raises:
         ScenarioError: a combination of the sample has mistakes.

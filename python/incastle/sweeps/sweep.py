@@ -152,7 +152,7 @@ class Sweep:
 
     @property
     def place(self) -> str | None:
-        """The directory as a text, or None."""
+        """The directory as a string, or None."""
         return None if self.directory is None else str(self.directory)
 
     def to_json(self) -> dict[str, Any]:

@@ -21,7 +21,7 @@ CHUNK = 512
 
 
 class Threads:
-    """Does runs on so many threads of this process; all cores if none are given."""
+    """Does runs on n threads of this process; all cores if none are given."""
 
     def __init__(self, threads: int | None) -> None:
         self.threads = threads

@@ -1,6 +1,6 @@
 """The values that a sweep gives to a key: `2,4,8`, `1..20`, `"10 ms","1 s"`, `[[...], [...]]`.
 
-A text is read as TOML where it is TOML, as `--set` of every command does. In a sweep a list is a
+A string is read as TOML where it is TOML, as `--set` of every command does. In a sweep a list is a
 list of values, so that a value which is a list itself stands in a list of lists.
 """
 
@@ -40,7 +40,7 @@ class Choice:
 
     @property
     def words(self) -> str:
-        """The value as a text for tables, messages and columns of text."""
+        """The value as a string for tables, messages and columns of strings."""
         return as_words(self.value)
 
 
@@ -87,7 +87,7 @@ def axis_from_text(key: str, text: str) -> Axis:
     _check_units(key, text, parts)
     for part in parts:
         if not part:
-            raise IncastleError(f"--set {key}={text}: a value is missing beside a comma")
+            raise IncastleError(f"--set {key}={text}: a value is missing next to a comma")
         choices += _range(key, part) or [_choice(part)]
     return _distinct(Axis(key, tuple(choices)))
 
@@ -98,13 +98,11 @@ def _check_units(key: str, text: str, parts: list[str]) -> None:
     bare = [part for part in parts if NUMBER.fullmatch(part)]
     if last is not None and bare:
         meant = ",".join(f"{part} {last['unit']}" if part in bare else part for part in parts)
-        raise IncastleError(
-            f"--set {key}={text}: each value has a unit of its own; did you mean {meant}?"
-        )
+        raise IncastleError(f"--set {key}={text}: each value needs its unit; did you mean {meant}?")
 
 
 def axis_from_values(key: str, values: Iterable[Value] | str) -> Axis:
-    """Take the values of a key from Python; a text is read as after `KEY=`.
+    """Take the values of a key from Python; a string is read as after `KEY=`.
 
     Raises:
         IncastleError: there are none, or one is there twice, or is nothing that TOML can write.
