@@ -417,7 +417,7 @@ def test_a_record_without_room_is_made_again(monkeypatch: pytest.MonkeyPatch) ->
     assert cut_off.events["event"][-1] == "full"
     assert len(cut_off.events) == 21
     assert ic.explain(cut_off).headline == ic.explain(short).headline
-    monkeypatch.setattr(rerun, "MOST_EVENTS", 30)
+    monkeypatch.setattr(rerun, "MAX_EVENTS", 30)
     with pytest.raises(ic.ResultError, match="longer than 30 events"):
         ic.explain(cut_off)
 

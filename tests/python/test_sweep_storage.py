@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let two runs be a batch, and three the most of a part."""
     monkeypatch.setattr(dataset, "BATCH", 2)
-    monkeypatch.setattr(parts, "MOST_RUNS", 3)
+    monkeypatch.setattr(parts, "MAX_RUNS", 3)
 
 
 @pytest.mark.usefixtures("small_parts")
@@ -144,8 +144,8 @@ def test_sweep_of_the_layout_before_is_refused_and_can_be_replaced(say: Say, fol
 def test_parts_are_put_together_while_a_sweep_goes_on(
     scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dataset, "MOST_SMALL", 4)
-    monkeypatch.setattr(parts, "MOST_RUNS", 100)
+    monkeypatch.setattr(dataset, "MAX_SMALL", 4)
+    monkeypatch.setattr(parts, "MAX_RUNS", 100)
     out, most, seen = tmp_path / "s", 0, []
 
     def look(state: ic.SweepProgress) -> None:

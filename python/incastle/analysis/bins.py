@@ -22,7 +22,7 @@ OWNERS = {"goodput": "host", "throughput": "flow"}
 HOST_BIN_S = 1e-3
 """The width of the bins of `goodput`."""
 
-MOST = 50_000_000
+MAX_ROWS = 50_000_000
 """Rows of a filled table at the most: some gigabytes."""
 
 
@@ -46,7 +46,7 @@ def filled(name: str, table: pl.DataFrame, scenario: str) -> pl.DataFrame:
     total = int(counts["bin"].sum())
     if total == len(table):
         return table
-    if total > MOST:
+    if total > MAX_ROWS:
         raise ResultError(
             f"{name} has {total:,} bins, nearly all of them empty: table({name!r}) has the "
             f"{len(table):,} in which something arrived"

@@ -29,7 +29,7 @@ EXAMPLES = (
     "incastle diff report-of-0.1 report",
 )
 
-MOST_ROWS = 20
+MAX_ROWS = 20
 """Rows of a table without --all."""
 
 UNITS = {"_bit_s": "bit/s", "_bytes": "B", "_s": "s"}
@@ -75,7 +75,7 @@ def show(diff: ResultDiff | ReportDiff, *, everything: bool) -> None:
     """Show a comparison as tables, of each the first rows unless `everything`."""
     from incastle.difference import results  # noqa: PLC0415  only here
 
-    most = None if everything else MOST_ROWS
+    most = None if everything else MAX_ROWS
     if isinstance(diff, results.ResultDiff):
         _results(diff, most)
     else:

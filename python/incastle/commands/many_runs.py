@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 LONGEST_NAME = 100
 
-MOST_FAILURES = 10
+MAX_FAILURES = 10
 
 UNFINISHED = ("unfinished", "rounds_unfinished")
 """Columns of the summary that are one in the table."""
@@ -161,7 +161,7 @@ def repaired(outcome: Sweep) -> None:
     """Name the files of an earlier call that were lost or changed."""
     if outcome.damaged:
         several = len(outcome.damaged) > 1
-        names = ", ".join(str(path) for path in outcome.damaged[:MOST_FAILURES])
+        names = ", ".join(str(path) for path in outcome.damaged[:MAX_FAILURES])
         terminal.note(
             f"{names}: lost or changed since {'they were' if several else 'it was'} written, and "
             "made again"
@@ -219,9 +219,9 @@ def failures(outcome: Sweep) -> None:
     console = terminal.errors()
     many = f"{len(failed):,} runs" if len(failed) > 1 else "1 run"
     console.print(f"[bold red]error:[/] {many} failed:")
-    for run, failure in failed[:MOST_FAILURES]:
+    for run, failure in failed[:MAX_FAILURES]:
         console.print(f"    {escape(run.words)}: {escape(failure.message)}")
-    if len(failed) > MOST_FAILURES:
-        console.print(f"    and {len(failed) - MOST_FAILURES:,} more: failures.json has all")
+    if len(failed) > MAX_FAILURES:
+        console.print(f"    and {len(failed) - MAX_FAILURES:,} more: failures.json has all")
     if any(failure.internal for _, failure in failed):
         terminal.note("This is a defect of Incastle, not of your input. Please report it.")

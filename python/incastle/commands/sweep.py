@@ -55,7 +55,7 @@ EXAMPLES = (
 MANY = 10_000
 """More runs than this are begun only after a question, or with --yes."""
 
-MOST_ROWS = 40
+MAX_ROWS = 40
 """Rows of the table of combinations."""
 
 DIGITS = 4
@@ -316,13 +316,13 @@ def _combinations(frame: pl.DataFrame, outcome: Sweep) -> None:
     if frame["seed"].n_unique() > 1:
         title += ": mean of the seeds ± its 95 % interval; min\u2013max"
     rows = [tuple(row) for row in cells.iter_rows()] or [()]
-    if len(rows) > MOST_ROWS:
-        title += f"; {MOST_ROWS:,} of {len(rows):,} combinations"
+    if len(rows) > MAX_ROWS:
+        title += f"; {MAX_ROWS:,} of {len(rows):,} combinations"
     runs = dict(_runs(frame, keys))
     scales = {one: _scale(one, by_measure[one].values()) for one in measures}
     names = ("\n".join(filter(None, (SHOWN[one], scales[one][1]))) for one in measures)
     table = aligned(None, *headings(keys), "runs", *names)
-    for row in rows[:MOST_ROWS]:
+    for row in rows[:MAX_ROWS]:
         words = [escape(_plain(value)) for value in row]
         numbers = (_of_seeds(by_measure[one].get(row), scales[one][0]) for one in measures)
         table.add_row(*words, str(runs[row]), *numbers)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from incastle.results import Result
     from incastle.runner import Progress
 
-MOST_EVENTS = 10_000_000
+MAX_EVENTS = 10_000_000
 """Events of a record that is made here."""
 
 
@@ -73,7 +73,7 @@ def records(
     cut = next((flow for flow in flows if flow in made and made[flow].full_at is not None), None)
     if cut is not None:
         raise ResultError(
-            f"the record of {names(result, [cut])[0]} is longer than {MOST_EVENTS:,} events: "
+            f"the record of {names(result, [cut])[0]} is longer than {MAX_EVENTS:,} events: "
             "explain fewer flows at once, or a shorter run"
         )
     missing = [flow for flow in flows if flow not in made]
@@ -103,7 +103,7 @@ def _run_again(
             f"the run of {place} was interrupted, so that nobody can tell whether another one "
             f"takes the same course: {keep}"
         )
-    record = {"flows": names(result, flows), "max_events": MOST_EVENTS}
+    record = {"flows": names(result, flows), "max_events": MAX_EVENTS}
     with _scenario_file(result, place) as file:
         try:
             scenario = Scenario.from_text(result.scenario, file)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from incastle.explanation.record import Event, Record
 
-MOST_NUMBERS = 4
+MAX_NUMBERS = 4
 """Ranges of packet numbers that are named one by one."""
 
 
@@ -85,7 +85,7 @@ def _packets(events: list[Event]) -> str:
     of_sender = events[0].end == SENDER
     whose = "" if of_sender else "receiver's "
     the = "" if of_sender else "the "
-    if len(ranges) > MOST_NUMBERS:
+    if len(ranges) > MAX_NUMBERS:
         return f"{len(numbers):,} of the {whose}packets {numbers[0]} to {numbers[-1]}"
     texts = [str(a) if a == b else f"{a} to {b}" for a, b in ranges]
     joined = ", ".join(texts)

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 HEADER = "expected three numbers: nodes, switches, links"
 COLUMNS = "node node rate delay error_rate"
 LINK_FIELDS = 5
-MOST_NODES = 1_000_000
-LEAST_RATE, MOST_RATE = 1_000, 10**14
-MOST_DELAY = 1_000 * PS_PER_S
+MAX_NODES = 1_000_000
+LEAST_RATE, MAX_RATE = 1_000, 10**14
+MAX_DELAY = 1_000 * PS_PER_S
 """What the scenario language has for links."""
 
 
@@ -51,8 +51,8 @@ def read(lines: Lines) -> Network:
             fields, ("nodes", "switches", "links"), (1, 0, 1), strict=True
         )
     )
-    if nodes > MOST_NODES:
-        lines.fail(top, f"{nodes} nodes: at most {MOST_NODES} here")
+    if nodes > MAX_NODES:
+        lines.fail(top, f"{nodes} nodes: at most {MAX_NODES} here")
     roles = _Roles(lines, nodes, _switches(lines, filled, nodes, switches))
     links = _links(lines, filled, roles, count)
     _tell_error_rates(lines, links)
@@ -133,11 +133,11 @@ def _link(lines: Lines, line: int, text: str, roles: _Roles) -> tuple[float, Lin
     if a == b:
         lines.fail(line, f"node {a.number} is linked with itself")
     rate, delay = quantities.ns3_rate(fields[2]), quantities.ns3_time(fields[3])
-    if rate is None or not LEAST_RATE <= rate <= MOST_RATE:
+    if rate is None or not LEAST_RATE <= rate <= MAX_RATE:
         lines.fail(
             line, f'expected a rate such as "100Gbps", 1 kbit/s to 100 Tbit/s, found "{fields[2]}"'
         )
-    if delay is None or delay > MOST_DELAY:
+    if delay is None or delay > MAX_DELAY:
         lines.fail(
             line,
             'expected a delay such as "1000ns", whole picoseconds up to 1000 s, '

@@ -35,7 +35,7 @@ FAILURE = ("switch_type", "switch_id", "link_id")
 COLUMNS = "SOURCE->DESTINATION [id N] start PICOSECONDS size BYTES"
 LATEST = 8_640_000 * PS_PER_S
 """The longest run."""
-MOST_BYTES = 10**15
+MAX_BYTES = 10**15
 STEP = 10_000
 """Lines from one report of progress to the next."""
 
@@ -108,8 +108,8 @@ class _Matrix:
         if "prio" in given:
             self.priority = self.priority or line
         size = self.lines.whole(line, given["size"], "size")
-        if size > MOST_BYTES:
-            self.lines.fail(line, f"size must be at most {MOST_BYTES} bytes, found {size}")
+        if size > MAX_BYTES:
+            self.lines.fail(line, f"size must be at most {MAX_BYTES} bytes, found {size}")
         return Transfer(
             self._start(line, given.get("start", "0")),
             self.lines.whole(line, source, "the source"),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from incastle.difference.reports import ReportDiff
     from incastle.results import Result
 
-MOST_BARS = 25
+MAX_BARS = 25
 WIDE = 10
 """Values whose maximum is n times the minimum are drawn on a logarithmic axis."""
 SIDES = (("A", BLUE, "-"), ("B", RED, "--"))
@@ -146,7 +146,7 @@ def _claims(figure: Figure, diff: ReportDiff) -> None:
     ]
     if not moves:
         raise PlotError("there is nothing to draw: no measured value of a claim is different")
-    figure.set_size_inches(8.0, 1.2 + 0.22 * min(len(moves), MOST_BARS))
+    figure.set_size_inches(8.0, 1.2 + 0.22 * min(len(moves), MAX_BARS))
     axes = figure.subplots()
     _bars(axes, moves)
     axes.set_title("measured values of claims: B against A (red: another verdict)")
@@ -155,7 +155,7 @@ def _claims(figure: Figure, diff: ReportDiff) -> None:
 def _bars(axes: Axes, moves: Sequence[tuple[str, float, str]]) -> None:
     """Draw changes as bars, the largest first."""
     largest = sorted(moves, key=lambda move: -abs(move[1]))
-    shown = largest[:MOST_BARS][::-1]
+    shown = largest[:MAX_BARS][::-1]
     axes.barh(
         [name for name, _, _ in shown],
         [100 * move for _, move, _ in shown],

@@ -34,8 +34,8 @@ UNFINISHED = ".unfinished"
 ENDING = ".parquet"
 PART_NAME = re.compile(r"[0-9a-f]{20}\.parquet")
 
-MOST_RUNS = 10_000
-MOST_ROWS = 1_000_000
+MAX_RUNS = 10_000
+MAX_ROWS = 1_000_000
 """Maxima of a part: runs, and rows in any table unless one run alone has more."""
 
 PLACE = " place"
@@ -253,7 +253,7 @@ def _slices(indices: Sequence[Index], of_part: Any, of_row: Any) -> Iterator[tup
     most = np.max(rows, axis=0).tolist() if rows else [1] * len(places)
     begin = held = 0
     for end, more in enumerate(most):
-        if end > begin and (end - begin >= MOST_RUNS or held + more > MOST_ROWS):
+        if end > begin and (end - begin >= MAX_RUNS or held + more > MAX_ROWS):
             yield begin, end
             begin, held = end, 0
         held += more

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 SUMMARY, HEADER, CLAIMS = "summary.json", "sweep.json", "claims.json"
 """The files by which the directory of a result, a sweep and a report is recognised."""
-MOST_NAMED = 3
+MAX_NAMED = 3
 """Results of a folder that a message names."""
 
 
@@ -29,6 +29,6 @@ def described(path: Path) -> str | None:
     inside = sorted(one.parent for one in path.glob(f"*/{SUMMARY}"))
     if not inside:
         return None
-    more = ", ..." if len(inside) > MOST_NAMED else ""
-    shown = ", ".join(str(one) for one in inside[:MOST_NAMED]) + more
+    more = ", ..." if len(inside) > MAX_NAMED else ""
+    shown = ", ".join(str(one) for one in inside[:MAX_NAMED]) + more
     return f"it holds {len(inside)} results: name one of them, as {shown}"

@@ -64,7 +64,7 @@ LAYOUT = 2
 
 BATCH, BATCH_S, BATCH_BYTES = 1_000, 1.0, 64_000_000
 """Runs, seconds and memory of finished runs that are not written yet: what a crash can cost."""
-MOST_SMALL = 64
+MAX_SMALL = 64
 """Parts of fewer runs than they could have, before they are put together."""
 
 
@@ -326,8 +326,8 @@ class Dataset:
         self.order_of = None
         self.write_header()
         finished.update((name, (part, row)) for row, name in enumerate(batch.runs))
-        small = [part for part in self.parts if part.runs < module.MOST_RUNS]
-        if len(small) >= MOST_SMALL:
+        small = [part for part in self.parts if part.runs < module.MAX_RUNS]
+        if len(small) >= MAX_SMALL:
             self._regroup(small)
 
     def put_in_order(self) -> None:

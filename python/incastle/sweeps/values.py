@@ -18,7 +18,7 @@ from incastle.scenario import Value, as_words, one_line_toml
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-MOST_IN_A_RANGE = 1_000_000
+MAX_IN_A_RANGE = 1_000_000
 """Values of one range: more can only be a slip of the hand."""
 
 RANGE = re.compile(r"(-?\d+(?:\.\d+)?)\.\.(-?\d+(?:\.\d+)?)(?: +(\S.*))?")
@@ -177,10 +177,10 @@ def _range(key: str, text: str) -> list[Choice]:
     digits = max(len(end.partition(".")[2]) for end in (found[1], found[2]))
     step = Decimal(1).scaleb(-digits)
     count = int((last - first) / step) + 1
-    if not 1 <= count <= MOST_IN_A_RANGE:
+    if not 1 <= count <= MAX_IN_A_RANGE:
         raise IncastleError(
             f"--set {key}={text}: from {first} to {last} there are {max(count, 0):,} values; "
-            f"a range ascends and has at most {MOST_IN_A_RANGE:,}"
+            f"a range ascends and has at most {MAX_IN_A_RANGE:,}"
         )
     numbers = (first + step * place for place in range(count))
     return [_choice(f"{number:f} {unit}" if unit else f"{number:f}") for number in numbers]
