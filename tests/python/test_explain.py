@@ -114,7 +114,7 @@ def test_a_lost_tail_waits_for_the_timer() -> None:
     assert texts(why) == [
         "packet 9 (bytes 13,140 to 14,600) dropped at switch->receiver: the link was down",
         "nothing beyond it that duplicate ACKs could answer",
-        "RTO of 10 ms is over: retransmission timeout",
+        "RTO of 10 ms expired: retransmission timeout",
         "sent again as packet 10, received after 75 us",
     ]
     # Before the timer, packet 8 and its ACK; after it, packet 9 again.
@@ -164,7 +164,7 @@ def test_lost_acks_are_told_from_lost_data() -> None:
         "packet 0 (bytes 0 to 1,460) received",
         "10 ACKs dropped at switch->sender:0: the link was down",
         "no duplicate ACK: none of 10 outstanding reported",
-        "RTO of 10 ms is over: retransmission timeout",
+        "RTO of 10 ms expired: retransmission timeout",
         "sent again as packet 10, received after 75 us",
     ]
 
@@ -256,7 +256,7 @@ def test_a_result_without_a_record_is_run_again(tmp_path: Path, say: Say) -> Non
     said = say("explain", str(bare.save(tmp_path / "bare")), "--flow", "0")
     assert said.status == 0
     assert "10 of 10.3 ms: one retransmission timeout" in said.out
-    assert f"run again with a record: the same course, digest {bare.digest}" in said.err
+    assert f"run again with a record: identical run, digest {bare.digest}" in said.err
 
 
 def test_an_ack_and_the_data_behind_it_are_told_apart() -> None:
@@ -310,7 +310,7 @@ def test_another_course_is_not_explained() -> None:
     other = replace(bare, digest="0123456789abcdef", version="0.0.9")
     with pytest.raises(ic.ResultError, match=r"by Incastle 0\.0\.9, digest 0123456789abcdef; this"):
         ic.explain(other)
-    with pytest.raises(ic.ResultError, match="the same version now takes another course"):
+    with pytest.raises(ic.ResultError, match="the same version now runs differently"):
         ic.explain(replace(bare, digest="0123456789abcdef"))
     broken = replace(bare, scenario=bare.scenario.replace("initial_window", "first_window"))
     with pytest.raises(

@@ -33,11 +33,11 @@ QUANTILES = {"median": 0.5, "p95": 0.95, "p99": 0.99, "p99_9": 0.999}
 ENDINGS = ("_bit_s", "_bytes", "_packets", "_s")
 """The units that a column's name may end in."""
 
-HOW_TO_LET_THEM_END = (
-    "to let them end, unless a warning says that they cannot: [measure] until = an instant before "
-    "the end of the run, so that what begins later is left out; or a longer run.duration, with "
-    '[run] stop = "when-done" if the work is finite'
+HOW_TO_COMPLETE = (
+    "To complete them, set [measure] until before the end of the run, or a longer run.duration; "
+    'finite work also ends with [run] stop = "when-done"'
 )
+"""What a user can do about unfinished transfers, if no warning says that they cannot complete."""
 
 
 def ends_of(column: str) -> tuple[str, str]:
@@ -174,13 +174,13 @@ def shown(low: float | None, high: float | None, unit: str) -> str:
 
 
 def unfinished_note(begun: pl.DataFrame) -> str | None:
-    """Say how many of `observed` were unfinished, what that means, and how to let them end."""
+    """Say how many of `observed` were unfinished, what that means, and the remedy."""
     unfinished = begun["fct_s"].null_count()
     if not unfinished:
         return None
     were = "was" if unfinished == 1 else "were"
     return (
         f"{unfinished:,} of {len(begun):,} transfers that began in the measured interval {were} "
-        "unfinished at the end of the run: each mean and percentile that this could change is a "
-        f"range, or a lower end (\u2265); {HOW_TO_LET_THEM_END}"
+        "unfinished at the end of the run: means and percentiles that depend on them are ranges or "
+        f"lower bounds (\u2265). {HOW_TO_COMPLETE}"
     )

@@ -92,9 +92,9 @@ def _results(diff: ResultDiff, most: int | None) -> None:
             soft_wrap=True,
         )
     console.print(
-        "the same course: every event of every port and flow is equal"
+        "identical runs: every event of every port and flow is equal"
         if diff.same_course
-        else "another course"
+        else "different runs"
     )
     tables = [
         _changes("Parameters", "key", diff.parameters, most),
@@ -182,7 +182,7 @@ def _reports(diff: ReportDiff, most: int | None) -> None:
 def _runs(diff: ReportDiff) -> Table | None:
     if not diff.runs:
         return None
-    columns = ("paper", "same course", "another course", "only in A", "only in B")
+    columns = ("paper", "identical", "different", "only in A", "only in B")
     table = terminal.aligned("Runs", *columns)
     for one in diff.runs:
         counts = (one.same, one.other, one.only_a, one.only_b)

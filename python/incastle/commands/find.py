@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from incastle import terminal
-from incastle.analysis.completions import HOW_TO_LET_THEM_END
+from incastle.analysis.completions import HOW_TO_COMPLETE
 from incastle.analysis.measures import ends_in, shortened
 from incastle.commands import many_runs
 from incastle.commands.many_runs import (
@@ -176,7 +176,7 @@ def _bisection(found: SearchResult) -> None:
         soft_wrap=True,
     )
     if found.beyond is None:
-        console.print("It is the last of the values: the condition may hold beyond it, too.")
+        console.print("It is the last of the values: the condition may also hold beyond it.")
     _assumption(found)
 
 
@@ -186,7 +186,7 @@ def _undecided(found: SearchResult) -> None:
         those = ", ".join(escape(one.choice.words) for one in found.undecided)
         terminal.errors().print(
             f"[yellow]warning:[/] undecided at {those}, and counted as not fulfilled: transfers "
-            f"were unfinished; {escape(HOW_TO_LET_THEM_END)}"
+            f"were unfinished. {escape(HOW_TO_COMPLETE)}"
         )
 
 
@@ -238,4 +238,4 @@ def _optimum(found: Optimum) -> None:
         line = f"\n{word} {name} of those tried: [bold]{escape(best)}[/], {figure}"
         terminal.output().print(line, soft_wrap=True)
     end = "lower" if found.maximise else "upper"
-    many_runs.tell_unfinished(found.sweep.frame, f"its {end} end counts, and none that is infinite")
+    many_runs.tell_unfinished(found.sweep.frame, f"its {end} end counts, if finite")

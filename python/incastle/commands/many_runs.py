@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from incastle import terminal
-from incastle.analysis.completions import HOW_TO_LET_THEM_END
+from incastle.analysis.completions import HOW_TO_COMPLETE
 from incastle.analysis.measures import unit_of
 from incastle.commands.options import MAX_SEED, RESULTS, setting
 from incastle.errors import ClusterError, IncastleError, InternalError, RunError
@@ -181,7 +181,7 @@ def tell_unfinished(frame: pl.DataFrame, consequence: str) -> None:
     if count:
         terminal.note(
             f"{count:,} transfers and rounds were unfinished at the ends of their runs: where "
-            f"they could change a value {consequence}; {HOW_TO_LET_THEM_END}"
+            f"a value depends on them, {consequence}. {HOW_TO_COMPLETE}"
         )
 
 

@@ -48,7 +48,7 @@ class Source:
     def told(self) -> str:
         """Say it in words."""
         if self.rerun:
-            return f"run again with a record: the same course, digest {self.digest}"
+            return f"run again with a record: identical run, digest {self.digest}"
         return f"from the record of the result, digest {self.digest}"
 
 
@@ -100,8 +100,8 @@ def _run_again(
     keep = "keep a record with the run: under [measure], write events = [...]"
     if result.interrupted:
         raise ResultError(
-            f"the run of {place} was interrupted, so that nobody can tell whether another one "
-            f"takes the same course: {keep}"
+            f"the run of {place} was interrupted, so that it cannot be shown that another one "
+            f"is identical: {keep}"
         )
     record = {"flows": names(result, flows), "max_events": MAX_EVENTS}
     with _scenario_file(result, place) as file:
@@ -139,11 +139,11 @@ def _another_course(result: Result, digest: str) -> str:
     ran = f"was run by Incastle {result.version}, digest {result.digest}"
     if result.version != _engine.__version__:
         return (
-            f"{ran}; this is {_engine.__version__}, and its run takes another course, digest "
+            f"{ran}; this is {_engine.__version__}, and its run is different, digest "
             f"{digest}: explain it with that version"
         )
     return (
-        f"{ran}; the same version now takes another course, digest {digest}, because its scenario "
+        f"{ran}; the same version now runs differently, digest {digest}, because its scenario "
         "was changed since or this is another build: explain it with that build"
     )
 

@@ -138,9 +138,7 @@ def _retransmit(record: Record, event: Event) -> str:
 def _timeout(_: Record, event: Event) -> str:
     if event.event == "expired":
         return "EXP expired"
-    return (
-        f"retransmission timeout ({event.cause}): nothing had helped for {words.span(event.waited)}"
-    )
+    return f"retransmission timeout ({event.cause}): no progress for {words.span(event.waited)}"
 
 
 GROUPED: dict[str, Callable[[Record, list[Event]], str]] = {

@@ -195,7 +195,7 @@ def _news(
         "few-duplicates": few
         if duplicates < DUP_THRESH
         else f"{came}, which were not taken for a loss",
-        "lost-retransmission": f"{came}: none tells that what was sent again is lost",
+        "lost-retransmission": f"{came}: none shows that the retransmission is lost",
     }
     text = texts.get(timer.cause)
     return [] if text is None else [Step(at, text)]
@@ -206,8 +206,8 @@ def _fired(record: Record, timer: Event) -> Step:
     if timer.event == "expired":
         return Step(timer.at, f"EXP expired, {waited} after the last data were sent")
     rto = words.span(timer.rto)
-    since = "" if waited == rto else f", {waited} after the last news"
-    return Step(timer.at, f"RTO of {rto} is over{since}: retransmission timeout")
+    since = "" if waited == rto else f", {waited} after the last progress"
+    return Step(timer.at, f"RTO of {rto} expired{since}: retransmission timeout")
 
 
 def _repair(record: Record, timer: Event, missing: Packet | None) -> list[Step]:
