@@ -7,7 +7,6 @@ back, with zero bytes, from time zero to the last bin of each host or flow.
 from __future__ import annotations
 
 import tomllib
-from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from incastle.errors import ResultError
@@ -61,6 +60,8 @@ def filled(name: str, table: pl.DataFrame, scenario: str) -> pl.DataFrame:
 
 def _width_s(name: str, scenario: str) -> float:
     """Give the width of a table's bins, to the last bit as the engine has it."""
+    from decimal import Decimal  # noqa: PLC0415  slow to import
+
     if name == "goodput":
         return HOST_BIN_S
     every: str = tomllib.loads(scenario)["measure"][name]["every"]

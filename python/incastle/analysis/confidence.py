@@ -7,7 +7,6 @@ as about normally distributed. Leaves out: percentiles over seeds.
 from __future__ import annotations
 
 import math
-import statistics
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -23,6 +22,8 @@ CONFIDENCE = 0.95
 
 def interval(values: Sequence[float]) -> tuple[float, float] | None:
     """Give the 95 % interval of the mean by Student's t; none for a single or an infinite value."""
+    import statistics  # noqa: PLC0415  slow to import
+
     count = len(values)
     if count < 2 or not all(math.isfinite(value) for value in values):  # noqa: PLR2004
         return None

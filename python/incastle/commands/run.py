@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from math import nan
 from pathlib import Path  # noqa: TC003  typer looks at it
-from statistics import fmean, median
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
@@ -328,6 +327,8 @@ def show_seeds(results: Sequence[Result]) -> None:
 
     Below them the median and the range of each column, and the completion times of all together.
     """
+    from statistics import fmean, median  # noqa: PLC0415  slow to import
+
     counters = ("retransmissions", "timeouts", "marks", "drops")
     shown = ("seed", "delivered", "resent", "timeouts", "marks", "drops", "digest")
     table = aligned(f"{results[0].name}, by seed", *shown)

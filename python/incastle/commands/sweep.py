@@ -7,7 +7,6 @@ import os
 import shlex
 import sys
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -356,6 +355,8 @@ def _by_cell(
 
 def _scale(column: str, rows: Iterable[Mapping[str, Any]]) -> tuple[float, str]:
     """Give the unit in which the middle one of a column's means is written best."""
+    from statistics import median  # noqa: PLC0415  slow to import
+
     means = [row["low"] for row in rows]
     factor, unit = scale_of([median(means)] if means else [], unit_of(column))
     return factor, "" if unit == "packets" else unit  # the heading says so

@@ -9,7 +9,6 @@ killed just then leaves the name without a folder, and `recover` puts the old on
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import fcntl
 import os
@@ -111,6 +110,8 @@ def exchange(first: Path, second: Path) -> bool:
         OSError: one of them is not there, or may not be renamed.
 
     """
+    import ctypes  # noqa: PLC0415  slow to import
+
     try:
         renameat2 = ctypes.CDLL(None, use_errno=True).renameat2
     except (OSError, AttributeError):
