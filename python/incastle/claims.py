@@ -33,14 +33,14 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from incastle.confidence import interval, interval_of
-from incastle.ends import Ends, apart, shown, unfinished
+from incastle.analysis.confidence import interval, interval_of
+from incastle.analysis.ends import Ends, apart, shown, unfinished
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from incastle.ends import Value
+    from incastle.analysis.ends import Value
 
 BASES = ("words", "number", "figure", "theory", "ours")
 _TEXTS = ("id", "document", "place", "statement", "metric", "unit", "paper_value", "basis")

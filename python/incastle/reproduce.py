@@ -19,7 +19,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from incastle import claims, render_pool, report, runner, terminal
-from incastle.ends import shown
+from incastle.analysis.ends import shown
 from incastle.errors import IncastleError
 from incastle.papers import Length, Observations, discover, selected
 from incastle.run_cache import RunCache, observe

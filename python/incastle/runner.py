@@ -1,6 +1,6 @@
 """Running scenarios: one or many, on all cores, stoppable at any time.
 
-The engine runs in threads of its own, without the interpreter's lock. The calling thread waits,
+The engine runs in separate threads, without the interpreter's lock. The calling thread waits,
 reports progress about twenty times a second, and answers Ctrl-C.
 """
 

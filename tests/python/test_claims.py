@@ -11,14 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incastle import claims, confidence
+from incastle import claims
+from incastle.analysis import confidence
+from incastle.analysis.ends import Ends
 from incastle.claims import Band, Claim, ClaimError, Verdict
-from incastle.ends import Ends
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from incastle.ends import Value
+    from incastle.analysis.ends import Value
 
 CLAIM = """
 [[claim]]

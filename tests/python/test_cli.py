@@ -13,7 +13,7 @@ import pytest
 
 import incastle as ic
 from conftest import MEASURED, SMALL, Said, start
-from incastle import cli
+from incastle.commands import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -303,7 +303,7 @@ def test_run_that_fails_leaves_no_empty_directory(
     def stop(*_: Any) -> None:
         raise ic.Interrupted([None, None])
 
-    monkeypatch.setattr(cli, "run_many", stop)
+    monkeypatch.setattr(run, "run_many", stop)
     (folder / "old").mkdir()
     for out in ("many", "deep/many", "old/many"):
         assert say("run", "small.toml", "--seeds", "2", "--out", out).status == 130
@@ -337,7 +337,7 @@ def test_engine_that_stops_a_run(say: Say, monkeypatch: pytest.MonkeyPatch) -> N
     def stop(*_: Any) -> None:
         raise ic.RunError("small, seed 1: more than 10 million events at 0.5 s")
 
-    monkeypatch.setattr(cli, "run_many", stop)
+    monkeypatch.setattr(run, "run_many", stop)
     said = say("run", "small.toml")
     assert (said.status, said.err) == (
         2,
@@ -352,7 +352,7 @@ def test_defect_asks_for_a_report(
     def fail(*_: Any) -> None:
         raise defect
 
-    monkeypatch.setattr(cli, "run_many", fail)
+    monkeypatch.setattr(run, "run_many", fail)
     said = say("run", "small.toml")
     assert said.status == 3
     assert str(defect) in said.err

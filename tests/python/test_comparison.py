@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from incastle import report, reproduce
-from incastle.ends import Ends
+from incastle.analysis.ends import Ends
 from incastle.papers import Length, Observation, Observations, comparison
 from incastle.papers.comparison import (
     coexistence,
@@ -37,7 +37,7 @@ from synthetic_comparison import (
 )
 
 if TYPE_CHECKING:
-    from incastle.ends import Value
+    from incastle.analysis.ends import Value
     from incastle.papers.comparison.standings import Standing
 
 PAPER = comparison.PAPER

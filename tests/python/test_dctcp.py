@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from incastle import claims
-from incastle.ends import Ends, ends
+from incastle.analysis.ends import Ends, ends
 from incastle.papers import Length, Observation, Observations, dctcp
 from incastle.papers.dctcp import facts, measures, plan, why
 from incastle.runner import run as ic_run

@@ -269,13 +269,13 @@ def test_divisions() -> None:
 
 @pytest.mark.parametrize("length", Length)
 def test_each_figure_can_be_drawn(length: Length) -> None:
-    from incastle import figures  # noqa: PLC0415  as slow as drawing
+    from incastle.plotting.style import canvas  # noqa: PLC0415  as slow as drawing
 
     made = observations(PAPER, length, made_up)
     for one in PAPER.figures:
         data = one.data(made)
         assert len(data)
-        with figures.canvas() as figure:
+        with canvas() as figure:
             one.draw(figure, data)
 
 

@@ -289,7 +289,7 @@ def test_three_tiers_with_bundles_become_a_graph(say: Say, folder: Path) -> None
         "edge": {"of": "edge:0..3", "buffer": "100 KB"},
         "aggregation": {"of": "aggregation:0..3", "buffer": "200 KB"},
     }
-    assert "Queue_Up 50000 beside Queue_Down 200000" in said.err
+    assert "Queue_Up 50000 and Queue_Down 200000" in said.err
     delays = {group["delay"] for group in scenario["network"]["links"].values()}
     assert delays == {"1050 ns", "1150 ns", "1300 ns"}
     found = links(run())

@@ -162,7 +162,7 @@ def test_files_that_are_not_the_right_ones(say: Say, folder: Path) -> None:
     for arguments, message in {
         (): "no files: name a topology, flows, or both",
         ("absent",): "absent: No such file or directory",
-        ("binary",): "binary: not a text file in UTF-8",
+        ("binary",): "binary: not a UTF-8 file",
         ("empty",): "empty: an empty file; expected one of: a topology of HPCC's simulator",
         ("config.txt",): "config.txt: a configuration of HPCC's simulator: import its TOPOLOGY",
         ("flow.txt",): "flow.txt: flows without a network: name one with --topology FILE",

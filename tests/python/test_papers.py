@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from incastle import claims, confidence, papers, reproduce
-from incastle.ends import apart, ends
-from incastle.figures import UNFINISHED, canvas
+from incastle import claims, papers, reproduce
+from incastle.analysis import confidence
+from incastle.analysis.ends import apart, ends
+from incastle.figures import UNFINISHED
 from incastle.papers import Length, Observation, Observations, dctcp_ns2, selected
 from incastle.papers.dctcp_ns2 import measures, plan, theory
 from incastle.papers.dctcp_ns2.cycles import cycles
 from incastle.papers.dctcp_ns2.facts import cycle
+from incastle.plotting.style import canvas
 from incastle.scenario import load
 from synthetic import observation, observations
 from synthetic_comparison import made_up as comparison_made_up

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from incastle import claims
-from incastle.ends import ends
+from incastle.analysis.ends import ends
 from incastle.papers import Length, Observation, Observations, qcn_incast
 from incastle.papers.qcn_incast import counters, measures, nearest, plan, points, rates, runs
 from incastle.papers.qcn_incast.drawings import TABLE_2

@@ -15,8 +15,9 @@ import pytest
 from incastle import claims, figures, render_pool, report, reproduce, runner
 from incastle.build import engine_build
 from incastle.errors import IncastleError
-from incastle.figures import FORMATS, Drawing
+from incastle.figures import Drawing
 from incastle.papers import Length, dctcp_ns2, discover
+from incastle.plotting.style import FORMATS
 from incastle.results import Result
 from incastle.run_cache import RunCache, observe
 from synthetic import observations, tables

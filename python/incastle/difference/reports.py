@@ -14,9 +14,9 @@ from functools import cached_property
 from pathlib import Path  # noqa: TC003  a field
 from typing import TYPE_CHECKING, Any
 
-from incastle import report
 from incastle.difference.values import relative, same
 from incastle.errors import ResultError, unreadable
+from incastle.storage.places import CLAIMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -181,7 +181,7 @@ class ReportDiff:
 
 
 def _claims(folder: Path) -> dict[tuple[str, str], dict[str, Any]]:
-    path = folder / report.CLAIMS
+    path = folder / CLAIMS
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):

@@ -1,4 +1,4 @@
-"""The record of one flow: its packets, each with its way, and what happened inside its ends.
+"""The record of one flow: its packets, each with its path, and the events at its endpoints.
 
 Instants are whole picoseconds here, as in the engine: they are compared, and sums have to be exact.
 """

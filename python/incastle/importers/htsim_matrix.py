@@ -21,6 +21,7 @@ from incastle.importers import quantities
 from incastle.importers.htsim_triggers import Triggers
 from incastle.importers.lines import shown
 from incastle.importers.model import Failure, Transfer, Transfers
+from incastle.units import PS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,9 +33,9 @@ NUMBERED = ("start", "size", "id", "trigger", "send_done_trigger", "recv_done_tr
 ALONE = "addon"
 FAILURE = ("switch_type", "switch_id", "link_id")
 COLUMNS = "SOURCE->DESTINATION [id N] start PICOSECONDS size BYTES"
-LATEST = 8_640_000 * quantities.PS_PER_S
+LATEST = 8_640_000 * PS_PER_S
 """The longest run."""
-MOST_BYTES = 10**15
+MAX_BYTES = 10**15
 STEP = 10_000
 """Lines from one report of progress to the next."""
 
@@ -107,8 +108,8 @@ class _Matrix:
         if "prio" in given:
             self.priority = self.priority or line
         size = self.lines.whole(line, given["size"], "size")
-        if size > MOST_BYTES:
-            self.lines.fail(line, f"size must be at most {MOST_BYTES} bytes, found {size}")
+        if size > MAX_BYTES:
+            self.lines.fail(line, f"size must be at most {MAX_BYTES} bytes, found {size}")
         return Transfer(
             self._start(line, given.get("start", "0")),
             self.lines.whole(line, source, "the source"),

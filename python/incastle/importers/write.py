@@ -15,6 +15,7 @@ from incastle.importers import quantities
 from incastle.importers.dependences import begins
 from incastle.importers.model import HOST, Network, Node, Tie, Transfer, Transfers, names
 from incastle.scenario import Scenario, one_line_toml
+from incastle.units import PS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -74,7 +75,7 @@ class Choices:
         if self.congestion is not None and (self.congestion == CUSTOM or ".py:" in self.congestion):
             raise IncastleError(
                 f"--congestion {self.congestion}: a controller of your own comes after the import: "
-                "lay its file beside the scenario, and run that with "
+                "put its file into the folder of the scenario, and run that with "
                 "--set transport.congestion=FILE.py:CLASS"
             )
         options = {
@@ -235,7 +236,7 @@ def _last_start(network: Network, transfers: Transfers) -> int:
 
     def takes(row: Transfer) -> int:
         rate = min(network.access[row.source], network.access[row.destination])
-        return 8 * (row.bytes or 0) * quantities.PS_PER_S // rate
+        return 8 * (row.bytes or 0) * PS_PER_S // rate
 
     begun = begins(transfers.transfers, takes)
     return max(begin for begin in begun if begin is not None)
@@ -249,9 +250,7 @@ def _length(network: Network, transfers: Transfers | None) -> tuple[int, str]:
     for row in transfers.transfers:
         bits["sent", row.source] += 8 * (row.bytes or 0)
         bits["received", row.destination] += 8 * (row.bytes or 0)
-    busiest = max(
-        count * quantities.PS_PER_S // network.access[host] for (_, host), count in bits.items()
-    )
+    busiest = max(count * PS_PER_S // network.access[host] for (_, host), count in bits.items())
     endless = any(row.bytes is None for row in transfers.transfers)
     length = _last_start(network, transfers) + 2 * busiest + (SPARE_ENDLESS if endless else SPARE)
     spare = quantities.time(SPARE_ENDLESS if endless else SPARE)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from incastle.controllers.sources import Bound
     from incastle.sweeps.values import Axis, Choice
 
-MOST_MISTAKES = 20
+MAX_MISTAKES = 20
 """Mistakes that are told: a wrong unit in a long list is understood before that."""
 
 SEED = "run.seed"
@@ -165,7 +165,7 @@ class Plan:
             cell = checker.cell(combination)
             if cell is not None:
                 cells.append(cell)
-            if len(checker.mistakes) >= MOST_MISTAKES:
+            if len(checker.mistakes) >= MAX_MISTAKES:
                 break
             if tell is not None:
                 tell(done)

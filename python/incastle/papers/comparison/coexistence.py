@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from incastle import figures
-from incastle.ends import rising, shown
+from incastle.analysis.ends import rising, shown
 from incastle.papers import FigureSpec, lasting
 
 from .measures import mean_queue, number, queries
@@ -22,7 +22,7 @@ from .plan import COEXIST, ECN, EXTENTS, QUEUES, coexistence
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from incastle.ends import Value
+    from incastle.analysis.ends import Value
     from incastle.papers import Observation, Observations
 
 P95 = 0.95

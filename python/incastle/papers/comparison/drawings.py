@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from incastle import figures
+from incastle.analysis.ends import ends, shown
 from incastle.claims import number
-from incastle.ends import ends, shown
 from incastle.papers import Cell, FigureSpec, Grid, lasting
 
 from . import coexistence

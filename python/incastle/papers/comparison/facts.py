@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from incastle.analysis.ends import shown
 from incastle.claims import number
-from incastle.ends import shown
 
 from . import coexistence
 from .measures import METRICS

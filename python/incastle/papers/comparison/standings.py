@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from incastle import ends
-from incastle.confidence import interval_of
+from incastle.analysis import ends
+from incastle.analysis.confidence import interval_of
 from incastle.papers import lasting
 
 from .measures import METRICS
@@ -26,7 +26,7 @@ from .plan import ALGORITHMS, WORKLOADS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from incastle.ends import Value
+    from incastle.analysis.ends import Value
     from incastle.papers import Observations
 
     from .measures import Metric, Values

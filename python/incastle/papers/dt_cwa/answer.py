@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from incastle import figures
-from incastle.ends import apart, ends, rising, shown
+from incastle.analysis.ends import apart, ends, rising, shown
 from incastle.papers import FigureSpec, lasting
 
 from . import plan
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from incastle.ends import Value
+    from incastle.analysis.ends import Value
     from incastle.papers import Observations
 
     from .readings import System

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from incastle.ends import Value
+    from incastle.analysis.ends import Value
     from incastle.papers import Observations
 
     from .readings import System

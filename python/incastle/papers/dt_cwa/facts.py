@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from incastle.ends import rising, shown
+from incastle.analysis.ends import rising, shown
 from incastle.papers import lasting
 
 from . import plan
@@ -17,7 +17,7 @@ from .runs import drops, mean_queue, of, query_completion, timeouts_per_flow
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from incastle.ends import Value
+    from incastle.analysis.ends import Value
     from incastle.papers import Observation, Observations
 
     from .readings import System

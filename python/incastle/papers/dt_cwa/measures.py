@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from incastle import ends
+from incastle.analysis import ends
 
 from . import plan
 from .readings import DCTCP, MARKERS, REACTIONS, READINGS, SWITCH_ALONE, reading
@@ -30,7 +30,7 @@ from .runs import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from incastle.ends import Value
+    from incastle.analysis.ends import Value
     from incastle.papers import Observations
 
     from .readings import System

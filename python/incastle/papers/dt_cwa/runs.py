@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
 
-from incastle import ends
+from incastle.analysis import ends
 from incastle.papers import lasting
 
 from .plan import PORT
@@ -15,7 +15,7 @@ from .plan import PORT
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from incastle.ends import Value
+    from incastle.analysis.ends import Value
     from incastle.papers import Observation, Observations
 
 SEGMENT = 1460

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from incastle import ends, figures
+from incastle import figures
+from incastle.analysis import ends
 from incastle.papers import FigureSpec, lasting
 
 from .curves import STYLES, in_decades, legend_columns, over_servers
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from incastle.ends import Value
+    from incastle.analysis.ends import Value
     from incastle.papers import Observation, Observations
 
 

@@ -34,7 +34,7 @@ from .runs import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from incastle.ends import Value
+    from incastle.analysis.ends import Value
     from incastle.papers import Observation, Observations
 
     from .runs import Statistic

@@ -12,7 +12,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from incastle import claims
-from incastle.ends import ends, rising
+from incastle.analysis.ends import ends, rising
 from incastle.papers import Observations
 
 from .measures import MEASURES

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from incastle.ends import Ends
+from incastle.analysis.ends import Ends
 from incastle.papers import lasting
 
 from .runs import LINK, seconds
 
 if TYPE_CHECKING:
-    from incastle.ends import Value
+    from incastle.analysis.ends import Value
     from incastle.papers import Observation
 
 LOW = 80.0

@@ -12,7 +12,7 @@ from .points import SERVERS
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from incastle.ends import Value
+    from incastle.analysis.ends import Value
     from incastle.papers import Observation, Observations
 
     from .points import Line
