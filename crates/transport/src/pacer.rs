@@ -107,7 +107,9 @@ impl Pacer {
         };
         let allowed = now.as_ps().saturating_sub(lag.as_ps());
         let from = self.next.max(Time::from_ps(allowed));
-        self.next = from.saturating_add(interval);
+        let next = from.saturating_add(interval);
+        assert!(next >= self.next, "departures keep their order");
+        self.next = next;
     }
 }
 

@@ -112,6 +112,7 @@ impl Connection {
     }
 
     fn establish(&mut self, now: Time, segment: &Segment) {
+        assert!(!self.handshake.is_over(), "a connection is opened once");
         self.handshake.state = State::Established;
         self.handshake.syn_due = false;
         let again = self.handshake.sent > 1;
@@ -130,6 +131,7 @@ impl Connection {
     }
 
     pub(super) fn handshake_timeout(&mut self, now: Time, rng: &mut dyn Rng) {
+        assert!(self.handshake.sent > 0, "the timer runs from the first SYN");
         let repeated = self.handshake.sent > 1;
         let backoff = u32::try_from(self.stats.timeouts).unwrap_or(u32::MAX);
         // A SYN is a window of one segment.

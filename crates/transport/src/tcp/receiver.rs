@@ -246,7 +246,9 @@ impl Receiver {
         {
             // RFC 5681, section 4.2: a segment that fills a gap, wholly or in part, is
             // acknowledged at once.
-            self.next = aside.reassembly.advance(self.next);
+            let next = aside.reassembly.advance(self.next);
+            assert!(next >= self.next, "RCV.NXT never moves back");
+            self.next = next;
             self.immediate = true;
         }
         if self.fin_at == self.next {
@@ -309,6 +311,7 @@ impl Receiver {
         let due = &mut self.aside.as_mut()?.due;
         let ack = due.remove(0);
         self.settled = !due.is_empty();
+        assert!(ack.next <= self.next, "only what arrived is acknowledged");
         Some(ack)
     }
 
@@ -317,6 +320,10 @@ impl Receiver {
     #[inline]
     pub(super) fn window(&mut self, next: u64, config: &Config) -> u32 {
         let edge = self.edge(config);
+        assert!(
+            edge >= self.advertised,
+            "the window's edge never moves back"
+        );
         if edge - self.advertised >= least_step(config) {
             self.advertised = edge;
         }
@@ -355,6 +362,10 @@ impl Receiver {
     pub(super) fn read(&mut self, bytes: u64, config: &Config) -> u64 {
         let taken = bytes.min(self.in_order() - self.delivered);
         self.delivered += taken;
+        assert!(
+            self.delivered <= self.in_order(),
+            "only what arrived is taken"
+        );
         // A window that opened is worth an ACK of its own: the peer may be waiting for it.
         let step = self.edge(config) - self.advertised;
         if taken > 0 && step >= least_step(config) {

@@ -136,6 +136,7 @@ impl LossRecovery {
 
     /// The segment that begins at `seq` was sent again.
     pub(super) fn note_repeat(&mut self, now: Time, seq: u64, una: u64) {
+        assert!(una <= seq, "what is acknowledged is not sent again");
         self.losses().repeats.enter(seq, una, now);
     }
 
@@ -147,6 +148,7 @@ impl LossRecovery {
         ack: u64,
         space: &SendSpace,
     ) -> bool {
+        assert!(space.accepts(ack), "old acknowledgements were ignored");
         let scoreboard = self.losses().scoreboard.get_or_insert_default();
         scoreboard.update(sacks, ack, space.max()) > 0
     }
@@ -174,6 +176,7 @@ impl LossRecovery {
 
     /// A new acknowledgement during recovery; gives whether the timer starts anew.
     fn advance(&mut self, space: &SendSpace, config: &Config, ack: NewAck) -> bool {
+        assert!(ack.octets > 0, "a new acknowledgement moves SND.UNA");
         let full = self.recover().is_none_or(|recover| space.una() >= recover);
         if full || config.recovery == Recovery::Reno {
             // RFC 5681, section 3.2, step 6; RFC 6582, section 3.2, step 3, option 2.
@@ -311,6 +314,7 @@ impl LossRecovery {
             scoreboard.start(end);
             scoreboard.set_pipe(una, max, mss);
         }
+        assert!(una < end && end <= max, "the head is outstanding");
         Some(end)
     }
 
@@ -328,7 +332,10 @@ impl LossRecovery {
         let (NextSeg::Lost(start, end)
         | NextSeg::Unknown(start, end)
         | NextSeg::Rescue(start, end)) = segment;
-        assert!(end <= space.max(), "only what was sent is sent again");
+        assert!(
+            space.una() <= start && start < end && end <= space.max(),
+            "only what is outstanding is sent again"
+        );
         if let Some(scoreboard) = self.scoreboard_mut() {
             scoreboard.retransmitted(segment, recover);
             scoreboard.add_to_pipe(end - start);

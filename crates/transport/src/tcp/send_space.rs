@@ -83,6 +83,7 @@ impl SendSpace {
         assert!(self.accepts(ack), "only what was sent is acknowledged");
         self.una = ack;
         self.nxt = self.nxt.max(ack);
+        assert!(self.nxt <= self.max, "SND.NXT lies in what was sent");
     }
 
     /// A segment left, `seq..end`.
@@ -92,6 +93,7 @@ impl SendSpace {
             self.una <= seq && seq <= self.max,
             "the sequence has no hole"
         );
+        assert!(seq < end, "a segment carries something");
         self.nxt = self.nxt.max(end);
         self.max = self.max.max(end);
     }

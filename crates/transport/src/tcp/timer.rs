@@ -80,6 +80,7 @@ impl RetransmissionTimer {
     #[inline]
     pub(super) fn arm(&mut self, now: Time, config: &RtoConfig, rng: &mut dyn Rng) {
         self.at = now.saturating_add(self.rto.timeout(config, rng));
+        assert!(self.at > now, "a timeout takes time");
     }
 
     #[inline]
@@ -141,6 +142,7 @@ impl RetransmissionTimer {
         if at == Time::NEVER || ack < end {
             return None;
         }
+        assert!(at <= now, "a segment is acknowledged after it left");
         self.timed = Timed::NOTHING;
         Some(now - at)
     }

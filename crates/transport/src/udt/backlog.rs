@@ -174,6 +174,7 @@ impl Backlog {
         }
         let left = waiting.length - waiting.sent;
         let length = left.min(u64::from(full));
+        assert!(length > 0, "a message that waits is not wholly sent");
         waiting.sent += length;
         let payload = Payload {
             offset: self.offset,

@@ -156,7 +156,15 @@ impl InFlight {
             acked.bytes += u64::from(sent.payload.length);
             self.una += 1;
         }
+        assert!(
+            acked.bytes <= self.bytes,
+            "what is acknowledged was in flight"
+        );
         self.bytes -= acked.bytes;
+        assert!(
+            !self.is_empty() || self.bytes == 0,
+            "no bytes are in flight without a packet"
+        );
         self.losses.remove_below(self.una);
         acked
     }
@@ -224,6 +232,10 @@ impl InFlight {
     /// Gives up the message of a packet: the request that the peer drops it, and whether it was not
     /// given up before.
     pub(super) fn give_up(&mut self, packet: u64) -> (Drop, bool) {
+        assert!(
+            (self.una..self.nxt).contains(&packet),
+            "a packet in flight belongs to its message"
+        );
         let index = (packet - self.una) as usize;
         let message = self.sent[index].payload.message;
         let same = |sent: &&Sent| sent.payload.message == message;

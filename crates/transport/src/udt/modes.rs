@@ -110,6 +110,7 @@ impl SenderMode {
         let wait = rtt.saturating_mul(2).max(LEAST_REPEAT);
         let factor = 1 << change.sent.min(MAX_DOUBLINGS);
         change.repeat_at = now.saturating_add(wait.saturating_mul(factor));
+        assert!(change.repeat_at > now, "a change is repeated later");
         change.sent = change.sent.saturating_add(1);
         Some(self.changes)
     }

@@ -134,6 +134,7 @@ impl Receiver {
             return Fate::Refused;
         }
         self.keep(packet, header, stats);
+        self.check();
         self.ack.on_new(now, self.next, self.edge());
         Fate::New(packet)
     }
@@ -256,8 +257,20 @@ impl Receiver {
         if self.setup.reads_at_once {
             self.read_all(stats);
         }
+        self.check();
         self.ack.on_new(now, self.next, self.edge());
         true
+    }
+
+    /// The invariant, after something arrived or was given up.
+    fn check(&self) {
+        assert!(self.base() <= self.next, "what is missing is not taken");
+        assert!(self.next <= self.end, "only what was sent is expected");
+        assert!(self.end <= self.edge(), "what arrives fits the buffer");
+        assert!(
+            self.losses.is_empty() == (self.next == self.end),
+            "what is missing is in the loss list"
+        );
     }
 
     /// Whether a NAK or an ACK is due.

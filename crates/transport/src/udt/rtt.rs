@@ -52,6 +52,7 @@ impl Rtt {
         self.smooth(sample);
         self.latest = Some(sample);
         self.least = Some(self.least.map_or(sample, |least| least.min(sample)));
+        assert!(self.idle() <= self.latest(), "no sample is below RTT_idle");
     }
 
     /// RTT = (7 RTT + r) / 8 and RTTVar = (3 RTTVar + |RTT - r|) / 4, the variance with the old mean.
@@ -60,6 +61,10 @@ impl Rtt {
         let error = self.smoothed.saturating_sub(sample) + sample.saturating_sub(self.smoothed);
         self.variance = self.variance - self.variance / 4 + error / 4;
         self.smoothed = self.smoothed - self.smoothed / 8 + sample / 8;
+        assert!(
+            self.smoothed > Span::ZERO,
+            "intervals are made of round trips"
+        );
     }
 
     pub(super) const fn is_measured(&self) -> bool {

@@ -224,6 +224,7 @@ impl Sender {
             packets: light.packets + new.packets,
             bytes: light.bytes + new.bytes,
         };
+        assert!(self.unheard_since <= now, "time never runs back");
         self.unheard_since = now;
         match kind {
             AckKind::Light => self.light = acked,
@@ -372,6 +373,10 @@ impl Sender {
         if outstanding == 0 {
             self.unheard_since = io.now;
         }
+        assert!(
+            outstanding < u64::from(self.window.agreed),
+            "the flow window is at most what was agreed"
+        );
         let payload = self.backlog.take(self.setup.payload, self.setup.dialect);
         Some(self.in_flight.push(payload))
     }

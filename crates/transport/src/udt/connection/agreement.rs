@@ -80,6 +80,7 @@ impl Connection {
         self.packets.agree(peer.first);
         let size = peer.packet_size.min(self.config.packet_size);
         let payload = Config::payload_of(size);
+        assert!(payload > 0, "a packet carries something");
         self.config.packet_size = size;
         self.sender
             .agree(peer.dialect, payload, self.first_window(peer));

@@ -36,6 +36,10 @@ impl ControlPackets {
 
     /// The peer's packets begin with that number.
     pub(super) fn agree(&mut self, first: Number) {
+        assert_eq!(
+            self.sent, 0,
+            "an agreement comes before the first control packet"
+        );
         self.received = ControlWindow::new(first);
     }
 
@@ -65,6 +69,10 @@ impl ControlPackets {
         if self.ack2s.len() < MAX_ACK2S {
             self.ack2s.push_back(number);
         }
+        assert!(
+            self.ack2s.len() <= MAX_ACK2S,
+            "a peer fills no memory with its ACKs"
+        );
     }
 
     pub(super) fn poll_ack2(&mut self) -> Option<Number> {

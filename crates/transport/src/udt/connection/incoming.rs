@@ -233,6 +233,10 @@ impl Connection {
             self.stats.refused.acks += 1;
             return false;
         };
+        assert!(
+            self.sender.una() >= before,
+            "an acknowledgement takes nothing back"
+        );
         self.stats.acks_received += 1;
         self.stats.ece_received += u64::from(ack.ece);
         self.packets.on_ack(ack.number);

@@ -214,6 +214,10 @@ impl Connection {
     }
 
     fn data(&mut self, now: Time, chunk: &Chunk) -> Transmit {
+        assert!(
+            chunk.payload.length <= self.sender.payload(),
+            "a packet is as long as was agreed"
+        );
         let header = DataHeader {
             sequence: chunk.number,
             message: chunk.payload.message,

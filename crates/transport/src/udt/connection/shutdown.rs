@@ -53,6 +53,7 @@ impl Shutdown {
 
     /// The shutdown packet leaves; gives whether that is the application's.
     pub(super) fn on_sent(&mut self) -> bool {
+        assert!(self.due, "a shutdown leaves when it is due");
         self.due = false;
         if let Some(closing) = &mut self.closing {
             closing.sent = true;

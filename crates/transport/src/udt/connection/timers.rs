@@ -63,6 +63,10 @@ impl Exp {
         // A peer's keep-alive sets our timer anew: who was not answered waits longer, or the other
         // would never come to speak.
         self.idle = period.max(config.keep_alive * u64::from(self.count.min(2)));
+        assert!(
+            self.busy.min(self.idle) > Span::ZERO,
+            "EXP waits for something"
+        );
     }
 
     /// The peer said something; `resets` where that sets the timer anew.
@@ -84,6 +88,10 @@ impl Exp {
 
     /// One more period has passed.
     fn expire(&mut self, now: Time, config: &Config) {
+        assert!(
+            self.at(true).min(self.at(false)) <= now,
+            "a period has passed"
+        );
         self.count += 1;
         self.from = now;
         self.refresh(config);
