@@ -11,10 +11,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::core::{
     AppIndex, Digest, EndpointIndex, FlowIndex, HostIndex, Purpose, Side, Source, substream,
 };
-use crate::flow::{Endpoint, Origin, Pair, Transport, UdtCounters, UdtEnd};
-use crate::flow::{FlowSpec, TransportSpec};
-use crate::network::Packet;
-use crate::network::Pool;
+use crate::flow::{
+    Endpoint, FlowSpec, Origin, Pair, Transport, TransportSpec, UdtCounters, UdtEnd,
+};
+use crate::network::{Packet, Pool};
 use crate::probe::Observation;
 
 /// An endpoint that has been released.

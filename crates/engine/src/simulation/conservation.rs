@@ -9,10 +9,8 @@ use incastle_transport::tcp;
 use super::AllPartitions;
 use super::Simulation;
 use crate::core::{FlowIndex, Side};
-use crate::flow::FlowRecord;
-use crate::flow::Transport;
-use crate::network::Packet;
-use crate::network::Port;
+use crate::flow::{FlowRecord, Transport};
+use crate::network::{Packet, Port};
 use crate::probe::Probe;
 
 /// What ports and hosts hold of a flow.

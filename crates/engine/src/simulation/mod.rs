@@ -399,7 +399,7 @@ impl<P: Probe> Simulation<P> {
         }
     }
 
-    /// A NIC takes the packet of the endpoint whose turn it is.
+    /// A NIC dequeues the packet of the next endpoint that waits.
     fn dequeue(&mut self, host: HostIndex) {
         let Some(index) = self.network.next_waiting(host, self.clock.now()) else {
             return;

@@ -20,8 +20,7 @@ use incastle_units::{Bytes, Ecn, Span, Time};
 use rand_core::Rng;
 
 use crate::core::EndpointIndex;
-use crate::network::Extras;
-use crate::network::{Body, Packet};
+use crate::network::{Body, Extras, Packet};
 use crate::probe::UdtControl;
 
 /// Bytes of UDT, UDP and IP headers of a data packet.
