@@ -101,7 +101,7 @@ impl FlowRecord {
     }
 }
 
-/// What is counted of a flow while its endpoints are alive, beside what they count; a cache line.
+/// What is counted of a flow while its endpoints are alive, without what they count; a cache line.
 pub(crate) struct FlowAccount {
     pub(crate) from: HostIndex,
     pub(crate) to: HostIndex,

@@ -102,7 +102,7 @@ pub enum BuildError {
     #[error("host {0:?} has no link")]
     NoLink(String),
     /// A host with more than one link.
-    #[error("host {0:?} has more than one link; a host has one network adapter")]
+    #[error("host {0:?} has more than one link; a host has one NIC")]
     SeveralLinks(String),
     /// A host that cannot be reached from a switch.
     #[error("host {host:?} cannot be reached from switch {switch:?}")]

@@ -1,5 +1,6 @@
 //! The event loop: takes the first event, lets it happen, enters what follows from it.
 
+mod all_partitions;
 mod applications;
 mod coalescing;
 mod conservation;
@@ -10,7 +11,6 @@ mod notification;
 mod prefetch;
 mod recording;
 mod sampling;
-mod whole;
 
 use incastle_queueing::{DropCause, Verdict};
 use incastle_units::{Bytes, Time};
@@ -18,8 +18,8 @@ use incastle_units::{Bytes, Time};
 use prefetch::Prefetcher;
 use sampling::Observer;
 
+pub use all_partitions::{AllPartitions, finish};
 pub use prefetch::Prefetch;
-pub use whole::{AllPartitions, finish};
 
 use crate::core::{
     AppIndex, Clock, EndpointIndex, Event, EventQueue, FlowIndex, HostIndex, Kind, Livelock,
