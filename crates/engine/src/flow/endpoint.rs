@@ -12,10 +12,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::core::{AppIndex, Digest, EndpointIndex, HostIndex};
 use crate::flow::Framing;
 use crate::layout::Slot;
-use crate::network::Extras;
-use crate::network::Limiter;
-use crate::network::Pool;
-use crate::network::{Body, Marks, Packet};
+use crate::network::{Body, Extras, Limiter, Marks, Packet, Pool};
 
 use held::Held;
 pub(crate) use udt::{Pair, UdtEnd};

@@ -11,10 +11,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::core::{
     AppIndex, Digest, EndpointIndex, FlowIndex, HostIndex, Purpose, Side, Source, substream,
 };
-use crate::flow::{Endpoint, Origin, Pair, Transport, UdtCounters, UdtEnd};
-use crate::flow::{FlowSpec, TransportSpec};
-use crate::network::Packet;
-use crate::network::Pool;
+use crate::flow::{
+    Endpoint, FlowSpec, Origin, Pair, Transport, TransportSpec, UdtCounters, UdtEnd,
+};
+use crate::network::{Packet, Pool};
 use crate::probe::Observation;
 
 /// An endpoint that has been released.
@@ -101,7 +101,7 @@ impl FlowRecord {
     }
 }
 
-/// What is counted of a flow while its endpoints are alive, beside what they count; a cache line.
+/// What is counted of a flow while its endpoints are alive, without what they count; a cache line.
 pub(crate) struct FlowAccount {
     pub(crate) from: HostIndex,
     pub(crate) to: HostIndex,

@@ -6,15 +6,10 @@ use incastle_queueing::{CongestionPointConfig, DropTail, Marker, PortBuffer, Sha
 use incastle_units::{Rate, Span, Time};
 
 use crate::core::{HostIndex, Node, PortIndex, Purpose, Source, SwitchIndex, substream};
-use crate::network::Extras;
-use crate::network::Host;
-use crate::network::Pool;
-use crate::network::RateSchedule;
-use crate::network::{Coalescing, FairConfig, Network, ReactionPointSettings};
-use crate::network::{Ecmp, Routes, RoutesConfig};
-use crate::network::{Failures, edges};
-use crate::network::{Gate, Port, Sampler};
-use crate::network::{SharedMemory, Switch};
+use crate::network::{
+    Coalescing, Ecmp, Extras, Failures, FairConfig, Gate, Host, Network, Pool, Port, RateSchedule,
+    ReactionPointSettings, Routes, RoutesConfig, Sampler, SharedMemory, Switch, edges,
+};
 
 /// Which packets a host delays by its jitter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -107,7 +102,7 @@ pub enum BuildError {
     #[error("host {0:?} has no link")]
     NoLink(String),
     /// A host with more than one link.
-    #[error("host {0:?} has more than one link; a host has one network adapter")]
+    #[error("host {0:?} has more than one link; a host has one NIC")]
     SeveralLinks(String),
     /// A host that cannot be reached from a switch.
     #[error("host {host:?} cannot be reached from switch {switch:?}")]

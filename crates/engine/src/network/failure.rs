@@ -11,12 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use incastle_queueing::PortBuffer;
 use incastle_units::{Span, Time};
 
-use crate::core::EventQueue;
-use crate::core::{Event, Kind};
-use crate::core::{Node, PortIndex};
-use crate::network::Edge;
-use crate::network::Network;
-use crate::network::Port;
+use crate::core::{Event, EventQueue, Kind, Node, PortIndex};
+use crate::network::{Edge, Network, Port};
 
 /// The source of the events at which links fail or come up, beyond that of any port.
 pub(crate) const FAILURES: u32 = u32::MAX;

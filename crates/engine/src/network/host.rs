@@ -12,8 +12,7 @@ use incastle_units::{Bytes, Rate, Span, Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::core::{EndpointIndex, PortIndex};
-use crate::network::ReactionPointSettings;
-use crate::network::{HostConfig, JitterAppliesTo};
+use crate::network::{HostConfig, JitterAppliesTo, ReactionPointSettings};
 
 /// Receive offload: how many contiguous arrivals of a flow a host hands to its endpoint at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

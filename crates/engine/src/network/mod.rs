@@ -35,9 +35,9 @@ use std::collections::{BTreeMap, BinaryHeap};
 use incastle_queueing::{SharedBuffer, Verdict};
 use incastle_units::{Amount, Bytes, Rate, Span, Time};
 
-use crate::core::EventQueue;
-use crate::core::{Digest, EndpointIndex, HostIndex, Node, PortIndex, SwitchIndex};
-use crate::core::{Event, Kind};
+use crate::core::{
+    Digest, EndpointIndex, Event, EventQueue, HostIndex, Kind, Node, PortIndex, SwitchIndex,
+};
 use crate::layout::Slot;
 use crate::probe::{Probe, QueueSeen};
 
@@ -201,7 +201,7 @@ impl Network {
         (at > now || !host.waiting.is_empty()).then_some(at.max(now))
     }
 
-    /// An endpoint waits for its turn at its host's NIC, which takes the next packet at `at`.
+    /// An endpoint waits at its host's NIC, which takes the next packet at `at`.
     pub(crate) fn wait(
         &mut self,
         host: HostIndex,
@@ -213,7 +213,7 @@ impl Network {
         self.enter_dequeue(host, at, events);
     }
 
-    /// The endpoint whose turn it is at a host's NIC; none if the pull has been moved.
+    /// The next endpoint that waits at a host's NIC; none if the dequeue has been moved.
     pub(crate) fn next_waiting(&mut self, host: HostIndex, now: Time) -> Option<EndpointIndex> {
         let host = &mut self.hosts[host.index()];
         if host.dequeues_at != now {

@@ -1,5 +1,5 @@
 //! A packet in the network: a small `Copy` value. Its payload is a length; SACK blocks, and the control
-//! packets of UDT, lie in an arena beside it.
+//! packets of UDT, lie in an arena.
 //!
 //! Segments are asked for first and everything else out of line: a jump table costs every packet more.
 

@@ -5,11 +5,8 @@
 
 use incastle_units::{Rate, Span, Time};
 
-use crate::core::EventQueue;
-use crate::core::{Event, Kind};
-use crate::core::{Node, PortIndex};
-use crate::network::Network;
-use crate::network::enter;
+use crate::core::{Event, EventQueue, Kind, Node, PortIndex};
+use crate::network::{Network, enter};
 
 /// The rates of one link over time.
 #[derive(Debug)]

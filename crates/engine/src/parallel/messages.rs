@@ -4,8 +4,7 @@
 use incastle_units::Time;
 
 use crate::core::{FlowIndex, PortIndex};
-use crate::network::Extras;
-use crate::network::InFlight;
+use crate::network::{Extras, InFlight};
 
 /// The messages from one partition to another.
 #[derive(Debug, Default)]

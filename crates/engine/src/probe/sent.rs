@@ -39,7 +39,7 @@ pub enum SentContent {
     Notification(u8),
 }
 
-/// A control packet of UDT with what lies beside it.
+/// A control packet of UDT with its loss list or handshake.
 #[derive(Debug, Clone, Copy)]
 pub struct UdtControl {
     /// Its header.

@@ -1,8 +1,7 @@
 //! Coalesced receives: a host holds contiguous arrivals of a flow and hands them over at once.
 
 use super::Simulation;
-use crate::core::{EndpointIndex, HostIndex};
-use crate::core::{Event, Kind};
+use crate::core::{EndpointIndex, Event, HostIndex, Kind};
 use crate::network::Packet;
 use crate::probe::Probe;
 

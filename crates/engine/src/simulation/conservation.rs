@@ -9,10 +9,8 @@ use incastle_transport::tcp;
 use super::AllPartitions;
 use super::Simulation;
 use crate::core::{FlowIndex, Side};
-use crate::flow::FlowRecord;
-use crate::flow::Transport;
-use crate::network::Packet;
-use crate::network::Port;
+use crate::flow::{FlowRecord, Transport};
+use crate::network::{Packet, Port};
 use crate::probe::Probe;
 
 /// What ports and hosts hold of a flow.
@@ -28,9 +26,9 @@ impl<P: Probe> AllPartitions<'_, P> {
     pub fn check_conservation(&self) {
         let mut inside = vec![Inside::default(); self.flow_count()];
         let mut cnms = 0;
-        for part in self.parts() {
-            part.check_ports();
-            for packet in part.packets_inside() {
+        for partition in self.partitions() {
+            partition.check_ports();
+            for packet in partition.packets_inside() {
                 if packet.is_cnm() {
                     cnms += 1;
                     continue;
@@ -118,8 +116,8 @@ impl<P: Probe> AllPartitions<'_, P> {
     }
 
     fn transport(&self, flow: FlowIndex, side: Side) -> Option<&Transport> {
-        let mut parts = self.parts().iter();
-        parts.find_map(|part| Some(&part.flows.peek(flow.endpoint(side))?.transport))
+        let mut partitions = self.partitions().iter();
+        partitions.find_map(|partition| Some(&partition.flows.peek(flow.endpoint(side))?.transport))
     }
 }
 
@@ -150,9 +148,9 @@ impl<P: Probe> Simulation<P> {
     /// Packets in ports and at hosts. What was handed over to another partition is there.
     fn packets_inside(&self) -> impl Iterator<Item = &Packet> {
         let pool = &self.network.pool;
-        let (cut, whole): (Vec<_>, Vec<_>) =
+        let (cut, uncut): (Vec<_>, Vec<_>) =
             self.network.ports.iter().partition(|port| port.is_cut());
-        let in_ports = whole.into_iter().flat_map(|port| port.inside(pool));
+        let in_ports = uncut.into_iter().flat_map(|port| port.inside(pool));
         let kept = cut.into_iter().flat_map(Port::kept);
         in_ports.chain(kept).chain(self.packets_at_hosts())
     }

@@ -3,11 +3,8 @@
 use incastle_queueing::{DropCause, Verdict};
 
 use super::Simulation;
-use crate::core::{Event, Kind};
-use crate::core::{Node, PortIndex};
-use crate::network::Packet;
-use crate::network::Routes;
-use crate::network::{Change, FAILURES};
+use crate::core::{Event, Kind, Node, PortIndex};
+use crate::network::{Change, FAILURES, Packet, Routes};
 use crate::probe::Probe;
 
 /// What becomes of a packet that a failed link takes with it.

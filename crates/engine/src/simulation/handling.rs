@@ -1,4 +1,4 @@
-//! An endpoint's turn: it takes in what happened, sends what it may, and enters its next deadline.
+//! An event at an endpoint: it takes in what happened, sends what it may, and enters its next deadline.
 //!
 //! All of that concerns the endpoint, its host's NIC, the event queue and the probe: the endpoint is
 //! looked up once. What concerns others, applications above all, is left to the simulation.
@@ -7,12 +7,8 @@ use incastle_transport::tcp::Batch;
 use incastle_units::{Bytes, Time};
 
 use super::Simulation;
-use crate::core::EndpointIndex;
-use crate::core::EventQueue;
-use crate::core::{Event, Kind};
-use crate::flow::Endpoint;
-use crate::flow::Notice;
-use crate::flow::control_state;
+use crate::core::{EndpointIndex, Event, EventQueue, Kind};
+use crate::flow::{Endpoint, Notice, control_state};
 use crate::layout::Slot;
 use crate::network::Network;
 use crate::probe::Probe;
@@ -38,7 +34,7 @@ enum Sending {
     SlowPath,
 }
 
-/// What a turn leaves to the simulation.
+/// What an event at an endpoint leaves to the simulation.
 #[must_use]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Left {
@@ -107,7 +103,7 @@ impl<P: Probe> EndpointHandling<'_, P> {
         self.look_after()
     }
 
-    #[expect(clippy::unused_self, reason = "the turn is over")]
+    #[expect(clippy::unused_self, reason = "the event is handled")]
     fn leave(self, sending: Sending) -> Left {
         Left {
             sending,
@@ -149,7 +145,7 @@ impl<P: Probe> EndpointHandling<'_, P> {
 }
 
 impl<P: Probe> Simulation<P> {
-    /// The turn of an endpoint, if it is alive.
+    /// An endpoint with what it acts upon, if it is alive.
     #[inline(always)]
     pub(super) fn handling(&mut self, index: EndpointIndex) -> Option<EndpointHandling<'_, P>> {
         Some(EndpointHandling {
@@ -187,7 +183,7 @@ impl<P: Probe> Simulation<P> {
         }
     }
 
-    /// Does what a turn has left.
+    /// Does what an event at an endpoint has left.
     #[inline(always)]
     pub(super) fn see_to(&mut self, index: EndpointIndex, left: Left) {
         if left != Left::NOTHING {

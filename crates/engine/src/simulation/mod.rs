@@ -1,5 +1,6 @@
 //! The event loop: takes the first event, lets it happen, enters what follows from it.
 
+mod all_partitions;
 mod applications;
 mod coalescing;
 mod conservation;
@@ -10,7 +11,6 @@ mod notification;
 mod prefetch;
 mod recording;
 mod sampling;
-mod whole;
 
 use incastle_queueing::{DropCause, Verdict};
 use incastle_units::{Bytes, Time};
@@ -18,8 +18,8 @@ use incastle_units::{Bytes, Time};
 use prefetch::Prefetcher;
 use sampling::Observer;
 
+pub use all_partitions::{AllPartitions, finish};
 pub use prefetch::Prefetch;
-pub use whole::{AllPartitions, finish};
 
 use crate::core::{
     AppIndex, Clock, EndpointIndex, Event, EventQueue, FlowIndex, HostIndex, Kind, Livelock,
@@ -399,7 +399,7 @@ impl<P: Probe> Simulation<P> {
         }
     }
 
-    /// A NIC takes the packet of the endpoint whose turn it is.
+    /// A NIC dequeues the packet of the next endpoint that waits.
     fn dequeue(&mut self, host: HostIndex) {
         let Some(index) = self.network.next_waiting(host, self.clock.now()) else {
             return;

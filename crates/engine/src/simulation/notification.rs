@@ -14,8 +14,7 @@ use super::Simulation;
 use crate::core::{
     EndpointIndex, HostIndex, Node, PortIndex, Purpose, Side, Source, SwitchIndex, substream,
 };
-use crate::network::Limiter;
-use crate::network::{Body, Packet};
+use crate::network::{Body, Limiter, Packet};
 use crate::probe::Probe;
 
 /// A CNM on the wire.

@@ -13,8 +13,7 @@
 //! times; `Near` alone would take 1.5 times as long for the latter.
 
 use super::Simulation;
-use crate::core::{Event, Kind};
-use crate::core::{Node, PortIndex};
+use crate::core::{Event, Kind, Node, PortIndex};
 use crate::network::Network;
 use crate::probe::Probe;
 

@@ -14,8 +14,7 @@ use crate::core::{EndpointIndex, FlowIndex, Node, PortIndex};
 use crate::flow::observation;
 use crate::layout::Slot;
 use crate::network::Packet;
-use crate::probe::Probe;
-use crate::probe::{QueueSeen, Tag, TraceEvent};
+use crate::probe::{Probe, QueueSeen, Tag, TraceEvent};
 
 /// A packet of a recorded flow that a port is about to judge, and what it meets there.
 #[derive(Clone, Copy)]

@@ -4,8 +4,7 @@
 use incastle_units::{Bytes, Span, Time};
 
 use super::Simulation;
-use crate::core::{Event, Kind};
-use crate::core::{Node, PortIndex, SwitchIndex};
+use crate::core::{Event, Kind, Node, PortIndex, SwitchIndex};
 use crate::network::Occupancy;
 use crate::probe::{MemorySample, Probe};
 

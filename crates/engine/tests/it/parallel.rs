@@ -13,7 +13,6 @@ use crate::common::{Algo, Datagrams, Gap, MSS, marking_threshold, tcp_config};
 use incastle_congestion::{
     Algorithm, Dctcp, DctcpConfig, NewReno, NewRenoConfig, ReactionPointConfig, Udt, UdtConfig,
 };
-use incastle_engine::Simulation;
 use incastle_engine::core::{FlowIndex, HostIndex, Node, Side};
 use incastle_engine::flow::{
     Actions, Application, FlowSpec, Framing, Notice, TransportSpec, UdtStart,
@@ -24,7 +23,7 @@ use incastle_engine::network::{
 };
 use incastle_engine::parallel::{Messages, PartitionError, Partitioning};
 use incastle_engine::probe::NoProbe;
-use incastle_engine::{AllPartitions, finish};
+use incastle_engine::{AllPartitions, Simulation, finish};
 use incastle_queueing::{
     CongestionPointConfig, PortBuffer, QueueConfig, RedAction, RedConfig, SharedBuffer,
 };

@@ -4,8 +4,7 @@ use incastle_transport::tcp;
 use incastle_units::Time;
 
 use super::Endpoint;
-use crate::network::Extras;
-use crate::network::{Body, Packet};
+use crate::network::{Body, Extras, Packet};
 
 /// Arrivals that are held back.
 pub(super) struct Held {

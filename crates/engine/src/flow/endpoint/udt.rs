@@ -20,8 +20,7 @@ use incastle_units::{Bytes, Ecn, Span, Time};
 use rand_core::Rng;
 
 use crate::core::EndpointIndex;
-use crate::network::Extras;
-use crate::network::{Body, Packet};
+use crate::network::{Body, Extras, Packet};
 use crate::probe::UdtControl;
 
 /// Bytes of UDT, UDP and IP headers of a data packet.
@@ -159,13 +158,19 @@ impl UdtEnd {
     ) {
         match &packet.body {
             Body::UdtData { header, .. } => {
-                let content = Content::Data(*header);
-                self.handle(now, (content, Beside::Nothing), packet.marks.ecn(), rng);
+                let arrived = UdtPacket {
+                    header: Content::Data(*header),
+                    beside: Beside::Nothing,
+                };
+                self.handle(now, arrived, packet.marks.ecn(), rng);
             }
             Body::UdtControl { place, .. } => {
                 let control = extras.controls.take(*place);
-                let content = Content::Control(control.header);
-                self.handle(now, (content, control.beside()), packet.marks.ecn(), rng);
+                let arrived = UdtPacket {
+                    header: Content::Control(control.header),
+                    beside: control.beside(),
+                };
+                self.handle(now, arrived, packet.marks.ecn(), rng);
             }
             _ => unreachable!("both ends of a flow speak the same transport"),
         }
@@ -175,7 +180,10 @@ impl UdtEnd {
     fn handle(
         &mut self,
         now: Time,
-        (content, beside): (Content, Beside<'_>),
+        UdtPacket {
+            header: content,
+            beside,
+        }: UdtPacket<'_, Content>,
         ecn: Ecn,
         rng: &mut dyn Rng,
     ) {
@@ -234,7 +242,8 @@ impl UdtEnd {
             State::Listening(listening) => {
                 let (header, handshake) = listening.reply.take()?;
                 let beside = Beside::Handshake(&handshake);
-                return Some(control(now, (header, beside), Dialect::Udt, extras, out));
+                let reply = UdtPacket { header, beside };
+                return Some(control(now, reply, Dialect::Udt, extras, out));
             }
         };
         let transmit = connection.poll_transmit(now, rng);
@@ -247,8 +256,11 @@ impl UdtEnd {
                 (header.length, DATA_HEADERS, transmit.ecn)
             }
             Content::Control(header) => {
-                let said = (header, connection.beside());
-                let (payload, headers, _) = control(now, said, connection.dialect(), extras, out);
+                let packet = UdtPacket {
+                    header,
+                    beside: connection.beside(),
+                };
+                let (payload, headers, _) = control(now, packet, connection.dialect(), extras, out);
                 (payload, headers, transmit.ecn)
             }
         });
@@ -365,6 +377,13 @@ impl UdtEnd {
     }
 }
 
+/// A packet of UDT: its header, and the loss list or handshake behind it.
+#[derive(Debug, Clone, Copy)]
+struct UdtPacket<'a, H> {
+    header: H,
+    beside: Beside<'a>,
+}
+
 impl Listening {
     /// A handshake arrived; returns the connection that comes of it, if one does.
     fn handle(&mut self, now: Time, header: &Header, request: &Handshake) -> Option<Connection> {
@@ -395,7 +414,7 @@ impl Listening {
 /// Writes a control packet to `out`; the caller knows its ECN field.
 fn control(
     now: Time,
-    (header, beside): (ControlHeader, Beside<'_>),
+    UdtPacket { header, beside }: UdtPacket<'_, ControlHeader>,
     dialect: Dialect,
     extras: &mut Extras,
     out: &mut Packet,

@@ -5,8 +5,7 @@ use incastle_units::Time;
 
 use super::Port;
 use crate::layout::Slot;
-use crate::network::Packet;
-use crate::network::{InFlight, Pool};
+use crate::network::{InFlight, Packet, Pool};
 use crate::probe::Probe;
 
 impl Port {

@@ -276,7 +276,7 @@ impl FairQueue {
         self.spare.extend(emptied);
     }
 
-    /// Pushes packets out until the backlog `fits` beside the arriving packet; none at all if that
+    /// Pushes packets out until the backlog `fits` with the arriving packet; none at all if that
     /// endpoints at the arriving packet's own flow.
     pub(super) fn make_room(
         &mut self,

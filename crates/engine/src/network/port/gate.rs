@@ -12,7 +12,7 @@ use super::Backlog;
 use crate::core::Digest;
 use crate::network::Packet;
 
-/// The codes in the digest of packets that had been admitted, beside those of the verdicts: one pushed
+/// The codes in the digest of packets that had been admitted, in addition to those of the verdicts: one pushed
 /// out by another, one lost with its link.
 const PUSHED_OUT: u64 = 6;
 const LOST: u64 = 8;
@@ -35,7 +35,7 @@ pub struct PortCounters {
 
 /// What may be stored, the arriving packet included where it is bytes, so that the packet certainly
 /// passes, unmarked, and no discipline takes note of it. Where the buffer and the discipline have each a
-/// limit, it is the lower: less than what may be stored beside the packet being sent. In 32 bits: ports
+/// limit, it is the lower: less than what may be stored in addition to the packet being sent. In 32 bits: ports
 /// are small.
 #[derive(Debug, Clone, Copy)]
 struct Clear {

@@ -13,11 +13,11 @@ pub struct Owners {
 
 impl Recorder {
     /// Joins the records of all partitions, in their order. What a port or a host did is in the record of its
-    /// part, what reached a flow in that of either endpoint. Lists of what happened anywhere are left out, but
+    /// partition, what reached a flow in that of either endpoint. Lists of what happened anywhere are left out, but
     /// for samples, whose order is known: they must not have been asked for.
-    pub fn join(mut parts: Vec<Self>, owners: &Owners) -> Self {
-        let mut whole = parts.remove(0);
-        for (part, mut other) in (1..).zip(parts) {
+    pub fn join(mut partitions: Vec<Self>, owners: &Owners) -> Self {
+        let mut joined = partitions.remove(0);
+        for (partition, mut other) in (1..).zip(partitions) {
             assert!(
                 other.windows.is_empty()
                     && other.modes.is_empty()
@@ -25,32 +25,32 @@ impl Recorder {
                     && other.samples.is_empty()
                     && other.timeouts.is_empty()
                     && other.silences.is_empty(),
-                "what happens anywhere has no order in parts"
+                "what happens anywhere has no order in partitions"
             );
             for (port, owner) in owners.ports.iter().enumerate() {
-                if *owner == part {
-                    whole.queues.take(port, &mut other.queues);
+                if *owner == partition {
+                    joined.queues.take(port, &mut other.queues);
                 }
             }
             for (host, theirs) in other.hosts.into_iter().enumerate() {
-                if owners.hosts[host] == part {
-                    whole.hosts[host] = theirs;
+                if owners.hosts[host] == partition {
+                    joined.hosts[host] = theirs;
                 }
             }
-            if whole.flows.len() < other.flows.len() {
-                whole.flows.resize(other.flows.len(), Series::default());
+            if joined.flows.len() < other.flows.len() {
+                joined.flows.resize(other.flows.len(), Series::default());
             }
-            for (series, theirs) in whole.flows.iter_mut().zip(&other.flows) {
+            for (series, theirs) in joined.flows.iter_mut().zip(&other.flows) {
                 series.add(theirs);
             }
-            whole.bins += other.bins;
-            whole.queue_samples.extend(other.queue_samples);
-            whole.memory_samples.extend(other.memory_samples);
+            joined.bins += other.bins;
+            joined.queue_samples.extend(other.queue_samples);
+            joined.memory_samples.extend(other.memory_samples);
         }
         // As they are taken: at one instant port by port, switch by switch.
-        whole.queue_samples.sort_by_key(|one| (one.at, one.port));
+        joined.queue_samples.sort_by_key(|one| (one.at, one.port));
         let key = |one: &super::MemorySample| (one.at, one.switch, one.port);
-        whole.memory_samples.sort_by_key(key);
-        whole
+        joined.memory_samples.sort_by_key(key);
+        joined
     }
 }

@@ -1,4 +1,4 @@
-//! What the partitions of a network say together.
+//! The results of all partitions together.
 
 use incastle_units::Time;
 
@@ -12,24 +12,24 @@ use crate::{Simulation, Totals};
 pub struct AllPartitions<'a, P: Probe>(&'a [Simulation<P>]);
 
 impl<'a, P: Probe> AllPartitions<'a, P> {
-    /// All parts, in their order.
-    pub fn new(parts: &'a [Simulation<P>]) -> Self {
-        assert!(!parts.is_empty(), "a whole has parts");
-        Self(parts)
+    /// All partitions, in their order.
+    pub fn new(partitions: &'a [Simulation<P>]) -> Self {
+        assert!(!partitions.is_empty(), "there is a partition at least");
+        Self(partitions)
     }
 
-    pub(crate) fn parts(&self) -> &'a [Simulation<P>] {
+    pub(crate) fn partitions(&self) -> &'a [Simulation<P>] {
         self.0
     }
 
-    /// The part in which things happen at a node.
+    /// The partition in which things happen at a node.
     fn of(&self, node: Node) -> &'a Simulation<P> {
-        let mut parts = self.0.iter();
-        let own = parts.find(|part| part.has(node));
-        own.expect("every node is in a part")
+        let mut partitions = self.0.iter();
+        let own = partitions.find(|partition| partition.has(node));
+        own.expect("every node is in a partition")
     }
 
-    /// The part that a port sends in.
+    /// The partition that a port sends in.
     fn sending(&self, port: PortIndex) -> &'a Simulation<P> {
         self.of(self.0[0].network().ends(port).0)
     }
@@ -52,9 +52,9 @@ impl<'a, P: Probe> AllPartitions<'a, P> {
 
     /// The accounts of a flow as they stand.
     pub fn flow(&self, flow: FlowIndex) -> FlowRecord {
-        let records = self.0.iter().map(|part| part.flow(flow));
-        let whole = records.reduce(FlowRecord::with);
-        whole.expect("a whole has parts")
+        let records = self.0.iter().map(|partition| partition.flow(flow));
+        let joined = records.reduce(FlowRecord::with);
+        joined.expect("there is a partition at least")
     }
 
     /// What has been counted so far.
@@ -80,38 +80,38 @@ impl<'a, P: Probe> AllPartitions<'a, P> {
 
 /// Ends a run: probes are told what ports still owe them, and handed back in the order of the partitions,
 /// with the network and the accounts of all flows.
-pub fn finish<P: Probe>(mut parts: Vec<Simulation<P>>) -> (Network, Vec<P>, Vec<FlowRecord>) {
-    for part in &mut parts {
-        part.settle();
-        part.forget_what_is_to_come();
+pub fn finish<P: Probe>(mut partitions: Vec<Simulation<P>>) -> (Network, Vec<P>, Vec<FlowRecord>) {
+    for partition in &mut partitions {
+        partition.settle();
+        partition.forget_what_is_to_come();
     }
-    AllPartitions::new(&parts).check_conservation();
-    let records = records(&mut parts);
+    AllPartitions::new(&partitions).check_conservation();
+    let records = records(&mut partitions);
     let mut probes = Vec::new();
     let mut network: Option<Network> = None;
-    for part in parts {
-        let own = part.process;
-        probes.push(part.observer.probe);
+    for partition in partitions {
+        let own = partition.process;
+        probes.push(partition.observer.probe);
         match &mut network {
-            None => network = Some(part.network),
-            Some(network) => network.take_books(part.network, |node| {
+            None => network = Some(partition.network),
+            Some(network) => network.take_books(partition.network, |node| {
                 own.as_ref().is_none_or(|own| own.has(node))
             }),
         }
     }
-    let network = network.expect("a whole has parts");
+    let network = network.expect("there is a partition at least");
     (network, probes, records)
 }
 
 /// The accounts of all flows, whose endpoints are freed meanwhile: of many flows both at once would be the most
 /// memory that a run ever has.
-fn records<P: Probe>(parts: &mut [Simulation<P>]) -> Vec<FlowRecord> {
-    let count = parts[0].flow_count();
+fn records<P: Probe>(partitions: &mut [Simulation<P>]) -> Vec<FlowRecord> {
+    let count = partitions[0].flow_count();
     let mut records = Vec::with_capacity(count);
     for flow in (0..count).rev().map(FlowIndex::from_index) {
-        records.push(AllPartitions::new(parts).flow(flow));
-        for part in &mut *parts {
-            part.flows.free(flow);
+        records.push(AllPartitions::new(partitions).flow(flow));
+        for partition in &mut *partitions {
+            partition.flows.free(flow);
         }
     }
     records.reverse();
