@@ -52,7 +52,8 @@ pub fn estimate(
     estimation: &Estimation,
     threads: usize,
     known: BTreeMap<usize, Delays>,
-    (cancel, watcher): (&AtomicBool, &mut impl EstimateWatcher),
+    cancel: &AtomicBool,
+    watcher: &mut impl EstimateWatcher,
 ) -> Result<Option<Output>, Failure> {
     let links = estimation.links().iter();
     let mut team = Team {

@@ -43,7 +43,8 @@ pub trait Watcher {
 /// result. Those that are cancelled before they begin are not handed over.
 pub fn run_many<C: Borrow<Control> + Sync>(
     scenarios: &[Scenario],
-    (at_once, threads): (usize, usize),
+    at_once: usize,
+    threads: usize,
     controls: &[C],
     watcher: &mut impl Watcher,
 ) {

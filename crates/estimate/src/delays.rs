@@ -39,7 +39,7 @@ pub(super) fn delays(
     let Decomposition { whole, paces } = decomposition;
     let rates = paces.at(whole, link);
     let visits = visits(decomposition, link, &rates);
-    let Some(ran) = whole.run(link, (&visits, Sharing::Shared), overseer)? else {
+    let Some(ran) = whole.run(link, &visits, Sharing::Shared, overseer)? else {
         return Ok(None);
     };
     let mut site = Site {
@@ -139,7 +139,7 @@ impl Site<'_> {
         }
         let members = group.iter().map(|&place| self.visits[place].alone());
         let members: Vec<Visit<'_>> = members.collect();
-        let ran = (self.whole).run(self.link, (&members, Sharing::OneEach), overseer)?;
+        let ran = (self.whole).run(self.link, &members, Sharing::OneEach, overseer)?;
         Ok(ran.map_or_else(|| vec![None; group.len()], |ran| ran.arrived))
     }
 
