@@ -340,7 +340,7 @@ mod tests {
 
     /// At ports of one rate, if there are any like it.
     fn drawn(pools: &BTreeMap<PortKind, Pool>, rate: u64, wanted: &Traits) -> Option<i64> {
-        draw(pools, (rate, None, None), (wanted, u64::MAX / 2))
+        draw(pools, (rate, None, None), wanted, u64::MAX / 2)
     }
 
     #[test]
