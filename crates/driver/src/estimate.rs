@@ -11,8 +11,9 @@ use incastle_experiment::Output;
 use incastle_experiment::{Overseer, RunError};
 use incastle_scenario::Scenario;
 
+use crate::failure::Failure;
 use crate::panics::catch;
-use crate::pool::{Failure, News, distribute};
+use crate::pool::{News, distribute};
 use crate::threads::Threads;
 
 /// Who watches over an estimate, in the thread that called [`estimate`].

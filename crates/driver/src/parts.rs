@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 use incastle_engine::{Mail, Progress, Recorder, Simulation};
 use incastle_units::Time;
 
+use crate::failure::Failure;
 use crate::memory::Claim;
 use crate::panics::catch;
-use crate::pool::Failure;
 use crate::run::{Control, run};
 use incastle_experiment::Output;
 use incastle_experiment::memory::at_start;
