@@ -11,8 +11,9 @@ use incastle_experiment::Output;
 use incastle_experiment::{Overseer, RunError};
 use incastle_scenario::Scenario;
 
+use crate::failure::Failure;
 use crate::panics::catch;
-use crate::pool::{Failure, News, distribute};
+use crate::pool::{News, distribute};
 use crate::threads::Threads;
 
 /// Who watches over an estimate, in the thread that called [`estimate`].
@@ -52,7 +53,8 @@ pub fn estimate(
     estimation: &Estimation,
     threads: usize,
     known: BTreeMap<usize, Delays>,
-    (cancel, watcher): (&AtomicBool, &mut impl EstimateWatcher),
+    cancel: &AtomicBool,
+    watcher: &mut impl EstimateWatcher,
 ) -> Result<Option<Output>, Failure> {
     let links = estimation.links().iter();
     let mut team = Team {

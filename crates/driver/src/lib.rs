@@ -8,6 +8,7 @@
 )]
 
 mod estimate;
+mod failure;
 mod folder;
 mod memory;
 mod panics;
@@ -17,11 +18,12 @@ mod run;
 mod threads;
 
 pub use estimate::{EstimateWatcher, estimate, take_apart};
+pub use failure::Failure;
 pub use folder::Folder;
 pub use memory::memory_warning;
 pub use panics::{Panic, catch};
 pub use parts::run_in_parts;
-pub use pool::{Failure, Watcher, attempt, run_many};
+pub use pool::{Watcher, attempt, run_many};
 pub use run::{Control, run};
 
 use incastle_scenario::Diagnostic;

@@ -15,14 +15,15 @@ use incastle_engine::parallel::{Messages, Progress};
 use incastle_engine::probe::Recorder;
 use incastle_units::Time;
 
+use crate::failure::Failure;
 use crate::memory::Claim;
 use crate::panics::catch;
-use crate::pool::Failure;
 use crate::run::{Control, run};
 use incastle_experiment::Output;
 use incastle_experiment::memory::at_start;
 use incastle_experiment::{
-    Overseer, Prepared, RunError, afford, afford_start, join, parted, prepare_part, snap, through,
+    FinishedParts, Overseer, Prepared, RunError, afford, afford_start, join, parted, prepare_part,
+    snap, through,
 };
 use incastle_scenario::Scenario;
 use incastle_workload::Journal;
@@ -54,7 +55,7 @@ pub fn run_in_parts(
     afford_start(networks, |bytes| control.affords(bytes))?;
     let mut networks = vec![Some(first)];
     networks.resize_with(partition.count(), || None);
-    let prepare = |part| Ok(prepare_part(scenario, &partition, part)?);
+    let prepare = |(index, network)| Ok(prepare_part(scenario, &partition, index, network)?);
     let prepared = on_threads(networks.into_iter().enumerate().collect(), prepare)?;
     let prepared = prepared.into_iter();
     let (mut parts, journals): (Vec<_>, Vec<_>) = prepared
@@ -67,26 +68,32 @@ pub fn run_in_parts(
         )
         .unzip();
     let passed = through(scenario, &mut parts, |parts, until| {
-        pass((parts, &journals), (until, snap(scenario)), control)
+        pass(parts, &journals, until, snap(scenario), control)
     })?;
-    let of = (scenario, control as &dyn Overseer);
-    let mut output = join(of, passed, (parts, &journals), &partition);
+    let parts = FinishedParts {
+        simulations: parts,
+        journals: &journals,
+        partition: &partition,
+    };
+    let mut output = join(scenario, control, passed, parts);
     output.wall_s = start.elapsed().as_secs_f64();
     Ok(output)
 }
 
 /// Lets time pass in all parts until `until`; `false` if the overseer ended it.
 fn pass(
-    (parts, journals): (&mut [Simulation<Recorder>], &[Journal]),
-    (until, snap): (Time, u64),
+    parts: &mut [Simulation<Recorder>],
+    journals: &[Journal],
+    until: Time,
+    snap: u64,
     control: &Control,
 ) -> Result<bool, Failure> {
     let meeting = Meeting::new(parts.len());
     let all = parts.iter_mut().zip(journals).enumerate().collect();
     let passed = on_threads(all, |(own, (part, journal))| {
         let leaves = Leaves(&meeting);
-        let budget = Budget::new(part, (journal, snap));
-        let passed = attend(&meeting, (own, part, budget), until, control)?;
+        let budget = Budget::new(part, journal, snap);
+        let passed = attend(&meeting, Attendee { own, part, budget }, until, control)?;
         std::mem::forget(leaves);
         Ok(passed)
     })?;
@@ -116,16 +123,18 @@ fn on_threads<I: Send, T: Send>(
 
 /// Looks now and then whether there is memory for what a part has recorded.
 struct Budget<'a> {
-    kept: (&'a Journal, u64),
+    journal: &'a Journal,
+    snap: u64,
     claim: Claim,
     /// How many events had happened at the last look.
     looked: u64,
 }
 
 impl<'a> Budget<'a> {
-    fn new(part: &Simulation<Recorder>, kept: (&'a Journal, u64)) -> Self {
+    fn new(part: &Simulation<Recorder>, journal: &'a Journal, snap: u64) -> Self {
         Self {
-            kept,
+            journal,
+            snap,
             claim: Claim::default(),
             looked: part.totals().events,
         }
@@ -137,7 +146,9 @@ impl<'a> Budget<'a> {
             return Ok(());
         }
         self.looked = events;
-        afford(part, self.kept, |bytes| self.claim.affords(bytes))
+        afford(part, self.journal, self.snap, |bytes| {
+            self.claim.affords(bytes)
+        })
     }
 }
 
@@ -237,14 +248,27 @@ impl Said {
     }
 }
 
-/// One part's way until `until`; `false` if the overseer ended it, or somebody failed. The first part asks
+/// A part of the network at a meeting.
+struct Attendee<'a> {
+    /// Its number.
+    own: usize,
+    part: &'a mut Simulation<Recorder>,
+    budget: Budget<'a>,
+}
+
+/// Simulates one part until `until`; `false` if the overseer ended it, or somebody failed. The first part asks
 /// the overseer; all then stop where the last of them has come to.
 fn attend(
     meeting: &Meeting,
-    (own, part, mut budget): (usize, &mut Simulation<Recorder>, Budget<'_>),
+    attendee: Attendee<'_>,
     mut until: Time,
     overseer: &impl Overseer,
 ) -> Result<bool, RunError> {
+    let Attendee {
+        own,
+        part,
+        mut budget,
+    } = attendee;
     let mut goes_on = true;
     let others = || (0..meeting.seats.len()).filter(|other| *other != own);
     let mut all = Vec::new();

@@ -7,26 +7,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use incastle_experiment::Output;
-use incastle_experiment::RunError;
 use incastle_scenario::Scenario;
 
-use crate::panics::{Panic, catch};
+use crate::failure::Failure;
+use crate::panics::catch;
 use crate::parts::run_in_parts;
 use crate::run::Control;
 
 /// How long a signal or a progress bar may wait.
 const TICK: Duration = Duration::from_millis(50);
-
-/// Why one run of several gave no result.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum Failure {
-    /// The engine refused it.
-    #[error(transparent)]
-    Refused(#[from] RunError),
-    /// A defect of Incastle.
-    #[error(transparent)]
-    Panicked(#[from] Panic),
-}
 
 /// Who watches over several runs, in the thread that called [`run_many`].
 pub trait Watcher {
@@ -43,7 +32,8 @@ pub trait Watcher {
 /// result. Those that are cancelled before they begin are not handed over.
 pub fn run_many<C: Borrow<Control> + Sync>(
     scenarios: &[Scenario],
-    (at_once, threads): (usize, usize),
+    at_once: usize,
+    threads: usize,
     controls: &[C],
     watcher: &mut impl Watcher,
 ) {
@@ -125,6 +115,8 @@ pub(super) fn distribute<T: Send>(
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::AtomicBool;
+
+    use incastle_experiment::RunError;
 
     use super::*;
 

@@ -72,7 +72,7 @@ impl<'a> Alone<'a> {
             }
             _ => (bytes, 0),
         };
-        let time = self.simulated((class, bytes), visit, overseer)?;
+        let time = self.simulated(class, bytes, visit, overseer)?;
         let more = self
             .slowest(&passage)
             .span_of(Bytes::new(more * packets.wire));
@@ -81,7 +81,8 @@ impl<'a> Alone<'a> {
 
     fn simulated(
         &mut self,
-        (class, bytes): (Class, u64),
+        class: Class,
+        bytes: u64,
         visit: &Visit<'_>,
         overseer: &impl Overseer,
     ) -> Result<Option<Span>, RunError> {
@@ -93,8 +94,7 @@ impl<'a> Alone<'a> {
             bytes,
             ..*visit
         };
-        let visits = (&[visit][..], Sharing::Shared);
-        let ran = self.whole.run(self.link, visits, overseer)?;
+        let ran = (self.whole).run(self.link, &[visit], Sharing::Shared, overseer)?;
         let arrived = ran.and_then(|ran| ran.arrived[0]);
         let time = arrived.map(|at| at - Time::ZERO);
         self.times.insert((class, bytes), time);
@@ -115,8 +115,7 @@ impl<'a> Alone<'a> {
         let mut packets = SHORT / 2;
         let mut found = None;
         while packets <= LATE && found.is_none() {
-            let mut time =
-                |packets| self.simulated((class, packets * batch.bytes), visit, overseer);
+            let mut time = |packets| self.simulated(class, packets * batch.bytes, visit, overseer);
             let (Some(once), Some(twice)) = (time(packets)?, time(2 * packets)?) else {
                 break;
             };

@@ -54,7 +54,8 @@ pub(super) struct Clusters {
 impl Clusters {
     pub(super) fn new(
         scenario: &Scenario,
-        (flows, crossings): (&[Opening], &Crossings),
+        flows: &[Opening],
+        crossings: &Crossings,
         per_class: Option<usize>,
     ) -> Self {
         let layout = scenario.layout();

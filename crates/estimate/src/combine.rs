@@ -10,10 +10,9 @@ use incastle_engine::core::Digest;
 use incastle_units::{Span, Time};
 
 use crate::clusters::{Clusters, PortKind};
-use crate::crossings::Directed;
-use crate::delays::Delays;
-use crate::paces::Paces;
-use crate::pools::{self, Pool, Traits};
+use crate::crossings::{Directed, FlowAtHop};
+use crate::paces::Decomposition;
+use crate::pools::{self, Pool, Simulated, Traits};
 use crate::surroundings::Whole;
 use crate::workers::Workers;
 use incastle_experiment::ideal::slowdown;
@@ -25,27 +24,28 @@ use incastle_workload::TransferKind;
 
 /// All that completion times follow from.
 pub(super) struct Combination<'a> {
-    whole: &'a Whole<'a>,
-    paces: &'a Paces,
-    clusters: &'a Clusters,
-    delays: &'a BTreeMap<usize, Delays>,
+    decomposition: Decomposition<'a>,
+    simulated: Simulated<'a>,
     pools: BTreeMap<PortKind, Pool>,
 }
 
-/// By flow: how long it takes alone under its own transport, and at least under any.
-type Times<'a> = (&'a [Option<Span>], &'a [Option<Span>]);
-
-/// The estimate: transfers and links.
+/// The estimate: transfers and links. `minimum`: by flow, what no transport can be faster than.
 pub(super) fn output(
-    (whole, paces): (&Whole<'_>, &Paces),
-    clusters: &Clusters,
-    (delays, (ideals, least)): (&BTreeMap<usize, Delays>, Times<'_>),
+    decomposition: Decomposition<'_>,
+    simulated: Simulated<'_>,
+    minimum: &[Option<Span>],
     workers: &impl Workers,
 ) -> Output {
-    let combination = Combination::new((whole, paces), clusters, (delays, ideals));
+    let combination = Combination::new(decomposition, simulated);
+    let whole = decomposition.whole;
+    let Simulated {
+        clusters,
+        delays,
+        ideals,
+    } = simulated;
     let end = Time::ZERO + whole.scenario.duration();
     let completed = workers.map(whole.flows.len(), |flow| {
-        let took = combination.took(flow, ideals[flow]?)?.max(least[flow]?);
+        let took = combination.took(flow, ideals[flow]?)?.max(minimum[flow]?);
         Some(whole.flows[flow].at.saturating_add(took)).filter(|at| *at <= end)
     });
     let mut digest = Digest::default();
@@ -54,7 +54,7 @@ pub(super) fn output(
     }
     let measured = interval(whole.scenario);
     let shown = match whole.scenario.tables().measure.ideal {
-        Ideal::LineRate => least,
+        Ideal::LineRate => minimum,
         Ideal::OwnTransport => ideals,
     };
     Output {
@@ -77,22 +77,16 @@ pub(super) fn output(
 }
 
 impl<'a> Combination<'a> {
-    pub(super) fn new(
-        (whole, paces): (&'a Whole<'a>, &'a Paces),
-        clusters: &'a Clusters,
-        (delays, ideals): (&'a BTreeMap<usize, Delays>, &[Option<Span>]),
-    ) -> Self {
-        let all = clusters.crossed() == delays.len();
+    pub(super) fn new(decomposition: Decomposition<'a>, simulated: Simulated<'a>) -> Self {
+        let all = simulated.clusters.crossed() == simulated.delays.len();
         Self {
-            whole,
-            paces,
-            clusters,
-            delays,
+            decomposition,
+            simulated,
             // Nothing is drawn where every link was simulated.
             pools: if all {
                 BTreeMap::new()
             } else {
-                pools::pools((whole, paces), clusters, (delays, ideals))
+                pools::pools(decomposition, simulated)
             },
         }
     }
@@ -100,14 +94,15 @@ impl<'a> Combination<'a> {
     /// The completion time of a flow; absent if it would not be complete.
     fn took(&self, flow: usize, ideal: Span) -> Option<Span> {
         let mut took = ideal.as_ps().cast_signed();
-        let holds = self.paces.holds();
+        let Decomposition { whole, paces } = self.decomposition;
+        let holds = paces.holds();
         if let Some(hop) = holds.timed_at(flow) {
-            let elsewhere = holds.forth(self.whole, (flow, hop));
-            let known = self.paces.longer(flow) + elsewhere;
+            let elsewhere = holds.forth(whole, FlowAtHop { flow, hop });
+            let known = paces.longer(flow) + elsewhere;
             took = took.saturating_add(self.delay(flow, hop)?);
             took = took.saturating_add_unsigned(known.as_ps());
         } else {
-            for hop in 0..self.whole.crossings.path(flow).len() {
+            for hop in 0..whole.crossings.path(flow).len() {
                 took = took.saturating_add(self.delay(flow, hop)?);
             }
         }
@@ -116,24 +111,25 @@ impl<'a> Combination<'a> {
 
     /// The delay of a flow at a link of its path; absent if it would not get beyond it.
     pub(super) fn delay(&self, flow: usize, hop: usize) -> Option<i64> {
-        let step = self.whole.crossings.path(flow).nth(hop);
-        let step = step.expect("the path has so many links");
-        let Some(delays) = self.delays.get(&step.link) else {
-            return self.drawn(flow, (hop as u64, step));
+        let crossings = self.decomposition.whole.crossings;
+        let step = crossings.path(flow).nth(hop);
+        let step = step.expect("the path has a link at each hop");
+        let Some(delays) = self.simulated.delays.get(&step.link) else {
+            return self.drawn(FlowAtHop { flow, hop }, step);
         };
-        let flows = self.whole.crossings.on(step.link);
+        let flows = crossings.on(step.link);
         let place = flows.binary_search(&(flow as u32));
         delays.of_flows[place.expect("the flow crosses the link")]
     }
 
     /// The delay of another flow in the place of this one's.
-    fn drawn(&self, flow: usize, (hop, step): (u64, Directed)) -> Option<i64> {
+    fn drawn(&self, at: FlowAtHop, step: Directed) -> Option<i64> {
         let mut digest = Digest::default();
-        digest.mix(self.whole.scenario.seed(), flow as u64);
-        digest.mix(hop, 0);
-        let traits = Traits::of((self.whole, self.paces), (flow, hop as usize));
-        let kind = self.clusters.port_kind(step);
-        pools::draw(&self.pools, kind, (&traits, digest.value()))
+        digest.mix(self.decomposition.whole.scenario.seed(), at.flow as u64);
+        digest.mix(at.hop as u64, 0);
+        let traits = Traits::of(self.decomposition, at);
+        let kind = self.simulated.clusters.port_kind(step);
+        pools::draw(&self.pools, kind, &traits, digest.value())
     }
 }
 

@@ -15,6 +15,14 @@ pub(super) struct Crossings {
     links: Vec<usize>,
 }
 
+/// A flow at a link of its path.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FlowAtHop {
+    pub(super) flow: usize,
+    /// The place of the link on the path.
+    pub(super) hop: usize,
+}
+
 /// A direction of a link of the layout: 0 from its first end to its second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Directed {

@@ -14,7 +14,8 @@ use std::collections::BTreeMap;
 use incastle_units::{Span, Time};
 
 use crate::alone::Alone;
-use crate::paces::{Paces, Rates};
+use crate::crossings::FlowAtHop;
+use crate::paces::{Decomposition, Paces, Rates};
 use crate::surroundings::{Pace, Sharing, Visit, Whole};
 use incastle_experiment::{Overseer, RunError};
 
@@ -31,13 +32,14 @@ pub struct Delays {
 
 /// The delays at a link, beyond those of the fluid; absent if the overseer ended it.
 pub(super) fn delays(
-    (whole, paces): (&Whole<'_>, &Paces),
+    decomposition: Decomposition<'_>,
     link: usize,
     overseer: &impl Overseer,
 ) -> Result<Option<Delays>, RunError> {
+    let Decomposition { whole, paces } = decomposition;
     let rates = paces.at(whole, link);
-    let visits = visits((whole, paces), link, &rates);
-    let Some(ran) = whole.run(link, (&visits, Sharing::Shared), overseer)? else {
+    let visits = visits(decomposition, link, &rates);
+    let Some(ran) = whole.run(link, &visits, Sharing::Shared, overseer)? else {
         return Ok(None);
     };
     let mut site = Site {
@@ -92,7 +94,7 @@ impl Site<'_> {
     /// Those of all others.
     fn wait_for_others(&mut self, overseer: &impl Overseer) -> Result<bool, RunError> {
         let meets = meets(self.visits, self.arrived);
-        for group in groups(self.whole, self.link, (self.visits, self.arrived)) {
+        for group in groups(self.whole, self.link, self.visits, self.arrived) {
             let is_held = |place: usize| {
                 let timed = self.paces.holds().timed_at(self.visits[place].flow);
                 timed.is_some()
@@ -137,7 +139,7 @@ impl Site<'_> {
         }
         let members = group.iter().map(|&place| self.visits[place].alone());
         let members: Vec<Visit<'_>> = members.collect();
-        let ran = (self.whole).run(self.link, (&members, Sharing::OneEach), overseer)?;
+        let ran = (self.whole).run(self.link, &members, Sharing::OneEach, overseer)?;
         Ok(ran.map_or_else(|| vec![None; group.len()], |ran| ran.arrived))
     }
 
@@ -148,15 +150,17 @@ impl Site<'_> {
 
 /// The flows on a link, in the order in which they begin.
 fn visits<'a>(
-    (whole, paces): (&Whole<'_>, &Paces),
+    decomposition: Decomposition<'_>,
     link: usize,
     rates: &'a [Option<Rates>],
 ) -> Vec<Visit<'a>> {
+    let Decomposition { whole, paces } = decomposition;
     let flows = whole.crossings.on(link);
     let visits = flows.iter().zip(rates).map(|(&flow, rates)| {
         let flow = flow as usize;
         let opening = &whole.flows[flow];
-        let here = (flow, whole.crossings.place(flow, link));
+        let hop = whole.crossings.place(flow, link);
+        let here = FlowAtHop { flow, hop };
         Visit {
             flow,
             at: opening.at,
@@ -167,7 +171,7 @@ fn visits<'a>(
             }),
             // Without a pace, flows do to each other at their host's link what `without_others` takes off at
             // a later one, where nobody waits elsewhere.
-            elsewhere: if here.1 == 0 && rates.is_none() {
+            elsewhere: if here.hop == 0 && rates.is_none() {
                 Span::ZERO
             } else {
                 paces.holds().round(whole, here)
@@ -211,7 +215,8 @@ pub(super) fn difference(with: Time, without: Time) -> i64 {
 fn groups(
     whole: &Whole<'_>,
     link: usize,
-    (visits, arrived): (&[Visit<'_>], &[Option<Time>]),
+    visits: &[Visit<'_>],
+    arrived: &[Option<Time>],
 ) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     // By direction and sender: its latest group, and until when that lasts.

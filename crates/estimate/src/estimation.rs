@@ -15,7 +15,8 @@ use crate::clusters::Clusters;
 use crate::combine;
 use crate::crossings::Crossings;
 use crate::delays::{self, Delays};
-use crate::paces::Paces;
+use crate::paces::{Decomposition, Paces};
+use crate::pools::Simulated;
 use crate::suited::{self, Unsuited};
 use crate::surroundings::Whole;
 use crate::workers::Workers;
@@ -41,7 +42,7 @@ pub struct Estimation {
     /// By flow: how long it takes alone, under its own transport.
     ideals: Vec<Option<Span>>,
     /// By flow: what no transport can be faster than.
-    least: Vec<Option<Span>>,
+    minimum: Vec<Option<Span>>,
 }
 
 impl Estimation {
@@ -60,13 +61,13 @@ impl Estimation {
         };
         let (ideals, crossings) = workers.both(|| ideals(scenario, &flows), crossings);
         let (ideals, crossings) = (ideals?, crossings?);
-        let least = least(scenario, &flows);
-        let clusters = Clusters::new(scenario, (&flows, &crossings), per_class);
+        let minimum = minimum(scenario, &flows);
+        let clusters = Clusters::new(scenario, &flows, &crossings, per_class);
         let whole = Whole::new(scenario, &flows, &crossings);
         let paces = Paces::new(&whole, &ideals, clusters.simulated());
         Ok(Self {
             ideals,
-            least,
+            minimum,
             scenario: scenario.clone(),
             flows,
             crossings,
@@ -112,14 +113,25 @@ impl Estimation {
         link: usize,
         overseer: &impl Overseer,
     ) -> Result<Option<Delays>, RunError> {
-        delays::delays((&self.whole(), &self.paces), link, overseer)
+        let decomposition = Decomposition {
+            whole: &self.whole(),
+            paces: &self.paces,
+        };
+        delays::delays(decomposition, link, overseer)
     }
 
     /// The estimate, from the delays at all links that were to be simulated.
     pub fn output(&self, delays: &BTreeMap<usize, Delays>, workers: &impl Workers) -> Output {
-        let parts = (&self.whole(), &self.paces);
-        let times = (&*self.ideals, &*self.least);
-        combine::output(parts, &self.clusters, (delays, times), workers)
+        let decomposition = Decomposition {
+            whole: &self.whole(),
+            paces: &self.paces,
+        };
+        let simulated = Simulated {
+            clusters: &self.clusters,
+            delays,
+            ideals: &self.ideals,
+        };
+        combine::output(decomposition, simulated, &self.minimum, workers)
     }
 
     fn whole(&self) -> Whole<'_> {
@@ -128,7 +140,7 @@ impl Estimation {
 }
 
 /// By line rate, the ideal FCTs of flows.
-fn least(scenario: &Scenario, flows: &[Opening]) -> Vec<Option<Span>> {
+fn minimum(scenario: &Scenario, flows: &[Opening]) -> Vec<Option<Span>> {
     let mut ideals = LineRate::new(scenario);
     let times = flows.iter().map(|flow| {
         ideals.time(&Wanted {

@@ -6,7 +6,7 @@
 
 use incastle_units::{Bytes, Span};
 
-use crate::crossings::Directed;
+use crate::crossings::{Directed, FlowAtHop};
 use crate::discipline::Discipline;
 use crate::surroundings::Whole;
 use incastle_scenario::topology::layout::End;
@@ -65,11 +65,12 @@ impl Holds {
 
     /// What a flow waits in a round trip at ports elsewhere, seen from a link of its path: nothing if no link
     /// holds it up.
-    pub(super) fn round(&self, whole: &Whole<'_>, (flow, here): (usize, usize)) -> Span {
+    pub(super) fn round(&self, whole: &Whole<'_>, at: FlowAtHop) -> Span {
+        let FlowAtHop { flow, hop: here } = at;
         if self.timed[flow].is_none() {
             return Span::ZERO;
         }
-        let forth = self.forth(whole, (flow, here));
+        let forth = self.forth(whole, at);
         let first = whole.crossings.first(flow);
         let path = whole.crossings.path(flow).enumerate();
         // ACKs wait at switches alone as well: not at the receiver.
@@ -82,8 +83,9 @@ impl Holds {
     }
 
     /// What a packet of a flow that is held up waits on its path at ports elsewhere. At its host it does so
-    /// because of its own flow, or of what its pace knows.
-    pub(super) fn forth(&self, whole: &Whole<'_>, (flow, here): (usize, usize)) -> Span {
+    /// because of its own flow, or of what its pace contains.
+    pub(super) fn forth(&self, whole: &Whole<'_>, at: FlowAtHop) -> Span {
+        let FlowAtHop { flow, hop: here } = at;
         let first = whole.crossings.first(flow);
         let path = whole.crossings.path(flow).enumerate().skip(1);
         path.filter(|&(hop, _)| hop != here)
@@ -94,12 +96,8 @@ impl Holds {
     /// The flow's own part of the discipline of the switch's port elsewhere that holds it up the most, seen from a
     /// link of its path; absent if none does, or that one marks nothing. `rate` is the flow's, on average over its
     /// time.
-    pub(super) fn part(
-        &self,
-        whole: &Whole<'_>,
-        (flow, here): (usize, usize),
-        rate: f64,
-    ) -> Option<Discipline> {
+    pub(super) fn part(&self, whole: &Whole<'_>, at: FlowAtHop, rate: f64) -> Option<Discipline> {
+        let FlowAtHop { flow, hop: here } = at;
         let first = whole.crossings.first(flow);
         let path = whole.crossings.path(flow).enumerate().skip(1);
         let others = path.filter(|&(hop, _)| hop != here && self.missed[first + hop] > 0.0);

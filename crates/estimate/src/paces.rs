@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 
 use incastle_units::{Bytes, Rate, Span, Time};
 
+use crate::crossings::FlowAtHop;
 use crate::discipline::Discipline;
 use crate::fluid::{Stream, duration};
 use crate::holds::Holds;
@@ -35,6 +36,13 @@ pub(super) struct Paces {
     flows: Vec<Vec<u32>>,
     /// By link that is simulated: changes of paces there, of each flow in order of time.
     changes: BTreeMap<usize, Vec<(u32, Time, f64)>>,
+}
+
+/// A scenario taken apart, with the paces at which flows come to links.
+#[derive(Clone, Copy)]
+pub(super) struct Decomposition<'a> {
+    pub(super) whole: &'a Whole<'a>,
+    pub(super) paces: &'a Paces,
 }
 
 impl Paces {
@@ -68,15 +76,12 @@ impl Paces {
     }
 
     /// The flow's own part of what holds it up elsewhere, seen from a link of its path.
-    pub(super) fn part(
-        &self,
-        whole: &Whole<'_>,
-        (flow, here): (usize, usize),
-    ) -> Option<Discipline> {
+    pub(super) fn part(&self, whole: &Whole<'_>, here: FlowAtHop) -> Option<Discipline> {
+        let flow = here.flow;
         let stream = whole.stream(flow)?;
         let alone = duration(stream.bits, stream.most);
         let rate = stream.bits / (alone + self.longer[flow]).as_secs_lossy();
-        self.holds.part(whole, (flow, here), rate)
+        self.holds.part(whole, here, rate)
     }
 
     /// How much longer a flow takes in the fluid than alone.
@@ -85,8 +90,8 @@ impl Paces {
     }
 
     /// What a link of a flow's path was to it.
-    pub(super) fn mark(&self, whole: &Whole<'_>, (flow, hop): (usize, usize)) -> u8 {
-        self.marks[whole.crossings.first(flow) + hop]
+    pub(super) fn mark(&self, whole: &Whole<'_>, at: FlowAtHop) -> u8 {
+        self.marks[whole.crossings.first(at.flow) + at.hop]
     }
 
     /// How many full packets a flow could have sent besides, had nothing held it up.

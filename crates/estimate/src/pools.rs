@@ -19,10 +19,9 @@ use incastle_engine::core::Digest;
 use incastle_units::{Span, Time};
 
 use crate::clusters::{Clusters, PortKind};
-use crate::crossings::Directed;
+use crate::crossings::{Directed, FlowAtHop};
 use crate::delays::{Delays, difference};
-use crate::paces::Paces;
-use crate::surroundings::Whole;
+use crate::paces::Decomposition;
 use crate::watch::{BUSY, FULL};
 
 /// Flows to draw from, where there are as many: more would reach to other sizes where samples are few.
@@ -33,6 +32,16 @@ const SITUATIONS: usize = 4;
 
 /// The one of flows that were held up.
 const HELD: usize = 3;
+
+/// The links that were simulated, and what came of them.
+#[derive(Clone, Copy)]
+pub(super) struct Simulated<'a> {
+    pub(super) clusters: &'a Clusters,
+    /// By link.
+    pub(super) delays: &'a BTreeMap<usize, Delays>,
+    /// By flow: how long it takes alone under its own transport.
+    pub(super) ideals: &'a [Option<Span>],
+}
 
 /// What flows at links are alike in.
 #[derive(Debug, Clone, Copy)]
@@ -70,8 +79,10 @@ struct Drawer {
 
 impl Traits {
     /// Of a flow at a link of its path.
-    pub(super) fn of((whole, paces): (&Whole<'_>, &Paces), (flow, hop): (usize, usize)) -> Self {
-        let situation = match paces.mark(whole, (flow, hop)) {
+    pub(super) fn of(decomposition: Decomposition<'_>, at: FlowAtHop) -> Self {
+        let Decomposition { whole, paces } = decomposition;
+        let flow = at.flow;
+        let situation = match paces.mark(whole, at) {
             _ if paces.holds().timed_at(flow).is_some() => HELD,
             mark if mark & FULL != 0 => 2,
             mark if mark & BUSY != 0 => 1,
@@ -101,10 +112,15 @@ fn ratio(a: f64, b: f64) -> f64 {
 
 /// The pools of all kinds of ports.
 pub(super) fn pools(
-    (whole, paces): (&Whole<'_>, &Paces),
-    clusters: &Clusters,
-    (delays, ideals): (&BTreeMap<usize, Delays>, &[Option<Span>]),
+    decomposition: Decomposition<'_>,
+    simulated: Simulated<'_>,
 ) -> BTreeMap<PortKind, Pool> {
+    let Decomposition { whole, paces } = decomposition;
+    let Simulated {
+        clusters,
+        delays,
+        ideals,
+    } = simulated;
     // The delay of a flow that is complete at the end of the scenario.
     let end = Time::ZERO + whole.scenario.duration();
     let had_time = |flow: usize| {
@@ -131,7 +147,7 @@ pub(super) fn pools(
                 let direction = whole.crossings.direction(flow, link);
                 let kind = clusters.port_kind(Directed { link, direction });
                 let pool = pools.entry(kind).or_default();
-                let traits = Traits::of((whole, paces), (flow, hop));
+                let traits = Traits::of(decomposition, FlowAtHop { flow, hop });
                 pool.situations[traits.situation].samples.push(Sample {
                     traits,
                     delay: delay.or_else(|| had_time(flow)).unwrap_or(i64::MIN),
@@ -152,7 +168,8 @@ pub(super) fn pools(
 pub(super) fn draw(
     pools: &BTreeMap<PortKind, Pool>,
     kind: PortKind,
-    (traits, random): (&Traits, u64),
+    traits: &Traits,
+    random: u64,
 ) -> Option<i64> {
     let own = pools.get(&kind).and_then(|pool| pool.suited(traits));
     let drawer = own.or_else(|| {
@@ -323,7 +340,7 @@ mod tests {
 
     /// At ports of one rate, if there are any like it.
     fn drawn(pools: &BTreeMap<PortKind, Pool>, rate: u64, wanted: &Traits) -> Option<i64> {
-        draw(pools, (rate, None, None), (wanted, u64::MAX / 2))
+        draw(pools, (rate, None, None), wanted, u64::MAX / 2)
     }
 
     #[test]

@@ -21,7 +21,8 @@ impl Whole<'_> {
     pub(super) fn run(
         &self,
         link: usize,
-        (visits, sharing): (&[Visit<'_>], Sharing),
+        visits: &[Visit<'_>],
+        sharing: Sharing,
         overseer: &impl Overseer,
     ) -> Result<Option<Ran>, RunError> {
         let (network, rows) = self.around(link, visits, sharing)?;
@@ -30,7 +31,7 @@ impl Whole<'_> {
         simulation.add_application(Box::new(replay));
         let end = Time::ZERO + self.scenario.duration();
         let look = |simulation: &Simulation<NoProbe>| Ok(overseer.goes_on(simulation.now()));
-        if !pass(&mut simulation, (end, SLICE), look)? {
+        if !pass(&mut simulation, end, SLICE, look)? {
             return Ok(None);
         }
         simulation.check_conservation();

@@ -31,18 +31,20 @@ pub fn snap(scenario: &Scenario) -> u64 {
 /// Looks after a slice; gives whether the run goes on.
 pub(super) fn look(
     simulation: &Simulation<Recorder>,
-    (journal, snap): (&Journal, u64),
+    journal: &Journal,
+    snap: u64,
     overseer: &impl Overseer,
 ) -> Result<bool, RunError> {
     let goes_on = overseer.goes_on(simulation.now());
-    afford(simulation, (journal, snap), |bytes| overseer.affords(bytes))?;
+    afford(simulation, journal, snap, |bytes| overseer.affords(bytes))?;
     Ok(goes_on)
 }
 
 /// Ends a run whose records and tables will not find the memory that they still need.
 pub fn afford(
     simulation: &Simulation<Recorder>,
-    (journal, snap): (&Journal, u64),
+    journal: &Journal,
+    snap: u64,
     affords: impl FnOnce(u64) -> Result<(), Shortage>,
 ) -> Result<(), RunError> {
     let notes = journal.notes();
@@ -54,7 +56,7 @@ pub fn afford(
         transfers: &notes.transfers,
         snap,
     });
-    affords(more).map_err(|shortage| out_of_memory(simulation.now(), (memory, more), shortage))
+    affords(more).map_err(|shortage| out_of_memory(simulation.now(), memory, more, shortage))
 }
 
 /// The same before anything is built.
@@ -63,10 +65,10 @@ pub fn afford_start(
     affords: impl FnOnce(u64) -> Result<(), Shortage>,
 ) -> Result<(), RunError> {
     let more = memory.bytes();
-    affords(more).map_err(|shortage| out_of_memory(Time::ZERO, (memory, more), shortage))
+    affords(more).map_err(|shortage| out_of_memory(Time::ZERO, memory, more, shortage))
 }
 
-fn out_of_memory(at: Time, (memory, more): (Memory, u64), shortage: Shortage) -> RunError {
+fn out_of_memory(at: Time, memory: Memory, more: u64, shortage: Shortage) -> RunError {
     RunError::OutOfMemory(Box::new(OutOfMemory {
         at,
         more,

@@ -28,6 +28,6 @@ pub use memory::{Kept, Memory, OutOfMemory, Shortage, expected};
 pub use notes::Note;
 pub use output::{Capture, Column, Output, Table, Total, Totals};
 pub use overseer::{Overseer, RunError, SLICE};
-pub use parts::{alone_because, join, parted, prepare_part};
+pub use parts::{FinishedParts, alone_because, join, parted, prepare_part};
 pub use record::{Interval, Passed};
 pub use run::{Prepared, interval, pass, simulate, through};

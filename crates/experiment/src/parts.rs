@@ -94,7 +94,8 @@ fn closed_loop(group: &Group) -> Option<&'static str> {
 pub fn prepare_part(
     scenario: &Scenario,
     partition: &Arc<Partitioning>,
-    (index, known): (usize, Option<Network>),
+    index: usize,
+    known: Option<Network>,
 ) -> Result<Prepared, RunError> {
     let has = |node| partition.of(node) == index;
     let network = known.map_or_else(|| network(scenario), Ok)?;
@@ -103,14 +104,29 @@ pub fn prepare_part(
     Ok(part)
 }
 
+/// What the parts of a run have left.
+pub struct FinishedParts<'a> {
+    /// In the order of the partition.
+    pub simulations: Vec<Simulation<Recorder>>,
+    /// Likewise.
+    pub journals: &'a [Journal],
+    /// How the network was divided.
+    pub partition: &'a Partitioning,
+}
+
 /// The result of a run in parts.
 pub fn join(
-    (scenario, overseer): (&Scenario, &dyn Overseer),
+    scenario: &Scenario,
+    overseer: &dyn Overseer,
     passed: Passed,
-    (parts, journals): (Vec<Simulation<Recorder>>, &[Journal]),
-    partition: &Partitioning,
+    parts: FinishedParts<'_>,
 ) -> Output {
-    let finished = Finished::new(parts, |recorders, network| {
+    let FinishedParts {
+        simulations,
+        journals,
+        partition,
+    } = parts;
+    let finished = Finished::new(simulations, |recorders, network| {
         Recorder::join(recorders, &partition.owners(network))
     });
     let mut notes = std::mem::take(&mut *journals[0].notes());

@@ -34,11 +34,11 @@ pub fn simulate(scenario: &Scenario, overseer: &impl Overseer) -> Result<Output,
         slice,
     } = Prepared::new(scenario, network(scenario)?, |_| true);
     let mut whole = vec![simulation];
-    let kept = (&journal, snap(scenario));
+    let snap = snap(scenario);
     let passed = through(scenario, &mut whole, |whole, until| {
         let slice = slice.min(overseer.slice());
-        pass(&mut whole[0], (until, slice), |simulation| {
-            budget::look(simulation, kept, overseer)
+        pass(&mut whole[0], until, slice, |simulation| {
+            budget::look(simulation, &journal, snap, overseer)
         })
     })?;
     let finished = Finished::new(whole, |mut recorders, _| recorders.remove(0));
@@ -147,7 +147,8 @@ pub fn interval(scenario: &Scenario) -> Interval {
 /// Lets time pass until `until`, with a look after each slice of so many events; `false` if that ended it.
 pub fn pass<P: Probe>(
     simulation: &mut Simulation<P>,
-    (until, slice): (Time, u64),
+    until: Time,
+    slice: u64,
     look: impl Fn(&Simulation<P>) -> Result<bool, RunError>,
 ) -> Result<bool, RunError> {
     loop {

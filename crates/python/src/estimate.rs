@@ -137,7 +137,7 @@ impl Estimation {
             raised: None,
         };
         let outcome =
-            py.detach(|| driver::estimate(&self.inner, threads, delays, (&cancel, &mut watch)));
+            py.detach(|| driver::estimate(&self.inner, threads, delays, &cancel, &mut watch));
         if let Some(raised) = watch.raised {
             return Err(raised);
         }

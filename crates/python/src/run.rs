@@ -89,7 +89,7 @@ pub(crate) fn run_many(
         on_progress,
         raised: None,
     };
-    py.detach(|| driver::run_many(&shared, threads, &controls, &mut watch));
+    py.detach(|| driver::run_many(&shared, threads.0, threads.1, &controls, &mut watch));
     for index in here {
         if watch.raised.is_none() {
             run_here(py, scenarios[index].get(), index, &mut watch);

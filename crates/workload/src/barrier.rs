@@ -19,7 +19,8 @@ use crate::interarrival::Interarrival;
 use crate::journal::TransferKind;
 use crate::journal::{Transfer, TransferNote};
 use crate::plan::Plan;
-use incastle_scenario::language::flows::{self, Rounds};
+use incastle_scenario::language::flows;
+use incastle_scenario::language::rounds::Rounds;
 
 /// What a client asks, and when.
 pub(super) struct Asking {

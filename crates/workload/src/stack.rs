@@ -41,15 +41,17 @@ impl Stack {
     }
 
     /// The same between the hosts that these paths join.
+    #[must_use]
     pub fn within(self, paths: &Arc<Paths>) -> Self {
-        let knows = self.transport.stream().is_some();
+        let needs_paths = self.transport.stream().is_some();
         Self {
-            paths: knows.then(|| Arc::clone(paths)),
+            paths: needs_paths.then(|| Arc::clone(paths)),
             ..self
         }
     }
 
     /// The same for an application that waits for room instead of losing what it writes.
+    #[must_use]
     pub fn waiting_for_room(self) -> Self {
         Self {
             send_buffer: None,

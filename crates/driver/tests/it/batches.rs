@@ -35,7 +35,7 @@ fn the_number_of_threads_changes_nothing() {
     let with = |threads| {
         let controls = controls(all.len());
         let mut results = Results(vec![String::new(); all.len()]);
-        run_many(&all, (threads, 1), &controls, &mut results);
+        run_many(&all, threads, 1, &controls, &mut results);
         results.0
     };
     let alone = with(1);
@@ -82,7 +82,7 @@ fn a_cancelled_batch_hands_over_what_was_begun() {
         controls: &controls,
         interrupted: Vec::new(),
     };
-    run_many(&all, (2, 1), &controls, &mut watcher);
+    run_many(&all, 2, 1, &controls, &mut watcher);
     watcher.interrupted.sort_unstable();
     assert_eq!(watcher.interrupted, [0, 1], "the third never began");
 }

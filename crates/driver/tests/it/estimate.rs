@@ -85,8 +85,8 @@ fn estimated(
     known: &BTreeMap<usize, Delays>,
 ) -> (Output, Keeper) {
     let mut keeper = Keeper::default();
-    let watched = (&AtomicBool::new(false), &mut keeper);
-    let output = estimate(estimation, threads, known.clone(), watched);
+    let cancel = AtomicBool::new(false);
+    let output = estimate(estimation, threads, known.clone(), &cancel, &mut keeper);
     let output = output.expect("no link fails").expect("nobody stops it");
     (output, keeper)
 }
@@ -196,8 +196,8 @@ fn neither_threads_nor_interruptions_matter() {
 fn a_stopped_estimate_gives_nothing() {
     let estimation = apart(FABRIC, &[], None);
     let mut keeper = Keeper::default();
-    let watched = (&AtomicBool::new(true), &mut keeper);
-    let output = estimate(&estimation, 2, BTreeMap::new(), watched);
+    let cancel = AtomicBool::new(true);
+    let output = estimate(&estimation, 2, BTreeMap::new(), &cancel, &mut keeper);
     assert_eq!(output, Ok(None));
     assert!(keeper.0.is_empty());
 }

@@ -13,11 +13,11 @@ use crate::output::{Column, Table};
 use crate::record::Record;
 
 /// One row per flow.
-pub(super) fn flows(record: &Record<'_>) -> Option<Table> {
+pub(super) fn flows(record: &Record<'_>) -> Table {
     let flows = &record.flows;
     let rows = flows.notes();
     let row = |note: &FlowNote| flows.row(note.flow);
-    Some(table(
+    table(
         "flows",
         vec![
             ("flow", whole(rows, |note| flows.number(note.flow))),
@@ -64,7 +64,7 @@ pub(super) fn flows(record: &Record<'_>) -> Option<Table> {
                 whole(rows, |note| row(note).sender().refused.messages),
             ),
         ],
-    ))
+    )
 }
 
 /// What arrived of chosen flows, in each bin in which something did.

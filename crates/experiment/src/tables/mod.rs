@@ -20,38 +20,47 @@ use crate::output::{Column, Table};
 use crate::record::Record;
 use crate::totals::totals;
 
-/// Makes a table; none where it is not asked for, or has no rows ever.
-type Maker = fn(&Record<'_>) -> Option<Table>;
+/// Makes a table.
+enum Maker {
+    Always(fn(&Record<'_>) -> Table),
+    /// None where it is not asked for, or never has rows.
+    Sometimes(fn(&Record<'_>) -> Option<Table>),
+}
 
 /// All tables, in the order of results.
 const MAKERS: [Maker; 18] = [
-    summary,
-    flows::flows,
-    transfers::transfers,
-    ports::queues,
-    ports::links,
-    ports::goodput,
-    rounds::rounds,
-    timeouts::timeouts,
-    udt::udt,
-    ports::queue_samples,
-    ports::buffer_occupancy,
-    flows::windows,
-    flows::throughput,
-    udt::dcudp_modes,
-    udt::dcudp_rates,
-    qcn::rates,
-    qcn::cnms,
-    events::events,
+    Maker::Always(summary),
+    Maker::Always(flows::flows),
+    Maker::Always(transfers::transfers),
+    Maker::Always(ports::queues),
+    Maker::Always(ports::links),
+    Maker::Sometimes(ports::goodput),
+    Maker::Sometimes(rounds::rounds),
+    Maker::Sometimes(timeouts::timeouts),
+    Maker::Sometimes(udt::udt),
+    Maker::Sometimes(ports::queue_samples),
+    Maker::Sometimes(ports::buffer_occupancy),
+    Maker::Sometimes(flows::windows),
+    Maker::Sometimes(flows::throughput),
+    Maker::Sometimes(udt::dcudp_modes),
+    Maker::Sometimes(udt::dcudp_rates),
+    Maker::Sometimes(qcn::rates),
+    Maker::Sometimes(qcn::cnms),
+    Maker::Sometimes(events::events),
 ];
 
 /// The tables of a run.
 pub(crate) fn tables(record: &Record<'_>) -> Vec<Table> {
-    MAKERS.iter().filter_map(|make| make(record)).collect()
+    let makers = MAKERS.iter();
+    let tables = makers.filter_map(|maker| match maker {
+        Maker::Always(make) => Some(make(record)),
+        Maker::Sometimes(make) => make(record),
+    });
+    tables.collect()
 }
 
-fn summary(record: &Record<'_>) -> Option<Table> {
-    Some(totals(record).table())
+fn summary(record: &Record<'_>) -> Table {
+    totals(record).table()
 }
 
 /// What a sampling is asked for, if it is on.

@@ -26,7 +26,7 @@ fn span(record: &Record<'_>) -> f64 {
 }
 
 /// How long each queue had each length.
-pub(super) fn queues(record: &Record<'_>) -> Option<Table> {
+pub(super) fn queues(record: &Record<'_>) -> Table {
     let (mut ports, mut packets, mut spans) = (Vec::new(), Vec::new(), Vec::new());
     for port in of_switches(record).filter(|_| is_measured(record)) {
         let name: Arc<str> = record.network.port_name(port).into();
@@ -36,18 +36,18 @@ pub(super) fn queues(record: &Record<'_>) -> Option<Table> {
             spans.push(span.as_secs_lossy());
         }
     }
-    Some(table(
+    table(
         "queues",
         vec![
             ("port", Column::Text(ports)),
             ("packets", Column::U64(packets)),
             ("seconds", Column::F64(spans)),
         ],
-    ))
+    )
 }
 
 /// One row per port.
-pub(super) fn links(record: &Record<'_>) -> Option<Table> {
+pub(super) fn links(record: &Record<'_>) -> Table {
     let rows: Vec<PortIndex> = record.network.ports().collect();
     let counters = |port: &PortIndex| record.network.counters(*port);
     let queue = |port: &PortIndex| record.recorder.queue(*port);
@@ -73,7 +73,7 @@ pub(super) fn links(record: &Record<'_>) -> Option<Table> {
             f64::NAN
         }
     };
-    Some(table(
+    table(
         "links",
         vec![
             (
@@ -98,7 +98,7 @@ pub(super) fn links(record: &Record<'_>) -> Option<Table> {
             ("max_queue_packets", real(&rows, longest)),
             ("max_bytes", real(&rows, max_stored)),
         ],
-    ))
+    )
 }
 
 /// The share of the interval in which the port sent, counted where packets enter its memory: a

@@ -14,7 +14,7 @@ use crate::record::ideals::IdealTimes;
 use incastle_workload::{TransferKind, TransferNote};
 
 /// One row per transfer.
-pub(super) fn transfers(record: &Record<'_>) -> Option<Table> {
+pub(super) fn transfers(record: &Record<'_>) -> Table {
     let (flows, rows) = (&record.flows, &record.transfers);
     let groups = flows.groups();
     let kinds = TransferKind::ALL.map(|kind| Arc::<str>::from(kind.word()));
@@ -37,7 +37,7 @@ pub(super) fn transfers(record: &Record<'_>) -> Option<Table> {
         ],
     );
     let Some(IdealTimes { times: ideals, .. }) = &record.ideals else {
-        return Some(table);
+        return table;
     };
     let seconds = ideals
         .iter()
@@ -52,5 +52,5 @@ pub(super) fn transfers(record: &Record<'_>) -> Option<Table> {
     ];
     let columns = columns.map(|(name, column)| (name.to_owned(), column));
     table.columns.extend(columns);
-    Some(table)
+    table
 }

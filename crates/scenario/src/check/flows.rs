@@ -1,8 +1,6 @@
 //! Checks of `[flows.NAME]`: hosts that exist and can reach each other, workloads that fit their
 //! transport.
 
-use std::collections::BTreeSet;
-
 use incastle_units::{Bytes, Span};
 
 use crate::check::{list, sets};
@@ -103,13 +101,6 @@ fn check_hosts(path: &str, group: &Group, layout: &Layout, parts: &[usize], cx: 
     }
 }
 
-/// Of each host of `to` the other hosts of `from`: how many the one with the fewest has.
-pub(super) fn least_others(from: &[usize], to: &[usize]) -> usize {
-    let from: BTreeSet<usize> = from.iter().copied().collect();
-    let own = to.iter().any(|host| from.contains(host));
-    from.len() - usize::from(own)
-}
-
 /// Each client sends requests to that number of different servers.
 fn check_servers(
     path: &str,
@@ -120,7 +111,7 @@ fn check_servers(
     let (true, Count::Number(wanted)) = (group.workload.is_requests(), group.count) else {
         return;
     };
-    let hosts = least_others(from, to);
+    let hosts = sets::least_others(from, to);
     // No server at all is reported otherwise.
     if hosts > 0 && wanted as usize > hosts {
         cx.error_at(

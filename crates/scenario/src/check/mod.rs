@@ -4,11 +4,13 @@ pub(crate) mod controllers;
 mod dependences;
 mod failures;
 mod flows;
+mod group_transport;
 mod links;
 mod list;
 mod lockstep;
 pub(crate) mod measure;
 mod mtu;
+mod names;
 mod qcn;
 mod rows;
 mod sets;
@@ -16,7 +18,7 @@ mod switches;
 mod transport;
 mod udt;
 
-pub use measure::static_flows;
+pub use names::static_flows;
 pub use rows::{Over, over_time};
 pub(crate) use switches::switch_members;
 

@@ -2,21 +2,21 @@
 
 use incastle_units::Bytes;
 
-use crate::check::transport::written;
-use crate::language::flows::Group;
+use crate::check::group_transport::{GroupTransport, written};
 use crate::language::transport::Kind;
 use crate::language::wire::WireFormat;
 use crate::text::context::Context;
 use crate::text::node::quoted;
 use crate::topology::layout::{Layout, Link};
-use crate::topology::routes::Passed;
 
-pub(super) fn check(
-    (path, group): (&str, &Group),
-    passed: &Passed,
-    layout: &Layout,
-    cx: &mut Context<'_>,
-) {
+pub(super) fn check(transport: GroupTransport<'_>, cx: &mut Context<'_>) {
+    let GroupTransport {
+        path,
+        group,
+        layout,
+        passed,
+        ..
+    } = transport;
     let format = WireFormat::of(&group.transport);
     let size = Bytes::new(format.ip_size(format.payload));
     // The first of those that carry the least.

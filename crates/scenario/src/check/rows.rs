@@ -4,7 +4,7 @@
 
 use incastle_units::Span;
 
-use crate::check::measure::static_flows;
+use crate::check::names::static_flows;
 use crate::language::measure::Sampling;
 use crate::language::selection::{Name, Selection};
 use crate::language::{Root, RunStop};

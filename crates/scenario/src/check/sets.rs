@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use crate::check::flows::least_others;
 use crate::language::collective::AllReduce;
 use crate::language::flows::{Count, Group, Workload};
 use crate::language::selection::Name;
@@ -97,4 +96,11 @@ fn all_reduce(all: &AllReduce, (from, to): (&[usize], &[usize])) -> Option<Probl
             "a larger size, or fewer `segments`".to_owned(),
         )
     })
+}
+
+/// Of each host of `to` the other hosts of `from`: how many the one with the fewest has.
+pub(super) fn least_others(from: &[usize], to: &[usize]) -> usize {
+    let from: BTreeSet<usize> = from.iter().copied().collect();
+    let own = to.iter().any(|host| from.contains(host));
+    from.len() - usize::from(own)
 }

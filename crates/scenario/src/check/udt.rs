@@ -2,27 +2,28 @@
 
 use incastle_units::{Amount, Bytes};
 
+use crate::check::group_transport::{GroupTransport, SilentPorts, written};
 use crate::check::lockstep::switch_at;
-use crate::check::transport::{SilentPorts, written};
+use crate::language::Capacity as Room;
 use crate::language::flows::Group;
 use crate::language::switch::Buffer;
 use crate::language::udt::{Capacity, Loss};
 use crate::language::wire::WireFormat;
-use crate::language::{Capacity as Room, Root};
 use crate::text::context::Context;
 use crate::text::files::NoFiles;
 use crate::text::node::quoted;
 use crate::topology::layout::{End, Layout};
 
-pub(super) fn check(
-    (path, group): (&str, &Group),
-    silent: &SilentPorts,
-    (root, layout): (&Root, &Layout),
-    cx: &mut Context<'_>,
-) {
+pub(super) fn check(transport: GroupTransport<'_>, silent: &SilentPorts, cx: &mut Context<'_>) {
+    let GroupTransport {
+        path,
+        group,
+        layout,
+        ..
+    } = transport;
     warn_of_no_marks(path, group, silent, cx);
     check_capacity(path, group, layout, cx);
-    check_packet(path, group, (root, layout), cx);
+    check_packet(transport, cx);
 }
 
 /// DCUDP where no port ever marks: on its whole path, or on a part of it.
@@ -90,7 +91,14 @@ fn check_capacity(path: &str, group: &Group, layout: &Layout, cx: &mut Context<'
 
 /// Packets that the last buffer of their path never takes. TCP and datagrams get the switch's warning; a
 /// connection whose data never arrive would do nothing but repeat them.
-fn check_packet(path: &str, group: &Group, (root, layout): (&Root, &Layout), cx: &mut Context<'_>) {
+fn check_packet(transport: GroupTransport<'_>, cx: &mut Context<'_>) {
+    let GroupTransport {
+        path,
+        group,
+        root,
+        layout,
+        ..
+    } = transport;
     if group.transport.stream().is_none() {
         return;
     }

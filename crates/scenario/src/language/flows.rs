@@ -3,11 +3,12 @@
 use incastle_units::{Bytes, Rate, Span};
 
 use crate::grammar::declare::{choice, table, word_or, words};
-use crate::grammar::range::{above, above_to, at_least, between, fraction};
+use crate::grammar::range::{above, above_to, between, fraction};
 use crate::language::DAY;
 use crate::language::arrivals::Arrivals;
 use crate::language::collective::AllReduce;
 use crate::language::network::{MOST_HOSTS, rates};
+use crate::language::rounds::Rounds;
 use crate::language::selection::Selection;
 use crate::language::sizes::{MOST_BYTES, Sizes};
 use crate::language::transport::Transport;
@@ -409,16 +410,6 @@ word_or! {
         "packet" => Packet,
         /// This many.
         Of(Bytes),
-    }
-}
-
-word_or! {
-    /// A number of rounds.
-    pub enum Rounds {
-        /// As many as there is time for.
-        "unlimited" => Unlimited,
-        /// This many.
-        Number(u64) in at_least(1),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Texts of small scenarios, and what reads them.
 
 #![allow(dead_code, reason = "each test program uses some of it")]
+#![allow(clippy::disallowed_methods, reason = "tests read their own files")]
 
 use incastle_scenario::{Diagnostic, Files, Scenario, parse_with};
 
