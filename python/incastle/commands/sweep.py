@@ -199,9 +199,9 @@ def _ask(
         told += f", of which {missing:,} are missing"
     price = cost(forecast(plan, missing, wanted), None if on else jobs or cores())
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise IncastleError(f"{told}: {price}; --yes begins them")
+        raise IncastleError(f"{told}: {price}; --yes starts them")
     terminal.note(f"{told}: {price}")
-    if not typer.confirm("Begin?", err=True):
+    if not typer.confirm("Start?", err=True):
         terminal.note("nothing was run")
         raise typer.Exit(IncastleError.exit_status)
 
