@@ -273,7 +273,7 @@ def runnable_form(scenario: Scenario) -> _engine.Scenario:
     """Give what the engine runs, with its controllers in Python.
 
     Raises:
-        IncastleError: nothing is known of a controller.
+        IncastleError: a controller is unknown.
         ControllerError: the file of one raised, or a class lacks a method.
 
     """

@@ -300,9 +300,9 @@ def test_bench_all(say: Say) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--all", "--scenario", "star-2"), "--all and --scenario exclude each other"),
-        (("--repeats", "3"), "--repeats goes with --all"),
-        (("--ns3", "replay"), "--ns3 goes with --all"),
+        (("--all", "--scenario", "star-2"), "--all and --scenario cannot be used together"),
+        (("--repeats", "3"), "--repeats needs --all"),
+        (("--ns3", "replay"), "--ns3 needs --all"),
         (("--all", "--repeats", "0"), "--repeats"),
         (("--all", "--ns3", "nowhere"), "--ns3 nowhere: no such program; make bench builds it"),
         (("--all", "--ns3", "."), "--ns3 .: no such program"),

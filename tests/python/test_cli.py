@@ -272,7 +272,7 @@ def test_check_prints_the_complete_scenario(say: Say, scenario: ic.Scenario) -> 
         (("run", "nowhere"), "nowhere: No such file or directory\n"),
         (("list", "fruit"), "fruit"),
         (("fly",), "fly"),
-        (("reproduce", "--quick", "--full"), "exclude"),
+        (("reproduce", "--quick", "--full"), "together"),
         (("reproduce", "no-such-paper"), "no-such-paper"),
         (("bench", "--scenario", "foo"), "--scenario foo: neither a file nor a benchmark"),
         (("bench", "--scenario", "."), "there are star-20, star-2, dcudp-20, dcudp-20-congested"),

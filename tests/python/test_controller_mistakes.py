@@ -100,7 +100,7 @@ def test_what_is_no_controller_is_refused_before_the_run() -> None:
     for kind, said in cases:
         with pytest.raises(ic.ControllerError, match=said):
             ic.run(own(), controllers={"own": kind})
-    with pytest.raises(ic.IncastleError, match='nothing is known of the controller "own"'):
+    with pytest.raises(ic.IncastleError, match='unknown controller "own"'):
         ic.run(own())
 
 

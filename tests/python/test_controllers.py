@@ -176,7 +176,7 @@ def test_a_result_is_explained_with_its_copy_of_the_controller(folder: Path, say
     assert told.status == 0, told.err
     assert "run again with a record: identical run" in told.err
     bound = ic.run(own(), controllers={"own": Fixed})
-    with pytest.raises(ic.ResultError, match=r"cannot be run again: nothing is known of the cont"):
+    with pytest.raises(ic.ResultError, match=r"cannot be run again: unknown cont"):
         ic.explain(bound)
 
 

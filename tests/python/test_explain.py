@@ -386,7 +386,7 @@ def test_bad_input_is_one_message(tmp_path: Path, say: Say) -> None:
     wrong = {
         ("--flow", "7"): "has no flow 7: there are 0 to 0 (one:0)",
         ("--flow", "two:0"): "has no flow two:0",
-        ("--flow", "0", "--timeouts"): "exclude each other",
+        ("--flow", "0", "--timeouts"): "only one of --flow",
         ("--plot", "why.txt"): "why.txt must end in one of",
         ("--timeouts", "--plot", "why.png"): "--plot draws one flow",
     }

@@ -90,8 +90,8 @@ def test_lists_of_values(text: str, values: list[Any]) -> None:
     ("text", "message"),
     [
         ("2,,4", "missing next to a comma"),
-        ("2,4,2", "the value 2 is there twice"),
-        ("1..3,2", "the value 2 is there twice"),
+        ("2,4,2", "the value 2 is given twice"),
+        ("1..3,2", "the value 2 is given twice"),
         ("4..2", "from 4 to 2 there are 0 values"),
         ("1..99999999", "99,999,999 values"),
         ("[]", "no value"),
@@ -499,7 +499,7 @@ def test_interrupt_keeps_what_is_finished(folder: Path) -> None:
     ("arguments", "message"),
     [
         (("--set", "run.seed=1,2"), "--seed gives the first seed"),
-        (("--set", "network.senders=2", "--set", "network.senders=3"), "is there twice"),
+        (("--set", "network.senders=2", "--set", "network.senders=3"), "is given twice"),
         (("--set", "network.senders"), "expected KEY=VALUE"),
         (("--set", "network.senders=1..1000", "--seeds", "101"), "101,000 runs"),
         (("--seed", str(2**64 - 1), "--seeds", "2"), "above 18446744073709551615"),
@@ -507,7 +507,7 @@ def test_interrupt_keeps_what_is_finished(folder: Path) -> None:
         (("--tables", "windows"), r"under [measure], write window"),
         (("--plot", "x=network.senders"), "y=... is missing"),
         (("--plot", "x=network.senders 'y=goodput"), "No closing quotation"),
-        (("--plot", "x=network.senders x=goodput"), "x is there twice"),
+        (("--plot", "x=network.senders x=goodput"), "x is given twice"),
         (("--plot", "x=a y=goodput"), "'a' is not a swept key: there are none"),
         (("y=goodput",), "one scenario, not 2"),
         (("--figure", "a.bmp"), "must end in one of"),

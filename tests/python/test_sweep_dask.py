@@ -323,4 +323,4 @@ def test_run_that_kills_its_workers_is_named_and_no_other(
     assert len(list(tmp_path.iterdir())) == TWICE
     ((run, failure),) = there.failures
     assert run.values == {"network.senders": 3}
-    assert "the last 3 times without others beside it" in failure.message
+    assert "the last 3 times without other tasks on it" in failure.message

@@ -257,8 +257,8 @@ def test_find_says_that_there_is_nothing(say: Say) -> None:
     [
         ((), "one of --largest"),
         (("--largest", "a=1..2", "--minimise", "drops"), "needed, not --largest and --minimise"),
-        (("--largest", "network.senders=2..5"), "goes with --where"),
-        (("--minimise", "drops"), "goes with --over"),
+        (("--largest", "network.senders=2..5"), "needs --where"),
+        (("--minimise", "drops"), "needs --over"),
         (("--largest", "network.sendrs=2..5", "--where", "drops == 0"), "did you mean senders"),
         (("--largest", "network.senders=2..5", "--where", "dops == 0"), "did you mean drops"),
         (("--minimise", "dops", "--over", "network.senders=2..5"), "did you mean drops"),

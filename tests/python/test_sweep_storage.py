@@ -257,7 +257,7 @@ def test_large_sweep_is_not_begun_without_a_question(say: Say, folder: Path) -> 
     assert said.status == 2
     assert "10,005 runs (5 of network.senders x 2,001 seeds): about " in said.err
     assert " of disk (from 3 of them" in said.err
-    assert "--yes begins them" in said.err
+    assert "--yes starts them" in said.err
     assert not (folder / "results").exists()
 
 

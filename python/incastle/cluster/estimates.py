@@ -31,24 +31,33 @@ class Bundle(NamedTuple):
     share: float
 
 
+class Task(NamedTuple):
+    """What is estimated: the scenario, how many similar links are simulated, and its links."""
+
+    scenario: Scenario
+    links: int | None
+    apart: _engine.Estimation
+
+
+class Delays(NamedTuple):
+    """Delays by link; `keep` is called with each new link and its delays, in this thread."""
+
+    known: dict[int, bytes]
+    keep: Callable[[int, bytes], object]
+
+
 def simulate(
     on: Any,  # noqa: ANN401  an address, a cluster or a client
-    scenario: Scenario,
-    links: int | None,
-    apart: _engine.Estimation,
-    known: dict[int, bytes],
-    keep: Callable[[int, bytes], object],
+    task: Task,
+    delays: Delays,
     progress: Callable[[float], object],
 ) -> None:
-    """Simulate the links that are missing in `known`, and add them there.
+    """Simulate the links whose delays are missing, and add these.
 
     Args:
         on: the cluster.
-        scenario: what is estimated.
-        links: of links that are alike, about how many are simulated.
-        apart: the same scenario, taken apart.
-        known: delays by link.
-        keep: called with each link and its delays, in this thread.
+        task: what is estimated.
+        delays: those that are known, and where new ones go.
         progress: called with the share of the work that is done.
 
     Raises:
@@ -56,26 +65,29 @@ def simulate(
         RunError: a link could not be simulated, or its worker died each time.
 
     """
-    jobs = apart.jobs()
+    jobs = task.apart.jobs()
+    known = delays.known
     whole = sum(work for _, work in jobs)
     missing = [job for job in jobs if job[0] not in known]
     done = sum(work for link, work in jobs if link in known) / max(whole, 1)
 
     def over(bundle: Bundle, found: list[bytes]) -> None:
         nonlocal done
-        for number, delays in zip(bundle.numbers, found, strict=True):
-            known[number] = delays
-            keep(number, delays)
+        for number, found_there in zip(bundle.numbers, found, strict=True):
+            known[number] = found_there
+            delays.keep(number, found_there)
         done += bundle.share
         progress(min(done, 1.0))
 
     def lost(bundle: Bundle, why: str) -> None:
-        raise RunError(f"{scenario.name}: {len(bundle.numbers)} links were not simulated: {why}")
+        raise RunError(
+            f"{task.scenario.name}: {len(bundle.numbers)} links were not simulated: {why}"
+        )
 
-    text = scenario.resolved
+    text = task.scenario.resolved
 
     def call(bundle: Bundle) -> Call:
-        return Call(str(bundle.numbers[0]), simulate_links, (text, links, bundle.numbers))
+        return Call(str(bundle.numbers[0]), simulate_links, (text, task.links, bundle.numbers))
 
     with connected(on) as cluster:
         ears = Ears(over, lost, lambda _: None)

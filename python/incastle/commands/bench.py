@@ -67,12 +67,12 @@ def bench(
     """
     if everything:
         if scenarios:
-            raise IncastleError("--all and --scenario exclude each other")
+            raise IncastleError("--all and --scenario cannot be used together")
         _measure_all(repeats, ns3, as_json=as_json)
         return
     for name, value in (("--repeats", repeats), ("--ns3", ns3)):
         if value is not None:
-            raise IncastleError(f"{name} goes with --all")
+            raise IncastleError(f"{name} needs --all")
     from incastle.benchmarks import process as module  # noqa: PLC0415  only here
     from incastle.benchmarks.suite import SHORT  # noqa: PLC0415
 

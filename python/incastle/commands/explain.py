@@ -67,7 +67,7 @@ def explain(
     from incastle.results import Result  # noqa: PLC0415
 
     if (flow is not None) + slowest + timeouts > 1:
-        raise IncastleError("--flow, --slowest and --timeouts exclude each other")
+        raise IncastleError("only one of --flow, --slowest and --timeouts can be given")
     if plot is not None:
         style.form_of(plot)  # refused before the run, not after it
     if plot is not None and timeouts:

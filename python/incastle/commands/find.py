@@ -115,9 +115,9 @@ def find(
     goal, text = next(iter(given.items()))
     bisecting = goal in {"largest", "smallest"}
     if bisecting and (where is None or over):
-        raise IncastleError(f"--{goal} KEY=VALUES goes with --where CONDITION, and without --over")
+        raise IncastleError(f"--{goal} KEY=VALUES needs --where CONDITION, and no --over")
     if not bisecting and not over:
-        raise IncastleError(f"--{goal} MEASURE goes with --over KEY=VALUES")
+        raise IncastleError(f"--{goal} MEASURE needs --over KEY=VALUES")
     plan = many_runs.read_plan(str(scenario), [text] if bisecting else over, seeds, seed, settings)
     place = many_runs.place_of(out or default_place(plan, "find"), resume=resume, force=force)
     saved = many_runs.told_of_the_rest(place.directory)

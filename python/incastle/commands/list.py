@@ -37,8 +37,7 @@ def list_(
     what: Annotated[
         Listing | None,
         typer.Argument(
-            metavar="[WHAT]",
-            help=f"What to list: {', '.join(Listing)}.",
+            help="What to list.",
             show_default="everything",
         ),
     ] = None,

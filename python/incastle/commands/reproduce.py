@@ -52,7 +52,7 @@ def reproduce(
     from incastle import reproduce as module  # noqa: PLC0415  slow to import
 
     if quick and full:
-        raise IncastleError("--quick and --full exclude each other")
+        raise IncastleError("--quick and --full cannot be used together")
     length = "quick" if quick else "full" if full else "default"
     try:
         module.main(papers or [], figure=figure, length=length, out=out, threads=threads or cores())

@@ -6,6 +6,7 @@ import math
 import os
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from incastle.sweeps.forecast import Forecast
     from incastle.sweeps.plan import Checked, Plan
     from incastle.sweeps.sweep import Sweep
-    from incastle.sweeps.work import Place
+    from incastle.sweeps.work import Execution, Place
 
 EXAMPLES = (
     "incastle sweep my.toml --set flows.storage.count=2,4,8,16 --seeds 5",
@@ -137,6 +138,7 @@ def sweep(
     from incastle.plotting import style  # noqa: PLC0415  only here
     from incastle.plotting import sweeps as picture  # noqa: PLC0415  slow to import
     from incastle.sweeps.sweep import Sweep  # noqa: PLC0415
+    from incastle.sweeps.work import Execution  # noqa: PLC0415
 
     axes = None if plot is None else picture.Axes.parse([*_words(plot), *place[1:]])
     if plot is None and len(place) > 1:
@@ -158,7 +160,7 @@ def sweep(
             _check_axes(axes, plan, checked)
         where = many_runs.place_of(out or default_place(plan, "by"), resume=resume, force=force)
         with terminal.json_alone(as_json):
-            outcome = _do(plan, checked, where, _names(tables), on, jobs)
+            outcome = _do(plan, checked, where, _names(tables), Execution(on, jobs))
     _show(outcome, as_json=as_json)
     if axes is not None:
         directory = outcome.directory or Path()
@@ -197,9 +199,9 @@ def _ask(
         told += f", of which {missing:,} are missing"
     price = cost(forecast(plan, missing, wanted), None if on else jobs or cores())
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise IncastleError(f"{told}: {price}; --yes begins them")
+        raise IncastleError(f"{told}: {price}; --yes starts them")
     terminal.note(f"{told}: {price}")
-    if not typer.confirm("Begin?", err=True):
+    if not typer.confirm("Start?", err=True):
         terminal.note("nothing was run")
         raise typer.Exit(IncastleError.exit_status)
 
@@ -240,14 +242,14 @@ def _do(
     checked: Checked,
     place: Place,
     tables: Sequence[str],
-    on: str | None,
-    jobs: int | None,
+    execution: Execution,
 ) -> Sweep:
-    from incastle.sweeps.work import Execution, run_plan  # noqa: PLC0415  slow to import
+    from incastle.sweeps.work import run_plan  # noqa: PLC0415  slow to import
 
     name = checked.runs[0].scenario().name
     with many_runs.told_of_the_rest(place.directory), many_runs.sweep_bar(name) as progress:
-        return run_plan(plan, checked.runs, place, tables, Execution(on, jobs, progress))
+        execution = replace(execution, progress=progress)
+        return run_plan(plan, checked.runs, place, tables, execution)
 
 
 def _show(outcome: Sweep, *, as_json: bool) -> None:

@@ -108,7 +108,7 @@ class Origins:
         """Give the classes of these names; files are executed.
 
         Raises:
-            IncastleError: nothing is known of a name.
+            IncastleError: a controller is unknown.
             ControllerError: a file raised, or a class lacks a method.
 
         """
@@ -130,7 +130,7 @@ class Origins:
         found = AS_FILE.fullmatch(name)
         if found is None:
             raise IncastleError(
-                f'nothing is known of the controller "{name}": bind it to a class, as in '
+                f'unknown controller "{name}": bind it to a class, as in '
                 f'ic.run(scenario, controllers={{"{name}": MyClass}}), or name a file next to the '
                 'scenario: controller = "my_controller.py:MyClass"'
             )

@@ -133,7 +133,9 @@ def _run(
         if place.on is not None:
             from incastle.cluster import estimates as on_dask  # noqa: PLC0415  slow to import
 
-            on_dask.simulate(place.on, scenario, links, apart, known, on_link, on_progress)
+            task = on_dask.Task(scenario, links, apart)
+            delays = on_dask.Delays(known, on_link)
+            on_dask.simulate(place.on, task, delays, on_progress)
         output, failure = apart.run(place.threads, known, on_link, on_progress)
     except KeyboardInterrupt:
         # With no link done there is nothing to go on with.

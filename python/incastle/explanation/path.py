@@ -12,7 +12,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from incastle.explanation.record import NEARLY, RECEIVER, SENDER, Event, Packet, Record
+from incastle.explanation.record import NEARLY, RECEIVER, SENDER, Event, Packet, Passage, Record
 from incastle.explanation.timeouts import TIMERS
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ class _Walk:
 
     def _sent_at(self, at: int) -> Packet | None:
         last = self.record.last_sending(self.end, at + 1)
-        return last[1] if last is not None and last[0] == at else None
+        return last.packet if last is not None and last.at == at else None
 
     def _pacer(self) -> list[Piece] | None:
         """Go on at the segment before, if the pacer held this one longer than all else."""
@@ -179,20 +179,20 @@ class _Walk:
         if before is None or until is None or self._line_was_busy(before):
             return None
         arrival = self.record.last_arrival(self.end, self.at)
-        others = (-1 if arrival is None else arrival[0], self.record.available_at(self.own))
+        others = (-1 if arrival is None else arrival.at, self.record.available_at(self.own))
         if max(others) >= until:
             return None
         if self.at - until <= NEARLY:
             until = self.at
-        port = before[1].sent.port
-        pieces = [Piece(NIC, port, until, self.at), Piece(PACING, port, before[0], until)]
+        port = before.packet.sent.port
+        pieces = [Piece(NIC, port, until, self.at), Piece(PACING, port, before.at, until)]
         self.at, self.own = before
         return pieces
 
     def _arrival(self) -> list[Piece] | None:
         """Go on where the packet was sent that made the end act, then or before."""
         arrival = self.record.last_arrival(self.end, self.at)
-        if arrival is None or self._prefers_own(arrival[0]):
+        if arrival is None or self._prefers_own(arrival.at):
             return None
         at, packet = arrival
         pieces = []
@@ -216,7 +216,7 @@ class _Walk:
     def _goes_by_rate(self) -> bool:
         return self.end == SENDER and self.record.is_paced
 
-    def _before(self) -> tuple[int, Packet] | None:
+    def _before(self) -> Passage | None:
         """Give the packet that the end had sent before; of a paced sender one with data."""
         if self.own is None:
             return None
@@ -224,8 +224,8 @@ class _Walk:
             return self.record.last_data(self.end, self.at)
         return self.record.last_sending(self.end, self.at)
 
-    def _line_was_busy(self, before: tuple[int, Packet]) -> bool:
-        return self.at - before[0] <= before[1].sent.serialisation + NEARLY
+    def _line_was_busy(self, before: Passage) -> bool:
+        return self.at - before.at <= before.packet.sent.serialisation + NEARLY
 
     def _wait_kind(self) -> str:
         if self.end == RECEIVER:
@@ -235,14 +235,14 @@ class _Walk:
     def _earlier_packet(self) -> list[Piece] | None:
         """Go on at the packet before, if the end sent one after the other."""
         before = self._before()
-        if self.own is None or before is None or self.record.available_at(self.own) > before[0]:
+        if self.own is None or before is None or self.record.available_at(self.own) > before.at:
             return None
-        if before[1].released is not None:
+        if before.packet.released is not None:
             kind = LIMITER
         else:
             by_rate = self._goes_by_rate() and not self._line_was_busy(before)
             kind = PACING if by_rate else NIC
-        piece = Piece(kind, before[1].sent.port, before[0], self.at)
+        piece = Piece(kind, before.packet.sent.port, before.at, self.at)
         self.at, self.own = before
         return [piece]
 
@@ -254,7 +254,7 @@ class _Walk:
         written = self.record.available_at(self.own)
         waits = PACING if self._goes_by_rate() else NIC
         pieces = [Piece(waits, "", written, self.at)] if written < self.at else []
-        pieces.append(Piece(APPLICATION, "", before[0], written))
+        pieces.append(Piece(APPLICATION, "", before.at, written))
         self.at, self.own = before
         return pieces
 

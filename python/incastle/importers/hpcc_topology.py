@@ -98,7 +98,7 @@ def _switches(lines: Lines, filled: Iterator[tuple[int, str]], nodes: int, count
             if number >= nodes:
                 lines.fail(line, f"switch {number}: the first line has nodes 0 to {nodes - 1}")
             if number in found:
-                lines.fail(line, f"switch {number} is there twice")
+                lines.fail(line, f"switch {number} is given twice")
             found[number] = line
         if len(found) > count:
             lines.fail(line, f"expected {count} switches as in the first line, found {len(found)}")

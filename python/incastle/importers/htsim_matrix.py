@@ -91,7 +91,7 @@ class _Matrix:
 
     def _header(self, line: int, key: str, rest: Sequence[str]) -> None:
         if key in self.head:
-            self.lines.fail(line, f"{key} is there twice (the first: line {self.head[key][1]})")
+            self.lines.fail(line, f"{key} is given twice (the first: line {self.head[key][1]})")
         if len(rest) != 1:
             self.lines.fail(line, f"expected {key} and a number")
         least = 1 if key in ("Nodes", "Connections") else 0
@@ -125,7 +125,7 @@ class _Matrix:
         number = self.lines.whole(line, text, "id", 1)
         first = self.ids.setdefault(number, line)
         if first != line:
-            self.lines.fail(line, f"id {number} is there twice (the first: line {first})")
+            self.lines.fail(line, f"id {number} is given twice (the first: line {first})")
 
     def _attributes(self, line: int, rest: Sequence[str]) -> dict[str, str]:
         given: dict[str, str] = {}
@@ -140,7 +140,7 @@ class _Matrix:
             if value is None:
                 self.lines.fail(line, f"expected a number after {word}")
             if word in given:
-                self.lines.fail(line, f"{word} is there twice")
+                self.lines.fail(line, f"{word} is given twice")
             given[word] = value
         return given
 

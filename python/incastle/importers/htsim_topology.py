@@ -106,7 +106,7 @@ def _tier(lines: Lines, line: int, text: str, tiers: dict[int, Section]) -> Sect
     if number >= MAX_TIERS:
         lines.fail(line, f"tier {number}: tiers are 0 (of the hosts), 1 and 2 (the cores)")
     if number in tiers:
-        lines.fail(line, f"tier {number} is there twice (the first: line {tiers[number].line})")
+        lines.fail(line, f"tier {number} is given twice (the first: line {tiers[number].line})")
     tiers[number] = Section(line)
     return tiers[number]
 
@@ -124,7 +124,7 @@ def _put(
         return
     if name in section.values:
         first = section.values[name][1]
-        lines.fail(line, f"{SPELT[name]} is there twice (the first: line {first})")
+        lines.fail(line, f"{SPELT[name]} is given twice (the first: line {first})")
     value = lines.whole(line, text, SPELT[name], valid[name])
     if value > MAX.get(name, value):
         lines.fail(line, f"{SPELT[name]} {value}: at most {MAX[name]} here")

@@ -6,7 +6,7 @@ before it; the line is what is acknowledged; bands are the waits for retransmiss
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from incastle.errors import PlotError
 from incastle.explanation import path as paths
@@ -85,10 +85,12 @@ def _sequence(axes: Axes, explanation: Explanation) -> None:
     unit = 1 if numbered else 1000
     arrived = [one for one in sent if one.dropped is None]
     new = [one for one in arrived if not one.repeated]
-    _points(axes, new, unit, ("sent", BLUE, "."))
-    _points(axes, [one for one in arrived if one.repeated], unit, ("sent again", ORANGE, "^"))
+    _points(axes, new, unit, _Look("sent", BLUE, "."))
+    _points(
+        axes, [one for one in arrived if one.repeated], unit, _Look("retransmitted", ORANGE, "^")
+    )
     lost = [one for one in sent if one.dropped is not None]
-    _points(axes, lost, unit, ("dropped", RED, "x"))
+    _points(axes, lost, unit, _Look("dropped", RED, "x"))
     _acknowledged(axes, explanation, unit)
     waits = "waiting for a timer"
     for chain in explanation.chains:
@@ -98,12 +100,19 @@ def _sequence(axes: Axes, explanation: Explanation) -> None:
     axes.set_ylabel("packets" if numbered else "KB of the stream")
 
 
-def _points(axes: Axes, packets: list[Packet], unit: int, look: tuple[str, str, str]) -> None:
-    label, colour, marker = look
+class _Look(NamedTuple):
+    """How a kind of packets is drawn."""
+
+    label: str
+    colour: str
+    marker: str
+
+
+def _points(axes: Axes, packets: list[Packet], unit: int, look: _Look) -> None:
     if packets:
         times = [one.sent.at * MS for one in packets]
         heights = [(one.sent.seq or 0) / unit for one in packets]
-        axes.plot(times, heights, marker, color=colour, label=label, markersize=4)
+        axes.plot(times, heights, look.marker, color=look.colour, label=look.label, markersize=4)
 
 
 def _acknowledged(axes: Axes, explanation: Explanation, unit: int) -> None:

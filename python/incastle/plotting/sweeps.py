@@ -63,7 +63,7 @@ class Axes:
             if not (equals and name and value):
                 raise PlotError(f"--plot: {word!r} is not NAME=VALUE, as x=network.senders")
             if name in found:
-                raise PlotError(f"--plot: {name} is there twice")
+                raise PlotError(f"--plot: {name} is given twice")
             found[name] = value
         for name in ("x", "y"):
             if name not in found:

@@ -79,7 +79,7 @@ def kept(path: Path | None, scenario: str, *, resume: bool, force: bool) -> Iter
         if path.exists() and not resume:
             raise ResultError(
                 f"{path} holds an unfinished estimate: --resume goes on with it, "
-                "--force begins anew"
+                "--force starts anew"
             )
         fresh = not path.exists()
     try:

@@ -153,7 +153,7 @@ class Dataset:
                     found = cls._read(copy, verify=verify)
                     found.damaged.append(path)
                     return found
-                raise unreadable(path, error, "nor can its copy: --force begins anew") from None
+                raise unreadable(path, error, "nor can its copy: --force starts anew") from None
             raise unreadable(path, error, "--resume repairs it") from None
         found.verify = verify
         return found

@@ -120,11 +120,11 @@ class Plan:
     seeds: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        """Refuse a key that is there twice, and the seed, which has its own option."""
+        """Refuse a key that is given twice, and the seed, which has its own option."""
         keys = [axis.key for axis in self.axes]
         for key in keys:
             if keys.count(key) > 1:
-                raise IncastleError(f"{key} is there twice: give all its values in one list")
+                raise IncastleError(f"{key} is given twice: give all its values in one list")
         if SEED in keys:
             raise IncastleError(f"{SEED}: --seed gives the first seed, --seeds how many there are")
 

@@ -76,7 +76,7 @@ def axis_from_text(key: str, text: str) -> Axis:
     """Read what stands after `KEY=`.
 
     Raises:
-        IncastleError: a value is missing or there twice, or a range has no end.
+        IncastleError: a value is missing or given twice, or a range has no end.
 
     """
     listed = _as_list(text)
@@ -105,7 +105,7 @@ def axis_from_values(key: str, values: Iterable[Value] | str) -> Axis:
     """Take the values of a key from Python; a string is read as after `KEY=`.
 
     Raises:
-        IncastleError: there are none, or one is there twice, or is nothing that TOML can write.
+        IncastleError: there are none, or one is given twice, or is nothing that TOML can write.
 
     """
     if isinstance(values, str):
@@ -123,7 +123,7 @@ def _distinct(axis: Axis) -> Axis:
     seen: set[str] = set()
     for choice in axis.choices:
         if choice.words in seen:
-            raise IncastleError(f"{axis.key}: the value {choice.words} is there twice")
+            raise IncastleError(f"{axis.key}: the value {choice.words} is given twice")
         seen.add(choice.words)
     return axis
 
