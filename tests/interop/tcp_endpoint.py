@@ -1,6 +1,6 @@
 """Kernel TCP, as a program in a namespace: `send ADDRESS`, or `receive ADDRESS`.
 
-The sender writes until it is ended. The receiver answers each line of its standard input with the
+The sender writes until it is ended. For each line of its standard input the receiver prints the
 number of bytes that it has read so far.
 """
 
@@ -23,7 +23,7 @@ def send(address: str) -> None:
 
 
 def receive(address: str) -> None:
-    """Read one connection, and tell how much that was."""
+    """Read one connection, and print the number of bytes."""
     with socket.create_server((address, PORT)) as server:
         print("ready", flush=True)
         one, _ = server.accept()

@@ -23,10 +23,10 @@ from programs import our_programs
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-# The router keeps real time: a neighbour that computes makes it late.
+# The router keeps real time: other busy tests make it late.
 pytestmark = pytest.mark.alone
 
-TCP_END = [sys.executable, str(Path(__file__).with_name("tcp_endpoint.py"))]
+TCP_ENDPOINT = [sys.executable, str(Path(__file__).with_name("tcp_endpoint.py"))]
 DCUDP_LEVEL = 20
 RATE_BITS = 100_000_000
 PATH = ("--rate", "100 Mbit/s", "--delay", "1 ms")
@@ -127,14 +127,14 @@ class Share(NamedTuple):
     loss: float
 
 
-def beside_tcp(*options: str) -> Share:
+def shared_with_tcp(*options: str) -> Share:
     """Run two DCUDP flows and one of kernel TCP, and measure after the first two seconds."""
     with path(*options) as net, contextlib.ExitStack() as stack:
-        receiver = start(stack, net.on_right([*TCP_END, "receive", RIGHT]))
+        receiver = start(stack, net.on_right([*TCP_ENDPOINT, "receive", RIGHT]))
         assert receiver.stdout
         assert receiver.stdin
         assert receiver.stdout.readline().strip() == "ready"
-        start(stack, net.on_left([*TCP_END, "send", RIGHT]))
+        start(stack, net.on_left([*TCP_ENDPOINT, "send", RIGHT]))
         flows = [start(stack, net.on_left(flow(11))) for _ in range(2)]
         bytes_read = []
         for wait in (2, 8):
@@ -151,13 +151,13 @@ def beside_tcp(*options: str) -> Share:
 
 
 def test_a_path_that_never_marks_is_shared_with_tcp() -> None:
-    share = beside_tcp(*UNMARKED)
+    share = shared_with_tcp(*UNMARKED)
     assert share.tcp >= 0.10
     assert share.loss < 0.05
 
 
 def test_a_path_that_clears_ecn_gets_udts_control_and_is_shared_with_tcp() -> None:
-    share = beside_tcp(*UNMARKED, "--bleach")
+    share = shared_with_tcp(*UNMARKED, "--bleach")
     assert {one["control"] for one in share.dcudp} == {"udt"}
     assert share.tcp >= 0.10
     assert share.loss < 0.05

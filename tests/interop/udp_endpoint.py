@@ -1,7 +1,7 @@
 """Plain UDP, as a program in a namespace: `send ADDRESS COUNT ECN`, or `receive ADDRESS`.
 
-The sender sends packets of 1500 bytes as fast as it can, then, some times, one of a single byte,
-which ends the receiver; that one prints how many of the long ones came with each ECN field.
+The sender sends packets of 1500 bytes as fast as it can, then several of a single byte, which end
+the receiver. The receiver prints the number of long packets with each ECN field.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ PAYLOAD = bytes(1500 - 28)
 
 
 def send(address: str, count: int, ecn: int) -> None:
-    """Send packets, then the end."""
+    """Send packets, then the packets that end the receiver."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
         one.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, ecn)
         for _ in range(count):
             one.sendto(PAYLOAD, (address, PORT))
-        # The ends leave when the queue has gone, and cannot be marked: what the router counts are
-        # the long ones. Several, as UDP may lose one.
+        # The last packets leave when the queue is empty, and cannot be marked: the router's marks
+        # are those of the long ones. Several, as UDP may lose one.
         time.sleep(1.0)
         one.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 0)
         for _ in range(20):
@@ -31,7 +31,7 @@ def send(address: str, count: int, ecn: int) -> None:
 
 
 def receive(address: str) -> None:
-    """Count packets until the end."""
+    """Count packets until the sender ends."""
     counts = [0, 0, 0, 0]
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
         one.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)
@@ -39,10 +39,10 @@ def receive(address: str) -> None:
         one.bind((address, PORT))
         print("ready", flush=True)
         while True:
-            payload, beside, _, _ = one.recvmsg(2048, 64)
+            payload, ancillary, _, _ = one.recvmsg(2048, 64)
             if len(payload) == 1:
                 break
-            [(_, _, tos)] = beside
+            [(_, _, tos)] = ancillary
             counts[tos[0] & 3] += 1
     print(json.dumps(counts))
 
