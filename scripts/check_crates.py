@@ -23,6 +23,7 @@ OURS = "incastle-"
 BELOW: dict[str, set[str]] = {
     "units": set(),
     "pages": set(),
+    "prefetch": set(),
     "congestion": {"units"},
     "queueing": {"units"},
     "transport": {"units", "congestion"},
@@ -31,7 +32,7 @@ BELOW: dict[str, set[str]] = {
     "socket": {"units", "congestion", "transport", "secure"},
     "dcudp": {"units", "congestion", "transport", "socket"},
     "testbed": {"units", "congestion", "queueing", "transport", "capture", "socket"},
-    "engine": {"units", "pages", "congestion", "queueing", "transport"},
+    "engine": {"units", "pages", "prefetch", "congestion", "queueing", "transport"},
     "scenario": {"units", "congestion", "queueing", "transport"},
     "workload": {"units", "congestion", "transport", "engine", "scenario"},
     "experiment": {
@@ -39,6 +40,7 @@ BELOW: dict[str, set[str]] = {
         *("scenario", "workload"),
     },
     "estimate": {
+        "prefetch",
         *("units", "congestion", "queueing", "transport", "engine"),
         *("scenario", "workload", "experiment"),
     },

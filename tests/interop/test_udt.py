@@ -144,6 +144,7 @@ def check(case: Case, result: Result) -> None:
 PAIRS = [(LIBRARY, OURS), (OURS, LIBRARY)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", [(), LOSSY], ids=["clean", "1-percent-loss"])
 @pytest.mark.parametrize("up", [True, False], ids=["client-sends", "server-sends"])
 @pytest.mark.parametrize(("server", "client"), PAIRS)
@@ -158,6 +159,7 @@ def test_a_stream_of_100_mb(server: str, client: str, up: bool, path: tuple[str,
         assert abs(counts["lost"] / counts["arrived"] - 0.01) < 0.0019
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("server_closes_first", [False, True])
 @pytest.mark.parametrize(("server", "client"), PAIRS)
 def test_streams_both_ways_at_once(server: str, client: str, server_closes_first: bool) -> None:
@@ -175,6 +177,7 @@ def test_either_side_closes(
     transfer(Case(server, client, *sizes, server_closes_first=server_closes_first))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("server", "client"), PAIRS)
 def test_a_path_that_repeats_and_reorders_too(server: str, client: str) -> None:
     result = transfer(Case(server, client, 5 * MB, 5 * MB, path=BAD))
@@ -201,6 +204,7 @@ def test_a_rendezvous(message: int | None, path: tuple[str, ...]) -> None:
     meet(Case(OURS, LIBRARY, 10 * MB, 10 * MB, message, path=path))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("message", [None, 30_000], ids=["stream", "messages"])
 @pytest.mark.parametrize("path", [(), LOSSY], ids=["clean", "1-percent-loss"])
 @pytest.mark.parametrize(("server", "client"), [(LIBRARY, SOCKETS), (SOCKETS, LIBRARY)])
@@ -212,6 +216,7 @@ def test_the_socket_library(
     transfer(Case(server, client, 5 * MB, 5 * MB, message, path, server_closes_first=first))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("up", [True, False], ids=["client-sends", "server-sends"])
 @pytest.mark.parametrize(("server", "client"), [(LIBRARY, SOCKETS), (SOCKETS, LIBRARY)])
 def test_the_socket_library_with_a_stream_of_100_mb(server: str, client: str, up: bool) -> None:

@@ -67,6 +67,7 @@ def is_same(one: ic.Result, other: ic.Result) -> bool:
     return tables and all(getattr(one, name) == getattr(other, name) for name in (*rest, *more))
 
 
+@pytest.mark.slow
 def test_every_flipped_bit_of_a_result_is_refused_or_changes_nothing(
     little: ic.Result, tmp_path: Path
 ) -> None:
@@ -100,6 +101,7 @@ def test_a_result_can_be_read_without_its_hashes(
     assert say("plot", str(place), "queue", "--unverified").status == 0
 
 
+@pytest.mark.slow
 def test_nothing_panics_without_hashes_either(little: ic.Result, tmp_path: Path) -> None:
     place = little.save(tmp_path / "one")
     seen = 0
@@ -140,6 +142,7 @@ def test_result_that_was_changed_is_not_the_same(say: Say, folder: Path) -> None
     assert ic.Result.load(folder / "one").flows.height == 5
 
 
+@pytest.mark.slow
 def test_cached_run_with_a_flipped_bit_is_run_again_or_the_same(tmp_path: Path) -> None:
     cache = run_cache.RunCache(tmp_path)
     one = Observation({"flows": pl.DataFrame({"a": [1, 2, 3]})}, "1234", "x = 1")

@@ -69,6 +69,7 @@ def test_lost_table_is_told_and_made_again(
     assert ic.Sweep.load(folder / "s").tables["flows"].equals(flows)
 
 
+@pytest.mark.slow
 def test_every_flipped_bit_of_a_sweep_is_refused_or_changes_nothing(
     scenario: Scenario, tmp_path: Path
 ) -> None:
