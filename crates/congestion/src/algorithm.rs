@@ -64,7 +64,7 @@ macro_rules! dispatch {
 impl Algorithm {
     /// Whether `on_sent` does anything: where it does not, nobody has to make a context for it.
     #[inline]
-    pub const fn minds_sending(&self) -> bool {
+    pub const fn uses_on_sent(&self) -> bool {
         match self {
             Self::NewReno(_) | Self::Dctcp(_) | Self::D2tcp(_) | Self::DtCwa(_) | Self::Udt(_) => {
                 false

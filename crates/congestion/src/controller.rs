@@ -11,7 +11,7 @@
 use incastle_units::{Bytes, Rate, Span, Time};
 use rand_core::Rng;
 
-/// What the transport knows at the instant of a call.
+/// The transport's state at the instant of a call.
 ///
 /// Sequence numbers count in the transport's own unit without wrapping: bytes since the start of
 /// the stream for TCP, packets for UDT and DCUDP.
@@ -29,7 +29,7 @@ pub struct Context<'a> {
     pub smoothed_rtt: Option<Span>,
     /// Data of the application that is not yet acknowledged, where its end is known.
     pub remaining: Option<Bytes>,
-    /// When the application wants its data to have arrived, where it said so.
+    /// When the application wants its data to have arrived, where it has a deadline.
     pub deadline: Option<Time>,
     /// The rate at which the receiver reports that data arrive (UDT, DCUDP).
     pub receiving_rate: Option<Rate>,
@@ -68,7 +68,7 @@ pub enum Phase {
     AfterTimeout,
 }
 
-/// What one acknowledgement says.
+/// What one acknowledgement brings.
 #[derive(Debug, Clone, Copy)]
 pub struct AckSample {
     /// Data newly acknowledged, cumulatively. Zero for a duplicate.
@@ -115,9 +115,9 @@ pub enum CongestionEvent {
 /// What the controller did about a [`CongestionEvent`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reaction {
-    /// Nothing: it already reacted in this window, or it does not mind.
+    /// Nothing: it already reacted in this window, or it ignores the event.
     Ignored,
-    /// It slowed down; the transport sets CWR on the next data packet where ECN asks for it.
+    /// It slowed down; the transport sets CWR on the next data packet where ECN requires it.
     Reduced,
 }
 
@@ -139,7 +139,7 @@ pub enum TransmissionMode {
     Congestion,
 }
 
-/// What a probe may ask a controller for. Absent where the algorithm has no such thing.
+/// A controller's state for probes. Absent where the algorithm has no such thing.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ControlState {
     /// The congestion window.
@@ -150,7 +150,7 @@ pub struct ControlState {
     pub alpha: Option<f64>,
     /// The sending rate of a rate-based controller.
     pub rate: Option<Rate>,
-    /// The rate up to which that may grow without a step of its own (DCUDP's Rate_max).
+    /// The rate up to which that may grow without a separate step (DCUDP's Rate_max).
     pub max_rate: Option<Rate>,
     /// The mode of a controller that has two.
     pub mode: Option<TransmissionMode>,
@@ -164,7 +164,7 @@ pub trait Controller: Send {
     /// An acknowledgement arrived; duplicates too.
     fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample);
 
-    /// The network asks to slow down.
+    /// The network reports congestion.
     fn on_congestion(&mut self, cx: &mut Context<'_>, event: CongestionEvent) -> Reaction;
 
     /// The instant of `next_timer` has come.

@@ -1,5 +1,5 @@
 //! D2TCP's sender (Vamanan, Hasan and Vijaykumar, "Deadline-Aware Datacenter TCP (D2TCP)", SIGCOMM
-//! 2012): DCTCP that gives way less where its deadline is near, and more where it is far.
+//! 2012): DCTCP that reduces its window less where its deadline is near, and more where it is far.
 //!
 //! Leaves out: the application's side (deadlines come in the context), and giving up on a deadline
 //! that cannot be met. Without a deadline this is DCTCP.

@@ -3,7 +3,7 @@
 //! back, then a rate that marks divide, until the receiver declares the congestion over.
 //!
 //! The listing of figure 4 is damaged and the text is silent in places: each reading has a name in
-//! [`DcudpConfig`], and docs/models/dcudp.md tells what it rests on. Rates are in packets per second;
+//! [`DcudpConfig`], and docs/models/dcudp.md has what it rests on. Rates are in packets per second;
 //! Rate RTT is a window W in packets. Leaves out: the bits on the wire, OBS-change, the interval of
 //! ACKs and the receiver's exit rule (transport); what happens after EXP, of which the paper has no
 //! word: the transport sends again, the rate stays.
@@ -122,7 +122,7 @@ impl DcudpConfig {
     /// Packets per second as a rate.
     fn rate_of(&self, packets: f64) -> Rate {
         let bits = packets * self.packet.count() as f64 * 8.0;
-        // A pacer cannot work at a rate of zero: an RTT of hours would ask for it.
+        // A pacer cannot work at a rate of zero: an RTT of hours would give it.
         Rate::from_bits_per_second((bits as u64).max(1))
     }
 }
@@ -185,7 +185,7 @@ impl Dcudp {
         }
     }
 
-    /// Takes the round-trip times that the transport knows of by now.
+    /// Takes the round-trip times that the transport has measured by now.
     fn learn(&mut self, cx: &Context<'_>, sample: Option<Span>) {
         self.latest = sample.or(self.latest);
         // The first value is the handshake's round trip.
@@ -193,7 +193,7 @@ impl Dcudp {
         self.idle = [self.idle, sample, first].into_iter().flatten().min();
     }
 
-    /// What the law needs to know of the path now.
+    /// What the law needs of the path now.
     fn path(&self, cx: &Context<'_>) -> Path {
         let latest = match self.config.rtt {
             DcudpRtt::Latest => self.latest.or(cx.smoothed_rtt),
@@ -258,7 +258,7 @@ fn packets(rate: Rate, packet: Bytes) -> f64 {
 #[derive(Debug, Clone)]
 struct Law {
     rates: DcudpRates,
-    /// Rate_data as a rate: every packet asks for it.
+    /// Rate_data as a rate: every packet reads it.
     pace: Rate,
     n_ack: u64,
     n_ecn: u64,
@@ -488,7 +488,7 @@ struct Meter {
 impl Meter {
     #[inline]
     fn on_sent(&mut self, now: Time, size: Bytes) {
-        // After a pause the rate before it says nothing.
+        // After a pause the rate before it shows nothing.
         let paused = now.saturating_since(self.last) >= MEASURED_OVER;
         self.last = now;
         match &mut self.current {

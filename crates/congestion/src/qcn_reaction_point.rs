@@ -1,11 +1,11 @@
-//! QCN's reaction point: the rate limiter of one flow in a host's adapter, driven by the feedback
+//! QCN's reaction point: the rate limiter of one flow in a host's NIC, driven by the feedback
 //! of congestion points.
 //!
 //! Sources: IEEE 802.1Qau and its pseudocode of version 2.2 (R. Pan, 2008); modification IV, the
 //! increase that remembers congestion, is from Devkota and Reddy, "Performance of Quantized
 //! Congestion Notification in TCP Incast Scenarios of Data Centers", 2010, section VII.B, which
 //! leaves the memory's unit and bound open: both readings are here. Leaves out: the limiter's queue
-//! (the adapter's), several flows behind one limiter.
+//! (the NIC's), several flows behind one limiter.
 
 use incastle_units::{Bytes, Rate, Span, Time, random};
 use rand_core::Rng;
@@ -68,7 +68,7 @@ impl AdaptiveIncrease {
 /// The parameters of [`ReactionPoint`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ReactionPointConfig {
-    /// The rate of the adapter, above zero.
+    /// The rate of the NIC, above zero.
     pub line_rate: Rate,
     /// No notification brings the rate below this; above the line rate it means the line rate.
     pub rpg_min_rate: Rate,

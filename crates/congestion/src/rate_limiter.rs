@@ -1,8 +1,8 @@
-//! The trait of rate limiters below the transport: one per flow in a host's network adapter.
+//! The trait of rate limiters below the transport: one per flow in a host's NIC.
 //!
 //! QCN's reaction point (IEEE 802.1Qau) and, later, DCQCN have this shape: feedback comes from the
-//! network itself, not from the peer, and the answer is a rate at which the adapter releases frames.
-//! The line rate is the limiter's own configuration; its queue belongs to the adapter, which calls
+//! network itself, not from the peer, and the answer is a rate at which the NIC releases frames.
+//! The line rate is the limiter's own configuration; its queue belongs to the NIC, which calls
 //! `on_sent` for every frame of the flow, those at line rate too.
 
 use incastle_units::{Bytes, Rate, Time};
@@ -15,7 +15,7 @@ pub struct Feedback {
     pub psi: u8,
 }
 
-/// A rate limiter of one flow in a network adapter.
+/// A rate limiter of one flow in a NIC.
 pub trait RateLimiter: Send {
     /// A notification arrived for this flow.
     fn on_cnm(&mut self, now: Time, feedback: Feedback, rng: &mut dyn Rng);

@@ -48,7 +48,7 @@ pub struct UdtConfig {
 struct CongestionPeriod {
     naks: u64,
     decreases_left: u32,
-    /// Every so many NAKs the period is lengthened.
+    /// Every n NAKs the period is lengthened.
     dec_random: u64,
 }
 

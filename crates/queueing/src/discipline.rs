@@ -49,7 +49,7 @@ pub enum DropCause {
     Early,
     /// The queue is above the marking threshold and the packet cannot be marked.
     NotEcnCapable,
-    /// The link behind the port is down, or no way is left to where the packet is to go.
+    /// The link behind the port is down, or no route is left to the packet's destination.
     LinkDown = 5,
 }
 

@@ -1,6 +1,6 @@
 //! What a switch does to a packet: one file per queue discipline, and the buffers behind them.
 //!
-//! A discipline is asked once per arriving packet, with the state of the queue in front of it, and
+//! A discipline is called once per arriving packet, with the state of the queue in front of it, and
 //! answers with a verdict; the engine's port acts on it. It owns no clock and no random source.
 //!
 //! The *queue* counts packets (bytes) that wait, neither the arriving one nor the one being sent, as

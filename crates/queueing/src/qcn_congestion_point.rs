@@ -1,10 +1,10 @@
-//! QCN's congestion point: samples the frames that arrive at a queue and says how congested it is.
+//! QCN's congestion point: samples the frames that arrive at a queue and measures how congested it is.
 //!
 //! Sources: IEEE 802.1Qau and its pseudocode of version 2.2 (R. Pan, 2008) and of November 2007;
 //! modifications II (congestion memory) and III (detailed sampling) are from Devkota and Reddy,
 //! "Performance of Quantized Congestion Notification in TCP Incast Scenarios of Data Centers", 2010,
 //! section VII.A, which leaves the memory's decay and the detailed table open: the readings are
-//! said where they are taken. Leaves out: the notification's frame and its way (engine).
+//! said where they are taken. Leaves out: the notification's frame and its path (engine).
 
 use incastle_units::{Bytes, random};
 use rand_core::Rng;
@@ -37,7 +37,7 @@ pub enum QcnSampling {
     /// Version 2.2: when a countdown of bytes has run out, which that sampling sets anew.
     #[default]
     V22,
-    /// November 2007: at each frame, which shortens the countdown where its psi asks for a shorter
+    /// November 2007: at each frame, which shortens the countdown where its psi needs a shorter
     /// interval; a notification leaves, and the old queue is replaced, when it has run out.
     Older,
     /// Each frame is a sampling. Intervals have no meaning, nor have modifications II and III.
@@ -45,7 +45,7 @@ pub enum QcnSampling {
 }
 
 /// Modification II: the interval is divided by 2^c, where c counts congestion events, which are
-/// upward crossings of a part of the buffer. The paper does not say how c falls, or whether it does;
+/// upward crossings of a part of the buffer. The paper leaves open how c falls, and whether it does;
 /// by default by 1 at each sampling that finds psi = 0.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CongestionMemory {

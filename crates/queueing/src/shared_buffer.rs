@@ -105,7 +105,7 @@ impl SharedBuffer {
         self.capacity.saturating_sub(self.stored)
     }
 
-    /// Takes `size` bytes for a port that holds `held` already, or says why not.
+    /// Takes `size` bytes for a port that holds `held` already, or returns why not.
     ///
     /// In the source a queue that has reached alpha times the free memory accepts no more cells.
     /// Packets are larger: here the packet itself must stay within the threshold, which is computed

@@ -7,19 +7,19 @@ use std::collections::VecDeque;
 
 use incastle_units::{Bytes, Time};
 
-/// What a datagram says besides its length.
+/// The header of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Datagram {
     /// 0, 1, 2, ... in the order of sending.
     pub seq: u64,
-    /// When it was handed to the adapter.
+    /// When it was handed to the NIC.
     pub sent_at: Time,
     /// Bytes of application data. As wide as a segment's sequence number, with which it shares memory
     /// in a simulated packet: halves would be copied apart and stall the reader.
     pub payload: u32,
 }
 
-/// The send buffer of a socket unless somebody says otherwise: Linux's net.core.wmem_default.
+/// The send buffer of a socket by default: Linux's net.core.wmem_default.
 pub const DEFAULT_SEND_BUFFER: Bytes = Bytes::new(208 * 1024);
 
 /// What a full send buffer refused.
@@ -31,7 +31,7 @@ pub struct Refused {
     pub bytes: Bytes,
 }
 
-/// Either end of a datagram flow.
+/// An endpoint of a datagram flow.
 #[derive(Debug, Clone, Default)]
 pub struct Endpoint {
     /// Bytes that may wait; absent for no limit.
@@ -47,8 +47,8 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// An endpoint that has sent and received nothing, with a send buffer of that many bytes or none
-    /// that ends.
+    /// An endpoint that has sent and received nothing, with a send buffer of that many bytes or an
+    /// unlimited one.
     pub fn new(send_buffer: Option<Bytes>) -> Self {
         Self {
             send_buffer,
@@ -57,7 +57,7 @@ impl Endpoint {
     }
 
     /// Writes one datagram of `payload` bytes; gives whether it was taken. One that does not fit
-    /// beside what waits is refused; an empty buffer takes any.
+    /// behind what waits is refused; an empty buffer takes any.
     pub fn write(&mut self, payload: u16) -> bool {
         let bytes = Bytes::new(u64::from(payload));
         let fits = self

@@ -78,14 +78,14 @@ fn every_call_reaches_the_controller_inside() {
 #[test]
 fn who_does_nothing_when_packets_leave_is_not_asked() {
     let spy = Algorithm::Custom(Box::new(Spy(Arc::default())));
-    assert!(spy.minds_sending(), "nobody knows what it does");
+    assert!(spy.uses_on_sent(), "a custom controller may use it");
     let cubic = Algorithm::from(Cubic::new(CubicConfig::new(Bytes::new(1460))));
     assert!(
-        cubic.minds_sending(),
+        cubic.uses_on_sent(),
         "it counts the time in which it could send"
     );
     let udt = Algorithm::Udt(Udt::new(UdtConfig {
         packet: Bytes::new(1500),
     }));
-    assert!(!udt.minds_sending());
+    assert!(!udt.uses_on_sent());
 }

@@ -18,7 +18,7 @@ fn udt() -> Udt {
     })
 }
 
-/// So many packets per second.
+/// A rate in packets per second.
 fn packets(count: u64) -> Rate {
     Rate::from_bits_per_second(count * 8 * PS)
 }
@@ -27,7 +27,7 @@ fn nak(largest: u64) -> CongestionEvent {
     CongestionEvent::Loss { count: 1, largest }
 }
 
-/// Acknowledges so many packets.
+/// Acknowledges packets.
 fn acknowledge(sender: &mut Sender, control: &mut Udt, count: u64) {
     control.on_ack(&mut sender.cx(), &sample(count * PS, Echo::Clear));
 }
@@ -38,7 +38,7 @@ fn rate(control: &Udt) -> f64 {
     pacing.bits_per_second() as f64 / (8 * PS) as f64
 }
 
-/// A sender after slow start at so many packets per second, in which 100 packets have been sent.
+/// A sender after slow start at this rate in packets per second, in which 100 packets have been sent.
 fn paced(receiving_rate: u64) -> (Sender, Udt) {
     let mut sender = Sender {
         snd_nxt: 100,
@@ -142,7 +142,7 @@ fn exp_ends_slow_start_and_changes_nothing_afterwards() {
 }
 
 /// The rate after one step from 65,536 packets/s of 1250 B (powers of two, so that the period is exact)
-/// under a capacity of so many bit/s.
+/// under a capacity in bit/s.
 fn after_one_step(capacity: Option<u64>) -> f64 {
     let of = |count: u64| Rate::from_bits_per_second(count * 10_000);
     let mut sender = Sender {

@@ -280,7 +280,7 @@ impl Transfers {
                     // Shorter than many a round trip.
                     rto: tcp::RtoConfig {
                         min: us(150),
-                        tick: us(10),
+                        granularity: us(10),
                         initial: us(300),
                         ..tcp::RtoConfig::default()
                     },

@@ -253,7 +253,7 @@ fn transfers() -> impl Strategy<Value = Transfer> {
                 limited_transmit: acks.2,
                 rto: tcp::RtoConfig {
                     min: Span::from_ms(acks.3),
-                    desynchronised: acks.2,
+                    randomized: acks.2,
                     ..base.rto
                 },
                 ..base

@@ -21,7 +21,7 @@ fn relay(start: u64, stop: u64) -> DoubleThreshold {
     DoubleThreshold::new(DoubleThresholdConfig::new(packets(start), packets(stop)))
 }
 
-/// A queue of so many packets of 1500 B.
+/// A queue of packets of 1500 B.
 fn queue(waiting: u64) -> QueueState {
     QueueState {
         now: Time::ZERO,

@@ -525,12 +525,8 @@ struct Arrival {
 fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
     let part = prop_oneof![2 => 0_u64..=1_000_000, 1 => Just(0), 1 => Just(1_000_000)];
     let run = (part, 64_u64..9_000, 1_usize..30);
-    prop::collection::vec(run, 1..40).prop_map(|runs| {
-        let frames = runs
-            .into_iter()
-            .flat_map(|(part, size, times)| vec![Arrival { part, size }; times]);
-        frames.collect()
-    })
+    let run = run.prop_map(|(part, size, times)| vec![Arrival { part, size }; times]);
+    prop::collection::vec(run, 1..40).prop_map(|runs| runs.concat())
 }
 
 /// Compares every answer with the model's. The interval that was drawn becomes the model's own.

@@ -55,13 +55,13 @@ table! {
         /// The least retransmission timeout.
         value min_rto: Span = tcp::RtoConfig::default().min, in above_to(Span::ZERO, Span::from_secs(DAY));
         /// The granularity of the retransmission timer.
-        value rto_granularity: Span = tcp::RtoConfig::default().tick, in above_to(Span::ZERO, Span::from_secs(DAY));
+        value rto_granularity: Span = tcp::RtoConfig::default().granularity, in above_to(Span::ZERO, Span::from_secs(DAY));
         /// The retransmission timeout before the first round-trip sample.
         value initial_rto: Span = tcp::RtoConfig::default().initial, in above_to(Span::ZERO, Span::from_secs(DAY));
         /// The greatest retransmission timeout.
         value max_rto: Span = tcp::RtoConfig::default().max, in above_to(Span::ZERO, Span::from_secs(DAY));
         /// Draws each timeout from 1 to 1.5 times its value (Vasudevan 2009).
-        value randomized_rto: bool = tcp::RtoConfig::default().desynchronised;
+        value randomized_rto: bool = tcp::RtoConfig::default().randomized;
         /// Round-trip times by timestamps; otherwise by Karn's rule.
         value timestamps: bool = tcp::Config::default().timestamps;
         /// One ACK for so many segments; 1 turns delayed ACKs off.
@@ -352,10 +352,10 @@ impl Tcp {
             handshake: self.handshake,
             rto: tcp::RtoConfig {
                 min: self.min_rto,
-                tick: self.rto_granularity,
+                granularity: self.rto_granularity,
                 initial: self.initial_rto,
                 max: self.max_rto,
-                desynchronised: self.randomized_rto,
+                randomized: self.randomized_rto,
             },
             timestamps: self.timestamps,
             delayed_ack_count: self.delayed_ack_count,

@@ -48,7 +48,7 @@ pub enum EcnMode {
 }
 
 impl EcnMode {
-    /// Whether control packets of such traffic are ECN-capable unless somebody says otherwise:
+    /// Whether control packets of such traffic are ECN-capable by default:
     /// RFC 3168 forbids it, DCTCP needs it where switches drop other packets above the threshold.
     pub const fn default_ect_on_control(self) -> bool {
         matches!(self, Self::Dctcp(_))
@@ -58,16 +58,16 @@ impl EcnMode {
 /// The retransmission timer (RFC 6298).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RtoConfig {
-    /// The least timeout.
+    /// The minimum timeout.
     pub min: Span,
     /// The timer's granularity G; timeouts are whole multiples of it.
-    pub tick: Span,
+    pub granularity: Span,
     /// The timeout before the first round-trip sample.
     pub initial: Span,
-    /// The most that back-off reaches.
+    /// The maximum, which back-off reaches.
     pub max: Span,
     /// Whether each timeout is lengthened by U(0, 0.5) of itself (Vasudevan et al. 2009).
-    pub desynchronised: bool,
+    pub randomized: bool,
 }
 
 /// The parameters of a TCP endpoint.
@@ -93,14 +93,14 @@ pub struct Config {
     pub delayed_ack_timeout: Span,
     /// The receiver's buffer.
     pub receive_window: Bytes,
-    /// The most that may be outstanding, whatever the controller says.
+    /// The most that may be outstanding, whatever the controller's window.
     pub max_cwnd: Option<Bytes>,
     /// The window at the start and after idleness. The endpoint itself never reads it: whoever
     /// builds the controller does.
     pub initial_window: Bytes,
     /// Whether the first two duplicate ACKs release a new segment each (RFC 3042).
     pub limited_transmit: bool,
-    /// Whether the controller is told of an idle period longer than the timeout (RFC 5681,
+    /// Whether the controller hears of an idle period longer than the timeout (RFC 5681,
     /// section 4.1).
     pub slow_start_after_idle: bool,
     /// Segments that leave together (segmentation offload); 1 sends each as soon as it may leave.
@@ -134,10 +134,10 @@ impl Default for RtoConfig {
     fn default() -> Self {
         Self {
             min: Span::from_ms(200),
-            tick: Span::from_ms(1),
+            granularity: Span::from_ms(1),
             initial: Span::from_secs(1),
             max: Span::from_secs(60),
-            desynchronised: false,
+            randomized: false,
         }
     }
 }
@@ -161,8 +161,8 @@ pub enum ConfigError {
     #[error("max_cwnd must hold at least one segment")]
     MaxCwnd,
     /// A timer needs a granularity.
-    #[error("the tick of the retransmission timer must be longer than 0")]
-    NoTick,
+    #[error("the granularity of the retransmission timer must be longer than 0")]
+    NoGranularity,
     /// The limits of the timer contradict each other.
     #[error("min_rto and initial_rto must be longer than 0 and at most max_rto")]
     RtoRange,
@@ -187,7 +187,7 @@ impl Config {
                 self.max_cwnd.is_some_and(|cwnd| cwnd < mss),
                 ConfigError::MaxCwnd,
             ),
-            (rto.tick == Span::ZERO, ConfigError::NoTick),
+            (rto.granularity == Span::ZERO, ConfigError::NoGranularity),
             (too_short || too_long, ConfigError::RtoRange),
         ];
         match mistakes.into_iter().find(|(wrong, _)| *wrong) {
@@ -216,7 +216,10 @@ mod tests {
         assert_eq!(check(|c| c.mss = 0), Err(ConfigError::NoSegment));
         assert_eq!(check(|c| c.delayed_ack_count = 0), Err(ConfigError::NoAck));
         assert_eq!(check(|c| c.burst = 0), Err(ConfigError::NoBurst));
-        assert_eq!(check(|c| c.rto.tick = Span::ZERO), Err(ConfigError::NoTick));
+        assert_eq!(
+            check(|c| c.rto.granularity = Span::ZERO),
+            Err(ConfigError::NoGranularity)
+        );
         assert_eq!(
             check(|c| c.receive_window = Bytes::new(1 << 31)),
             Err(ConfigError::ReceiveWindow)

@@ -1,6 +1,6 @@
-//! One end of a TCP connection: joins the handshake, the sender half and the receiver half.
+//! One endpoint of a TCP connection: joins the handshake, the sender half and the receiver half.
 //!
-//! Models RFC 9293 without ports, checksums, urgent data, RST, TIME-WAIT (a closed end answers
+//! Models RFC 9293 without ports, checksums, urgent data, RST, TIME-WAIT (a closed endpoint answers
 //! a repeated FIN for ever) and user timeouts (it never gives up).
 //!
 //! Call order: [`Connection::handle`], [`Connection::handle_timeout`] or an application call, then
@@ -23,7 +23,7 @@ use super::sequence::{offset, wire};
 use super::stats::Stats;
 use super::timeout::TimeoutReport;
 
-/// Which end opens the connection.
+/// Which endpoint opens the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// Sends the SYN.
@@ -32,10 +32,10 @@ pub enum Role {
     Passive,
 }
 
-/// What the application may want to know.
+/// What the application may want to hear of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// Data can flow. Connections without a handshake say so at once.
+    /// Data can flow. Connections without a handshake report it at once.
     Connected,
     /// The peer closed its half, and all its data have arrived.
     PeerFinished,
@@ -63,7 +63,7 @@ pub struct Transmit {
     pub retransmission: bool,
 }
 
-/// What its packet needs to know of a segment that leaves.
+/// What a packet needs of the segment that it carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Departure {
     /// The ECN field of its packet.
@@ -72,7 +72,7 @@ pub struct Departure {
     pub retransmission: bool,
 }
 
-/// One end of a connection.
+/// One endpoint of a connection.
 pub struct Connection {
     pub(super) sender: Sender,
     pub(super) receiver: Receiver,
@@ -81,7 +81,7 @@ pub struct Connection {
     pub(super) config: Arc<Config>,
     pub(super) stats: Stats,
     pub(super) handshake: Handshake,
-    /// Both ends understand ECN.
+    /// Both endpoints use ECN.
     pub(super) ecn: bool,
     /// A bit for each event that waits.
     events: u8,
@@ -90,7 +90,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// An end of a connection with a configuration of its own. Panics where [`Config::check`] finds a
+    /// An endpoint with a separate configuration. Panics where [`Config::check`] finds a
     /// mistake.
     pub fn new(config: &Config, algorithm: Algorithm, role: Role) -> Self {
         Self::sharing(Arc::new(*config), algorithm, role)
@@ -116,7 +116,7 @@ impl Connection {
         connection
     }
 
-    /// The application of the active end opens the connection.
+    /// The application of the active endpoint opens the connection.
     pub fn open(&mut self, _now: Time) {
         self.handshake.open();
     }
@@ -153,7 +153,7 @@ impl Connection {
         self.receiver.read(bytes, &self.config)
     }
 
-    /// When the application wants its data to have arrived; controllers may ask.
+    /// When the application wants its data to have arrived; controllers may use it.
     pub fn set_deadline(&mut self, deadline: Option<Time>) {
         self.sender.stream.deadline = deadline.unwrap_or(Time::NEVER);
     }
@@ -227,7 +227,7 @@ impl Connection {
     }
 
     /// What [`Self::handle_timeout`] found, if that was a retransmission timeout; taken once. One that
-    /// nobody takes gives way to the next.
+    /// nobody takes is replaced by the next.
     pub fn poll_timeout_report(&mut self) -> Option<TimeoutReport> {
         self.sender.take_report()
     }
@@ -284,15 +284,15 @@ impl Connection {
         None
     }
 
-    /// Whether certainly nothing leaves now. Half of all polls end here, cheaply: an end that only
+    /// Whether certainly nothing leaves now. Half of all polls end here, cheaply: an endpoint that only
     /// receives, between its ACKs.
     #[inline(always)]
     pub fn is_quiet(&mut self) -> bool {
         self.handshake.is_over() && self.receiver.is_quiet() && self.sender.is_quiet()
     }
 
-    /// The host's adapter takes nothing more for now, although the window may be open: until the
-    /// next poll the adapter limits this sender, so that its window does not grow.
+    /// The host's NIC takes nothing more for now, although the window may be open: until the
+    /// next poll the NIC limits this sender, so that its window does not grow.
     #[inline]
     pub fn hold_back(&mut self) {
         self.sender.stream.limit.hold_back();
@@ -306,7 +306,7 @@ impl Connection {
         self.receiver.sacks()
     }
 
-    /// The next thing that the application may want to know.
+    /// The next event.
     #[inline]
     pub fn poll_event(&mut self) -> Option<Event> {
         if self.events == 0 {
@@ -374,7 +374,7 @@ impl Connection {
         self.algorithm.state()
     }
 
-    /// The rate at which segments leave one by one, for probes; none where the controller says none.
+    /// The rate at which segments leave one by one, for probes; none where the controller has none.
     pub fn pacing(&self) -> Option<Rate> {
         self.algorithm.pacing()
     }
@@ -481,7 +481,7 @@ impl Connection {
         if self.ecn && self.sender.take_cwr(chunk) {
             out.flags = out.flags.with(Flags::CWR);
         }
-        // RFC 3168, section 6.1.5: retransmissions are not ECN-capable, unless the option says so.
+        // RFC 3168, section 6.1.5: retransmissions are not ECN-capable, unless the option is set.
         let ecn = match (self.ecn, chunk.retransmission || chunk.len == 0) {
             (true, false) => Ecn::Ect0,
             (true, true) => self.control_ecn(),

@@ -1,7 +1,7 @@
 //! The three-way handshake (RFC 9293, section 3.5; ECN's part of it: RFC 3168, section 6.1.1),
 //! simultaneous open included. SYN and SYN-ACK are sent again after timeouts.
 //!
-//! Leaves out: RST, data on SYN, window scale and SACK negotiation (both ends share one
+//! Leaves out: RST, data on SYN, window scale and SACK negotiation (both endpoints share one
 //! configuration), and the smaller initial window after a lost SYN (RFC 5681, section 3.1), which
 //! Linux leaves out for one loss too.
 
@@ -17,7 +17,7 @@ use super::timeout::TimeoutKind;
 /// Where the handshake stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// The active end, before `open`.
+    /// The active endpoint, before `open`.
     Closed,
     Listen,
     SynSent,
@@ -26,13 +26,13 @@ enum State {
     Established,
 }
 
-/// The handshake of one end.
+/// The handshake of one endpoint.
 #[derive(Debug, Clone)]
 pub(super) struct Handshake {
     state: State,
     /// A SYN or SYN-ACK must leave.
     syn_due: bool,
-    /// How many left so far; many count as so many.
+    /// How many left so far, at most 255.
     sent: u8,
 }
 
@@ -101,7 +101,7 @@ impl Connection {
         false
     }
 
-    /// What a SYN says: timestamp, window, ECN.
+    /// What a SYN carries: timestamp, window, ECN.
     fn take_syn(&mut self, segment: &Segment, ecn_capable: bool) {
         self.receiver.note_timestamp(segment.timestamp);
         self.sender.space.begin(u64::from(segment.window));

@@ -1,7 +1,7 @@
 //! TCP: connections (RFC 9293), recovery (RFC 5681, 6582, 6675), retransmission timer (RFC 6298),
 //! limited transmit (RFC 3042), ECN (RFC 3168) and DCTCP's receiver (RFC 8257).
 //!
-//! A [`Connection`] is one end: a sender half and a receiver half. What arrives and the time go in,
+//! A [`Connection`] is one endpoint: a sender half and a receiver half. What arrives and the time go in,
 //! what to send and when to wake up come out; see docs/models/tcp.md for what is left out.
 
 mod config;

@@ -31,7 +31,7 @@ impl RangeSet {
         self.intervals.last().map(|last| last.end)
     }
 
-    /// Adds `start..end`; says how many numbers are new.
+    /// Adds `start..end`; gives how many numbers are new.
     pub(super) fn insert(&mut self, start: u64, end: u64) -> u64 {
         if start >= end {
             return 0;

@@ -12,7 +12,7 @@ use super::segment::{Flags, SackBlock, Segment};
 use super::sequence::{offset, wire};
 use super::stats::Stats;
 
-/// What an ACK says.
+/// What an ACK carries.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ack {
     /// The next expected offset.
@@ -64,7 +64,7 @@ pub(super) struct Receiver {
     next: u64,
     /// Bytes that the application has taken.
     delivered: u64,
-    /// The right edge that the peer was told of last.
+    /// The right edge that was advertised last.
     advertised: u64,
     /// Last.ACK.sent of RFC 7323.
     ack_sent: u64,
@@ -366,7 +366,7 @@ impl Receiver {
             self.delivered <= self.in_order(),
             "only what arrived is taken"
         );
-        // A window that opened is worth an ACK of its own: the peer may be waiting for it.
+        // A window that opened is worth a separate ACK: the peer may be waiting for it.
         let step = self.edge(config) - self.advertised;
         if taken > 0 && step >= least_step(config) {
             self.ack_now = true;
@@ -375,7 +375,7 @@ impl Receiver {
     }
 }
 
-/// The least step of the advertised right edge.
+/// The minimum step of the advertised right edge.
 #[inline]
 fn least_step(config: &Config) -> u64 {
     u64::from(config.mss).min(config.receive_window.count().div_ceil(2))

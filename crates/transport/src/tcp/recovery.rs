@@ -30,7 +30,7 @@ pub(super) struct NewAck {
 pub(super) struct LossRecovery {
     phase: Phase,
     dup_acks: u32,
-    /// The segment at SND.UNA must be sent again, whatever the window says.
+    /// The segment at SND.UNA must be sent again, whatever the window.
     retransmit_head: bool,
     /// The next new data carry CWR.
     cwr_due: bool,
@@ -268,7 +268,7 @@ impl LossRecovery {
         self.limited_sent = 0;
     }
 
-    /// What is known to be lost: the first segment, and what the scoreboard tells.
+    /// What is known to be lost: the first segment, and what the scoreboard marks.
     fn loss(&self, space: &SendSpace, mss: u16) -> CongestionEvent {
         let (una, max) = (space.una(), space.max());
         let size = u64::from(mss);
@@ -356,7 +356,7 @@ impl LossRecovery {
         std::mem::take(&mut self.cwr_due)
     }
 
-    /// Why only the timer could help; `all_sent` says that there is nothing new to send, and
+    /// Why only the timer could help; `all_sent` is set where there is nothing new to send, and
     /// `timeouts` counts those since SND.UNA last moved.
     pub(super) fn timeout_kind(
         &self,

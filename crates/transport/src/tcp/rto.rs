@@ -17,7 +17,7 @@ pub(super) struct Rto {
     rttvar: Span,
     /// The timeout without back-off.
     base: Span,
-    /// The least timeout, in whole ticks.
+    /// The minimum timeout, a multiple of the granularity.
     floor: Span,
     /// How many times the timeout is doubled.
     backoff: u8,
@@ -33,7 +33,7 @@ impl Rto {
             srtt: Span::ZERO,
             rttvar: Span::ZERO,
             base: config.initial,
-            floor: round_up(config.min, config.tick),
+            floor: round_up(config.min, config.granularity),
             backoff: 0,
             sampled: false,
             drawn: Span::ZERO,
@@ -59,11 +59,11 @@ impl Rto {
             self.srtt = rtt;
             self.sampled = true;
         }
-        let timeout = self.srtt + (self.rttvar * 4).max(config.tick);
+        let timeout = self.srtt + (self.rttvar * 4).max(config.granularity);
         self.base = if timeout <= config.min {
             self.floor
         } else {
-            round_up(timeout, config.tick).min(config.max.max(self.floor))
+            round_up(timeout, config.granularity).min(config.max.max(self.floor))
         };
         assert!(self.base >= self.floor, "no timeout is below the minimum");
     }
@@ -89,7 +89,7 @@ impl Rto {
     /// The span to arm the timer with.
     #[inline]
     pub(super) fn timeout(&mut self, config: &RtoConfig, rng: &mut dyn Rng) -> Span {
-        if !config.desynchronised {
+        if !config.randomized {
             return self.backed_off(config);
         }
         // (RTO + U(0, 0.5) RTO) 2^backoff.
@@ -109,7 +109,7 @@ impl Rto {
 
     /// The span that the timer was armed with last, if there was no sample since.
     pub(super) fn armed(&self, config: &RtoConfig) -> Span {
-        if config.desynchronised {
+        if config.randomized {
             self.drawn
         } else {
             self.backed_off(config)
@@ -123,19 +123,19 @@ pub(super) fn doubled(span: Span, times: u8, max: Span) -> Span {
     span.saturating_mul(factor).min(max)
 }
 
-/// The next whole multiple of `tick`.
-fn round_up(span: Span, tick: Span) -> Span {
-    Span::from_ps(span.as_ps().div_ceil(tick.as_ps()) * tick.as_ps())
+/// The next whole multiple of the granularity.
+fn round_up(span: Span, granularity: Span) -> Span {
+    Span::from_ps(span.as_ps().div_ceil(granularity.as_ps()) * granularity.as_ps())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn config(min: u64, tick: u64) -> RtoConfig {
+    fn config(min: u64, granularity: u64) -> RtoConfig {
         RtoConfig {
             min: Span::from_us(min),
-            tick: Span::from_us(tick),
+            granularity: Span::from_us(granularity),
             ..RtoConfig::default()
         }
     }

@@ -26,7 +26,7 @@ pub(super) struct Scoreboard {
     pipe: u64,
 }
 
-/// What NextSeg says.
+/// What NextSeg returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NextSeg {
     /// Retransmit a lost segment (rule 1): start and exclusive end.

@@ -75,7 +75,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// A segment that says nothing, to be written over.
+    /// An empty segment, to be written over.
     pub const EMPTY: Self = Self {
         timestamp: Time::ZERO,
         echo: Time::NEVER,

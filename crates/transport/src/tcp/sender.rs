@@ -297,7 +297,7 @@ impl Sender {
             let pacer = self.pacer.get_or_insert_default();
             pacer.on_sent(io.now, rate, size);
         }
-        if io.algorithm.minds_sending() {
+        if io.algorithm.uses_on_sent() {
             let mut cx = self.context(io.now, io.rng);
             io.algorithm.on_sent(&mut cx, size);
         }
@@ -346,7 +346,7 @@ impl Sender {
         if duplicate {
             self.on_duplicate(io, info);
         } else if info.pure || info.echo == Echo::Congestion {
-            self.tell(io, Progress::none(info.echo, LimitedBy::Application));
+            self.report_ack(io, Progress::none(info.echo, LimitedBy::Application));
         }
         false
     }
@@ -375,7 +375,7 @@ impl Sender {
             rtt,
             limited_by: self.stream.limit.by(),
         };
-        self.tell(io, progress);
+        self.report_ack(io, progress);
     }
 
     /// A round-trip sample: from the returned timestamp (RFC 7323, section 4.1), or from the timed
@@ -395,18 +395,18 @@ impl Sender {
         let timestamp = info.timestamp;
         let lost = (self.recovery).on_duplicate(&self.space, io.config, timestamp);
         if !lost {
-            return self.tell(io, progress);
+            return self.report_ack(io, progress);
         }
         io.stats.fast_retransmits += 1;
         let event = self.recovery.start(&self.space, io.config);
-        self.tell(io, progress);
+        self.report_ack(io, progress);
         self.report(io, event);
         self.recovery.end_limited_transmit();
     }
 
     /// Reports the acknowledgement and its echo to the controller.
     #[inline]
-    fn tell(&mut self, io: &mut Io<'_>, progress: Progress) {
+    fn report_ack(&mut self, io: &mut Io<'_>, progress: Progress) {
         let Progress {
             echo,
             acked,

@@ -2,8 +2,8 @@
 //! congestion mode every round trip, a light one every 64 packets in between; not the same number twice
 //! within two round trips; repeated until an ACK2 confirms it.
 //!
-//! The timer runs only while something is to be said: an idle connection has none. In congestion mode
-//! an interval in which nothing arrived has no ACK, as in UDT; Ye, Mhamdi and Hamdi do not say, and
+//! The timer runs only while something is to be acknowledged: an idle connection has none. In congestion mode
+//! an interval in which nothing arrived has no ACK, as in UDT; Ye, Mhamdi and Hamdi leave it open, and
 //! `Dcudp::ack_without_data` is the other reading.
 
 use std::collections::VecDeque;
@@ -26,21 +26,21 @@ struct Outstanding {
     sent_at: Time,
 }
 
-/// What the ACKs of one receiver have said.
+/// The ACKs of one receiver.
 #[derive(Debug, Clone)]
 pub(super) struct Acknowledgement {
     buffer: u32,
     next_number: Number,
     window: VecDeque<Outstanding>,
-    /// What there is to say: the next packet expected, and the right edge of the buffer.
+    /// What there is to report: the next packet expected, and the right edge of the buffer.
     next: u64,
     edge: u64,
-    /// What the last full ACK said, and when.
+    /// What the last full ACK reported, and when.
     sent_next: u64,
     sent_edge: u64,
     sent_at: Option<Time>,
-    /// What the last ACK of either kind said.
-    told_next: u64,
+    /// What the last ACK of either kind reported.
+    reported_next: u64,
     /// What an ACK2 has confirmed.
     confirmed_next: u64,
     confirmed_edge: u64,
@@ -73,7 +73,7 @@ impl Acknowledgement {
             sent_next: 0,
             sent_edge: edge,
             sent_at: None,
-            told_next: 0,
+            reported_next: 0,
             confirmed_next: 0,
             confirmed_edge: edge,
             packets: 0,
@@ -125,7 +125,7 @@ impl Acknowledgement {
         self.arm(now);
     }
 
-    /// The application made room. A window that was told closed opens at once.
+    /// The application made room. A window that was reported closed opens at once.
     pub(super) fn on_room(&mut self, now: Time, next: u64, edge: u64) {
         (self.next, self.edge) = (next, edge);
         self.due |= self.sent_edge <= next && edge > next;
@@ -139,7 +139,7 @@ impl Acknowledgement {
         self.due = true;
     }
 
-    /// Whether something is unsaid or unconfirmed.
+    /// Whether something is not reported or not confirmed.
     fn is_wanted(&self) -> bool {
         self.next > self.confirmed_next || self.has_opened()
     }
@@ -216,16 +216,16 @@ impl Acknowledgement {
 
     #[inline]
     const fn is_light_due(&self) -> bool {
-        self.packets >= self.light_every && self.next != self.told_next
+        self.packets >= self.light_every && self.next != self.reported_next
     }
 
-    /// Whether a light ACK is due, and what it says. A full one that is due too says more.
+    /// Whether a light ACK is due, and what it reports. A full one that is due too reports more.
     pub(super) fn poll_light(&mut self) -> Option<u64> {
         if !self.is_light_due() {
             return None;
         }
         self.packets = 0;
-        self.told_next = self.next;
+        self.reported_next = self.next;
         Some(self.next)
     }
 
@@ -249,7 +249,7 @@ impl Acknowledgement {
         assert!(self.sent_next <= self.next, "an ACK takes nothing back");
         (self.sent_next, self.sent_edge) = (self.next, self.edge);
         self.sent_at = Some(now);
-        self.told_next = self.next;
+        self.reported_next = self.next;
         self.packets = 0;
         self.fresh = false;
         self.at = Time::NEVER;
@@ -259,9 +259,9 @@ impl Acknowledgement {
         Some(number)
     }
 
-    /// An ACK of what no ACK has told yet, whatever the timer says, and its number.
+    /// An ACK of what no ACK has reported yet, whether or not the timer has expired, and its number.
     pub(super) fn poll_last(&mut self, now: Time) -> Option<Number> {
-        self.due |= self.next > self.told_next;
+        self.due |= self.next > self.reported_next;
         self.poll_full(now)
     }
 

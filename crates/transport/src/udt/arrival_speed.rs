@@ -2,12 +2,12 @@
 //! packet pairs (draft-gg-udt-03, section 4; Gu and Grossman 2007). Integers throughout: picoseconds,
 //! and packets per second as the ACK carries them.
 //!
-//! Packets may share an instant, where several are taken from a socket at once or an adapter joins
+//! Packets may share an instant, where several are taken from a socket at once or a NIC joins
 //! them. The instant is that of the last of them in the one case and of the first in the other, so
 //! they came within the time since the instant before or within that until the next. The longer of
 //! the two is divided among them, and taken once for each: a handful that gathered while nobody read,
 //! with one more right behind it, must not pass for a rate that no link has. Of the interval within a
-//! pair they tell nothing.
+//! pair they show nothing.
 //!
 //! Leaves out: who sends pairs, and when an ACK reports. Until 16 intervals are there nothing is
 //! reported; the library fills its windows with guesses instead.
@@ -19,7 +19,7 @@ use super::{MAX_SEQUENCE, Number};
 /// Intervals that count.
 const INTERVALS: usize = 16;
 
-/// Fewer intervals near the median say nothing.
+/// Fewer intervals near the median show nothing.
 const MORE_THAN: usize = 8;
 
 /// What lies further than this factor from the median is left out.
@@ -108,7 +108,7 @@ impl ArrivalSpeed {
         for _ in 0..before.together.min(INTERVALS as u64) {
             self.arrivals.take(share);
         }
-        // A pair that lost one of its packets, or came with others between, says nothing about the
+        // A pair that lost one of its packets, or came with others between, shows nothing about the
         // path's capacity.
         let begins_pair = before.number.word().is_multiple_of(PAIR_EVERY);
         if begins_pair && before.number.plus(1) == number && before.together == 1 {
@@ -140,7 +140,7 @@ impl ArrivalSpeed {
     }
 }
 
-/// So many packets in so many picoseconds, per second, to the nearest number that the wire holds.
+/// `packets` in `ps` picoseconds, per second, to the nearest number that the wire holds.
 /// Absent for packets that all came at once.
 fn per_second(packets: u128, ps: u128) -> Option<u32> {
     let second = u128::from(Span::from_secs(1).as_ps());
@@ -159,7 +159,7 @@ pub struct Smoothed {
 }
 
 impl Smoothed {
-    /// An ACK reported so many packets per second. The first report counts in full; none is written
+    /// An ACK reported this rate in packets per second. The first report counts in full; none is written
     /// as zero, and is left out.
     pub fn report(&mut self, packets_per_second: u32) {
         if packets_per_second == 0 {
@@ -181,7 +181,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Arrivals that are so many microseconds apart, none of which is a pair.
+    /// Arrivals with these microseconds between them, none of which is a pair.
     fn after(intervals: &[u64]) -> ArrivalSpeed {
         let mut speed = ArrivalSpeed::default();
         let mut now = Time::ZERO;
@@ -255,14 +255,14 @@ mod tests {
         // One after 120 us, then 32 that gathered for 3840 us, and 10 us later the next read.
         let gathered = [vec![120, 3840], vec![0; 31], vec![10]].concat();
         assert_eq!(rate(&gathered), Some(8333));
-        // 32 that an adapter joined as they came, stamped with the first, 10 us after another.
+        // 32 that a NIC joined as they came, stamped with the first, 10 us after another.
         let joined = [vec![120, 10], vec![0; 31], vec![3840]].concat();
         assert_eq!(rate(&joined), Some(8333));
     }
 
     #[test]
     fn a_pair_that_comes_at_once_with_another_packet_does_not_count() {
-        // 16 n - 1, 16 n and 16 n + 1: each at an instant of its own, or with its neighbour.
+        // 16 n - 1, 16 n and 16 n + 1: each at a separate instant, or with its neighbour.
         let pairs = |before: u64, within: u64| {
             let mut speed = ArrivalSpeed::default();
             let mut now = Time::ZERO;

@@ -9,7 +9,7 @@ use thiserror::Error;
 use super::exit_rule::ExitRuleConfig;
 use super::wire::{HEADER_BYTES, IP_UDP_BYTES, SocketKind};
 
-/// The least packet size, IP and UDP headers included: room for a handshake with its extension.
+/// The minimum packet size, IP and UDP headers included: room for a handshake with its extension.
 pub const MIN_PACKET_SIZE: u32 = 128;
 /// The largest packet size: an IP packet's.
 pub const MAX_PACKET_SIZE: u32 = 65_535;
@@ -33,8 +33,8 @@ pub enum ExpRepeat {
     #[default]
     Everything,
     /// The first and the last packet that are outstanding. The last one shows the peer what is missing, and
-    /// its NAK tells (as the tail loss probe of RFC 8985, section 7); where the peer was merely late, little
-    /// was sent in vain. Only a peer that repeats its NAKs can be asked so, and the UDT library does not.
+    /// its NAK reports it (as the tail loss probe of RFC 8985, section 7); where the peer was merely late, little
+    /// was sent in vain. Only a peer that repeats its NAKs can be used so, and the UDT library does not.
     Ends,
 }
 
@@ -66,7 +66,7 @@ pub struct Dcudp {
     pub exp_repeat: ExpRepeat,
     /// Whether control packets are ECN-capable too.
     pub ect_on_control: bool,
-    /// Whether an interval of congestion mode in which nothing arrived has an ACK, too. It says that there
+    /// Whether an interval of congestion mode in which nothing arrived has an ACK, too. It reports that there
     /// was no mark, where there was no packet.
     pub ack_without_data: bool,
     /// Expirations of EXP before anything was acknowledged after which the path is taken to drop what
@@ -107,9 +107,9 @@ pub struct Config {
     pub protocol: Protocol,
     /// A stream or messages.
     pub socket_kind: SocketKind,
-    /// The largest packet, IP and UDP headers included; the smaller of both ends counts.
+    /// The largest packet, IP and UDP headers included; the smaller of both endpoints' counts.
     pub packet_size: u32,
-    /// The most that may be outstanding, in packets; the smaller of both ends counts.
+    /// The most that may be outstanding, in packets; the smaller of both endpoints' counts.
     pub flow_window: u32,
     /// Packets that the receiver's buffer holds.
     pub receive_buffer: u32,
@@ -149,7 +149,7 @@ pub struct Config {
     pub batch: Span,
     /// The rate of the network interface, where it is known. What the peer measures of the path's capacity
     /// is not believed beyond it, and it stands in while the peer measures none: software that takes
-    /// packets from an adapter in batches sees pairs closer than they came, or at one instant. Under
+    /// packets from a NIC in batches sees pairs closer than they came, or at one instant. Under
     /// DCUDP it is C that counts.
     pub interface: Option<Rate>,
     /// No more than this leaves, whatever the control allows; payload, as every rate here. Absent for no

@@ -1,5 +1,5 @@
-//! The numbers of received control packets (Ye, Mhamdi and Hamdi, section III.B): each has a 31-bit number of
-//! its own, by which duplicates are known. A window of the last 64, as in RFC 4303, section 3.4.3.
+//! The numbers of received control packets (Ye, Mhamdi and Hamdi, section III.B): each has a 31-bit number,
+//! by which duplicates are known. A window of the last 64, as in RFC 4303, section 3.4.3.
 //!
 //! A number far ahead is not believed: one forged packet could make all real ones look old. Leaves
 //! out: what is older than the window, which counts as a duplicate.
@@ -14,7 +14,7 @@ const AHEAD: u64 = 1 << 16;
 /// Why a number is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// Seen before, or too old to tell.
+    /// Seen before, or older than the window.
     Duplicate,
     /// Too far ahead to be true.
     Unbelievable,

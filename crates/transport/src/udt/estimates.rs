@@ -1,5 +1,5 @@
-//! What a sender knows of the path: the receiving rate and the capacity that the peer's ACKs report
-//! (draft-gg-udt-03, section 5), smoothed, and the rate of its own interface.
+//! A sender's estimates of the path: the receiving rate and the capacity that the peer's ACKs report
+//! (draft-gg-udt-03, section 5), smoothed, and the rate of its interface.
 
 use incastle_units::Rate;
 

@@ -1,7 +1,7 @@
-//! How DCUDP's receiver tells that congestion is over (Ye, Mhamdi, Hamdi, section IV.C): the trends of
+//! How DCUDP's receiver finds that congestion is over (Ye, Mhamdi, Hamdi, section IV.C): the trends of
 //! the last K round-trip times and of the last K fractions of marked packets.
 //!
-//! Leaves out: when ACKs leave, and OBS-change: the connection asks for the stage and for the interval.
+//! Leaves out: when ACKs leave, and OBS-change: the connection reads the stage and the interval.
 //! The paper gives no K; neither window decides anything before it is full.
 
 use std::cmp::Ordering;
@@ -203,7 +203,7 @@ mod tests {
         ExitRule::new(ExitRuleConfig { k, reading })
     }
 
-    /// K packets, of which so many are marked, the last ones unmarked where possible.
+    /// K packets, of which `marked` are marked, the last ones unmarked where possible.
     fn fraction(rule: &mut ExitRule, marked: usize) {
         for packet in 0..rule.config.k {
             rule.on_data(packet < marked);
@@ -445,7 +445,7 @@ mod tests {
     }
 
     proptest! {
-        /// Any sequence of packets and round trips: the stage is what the whole history says.
+        /// Any sequence of packets and round trips: the stage follows from the whole history.
         #[test]
         fn the_stage_follows_from_the_history(
             k in 2_usize..6,

@@ -149,7 +149,7 @@ impl Listener {
         hasher.write(&peer.port.to_be_bytes());
         hasher.write(&request.socket.to_be_bytes());
         hasher.write(&request.first.word().to_be_bytes());
-        // 0 would say that there is none.
+        // 0 stands for none.
         (hasher.finish() as u32).max(1)
     }
 }

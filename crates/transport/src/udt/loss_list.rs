@@ -2,7 +2,7 @@
 //! appendix is in `wire`). Packets are numbered without wrapping.
 //!
 //! A list holds at most as many ranges as it was made for: an insertion that would need one more
-//! changes nothing and says so, so that no peer decides about our memory.
+//! changes nothing and is an error, so that no peer decides about our memory.
 
 use std::collections::VecDeque;
 

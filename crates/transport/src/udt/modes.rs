@@ -10,8 +10,8 @@ use incastle_units::{Span, Time};
 use super::exit_rule::{ExitRule, ExitRuleConfig, ExitStage};
 use super::rtt::Rtt;
 
-/// The least interval at which OBS-change is repeated.
-const LEAST_REPEAT: Span = Span::from_us(100);
+/// The minimum interval at which OBS-change is repeated.
+const MIN_REPEAT: Span = Span::from_us(100);
 /// It is doubled as often at most.
 const MAX_DOUBLINGS: u32 = 10;
 
@@ -33,7 +33,7 @@ pub(super) struct SenderMode {
     changes: u32,
     unanswered: Option<Unanswered>,
     /// From this control packet of the peer's on, OBS = 0 in an ACK is the end of congestion; before
-    /// it may only say that the peer does not know of it yet.
+    /// the peer may not have heard of it yet.
     over_from: Option<u64>,
 }
 
@@ -107,7 +107,7 @@ impl SenderMode {
         }
         let change = self.unanswered.as_mut()?;
         change.due = false;
-        let wait = rtt.saturating_mul(2).max(LEAST_REPEAT);
+        let wait = rtt.saturating_mul(2).max(MIN_REPEAT);
         let factor = 1 << change.sent.min(MAX_DOUBLINGS);
         change.repeat_at = now.saturating_add(wait.saturating_mul(factor));
         assert!(change.repeat_at > now, "a change is repeated later");
@@ -121,7 +121,7 @@ impl SenderMode {
 pub(super) struct Watch {
     config: ExitRuleConfig,
     rule: Option<ExitRule>,
-    /// A mark arrived since the last ACK, and the sender has not said CWR since.
+    /// A mark arrived since the last ACK, and the sender has not sent CWR since.
     ce: bool,
     /// A data packet arrived without ECT.
     pub(super) not_ect: bool,
@@ -154,7 +154,7 @@ impl Watch {
         self.rule.as_ref().map(ExitRule::stage)
     }
 
-    /// A data packet arrived; gives whether an ACK must say so at once: the first mark.
+    /// A data packet arrived; gives whether an ACK must report it at once: the first mark.
     pub(super) fn on_data(&mut self, ce: bool, cwr: bool) -> bool {
         // RFC 3168, section 6.1.3: CWR ends the echo, unless its own packet is marked.
         self.ce = ce || (self.ce && !cwr);
@@ -416,7 +416,7 @@ mod tests {
         watch: Watch,
         changes: Vec<Change>,
         words: Vec<Placed>,
-        said: u64,
+        sent: u64,
         heard: BTreeSet<u64>,
         newest: Option<u64>,
     }
@@ -429,21 +429,21 @@ mod tests {
                 watch: watch(),
                 changes: Vec::new(),
                 words: Vec::new(),
-                said: 0,
+                sent: 0,
                 heard: BTreeSet::new(),
                 newest: None,
             }
         }
 
-        fn say(&mut self, word: Word) {
-            let index = self.said;
+        fn send(&mut self, word: Word) {
+            let index = self.sent;
             self.words.push(Placed { index, word });
-            self.said += 1;
+            self.sent += 1;
         }
 
         fn ack(&mut self) {
             let observe = self.watch.observes();
-            self.say(Word::Ack { observe });
+            self.send(Word::Ack { observe });
         }
 
         fn data(&mut self, ce: bool) {
@@ -464,7 +464,7 @@ mod tests {
         fn receive(&mut self, change: Change) {
             self.watch.on_change(change.number, change.congested);
             if let Some(change) = self.watch.answer.take() {
-                self.say(Word::Answer { change });
+                self.send(Word::Answer { change });
             }
         }
 

@@ -1,4 +1,4 @@
-//! What the network tells of a packet beside its bytes.
+//! What the network reports of a packet in addition to its bytes.
 
 use incastle_units::{Ecn, Time};
 

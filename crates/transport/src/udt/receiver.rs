@@ -1,4 +1,4 @@
-//! The receiver half: which data arrived, which are missing, and the NAKs that say so
+//! The receiver half: which data arrived, which are missing, and the NAKs that report it
 //! (draft-gg-udt-03, section 6.2): at once on a gap, and again later (`reports`).
 //!
 //! ACKs are in `acknowledgement`. Leaves out: reneging; what was acknowledged is kept.
@@ -219,7 +219,7 @@ impl Receiver {
         Some(message)
     }
 
-    /// The first packet whose bytes somebody may still ask for.
+    /// The first packet whose bytes may still be read.
     pub(super) fn base(&self) -> u64 {
         self.reassembly.base()
     }
@@ -275,7 +275,7 @@ impl Receiver {
 
     /// Whether a NAK or an ACK is due.
     #[inline]
-    pub(super) fn has_word(&self) -> bool {
+    pub(super) fn has_report(&self) -> bool {
         !self.naks.is_empty() | self.ack.is_due()
     }
 

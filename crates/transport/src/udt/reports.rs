@@ -3,9 +3,9 @@
 //!
 //! The timer runs while a gap is known: it begins with the first one, and anew with each expiry.
 //!
-//! A storm of losses leaves thousands of gaps that are each due at an instant of their own: they lie in
+//! A storm of losses leaves thousands of gaps that are each due at a different instant: they lie in
 //! a heap by that instant, so that a timer's expiry costs only what is due. Leaves out: what is still
-//! missing of a gap, which the loss list knows.
+//! missing of a gap, which the loss list has.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -62,7 +62,7 @@ pub(super) struct Reports {
     /// The clocks that hold from now on.
     pub(super) repeat: Repeat,
     waiting: BinaryHeap<Reverse<Report>>,
-    /// When the next one is due, or NEVER: every poll asks for it.
+    /// When the next one is due, or NEVER: every poll reads it.
     at: Time,
     /// When the NAK timer expires, while it runs.
     timer: Time,
@@ -121,7 +121,7 @@ impl Reports {
         self.settle();
     }
 
-    /// Hands those that are due to `again`, in the order of their first reports; it tells whether
+    /// Hands those that are due to `again`, in the order of their first reports; it returns whether
     /// something is still missing, and then they wait one round trip longer than before.
     pub(super) fn expire(&mut self, now: Time, mut again: impl FnMut(LossRange) -> bool) {
         self.timer = now.saturating_add(self.repeat.period);
@@ -191,17 +191,17 @@ mod tests {
 
     impl Plain {
         fn expire(&mut self, now: Time, rtt: Span, missing: impl Fn(u64) -> bool) -> Vec<u64> {
-            let mut told = Vec::new();
+            let mut reported = Vec::new();
             self.reports.retain_mut(|report| {
                 if now < report.due {
                     return true;
                 }
                 report.k += 1;
                 report.due = now.saturating_add(rtt.saturating_mul(u64::from(report.k)));
-                told.push(report.range.start);
+                reported.push(report.range.start);
                 missing(report.range.start)
             });
-            told
+            reported
         }
 
         fn at(&self) -> Time {
@@ -235,12 +235,12 @@ mod tests {
         reports.repeat = repeat;
         let expire = |reports: &mut Reports, at, missing: bool| {
             assert_eq!(reports.at(), us(at));
-            let mut told = Vec::new();
+            let mut reported = Vec::new();
             reports.expire(us(at), |gap| {
-                told.push(gap.start);
+                reported.push(gap.start);
                 missing
             });
-            told
+            reported
         };
         // It begins with the first gap, at 5; both are due by then.
         reports.add(us(5), range(1));
@@ -282,7 +282,7 @@ mod tests {
     }
 
     proptest! {
-        /// Round trips that change bring dues out of order: the same gaps are told in the same order at
+        /// Round trips that change bring dues out of order: the same gaps are reported in the same order at
         /// the same instants.
         #[test]
         fn reports_agree_with_a_plain_list(
@@ -297,12 +297,12 @@ mod tests {
                 let rtt = Span::from_us(rtt);
                 if expires {
                     let missing = |gap: u64| !(gap + pause).is_multiple_of(3);
-                    let mut told = Vec::new();
+                    let mut reported = Vec::new();
                     reports.expire(now, |gap| {
-                        told.push(gap.start);
+                        reported.push(gap.start);
                         missing(gap.start)
                     });
-                    prop_assert_eq!(told, plain.expire(now, rtt, missing));
+                    prop_assert_eq!(reported, plain.expire(now, rtt, missing));
                 } else {
                     if plain.reports.len() < 20 {
                         let due = now.saturating_add(rtt * 2);

@@ -1,11 +1,11 @@
 //! Round-trip times (draft-gg-udt-03, section 5.2; Ye, Mhamdi and Hamdi, section IV): smoothed, their
-//! variance, the latest sample and the least.
+//! variance, the latest sample and the smallest.
 //!
-//! Leaves out: Karn's rule, which ACK and ACK2 do not need: every ACK has a number of its own.
+//! Leaves out: Karn's rule, which ACK and ACK2 do not need: every ACK has its number.
 
 use incastle_units::Span;
 
-/// The unit of round-trip times on the wire, and the least of them: intervals are made of it.
+/// The unit of round-trip times on the wire, and the shortest of them: intervals are made of it.
 const UNIT: Span = Span::from_us(1);
 /// Longer ones are a clock's that jumped.
 const LONGEST: Span = Span::from_secs(60);

@@ -38,7 +38,7 @@ pub(super) struct Io<'a> {
 /// Which kind of ACK arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AckKind {
-    /// One that says nothing but the next packet expected.
+    /// One with nothing but the next packet expected.
     Light,
     /// A full one, the newest so far, with the receiver's free buffer in packets.
     Newest { free: u32 },
@@ -187,7 +187,7 @@ impl Sender {
         !self.in_flight.is_empty()
     }
 
-    /// Everything below this offset will never be asked for again.
+    /// Everything below this offset will never be sent again.
     pub(super) fn acknowledged_offset(&self) -> u64 {
         let first = self.in_flight.first_offset();
         first.unwrap_or(self.backlog.offset())

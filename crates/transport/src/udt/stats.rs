@@ -12,7 +12,7 @@ pub struct Refused {
     pub wrong_socket: u64,
     /// Before the handshake was over, or after the end.
     pub wrong_state: u64,
-    /// Handshakes that say nothing possible: another version, a tiny packet size, a window of 0 or
+    /// Handshakes that cannot be: another version, a tiny packet size, a window of 0 or
     /// beyond 2^31, somebody else's first number.
     pub handshakes: u64,
     /// Data with more payload than was agreed.

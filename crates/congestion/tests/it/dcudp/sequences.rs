@@ -263,7 +263,7 @@ impl Run {
 
 proptest! {
     /// Any sequence of operations in any reading: finite rates between the floor and C, one decrease
-    /// per packet sent, the listing's formulas at each, and no way between the modes but theirs.
+    /// per packet sent, the listing's formulas at each, and no transition between the modes but theirs.
     #[test]
     fn any_sequence_keeps_the_invariants(
         config in any_config(),

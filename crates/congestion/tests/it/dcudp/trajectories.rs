@@ -6,7 +6,7 @@ use incastle_units::Span;
 use super::{Connection, PS, config, packets};
 
 /// One flow whose packets are all acknowledged together, once per round trip of 100 us; the ACK has ECE
-/// where the window exceeds `k` packets. Gives the windows of so many round trips.
+/// where the window exceeds `k` packets. Gives the windows of n round trips.
 fn windows(config: DcudpConfig, k: f64, round_trips: usize) -> Vec<f64> {
     let mut connection = Connection::new(config);
     let mut window = config.interface.bytes_per_second_lossy() / PS as f64 * 1e-4;

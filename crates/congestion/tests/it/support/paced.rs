@@ -19,7 +19,7 @@ pub(crate) const PS: u64 = 1500;
 #[derive(Clone, Copy)]
 pub(crate) struct Link {
     pub(crate) service: Span,
-    /// The round-trip time of an empty link, without the service time; half of it each way.
+    /// The round-trip time of an empty link, without the service time; half of it in each direction.
     pub(crate) rtt: Span,
     pub(crate) marking_threshold: u64,
     pub(crate) capacity: u64,
@@ -39,7 +39,7 @@ enum What {
     Nak { largest: u64 },
 }
 
-/// A packet on its way to the receiver.
+/// A packet in flight to the receiver.
 struct Packet {
     number: u64,
     sent: Time,
@@ -69,7 +69,7 @@ pub(crate) struct Row {
     pub(crate) queue: u64,
 }
 
-/// The sender, its link and what is on the way.
+/// The sender, its link and what is in flight.
 pub(crate) struct Paced {
     link: Link,
     sender: Sender,

@@ -25,7 +25,7 @@ pub(crate) struct Link {
     pub(crate) capacity: u64,
 }
 
-/// One packet on its way: when its ACK arrives, and what happened to it.
+/// One packet in flight: when its ACK arrives, and what happened to it.
 struct Packet {
     sent: Time,
     acked: Time,
@@ -78,7 +78,7 @@ impl Pipe {
         }
     }
 
-    /// The controller is told that so many bytes are to arrive by `deadline`.
+    /// Gives the controller a size and a deadline.
     pub(crate) fn with_deadline(mut self, bytes: u64, deadline: Time) -> Self {
         self.size = Some(bytes);
         self.sender.deadline = Some(deadline);

@@ -1,4 +1,4 @@
-//! What arrived and was not taken: the payload of each packet in a buffer of its own. Buffers that were
+//! What arrived and was not taken: the payload of each packet in a separate buffer. Buffers that were
 //! taken are used again while data come, the last one first: it is still in the processor's caches.
 
 use std::collections::VecDeque;
@@ -52,7 +52,7 @@ impl Arrived {
             .expect("a packet that arrived")
     }
 
-    /// Nobody will ask for what lies before `base`.
+    /// What lies before `base` will not be read again.
     pub(super) fn release(&mut self, base: u64) {
         while self.first < base {
             self.first += 1;

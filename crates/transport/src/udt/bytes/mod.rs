@@ -26,7 +26,9 @@ pub enum SendError {
     #[error("a message must hold at least one byte")]
     Empty,
     /// It could never be kept or delivered whole.
-    #[error("a message of {bytes} bytes is longer than the {most} that both ends' buffers take")]
+    #[error(
+        "a message of {bytes} bytes is longer than the {most} that the buffers of both endpoints take"
+    )]
     Long {
         /// Its length.
         bytes: u64,
@@ -41,7 +43,7 @@ pub enum SendError {
     Over,
 }
 
-/// One end of a connection, with its bytes.
+/// One endpoint of a connection, with its bytes.
 pub struct ByteConnection {
     core: Connection,
     written: Written,
@@ -96,7 +98,7 @@ impl ByteConnection {
     }
 
     /// A datagram arrived, with the ECN field of its IP packet or with that and its time stamp. What is
-    /// no packet of this connection is counted and ignored; the error says what was wrong with the format.
+    /// no packet of this connection is counted and ignored; the error is that of the format.
     pub fn handle_datagram(
         &mut self,
         now: Time,
@@ -121,7 +123,7 @@ impl ByteConnection {
     }
 
     fn parse<'a>(&self, datagram: &'a [u8]) -> Result<super::wire::View<'a>, WireError> {
-        // Longer than any packet that was agreed, whatever it says.
+        // Longer than any packet that was agreed.
         let most = self.core.packet_size() - IP_UDP_BYTES;
         if datagram.len() > most as usize {
             return Err(WireError::Long(datagram.len()));
@@ -129,7 +131,7 @@ impl ByteConnection {
         parse(datagram, self.core.dialect())
     }
 
-    /// Lets go of what nobody will ask for again.
+    /// Releases what will not be read or sent again.
     fn release(&mut self) {
         self.arrived.release(self.core.received_base());
         self.written.release(self.core.acknowledged_offset());
@@ -241,7 +243,7 @@ impl ByteConnection {
         Some(location)
     }
 
-    /// Writes a datagram of its own.
+    /// Writes a separate datagram.
     fn put_aside(&mut self, transmit: &Transmit) {
         // A handshake looks alike in both.
         let dialect = self.core.dialect();
@@ -346,12 +348,12 @@ impl ByteConnection {
         self.written.bytes()
     }
 
-    /// The application has nothing more to say.
+    /// The application has nothing more to send.
     pub fn close(&mut self, now: Time) {
         self.core.close(now);
     }
 
-    /// Gives the connection up at once; the peer is told.
+    /// Gives the connection up at once; the peer hears of it.
     pub fn abort(&mut self) {
         self.core.abort();
     }

@@ -1,5 +1,5 @@
 //! What was written and may have to be sent (again), laid out as it leaves: packets one after the other,
-//! each behind room for its header. So a packet needs no copy of its own to be sent, and full packets
+//! each behind room for its header. So a packet is sent without a copy, and full packets
 //! that leave together lie in one piece, which segmentation offload wants.
 //!
 //! The layout follows the sender's rule: a packet is filled as long as it has not left.
@@ -73,7 +73,7 @@ impl Written {
         self.push(bytes, false);
     }
 
-    /// Adds a message, which begins a packet of its own.
+    /// Adds a message, which begins a new packet.
     pub(super) fn write_message(&mut self, payload: u16, bytes: &[u8]) {
         self.lay_out(payload);
         self.push(bytes, true);
@@ -100,8 +100,8 @@ impl Written {
     }
 
     /// A chunk at the end with room for a full packet; gives its number and where the packet begins.
-    /// `coming` bytes are to be written in all. Where everything before has left they begin a chunk of
-    /// their own rather than being torn.
+    /// `coming` bytes are to be written in all. Where everything before has left they begin a new
+    /// chunk rather than being torn.
     fn make_room(&mut self, coming: usize) -> (u64, usize) {
         let full = HEADER_BYTES + self.payload;
         let packets = coming.div_ceil(self.payload);

@@ -19,7 +19,7 @@ pub enum Failure {
     Gone(u64),
 }
 
-/// What the application may want to know.
+/// What the application may want to hear of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// Data can flow.
@@ -50,7 +50,7 @@ pub(super) struct Events {
 
 impl Events {
     pub(super) fn raise(&mut self, event: Event) {
-        // Events about data tell no more the second time.
+        // Events about data bring nothing new the second time.
         if !self.queue.contains(&event) {
             self.queue.push_back(event);
         }

@@ -124,7 +124,7 @@ impl Connection {
         self.receiver.ack.set_congested(now, interval);
     }
 
-    /// Handlers say whether the packet can be believed.
+    /// Handlers return whether the packet can be believed.
     fn handle_control(
         &mut self,
         now: Time,
@@ -211,7 +211,7 @@ impl Connection {
         true
     }
 
-    /// An ACK sets EXP anew where it tells something new.
+    /// An ACK sets EXP anew where it brings something new.
     fn note_progress(&mut self, now: Time, una_before: u64) {
         if self.sender.una() > una_before {
             self.exp.restart(now);
@@ -246,7 +246,7 @@ impl Connection {
         if ack.not_ect && self.control.ecn {
             self.lose_ecn(now);
         }
-        self.tell_controller(now, &News { ack, newest, acked }, rng);
+        self.report_ack(now, &News { ack, newest, acked }, rng);
         self.note_progress(now, before);
         true
     }
@@ -261,10 +261,10 @@ impl Connection {
     }
 
     /// Order: `on_ack`, then `on_congestion(Ecn)`, then `on_congestion(Over)`.
-    fn tell_controller(&mut self, now: Time, news: &News<'_>, rng: &mut dyn Rng) {
+    fn report_ack(&mut self, now: Time, news: &News<'_>, rng: &mut dyn Rng) {
         let News { ack, newest, acked } = *news;
         let over = newest && !ack.observe && self.control.mode.is_over(ack.index);
-        // OBS = 1 says that there was a mark, should the ACK that echoed it be lost.
+        // OBS = 1 reports a mark, should the ACK that echoed it be lost.
         let asks = newest && ack.observe && !self.control.mode.congested;
         let echoes = self.control.ecn && (ack.ece || asks);
         let rtt = Some(ack.report.rtt_us).filter(|us| (1..=MAX_RTT_US).contains(us));

@@ -265,8 +265,8 @@ impl Connection {
         self.shutdown.is_closing()
     }
 
-    /// The application has nothing more to say: what it wrote is delivered, as long as the linger time
-    /// allows, then the peer is told.
+    /// The application has nothing more to send: what it wrote is delivered, as long as the linger time
+    /// allows, then the peer hears of it.
     pub fn close(&mut self, now: Time) {
         if self.is_closing() || self.is_over() {
             return;
@@ -279,7 +279,7 @@ impl Connection {
         }
     }
 
-    /// The application gives the connection up: nothing more is delivered, the peer is told once.
+    /// The application gives the connection up: nothing more is delivered, the peer hears of it once.
     pub fn abort(&mut self) {
         if self.is_over() {
             return;
@@ -313,7 +313,7 @@ impl Connection {
         self.receiver.numbering.wire(self.receiver.next)
     }
 
-    /// The first received packet that may still be asked for: what lies before was taken, or given up.
+    /// The first received packet that may still be read: what lies before was taken, or given up.
     pub fn received_base(&self) -> u64 {
         self.receiver.base()
     }
@@ -473,7 +473,7 @@ impl Connection {
             .map(|dcudp| dcudp.capacity)
     }
 
-    /// The controller was told of something: follow its mode.
+    /// The controller has reacted to something: follow its mode.
     fn follow_mode(&mut self, now: Time) {
         if self.peering.speaks_dcudp() {
             self.stats.congestion_modes += u64::from(self.control.follow(now));

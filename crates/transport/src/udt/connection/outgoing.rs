@@ -1,6 +1,6 @@
 //! What leaves a connection, in this order: handshakes, ACK2s, changes of mode, NAKs, ACKs, drop
 //! requests, keep-alives, the shutdown, data. Control packets are few, and data are sent better once
-//! the peer knows what they say.
+//! the peer has them.
 
 use incastle_units::{Ecn, Span, Time};
 use rand_core::Rng;
@@ -14,7 +14,7 @@ use super::{Connection, Transmit};
 
 impl Connection {
     /// Whether [`Self::poll_transmit`] would certainly give nothing now. A quick look, for worlds that
-    /// ask after each event; where it says no, a poll may still give nothing.
+    /// ask after each event; where it returns false, a poll may still give nothing.
     #[inline]
     pub fn is_quiet(&mut self, now: Time) -> bool {
         self.is_established()
@@ -23,7 +23,7 @@ impl Connection {
             && self.sender.is_quiet(now, &self.control.algorithm)
     }
 
-    /// Whether it is quiet because data wait for their time, and [`Self::poll_timeout`] has told that
+    /// Whether it is quiet because data wait for their time, and [`Self::poll_timeout`] has returned that
     /// already: a write changes nothing then.
     #[inline]
     pub fn is_waiting(&mut self, now: Time) -> bool {
@@ -56,7 +56,7 @@ impl Connection {
         let change = self.peering.speaks_dcudp()
             && (self.watch.answer.is_some() | self.control.mode.is_due(now));
         change
-            | self.receiver.has_word()
+            | self.receiver.has_report()
             | self.sender.has_drop()
             | self.packets.is_due()
             | self.shutdown.is_due()
@@ -98,7 +98,7 @@ impl Connection {
         if !self.shutdown.is_due() {
             return None;
         }
-        // With its shutdown a UDT end is gone: what arrived is acknowledged first.
+        // With its shutdown a UDT endpoint is gone: what arrived is acknowledged first.
         if !self.peering.speaks_dcudp()
             && let Some(number) = self.receiver.ack.poll_last(now)
         {

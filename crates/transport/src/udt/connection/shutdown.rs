@@ -1,5 +1,5 @@
 //! The end of a connection: the application closes, what it wrote is delivered as long as it lingers, the
-//! peer is told (draft-gg-udt-03, section 4.4), and tells in turn. Leaves out what a failure is.
+//! peer hears of it (draft-gg-udt-03, section 4.4), and answers. Leaves out what a failure is.
 
 use incastle_units::{Span, Time};
 

@@ -1,11 +1,11 @@
 //! The clocks of a connection (draft-gg-udt-03, section 6): EXP and keep-alive here; ACK, NAK, pacer,
 //! OBS-change, handshake and controller where they belong.
 //!
-//! EXP fires after N (4 RTT + RTTVar + SYN), at least a floor; N counts expirations without a word from
-//! the peer. It is set anew by ACKs and NAKs that tell something new, and by anything while nothing is
-//! outstanding: what else a peer says, or repeats, does not tell whether our data arrive.
+//! EXP fires after N (4 RTT + RTTVar + SYN), at least a floor; N counts expirations without a packet from
+//! the peer. It is set anew by ACKs and NAKs that bring something new, and by anything while nothing is
+//! outstanding: what else a peer sends, or repeats, does not show that our data arrive.
 //!
-//! A timer that has expired waits for nothing: what it asks for is noted, and leaves when it can. So
+//! A timer that has expired waits for nothing: what it causes is noted, and leaves when it can. So
 //! [`Connection::poll_timeout`] lies ahead after each [`Connection::handle_timeout`], whatever the
 //! socket takes.
 
@@ -21,7 +21,7 @@ use super::{Connection, Failure};
 /// No period is longer: a clock that jumped is taken for a long round trip. As RFC 6298, section 2.5.
 const LONGEST_EXP: Span = Span::from_secs(60);
 
-/// The EXP timer. Its periods are kept at hand: every poll asks for them.
+/// The EXP timer. Its periods are stored: every poll reads them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Exp {
     /// From when on the period runs.
@@ -69,7 +69,7 @@ impl Exp {
         );
     }
 
-    /// The peer said something; `resets` where that sets the timer anew.
+    /// The peer sent something; `resets` where that sets the timer anew.
     pub(super) fn heard(&mut self, now: Time, resets: bool, config: &Config) {
         self.last_heard = now;
         if self.count != 1 {
@@ -81,7 +81,7 @@ impl Exp {
         }
     }
 
-    /// Data leave where none were outstanding, or an ACK or NAK told something new.
+    /// Data leave where none were outstanding, or an ACK or NAK brought something new.
     pub(super) fn restart(&mut self, now: Time) {
         self.from = now;
     }
@@ -153,7 +153,7 @@ impl Connection {
     }
 
     /// The round-trip time, or the control that the sender runs, has changed, and with it the periods
-    /// of EXP and NAK. A sender that was told of packets without ECT falls back to UDT's control.
+    /// of EXP and NAK. A sender that hears of packets without ECT falls back to UDT's control.
     pub(super) fn set_clocks(&mut self) {
         self.exp.learn(&self.rtt, &self.config);
         let udt = !self.peering.speaks_dcudp() || self.watch.not_ect;
@@ -168,7 +168,7 @@ impl Connection {
         if self.shutdown.has_ended() {
             return Time::NEVER;
         }
-        // A shutdown that was said is outstanding, too.
+        // A shutdown that was sent is outstanding, too.
         self.exp
             .at(self.sender.is_outstanding() || self.shutdown.is_sent())
     }
@@ -202,7 +202,7 @@ impl Connection {
         }
     }
 
-    /// The peer says nothing any more. Where it owed us nothing, that is its right.
+    /// The peer is silent. Where it owed us nothing, that is its right.
     fn give_up(&mut self) {
         let left = self.sender.unacknowledged();
         if left == 0 && self.shutdown.is_parting() {
@@ -216,7 +216,7 @@ impl Connection {
         if self.shutdown.linger_at() <= now {
             let left = self.sender.unacknowledged();
             self.fail(Failure::Linger(left));
-            // The peer is told, once.
+            // The peer hears of it, once.
             self.shutdown.set_due(true);
         }
     }

@@ -30,7 +30,7 @@ const USER: u16 = 0x7FFF;
 const OBSERVE_CHANGE: u16 = 1;
 const OBSERVE_CHANGED: u16 = 2;
 
-/// What a full ACK reports. Zero in the last two: not known, or not told.
+/// What a full ACK reports. Zero in the last two: not measured, or not reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AckReport {
     /// Round-trip time in microseconds.
@@ -65,7 +65,7 @@ pub enum Control {
         /// The receiver's measurements.
         report: AckReport,
     },
-    /// An ACK that says no more than the next packet expected, and is not answered.
+    /// An ACK with no more than the next packet expected, which is not answered.
     LightAck {
         /// The next packet expected.
         next: Number,
@@ -114,7 +114,7 @@ pub struct ControlHeader {
     pub observe: bool,
     /// The packet's own number. DCUDP only, and 0 in handshakes.
     pub number: Number,
-    /// What it says.
+    /// Its content.
     pub control: Control,
 }
 

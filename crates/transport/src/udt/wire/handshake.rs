@@ -2,7 +2,7 @@
 //!
 //! The library's server refuses a handshake of any other length, so the extension stands where nobody
 //! reads: in the last three words of the peer's address, which UDT itself fills for IPv6 alone and then
-//! only shows. A UDT 4 server sends the client's words back, with some replaced. So an extension says
+//! only shows. A UDT 4 server sends the client's words back, with some replaced. So an extension shows
 //! who wrote it: only an [`Extension::Answer`], or the offer of another socket, comes from one who
 //! understands. Handshakes have UDT's layout in every dialect.
 
@@ -22,7 +22,7 @@ const MESSAGE: u32 = 2;
 /// What kind of socket connects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SocketKind {
-    /// One stream of bytes each way.
+    /// One stream of bytes in each direction.
     #[default]
     Stream,
     /// Messages with borders.

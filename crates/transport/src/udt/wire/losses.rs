@@ -5,7 +5,7 @@ use super::{Number, WireError, word};
 
 const OPENS: u32 = 1 << 31;
 
-/// Packets by their numbers on the wire, both ends included.
+/// Packets by their numbers on the wire, first and last included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NumberRange {
     /// The first.

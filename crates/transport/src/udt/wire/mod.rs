@@ -2,7 +2,7 @@
 //! what DCUDP adds to it. Bit by bit in docs/models/dcudp-wire.md.
 //!
 //! A datagram is parsed without copying: its header becomes a typed, `Copy` [`Packet`], what does not
-//! fit there stays in the datagram as [`Beside`] or as payload. Everything that a header can say is
+//! fit there stays in the datagram as [`Beside`] or as payload. Everything that a header can hold is
 //! checked here; what depends on the connection (windows, known numbers) is checked there.
 //! Leaves out: composite messages of user-defined types, which UDT reserves and nobody sends.
 
@@ -39,7 +39,7 @@ pub enum Dialect {
     Dcudp,
 }
 
-/// What a datagram's header says.
+/// The content of a datagram's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet {
     /// Microseconds since the sender's connection began; wraps.

@@ -83,7 +83,7 @@ prop_compose! {
         window in 1_u64..40_000,
         initial in 1_u64..20,
     ) -> Config {
-        let [handshake, timestamps, limited, idle, ect, desynchronised] = switches;
+        let [handshake, timestamps, limited, idle, ect, randomized] = switches;
         let mut config = Config {
             mss,
             recovery,
@@ -99,7 +99,7 @@ prop_compose! {
             initial_window: Bytes::new(initial * u64::from(mss)),
             ..config()
         };
-        config.rto.desynchronised = desynchronised;
+        config.rto.randomized = randomized;
         config.rto.max = Span::from_secs(2);
         config
     }

@@ -253,7 +253,7 @@ fn an_impatient_recovery_runs_out_of_time() {
 fn lengthened_timeouts_wait_longer_than_the_rto() {
     let config = Config {
         rto: RtoConfig {
-            desynchronised: true,
+            randomized: true,
             ..RtoConfig::default()
         },
         ..window(4, Recovery::NewReno)

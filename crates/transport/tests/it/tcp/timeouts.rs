@@ -42,10 +42,10 @@ fn timeouts_back_off_and_a_sample_ends_it() {
 
 #[test]
 fn the_timeout_has_a_minimum_and_whole_ticks() {
-    let with = |min, tick| Config {
+    let with = |min, granularity| Config {
         rto: RtoConfig {
             min,
-            tick,
+            granularity,
             ..RtoConfig::default()
         },
         ..config()
@@ -221,10 +221,10 @@ fn sack_goes_back_around_what_was_reported() {
 }
 
 #[test]
-fn desynchronised_timeouts_lie_between_one_and_one_and_a_half() {
+fn randomized_timeouts_lie_between_one_and_one_and_a_half() {
     let config = Config {
         rto: RtoConfig {
-            desynchronised: true,
+            randomized: true,
             ..RtoConfig::default()
         },
         ..config()

@@ -1,4 +1,4 @@
-//! A wire between two connections, for tests: fixed delay one way, programmable loss, marks and
+//! A wire between two connections, for tests: fixed one-way delay, programmable loss, marks and
 //! extra delay per packet, and a record of every packet in the order of sending.
 
 use std::collections::BTreeMap;
@@ -43,7 +43,7 @@ pub(crate) const FIRST: u32 = 0xFFFF_0000;
 /// Payload bytes of a segment in the written-out tests.
 pub(crate) const MSS: u16 = 1000;
 
-/// The delay of the wire, one way.
+/// The one-way delay of the wire.
 pub(crate) const DELAY: Span = Span::from_ms(10);
 
 /// An instant in milliseconds.
@@ -141,13 +141,13 @@ impl Packet {
     }
 }
 
-/// A timeout at one end.
+/// A timeout at one endpoint.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timeout {
     pub(crate) at: Time,
     pub(crate) from: usize,
     pub(crate) report: TimeoutReport,
-    /// How many packets both ends had sent by then.
+    /// How many packets both endpoints had sent by then.
     pub(crate) before: usize,
 }
 
@@ -321,7 +321,7 @@ impl Wire {
         self.now = self.now.max(limit);
     }
 
-    /// The lines of data and pure ACKs sent by one end.
+    /// The lines of data and pure ACKs sent by one endpoint.
     pub(crate) fn lines(&self, name: &str) -> Vec<&str> {
         let sent_by = |line: &&String| line.split(' ').nth(1) == Some(name);
         self.trace

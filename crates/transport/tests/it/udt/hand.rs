@@ -119,7 +119,7 @@ impl Hand {
         }
     }
 
-    /// A client whose handshake took 100 us each way round. Its clock begins when it is connected.
+    /// A client whose handshake took 100 us in each direction. Its clock begins when it is connected.
     pub(crate) fn with(config: &Config, algorithm: Algorithm) -> Self {
         let mut hand = Self::asking(config, algorithm);
         for kind in [HandshakeKind::Request, HandshakeKind::Response] {
@@ -165,7 +165,7 @@ impl Hand {
             .handle(self.now, packet, beside, received, &mut self.rng);
     }
 
-    /// Moves on to so many microseconds after the connection was made, firing timers on the way.
+    /// Moves on to `us` microseconds after the connection was made, firing timers on the way.
     pub(crate) fn go(&mut self, us: u64) -> &mut Self {
         self.go_to(self.start + Span::from_us(us));
         self

@@ -1,4 +1,4 @@
-//! DCUDP's modes: first marks, OBS-change, ECE and CWR, ACKs every round trip, the way back, silence,
+//! DCUDP's modes: first marks, OBS-change, ECE and CWR, ACKs every round trip, the return, silence,
 //! and paths without ECN. The handshake took 100 us.
 
 use incastle_transport::udt::wire::{Control, ControlHeader, DataHeader, Place};

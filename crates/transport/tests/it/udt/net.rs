@@ -73,7 +73,7 @@ pub(crate) struct Path {
     pub(crate) loss: u64,
     pub(crate) duplication: u64,
     pub(crate) garbage: u64,
-    /// The least one-way delay.
+    /// The minimum one-way delay.
     pub(crate) delay: Span,
     /// Up to this much more, at random: packets overtake each other.
     pub(crate) jitter: Span,
@@ -119,7 +119,7 @@ impl Side {
     }
 }
 
-/// One end: its connection, its clock's lead, what it has seen.
+/// One endpoint: its connection, its clock's lead, what it has seen.
 pub(crate) struct End {
     pub(crate) connection: Option<ByteConnection>,
     listener: Option<Listener>,

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::hand::{FIRST, Hand, Sent, ack_with, dcudp, number, udt};
 
-/// What happens to both ends, with a number that says how.
+/// What happens to both endpoints, with a number that chooses how.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Write(u64),

@@ -27,7 +27,7 @@ fn a_full_ack_leaves_every_syn_and_again_after_two_round_trips() {
     let acks = hand.controls();
     assert_eq!(said(&acks[0]), (0, 103, 8192));
     assert_eq!(acks.len(), 1);
-    // Not again before 2 RTT = 200 ms; then with a number of its own.
+    // Not again before 2 RTT = 200 ms; then with a new number.
     for us in (20_000..=200_000).step_by(10_000) {
         assert_eq!(hand.go(us).controls(), [], "at {us}");
     }

@@ -297,7 +297,7 @@ impl World {
         }
     }
 
-    /// Both ends close at about the same time, and both are told that all is well.
+    /// Both endpoints close at about the same time, and both are told that all is well.
     fn close(&mut self) {
         for side in SIDES {
             let now = self.net.local(side);
