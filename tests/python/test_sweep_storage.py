@@ -284,7 +284,7 @@ def test_large_sweep_asks_on_a_terminal(folder: Path, answer: str, status: int) 
         assert process.wait(60) == status, said
     os.close(master)
     assert b"4 runs (one x 4 seeds): about" in said
-    assert b"Begin? [y/N]" in said
+    assert b"Start? [y/N]" in said
     assert (folder / "s").exists() == (status == 0)
 
 
