@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from incastle import figures
 from incastle.benchmarks.engines import Incastle
 from incastle.benchmarks.rows import GROWTH, exponents, rows
 from incastle.benchmarks.suite import FLOWS, HOSTS, PUBLISHED_SOURCE, RATES
 from incastle.benchmarks.turns import by_name, points
 from incastle.files import scratch_file
+from incastle.reproduction import figures
 from incastle.terminal_bench import million
 from incastle.units import si
 

@@ -355,7 +355,7 @@ def list_(
 
 def _listing(what: Listing) -> list[tuple[str, str]]:
     if what is Listing.PAPERS:
-        from incastle import papers as module  # noqa: PLC0415  only here
+        from incastle.reproduction import papers as module  # noqa: PLC0415  only here
 
         return [(name, paper.listed()) for name, paper in module.discover().items()]
     if what is Listing.MEASURES:
@@ -431,7 +431,7 @@ def reproduce(
     Writes a report: each figure as PNG, SVG, PDF and CSV, claims.json, and index.html, one page
     with everything. Finished runs are reused.
     """
-    from incastle import reproduce as module  # noqa: PLC0415  slow to import
+    from incastle.reproduction import main as module  # noqa: PLC0415  slow to import
 
     if quick and full:
         raise IncastleError("--quick and --full exclude each other")

@@ -34,8 +34,9 @@ def diff(
     digests, claims with measured values and verdicts, data of figures; this is how two versions of
     Incastle are compared. Changes are those from A to B.
     """
-    from incastle import figures, terminal_diff  # noqa: PLC0415  only here
+    from incastle import terminal_diff  # noqa: PLC0415  only here
     from incastle.difference import api, draw  # noqa: PLC0415
+    from incastle.reproduction import figures  # noqa: PLC0415  only here
 
     if figure is not None:
         figures.form_of(figure)  # told before the tables, not after them

@@ -75,8 +75,8 @@ def estimate(
     crossed_links.
     docs/estimate.md has what that leaves out, and how far it is off.
     """
-    from incastle import figures  # noqa: PLC0415  only here
     from incastle.estimates import api, picture  # noqa: PLC0415  slow to import
+    from incastle.reproduction import figures  # noqa: PLC0415  only here
 
     if figure is not None:
         figures.form_of(figure)  # told before the estimate, not after it

@@ -48,8 +48,9 @@ def explain(
     From the record of events that the scenario asked for ([measure] events). Where there is none,
     the scenario is run again with a record, and the digests tell that it took the same course.
     """
-    from incastle import figures, terminal_explain  # noqa: PLC0415  only here
+    from incastle import terminal_explain  # noqa: PLC0415  only here
     from incastle.explanation import api, draw  # noqa: PLC0415
+    from incastle.reproduction import figures  # noqa: PLC0415  only here
     from incastle.results import Result  # noqa: PLC0415
 
     if (flow is not None) + slowest + timeouts > 1:

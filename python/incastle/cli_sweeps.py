@@ -113,7 +113,7 @@ def sweep(
     the sweep: it is named at the end, and the exit status is not 0. With a directory instead of a
     scenario nothing is run.
     """
-    from incastle import figures  # noqa: PLC0415  only here
+    from incastle.reproduction import figures  # noqa: PLC0415  only here
     from incastle.sweeps import picture  # noqa: PLC0415  slow to import
     from incastle.sweeps.sweep import Sweep  # noqa: PLC0415
 

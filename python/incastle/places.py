@@ -13,7 +13,7 @@ MOST_NAMED = 3
 
 def described(path: Path) -> str | None:
     """Say what a path is and what to do with it; None where nobody can tell."""
-    from incastle.report import CLAIMS  # noqa: PLC0415  slow to import: only for a message
+    from incastle.reproduction.report import CLAIMS  # noqa: PLC0415  slow to import: only for a message
     from incastle.store import SUMMARY  # noqa: PLC0415  it imports this module
     from incastle.sweeps.dataset import HEADER  # noqa: PLC0415  slow to import
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from incastle import bins
 from incastle.errors import PlotError
-from incastle.figures import SERIES, canvas, form_of, save
+from incastle.reproduction.figures import SERIES, canvas, form_of, save
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

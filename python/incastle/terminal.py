@@ -22,7 +22,7 @@ from rich.table import Table
 
 from incastle import completions
 from incastle.completions import class_name, ends_of
-from incastle.confidence import interval
+from incastle.reproduction.confidence import interval
 from incastle.units import DIGITS, between, si
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 
 from incastle import terminal
-from incastle.claims import number
 from incastle.completions import shown
 from incastle.difference.results import ResultDiff
+from incastle.reproduction.claims import number
 from incastle.units import si
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incastle import claims, confidence
-from incastle.claims import Band, Claim, ClaimError, Verdict
 from incastle.ends import Ends
+from incastle.reproduction import claims, confidence
+from incastle.reproduction.claims import Band, Claim, ClaimError, Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path

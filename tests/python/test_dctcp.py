@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from incastle import claims
 from incastle.ends import Ends, ends
-from incastle.papers import Length, Observation, Observations, dctcp
+from incastle.papers import dctcp
 from incastle.papers.dctcp import facts, measures, plan, why
+from incastle.reproduction import claims
+from incastle.reproduction.papers import Length, Observation, Observations
 from incastle.runner import run as ic_run
 from incastle.scenario import load
 from synthetic import scenario
@@ -344,7 +345,7 @@ def test_timeouts_by_kind() -> None:
 def test_what_the_switch_stores() -> None:
     made = {
         f"pressure/{kind}/{name}": [
-            run(rounds=rounds([10.0], [0]), memory=memory(full=name == "tcp"))
+            run(rounds=rounds([10.0], [0]), buffer_occupancy=memory(full=name == "tcp"))
         ]
         for kind in ("alone", "beside")
         for name in plan.ALGORITHMS

@@ -8,8 +8,7 @@ from dataclasses import fields
 import polars as pl
 import pytest
 
-from incastle import claims
-from incastle.papers import Length, Observation, Observations, dcudp
+from incastle.papers import dcudp
 from incastle.papers.dcudp import answer, plan, runs
 from incastle.papers.dcudp.facts import FACTS
 from incastle.papers.dcudp.measures import MEASURES, OF_READING
@@ -24,6 +23,8 @@ from incastle.papers.dcudp.readings import (
     combinations,
 )
 from incastle.papers.dcudp.tables import frame, printed
+from incastle.reproduction import claims
+from incastle.reproduction.papers import Length, Observation, Observations
 from synthetic import observations
 from synthetic_dcudp import flows, goodput, links, made_up, queue_samples
 
@@ -269,7 +270,7 @@ def test_divisions() -> None:
 
 @pytest.mark.parametrize("length", Length)
 def test_each_figure_can_be_drawn(length: Length) -> None:
-    from incastle import figures  # noqa: PLC0415  as slow as drawing
+    from incastle.reproduction import figures  # noqa: PLC0415  as slow as drawing
 
     made = observations(PAPER, length, made_up)
     for one in PAPER.figures:

@@ -7,10 +7,11 @@ import math
 import polars as pl
 import pytest
 
-from incastle.figures import canvas
-from incastle.papers import Length, Observation, Observations, dt_cwa
+from incastle.papers import dt_cwa
 from incastle.papers.dt_cwa import answer, plan, runs
 from incastle.papers.dt_cwa.readings import DCTCP, READINGS
+from incastle.reproduction.figures import canvas
+from incastle.reproduction.papers import Length, Observation, Observations
 from synthetic import scenario
 from synthetic_dt_cwa import transfers
 

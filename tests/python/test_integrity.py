@@ -18,10 +18,11 @@ import pytest
 
 import incastle as ic
 from conftest import SMALL, Said
-from incastle import files, names, run_cache, store
+from incastle import files, names, store
 from incastle.estimates.kept import kept
 from incastle.hashes import sealed
-from incastle.papers import Observation
+from incastle.reproduction import run_cache
+from incastle.reproduction.papers import Observation
 from test_controllers import FIXED
 
 if TYPE_CHECKING:

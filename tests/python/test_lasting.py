@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incastle import ends, figures
-from incastle.confidence import interval_of
+from incastle import ends
 from incastle.ends import Ends
-from incastle.papers import Observation, lasting
+from incastle.reproduction import figures, lasting
+from incastle.reproduction.confidence import interval_of
+from incastle.reproduction.papers import Observation
 from synthetic import scenario
 
 if TYPE_CHECKING:

@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from incastle import claims, confidence, papers, reproduce
 from incastle.ends import apart, ends
-from incastle.figures import UNFINISHED, canvas
-from incastle.papers import Length, Observation, Observations, dctcp_ns2, selected
+from incastle.papers import dctcp_ns2
 from incastle.papers.dctcp_ns2 import measures, plan, theory
 from incastle.papers.dctcp_ns2.cycles import cycles
 from incastle.papers.dctcp_ns2.facts import cycle
+from incastle.reproduction import claims, confidence, papers
+from incastle.reproduction import main as reproduce
+from incastle.reproduction.figures import UNFINISHED, canvas
+from incastle.reproduction.papers import Length, Observation, Observations, selected
 from incastle.scenario import load
 from synthetic import observation, observations
 from synthetic_comparison import made_up as comparison_made_up
@@ -29,7 +31,7 @@ from synthetic_dt_cwa import made_up as dt_cwa_made_up
 from synthetic_qcn import made_up as qcn_made_up
 
 if TYPE_CHECKING:
-    from incastle.papers import Paper
+    from incastle.reproduction.papers import Paper
 
 EXPECTED = Path(__file__).parent / "expected"
 SHIPPED = list(papers.discover().values())

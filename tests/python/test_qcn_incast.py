@@ -9,12 +9,13 @@ import re
 import polars as pl
 import pytest
 
-from incastle import claims
 from incastle.ends import ends
-from incastle.papers import Length, Observation, Observations, qcn_incast
+from incastle.papers import qcn_incast
 from incastle.papers.qcn_incast import counters, measures, nearest, plan, points, rates, runs
 from incastle.papers.qcn_incast.drawings import TABLE_2
 from incastle.papers.qcn_incast.drawings_beyond import completion
+from incastle.reproduction import claims
+from incastle.reproduction.papers import Length, Observation, Observations
 from incastle.scenario import load
 from synthetic import observations
 from synthetic_qcn import made_up

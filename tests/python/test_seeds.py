@@ -10,7 +10,7 @@ import pytest
 
 import incastle as ic
 from conftest import SMALL
-from incastle import confidence
+from incastle.reproduction import confidence
 from incastle.sweeps.conditions import parse_condition
 from incastle.sweeps.seeds import over_seeds
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from incastle import report, store
+from incastle import store
 from incastle.difference.reports import ReportDiff
 from incastle.difference.results import ResultDiff
 from incastle.errors import ResultError
 from incastle.places import described
+from incastle.reproduction import report
 from incastle.results import Result
 
 if TYPE_CHECKING:

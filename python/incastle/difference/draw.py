@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from incastle import figures
 from incastle.difference.results import ResultDiff
 from incastle.errors import PlotError
-from incastle.figures import BLUE, GREY, RED, canvas
+from incastle.reproduction import figures
+from incastle.reproduction.figures import BLUE, GREY, RED, canvas
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

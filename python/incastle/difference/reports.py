@@ -14,9 +14,9 @@ from functools import cached_property
 from pathlib import Path  # noqa: TC003  a field
 from typing import TYPE_CHECKING, Any
 
-from incastle import report
 from incastle.difference.values import relative, same
 from incastle.errors import ResultError, unreadable
+from incastle.reproduction import report
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from incastle.completions import SIZE_CLASSES, class_name
 from incastle.errors import PlotError
-from incastle.figures import SERIES, canvas, form_of, save
+from incastle.reproduction.figures import SERIES, canvas, form_of, save
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,12 +8,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from incastle import figures
 from incastle.errors import PlotError
 from incastle.explanation import path as paths
 from incastle.explanation.api import PARTS
 from incastle.explanation.record import PS_PER_S, SENDER
-from incastle.figures import BLACK, BLUE, GREEN, GREY, OLIVE, ORANGE, PURPLE, RED, SKY, canvas
+from incastle.reproduction import figures
+from incastle.reproduction.figures import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    OLIVE,
+    ORANGE,
+    PURPLE,
+    RED,
+    SKY,
+    canvas,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from incastle.errors import IncastleError, PlotError
-from incastle.figures import SERIES, canvas, form_of, save
+from incastle.reproduction.figures import SERIES, canvas, form_of, save
 from incastle.sweeps.dataset import in_column
 from incastle.sweeps.measures import find_column, shortened, unit_of
 from incastle.sweeps.quantities import as_written

@@ -11,7 +11,7 @@ import math
 from typing import TYPE_CHECKING
 
 from incastle.completions import ends_of
-from incastle.confidence import student_t
+from incastle.reproduction.confidence import student_t
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

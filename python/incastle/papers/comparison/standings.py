@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from incastle import ends
-from incastle.confidence import interval_of
-from incastle.papers import lasting
+from incastle.reproduction import lasting
+from incastle.reproduction.confidence import interval_of
 
 from .measures import METRICS
 from .plan import ALGORITHMS, WORKLOADS
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from incastle.ends import Value
-    from incastle.papers import Observations
+    from incastle.reproduction.papers import Observations
 
     from .measures import Metric, Values
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import polars as pl
 
 from incastle import ends
-from incastle.confidence import interval_of
+from incastle.reproduction.confidence import interval_of
 
 from . import measures, plan, why
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from incastle.ends import Value
-    from incastle.papers import Observation, Observations
+    from incastle.reproduction.papers import Observation, Observations
 
 Facts: TypeAlias = dict[str, str]
 CLIENT = "switch->sender:0"

@@ -7,7 +7,7 @@ at 1 and 10 Gbit/s, and the recommended K = 65 at 10 Gbit/s.
 
 from pathlib import Path
 
-from incastle.papers import Paper
+from incastle.reproduction.papers import Paper
 
 from .drawings import FIGURES
 from .facts import FACTS

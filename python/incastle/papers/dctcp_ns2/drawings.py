@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from incastle import figures
-from incastle.papers import FigureSpec
+from incastle.reproduction import figures
+from incastle.reproduction.papers import FigureSpec
 
 from . import measures, plan, theory
 from .plan import SPEEDS
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from incastle.papers import Observations
+    from incastle.reproduction.papers import Observations
 
 
 def _label(algorithm: str) -> str:

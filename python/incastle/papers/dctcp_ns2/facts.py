@@ -15,7 +15,7 @@ from .cycles import cycles
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from incastle.papers import Observation, Observations
+    from incastle.reproduction.papers import Observation, Observations
 
 LOCKED_OUT = 0.9
 """With two flows: one has locked the other out when it has more than this of what arrives."""

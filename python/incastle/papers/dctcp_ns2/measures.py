@@ -18,7 +18,7 @@ from .plan import SPEEDS, Window
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from incastle.papers import Observation, Observations
+    from incastle.reproduction.papers import Observation, Observations
 
 PORT = "switch->receiver"
 FAST = ("1G", "10G")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from incastle.papers import Experiment, Length
+from incastle.reproduction.papers import Experiment, Length
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

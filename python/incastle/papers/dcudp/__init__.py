@@ -7,7 +7,7 @@ fairness and convergence, and tables that tell under which reading its figures a
 from dataclasses import replace
 from pathlib import Path
 
-from incastle.papers import Paper
+from incastle.reproduction.papers import Paper
 
 from .drawings import FIGURES
 from .facts import FACTS, needed

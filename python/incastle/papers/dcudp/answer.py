@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from incastle import claims
-from incastle.papers import FigureSpec
+from incastle.reproduction import claims
+from incastle.reproduction.papers import FigureSpec
 
 from . import plan
 from .measures import OF_READING
@@ -37,8 +37,8 @@ from .tables import DrawTable, frame
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from incastle.claims import Band
-    from incastle.papers import Observation, Observations
+    from incastle.reproduction.claims import Band
+    from incastle.reproduction.papers import Observation, Observations
 
     from .readings import Reading, System
     from .tables import Cell

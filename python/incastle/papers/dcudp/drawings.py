@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from incastle import figures
-from incastle.papers import FigureSpec
+from incastle.reproduction import figures
+from incastle.reproduction.papers import FigureSpec
 
 from . import measures, plan
 from .answer import FIGURES as ANSWERS
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from incastle.papers import Observation, Observations
+    from incastle.reproduction.papers import Observation, Observations
 
     from .measures import Measured
     from .readings import System

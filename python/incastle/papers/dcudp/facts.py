@@ -36,7 +36,7 @@ from .runs import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from incastle.papers import Length, Observation, Observations
+    from incastle.reproduction.papers import Length, Observation, Observations
 
     from .readings import System
 

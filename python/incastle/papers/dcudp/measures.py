@@ -45,7 +45,7 @@ from .runs import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from incastle.papers import Observation, Observations
+    from incastle.reproduction.papers import Observation, Observations
 
     from .readings import System
 

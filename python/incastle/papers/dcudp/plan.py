@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from incastle.papers import Experiment, Length
+from incastle.reproduction.papers import Experiment, Length
 
 from .readings import (
     BASE,

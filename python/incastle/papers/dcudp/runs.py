@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable
     from typing import Concatenate
 
-    from incastle.papers import Observation, Observations
+    from incastle.reproduction.papers import Observation, Observations
 
 Values: TypeAlias = list[float]
 Statistic: TypeAlias = "Callable[[Observation], float]"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
-from incastle import figures
+from incastle.reproduction import figures
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

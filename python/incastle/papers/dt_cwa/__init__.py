@@ -6,7 +6,7 @@ one table that tells under which reading its numbers appear.
 
 from pathlib import Path
 
-from incastle.papers import Paper
+from incastle.reproduction.papers import Paper
 
 from .drawings import FIGURES
 from .facts import FACTS

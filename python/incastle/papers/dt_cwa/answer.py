@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from incastle import figures
 from incastle.ends import apart, ends, rising, shown
-from incastle.papers import FigureSpec, lasting
+from incastle.reproduction import figures, lasting
+from incastle.reproduction.papers import FigureSpec
 
 from . import plan
 from .measures import ftp_change, query_change, throughputs
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from incastle.ends import Value
-    from incastle.papers import Observations
+    from incastle.reproduction.papers import Observations
 
     from .readings import System
     from .runs import Values

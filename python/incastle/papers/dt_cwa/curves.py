@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from incastle import figures
-from incastle.papers import lasting
+from incastle.reproduction import figures, lasting
 
 from .readings import DCTCP, MARKERS, REACTIONS, SWITCH_ALONE, reading
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from incastle.ends import Value
-    from incastle.papers import Observations
+    from incastle.reproduction.papers import Observations
 
     from .readings import System
     from .runs import Values

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from incastle import figures
-from incastle.papers import FigureSpec, lasting
+from incastle.reproduction import figures, lasting
+from incastle.reproduction.papers import FigureSpec
 
 from . import measures, plan
 from .answer import FIGURES as ANSWERS
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from incastle.papers import Observations
+    from incastle.reproduction.papers import Observations
 
     from .readings import System
     from .runs import Statistic, Values

@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from incastle.ends import rising, shown
-from incastle.papers import lasting
+from incastle.reproduction import lasting
 
 from . import plan
 from .answer import greatest, variants
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from incastle.ends import Value
-    from incastle.papers import Observation, Observations
+    from incastle.reproduction.papers import Observation, Observations
 
     from .readings import System
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from incastle.ends import Value
-    from incastle.papers import Observations
+    from incastle.reproduction.papers import Observations
 
     from .readings import System
     from .runs import Statistic

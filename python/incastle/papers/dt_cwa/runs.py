@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import polars as pl
 
 from incastle import ends
-from incastle.papers import lasting
+from incastle.reproduction import lasting
 
 from .plan import PORT
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from incastle.ends import Value
-    from incastle.papers import Observation, Observations
+    from incastle.reproduction.papers import Observation, Observations
 
 SEGMENT = 1460
 Values: TypeAlias = "Sequence[Value]"

@@ -7,7 +7,7 @@ beyond it where collapse begins, what a request takes, why timeouts happen, and 
 from dataclasses import replace
 from pathlib import Path
 
-from incastle.papers import Paper
+from incastle.reproduction.papers import Paper
 
 from . import drawings, drawings_beyond, drawings_open, drawings_trace, sensitivity
 from .facts import FACTS, needed

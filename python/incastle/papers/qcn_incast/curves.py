@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from incastle import figures
+from incastle.reproduction import figures
 
 from .points import BUFFERS, SERVERS, SYSTEMS, point
 from .runs import COLLAPSE, goodput
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from incastle.papers import Observations
+    from incastle.reproduction.papers import Observations
 
     from .runs import Statistic
 

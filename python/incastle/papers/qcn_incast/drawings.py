@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from incastle.papers import FigureSpec
+from incastle.reproduction.papers import FigureSpec
 
 from .curves import GOODPUT, PAPER, Curve, Curves, Draw, Panel, by_buffer, labelled
 from .plan import TRACED

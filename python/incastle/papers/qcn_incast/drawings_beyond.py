@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from incastle import ends, figures
-from incastle.papers import FigureSpec, lasting
+from incastle import ends
+from incastle.reproduction import figures, lasting
+from incastle.reproduction.papers import FigureSpec
 
 from .curves import STYLES, in_decades, legend_columns, over_servers
 from .plan import (
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from incastle.ends import Value
-    from incastle.papers import Observation, Observations
+    from incastle.reproduction.papers import Observation, Observations
 
 
 # ---- where collapse begins

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from incastle import figures
-from incastle.papers import FigureSpec
+from incastle.reproduction import figures
+from incastle.reproduction.papers import FigureSpec
 
 from .curves import GOODPUT, PAPER, STYLES, Curve, Curves, Draw, Panel
 from .drawings import TABLE_2
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from incastle.papers import Observations
+    from incastle.reproduction.papers import Observations
 
 _NARROW = Panel("goodput (Mbit/s)", GOODPUT.line, 1000)
 _AS_TAKEN = "as taken"

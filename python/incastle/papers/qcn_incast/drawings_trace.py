@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from incastle import figures
-from incastle.papers import FigureSpec
+from incastle.reproduction import figures
+from incastle.reproduction.papers import FigureSpec
 
 from . import rates
 from .curves import PAPER, in_decades, legend_columns, over_servers
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from incastle.papers import Observation, Observations
+    from incastle.reproduction.papers import Observation, Observations
 
 _POINT = point("I", "200ms", TRACED, TRACED_SERVERS)
 _SHOWN_FLOWS = 3

@@ -33,7 +33,7 @@ from .runs import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from incastle.papers import Observations
+    from incastle.reproduction.papers import Observations
 
     from .runs import Statistic
 

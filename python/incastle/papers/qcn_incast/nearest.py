@@ -11,9 +11,9 @@ import math
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from incastle import claims
 from incastle.ends import ends, rising
-from incastle.papers import Observations
+from incastle.reproduction import claims
+from incastle.reproduction.papers import Observations
 
 from .measures import MEASURES
 from .plan import NEAREST

@@ -15,7 +15,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from incastle.papers import Experiment, Length
+from incastle.reproduction.papers import Experiment, Length
 
 from .points import (
     BUFFERS,

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from incastle.ends import Ends
-from incastle.papers import lasting
+from incastle.reproduction import lasting
 
 from .runs import LINK, seconds
 
 if TYPE_CHECKING:
     from incastle.ends import Value
-    from incastle.papers import Observation
+    from incastle.reproduction.papers import Observation
 
 LOW = 80.0
 """Mbit/s: figure 6 says that the least rate is always below."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from incastle.papers import FigureSpec
+from incastle.reproduction.papers import FigureSpec
 
 from .curves import GOODPUT, Curve, Curves, Draw, Panel
 from .plan import LIMITER, LIMITER_SYSTEMS, OPEN_BUFFERS

@@ -33,8 +33,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from incastle.confidence import interval, interval_of
 from incastle.ends import Ends, apart, shown, unfinished
+from incastle.reproduction.confidence import interval, interval_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

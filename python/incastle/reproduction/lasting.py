@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from incastle.ends import Ends
-from incastle.figures import HIGH, UNFINISHED
+from incastle.reproduction.figures import HIGH, UNFINISHED
 from incastle.sweeps.quantities import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from incastle.ends import Value
-    from incastle.papers import Observation
+    from incastle.reproduction.papers import Observation
 
 
 class Interval(NamedTuple):

@@ -20,7 +20,7 @@ import polars as pl
 
 from incastle.build import engine_build
 from incastle.files import scratch_file
-from incastle.papers import Observation
+from incastle.reproduction.papers import Observation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -1,0 +1,1 @@
+"""Reproduction of papers: plans, measures, claims and their verdicts, figures, and the report."""
