@@ -142,7 +142,7 @@ def test_two_queues_are_two_classes() -> None:
         if one.name == plan.coexistence("two", "off", 20)
     )
     scenario = load(PAPER.scenario(one), tuple(one.overrides.items()))
-    assert scenario["switch.queue.classify_by"] == "class"
+    assert scenario["switch.queue.classify_by"] == "traffic-class"
     classes = {
         group: scenario[f"flows.{group}.transport.traffic_class"]
         for group in ("dctcp", "dctcp-message", "cubic", "cubic-message")

@@ -49,7 +49,7 @@ def test_transfers_count_by_their_start() -> None:
 
 
 def test_what_begins_after_the_measured_interval_does_not_count() -> None:
-    text = scenario(5).replace("to = 'end'", "to = '2500 ms'")
+    text = scenario(5).replace("until = 'end'", "until = '2500 ms'")
     assert lasting.interval(run(text)) == (0, 2.5, 5)
     found = lasting.begun(run(text), rows((2.0, None), (2.5, 3.0)))
     assert found["ms_low"].to_list() == [3000]

@@ -13,12 +13,14 @@ import polars as pl
 from incastle.ends import Ends
 from incastle.reproduction import lasting
 
-from .runs import LINK, seconds
+from .runs import seconds
 
 if TYPE_CHECKING:
     from incastle.ends import Value
     from incastle.reproduction.papers import Observation
 
+LINK = 1000.0
+"""Mbit/s."""
 LOW = 80.0
 """Mbit/s: figure 6 says that the least rate is always below."""
 
