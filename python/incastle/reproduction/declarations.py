@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
 from itertools import product
 from statistics import fmean
@@ -53,6 +53,8 @@ class Declarations:
 
     folder: Path
     modules: tuple[ModuleType, ...] = ()
+    axes: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    """Axes that the paper's own modules make."""
 
     # ---- what is written
 
@@ -79,6 +81,7 @@ class Declarations:
             name: _at_length(value, length)
             for name, value in self.experiments.get("constants", {}).items()
         }
+        found |= self.axes
         axes = self.experiments.get("axes", {}).items()
         for name, values in sorted(axes, key=lambda one: _refers(one[1])):
             found[name] = self._axis(found, _at_length(values, length))
@@ -109,14 +112,24 @@ class Declarations:
         """List every experiment at a length; of a name that is declared twice the first counts."""
         scope = self.scope(Observations(length))
         found: dict[str, Experiment] = {}
-        templates = self.experiments.get("templates", {})
         for declared in self.experiments["experiments"]:
-            grid = {**templates.get(declared.get("like", ""), {}), **declared}
-            for here in loops(scope, grid.get("over", {}), grid.get("let", {})):
-                if all(here.evaluate(one) for one in grid.get("when", [])):
-                    one = _experiment(here, grid)
-                    found.setdefault(one.name, one)
+            for one in self._grid(scope, declared):
+                found.setdefault(one.name, one)
         return list(found.values())
+
+    def _grid(self, scope: Scope, declared: Mapping[str, Any]) -> Iterator[Experiment]:
+        """Give the experiments of a grid, or of the grids within each round of its loops."""
+        grid = {
+            **self.experiments.get("templates", {}).get(declared.get("like", ""), {}),
+            **declared,
+        }
+        for here in loops(scope, grid.get("over", {}), grid.get("let", {})):
+            if not all(here.evaluate(one) for one in grid.get("when", [])):
+                continue
+            for inner in grid.get("each", ()):
+                yield from self._grid(here, inner)
+            if "each" not in grid:
+                yield _experiment(here, grid)
 
     # ---- measures and facts
 
@@ -127,6 +140,12 @@ class Declarations:
     def measure(self, claim: str) -> Measure:
         """Give the measure of a claim: values by case."""
         return partial(self._measured, self._measures[claim])
+
+    def of_case(self, claim: str, scope: Scope, label: str) -> list[Any]:
+        """Give the values of a case of a claim by its label's template, with the scope's names."""
+        cases = self._measures[claim]
+        (here,) = loops(scope, {}, cases.get("let", {}))
+        return here.seeds(cases[label])
 
     def bases(self) -> dict[str, Measure]:
         """Give the measures of what claims rest on."""
@@ -280,11 +299,13 @@ class Table:
                 continue
             here.missing.clear()
             cells = {name: _cell(here, text) for name, text in part.items() if name not in _LOOP}
-            if not here.missing:
-                yield from _by_seed(cells, first=part.get("first", False))
+            for column, text in part.get("each", {"": ""}).items():
+                of_column = {"column": column, "value": here.evaluate(text)} if column else {}
+                if not here.missing:
+                    yield from _by_seed(cells | of_column, first=part.get("first", False))
 
 
-_LOOP = {"over", "let", "when", "first"}
+_LOOP = {"over", "let", "when", "first", "each"}
 
 
 def _cell(scope: Scope, text: Any) -> Any:  # noqa: ANN401

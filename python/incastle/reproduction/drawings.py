@@ -64,6 +64,8 @@ class Panels:
     across: str | list[str] = ""
     down: str = ""
     series: str = "series"
+    everywhere: list[str] = field(default_factory=list)
+    """Values of `across` that have no panel: they are in all others."""
     columns: int = 0
     size: tuple[float, float] = (7.2, 2.6)
     """Of the whole figure: its width, and the height of a row."""
@@ -125,13 +127,13 @@ class Panels:
     def _panels(self, data: pl.DataFrame) -> list[Panel]:
         downs = _values(data, self.down) if self.down else [None]
         across_column = self._across
-        acrosses = _values(data, across_column) if across_column else [None]
+        acrosses = self._acrosses(data) or [None]
         found = []
         for down in downs:
             for y in self.y:
                 for across in acrosses:
                     here = [
-                        pl.col(column) == value
+                        pl.col(column).is_in([value, *self.everywhere])
                         for column, value in ((self.down, down), (across_column, across))
                         if column
                     ]
@@ -155,8 +157,11 @@ class Panels:
         return "all" if alike else "none"
 
     def _columns(self, data: pl.DataFrame) -> int:
-        across = len(_values(data, self._across)) if self.across else len(self.y)
-        return self.columns or across
+        return self.columns or len(self._acrosses(data)) or len(self.y)
+
+    def _acrosses(self, data: pl.DataFrame) -> list[Any]:
+        found = _values(data, self._across) if self.across else []
+        return [value for value in found if value not in self.everywhere]
 
     @property
     def _across(self) -> str:

@@ -144,7 +144,7 @@ class Scope:
     def _call(self, name: str, args: list[Any]) -> Any:  # noqa: ANN401
         """Call a statistic of the runs of an experiment, or a function of numbers."""
         if name == "over_seeds":
-            return sum(args[0]) / len(args[0])
+            return fmean(args[0])
         if name in _NUMBERS:
             return each_seed(_NUMBERS[name], *args)
         what = self._function(name)
@@ -242,6 +242,11 @@ def divide(a: ends.Value, b: ends.Value) -> ends.Value:
     """Divide; x / 0 is infinite, 0 / 0 is no value."""
     if isinstance(a, Ends) or isinstance(b, Ends):
         return ends.ratio(a, b)
+    return quotient(a, b)
+
+
+def quotient(a: float, b: float) -> float:
+    """Divide plain numbers; x / 0 is infinite, 0 / 0 is no number."""
     return a / b if b else (math.copysign(math.inf, a) if a else math.nan)
 
 
