@@ -3,7 +3,6 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PROFILE := scripts/release_profile.py $(wildcard profile/*)
 RUST_SOURCES := $(shell find crates -name '*.rs' -o -name 'Cargo.toml' -o -name '*.cdf') Cargo.toml Cargo.lock
 
 # The native module and the Rust tests must agree on the interpreter, or one rebuilds what the other built.
@@ -12,7 +11,7 @@ export VIRTUAL_ENV := $(abspath $(VENV))
 unexport CONDA_PREFIX
 
 .DEFAULT_GOAL := help
-.PHONY: module-is-missing help profile setup reproduce test bench bench-ns3 bench-transports docs wheel clean system deny wasm-digest
+.PHONY: module-is-missing help setup reproduce check test test-all bench bench-ns3 bench-transports docs wheel clean system deny wasm-digest
 
 help: ## list these names
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -30,10 +29,10 @@ $(VENV)/.packages: requirements.lock
 # The engine, optimized, and the package beside it, editable. Its module lies among the sources: where it is gone, it is
 # built again, whatever the stamp says.
 MODULE := python/incastle/_engine.abi3.so
-$(VENV)/.native: $(VENV)/.packages pyproject.toml $(RUST_SOURCES) $(PROFILE) $(if $(wildcard $(MODULE)),,module-is-missing)
+$(VENV)/.native: $(VENV)/.packages pyproject.toml $(RUST_SOURCES) $(if $(wildcard $(MODULE)),,module-is-missing)
 	@PYTHON="$(PYTHON)" scripts/prerequisites.sh
 	@echo "building the engine (a minute or two the first time)"
-	@PIP_QUIET=1 $(BIN)/python scripts/release_profile.py -- $(BIN)/maturin develop --quiet --release --locked
+	@PIP_QUIET=1 $(BIN)/maturin develop --quiet --release --locked
 	@touch $@
 	@echo "ready: $(BIN)/incastle"
 
@@ -42,9 +41,15 @@ module-is-missing:
 reproduce: setup ## every shipped paper: figures, claims, report/index.html
 	$(BIN)/incastle reproduce
 
-test: setup ## everything that is checked; the last line counts
+check: setup ## formatting, lints, types, and unit tests of what changed
+	@$(BIN)/python scripts/check_changed.py
+
+test: setup ## every kind of check, in some ten minutes; the last line counts
 	@scripts/system.sh --if-possible
 	@$(BIN)/python scripts/test.py
+
+test-all: test ## `test`, then the full counts of random inputs, the documents, the wheel
+	@$(BIN)/python scripts/test.py --tier full
 
 bench: setup ## all benchmarks beside ns-2 and ns-3 (downloads it), docs/benchmarks.md
 	@$(BIN)/python bench/bench.py
@@ -54,9 +59,6 @@ bench-ns3: setup ## the cluster benchmark and the star beside ns-3, times and ph
 
 bench-transports: ## DCUDP and UDT of ours beside TCP, QUIC, UDT4 and SRT, on this machine (needs root)
 	@$(PYTHON) bench/versus_transports/versus.py
-
-profile: $(VENV)/.packages ## count anew what the optimizer reads (profile/); needs llvm-profdata
-	@$(BIN)/python scripts/release_profile.py --record
 
 docs: $(VENV)/.packages ## the documentation, into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

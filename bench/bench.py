@@ -25,8 +25,8 @@ import halves  # noqa: E402
 import incastle as ic  # noqa: E402
 import machine  # noqa: E402
 import page  # noqa: E402
-from incastle import _engine, terminal_bench  # noqa: E402
 from incastle.benchmarks import engines, memory, suite, turns  # noqa: E402
+from incastle.commands import bench as bench_command  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,11 +45,11 @@ def main() -> None:
         parser.error(f"--repeats {options.repeats}: at least 1")
     found = engines.installed(None if options.without_ns3 else ns3())
     meter, before = machine.Meter(), os.times()
-    with terminal_bench.progress() as show:
+    with bench_command.progress() as show:
         measured = turns.measure(suite.SUITE, found, options.repeats, show)
     meanwhile = meter.stop(sum(os.times()[:4]) - sum(before[:4]))
     costs = memory.measure()
-    terminal_bench.suite(measured, costs)
+    bench_command.show_suite(measured, costs)
     if options.print:
         return
     setting = page.Setting(
@@ -73,8 +73,7 @@ def ns3() -> Path:
 def versions(found: Sequence[engines.Engine]) -> dict[str, str]:
     """Give the versions of what was measured."""
     known = {"Incastle": f"{ic.__version__}, commit {said('git', 'rev-parse', '--short', 'HEAD')}"}
-    with_profile = "with" if _engine.__profiled__ else "without"
-    known["its build"] = f"release, link-time optimisation, {with_profile} its profile"
+    known["its build"] = "release, link-time optimization"
     known["Rust"] = said("rustc", "--version").removeprefix("rustc ")
     known["Python"] = platform.python_version()
     for one in found:

@@ -13,9 +13,9 @@ from incastle.benchmarks.engines import Incastle
 from incastle.benchmarks.rows import GROWTH, exponents, rows
 from incastle.benchmarks.suite import FLOWS, HOSTS, PUBLISHED_SOURCE, RATES
 from incastle.benchmarks.turns import by_name, points
-from incastle.files import scratch_file
-from incastle.reproduction import figures
-from incastle.terminal_bench import million
+from incastle.commands.bench import million
+from incastle.plotting import style
+from incastle.storage.files import scratch_file
 from incastle.units import si
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ PANELS: tuple[tuple[str, Mapping[int, str]], ...] = (
     ("flows in the star, 10 Gbit/s", FLOWS),
     ("Gbit/s in the star of 20", RATES),
 )
-COLOURS = {"Incastle": figures.BLUE, "ns-2": figures.ORANGE, "ns-3, wheel": figures.RED}
+COLOURS = {"Incastle": style.BLUE, "ns-2": style.ORANGE, "ns-3, wheel": style.RED}
 MARKERS = {"Incastle": "o", "ns-2": "s", "ns-3, wheel": "^"}
 
 
@@ -64,9 +64,9 @@ class Setting:
 
 def write(docs: Path, measured: Sequence[Measured], setting: Setting) -> None:
     """Write the page and its figure into the folder of the documents."""
-    with figures.canvas() as figure:
+    with style.canvas() as figure:
         draw(figure, measured)
-        image = figures.encode(figure, "png")
+        image = style.encode(figure, "png")
     for name, content in ((FIGURE, image), (PAGE, text(measured, setting).encode())):
         with scratch_file(docs / name) as scratch:
             scratch.write_bytes(content)
@@ -95,7 +95,7 @@ TABLE = """\
 ## Speed
 
 Packet-hops per second of processor time of one core: packets of any kind, ACKs too, fully received
-at the far end of a link. Medians, with the range from the least to the greatest; *times ours*: how
+at the far end of a link. Medians, with the range from the minimum to the maximum; *times ours*: how
 many times faster Incastle is, by the medians. Long DCTCP flows with one ACK per packet everywhere,
 but NewReno with ECN on ns-2, which has no DCTCP, and DCUDP where the name says so."""
 PUBLISHED = "\\* Not in this run, but {source}."
@@ -149,7 +149,7 @@ def line(row: Row) -> str:
         row.benchmark.words if ours else "",
         row.engine + ("" if row.measured else " \\*"),
         million(row.median),
-        "" if rate is None else f"{million(rate.least)} to {million(rate.greatest)}",
+        "" if rate is None else f"{million(rate.minimum)} to {million(rate.maximum)}",
         "" if row.ratio is None else f"{row.ratio:.3g}",
         "" if row.goal is None else million(row.goal),
         "" if row.cpu_s is None else si(row.cpu_s, "s"),
@@ -213,8 +213,8 @@ def cost(axes: Axes, measured: Sequence[Measured], series: Mapping[int, str]) ->
         if not known:
             continue
         middle = [spread.median for spread in known.values()]
-        below = [spread.median - spread.least for spread in known.values()]
-        above = [spread.greatest - spread.median for spread in known.values()]
+        below = [spread.median - spread.minimum for spread in known.values()]
+        above = [spread.maximum - spread.median for spread in known.values()]
         axes.errorbar(
             list(known),
             middle,
@@ -234,13 +234,13 @@ def work(axes: Axes, measured: Sequence[Measured]) -> None:
     """Draw processor time against packet-hops, both per simulated second, and linear growth."""
     ours = by_name(measured, Incastle.name)
     powers = exponents(measured)
-    for name, colour, marker in (("hosts", figures.BLUE, "o"), ("rate", figures.GREEN, "s")):
+    for name, colour, marker in (("hosts", style.BLUE, "o"), ("rate", style.GREEN, "s")):
         found = points(GROWTH[name].names, ours, per_second=True)
         xs, ys = [x for x, _ in found], [y for _, y in found]
         label = f"{GROWTH[name].words}: exponent {powers[name]:.2f}"
         axes.plot(xs, ys, color=colour, marker=marker, label=label)
         linear = [ys[0] * x / xs[0] for x in xs]
-        axes.plot(xs, linear, color=figures.GREY, lw=0.9, ls=(0, (4, 3)))
+        axes.plot(xs, linear, color=style.GREY, lw=0.9, ls=(0, (4, 3)))
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlabel("packet-hops per simulated second (dashed: linear growth)")

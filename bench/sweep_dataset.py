@@ -21,8 +21,8 @@ import numpy as np
 import polars as pl
 
 import incastle as ic
+from incastle.analysis.outcome import Wanted
 from incastle.sweeps import dataset
-from incastle.sweeps.outcome import Wanted
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "incast.toml"
 SENDERS = range(10, 20)

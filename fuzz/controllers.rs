@@ -1,6 +1,6 @@
-//! What the fuzz target `controllers` does with an input: any controller, or QCN's reaction point, with any
-//! operations in any order, those that no transport would ask for too. The same function runs under
-//! libFuzzer and in the ordinary tests of `incastle-congestion`.
+//! The fuzz target `controllers`: any controller, or QCN's reaction point, with any operations in any
+//! order, those that no transport would call too. The same function runs under libFuzzer and in the
+//! ordinary tests of `incastle-congestion`.
 
 use incastle_congestion::{
     AckSample, AdaptiveIncrease, Algorithm, CongestionEvent, Context, ControlState, Controller,
@@ -20,11 +20,11 @@ use input::Input;
 
 const MSS: Bytes = Bytes::new(1460);
 const LINE: Rate = Rate::from_bits_per_second(10_000_000_000);
-/// Timers that are due at one instant: more would be a loop without end.
+/// Maximum of timers at one instant: more would be an infinite loop.
 const MOST_TIMERS: u32 = 1_000;
 
-/// An input is read as: which (1 byte), how it is configured (1 byte), then operations of one byte and
-/// what they need.
+/// An input is the controller (1 byte), its configuration (1 byte), then operations of one byte with their
+/// operands.
 pub(crate) fn controllers(input: &[u8]) {
     let mut input = Input(input);
     let (Some(which), Some(variant)) = (input.byte(), input.byte()) else {
@@ -37,7 +37,7 @@ pub(crate) fn controllers(input: &[u8]) {
     }
     let mut sender = Sender::new(algorithm(which, variant));
     while sender.step(&mut input).is_some() {
-        sender.look();
+        sender.check();
     }
 }
 
@@ -115,7 +115,7 @@ fn dcudp(variant: u8) -> DcudpConfig {
     }
 }
 
-/// A sender as its controller sees it.
+/// The sender of a controller.
 struct Sender {
     algorithm: Algorithm,
     now: Time,
@@ -167,7 +167,7 @@ impl Sender {
                 self.call(|controller, cx| controller.on_sent(cx, Bytes::new(size)));
             }
             1 | 2 => self.acknowledge(op, u64::from(input.word()?)),
-            3 => self.complain(op, input.byte()?),
+            3 => self.report(op, input.byte()?),
             4 => self.now += Span::from_us(u64::from(input.word()?) << (op >> 4)),
             5 => self.expire(),
             6 => self.rtt = Some(Span::from_us(u64::from(input.word()?) << (op >> 5))),
@@ -207,7 +207,7 @@ impl Sender {
         }
     }
 
-    fn complain(&mut self, op: u8, byte: u8) {
+    fn report(&mut self, op: u8, byte: u8) {
         let event = match op >> 3 {
             0..=7 => CongestionEvent::Ecn,
             8..=15 => CongestionEvent::Loss {
@@ -235,18 +235,18 @@ impl Sender {
         }
     }
 
-    /// What every transport rests on.
-    fn look(&self) {
+    /// The invariants on which every transport relies.
+    fn check(&self) {
         if let Window::Limited(window) = self.algorithm.window() {
             assert!(
                 window > Bytes::ZERO,
-                "a window that holds a sender for ever"
+                "a window that blocks a sender for ever"
             );
         }
         if let Some(rate) = self.algorithm.pacing() {
             assert!(
                 rate.bits_per_second() > 0,
-                "a rate that holds a sender for ever"
+                "a rate that blocks a sender for ever"
             );
         }
         let ControlState { alpha, .. } = self.algorithm.state();
@@ -254,7 +254,7 @@ impl Sender {
     }
 }
 
-/// A reaction point in its adapter.
+/// A reaction point in its NIC.
 struct Limited {
     point: ReactionPoint,
     config: ReactionPointConfig,

@@ -1,6 +1,6 @@
-//! What the fuzz target `dcudp_frames` does with an input: a peer's bytes on the stream of a connection, in
-//! pieces of one length, as the file protocol of `dcudp` reads them. The same function runs under libFuzzer
-//! and in the ordinary tests of `incastle-dcudp`.
+//! The fuzz target `dcudp_frames`: a peer's bytes on the stream of a connection, in pieces of one length,
+//! as the file protocol of `dcudp` reads them. The same function runs under libFuzzer and in the ordinary
+//! tests of `incastle-dcudp`.
 
 use std::path::{Component, Path};
 
@@ -10,17 +10,17 @@ use incastle_dcudp::protocol::{Decoder, Frame, MAX_DATA, Name, ProtocolError};
 
 /// Type and length of a frame.
 const HEADER_BYTES: usize = 5;
-/// What a decoder may keep: a frame that is not whole yet, and what came beside it.
+/// Maximum buffer of a decoder: an incomplete frame, and the bytes received with it.
 const MOST_KEPT: usize = 2 * (MAX_DATA + HEADER_BYTES) + 1024;
 
-/// The frames of a stream, and how it ended.
+/// The frames of a stream, and its error.
 #[derive(Debug, PartialEq, Eq)]
-struct Heard {
+struct Decoded {
     frames: Vec<Frame>,
     error: Option<ProtocolError>,
 }
 
-fn heard(stream: &[u8], piece: usize) -> Heard {
+fn decoded(stream: &[u8], piece: usize) -> Decoded {
     let mut decoder = Decoder::default();
     let mut frames = Vec::new();
     for bytes in stream.chunks(piece) {
@@ -31,28 +31,28 @@ fn heard(stream: &[u8], piece: usize) -> Heard {
                 Ok(None) => break,
                 Err(error) => {
                     let error = Some(error);
-                    return Heard { frames, error };
+                    return Decoded { frames, error };
                 }
             }
         }
         assert!(decoder.buffer().capacity() <= MOST_KEPT.max(2 * piece));
     }
     let error = None;
-    Heard { frames, error }
+    Decoded { frames, error }
 }
 
 /// However a stream is cut, it holds the same frames and ends in the same error; a frame that is written
-/// again has the bytes that it came in; names lead nowhere else; and no words move a terminal's cursor.
+/// again has its original bytes; names stay below their directory; and no message moves a terminal's cursor.
 pub(crate) fn frames(input: &[u8]) {
     let Some((&piece, stream)) = input.split_first() else {
         return;
     };
-    let whole = heard(stream, stream.len().max(1));
-    assert_eq!(heard(stream, usize::from(piece) + 1), whole);
+    let whole = decoded(stream, stream.len().max(1));
+    assert_eq!(decoded(stream, usize::from(piece) + 1), whole);
     let mut rest = stream;
     for frame in &whole.frames {
         rest = behind(frame, rest);
-        look_at(frame);
+        check_frame(frame);
     }
     if let Some(error) = whole.error {
         assert!(rest.len() >= HEADER_BYTES);
@@ -60,7 +60,7 @@ pub(crate) fn frames(input: &[u8]) {
     }
 }
 
-/// What follows a frame in its stream.
+/// The rest of the stream behind a frame.
 fn behind<'a>(frame: &Frame, stream: &'a [u8]) -> &'a [u8] {
     let (header, rest) = stream.split_at(HEADER_BYTES);
     let length = u32::from_be_bytes(header[1..].try_into().expect("four bytes"));
@@ -68,7 +68,7 @@ fn behind<'a>(frame: &Frame, stream: &'a [u8]) -> &'a [u8] {
     let mut wire = BytesMut::new();
     frame.encode(&mut wire);
     if matches!(frame, Frame::Hello { .. }) {
-        // A later version may say more.
+        // A later version may have more fields.
         assert!(body.starts_with(&wire[HEADER_BYTES..]));
     } else {
         assert_eq!(
@@ -79,7 +79,7 @@ fn behind<'a>(frame: &Frame, stream: &'a [u8]) -> &'a [u8] {
     rest
 }
 
-fn look_at(frame: &Frame) {
+fn check_frame(frame: &Frame) {
     match frame {
         Frame::Put { name, .. } | Frame::Get { name } => inside(name),
         Frame::Error { code, words } => shown(&Failure::There {
@@ -105,7 +105,7 @@ fn inside(name: &Name) {
     );
 }
 
-/// What a user reads of a peer's words.
+/// A peer's words as a user reads them: no control characters.
 fn shown(failure: &Failure) {
     assert!(!failure.to_string().contains(char::is_control));
 }

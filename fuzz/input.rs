@@ -1,6 +1,6 @@
-//! An input, read from its beginning: the words of the operations that a target makes of it.
+//! An input, read from its beginning: the bytes of a target's operations.
 
-/// What is left of an input.
+/// The rest of an input.
 pub(crate) struct Input<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Input<'a> {
@@ -14,7 +14,7 @@ impl<'a> Input<'a> {
         Some(u16::from_be_bytes([self.byte()?, self.byte()?]))
     }
 
-    /// So many bytes, or as many as there are.
+    /// The next `count` bytes, or the rest.
     #[allow(dead_code, reason = "not every target has data in its inputs")]
     pub(crate) fn take(&mut self, count: usize) -> &'a [u8] {
         let (taken, rest) = self.0.split_at(count.min(self.0.len()));

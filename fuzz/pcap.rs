@@ -1,5 +1,5 @@
-//! What the fuzz target `pcap` does with an input: a capture of any frames of any links is written, then read
-//! back block by block and header by header. The same function runs under libFuzzer and in the ordinary tests of
+//! The fuzz target `pcap`: a capture of any frames of any links is written, then read back block by block
+//! and header by header. The same function runs under libFuzzer and in the ordinary tests of
 //! `incastle-capture`.
 
 use incastle_capture::{Envelope, Frame, Host, Pcapng, TcpTerms};
@@ -12,7 +12,7 @@ mod input;
 
 use input::Input;
 
-/// What was put into the file, as far as it is looked for again.
+/// An entry of the file, with the fields that are compared.
 enum Put {
     Interface(String),
     Name([u8; 4], String),
@@ -25,37 +25,39 @@ struct Expected {
     ns: u64,
     length: usize,
     envelope: Envelope,
-    said: Said,
+    transport: Transport,
 }
 
-/// What its transport says.
-enum Said {
+/// The transport's headers.
+enum Transport {
     Tcp(TcpTerms, Segment, Vec<SackBlock>),
     Datagram(u64, u16),
     Udt(Content, Dialect),
     Notification(u32, u8),
 }
 
-/// An input is read as: the snap length (2 bytes), then operations of one byte and what they need.
+/// An input is the snap length (2 bytes), then operations of one byte with their operands.
 pub(crate) fn pcap(input: &[u8]) {
     let mut input = Input(input);
     let Some(snap) = input.word() else {
         return;
     };
     let snap = u32::from(snap).max(1);
-    let mut file = Pcapng::new("fuzz", snap);
+    let mut capture = Capture {
+        file: Pcapng::new("fuzz", snap),
+        interfaces: 0,
+    };
     let mut put = Vec::new();
-    let mut interfaces = 0;
     while let Some(operation) = input.byte() {
-        match step(operation, &mut input, (&mut file, &mut interfaces)) {
+        match capture.step(operation, &mut input) {
             Some(one) => put.push(one),
             None => break,
         }
     }
-    let bytes = file.into_bytes();
+    let bytes = capture.file.into_bytes();
     let mut blocks = Blocks(&bytes);
-    let (kind, head) = blocks.next().expect("a section header");
-    assert_eq!((kind, word(head, 0)), (0x0A0D_0D0A, 0x1A2B_3C4D));
+    let head = blocks.next().expect("a section header");
+    assert_eq!((head.kind, word(head.body, 0)), (0x0A0D_0D0A, 0x1A2B_3C4D));
     for one in &put {
         let block = blocks.next().expect("as many blocks as were put in");
         match one {
@@ -79,36 +81,41 @@ fn name(input: &mut Input<'_>) -> Option<String> {
     Some(String::from_utf8_lossy(input.take(length)).into_owned())
 }
 
-fn step(
-    operation: u8,
-    input: &mut Input<'_>,
-    (file, interfaces): (&mut Pcapng, &mut u32),
-) -> Option<Put> {
-    if operation.is_multiple_of(8) || *interfaces == 0 {
-        let name = name(input)?;
-        let rate = Rate::from_bits_per_second(u64::from(input.word()?));
-        assert_eq!(file.interface(&name, rate), *interfaces);
-        *interfaces += 1;
-        return Some(Put::Interface(name));
+/// The file under test, and the number of its interfaces.
+struct Capture {
+    file: Pcapng,
+    interfaces: u32,
+}
+
+impl Capture {
+    /// One operation; nothing where the input ends.
+    fn step(&mut self, operation: u8, input: &mut Input<'_>) -> Option<Put> {
+        if operation.is_multiple_of(8) || self.interfaces == 0 {
+            let name = name(input)?;
+            let rate = Rate::from_bits_per_second(u64::from(input.word()?));
+            assert_eq!(self.file.interface(&name, rate), self.interfaces);
+            self.interfaces += 1;
+            return Some(Put::Interface(name));
+        }
+        if operation % 8 == 1 {
+            let host = Host(long(input)?);
+            let name = name(input)?;
+            self.file.host(host, &name);
+            return Some(Put::Name(host.ip(), name));
+        }
+        let envelope = envelope(input)?;
+        let (frame, transport) = packet(operation, input, &envelope)?;
+        let interface = u32::from(input.byte()?) % self.interfaces;
+        let ps = u64::from(long(input)?) << (operation >> 3);
+        self.file.frame(interface, Time::from_ps(ps), &frame);
+        Some(Put::Frame(Expected {
+            interface,
+            ns: ps / 1_000,
+            length: frame.length(),
+            envelope,
+            transport,
+        }))
     }
-    if operation % 8 == 1 {
-        let host = Host(long(input)?);
-        let name = name(input)?;
-        file.host(host, &name);
-        return Some(Put::Name(host.ip(), name));
-    }
-    let envelope = envelope(input)?;
-    let (frame, said) = packet(operation, input, &envelope)?;
-    let interface = u32::from(input.byte()?) % *interfaces;
-    let ps = u64::from(long(input)?) << (operation >> 3);
-    file.frame(interface, Time::from_ps(ps), &frame);
-    Some(Put::Frame(Expected {
-        interface,
-        ns: ps / 1_000,
-        length: frame.length(),
-        envelope,
-        said,
-    }))
 }
 
 fn long(input: &mut Input<'_>) -> Option<u32> {
@@ -126,19 +133,19 @@ fn envelope(input: &mut Input<'_>) -> Option<Envelope> {
     })
 }
 
-fn packet(operation: u8, input: &mut Input<'_>, envelope: &Envelope) -> Option<(Frame, Said)> {
+fn packet(operation: u8, input: &mut Input<'_>, envelope: &Envelope) -> Option<(Frame, Transport)> {
     Some(match operation % 8 {
         2..=4 => {
             let (terms, segment, sacks) = segment(input)?;
             let frame = envelope.tcp(&terms, &segment, &sacks);
-            (frame, Said::Tcp(terms, segment, sacks))
+            (frame, Transport::Tcp(terms, segment, sacks))
         }
         5 => {
             let number = u64::from(long(input)?) << 32 | u64::from(long(input)?);
             let payload = input.word()?.min(65_000);
             (
                 envelope.datagram(number, payload),
-                Said::Datagram(number, payload),
+                Transport::Datagram(number, payload),
             )
         }
         6 => {
@@ -146,12 +153,12 @@ fn packet(operation: u8, input: &mut Input<'_>, envelope: &Envelope) -> Option<(
             let length = usize::from(input.byte()?);
             let view = parse(input.take(length), dialect).ok()?;
             let frame = envelope.udt(&view.packet, view.beside(), dialect);
-            (frame, Said::Udt(view.packet.content, dialect))
+            (frame, Transport::Udt(view.packet.content, dialect))
         }
         _ => {
             let (flow, feedback) = (long(input)?, input.byte()? % 64);
             let frame = envelope.notification(flow, feedback);
-            (frame, Said::Notification(flow, feedback))
+            (frame, Transport::Notification(flow, feedback))
         }
     })
 }
@@ -202,11 +209,17 @@ fn segment(input: &mut Input<'_>) -> Option<(TcpTerms, Segment, Vec<SackBlock>)>
     Some((terms, segment, sacks))
 }
 
-/// The blocks of a file: type and body.
+/// A block of a file.
+struct Block<'a> {
+    kind: u32,
+    body: &'a [u8],
+}
+
+/// The blocks of a file.
 struct Blocks<'a>(&'a [u8]);
 
 impl<'a> Iterator for Blocks<'a> {
-    type Item = (u32, &'a [u8]);
+    type Item = Block<'a>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.0.is_empty() {
@@ -215,9 +228,16 @@ impl<'a> Iterator for Blocks<'a> {
         let length = word(self.0, 1) as usize;
         assert!(length >= 12 && length.is_multiple_of(4), "whole words");
         let (block, rest) = self.0.split_at(length);
-        assert_eq!(word(block, length / 4 - 1) as usize, length, "told twice");
+        assert_eq!(
+            word(block, length / 4 - 1) as usize,
+            length,
+            "the length stands twice"
+        );
         self.0 = rest;
-        Some((word(block, 0), &block[8..length - 4]))
+        Some(Block {
+            kind: word(block, 0),
+            body: &block[8..length - 4],
+        })
     }
 }
 
@@ -230,7 +250,7 @@ fn word(bytes: &[u8], index: usize) -> u32 {
     )
 }
 
-fn interface((kind, body): (u32, &[u8]), name: &str, snap: u32) {
+fn interface(Block { kind, body }: Block<'_>, name: &str, snap: u32) {
     assert_eq!((kind, word(body, 0), word(body, 1)), (1, 1, snap));
     let name = shown(name).as_bytes();
     assert_eq!(word(body, 2), 2 | (name.len() as u32) << 16);
@@ -244,7 +264,7 @@ fn interface((kind, body): (u32, &[u8]), name: &str, snap: u32) {
     assert_eq!((word(rest, 5), rest.len()), (0, 24));
 }
 
-fn host((kind, body): (u32, &[u8]), ip: [u8; 4], name: &str) {
+fn host(Block { kind, body }: Block<'_>, ip: [u8; 4], name: &str) {
     assert_eq!(kind, 4);
     let name = shown(name).as_bytes();
     assert_eq!(word(body, 0), 1 | (name.len() as u32 + 5) << 16);
@@ -253,7 +273,7 @@ fn host((kind, body): (u32, &[u8]), ip: [u8; 4], name: &str) {
     assert_eq!(body[body.len() - 4..], [0; 4]);
 }
 
-fn frame((kind, body): (u32, &[u8]), expected: &Expected, snap: u32) {
+fn frame(Block { kind, body }: Block<'_>, expected: &Expected, snap: u32) {
     let ns = u64::from(word(body, 1)) << 32 | u64::from(word(body, 2));
     assert_eq!(
         (kind, word(body, 0), ns),
@@ -264,7 +284,7 @@ fn frame((kind, body): (u32, &[u8]), expected: &Expected, snap: u32) {
     assert_eq!(body.len(), 20 + (kept as usize).next_multiple_of(4));
     let bytes = &body[20..20 + kept as usize];
     if bytes.len() == length {
-        ethernet(bytes, &expected.envelope, &expected.said);
+        ethernet(bytes, &expected.envelope, &expected.transport);
     }
 }
 
@@ -290,7 +310,7 @@ fn sum(words: &[u8], start: u32) -> u32 {
     folded as u32
 }
 
-fn ethernet(bytes: &[u8], envelope: &Envelope, said: &Said) {
+fn ethernet(bytes: &[u8], envelope: &Envelope, transport: &Transport) {
     assert_eq!(bytes[..6], envelope.to.mac());
     let (mut kind, mut rest) = (be(bytes, 12), &bytes[14..]);
     assert_eq!(kind == 0x8100, envelope.class > 0);
@@ -298,7 +318,7 @@ fn ethernet(bytes: &[u8], envelope: &Envelope, said: &Said) {
         assert_eq!(be(rest, 0), u16::from(envelope.class) << 13);
         (kind, rest) = (be(rest, 2), &rest[4..]);
     }
-    if let Said::Notification(flow, feedback) = said {
+    if let Transport::Notification(flow, feedback) = transport {
         assert_eq!(
             (kind, be(rest, 0), be(rest, 2)),
             (0x22E9, *flow as u16, 0x22E7)
@@ -327,16 +347,16 @@ fn ethernet(bytes: &[u8], envelope: &Envelope, said: &Said) {
     let pseudo = sum(&ip[12..], u32::from(ip[9]) + rest.len() as u32);
     assert_eq!(sum(rest, pseudo), 0xFFFF, "the transport's checksum");
     assert_eq!([be(rest, 0), be(rest, 2)], envelope.ports);
-    if let Said::Tcp(terms, segment, sacks) = said {
-        return tcp(rest, *terms, (segment, sacks));
+    if let Transport::Tcp(terms, segment, sacks) = transport {
+        return tcp(rest, *terms, segment, sacks);
     }
     assert_eq!((ip[9], usize::from(be(rest, 4))), (17, rest.len()));
-    udp(&rest[8..], said);
+    udp(&rest[8..], transport);
 }
 
-fn udp(payload: &[u8], said: &Said) {
-    match said {
-        Said::Datagram(number, length) => {
+fn udp(payload: &[u8], transport: &Transport) {
+    match transport {
+        Transport::Datagram(number, length) => {
             assert_eq!(payload.len(), usize::from(*length));
             let number = number.to_be_bytes();
             assert!(
@@ -346,15 +366,17 @@ fn udp(payload: &[u8], said: &Said) {
                     .all(|(byte, of_number)| *byte == of_number)
             );
         }
-        Said::Udt(content, dialect) => {
-            let view = parse(payload, *dialect).expect("what was a packet is one again");
+        Transport::Udt(content, dialect) => {
+            let view = parse(payload, *dialect).expect("a written packet parses");
             assert_eq!(view.packet.content, *content);
         }
-        Said::Tcp(..) | Said::Notification(..) => unreachable!("they are dealt with"),
+        Transport::Tcp(..) | Transport::Notification(..) => {
+            unreachable!("the caller compares them")
+        }
     }
 }
 
-fn tcp(bytes: &[u8], terms: TcpTerms, (segment, sacks): (&Segment, &[SackBlock])) {
+fn tcp(bytes: &[u8], terms: TcpTerms, segment: &Segment, sacks: &[SackBlock]) {
     assert_eq!(be32(bytes, 4), segment.seq);
     let acks = segment.flags.contains(Flags::ACK);
     assert_eq!(be32(bytes, 8), if acks { segment.ack } else { 0 });

@@ -1,5 +1,5 @@
-//! Fuzz targets without libFuzzer, for the ordinary tests: the corpus is replayed, and inputs are
-//! generated from it. Each follows from its number.
+//! Fuzz targets without libFuzzer, for the ordinary tests: the corpus is replayed, and inputs are generated
+//! from it, each from a number.
 
 use std::path::Path;
 
@@ -9,18 +9,18 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 /// Generated inputs of the ordinary test, for each target.
 const INPUTS: u64 = 3_000;
-/// Generated inputs are not longer.
+/// Maximum length of generated inputs.
 const LONGEST: usize = 4_000;
 
-/// Runs a target's corpus through `body`, and then as many generated inputs as the environment's
-/// `variable` says, or some thousand.
+/// Runs a target's corpus through `body`, and then generated inputs: the number in the environment's
+/// `variable`, or some thousand.
 #[expect(
     clippy::disallowed_methods,
-    reason = "how long it runs is the user's choice"
+    reason = "the number of inputs is the user's choice"
 )]
 pub(crate) fn run(target: &str, variable: &str, body: fn(&[u8])) {
     let corpus = corpus(target);
-    assert!(corpus.len() >= 20, "a corpus worth the name");
+    assert!(corpus.len() >= 20, "a corpus of at least 20 inputs");
     for input in &corpus {
         body(input);
     }

@@ -1,5 +1,5 @@
-//! What the fuzz target `scenario` does with an input: any text, read as a scenario that names no files. The
-//! same function runs under libFuzzer and in the ordinary tests of `incastle-scenario`.
+//! The fuzz target `scenario`: any string, read as a scenario that names no files. The same function runs
+//! under libFuzzer and in the ordinary tests of `incastle-scenario`.
 
 use incastle_scenario::{Files, Severity, parse_with};
 
@@ -12,8 +12,8 @@ impl Files for Nothing {
     }
 }
 
-/// Any text is a scenario or has its mistakes told, each at a place of the text; a scenario that is written
-/// with all its defaults is the same when it is read again.
+/// Any string is a scenario, or its mistakes are reported, each with a line of the string; a scenario that is
+/// written with all its defaults is the same when it is read again.
 pub(crate) fn scenario(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     if is_large(&text) {
@@ -23,13 +23,13 @@ pub(crate) fn scenario(input: &[u8]) {
         Ok((scenario, warnings)) => {
             let resolved = scenario.resolved();
             let again = parse_with(&resolved, "resolved.toml", &[], &Nothing);
-            let (again, _) = again.expect("what was written is a scenario");
+            let (again, _) = again.expect("a resolved scenario is a scenario");
             assert_eq!(again.resolved(), resolved);
             warnings
         }
         Err(mistakes) => {
-            let told = mistakes.iter().any(|one| one.severity == Severity::Error);
-            assert!(told, "a scenario that is refused has a mistake");
+            let refused = mistakes.iter().any(|one| one.severity == Severity::Error);
+            assert!(refused, "a scenario that is refused has a mistake");
             mistakes
         }
     };
@@ -40,7 +40,7 @@ pub(crate) fn scenario(input: &[u8]) {
     }
 }
 
-/// Whether a number may be above 9999: a network of a million hosts is right, and takes its time.
+/// Whether a number may be above 9999: a network of a million hosts is valid, and slow.
 fn is_large(text: &str) -> bool {
     let digit = |c: &u8| c.is_ascii_digit() || *c == b'_';
     text.as_bytes()

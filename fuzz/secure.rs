@@ -1,6 +1,6 @@
-//! What the fuzz target `secure` does with an input: two endpoints with one key, and a network that
-//! loses, repeats, reorders, damages, cuts, invents, reflects and sends from other addresses. The same
-//! function runs under libFuzzer and in the ordinary tests of `incastle-secure`.
+//! The fuzz target `secure`: two endpoints with one key, and a network that loses, repeats, reorders,
+//! damages, cuts, forges, reflects and sends from other addresses. The same function runs under libFuzzer
+//! and in the ordinary tests of `incastle-secure`.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -11,10 +11,10 @@ use incastle_units::{Ecn, Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng, TryCryptoRng, TryRng};
 
-/// Datagrams under way; an input cannot fill memory.
+/// Maximum of datagrams in flight; an input cannot fill memory.
 const MOST: usize = 2_000;
 
-/// Random bytes that follow from a seed: good enough to tell keys apart, and for nothing else.
+/// Random bytes from a seed: they only make keys distinct.
 pub(crate) struct Seeded(Xoshiro256PlusPlus);
 
 impl Seeded {
@@ -49,7 +49,7 @@ pub(crate) struct End {
     pub(crate) rng: Seeded,
 }
 
-/// A datagram under way.
+/// A datagram in flight.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Flying {
     pub(crate) from: SocketAddr,
@@ -70,7 +70,7 @@ impl End {
         }
     }
 
-    /// Seals a text: what leaves now, handshakes included.
+    /// Seals a plaintext; returns the datagrams that leave now, handshakes included.
     pub(crate) fn say(&mut self, now: Time, to: SocketAddr, text: &[u8]) -> Vec<Flying> {
         let mut bytes = vec![0; OVERHEAD + text.len()];
         bytes[HEADER_BYTES..HEADER_BYTES + text.len()].copy_from_slice(text);
@@ -88,7 +88,7 @@ impl End {
         leaving
     }
 
-    /// A datagram arrives: its text, if it is one.
+    /// Opens an arriving datagram; returns its plaintext, if it is authentic.
     pub(crate) fn hear(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) -> Option<Vec<u8>> {
         let mut bytes = bytes.to_vec();
         match self
@@ -117,8 +117,8 @@ struct World {
     ends: [End; 2],
     now: Time,
     flying: Vec<Flying>,
-    /// Texts are numbers. Those that were sealed and have not arrived.
-    said: BTreeSet<u64>,
+    /// The plaintexts, which are numbers, that were sealed and have not arrived.
+    pending: BTreeSet<u64>,
     next: u64,
     heard: [u64; 2],
 }
@@ -144,7 +144,7 @@ impl World {
             ends: [End::new(7, 1, 1), End::new(7, 2, 2)],
             now: Time::ZERO,
             flying: Vec::new(),
-            said: BTreeSet::new(),
+            pending: BTreeSet::new(),
             next: 0,
             heard: [0; 2],
         }
@@ -153,7 +153,7 @@ impl World {
     fn say(&mut self, end: usize) {
         let to = self.ends[1 - end].address;
         let leaving = self.ends[end].say(self.now, to, &self.next.to_be_bytes());
-        self.said.insert(self.next);
+        self.pending.insert(self.next);
         self.next += 1;
         self.fly(leaving);
     }
@@ -163,28 +163,28 @@ impl World {
         self.flying.truncate(MOST);
     }
 
-    /// A datagram arrives as it left: a text that was said arrives once.
+    /// A datagram arrives unchanged: each sealed plaintext arrives once.
     fn arrive(&mut self, datagram: &Flying) {
         let end = usize::from(self.ends[1].address == datagram.to);
         let text = self.ends[end].hear(self.now, datagram.from, &datagram.bytes);
         if let Some(text) = text {
-            let number = u64::from_be_bytes(text.try_into().expect("a text of ours"));
-            assert!(self.said.remove(&number), "said once, heard once");
+            let number = u64::from_be_bytes(text.try_into().expect("a plaintext of ours"));
+            assert!(self.pending.remove(&number), "sealed once, opened once");
             self.heard[end] += 1;
         }
         let leaving = self.ends[end].leaving();
         self.fly(leaving);
     }
 
-    /// A datagram arrives that nobody sent so: it is no text.
+    /// A datagram arrives that no endpoint sent in this form: it is not authentic.
     fn forge(&mut self, to: SocketAddr, from: SocketAddr, bytes: &[u8]) {
         let end = usize::from(self.ends[1].address == to);
         let text = self.ends[end].hear(self.now, from, bytes);
         assert_eq!(text, None, "nothing but what the peer sealed");
-        let answers = self.ends[end].leaving();
-        let answered: usize = answers.iter().map(|answer| answer.bytes.len()).sum();
-        assert!(answered <= bytes.len(), "no more than was asked");
-        self.fly(answers);
+        let replies = self.ends[end].leaving();
+        let replied: usize = replies.iter().map(|reply| reply.bytes.len()).sum();
+        assert!(replied <= bytes.len(), "no more bytes than arrived");
+        self.fly(replies);
     }
 
     fn tick(&mut self) {
@@ -262,7 +262,7 @@ impl World {
                 let length = input.pick(bytes.len())?;
                 self.forge(to, from, &bytes[..length]);
             }
-            // From somebody else: a handshake may be answered, to them.
+            // From another address: a handshake may get a response, to that address.
             9 => {
                 let other = SocketAddr::from(([10, 0, 0, 9], u16::from(input.byte()?)));
                 self.forge(to, other, &bytes);
@@ -274,7 +274,7 @@ impl World {
         Some(())
     }
 
-    /// An end starts anew, or is sent any bytes.
+    /// An endpoint restarts, or receives arbitrary bytes.
     fn strike(&mut self, op: u8, input: &mut Input<'_>) -> Option<()> {
         let end = usize::from(op >> 7);
         let count = usize::from(input.byte()?);
@@ -290,7 +290,7 @@ impl World {
         Some(())
     }
 
-    /// On a network that disturbs no longer, both ends hear each other within some seconds.
+    /// On a network without disturbance, both endpoints receive each other's data within some seconds.
     fn recover(&mut self) {
         self.flying.clear();
         let before = self.heard;
@@ -307,11 +307,11 @@ impl World {
                 return;
             }
         }
-        panic!("one of them is not heard");
+        panic!("no data of one endpoint arrives");
     }
 }
 
-/// Two endpoints live through any disturbance.
+/// Two endpoints recover from any disturbance.
 pub(crate) fn secure(input: &[u8]) {
     let mut world = World::new();
     let mut input = Input(input);

@@ -1,12 +1,12 @@
-//! What the fuzz target `tcp_connection` does with an input: one end of a TCP connection, with segments that
-//! no peer would send, at any times. The same function runs under libFuzzer and in the ordinary tests of
-//! `incastle-transport`.
+//! The fuzz target `tcp_connection`: a TCP endpoint, with segments that no peer would send, at any times.
+//! The same function runs under libFuzzer and in the ordinary tests of `incastle-transport`.
 
 use incastle_congestion::{
     Algorithm, Cubic, CubicConfig, Dctcp, DctcpConfig, NewReno, NewRenoConfig,
 };
 use incastle_transport::tcp::{
-    Batch, CeChange, Config, Connection, EcnMode, Flags, Recovery, Role, SackBlock, Segment,
+    Arrival, Batch, CeChange, Config, Connection, EcnMode, Flags, Recovery, Role, SackBlock,
+    Segment,
 };
 use incastle_units::{Bytes, Ecn, Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -17,12 +17,12 @@ mod input;
 
 use input::Input;
 
-/// Segments that may leave at one instant: more would be a loop without end.
+/// Maximum of segments at one instant: more would be an infinite loop.
 const MOST_AT_ONCE: usize = 1_000_000;
-/// What an application writes at most at once.
+/// Maximum of bytes that an application writes.
 const MOST_WRITTEN: u64 = 1 << 20;
 
-/// A connection lives through any sequence of segments, timers and application calls.
+/// A connection keeps its invariants over any sequence of segments, timers and application calls.
 pub(crate) fn connection(input: &[u8]) {
     let mut input = Input(input);
     let (Some(kind), Some(variant)) = (input.byte(), input.byte()) else {
@@ -30,7 +30,7 @@ pub(crate) fn connection(input: &[u8]) {
     };
     let mut subject = Subject::new(kind, variant);
     while subject.step(&mut input).is_some() {
-        subject.look();
+        subject.check();
     }
     subject.flush();
 }
@@ -119,7 +119,7 @@ impl Subject {
         Some(())
     }
 
-    /// A segment whose numbers lie about those that the connection is at, or anywhere.
+    /// A segment whose numbers are near the connection's, or anywhere.
     fn arrive(&mut self, op: u8, input: &mut Input<'_>) -> Option<()> {
         let bits = input.byte()?;
         let own = [
@@ -161,10 +161,13 @@ impl Subject {
             usize::from(bits % 4)
         };
         let ecn = [Ecn::Ect0, Ecn::Ce, Ecn::NotEct][usize::from(op >> 4) % 3];
-        let (now, rng) = (self.now, &mut self.rng);
-        let sacks = &blocks[..count];
-        self.connection
-            .handle(now, &segment, ecn, sacks, Batch::Last, rng);
+        let arrival = Arrival {
+            segment: &segment,
+            ecn,
+            sacks: &blocks[..count],
+            batch: Batch::Last,
+        };
+        self.connection.handle(self.now, &arrival, &mut self.rng);
         Some(())
     }
 
@@ -192,7 +195,7 @@ impl Subject {
         }
     }
 
-    /// What an application may do beside writing.
+    /// An application's calls other than write.
     fn decide(&mut self, op: u8, word: u64) {
         match (op >> 3) % 6 {
             0 => {
@@ -212,7 +215,7 @@ impl Subject {
         }
     }
 
-    /// Everything that leaves now: no longer than a full segment, never beyond what was written.
+    /// All segments that leave now are at most a full segment long.
     fn flush(&mut self) {
         let mut count = 0;
         while let Some(transmit) = self.connection.poll_transmit(self.now, &mut self.rng) {
@@ -224,7 +227,7 @@ impl Subject {
         while self.connection.poll_event().is_some() {}
     }
 
-    fn look(&self) {
+    fn check(&self) {
         let connection = &self.connection;
         assert!(connection.snd_una() <= connection.snd_nxt());
         assert!(connection.snd_nxt() <= connection.snd_max());
@@ -233,7 +236,7 @@ impl Subject {
     }
 }
 
-/// A number so far beyond `base`, or before it.
+/// A number at a signed distance from `base`.
 fn near(base: u32, by: u16, wide: i32) -> u32 {
     let distance = i32::from(by.cast_signed()).wrapping_mul(wide);
     base.wrapping_add_signed(distance)

@@ -1,5 +1,5 @@
-//! What the fuzz targets `udt_parser` and `udt_connection` do with an input. The same functions run under libFuzzer and, with the corpus
-//! and generated inputs, in the ordinary tests of `incastle-transport`.
+//! The fuzz targets `udt_parser` and `udt_connection`: any datagram, and any operations of a connection.
+//! The same functions run under libFuzzer and in the ordinary tests of `incastle-transport`.
 
 use incastle_congestion::{Algorithm, Dcudp as DcudpLaw, DcudpConfig, Udt as UdtLaw, UdtConfig};
 use incastle_transport::udt::wire::{
@@ -19,7 +19,7 @@ use input::Input;
 const SOCKET: u32 = 7;
 const PEER: u32 = 9;
 const FIRST: u32 = 0x7FFF_FFF0;
-/// Packets that may leave at one instant: more would be a loop without end.
+/// Maximum of packets at one instant: more would be an infinite loop.
 const MOST_AT_ONCE: usize = 200_000;
 
 /// Any bytes are a packet or an error, in both dialects; a packet that is written again is the same.
@@ -33,7 +33,7 @@ pub(crate) fn parser(input: &[u8]) {
         let mut out = Vec::new();
         write(&view.packet, view.beside(), view.payload, dialect, &mut out);
         assert_eq!(out.len(), view.packet.wire_bytes(view.beside(), dialect));
-        let again = parse(&out, dialect).expect("what was written");
+        let again = parse(&out, dialect).expect("a written packet");
         assert_eq!(again.packet, view.packet);
         assert_eq!(again.handshake, view.handshake);
         assert_eq!(again.payload, view.payload);
@@ -44,7 +44,7 @@ pub(crate) fn parser(input: &[u8]) {
     }
 }
 
-/// An input is read as: kind of connection (1 byte), then operations of one byte and what they need.
+/// An input is the kind of connection (1 byte), then operations of one byte with their operands.
 struct Subject {
     connection: ByteConnection,
     now: Time,
@@ -105,7 +105,7 @@ impl Subject {
             out: Vec::new(),
             config,
         };
-        // Most inputs find a connection that is open; one in four has to open it.
+        // Most inputs begin with an open connection; one in four has to open it.
         if kind & 0xC0 != 0 {
             subject.open(kind & 32 != 0);
         }
@@ -155,11 +155,11 @@ impl Subject {
 
     fn arrive(&mut self, datagram: &[u8], ecn: Ecn) {
         let (now, rng) = (self.now, &mut self.rng);
-        // What is no packet is counted.
+        // Malformed datagrams are counted.
         let _ = self.connection.handle_datagram(now, datagram, ecn, rng);
     }
 
-    /// Everything that leaves now parses.
+    /// All packets that leave now parse.
     fn flush(&mut self) {
         let mut count = 0;
         while let Some(_ecn) = self
@@ -195,8 +195,8 @@ impl Subject {
                     self.now = self.now.max(at);
                 }
             }
-            4 => self.say(usize::from(input.word()?)),
-            5 => self.listen(usize::from(input.word()?)),
+            4 => self.write(usize::from(input.word()?)),
+            5 => self.read(usize::from(input.word()?)),
             6 => self.flush(),
             _ if op == 0xFF => self.connection.close(self.now),
             _ => {}
@@ -211,7 +211,7 @@ impl Subject {
         Some(())
     }
 
-    fn say(&mut self, bytes: usize) {
+    fn write(&mut self, bytes: usize) {
         let data = vec![0xAB; bytes];
         match self.config.socket_kind {
             SocketKind::Stream => {
@@ -222,28 +222,28 @@ impl Subject {
                     .is_multiple_of(3)
                     .then_some(Span::from_us(bytes as u64));
                 let in_order = bytes.is_multiple_of(2);
-                // What does not fit is refused.
+                // A message that does not fit is refused.
                 let _ = self.connection.send_message(self.now, &data, ttl, in_order);
             }
         }
         assert!(self.connection.buffered() <= self.connection.send_buffer());
     }
 
-    fn listen(&mut self, bytes: usize) {
+    fn read(&mut self, bytes: usize) {
         let mut data = vec![0; bytes];
         self.connection.read(self.now, &mut data);
         let _ = self.connection.receive_message(self.now);
     }
 }
 
-/// A connection lives through any sequence of datagrams, timers and application calls.
+/// A connection keeps its invariants over any sequence of datagrams, timers and application calls.
 pub(crate) fn connection(input: &[u8]) {
     let mut input = Input(input);
     let Some(kind) = input.byte() else { return };
     let mut subject = Subject::new(kind);
     while subject.step(&mut input).is_some() {}
     subject.flush();
-    // And it comes to an end, or rests on its timers.
+    // It ends, or only timers remain.
     for _ in 0..50 {
         let Some(at) = subject.connection.poll_timeout() else {
             break;

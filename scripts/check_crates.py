@@ -32,10 +32,23 @@ BELOW: dict[str, set[str]] = {
     "dcudp": {"units", "congestion", "transport", "socket"},
     "testbed": {"units", "congestion", "queueing", "transport", "capture", "socket"},
     "engine": {"units", "pages", "congestion", "queueing", "transport"},
-    "scenario": {"units", "congestion", "queueing", "transport", "capture", "engine"},
+    "scenario": {"units", "congestion", "queueing", "transport"},
+    "workload": {"units", "congestion", "transport", "engine", "scenario"},
+    "experiment": {
+        *("units", "congestion", "queueing", "transport", "capture", "engine"),
+        *("scenario", "workload"),
+    },
+    "estimate": {
+        *("units", "congestion", "queueing", "transport", "engine"),
+        *("scenario", "workload", "experiment"),
+    },
+    "driver": {
+        *("units", "congestion", "queueing", "transport", "capture", "engine"),
+        *("scenario", "workload", "experiment", "estimate"),
+    },
     "python": {
         *("units", "congestion", "queueing", "transport", "capture", "engine", "scenario"),
-        *("secure", "socket", "dcudp"),
+        *("experiment", "estimate", "driver", "secure", "socket", "dcudp"),
     },
 }
 

@@ -22,7 +22,6 @@ from email.parser import Parser
 from importlib import metadata
 from pathlib import Path
 
-import release_profile
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -38,8 +37,7 @@ def build(out: Path) -> Path:
     """Build the wheel into a folder; where `make setup` was run nothing is compiled again."""
     maturin = Path(sys.executable).with_name("maturin")
     command = [maturin, "build", "--quiet", "--release", "--locked", "--out", out]
-    env = release_profile.environment()
-    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(done.stdout + done.stderr)
     return max(out.glob("incastle-*.whl"), key=lambda path: path.stat().st_mtime)

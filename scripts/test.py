@@ -1,17 +1,25 @@
 # ruff: noqa: INP001
-"""Runs every check of Incastle, one after the other, and counts.
+"""Runs the checks of Incastle, one after the other, and counts.
+
+There are two tiers: `quick` (`make test`) has every kind of check, `full` (`make test-all` runs it
+after the quick one) the full counts of random inputs, what needs long builds, and slow tests.
 
 Each runner's own report is read: cargo's `test result` lines, pytest's JUnit file; a check that
 has no tests of its own (a formatter, a linter, a build) counts as one. A runner that fails
 without naming a failed test (a compile error, a crash) counts as one failure. The last line is
 the sum, alone: `N passed, N failed, N skipped`; the exit status is 1 if anything failed. Exit
-status 77 of a check says that it could not run here, and its last line why.
+status 77 of a check says that it could not run here, and its last line why. The time of each check
+is printed, and kept in target/test-times-TIER.csv.
 
-    scripts/test.py [NAME ...]      only the checks whose names begin so
+    scripts/test.py                      the quick tier
+    scripts/test.py --tier full          the full tier
+    scripts/test.py NAME [NAME ...]      only the checks whose names begin so, of both tiers
 """
 
 from __future__ import annotations
 
+import argparse
+import csv
 import os
 import re
 import subprocess
@@ -32,7 +40,12 @@ TARGET = os.environ.get("CARGO_TARGET_DIR", "target")
 SKIPPED = 77
 ALONE = "alone"
 """The mark of tests in real time, or with time-outs that others set."""
-WORKERS_PER_CORE, MOST_WORKERS = 2, 8
+SLOW = "slow"
+"""The mark of tests that take seconds each, and run in the full tier alone."""
+QUICK, FULL = "quick", "full"
+ALL_CASES = {"INCASTLE_TESTS": "full"}
+"""Asks tests with random inputs for all of their cases."""
+WORKERS_PER_CORE, MAX_WORKERS = 2, 8
 """Two, because many tests wait: for the ends of connections, for other programs."""
 
 
@@ -77,6 +90,7 @@ class Check:
     command: list[str]
     count: Callable[[str], Count] = single
     env: dict[str, str] = field(default_factory=dict)
+    tier: str = QUICK
 
 
 def python(*arguments: str) -> list[str]:
@@ -84,7 +98,7 @@ def python(*arguments: str) -> list[str]:
     return [sys.executable, *arguments]
 
 
-def pytest_check(folder: Path, name: str, *options: str) -> Check:
+def pytest_check(folder: Path, name: str, *options: str, tier: str = QUICK) -> Check:
     """Return a check that runs pytest, and reads its JUnit file."""
     report = folder / f"{name}.xml"
 
@@ -98,19 +112,26 @@ def pytest_check(folder: Path, name: str, *options: str) -> Check:
         )
         return Count(len(cases) - skipped - failed, failed, skipped)
 
-    return Check(name, python("-m", "pytest", "-rs", f"--junitxml={report}", *options), count)
+    command = python("-m", "pytest", "-rs", f"--junitxml={report}", *options)
+    return Check(name, command, count, tier=tier)
 
 
 def pytest_checks(folder: Path) -> list[Check]:
-    """Return pytest's tests in two parts: some on all cores, then those that a neighbour disturbs.
+    """Return pytest's tests: those on all cores, those that a neighbour disturbs, the slow ones.
 
-    Each test is in one of them, whatever it is marked with: the second part is the rest.
+    Each test is in one of them, whatever it is marked with.
     """
-    workers = str(min(WORKERS_PER_CORE * (os.cpu_count() or 1), MOST_WORKERS))
-    together = ("-m", f"not {ALONE}", "-n", workers, "--dist", "loadgroup")
+    workers = str(min(WORKERS_PER_CORE * (os.cpu_count() or 1), MAX_WORKERS))
+    on_all_cores = ("-n", workers, "--dist", "loadgroup")
+    together = ("-m", f"not {ALONE} and not {SLOW}", *on_all_cores)
+    slow = ("-m", f"not {ALONE} and {SLOW}", *on_all_cores)
+    alone = ("-m", f"{ALONE} and not {SLOW}")
+    slow_alone = ("-m", f"{ALONE} and {SLOW}")
     return [
         pytest_check(folder, "pytest", *together),
-        pytest_check(folder, f"pytest, {ALONE}", "-m", ALONE),
+        pytest_check(folder, f"pytest, {ALONE}", *alone),
+        pytest_check(folder, f"pytest, {SLOW}", *slow, tier=FULL),
+        pytest_check(folder, f"pytest, {SLOW} and {ALONE}", *slow_alone, tier=FULL),
     ]
 
 
@@ -133,8 +154,8 @@ def examples(folder: Path) -> list[Check]:
         *checks,
         Check(program, python(program, "--quick", "--out", picture)),
         Check(f"{own}/rust fmt", ["cargo", "fmt", "--check", *manifest[:2]]),
-        Check(f"{own}/rust", ["cargo", "run", "--quiet", "--locked", *manifest]),
-        Check(f"{own}/rust test", ["cargo", "test", "--locked", *manifest], cargo_tests),
+        Check(f"{own}/rust", ["cargo", "run", "--quiet", "--locked", *manifest], tier=FULL),
+        Check(f"{own}/rust test", ["cargo", "test", "--locked", *manifest], cargo_tests, tier=FULL),
     ]
 
 
@@ -156,18 +177,19 @@ def all_checks(folder: Path) -> list[Check]:
         Check("lints", python("scripts/check_lints.py")),
         Check("clippy", clippy),
         Check("cargo test", tests, cargo_tests),
-        Check("wasm digest", python("scripts/wasm_digest.py")),
         Check("cargo doc", docs, env={"RUSTDOCFLAGS": "-D warnings"}),
         Check(
             "mkdocs",
             python("-m", "mkdocs", "build", "--strict", "-d", str(folder / "site")),
             env={"NO_MKDOCS_2_WARNING": "1"},
         ),
-        Check("wheel", python("scripts/check_wheel.py")),
-        Check("documents", python("scripts/check_docs.py"), cargo_tests),
-        *examples(folder),
         Check("digests", python("scripts/check_digests.py")),
+        *examples(folder),
         *pytest_checks(folder),
+        Check("cargo test, all cases", tests, cargo_tests, env=ALL_CASES, tier=FULL),
+        Check("wasm digest", python("scripts/wasm_digest.py"), tier=FULL),
+        Check("wheel", python("scripts/check_wheel.py"), tier=FULL),
+        Check("documents", python("scripts/check_docs.py"), cargo_tests, tier=FULL),
     ]
 
 
@@ -197,19 +219,44 @@ def execute(check: Check) -> Count:
     return count if count.failed else Count(count.passed * (check.count is not single), 1)
 
 
+def keep_times(tier: str, rows: list[tuple[str, float, Count]]) -> Path:
+    """Write what each check took, for who wants to make the tests faster."""
+    path = ROOT / TARGET / f"test-times-{tier}.csv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("check", "seconds", "passed", "failed", "skipped"))
+        for name, seconds, count in rows:
+            counts = (count.passed, count.failed, count.skipped)
+            writer.writerow((name, f"{seconds:.1f}", *counts))
+    return path
+
+
 def main() -> None:
-    """Run the checks, print a table and the sum."""
-    wanted = tuple(sys.argv[1:])
-    total, rows = Count(), []
+    """Run the checks, print a table of their times and the sum."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*", help="only the checks whose names begin so")
+    parser.add_argument("--tier", choices=(QUICK, FULL), default=QUICK, help="which checks to run")
+    wanted = parser.parse_args()
+    rows: list[tuple[str, float, Count]] = []
+    began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="incastle-test-") as folder:
         for check in all_checks(Path(folder)):
-            if wanted and not check.name.startswith(wanted):
+            if wanted.names and not check.name.startswith(tuple(wanted.names)):
+                continue
+            if not wanted.names and check.tier != wanted.tier:
                 continue
             started = time.monotonic()
             count = execute(check)
-            rows.append(f"{check.name:32} {time.monotonic() - started:6.1f} s   {count}")
-            total += count
-    print("\n=== summary", *rows, "", total, sep="\n")
+            rows.append((check.name, time.monotonic() - started, count))
+    print("\n=== summary")
+    for name, seconds, count in rows:
+        print(f"{name:32} {seconds:6.1f} s   {count}")
+    print(f"{'all':32} {time.monotonic() - began:6.1f} s")
+    if not wanted.names:
+        print(f"times: {keep_times(wanted.tier, rows)}")
+    total = sum((count for *_, count in rows), Count())
+    print("", total, sep="\n")
     sys.exit(1 if total.failed else 0)
 
 

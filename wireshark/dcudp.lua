@@ -1,13 +1,13 @@
 -- Wireshark dissector for DCUDP: every field of docs/models/dcudp-wire.md, those of UDT 4 included.
 --
--- Wireshark has a dissector for plain UDT, which reads a DCUDP connection wrongly. The dialect is agreed in the
--- handshake, so this one takes over the UDP port on which it sees DCUDP's words there, for the rest of the conversation.
--- Where the handshake is missing: "Decode As... DCUDP", or the preference `dcudp.ports`. A conversation in which one end
--- answers without those words is plain UDT, and shown so; without a handshake, from the first ACK on whose length only
--- plain UDT has. Leaves out: reassembly of messages, pairing of requests and answers.
+-- Wireshark has a dissector for plain UDT, which reads a DCUDP connection wrongly. The handshake negotiates the dialect,
+-- so this one takes over the conversation whose handshake has DCUDP's words. Where the handshake is missing:
+-- "Decode As... DCUDP", or the preference `dcudp.ports`. A conversation in which one endpoint responds without those
+-- words is plain UDT, and shown so; without a handshake, from the first ACK on whose length only plain UDT has.
+-- Leaves out: reassembly of messages, pairing of requests and responses.
 --
--- To install: copy it into the folder that Help > About > Folders calls "Personal Lua Plugins", or give it to
--- tshark by -X lua_script:dcudp.lua.
+-- To install: copy it into the folder that Help > About > Folders calls "Personal Lua Plugins", or run
+-- tshark -X lua_script:dcudp.lua.
 
 local dcudp = Proto("dcudp", "Data Center UDT")
 
@@ -35,7 +35,7 @@ end
 add("control", ProtoField.bool, "Control packet", 32, nil, 0x80000000)
 -- Data.
 add("sequence", ProtoField.uint32, "Sequence number", base.DEC, nil, 0x7FFFFFFF)
-add("place", ProtoField.uint32, "Place in its message", base.DEC, PLACES, 0xC0000000)
+add("place", ProtoField.uint32, "Position in its message", base.DEC, PLACES, 0xC0000000)
 add("in_order", ProtoField.bool, "In order", 32, nil, 0x20000000)
 add("cwr", ProtoField.bool, "CWR: sender has slowed down", 32, nil, 0x08000000)
 add("message", ProtoField.uint32, "Message number", base.DEC, nil, 0x07FFFFFF)
@@ -47,7 +47,7 @@ add("reserved", ProtoField.uint32, "Reserved", base.HEX, nil, 0x0000FFFF)
 add("ece", ProtoField.bool, "ECE: congestion experienced", 32, nil, 0x00008000)
 add("nect", ProtoField.bool, "NECT: the path clears ECT", 32, nil, 0x00004000)
 add("answers", ProtoField.bool, "Answers the peer's shutdown", 32, nil, 0x00000001)
-add("gone", ProtoField.bool, "Takes nothing any more", 32, nil, 0x00000002)
+add("gone", ProtoField.bool, "Accepts nothing any more", 32, nil, 0x00000002)
 add("information", ProtoField.uint32, "Additional information")
 add("timestamp", ProtoField.uint32, "Time stamp (us)")
 add("destination", ProtoField.uint32, "Destination socket")
@@ -78,9 +78,9 @@ add("hs.address", ProtoField.bytes, "Peer's address")
 add("hs.magic", ProtoField.string, "DCUDP")
 add("hs.extension_version", ProtoField.uint32, "Version of DCUDP's words", base.DEC, nil, 0xFFFF0000)
 add("hs.role", ProtoField.uint32, "Role", base.DEC, ROLES, 0x0000FFFF)
-add("hs.extension_socket", ProtoField.uint32, "Socket of who wrote them")
+add("hs.extension_socket", ProtoField.uint32, "Socket of their writer")
 
--- OBS lies in another place of data than of control packets: two fields of one name.
+-- OBS has different bits in data and in control packets: two fields of one name.
 local data_obs = ProtoField.bool("dcudp.obs", "OBS: congestion mode", 32, nil, 0x10000000)
 local control_obs = ProtoField.bool("dcudp.obs", "OBS: congestion mode", 32, nil, 0x80000000)
 table.insert(list, data_obs)
@@ -103,7 +103,7 @@ local function without_top_bit(word)
     return word % 0x80000000
 end
 
--- Whether a conversation is plain UDT, once that is known.
+-- Whether a conversation is plain UDT; nil until that is known.
 local plain = {}
 
 function dcudp.init()
@@ -111,12 +111,12 @@ function dcudp.init()
 end
 
 local function conversation_of(info)
-    local ends = { tostring(info.src) .. " " .. info.src_port, tostring(info.dst) .. " " .. info.dst_port }
-    table.sort(ends)
-    return ends[1] .. " " .. ends[2]
+    local endpoints = { tostring(info.src) .. " " .. info.src_port, tostring(info.dst) .. " " .. info.dst_port }
+    table.sort(endpoints)
+    return endpoints[1] .. " " .. endpoints[2]
 end
 
--- What a handshake tells of its conversation: a request begins it, who answers without DCUDP's words makes it plain.
+-- A request begins a conversation; a response without DCUDP's words makes it plain UDT.
 local function learn_from_handshake(packet, conversation)
     local connection_type = packet(36, 4):int()
     if connection_type == 1 then
@@ -143,7 +143,7 @@ local function is_plain(packet, info)
     return plain[conversation]
 end
 
--- What follows takes the place of a body in its packet, and tells whether it is whole.
+-- Each function below adds a body to the tree, and returns whether it is complete.
 
 local function handshake(packet, tree)
     if packet:len() ~= 64 then
@@ -207,7 +207,7 @@ local function drop(packet, at, tree)
     return true
 end
 
--- The library pads what has no body with one word.
+-- The library pads an empty body with one word.
 local function bare(packet, at)
     return packet:len() == at or packet:len() == at + 4
 end
@@ -238,7 +238,7 @@ local function name_of(kind, bytes, subtype)
     return TYPES[kind]
 end
 
--- Adds a control packet to the tree; gives its name, or nothing where it is malformed.
+-- Adds a control packet to the tree; returns its name, or nil where it is malformed.
 local function control(packet, tree, udt)
     local kind, subtype = math.floor(without_top_bit(packet(0, 4):uint()) / 0x10000), packet(2, 2):uint()
     tree:add(field.type, packet(0, 4))
@@ -298,7 +298,7 @@ function dcudp.dissector(packet, info, root)
     return packet:len()
 end
 
--- A handshake of DCUDP's takes the conversation.
+-- A DCUDP handshake takes over its conversation.
 local function recognise(packet, info, root)
     local is = packet:len() == 64 and packet(0, 4):uint() == 0x80000000 and packet(16, 4):uint() == 4
         and packet(52, 4):uint() == MAGIC

@@ -176,7 +176,7 @@ def table(rows: list[dict[str, Any]]) -> str:
 
 
 def cell(row: dict[str, Any] | None) -> str:
-    """Give the errors in per cent."""
+    """Give the errors in %."""
     if row is None or row["flows"] < ENOUGH:
         return ""
     known = [name for name in ("all", "some") if row.get(f"{name}_p99") is not None]

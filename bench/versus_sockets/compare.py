@@ -45,7 +45,7 @@ WARM_S, MEASURED_S, INTERVAL_S = 3, 30, 0.1
 SPREAD_S = 0.5
 # The options by which the programs have the scenario's network.
 ROUTER = ["--rate", "100 Mbit/s", "--delay", "1 ms", "--buffer", "1000 packets"]
-MARKS = ["--queue", "threshold", "--mark-above", "14 packets"]
+MARKS = ["--queue", "threshold", "--marking-threshold", "14 packets"]
 CAPACITY = "100 Mbit/s"
 ADDRESS = f"{RIGHT}:9000"
 END_LEVEL = 20

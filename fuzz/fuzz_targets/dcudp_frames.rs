@@ -1,4 +1,4 @@
-//! Arbitrary bytes as what a peer of the program `dcudp` says.
+//! Arbitrary bytes as a stream of a peer of the program `dcudp`.
 #![no_main]
 
 #[path = "../frames.rs"]

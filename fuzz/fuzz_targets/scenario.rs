@@ -1,4 +1,4 @@
-//! Arbitrary text as a scenario.
+//! Arbitrary strings as scenarios.
 #![no_main]
 
 #[path = "../scenario.rs"]

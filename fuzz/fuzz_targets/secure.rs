@@ -1,4 +1,4 @@
-//! Arbitrary bytes as what a network does between two endpoints with a key.
+//! Arbitrary bytes as the actions of a network between two endpoints with a key.
 #![no_main]
 
 #[path = "../secure.rs"]

@@ -1,4 +1,4 @@
-//! Arbitrary segments and times for one end of a TCP connection.
+//! Arbitrary segments and times for a TCP endpoint.
 #![no_main]
 
 #[path = "../tcp.rs"]

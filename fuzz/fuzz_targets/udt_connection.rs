@@ -1,4 +1,4 @@
-//! Arbitrary bytes as what happens to a connection.
+//! Arbitrary bytes as the operations of a connection.
 #![no_main]
 
 #[path = "../udt.rs"]

@@ -8,9 +8,9 @@ from incastle import interrupts
 def main() -> NoReturn:
     """Import the command line, which takes a moment, and run it."""
     interrupts.leave_at_once()
-    from incastle import cli  # noqa: PLC0415  slow to import
+    from incastle.commands import app  # noqa: PLC0415  slow to import
 
-    cli.main()
+    app.main()
 
 
 if __name__ == "__main__":

@@ -21,7 +21,6 @@ __all__ = [
     "Output",
     "Scenario",
     "Table",
-    "__profiled__",
     "__version__",
     "catalog",
     "dcudp_connect",
@@ -35,7 +34,6 @@ __all__ = [
     "take_apart",
 ]
 
-__profiled__: bool
 __version__: str
 
 @disjoint_base

@@ -1,6 +1,6 @@
 """DCUDP's connections for programs: streams and messages over UDP, in blocking calls.
 
-One process listens, here in a thread of its own, and another connects:
+One process listens, here in a separate thread, and another connects:
 
 >>> import threading
 >>> from incastle import dcudp
@@ -68,17 +68,17 @@ _PIECE_BYTES = 1 << 20
 
 
 class Options(TypedDict, total=False):
-    """What `connect` and `listen` may be told beside. What is absent has its default.
+    """Further options of `connect` and `listen`. What is absent has its default.
 
     Attributes:
-        kind: "stream", one of bytes each way, or "messages". Both ends must say the same.
+        kind: "stream", one of bytes in each direction, or "messages". Both peers must use the same.
         packet_bytes: the largest IP packet, 1500. The smaller of both ends counts.
         capacity_bit_s: the rate of the interface; what the system says of it, else 10e9.
         rate_limit_bit_s: no more is sent, whatever the control allows.
         send_buffer_bytes: bytes that may be written and not acknowledged, 16 MiB; no message
             can be longer.
         receive_buffer_bytes: bytes that may have arrived and not been read; what the rate needs.
-        idle_timeout: a peer that says nothing for so many seconds is given up, 10.
+        idle_timeout: the connection is given up after this many seconds without a packet, 10.
         linger: seconds for which a closed connection goes on delivering, 180.
 
     """
@@ -258,7 +258,7 @@ class Connection:
 
         Args:
             message: at least one byte, and no more than both ends' buffers hold.
-            ttl: it is given up after so many seconds; None for never.
+            ttl: it is given up after this many seconds; None for never.
             ordered: whether it waits at the peer for those before it.
             timeout: how long to wait for room.
 
@@ -427,7 +427,7 @@ def connect(
         key: 32 secret bytes that the listener has as well: everything is encrypted and
             authenticated.
         insecure: without a key only this machine itself is called, unless this is true: everybody
-            on the way can read and change what is sent.
+            on the path can read and change what is sent.
         timeout: how long each address may take to answer; 3 seconds.
         **options: see `Options`.
 
@@ -435,12 +435,12 @@ def connect(
         TimeoutError: no answer in time.
         ConnectionRefusedError: nobody listens on that port, or not for this kind.
         socket.gaierror: the name has no address.
-        OSError: there is no way to the host.
+        OSError: the host is not reachable.
         ValueError: a parameter that cannot be right; which, and what would be.
 
     """
     told = _told("connect", control, key, options)
-    addresses = _resolve(host, port, least=1)
+    addresses = _resolve(host, port, minimum=1)
     _check_safety(addresses, insecure=insecure or key is not None)
     for address in addresses[:-1]:
         with suppress(OSError):
@@ -466,7 +466,7 @@ def listen(
         control: which congestion control, "dcudp" or "udt". A peer that wants UDT gets it.
         key: 32 secret bytes that peers must have as well: others are not even answered.
         insecure: without a key only this machine itself is served, unless this is true: everybody
-            can connect, and everybody on the way read and change what is sent.
+            can connect, and everybody on the path read and change what is sent.
         backlog: how many connections may wait to be accepted.
         **options: see `Options`.
 
@@ -476,7 +476,7 @@ def listen(
 
     """
     told = _told("listen", control, key, options)
-    address = _resolve(host, port, least=0)[0]
+    address = _resolve(host, port, minimum=0)[0]
     _check_safety([address], insecure=insecure or key is not None)
     if backlog < 1:
         raise ValueError(f"backlog = {backlog}: it must be 1 or more")
@@ -529,16 +529,16 @@ def _told(
     return {"control": control, "key": key, **told}
 
 
-def _resolve(host: str, port: int, *, least: int) -> list[Resolved]:
+def _resolve(host: str, port: int, *, minimum: int) -> list[Resolved]:
     """Find the addresses of a name, those of IPv4 first, as the program does."""
     if not isinstance(port, int):
         raise TypeError(f"port = {port!r}: it must be an int")
-    if not least <= port <= _MAX_PORT:
-        raise ValueError(f"port = {port}: it must be {least} to {_MAX_PORT}")
+    if not minimum <= port <= _MAX_PORT:
+        raise ValueError(f"port = {port}: it must be {minimum} to {_MAX_PORT}")
     found = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)
     addresses: list[Resolved] = []
     for *_, address in sorted(found, key=lambda one: one[0] == socket.AF_INET6):
-        # IPv6's have a flow and a scope beside, and Python writes the scope after the address too.
+        # IPv6's have a flow and a scope as well, and Python writes the scope after the address too.
         scope = int(address[-1]) if ":" in str(address[0]) else 0
         addresses.append((str(address[0]).partition("%")[0], port, scope))
     return list(dict.fromkeys(addresses))

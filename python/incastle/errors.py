@@ -63,7 +63,7 @@ class Diagnostic:
         return f"{self.place}: {kind}{self.message}"
 
     def __str__(self) -> str:
-        """`place: message`, and the help on a line of its own."""
+        """`place: message`, and the help on a separate line."""
         return f"{self.in_one_line}\n  {self.help}" if self.help else self.in_one_line
 
 
@@ -95,7 +95,7 @@ def unreadable(path: Path, error: BaseException, advice: str = "") -> ResultErro
     elif isinstance(error, json.JSONDecodeError):
         why = f"no JSON in line {error.lineno}: {error.msg}"
     elif isinstance(error, UnicodeDecodeError):
-        why = "not a text in UTF-8"
+        why = "not a UTF-8 file"
     elif isinstance(error, KeyError):
         why = f"it lacks {error}"
     else:

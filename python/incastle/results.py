@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from incastle import bins, completions, store
+from incastle.analysis import bins, completions
 from incastle.errors import TableMissing
+from incastle.storage import results as store
 
 if TYPE_CHECKING:
     import os
@@ -50,7 +51,7 @@ class Result:
         interrupted: true if the run was stopped before its end; everything here is up to then.
         totals: the summary's numbers by name: counts as int, `simulated_s` as float.
         scenario: the complete scenario as TOML, every default written out.
-        tables: every table by name; those below have an attribute of their own.
+        tables: every table by name; those below are attributes as well.
         warnings: what was probably not as intended in the scenario, each with its place.
         sources: files of controllers of your own, by their paths from the scenario's folder.
         captures: what `[measure] pcap` asks for: by the name of each link a file in pcapng.
@@ -116,7 +117,7 @@ class Result:
 
         time_s, flow, group, index, host (whose timer), round (of a barrier, else null),
         kind (lost-retransmission, last-packet, full-window, few-duplicates), port (where
-        the first missing segment was last sent and dropped, empty if that was on its way),
+        the first missing segment was last sent and dropped, empty if it was in flight),
         lost_segments, waited_s, rto_s, idle_s (this timeout's share of the time in which
         the receiver's link was idle).
         """
@@ -293,7 +294,7 @@ class Result:
         raise TableMissing(f"the result of {self.name!r} has no table {name!r}: {advice}")
 
     def to_summary(self) -> dict[str, Any]:
-        """Give what summary.json holds: all but tables, captures and the texts of files."""
+        """Give what summary.json holds: all but tables, captures and the contents of files."""
         summary = {
             "name": self.name,
             "version": self.version,

@@ -1,6 +1,6 @@
 """Running scenarios: one or many, on all cores, stoppable at any time.
 
-The engine runs in threads of its own, without the interpreter's lock. The calling thread waits,
+The engine runs in separate threads, without the interpreter's lock. The calling thread waits,
 reports progress about twenty times a second, and answers Ctrl-C.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from incastle import _engine, interrupts
 from incastle.controllers.faults import stopped_within, words_of
@@ -74,9 +74,9 @@ def run(
         overrides: keys to change, as for `Scenario.with_overrides`.
         controllers: classes by name, as for `Scenario.with_controllers`.
         progress: called about twenty times a second, in this thread.
-        threads: parts of the network that are simulated at the same time. The result is the same,
-            but for the number of events; of a large network it comes sooner. A scenario that does
-            not suit is run by one, with a warning.
+        threads: partitions of the network that are simulated at the same time. The result is the
+            same, but for the number of events; a large network takes less time. A scenario that
+            does not suit runs on one, with a warning.
 
     Raises:
         ScenarioError: an override does not exist, or its value does not fit.
@@ -169,7 +169,7 @@ def run_each(
     ready = [runnable_form(scenario) for scenario in scenarios]
     if why := _engine.memory_warning(ready, threads or cores()):
         warnings.warn(why, stacklevel=2)
-    _Batch(scenarios, on_end, progress).run(ready, (threads or cores(), threads_each))
+    _Batch(scenarios, on_end, progress).run(ready, _Threads(threads or cores(), threads_each))
 
 
 def why_alone(scenario: Scenario, threads: int) -> str | None:
@@ -196,6 +196,13 @@ def _scenario(job: Job) -> Scenario:
     return scenario.with_overrides(changes) if changes else scenario
 
 
+class _Threads(NamedTuple):
+    """Concurrent runs, and partitions of each run that are simulated at the same time."""
+
+    runs: int
+    each: int
+
+
 class _Batch:
     """The runs of one call, and who is told what has come of them."""
 
@@ -213,7 +220,7 @@ class _Batch:
         self.partial: list[Result] = []
         self.waiting = interrupts.Waiting()
 
-    def run(self, ready: list[_engine.Scenario], threads: tuple[int, int]) -> None:
+    def run(self, ready: list[_engine.Scenario], threads: _Threads) -> None:
         """Run all; after an exception (Ctrl-C, a callable that raised) the rest is stopped."""
         try:
             if any(one.custom_controllers() for one in ready):

@@ -1,7 +1,7 @@
 """Scenarios: what to simulate, read from TOML, checked, and changed by dotted keys.
 
 The language itself, its defaults and its messages live in the Rust core, once. A `Scenario` here
-is a text, the overrides applied to it, and the checked form of the two.
+is a string, the overrides applied to it, and the checked form of the two.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ def read_text(path: str | os.PathLike[str]) -> str:
         error.strerror = f"{error.strerror}{_meant(Path(file))}"
         raise
     except UnicodeDecodeError as error:
-        message = f"not a text file in UTF-8 (byte {error.start} is not)"
+        message = f"not a UTF-8 file (byte {error.start} is not)"
         raise ScenarioError([Diagnostic("error", file, 0, 0, "", message)]) from None
 
 
@@ -273,7 +273,7 @@ def runnable_form(scenario: Scenario) -> _engine.Scenario:
     """Give what the engine runs, with its controllers in Python.
 
     Raises:
-        IncastleError: nothing is known of a controller.
+        IncastleError: a controller is unknown.
         ControllerError: the file of one raised, or a class lacks a method.
 
     """
@@ -308,6 +308,11 @@ def one_line_toml(value: Value) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(one_line_toml(item) for item in value) + "]"
     return tomli_w.dumps({"x": value}).removeprefix("x = ").rstrip("\n")
+
+
+def as_words(value: Value) -> str:
+    """Write a value for readers: a string as it is, all else as TOML has it."""
+    return value if isinstance(value, str) else one_line_toml(value)
 
 
 def _diagnostic(one: _engine.Diagnostic) -> Diagnostic:

@@ -1,5 +1,5 @@
-// One end of a connection of the UDT library, version 4.11: sends and receives known data, and tells
-// their hashes. The counterpart of ours: the same words on the command line, the same data from a seed.
+// One endpoint of the UDT library, version 4.11: sends and receives known data, and prints their
+// hashes. The counterpart of ours: the same command line, the same data from a seed.
 //
 //   peer listen|connect|meet OWN_PORT [PEER_PORT] [--send BYTES] [--receive BYTES] [--seed S]
 //        [--message BYTES] [--close first|last] [--limit SECONDS]
@@ -25,7 +25,7 @@ namespace {
 
 constexpr size_t kPiece = 1 << 16;
 
-// SplitMix64, each number as eight bytes, the least first (crates/testbed/src/data.rs).
+// SplitMix64, each number as eight bytes, the low byte first (crates/testbed/src/data.rs).
 class Source {
  public:
   explicit Source(uint64_t seed) : state_(seed) {}
@@ -192,7 +192,7 @@ void Run(const Options& options) {
   sender.join();
   if (!error.empty()) Fail(error);
   if (received.bytes < options.receive) Fail("the peer closed early");
-  // The end that closes last waits for the other one's shutdown.
+  // The endpoint that closes last waits for the other one's shutdown.
   while (there && !options.closes_first) there = ReceiveSome(socket, options, &received);
   UDT::TRACEINFO trace;
   const bool traced = UDT::perfmon(socket, &trace, false) != UDT::ERROR;

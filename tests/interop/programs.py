@@ -1,7 +1,7 @@
 """Builds and runs the programs of these tests: ours, the UDT library's (peer.cc), and tshark.
 
-What cannot be built here skips its tests, with the reason. Every process is ended by its test,
-whatever happens.
+A program that cannot be built here skips its tests, with the reason. Every test ends its
+processes, in failure too.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def our_programs() -> dict[str, str]:
 
 
 def tshark(capture: Path, names: list[str], *options: str) -> list[list[str]]:
-    """Return what tshark reads in a capture with our dissector: these fields, a row per packet.
+    """Return these fields of a capture as tshark reads them with our dissector, a row per packet.
 
     Values of one field are joined by ';'.
     """
@@ -64,7 +64,7 @@ def tshark(capture: Path, names: list[str], *options: str) -> list[list[str]]:
     command += ["-E", "aggregator=;", *(word for name in names for word in ("-e", name))]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    # Complaints of Lua come here; so does a warning of who is root.
+    # Errors of Lua appear here; so does a warning for the user root.
     assert "lua" not in done.stderr.lower(), done.stderr
     return [line.split("\t") for line in done.stdout.splitlines()]
 
@@ -75,7 +75,7 @@ def library_peer() -> str:
     compiler = shutil.which("c++")
     if compiler is None or not Path("/usr/include/udt/udt.h").exists():
         pytest.skip("needs a C++ compiler and the UDT library (Debian: libudt-dev; make system)")
-    # Beside what cargo builds, so that it is removed with it.
+    # In cargo's target folder, so that `cargo clean` removes it.
     folder = Path(our_programs()["relay"]).parent / "interop"
     folder.mkdir(exist_ok=True)
     program, source = folder / "peer", HERE / "peer.cc"
@@ -90,7 +90,7 @@ def library_peer() -> str:
 
 
 class Process:
-    """A program that says "ready" and its addresses, and at its end one line of JSON."""
+    """A program that prints "ready" and its addresses, and at its end one line of JSON."""
 
     def __init__(self, command: Sequence[str]) -> None:
         self.command = command
@@ -107,17 +107,17 @@ class Process:
         """Wait for its first line, and return the ports of its addresses."""
         assert self.popen.stdout
         words = self.popen.stdout.readline().split()
-        assert words[:1] == ["ready"], self.complaint()
+        assert words[:1] == ["ready"], self.errors_written()
         return [int(address.rpartition(":")[2]) for address in words[1:]]
 
     def report(self) -> Report:
         """End its input, wait for its end, and return what it reported."""
         output, _ = self.popen.communicate(timeout=PATIENCE_S)
-        assert self.popen.returncode == 0, self.complaint()
+        assert self.popen.returncode == 0, self.errors_written()
         found: Report = json.loads(output.splitlines()[-1])
         return found
 
-    def complaint(self) -> str:
+    def errors_written(self) -> str:
         """Return what it wrote to its standard error."""
         self.errors.seek(0)
         return f"{' '.join(self.command)}: {self.errors.read()}"
@@ -140,7 +140,7 @@ def running(command: Sequence[str]) -> Iterator[Process]:
 
 
 def free_port() -> int:
-    """Return a UDP port of the loopback that nobody uses now."""
+    """Return a free UDP port of the loopback."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
         one.bind(("127.0.0.1", 0))
         return int(one.getsockname()[1])

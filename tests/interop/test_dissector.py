@@ -1,7 +1,7 @@
-"""The Wireshark dissector reads what our parser reads, in every packet of a capture of ours.
+"""The Wireshark dissector agrees with our parser in every packet of a capture of ours.
 
 `dcudp-capture` (crates/testbed) writes a session with its handshake, losses and both modes, one
-packet of each kind with every field at its limits, and what our own parser says of each.
+packet of each kind with every field at its limits, and the fields of each by our parser.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ EVERY = ["_ws.malformed", "_ws.expert.message", "frame.protocols"]
 
 @pytest.fixture(scope="module")
 def captured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Fields]]:
-    """Make the capture; return the file, and what our parser reads in each packet."""
+    """Make the capture; return the file, and the fields of each packet by our parser."""
     file = tmp_path_factory.mktemp("capture") / "dcudp.pcapng"
     command = [our_programs()["dcudp-capture"], str(file)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return file, [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def number(text: str) -> int:
+def number(word: str) -> int:
     """Read a number as tshark writes it: a flag may be a word."""
-    return {"True": 1, "False": 0}[text] if text in {"True", "False"} else int(text, 0)
+    return {"True": 1, "False": 0}[word] if word in {"True", "False"} else int(word, 0)
 
 
 def test_every_field_of_every_packet(captured: tuple[Path, list[Fields]]) -> None:
@@ -42,8 +42,8 @@ def test_every_field_of_every_packet(captured: tuple[Path, list[Fields]]) -> Non
     rows = tshark(file, [*names, *EVERY])
     assert len(rows) == len(expected)
     for row, fields in zip(rows, expected, strict=True):
-        *values, malformed, complaint, protocols = row
-        assert (malformed, complaint) == ("", "")
+        *values, malformed, expert, protocols = row
+        assert (malformed, expert) == ("", "")
         assert protocols.endswith(":dcudp")
         read = {name: value.split(";") for name, value in zip(names, values, strict=True) if value}
         for name, value in fields.items():
@@ -97,7 +97,7 @@ DAMAGED = {
 }
 
 
-def test_damage_is_told(tmp_path: Path) -> None:
+def test_damage_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "damaged.pcap"
     write_pcap(file, *DAMAGED.values())
     rows = tshark(file, ["dcudp.malformed", *EVERY], *FORCED)
@@ -126,7 +126,7 @@ PLAIN = {
 
 
 def test_plain_udt_is_shown_as_such(tmp_path: Path) -> None:
-    """Without a handshake, and where DCUDP was offered and the answer came without its words."""
+    """Without a handshake, and where DCUDP was offered and the response came without its words."""
     file = tmp_path / "plain.pcap"
     fields = ["dcudp.next", "dcudp.lost_last", "dcudp.message", "dcudp.obs", "dcudp.malformed"]
     offered = [handshake(1, offers=True), handshake(-1, offers=True), handshake(-1, offers=False)]
@@ -142,7 +142,7 @@ def test_plain_udt_is_shown_as_such(tmp_path: Path) -> None:
         assert number(rows[7][2]) == 0x1FFFFFFF
 
 
-def test_the_next_connection_of_the_same_ports_is_its_own(tmp_path: Path) -> None:
+def test_the_next_connection_of_the_same_ports_is_separate(tmp_path: Path) -> None:
     file = tmp_path / "two.pcap"
     ours = words(0x80020000, 7, 0, 42, 0x80000009, 105, 20, 10, 64, 1000, 90000)
     again = [handshake(1, offers=True), handshake(-1, offers=True), ours]

@@ -1,8 +1,8 @@
 """DCUDP on real sockets: paths with a bottleneck of 100 Mbit/s and 2 ms between two namespaces.
 
 One that marks above 14 packets (th_max = 15), one that never marks, one that clears the ECN field.
-Ends and router run before other programs where that is allowed. Skipped without the rights for
-namespaces.
+Endpoints and router get a higher priority than other programs where that is allowed. Skipped
+without the rights for namespaces.
 """
 
 from __future__ import annotations
@@ -23,16 +23,24 @@ from programs import our_programs
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-# The router keeps real time: a neighbour that computes makes it late.
+# The router keeps real time: other busy tests make it late.
 pytestmark = pytest.mark.alone
 
-TCP_END = [sys.executable, str(Path(__file__).with_name("tcp_end.py"))]
+TCP_ENDPOINT = [sys.executable, str(Path(__file__).with_name("tcp_endpoint.py"))]
 DCUDP_LEVEL = 20
 RATE_BITS = 100_000_000
 PATH = ("--rate", "100 Mbit/s", "--delay", "1 ms")
-MARKING = (*PATH, "--queue", "threshold", "--mark-above", "14 packets")
+MARKING = (*PATH, "--queue", "threshold", "--marking-threshold", "14 packets")
 UNMARKED = (*PATH, "--queue", "drop-tail", "--buffer", "100 packets")
-SHORT, ATTEMPTS = 30, 3
+SHORT = 30
+"""Packets: the median queue of a run is short up to this."""
+RUNS, ALLOWED_LONG = 5, 2
+"""Runs of two marked flows, all of which count, and how many of them may have a long queue.
+
+Whether a flow leaves congestion mode on top of the other and fills the buffer for a while is a
+matter of chance (docs/validation.md). If that befalls one run in ten, the test fails in less than
+one call of a hundred (binomial); if it befalls most runs, it fails in most calls.
+"""
 Report = dict[str, Any]
 
 
@@ -56,7 +64,7 @@ def dcudp(*words: str) -> list[str]:
 
 
 def start(stack: contextlib.ExitStack, command: Sequence[str]) -> subprocess.Popen[str]:
-    """Start a program that is ended with the stack."""
+    """Start a program that is killed when the stack is closed."""
     process = stack.enter_context(
         subprocess.Popen(
             command,
@@ -77,7 +85,7 @@ def flow(seconds: int, *words: str) -> list[str]:
 
 
 def report(process: subprocess.Popen[str]) -> Report:
-    """Wait for a sender's end, and return what it saw."""
+    """Wait until a sender is finished, and return its report."""
     output, _ = process.communicate(timeout=120)
     assert process.returncode == 0
     found: Report = json.loads(output)
@@ -91,13 +99,9 @@ def test_marks_bring_congestion_mode_and_keep_the_queue_short() -> None:
         before = net.measured()["forward"]
         assert before["ect"] > 0
         assert alone["control"] == "dcudp"
-        # Which way two flows take is chance (docs/validation.md): one that leaves congestion mode
-        # on top of the other fills the buffer for a while. It must not be so time after time.
-        medians = [marked_queue(stack, net)]
-        while medians[-1] > SHORT and len(medians) < ATTEMPTS:
-            medians.append(marked_queue(stack, net))
-    # The queue is short most of the time, though it could grow to a thousand packets.
-    assert medians[-1] <= SHORT, medians
+        medians = [marked_queue(stack, net) for _ in range(RUNS)]
+    # The queue could grow to a thousand packets.
+    assert sum(median > SHORT for median in medians) <= ALLOWED_LONG, medians
 
 
 def marked_queue(stack: contextlib.ExitStack, net: Network) -> int:
@@ -116,21 +120,21 @@ def marked_queue(stack: contextlib.ExitStack, net: Network) -> int:
 
 
 class Share(NamedTuple):
-    """What each had of a bottleneck, and what was lost."""
+    """Shares of a bottleneck, and the loss rate."""
 
     tcp: float
     dcudp: list[Report]
     loss: float
 
 
-def beside_tcp(*options: str) -> Share:
+def shared_with_tcp(*options: str) -> Share:
     """Run two DCUDP flows and one of kernel TCP, and measure after the first two seconds."""
     with path(*options) as net, contextlib.ExitStack() as stack:
-        receiver = start(stack, net.on_right([*TCP_END, "receive", RIGHT]))
+        receiver = start(stack, net.on_right([*TCP_ENDPOINT, "receive", RIGHT]))
         assert receiver.stdout
         assert receiver.stdin
         assert receiver.stdout.readline().strip() == "ready"
-        start(stack, net.on_left([*TCP_END, "send", RIGHT]))
+        start(stack, net.on_left([*TCP_ENDPOINT, "send", RIGHT]))
         flows = [start(stack, net.on_left(flow(11))) for _ in range(2)]
         bytes_read = []
         for wait in (2, 8):
@@ -147,13 +151,13 @@ def beside_tcp(*options: str) -> Share:
 
 
 def test_a_path_that_never_marks_is_shared_with_tcp() -> None:
-    share = beside_tcp(*UNMARKED)
+    share = shared_with_tcp(*UNMARKED)
     assert share.tcp >= 0.10
     assert share.loss < 0.05
 
 
 def test_a_path_that_clears_ecn_gets_udts_control_and_is_shared_with_tcp() -> None:
-    share = beside_tcp(*UNMARKED, "--bleach")
+    share = shared_with_tcp(*UNMARKED, "--bleach")
     assert {one["control"] for one in share.dcudp} == {"udt"}
     assert share.tcp >= 0.10
     assert share.loss < 0.05

@@ -1,7 +1,7 @@
 """The router between two network namespaces, with plain UDP: marks, drops, counts.
 
-What it measures in virtual time is held against what arrives; no time is asserted. Skipped without
-the rights for namespaces.
+Its counters are compared with the packets that arrive; no time is asserted. Skipped without the
+rights for namespaces.
 """
 
 from __future__ import annotations
@@ -17,39 +17,39 @@ import pytest
 from network import RIGHT, Network, UnavailableError, network
 from programs import our_programs
 
-# The router keeps real time: a neighbour that computes makes it late.
+# The router keeps real time: other busy tests make it late.
 pytestmark = pytest.mark.alone
 
-UDP_END = [sys.executable, str(Path(__file__).with_name("udp_end.py"))]
+UDP_ENDPOINT = [sys.executable, str(Path(__file__).with_name("udp_endpoint.py"))]
 NOT_ECT, ECT1, ECT0, CE = 0, 1, 2, 3
-ENDS = 20
-# A packet of 1500 bytes takes 0.6 ms: a slow machine, too, sends faster, so that a queue grows.
+LAST_PACKETS = 20
+# A packet of 1500 bytes takes 0.6 ms: even a slow machine sends faster, so that a queue grows.
 RATE = "20 Mbit/s"
 
 
 class Result(NamedTuple):
-    """What the router says of the way there, and what arrived with each ECN field."""
+    """The router's counters of the forward direction, and the packets received by ECN field."""
 
     forward: dict[str, Any]
     received: list[int]
 
 
 def blast(net: Network, count: int, ecn: int) -> Result:
-    """Send a burst through, and return what became of it."""
+    """Send a burst through the router, and return the counters of both."""
     net.measured()
     with subprocess.Popen(
-        net.on_right([*UDP_END, "receive", RIGHT]), stdout=subprocess.PIPE, text=True
+        net.on_right([*UDP_ENDPOINT, "receive", RIGHT]), stdout=subprocess.PIPE, text=True
     ) as receiver:
         try:
             assert receiver.stdout
             assert receiver.stdout.readline().strip() == "ready"
-            command = net.on_left([*UDP_END, "send", RIGHT, str(count), str(ecn)])
+            command = net.on_left([*UDP_ENDPOINT, "send", RIGHT, str(count), str(ecn)])
             subprocess.run(command, check=True, timeout=60)
             received: list[int] = json.loads(receiver.stdout.readline())
         finally:
             receiver.kill()
     forward = net.measured()["forward"]
-    assert forward["arrived"] == count + ENDS
+    assert forward["arrived"] == count + LAST_PACKETS
     assert forward["refused"] == 0
     return Result(forward, received)
 
@@ -64,11 +64,11 @@ def through(count: int, ecn: int, *options: str) -> Result:
 
 
 @pytest.mark.parametrize("ecn", [ECT0, ECT1])
-def test_what_can_be_marked_is_marked_above_the_threshold(ecn: int) -> None:
-    options = ("--queue", "threshold", "--mark-above", "15 packets", "--delay", "1 ms")
+def test_ect_packets_are_marked_above_the_threshold(ecn: int) -> None:
+    options = ("--queue", "threshold", "--marking-threshold", "15 packets", "--delay", "1 ms")
     forward, received = through(500, ecn, *options)
     assert (forward["dropped_full"], forward["dropped_early"]) == (0, 0)
-    # A header whose checksum were wrong would not arrive.
+    # A header with a wrong checksum would not arrive.
     assert sum(received) == 500
     assert 0 < received[CE] == forward["marked"]
     assert received[ecn] == 500 - received[CE]
@@ -78,13 +78,13 @@ def test_what_can_be_marked_is_marked_above_the_threshold(ecn: int) -> None:
 
 
 def test_a_threshold_leaves_others_alone_or_drops_them() -> None:
-    options = ("--queue", "threshold", "--mark-above", "15 packets")
+    options = ("--queue", "threshold", "--marking-threshold", "15 packets")
     forward, received = through(300, NOT_ECT, *options)
     assert (forward["marked"], received) == (0, [300, 0, 0, 0])
     forward, received = through(300, NOT_ECT, *options, "--drop-non-ect")
     assert forward["dropped_early"] > 0
-    assert received[NOT_ECT] == forward["left"] - ENDS == 300 - forward["dropped_early"]
-    # Who finds 16 waiting is dropped: no more than that ever wait.
+    assert received[NOT_ECT] == forward["left"] - LAST_PACKETS == 300 - forward["dropped_early"]
+    # A packet that finds 16 waiting is dropped: never more than 16 wait.
     assert forward["queue_packets"]["max"] == 16
 
 
@@ -94,7 +94,7 @@ def test_red_with_one_threshold_marks_or_drops() -> None:
     assert 0 < received[CE] == forward["marked"]
     forward, received = through(300, NOT_ECT, *red)
     assert received[NOT_ECT] == 300 - forward["dropped_early"] < 300
-    # From 15 on, so that 15 is the most.
+    # Packets are dropped from 15 on, so that 15 is the maximum.
     assert forward["queue_packets"]["max"] == 15
 
 
@@ -116,7 +116,7 @@ def test_a_full_buffer_drops() -> None:
         (["a/b", "c/d", "--queue", "codel"], "drop-tail, threshold, red"),
     ],
 )
-def test_bad_input_is_told(words: list[str], complaint: str) -> None:
+def test_bad_input_is_reported(words: list[str], complaint: str) -> None:
     command = [our_programs()["router"], *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 2

@@ -1,9 +1,9 @@
 """Our UDT and the library, version 4.11: the same bytes on both sides, whoever opens and closes.
 
 Ours is the connection in a bare loop (`udt-peer`), and the socket library (`socket-peer`).
-Both ends make their data from a seed, and tell the hashes of what they sent and received. Losses,
+Both endpoints make their data from a seed, and print the hashes of sent and received data. Losses,
 duplicates and reordering are made by the relay of crates/testbed, which counts them. Times are not
-looked at; each program has its own limit.
+checked; each program has a time limit.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ LIMIT_S = "120"
 
 @dataclass(frozen=True)
 class Case:
-    """Who serves and who connects, what each sends, and what the path does to it."""
+    """Server and client, the bytes of each, and the disturbances of the path."""
 
     server: str
     client: str
@@ -41,7 +41,7 @@ class Case:
 
 
 class Result(NamedTuple):
-    """The reports of both ends and of the relay."""
+    """The reports of both endpoints and of the relay."""
 
     client: Report
     server: Report
@@ -49,7 +49,7 @@ class Result(NamedTuple):
 
 
 def peer(who: str, how: str, own: int, other: int | None, words: list[str]) -> list[str]:
-    """Return the command of one end."""
+    """Return the command of one endpoint."""
     if who == LIBRARY:
         addresses = [str(port) for port in (own, other) if port is not None]
         return [library_peer(), how, *addresses, *words]
@@ -58,7 +58,7 @@ def peer(who: str, how: str, own: int, other: int | None, words: list[str]) -> l
 
 
 def words(case: Case, send: int, receive: int, seed: int, *, first: bool) -> list[str]:
-    """Return what both programs understand."""
+    """Return the options that both programs have."""
     message = [] if case.message is None else ["--message", str(case.message)]
     close = "first" if first else "last"
     sizes = ["--send", str(send), "--receive", str(receive), "--seed", str(seed)]
@@ -66,14 +66,14 @@ def words(case: Case, send: int, receive: int, seed: int, *, first: bool) -> lis
 
 
 def relay(case: Case, left: str, right: str) -> contextlib.AbstractContextManager[Process | None]:
-    """Run a relay, where the case wants one."""
+    """Run a relay, where the case has a path."""
     if not case.path:
         return contextlib.nullcontext()
     return running([our_programs()["relay"], left, right, *case.path])
 
 
-def ends(case: Case) -> tuple[list[str], list[str]]:
-    """Return what the client and the server are told."""
+def options(case: Case) -> tuple[list[str], list[str]]:
+    """Return the options of the client and of the server."""
     up, down, first = case.client_sends, case.server_sends, case.server_closes_first
     client = words(case, up, down, 7, first=not first)
     return client, words(case, down, up, 8, first=first)
@@ -82,7 +82,7 @@ def ends(case: Case) -> tuple[list[str], list[str]]:
 @contextlib.contextmanager
 def serving(case: Case) -> Iterator[tuple[Process, Process | None, int]]:
     """Run the server and the path to it; yield both, and the port to connect to."""
-    command = peer(case.server, "listen", 0, None, ends(case)[1])
+    command = peer(case.server, "listen", 0, None, options(case)[1])
     with running(command) as server:
         [port] = server.ready()
         with relay(case, "127.0.0.1:0", f"127.0.0.1:0=127.0.0.1:{port}") as between:
@@ -90,9 +90,9 @@ def serving(case: Case) -> Iterator[tuple[Process, Process | None, int]]:
 
 
 def transfer(case: Case) -> Result:
-    """Run a client and a server until both are done, and check what they had."""
+    """Run a client and a server until both are done, and check their reports."""
     with serving(case) as (server, between, port):
-        command = peer(case.client, "connect", 0, port, ends(case)[0])
+        command = peer(case.client, "connect", 0, port, options(case)[0])
         with running(command) as client:
             client.ready()
             result = Result(client.report(), server.report(), between.report() if between else None)
@@ -101,7 +101,7 @@ def transfer(case: Case) -> Result:
 
 
 def meet(case: Case) -> Result:
-    """Let both ends open the connection, and check what they had."""
+    """Let both endpoints open the connection, and check their reports."""
     one, two = free_port(), free_port()
     first, second = one, two
     with contextlib.ExitStack() as stack:
@@ -109,7 +109,7 @@ def meet(case: Case) -> Result:
         between = stack.enter_context(relay(case, left, right))
         if between:
             first, second = between.ready()
-        to_client, to_server = ends(case)
+        to_client, to_server = options(case)
         client = stack.enter_context(
             running(peer(case.client, "meet", one, first if between else two, to_client))
         )
@@ -122,22 +122,22 @@ def meet(case: Case) -> Result:
 
 
 def check(case: Case, result: Result) -> None:
-    """Check that either end received what the other sent, and that the relay lost nothing else."""
+    """Check that each endpoint received the other's data, and that the relay lost nothing else."""
     client, server, between = result
     assert (client["sent"], server["received"]) == (case.client_sends, case.client_sends)
     assert (server["sent"], client["received"]) == (case.server_sends, case.server_sends)
     assert client["sent_hash"] == server["received_hash"]
     assert server["sent_hash"] == client["received_hash"]
-    # UDT says once that it closes: on a lossy path the word may be lost.
+    # UDT sends its shutdown once: on a lossy path it may be lost.
     assert case.path or client["peer_closed"] == case.server_closes_first
     if case.message is not None:
         assert server["messages"] == -(-case.client_sends // case.message)
         assert client["messages"] == -(-case.server_sends // case.message)
     if between is not None:
-        for way in ("to_left", "to_right"):
-            counts = between[way]
+        for direction in ("to_left", "to_right"):
+            counts = between[direction]
             kept = counts["arrived"] - counts["lost"] + counts["duplicated"]
-            # The last packets may still be under way in the relay.
+            # The last packets may still be in the relay.
             assert 0 <= kept - counts["left"] <= 64
 
 
@@ -151,9 +151,9 @@ def test_a_stream_of_100_mb(server: str, client: str, up: bool, path: tuple[str,
     sizes = (100 * MB, 0) if up else (0, 100 * MB)
     result = transfer(Case(server, client, *sizes, path=path))
     if result.relay:
-        way = "to_right" if up else "to_left"
+        direction = "to_right" if up else "to_left"
         # 68,682 packets and more: five standard errors of 1 % are 0.19 %.
-        counts = result.relay[way]
+        counts = result.relay[direction]
         assert counts["arrived"] >= 100 * MB / 1456
         assert abs(counts["lost"] / counts["arrived"] - 0.01) < 0.0019
 
@@ -179,8 +179,8 @@ def test_either_side_closes(
 def test_a_path_that_repeats_and_reorders_too(server: str, client: str) -> None:
     result = transfer(Case(server, client, 5 * MB, 5 * MB, path=BAD))
     assert result.relay
-    for way in ("to_left", "to_right"):
-        assert min(result.relay[way][key] for key in ("lost", "duplicated", "held_back")) > 0
+    for direction in ("to_left", "to_right"):
+        assert min(result.relay[direction][key] for key in ("lost", "duplicated", "held_back")) > 0
 
 
 @pytest.mark.parametrize("path", [(), LOSSY], ids=["clean", "1-percent-loss"])
@@ -197,7 +197,7 @@ def test_messages(server: str, client: str, message: int, path: tuple[str, ...])
 @pytest.mark.parametrize("path", [(), LOSSY], ids=["clean", "1-percent-loss"])
 @pytest.mark.parametrize("message", [None, 30_000], ids=["stream", "messages"])
 def test_a_rendezvous(message: int | None, path: tuple[str, ...]) -> None:
-    # Here the client is whoever closes first: the library, as above.
+    # The client closes first: the library, as above.
     meet(Case(OURS, LIBRARY, 10 * MB, 10 * MB, message, path=path))
 
 

@@ -1,4 +1,4 @@
-"""tshark reads in our captures what the simulation counted: numbers, marks, SACK blocks."""
+"""tshark reads our captures as the simulation counted: numbers, marks, SACK blocks."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Segment:
 
     interface: str
     ns: int
-    ends: tuple[str, str, str, str]
+    addresses: tuple[str, str, str, str]
     seq: int
     ack: int
     length: int
@@ -122,14 +122,14 @@ def segments(file: Path) -> Iterator[Segment]:
     for row in tshark(file, [*FIELDS, *SOUND, "tcp.checksum.status"], *options):
         assert row[-2:] == [GOOD, GOOD]
         assert row[-4] == "", "nothing is malformed"
-        name, at, *ends = row[:6]
+        name, at, *addresses = row[:6]
         seconds, _, nanoseconds = at.partition(".")
         seq, ack, length = (int(value) for value in row[6:9])
         edges = [[int(value) for value in text.split(";") if value] for text in row[11:13]]
         yield Segment(
             interface=name,
             ns=int(seconds) * 10**9 + int(nanoseconds),
-            ends=(ends[0], ends[1], ends[2], ends[3]),
+            addresses=(addresses[0], addresses[1], addresses[2], addresses[3]),
             seq=seq,
             ack=ack,
             length=length,
@@ -150,7 +150,7 @@ def tcp() -> ic.Result:
 @pytest.fixture(scope="module")
 def at_receiver(tcp: ic.Result, tmp_path_factory: pytest.TempPathFactory) -> list[Segment]:
     folder = tmp_path_factory.mktemp("receiver")
-    # Both ways of a link are in one file, named after the first of them.
+    # Both directions of a link are in one file, named after the first of them.
     assert set(tcp.captures) == {"switch-receiver", "sender-0-switch"}
     return list(segments(save(tcp, "switch-receiver", folder)))
 
@@ -171,17 +171,17 @@ def test_frames_marks_and_flags(tcp: ic.Result, at_receiver: list[Segment]) -> N
     assert marked == counts(tcp, "switch->receiver")["marks"] > 0
     echoes = [one for one in at_receiver if one.flags & ECE and not one.flags & SYN]
     assert {one.interface for one in echoes} == {"receiver->switch"}
-    assert sum(one.flags & CWR > 0 for one in at_receiver) > 2, "beside those of two SYNs"
+    assert sum(one.flags & CWR > 0 for one in at_receiver) > 2, "more than those of two SYNs"
     # Everything of DCTCP is ECT, its control packets too; CUBIC's is not.
-    assert {one.ecn for one in at_receiver if "10.0.0.3" in one.ends} == {0}
-    assert {one.ecn for one in at_receiver if "10.0.0.3" not in one.ends} == {ECT0, CE}
+    assert {one.ecn for one in at_receiver if "10.0.0.3" in one.addresses} == {0}
+    assert {one.ecn for one in at_receiver if "10.0.0.3" not in one.addresses} == {ECT0, CE}
 
 
 def test_every_byte_is_there(tcp: ic.Result, at_receiver: list[Segment]) -> None:
     streams = defaultdict(list)
     for one in at_receiver:
         if one.interface == "switch->receiver":
-            streams[one.ends].append(one)
+            streams[one.addresses].append(one)
     delivered = tcp.flows["delivered_bytes"].to_list()
     assert len(streams) == len(delivered) == 3
     for (source, *_), stream in streams.items():
@@ -191,7 +191,7 @@ def test_every_byte_is_there(tcp: ic.Result, at_receiver: list[Segment]) -> None
         for start in sorted(arrived):
             assert start == expected, "no hole, no overlap"
             expected += arrived[start]
-        # 10.0.0.1 is host 0, and flow 0 is its.
+        # 10.0.0.1 is host 0, the sender of flow 0.
         assert expected == delivered[int(source.rpartition(".")[2]) - 1] == 1_000_000
 
 
@@ -199,9 +199,9 @@ def test_sack_blocks_are_segments_that_arrived(at_receiver: list[Segment]) -> No
     arrived: dict[tuple[str, ...], set[tuple[int, int]]] = defaultdict(set)
     blocks = 0
     for one in at_receiver:
-        source, to, port, to_port = one.ends
+        source, to, port, to_port = one.addresses
         if one.interface == "switch->receiver":
-            arrived[one.ends].add((one.seq, one.after))
+            arrived[one.addresses].add((one.seq, one.after))
             continue
         known = arrived[to, source, to_port, port]
         for start, end in one.sacks:
@@ -227,9 +227,9 @@ def test_times_are_those_of_the_line(at_receiver: list[Segment]) -> None:
     times = [one.ns for one in at_receiver if one.interface == "switch->receiver"]
     assert times == sorted(times)
     # 1500 bytes at 1 Gbit/s, in queues that are rarely empty; pure control packets are shorter.
-    gaps = Counter(later - earlier for earlier, later in itertools.pairwise(times))
-    assert gaps.most_common(1)[0][0] == 12_000
-    assert min(gaps) >= 320
+    intervals = Counter(later - earlier for earlier, later in itertools.pairwise(times))
+    assert intervals.most_common(1)[0][0] == 12_000
+    assert min(intervals) >= 320
 
 
 def test_names_and_windows(tcp: ic.Result, tmp_path: Path) -> None:
@@ -240,12 +240,12 @@ def test_names_and_windows(tcp: ic.Result, tmp_path: Path) -> None:
     assert {row[1] for row in rows} == {"02:00:00:00:00:01", "02:00:00:00:00:04"}
     syns = [row for row in rows if row[2] in {"1", "True"}]
     assert [row[4] for row in syns] == ["1460", "1460"]
-    # Unlimited is 1 GiB, of which the field with its shift of 14 says all but 16 KiB.
+    # Unlimited is 1 GiB, of which the field with its shift of 14 holds all but 16 KiB.
     assert {row[3] for row in rows if row not in syns} == {str((2**16 - 1) << 14)}
 
 
 def test_truncated_frames_are_no_damage(tmp_path: Path) -> None:
-    text = (BASE + TCP).replace('snap = "2000 B"', 'snap = "128 B"')
+    text = (BASE + TCP).replace('snaplen = "2000 B"', 'snaplen = "128 B"')
     result = ic.run(ic.Scenario.from_text(text))
     rows = tshark(save(result, "switch-receiver", tmp_path), ["frame.cap_len", "frame.len", *SOUND])
     assert {row[2] for row in rows} == {""}
@@ -255,7 +255,7 @@ def test_truncated_frames_are_no_damage(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def over_udp() -> ic.Result:
-    ports = 'pcap = { ports = "all", snap = "2000 B" }'
+    ports = 'pcap = { ports = "all", snaplen = "2000 B" }'
     return ic.run(ic.Scenario.from_text(f"{BASE}{OVER_UDP}{ports}\n"))
 
 
@@ -295,6 +295,6 @@ def test_notifications(over_udp: ic.Result, tmp_path: Path) -> None:
                 # The flow, the message's type, and the feedback in the last bits of its first word.
                 found.append((int(data[:4], 16), int(data[8:12], 16)))
                 assert data[4:8] == "22e7"
-    told = over_udp.cnms.filter(pl.col("psi") > 0).select("flow", "psi")
-    assert Counter(found) == Counter(told.iter_rows())
+    notified = over_udp.cnms.filter(pl.col("psi") > 0).select("flow", "psi")
+    assert Counter(found) == Counter(notified.iter_rows())
     assert found

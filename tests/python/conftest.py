@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import incastle as ic
-from incastle import cli
+from incastle.commands import app
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -112,7 +112,7 @@ def say(
         monkeypatch.setattr(sys, "argv", ["incastle", *arguments])
         capsys.readouterr()
         with pytest.raises(SystemExit) as left:
-            cli.main()
+            app.main()
         captured = capsys.readouterr()
         return Said(int(left.value.code or 0), captured.out, captured.err)
 
@@ -134,7 +134,7 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def start(folder: Path, *arguments: str, stdout: int = subprocess.PIPE) -> subprocess.Popen[str]:
-    """Start the command line in a process of its own."""
+    """Start the command line in a separate process."""
     return subprocess.Popen(
         [sys.executable, "-m", "incastle", *arguments],
         cwd=folder,

@@ -14,11 +14,11 @@ import pytest
 
 import incastle as ic
 import page
-from incastle import bench, terminal_bench
-from incastle.benchmarks import engines, memory, rows, suite, turns
+from incastle.benchmarks import engines, memory, process, rows, suite, turns
 from incastle.benchmarks.engines import Run
 from incastle.benchmarks.suite import SUITE, Benchmark
 from incastle.benchmarks.turns import Measured
+from incastle.commands import bench as bench_command
 from incastle.errors import IncastleError, InternalError
 
 if TYPE_CHECKING:
@@ -53,20 +53,20 @@ def made_up() -> list[Measured]:
 
 @pytest.mark.parametrize("one", SUITE, ids=lambda one: one.name)
 def test_every_benchmark_has_a_scenario_of_its_name(one: Benchmark) -> None:
-    scenario = ic.load(bench.shipped(one.name))
+    scenario = ic.load(process.shipped(one.name))
     assert scenario.name == one.name
     assert scenario.warnings == ()
 
 
 def test_every_scenario_in_the_folder_is_a_benchmark() -> None:
-    there = {path.stem for path in bench.shipped("star-20").parent.glob("*.toml")}
+    there = {path.stem for path in process.shipped("star-20").parent.glob("*.toml")}
     assert there == set(suite.BY_NAME)
     assert set(suite.SHORT) <= there
 
 
 def differing(name: str, other: str) -> set[str]:
     """Name the lines in which two resolved scenarios differ, by their keys."""
-    texts = [ic.load(bench.shipped(one)).resolved.splitlines() for one in (name, other)]
+    texts = [ic.load(process.shipped(one)).resolved.splitlines() for one in (name, other)]
     lines = set(texts[0]) ^ set(texts[1])
     return {line.partition(" =")[0] for line in lines}
 
@@ -89,7 +89,7 @@ def test_a_series_differs_in_what_it_is_drawn_over(series: dict[int, str], key: 
 
 def test_sizes_are_those_of_the_scenarios() -> None:
     def read(name: str, key: str) -> object:
-        return ic.load(bench.shipped(name))[key]
+        return ic.load(process.shipped(name))[key]
 
     assert {n: read(name, "network.senders") for n, name in suite.FLOWS.items()} == {
         n: n for n in suite.FLOWS
@@ -153,8 +153,8 @@ def test_other_work_in_another_run_is_a_defect() -> None:
 def test_medians_and_ranges() -> None:
     ours = turns.by_name(made_up(), "Incastle")["star-2"]
     # 4 million packet-hops in 0.4, 0.1 and 0.2 s.
-    assert vars(ours.rate) == pytest.approx({"median": 20e6, "least": 10e6, "greatest": 40e6})
-    assert vars(ours.cost_ns) == pytest.approx({"median": 50, "least": 25, "greatest": 100})
+    assert vars(ours.rate) == pytest.approx({"median": 20e6, "minimum": 10e6, "maximum": 40e6})
+    assert vars(ours.cost_ns) == pytest.approx({"median": 50, "minimum": 25, "maximum": 100})
     row = ours.as_row()
     assert (row["benchmark"], row["runs"], row["data_packets"]) == ("star-2", 3, 1_000_000)
     assert row["wall_s"]["median"] == pytest.approx(0.4)
@@ -226,7 +226,7 @@ def test_flows_of_ns3_begin_within_a_round_trip(tmp_path: Path) -> None:
     assert f"--arrivals={tmp_path}/arrivals.csv" in options
     assert lines[0] == "start_s,source,destination,bytes"
     assert lines[20] == "0.000095000000,sender:19,receiver,100000000000000"
-    scenario = ic.load(bench.shipped("star-20"))
+    scenario = ic.load(process.shipped("star-20"))
     assert (
         f"--markAbove={scenario['switch.queue.marking_threshold'].removesuffix(' packets')}"
         in options
@@ -278,7 +278,7 @@ def alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("FLOW", "PACKET"):
         few = replace(getattr(memory, name), counts=(10, 20))
         monkeypatch.setattr(memory, name, few)
-    monkeypatch.setattr(bench, "shipped", lambda _: folder / "small.toml")
+    monkeypatch.setattr(process, "shipped", lambda _: folder / "small.toml")
     monkeypatch.setattr(shutil, "which", lambda _: None)
 
 
@@ -288,21 +288,21 @@ def test_bench_all(say: Say) -> None:
     assert (row["benchmark"], row["engine"], row["runs"]) == ("star-20", "Incastle", 2)
     assert row["simulated_s"] == pytest.approx(0.02)
     rate = row["packet_hops_per_cpu_s"]
-    assert 0 < rate["least"] <= rate["median"] <= rate["greatest"]
-    assert rate["least"] == pytest.approx(row["packet_hops"] / row["cpu_s"]["greatest"])
+    assert 0 < rate["minimum"] <= rate["median"] <= rate["maximum"]
+    assert rate["minimum"] == pytest.approx(row["packet_hops"] / row["cpu_s"]["maximum"])
     shown = say("bench", "--all", "--repeats", "1").out
     assert "star-20" in shown
     assert "p *" in shown
     assert "* not measured in this run" in shown
-    assert re.search(r"^a packet on its way takes .* of memory, goal 64 B$", shown, re.MULTILINE)
+    assert re.search(r"^a packet in flight takes .* of memory, goal 64 B$", shown, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--all", "--scenario", "star-2"), "--all and --scenario exclude each other"),
-        (("--repeats", "3"), "--repeats goes with --all"),
-        (("--ns3", "replay"), "--ns3 goes with --all"),
+        (("--all", "--scenario", "star-2"), "--all and --scenario cannot be used together"),
+        (("--repeats", "3"), "--repeats needs --all"),
+        (("--ns3", "replay"), "--ns3 needs --all"),
         (("--all", "--repeats", "0"), "--repeats"),
         (("--all", "--ns3", "nowhere"), "--ns3 nowhere: no such program; make bench builds it"),
         (("--all", "--ns3", "."), "--ns3 .: no such program"),
@@ -315,7 +315,7 @@ def test_bench_tells_mistakes(say: Say, arguments: tuple[str, ...], message: str
 
 
 def test_the_table_has_all_rows_and_exponents(capsys: pytest.CaptureFixture[str]) -> None:
-    terminal_bench.suite(made_up(), [memory.Cost(memory.FLOW, 2_833.3)])
+    bench_command.show_suite(made_up(), [memory.Cost(memory.FLOW, 2_833.3)])
     shown = capsys.readouterr().out
     assert all(one.name in shown for one in SUITE)
     assert (
@@ -342,13 +342,13 @@ def test_memory_is_the_difference_of_peaks(monkeypatch: pytest.MonkeyPatch) -> N
         assert ic.load(file).name.endswith(f"-{file.stem}")
         return {"peak_memory_bytes": 10**7 + 50 * int(file.stem)}
 
-    monkeypatch.setattr(bench, "measure", measured)
+    monkeypatch.setattr(process, "measure", measured)
     costs = memory.measure()
     assert [cost.bytes for cost in costs] == [50, 50]
     text = page.text(
         made_up(), page.Setting({**setting(0.0).machine}, {}, 0.0, 0.0, 1, tuple(costs))
     )
-    assert "One more takes, at the peak: a flow 50 B (goal 2 KB), a packet on its way" in text
+    assert "One more takes, at the peak: a flow 50 B (goal 2 KB), a packet in flight" in text
 
 
 # ---- the page
@@ -367,10 +367,10 @@ def test_the_page_has_the_benchmarks_of_the_list() -> None:
         (row,) = (line for line in lines if line.startswith(f"| `{one.name}` |"))
         cells = [cell.strip() for cell in row.split("|")[1:-1]]
         assert cells[1] == one.words
-        assert cells[6] == ("" if one.goal is None else terminal_bench.million(one.goal))
+        assert cells[6] == ("" if one.goal is None else bench_command.million(one.goal))
         for other in one.published:
             assert (
-                f"| {other.peer} \\* | {terminal_bench.million(other.packet_hops_per_s)} |" in text
+                f"| {other.peer} \\* | {bench_command.million(other.packet_hops_per_s)} |" in text
             )
     for series in rows.GROWTH.values():
         assert re.search(rf"^\| {series.words} \| \d\.\d\d \|$", text, re.MULTILINE)

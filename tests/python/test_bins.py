@@ -8,8 +8,9 @@ import polars as pl
 import pytest
 
 import incastle as ic
-from incastle import bins, plots
+from incastle.analysis import bins
 from incastle.difference.results import ResultDiff
+from incastle.plotting import results as plots
 
 if TYPE_CHECKING:
     from pathlib import Path

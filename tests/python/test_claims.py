@@ -11,14 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incastle.ends import Ends
-from incastle.reproduction import claims, confidence
+from incastle.analysis import confidence
+from incastle.analysis.ends import Ends
+from incastle.reproduction import claims
 from incastle.reproduction.claims import Band, Claim, ClaimError, Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from incastle.ends import Value
+    from incastle.analysis.ends import Value
 
 CLAIM = """
 [[claim]]

@@ -13,7 +13,7 @@ import pytest
 
 import incastle as ic
 from conftest import MEASURED, SMALL, Said, start
-from incastle import cli
+from incastle.commands import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,10 +94,10 @@ def test_failed_links_are_told(say: Say) -> None:
     said = say("run", "small.toml", *link, *times[0], *times[1])
     assert said.status == 0
     assert "packets lost on failed links" in said.out
-    assert 'no way between "sender:0" and "receiver" from 5 ms to 10 ms' in said.err
+    assert 'no path between "sender:0" and "receiver" from 5 ms to 10 ms' in said.err
     cut_off = say("check", "small.toml", *link)
     assert cut_off.status == 2
-    assert 'no way between "sender:0" and "receiver", from the beginning' in cut_off.err
+    assert 'no path between "sender:0" and "receiver", from the beginning' in cut_off.err
 
 
 def test_existing_directory(say: Say, folder: Path) -> None:
@@ -272,7 +272,7 @@ def test_check_prints_the_complete_scenario(say: Say, scenario: ic.Scenario) -> 
         (("run", "nowhere"), "nowhere: No such file or directory\n"),
         (("list", "fruit"), "fruit"),
         (("fly",), "fly"),
-        (("reproduce", "--quick", "--full"), "exclude"),
+        (("reproduce", "--quick", "--full"), "together"),
         (("reproduce", "no-such-paper"), "no-such-paper"),
         (("bench", "--scenario", "foo"), "--scenario foo: neither a file nor a benchmark"),
         (("bench", "--scenario", "."), "there are star-20, star-2, dcudp-20, dcudp-20-congested"),
@@ -303,7 +303,7 @@ def test_run_that_fails_leaves_no_empty_directory(
     def stop(*_: Any) -> None:
         raise ic.Interrupted([None, None])
 
-    monkeypatch.setattr(cli, "run_many", stop)
+    monkeypatch.setattr(run, "run_many", stop)
     (folder / "old").mkdir()
     for out in ("many", "deep/many", "old/many"):
         assert say("run", "small.toml", "--seeds", "2", "--out", out).status == 130
@@ -337,7 +337,7 @@ def test_engine_that_stops_a_run(say: Say, monkeypatch: pytest.MonkeyPatch) -> N
     def stop(*_: Any) -> None:
         raise ic.RunError("small, seed 1: more than 10 million events at 0.5 s")
 
-    monkeypatch.setattr(cli, "run_many", stop)
+    monkeypatch.setattr(run, "run_many", stop)
     said = say("run", "small.toml")
     assert (said.status, said.err) == (
         2,
@@ -352,7 +352,7 @@ def test_defect_asks_for_a_report(
     def fail(*_: Any) -> None:
         raise defect
 
-    monkeypatch.setattr(cli, "run_many", fail)
+    monkeypatch.setattr(run, "run_many", fail)
     said = say("run", "small.toml")
     assert said.status == 3
     assert str(defect) in said.err
@@ -370,7 +370,7 @@ def test_version(say: Say) -> None:
         ("algorithms", {"new-reno", "dctcp", "cubic"}),
         ("queues", {"drop-tail", "red", "threshold"}),
         ("topologies", {"star", "dumbbell", "tree", "leaf-spine", "fat-tree", "clos", "graph"}),
-        ("workloads", {"bulk", "cbr", "on-off", "barrier", "poisson", "list"}),
+        ("workloads", {"bulk", "cbr", "on-off", "barrier-incast", "poisson", "flow-list"}),
         ("papers", {"dctcp-ns2"}),
         ("plots", {"queue", "window", "goodput"}),
     ],

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from incastle.ends import Ends
+from incastle.analysis.ends import Ends
 from incastle.papers import comparison
 from incastle.papers.comparison import (
     coexistence,
@@ -39,7 +39,7 @@ from synthetic_comparison import (
 )
 
 if TYPE_CHECKING:
-    from incastle.ends import Value
+    from incastle.analysis.ends import Value
     from incastle.papers.comparison.standings import Standing
 
 PAPER = comparison.PAPER

@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from incastle import terminal, terminal_diff
-from incastle.completions import (
+from incastle.analysis import measures
+from incastle.analysis.completions import (
     SIZE_CLASSES,
     by_size,
     class_name,
@@ -20,8 +20,9 @@ from incastle.completions import (
     quantile_of,
     shown,
 )
+from incastle.commands import diff as diff_command
+from incastle.commands import run as run_command
 from incastle.difference.results import ResultDiff
-from incastle.sweeps import measures
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -168,7 +169,7 @@ def test_everything_says_the_same_99th_percentile(
     two = replace(result, tables={**result.tables, "transfers": rows})
     bare = replace(result, tables={**result.tables, "transfers": rows.select(columns).clear()})
 
-    terminal.result(two)
+    run_command.show_run(two)
     shown = capsys.readouterr().out
     assert "2.98 s" in shown
     assert "11.9" in shown
@@ -189,7 +190,7 @@ def test_no_transfer_in_the_measured_interval_is_said(
     result: ic.Result, capsys: pytest.CaptureFixture[str]
 ) -> None:
     late = {"measured_from_s": 0.9999, "measured_to_s": 0.99995, "simulated_s": 1.0}
-    terminal.result(replace(result, totals={**result.totals, **late}))
+    run_command.show_run(replace(result, totals={**result.totals, **late}))
     shown = capsys.readouterr().out
     words = f"none of {len(result.transfers)} transfers began in the measured interval, 999.9 to "
     assert words + "999.95 ms" in shown
@@ -212,7 +213,7 @@ def test_a_comparison_has_both_ends(
     assert (mean["b"], mean["b_high"]) == (pytest.approx(0.0025), math.inf)
     assert mean["relative"] is None
     assert rows["flow unfinished"]["b"] == 1
-    terminal_diff.show(found, everything=True)
+    diff_command.show(found, everything=True)
     lines = [line.split() for line in capsys.readouterr().out.splitlines() if "flow mean" in line]
     assert lines == [[row["group"][0], "flow", "mean", "1.5", "ms", "\u2265", "2.5", "ms"]]
 
@@ -220,7 +221,7 @@ def test_a_comparison_has_both_ends(
 def test_a_run_without_slowdowns_shows_none(
     result: ic.Result, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    terminal.result(result)
+    run_command.show_run(result)
     assert "Slowdowns" not in capsys.readouterr().out
 
 

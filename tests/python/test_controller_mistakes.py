@@ -100,7 +100,7 @@ def test_what_is_no_controller_is_refused_before_the_run() -> None:
     for kind, said in cases:
         with pytest.raises(ic.ControllerError, match=said):
             ic.run(own(), controllers={"own": kind})
-    with pytest.raises(ic.IncastleError, match='nothing is known of the controller "own"'):
+    with pytest.raises(ic.IncastleError, match='unknown controller "own"'):
         ic.run(own())
 
 
@@ -111,7 +111,7 @@ def test_what_is_no_controller_is_refused_before_the_run() -> None:
         ("fixed.py:Fxied", "fixed.py has no class Fxied\n    its classes are Fixed"),
         ("fixed.py:", 'name one as in "fixed.py:MyClass"'),
         ("torn.py:Fixed", "torn.py:1: '(' was never closed"),
-        ("binary.py:Fixed", "binary.py: not a text in UTF-8"),
+        ("binary.py:Fixed", "binary.py: not a UTF-8 file"),
     ],
 )
 def test_a_file_that_is_none(written: str, said: str, folder: Path, say: Say) -> None:

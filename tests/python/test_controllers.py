@@ -174,9 +174,9 @@ def test_a_result_is_explained_with_its_copy_of_the_controller(folder: Path, say
     (folder / "fixed.py").unlink()
     told = say("explain", "first")
     assert told.status == 0, told.err
-    assert "run again with a record: the same course" in told.err
+    assert "run again with a record: identical run" in told.err
     bound = ic.run(own(), controllers={"own": Fixed})
-    with pytest.raises(ic.ResultError, match=r"cannot be run again: nothing is known of the cont"):
+    with pytest.raises(ic.ResultError, match=r"cannot be run again: unknown cont"):
         ic.explain(bound)
 
 
@@ -333,7 +333,7 @@ def test_an_estimate_knows_no_controllers_of_ones_own() -> None:
         'load = 0.3\nsizes = "websearch"\n'
     )
     scenario = ic.Scenario.from_text(text).with_overrides(OWN)
-    with pytest.raises(ic.ScenarioError, match="an estimate knows no controllers of your own"):
+    with pytest.raises(ic.ScenarioError, match="an estimate supports no custom controllers"):
         ic.estimate(scenario)
 
 

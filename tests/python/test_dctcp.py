@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from incastle.ends import Ends, ends
+from incastle.analysis.ends import Ends, ends
 from incastle.papers import dctcp
 from incastle.papers.dctcp import facts, measures, plan, why
 from incastle.reproduction import claims

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from incastle.ends import ends
+from incastle.analysis.ends import ends
 from incastle.papers import dcudp
 from incastle.papers.dcudp import answer, runs
 from incastle.papers.dcudp.readings import (
@@ -278,13 +278,13 @@ def test_divisions() -> None:
 
 @pytest.mark.parametrize("length", Length)
 def test_each_figure_can_be_drawn(length: Length) -> None:
-    from incastle.reproduction import figures  # noqa: PLC0415  as slow as drawing
+    from incastle.plotting.style import canvas  # noqa: PLC0415  as slow as drawing
 
     made = observations(PAPER, length, made_up)
     for one in PAPER.figures:
         data = one.data(made)
         assert len(data)
-        with figures.canvas() as figure:
+        with canvas() as figure:
             one.draw(figure, data)
 
 

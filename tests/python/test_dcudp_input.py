@@ -116,7 +116,7 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
     # Readings
     "unknown law": (
         {"transport.readings.control_law": "print"},
-        'unknown law "print"',
+        'unknown control_law "print"',
         '"printed"',
     ),
     "law as a number": ({"transport.readings.control_law": 1}, "law", '"default" or "printed"'),
@@ -200,7 +200,7 @@ def test_it_is_told_once_with_its_place(
 
 def test_without_marks_the_summary_says_so(say: Say, folder: Path) -> None:
     nothing = "dcudp over queues that never mark: it cannot react to congestion"
-    part = 'dcudp by way of "right->receiver", which never marks (1 of 2 switch ports on its way)'
+    part = 'dcudp through "right->receiver", which never marks (1 of 2 switch ports on its path)'
     for keys, told in (
         ({"switch.queue": {"kind": "drop-tail"}}, nothing),
         ({"switch.ports": {"receiver": {"queue": {"kind": "drop-tail"}}}}, part),
@@ -229,7 +229,7 @@ def test_what_is_not_on_the_way_may_not_mark(folder: Path) -> None:
     [
         (
             {"transport.kind": "udt", "transport.readings.control_law": "default"},
-            "law has no effect here",
+            "readings has no effect here",
         ),
         ({"transport.mss": "1460 B"}, "mss has no effect here"),
         (

@@ -559,7 +559,7 @@ def test_who_does_not_use_it_does_not_import_it() -> None:
     text = """
         import sys, threading
         import incastle
-        from incastle import cli
+        from incastle.commands import app
         print("incastle.dcudp" in sys.modules)
         from incastle import dcudp
         from pathlib import Path

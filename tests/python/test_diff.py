@@ -11,10 +11,10 @@ import pytest
 
 import incastle as ic
 from conftest import MEASURED, SMALL
-from incastle.difference import draw
 from incastle.difference.reports import ReportDiff
 from incastle.difference.results import ResultDiff
 from incastle.difference.values import changes, flat, relative
+from incastle.plotting import difference as draw
 from incastle.units import si
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def test_the_same_result_differs_in_nothing(tmp_path: Path, result: ic.Result, s
     assert found.curves.is_empty()
     said = say("diff", str(a), str(b))
     assert said.status == 0
-    assert "the same course" in said.out
+    assert "identical runs" in said.out
     assert said.out.rstrip().endswith("nothing differs")
 
 
@@ -124,7 +124,7 @@ def test_the_command_shows_tables_writes_json_and_draws(
     picture = tmp_path / "diff.svg"
     said = say("diff", *map(str, both), "--figure", str(picture))
     assert said.status == 0
-    for line in ("another course", "Parameters", "Totals", "Groups of flows", "Switch ports"):
+    for line in ("different runs", "Parameters", "Totals", "Groups of flows", "Switch ports"):
         assert line in said.out
     assert "20 packets  5 packets" in said.out
     assert picture.read_bytes().startswith(b"<?xml")

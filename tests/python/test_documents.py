@@ -13,7 +13,7 @@ import typer
 
 import incastle as ic
 from incastle import _engine
-from incastle.cli import app
+from incastle.commands.app import app
 from incastle.controllers.base import OPTIONAL, REQUIRED
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import pytest
 from incastle.papers import dt_cwa
 from incastle.papers.dt_cwa import answer, runs
 from incastle.papers.dt_cwa.readings import DCTCP, READINGS
-from incastle.reproduction.figures import canvas
+from incastle.plotting.style import canvas
 from incastle.reproduction.papers import Length, Observation, Observations
 from synthetic import scenario
 from synthetic_dt_cwa import transfers

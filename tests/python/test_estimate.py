@@ -10,10 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 import incastle as ic
-from incastle.cli import app
-from incastle.cluster import WrongVersion
+from incastle.cluster import estimates as on_dask
+from incastle.cluster.dask import WrongVersion
+from incastle.commands.app import app
 from incastle.errors import PlotError, ResultError, ScenarioError
-from incastle.estimates import api, on_dask
+from incastle.estimates import api
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -173,7 +174,7 @@ def test_an_interrupt_is_told_with_how_to_go_on(
     again = say("estimate", str(file), "--out", str(place), "--resume")
     assert again.status == 130
     assert f"; --resume goes on with {place}.unfinished" in again.err
-    monkeypatch.setattr("incastle.cli_estimate.load", press)
+    monkeypatch.setattr("incastle.commands.estimate.load_scenario", press)
     before = say("estimate", str(file), "--out", str(place))
     assert (before.status, before.out, before.err) == (130, "", "error: interrupted\n")
 

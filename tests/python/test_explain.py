@@ -13,9 +13,10 @@ import pytest
 
 import incastle as ic
 from conftest import SMALL
-from incastle.explanation import api, draw, rerun
+from incastle.explanation import api, rerun
 from incastle.explanation.record import PS_PER_S, RECEIVER, SENDER
 from incastle.explanation.story import story
+from incastle.plotting import explanation as draw
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,13 +94,13 @@ def check_sums(why: ic.Explanation) -> None:
 def test_without_a_loss_the_last_packet_waits_for_the_ones_before_it() -> None:
     why = ic.explain(ran())
     check_sums(why)
-    # Nine packets before it at the adapter; 2 links of 12 us; 51 us of way.
+    # Nine packets before it at the NIC; 2 links of 12 us; 51 us of path.
     assert why.path.by_kind() == {
-        "adapter": 108 * US,
+        "nic": 108 * US,
         "propagation": 51 * US,
         "serialisation": 24 * US,
     }
-    assert why.headline == "108 of 183 us: waiting for its own adapter"
+    assert why.headline == "108 of 183 us: waiting in the NIC"
     assert why.chains == ()
 
 
@@ -113,7 +114,7 @@ def test_a_lost_tail_waits_for_the_timer() -> None:
     assert texts(why) == [
         "packet 9 (bytes 13,140 to 14,600) dropped at switch->receiver: the link was down",
         "nothing beyond it that duplicate ACKs could answer",
-        "RTO of 10 ms is over: retransmission timeout",
+        "RTO of 10 ms expired: retransmission timeout",
         "sent again as packet 10, received after 75 us",
     ]
     # Before the timer, packet 8 and its ACK; after it, packet 9 again.
@@ -163,7 +164,7 @@ def test_lost_acks_are_told_from_lost_data() -> None:
         "packet 0 (bytes 0 to 1,460) received",
         "10 ACKs dropped at switch->sender:0: the link was down",
         "no duplicate ACK: none of 10 outstanding reported",
-        "RTO of 10 ms is over: retransmission timeout",
+        "RTO of 10 ms expired: retransmission timeout",
         "sent again as packet 10, received after 75 us",
     ]
 
@@ -214,11 +215,11 @@ def test_a_paced_sender_waits_for_its_own_rate() -> None:
         "propagation": 51 * US,
         "serialisation": 24 * US,
     }
-    assert why.headline == "1.05 of 1.13 ms: pauses of its own rate"
+    assert why.headline == "1.05 of 1.13 ms: pauses of its pacing"
     assert [one.number for one in why.path.flights] == [9]
-    # A rate above the link's holds nobody: the adapter does.
+    # A rate above the link's holds nobody: the NIC does.
     assert paced(rate=2e9).path.by_kind() == {
-        "adapter": 108 * US,
+        "nic": 108 * US,
         "propagation": 51 * US,
         "serialisation": 24 * US,
     }
@@ -255,7 +256,7 @@ def test_a_result_without_a_record_is_run_again(tmp_path: Path, say: Say) -> Non
     said = say("explain", str(bare.save(tmp_path / "bare")), "--flow", "0")
     assert said.status == 0
     assert "10 of 10.3 ms: one retransmission timeout" in said.out
-    assert f"run again with a record: the same course, digest {bare.digest}" in said.err
+    assert f"run again with a record: identical run, digest {bare.digest}" in said.err
 
 
 def test_an_ack_and_the_data_behind_it_are_told_apart() -> None:
@@ -309,7 +310,7 @@ def test_another_course_is_not_explained() -> None:
     other = replace(bare, digest="0123456789abcdef", version="0.0.9")
     with pytest.raises(ic.ResultError, match=r"by Incastle 0\.0\.9, digest 0123456789abcdef; this"):
         ic.explain(other)
-    with pytest.raises(ic.ResultError, match="the same version now takes another course"):
+    with pytest.raises(ic.ResultError, match="the same version now runs differently"):
         ic.explain(replace(bare, digest="0123456789abcdef"))
     broken = replace(bare, scenario=bare.scenario.replace("initial_window", "first_window"))
     with pytest.raises(
@@ -385,7 +386,7 @@ def test_bad_input_is_one_message(tmp_path: Path, say: Say) -> None:
     wrong = {
         ("--flow", "7"): "has no flow 7: there are 0 to 0 (one:0)",
         ("--flow", "two:0"): "has no flow two:0",
-        ("--flow", "0", "--timeouts"): "exclude each other",
+        ("--flow", "0", "--timeouts"): "only one of --flow",
         ("--plot", "why.txt"): "why.txt must end in one of",
         ("--timeouts", "--plot", "why.png"): "--plot draws one flow",
     }
@@ -403,18 +404,20 @@ def test_bad_input_is_one_message(tmp_path: Path, say: Say) -> None:
 def test_unknown_flows_of_a_record_are_mistakes() -> None:
     with pytest.raises(ic.ScenarioError, match='no flows "one:3"'):
         ic.Scenario.from_text(TEN.replace('"one:0"', '"one:3"'))
-    with pytest.raises(ic.ScenarioError, match="most"):
-        ic.Scenario.from_text(TEN.replace('["one:0"]', '{ flows = "all", most = 0 }'))
+    with pytest.raises(ic.ScenarioError, match="max_events"):
+        ic.Scenario.from_text(TEN.replace('["one:0"]', '{ flows = "all", max_events = 0 }'))
 
 
 def test_a_record_without_room_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     short = ran(178)
     scenario = ic.Scenario.from_text(TEN + cut(178))
-    cut_off = ic.run(scenario.with_overrides({"measure.events": {"flows": "all", "most": 20}}))
+    cut_off = ic.run(
+        scenario.with_overrides({"measure.events": {"flows": "all", "max_events": 20}})
+    )
     assert cut_off.events["event"][-1] == "full"
     assert len(cut_off.events) == 21
     assert ic.explain(cut_off).headline == ic.explain(short).headline
-    monkeypatch.setattr(rerun, "MOST_EVENTS", 30)
+    monkeypatch.setattr(rerun, "MAX_EVENTS", 30)
     with pytest.raises(ic.ResultError, match="longer than 30 events"):
         ic.explain(cut_off)
 

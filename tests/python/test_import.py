@@ -216,7 +216,7 @@ def test_connections_begin_at_triggers(say: Say, folder: Path) -> None:
         assert told in said.err
     assert "7 transfers, 29 KB, from 500 ps to 1 ns, 5 after others" in said.out
     assert scenario["run"]["duration"] == "1001 ms"
-    transfers = run(transport__ack_every=1).transfers.sort("index")
+    transfers = run(transport__delayed_ack_count=1).transfers.sort("index")
     started, over = (transfers[name].to_list() for name in ("started_s", "completed_s"))
     # Trigger 1 waits for the ACK, the others for the arrival.
     assert started[2] == started[3] > over[1]
@@ -252,7 +252,9 @@ start_s,source,destination,bytes,after,acknowledged,arrived
 
 def test_leaf_spine_by_its_numbers(say: Say, folder: Path) -> None:
     files = (str(EXAMPLES / name) for name in ("leaf-spine.topo", "incast.cm"))
-    scenario, _ = made(folder, say, *files, "--congestion", "dctcp", "--mark-above", "65 packets")
+    scenario, _ = made(
+        folder, say, *files, "--congestion", "dctcp", "--marking-threshold", "65 packets"
+    )
     assert scenario["network"] == {
         "topology": "leaf-spine",
         "leaves": 4,
@@ -287,7 +289,7 @@ def test_three_tiers_with_bundles_become_a_graph(say: Say, folder: Path) -> None
         "edge": {"of": "edge:0..3", "buffer": "100 KB"},
         "aggregation": {"of": "aggregation:0..3", "buffer": "200 KB"},
     }
-    assert "Queue_Up 50000 beside Queue_Down 200000" in said.err
+    assert "Queue_Up 50000 and Queue_Down 200000" in said.err
     delays = {group["delay"] for group in scenario["network"]["links"].values()}
     assert delays == {"1050 ns", "1150 ns", "1300 ns"}
     found = links(run())

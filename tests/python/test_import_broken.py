@@ -28,9 +28,9 @@ BROKEN = [
         'topology.txt:9: a node must be a whole number, found "What"',
     ),
     ("topology.txt", "5 2 5", "10000000 2 5", "topology.txt:1: 10000000 nodes: at most 1000000"),
-    ("topology.txt", "5 2 5", "5 3 5", "topology.txt:4: switch 2 is there twice"),
+    ("topology.txt", "5 2 5", "5 3 5", "topology.txt:4: switch 2 is given twice"),
     ("topology.txt", "5 2 5", "5 1 5", "topology.txt:3: expected a link"),
-    ("topology.txt", "4\n2\n", "4 4\n", "topology.txt:2: switch 4 is there twice"),
+    ("topology.txt", "4\n2\n", "4 4\n", "topology.txt:2: switch 4 is given twice"),
     (
         "topology.txt",
         "4\n2\n",
@@ -65,7 +65,7 @@ BROKEN = [
     ("m.cm", "start 2000", "trigger 9", "m.cm:4: no line describes trigger 9"),
     ("m.cm", "_trigger 1", "_trigger 2", "m.cm:4: no line describes trigger 2"),
     ("m.cm", "id 1 start 2000", "trigger 1", "m.cm:4: expected id N in 0->5, which a trigger"),
-    ("m.cm", "id 2", "id 1", "m.cm:6: id 1 is there twice (the first: line 4)"),
+    ("m.cm", "id 2", "id 1", "m.cm:6: id 1 is given twice (the first: line 4)"),
     ("m.cm", "id 2", "id 0", 'm.cm:6: id must be a whole number from 1, found "0"'),
     ("m.cm", "id 3 start 0", "id 3 trigger 1", "m.cm:7: 2->5 waits for trigger 1 and has no end"),
     ("m.cm", "oneshot", "barrier", "m.cm:9: trigger 1: a barrier needs count N"),
@@ -85,7 +85,7 @@ BROKEN = [
     ("t.topo", "tiers 3", "tiers 4", "t.topo:3: Tiers must be 2 or 3, found 4"),
     ("t.topo", "tiers 3", "tiers 2", "t.topo:21: tier 2: Tiers is 2 (line 3)"),
     ("t.topo", "tier 2", "tier 3", "t.topo:21: tier 3: tiers are 0"),
-    ("t.topo", "tier 2", "tier 1", "t.topo:21: tier 1 is there twice (the first: line 13)"),
+    ("t.topo", "tier 2", "tier 1", "t.topo:21: tier 1 is given twice (the first: line 13)"),
     ("t.topo", "podsize 4", "podsize 3", "t.topo:4: Podsize 3: Nodes 8 is no multiple of it"),
     ("t.topo", "podsize 4", "podsize 1", "t.topo:4: Podsize 1: no multiple of Radix_Down 2"),
     ("t.topo", "radix_up 4", "radix_up 2", "t.topo:13: tier 1: 8 links downwards of 200 Gbit/s"),
@@ -162,7 +162,7 @@ def test_files_that_are_not_the_right_ones(say: Say, folder: Path) -> None:
     for arguments, message in {
         (): "no files: name a topology, flows, or both",
         ("absent",): "absent: No such file or directory",
-        ("binary",): "binary: not a text file in UTF-8",
+        ("binary",): "binary: not a UTF-8 file",
         ("empty",): "empty: an empty file; expected one of: a topology of HPCC's simulator",
         ("config.txt",): "config.txt: a configuration of HPCC's simulator: import its TOPOLOGY",
         ("flow.txt",): "flow.txt: flows without a network: name one with --topology FILE",
@@ -170,7 +170,7 @@ def test_files_that_are_not_the_right_ones(say: Say, folder: Path) -> None:
         ("--topology", "flow.txt"): "flow.txt: looks like flows of HPCC's simulator, not like",
         ("m.cm", "--format", "hpcc"): "m.cm: looks like a connection matrix of htsim (.cm), not",
         ("t.topo", "--congestion", "cubicc"): "--congestion cubicc: ",
-        ("t.topo", "--mark-above", "65"): "--mark-above 65: ",
+        ("t.topo", "--marking-threshold", "65"): "--marking-threshold 65: ",
         ("t.topo", "--duration", "5"): "--duration 5: ",
     }.items():
         assert refused(say, folder, *arguments).startswith(message)
@@ -237,7 +237,7 @@ TWO = "trigger id 1 oneshot\n"
         ),
         (
             f"0->5 id 1 start 0 size 3000\n{TWO}",
-            "m.cm:6: trigger 1 is there twice (the first: line 5)",
+            "m.cm:6: trigger 1 is given twice (the first: line 5)",
         ),
         (
             "".join(f"{host}->5 start 0 size 1 recv_done_trigger 2\n" for host in range(3))

@@ -18,11 +18,12 @@ import pytest
 
 import incastle as ic
 from conftest import SMALL, Said
-from incastle import files, names, store
-from incastle.estimates.kept import kept
-from incastle.hashes import sealed
 from incastle.reproduction import run_cache
 from incastle.reproduction.papers import Observation
+from incastle.storage import files, names
+from incastle.storage import results as store
+from incastle.storage.delays import kept
+from incastle.storage.hashes import sealed
 from test_controllers import FIXED
 
 if TYPE_CHECKING:
@@ -174,7 +175,7 @@ def test_estimate_of_another_build_is_not_gone_on_with(
     path = tmp_path / "e.unfinished"
     with kept(path, "x = 1", resume=False, force=False) as there:
         there.keep(1, b"one")
-    monkeypatch.setattr("incastle.estimates.kept.engine_build", lambda: f"{ic.__version__}-beef")
+    monkeypatch.setattr("incastle.storage.delays.engine_build", lambda: f"{ic.__version__}-beef")
     with (
         pytest.raises(ic.ResultError, match="another scenario, seed or build"),
         kept(path, "x = 1", resume=True, force=False),
@@ -297,7 +298,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 import incastle as ic
-from incastle import files
+from incastle.storage import files
 
 how, place = sys.argv[1:]
 result = ic.run(ic.load("small.toml"), seed=2)

@@ -229,7 +229,7 @@ main()
 """Presses Ctrl-C when a module is looked for; its name stands in the place of the command's."""
 
 
-@pytest.mark.parametrize("module", ["incastle.cli", "typer", "incastle._engine", "rich"])
+@pytest.mark.parametrize("module", ["incastle.commands.app", "typer", "incastle._engine", "rich"])
 def test_interrupt_before_everything_is_imported(module: str) -> None:
     command = [sys.executable, "-c", WHILE_IMPORTING, module, "list", "papers"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incastle import ends
-from incastle.ends import Ends
+from incastle.analysis import ends
+from incastle.analysis.confidence import interval_of
+from incastle.analysis.ends import Ends
+from incastle.plotting.style import canvas
 from incastle.reproduction import figures, lasting
-from incastle.reproduction.confidence import interval_of
 from incastle.reproduction.papers import Observation
 from synthetic import scenario
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from incastle.ends import Value
+    from incastle.analysis.ends import Value
 
 
 def rows(*pairs: tuple[float, float | None]) -> pl.DataFrame:
@@ -182,7 +183,7 @@ def curve(*values: Value) -> pl.DataFrame:
 
 def test_a_curve_reaches_to_the_upper_ends() -> None:
     made = curve(1.0, Ends(2.0, 5.0, 1), Ends(3.0, math.inf, 4))
-    with figures.canvas() as figure:
+    with canvas() as figure:
         axes: Any = figure.subplots()
         figures.spread(axes, made, "n", "ms", color=figures.RED)
         assert list(axes.lines[0].get_ydata()) == [1, 2, 3]
@@ -195,7 +196,7 @@ def test_a_curve_reaches_to_the_upper_ends() -> None:
 
 def test_a_row_of_points_has_bars_and_arrows() -> None:
     made = curve(1.0, Ends(2.0, 5.0, 1), Ends(3.0, math.inf, 4))
-    with figures.canvas() as figure:
+    with canvas() as figure:
         axes: Any = figure.subplots()
         figures.bars(axes, made, "ms", [7, 8, 9], figures.RED, sideways=True)
         segments = [[tuple(end) for end in one] for one in axes.collections[0].get_segments()]

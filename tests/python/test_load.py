@@ -118,7 +118,7 @@ def test_run_says_what_it_drew(say: Say, three_to_one: str, folder: Path) -> Non
         expected = group["application_bytes_s"] * kept.totals["simulated_s"]
         drawn[sizes] = kept.transfers["bytes"].sum() / expected
         apart = abs(drawn[sizes] - 1) > 0.05
-        assert (f"this run drew: search {drawn[sizes]:.0%}" in said.out) == apart, drawn
+        assert (f"offered load on average: search {drawn[sizes]:.0%}" in said.out) == apart, drawn
     assert abs(drawn["16 KB"] - 1) < 0.05 < abs(drawn["websearch"] - 1)
 
 
@@ -141,4 +141,4 @@ def test_what_adapts_is_named(say: Say) -> None:
 
 def test_help_says_what_is_checked(say: Say) -> None:
     words = " ".join(say("check", "--help").out.replace("│", " ").split())
-    assert "load that they offer on average to each tier" in words
+    assert "offered load on average, for each tier" in words

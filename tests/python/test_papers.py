@@ -13,15 +13,17 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from incastle.ends import apart, ends
+from incastle.analysis import confidence
+from incastle.analysis.ends import apart, ends
 from incastle.papers import dctcp_ns2
 from incastle.papers.dctcp_ns2 import runs as statistics
 from incastle.papers.dctcp_ns2 import theory
 from incastle.papers.dctcp_ns2.cycles import cycles
 from incastle.papers.dctcp_ns2.facts import cycle
-from incastle.reproduction import claims, confidence, papers
+from incastle.plotting.style import canvas
+from incastle.reproduction import claims, papers
 from incastle.reproduction import main as reproduce
-from incastle.reproduction.figures import UNFINISHED, canvas
+from incastle.reproduction.figures import UNFINISHED
 from incastle.reproduction.papers import Length, Observation, Observations, selected
 from incastle.scenario import load
 from synthetic import observation, observations

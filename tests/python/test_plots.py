@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import incastle as ic
-from incastle import plots
+from incastle.plotting import results as plots
 
 if TYPE_CHECKING:
     from pathlib import Path

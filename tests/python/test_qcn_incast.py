@@ -9,7 +9,7 @@ import re
 import polars as pl
 import pytest
 
-from incastle.ends import ends
+from incastle.analysis.ends import ends
 from incastle.papers import qcn_incast
 from incastle.papers.qcn_incast import counters, nearest, rates, runs
 from incastle.reproduction import claims

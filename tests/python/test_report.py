@@ -16,9 +16,10 @@ from incastle import runner
 from incastle.build import engine_build
 from incastle.errors import IncastleError
 from incastle.papers import dctcp_ns2
+from incastle.plotting.style import FORMATS
 from incastle.reproduction import claims, figures, render_pool, report
 from incastle.reproduction import main as reproduce
-from incastle.reproduction.figures import FORMATS, Drawing
+from incastle.reproduction.figures import Drawing
 from incastle.reproduction.papers import Length, discover
 from incastle.reproduction.run_cache import RunCache, observe
 from incastle.results import Result

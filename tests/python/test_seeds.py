@@ -10,9 +10,9 @@ import pytest
 
 import incastle as ic
 from conftest import SMALL
-from incastle.reproduction import confidence
+from incastle.analysis import confidence
+from incastle.analysis.seeds import over_seeds
 from incastle.sweeps.conditions import parse_condition
-from incastle.sweeps.seeds import over_seeds
 
 
 def test_a_measure_over_the_seeds_has_its_interval() -> None:

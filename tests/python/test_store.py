@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import incastle as ic
-from incastle import store
-from incastle.hashes import sealed
+from incastle.storage import results as store
+from incastle.storage.hashes import sealed
 
 
 def test_existing_directory_needs_force(result: ic.Result, tmp_path: Path) -> None:

@@ -18,8 +18,11 @@ import pytest
 
 import incastle as ic
 from conftest import SMALL, Said, start
-from incastle import runner, terminal_sweeps
-from incastle.sweeps import dataset, measures, parts, threads
+from incastle import runner
+from incastle.analysis import measures
+from incastle.commands import many_runs
+from incastle.storage import parts
+from incastle.sweeps import dataset, threads
 from incastle.sweeps.plan import Plan, Source
 from incastle.sweeps.values import axis_from_text
 
@@ -27,8 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from incastle.analysis.outcome import Wanted
     from incastle.scenario import Scenario, Value
-    from incastle.sweeps.outcome import Wanted
 
     Say = Callable[..., Said]
 
@@ -86,9 +89,9 @@ def test_lists_of_values(text: str, values: list[Any]) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("2,,4", "missing beside a comma"),
-        ("2,4,2", "the value 2 is there twice"),
-        ("1..3,2", "the value 2 is there twice"),
+        ("2,,4", "missing next to a comma"),
+        ("2,4,2", "the value 2 is given twice"),
+        ("1..3,2", "the value 2 is given twice"),
         ("4..2", "from 4 to 2 there are 0 values"),
         ("1..99999999", "99,999,999 values"),
         ("[]", "no value"),
@@ -169,7 +172,7 @@ def test_resume_does_the_missing_runs_only(
     [(2042.0, "2,042"), (5600.4, "5,600"), (999.7, "1,000"), (12.345, "12.3")],
 )
 def test_numbers_of_a_table_have_three_digits_or_more(value: float, text: str) -> None:
-    assert terminal_sweeps.quantity("drops", value) == text
+    assert many_runs.quantity("drops", value) == text
 
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[Scenario]:
@@ -496,7 +499,7 @@ def test_interrupt_keeps_what_is_finished(folder: Path) -> None:
     ("arguments", "message"),
     [
         (("--set", "run.seed=1,2"), "--seed gives the first seed"),
-        (("--set", "network.senders=2", "--set", "network.senders=3"), "is there twice"),
+        (("--set", "network.senders=2", "--set", "network.senders=3"), "is given twice"),
         (("--set", "network.senders"), "expected KEY=VALUE"),
         (("--set", "network.senders=1..1000", "--seeds", "101"), "101,000 runs"),
         (("--seed", str(2**64 - 1), "--seeds", "2"), "above 18446744073709551615"),
@@ -504,7 +507,7 @@ def test_interrupt_keeps_what_is_finished(folder: Path) -> None:
         (("--tables", "windows"), r"under [measure], write window"),
         (("--plot", "x=network.senders"), "y=... is missing"),
         (("--plot", "x=network.senders 'y=goodput"), "No closing quotation"),
-        (("--plot", "x=network.senders x=goodput"), "x is there twice"),
+        (("--plot", "x=network.senders x=goodput"), "x is given twice"),
         (("--plot", "x=a y=goodput"), "'a' is not a swept key: there are none"),
         (("y=goodput",), "one scenario, not 2"),
         (("--figure", "a.bmp"), "must end in one of"),
@@ -619,8 +622,8 @@ def test_progress_counts_found_finished_and_failed(
 def test_start_of_the_command_line_does_not_pay_for_sweeps() -> None:
     program = (
         "import sys; sys.argv = ['incastle', 'sweep', '--help']\n"
-        "from incastle import cli\n"
-        "try: cli.main()\n"
+        "from incastle.commands import app\n"
+        "try: app.main()\n"
         "except SystemExit: pass\n"
         "slow = {'dask', 'distributed', 'optuna', 'polars', 'matplotlib'} & set(sys.modules)\n"
         "sys.exit(str(slow) if slow else 0)"

@@ -17,11 +17,11 @@ import pytest
 
 import incastle as ic
 from conftest import SMALL, Said
-from incastle import cluster as on_cluster
 from incastle import runner
+from incastle.analysis.outcome import Failure, Wanted
 from incastle.build import engine_build
-from incastle.sweeps import on_dask
-from incastle.sweeps.outcome import Failure, Wanted
+from incastle.cluster import dask as on_cluster
+from incastle.cluster import sweeps as on_dask
 from test_controllers import FIXED, OWN
 from test_sweep import KEYS, files
 
@@ -323,4 +323,4 @@ def test_run_that_kills_its_workers_is_named_and_no_other(
     assert len(list(tmp_path.iterdir())) == TWICE
     ((run, failure),) = there.failures
     assert run.values == {"network.senders": 3}
-    assert "the last 3 times without others beside it" in failure.message
+    assert "the last 3 times without other tasks on it" in failure.message

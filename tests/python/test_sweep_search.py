@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import incastle as ic
 from conftest import SMALL, Said
-from incastle.sweeps import quantities
+from incastle import units
+from incastle.analysis.measures import columns_of, find_column
 from incastle.sweeps.bisect import NEIGHBOURS, Bisection, most_values
 from incastle.sweeps.conditions import parse_condition
-from incastle.sweeps.measures import columns_of, find_column
 from test_sweep import break_runs, counted
 
 if TYPE_CHECKING:
@@ -122,14 +122,14 @@ def test_shortfall_grows_with_the_distance() -> None:
     ],
 )
 def test_quantities(values: list[Any], numbers: Any) -> None:
-    assert quantities.as_numbers(values) == numbers
+    assert units.as_numbers(values) == numbers
 
 
 def test_quantities_keep_the_unit_that_they_are_written_in() -> None:
-    assert quantities.as_written(["64 KiB", "128 KiB"]) == ([64.0, 128.0], "KiB")
-    assert quantities.as_written(["500 us", "1 ms"]) == ([0.5, 1.0], "ms")
-    assert quantities.as_written([1, 2]) == ([1.0, 2.0], "")
-    assert quantities.as_written(["dctcp"]) is None
+    assert units.as_written(["64 KiB", "128 KiB"]) == ([64.0, 128.0], "KiB")
+    assert units.as_written(["500 us", "1 ms"]) == ([0.5, 1.0], "ms")
+    assert units.as_written([1, 2]) == ([1.0, 2.0], "")
+    assert units.as_written(["dctcp"]) is None
 
 
 def test_every_column_is_found_with_and_without_its_unit() -> None:
@@ -257,8 +257,8 @@ def test_find_says_that_there_is_nothing(say: Say) -> None:
     [
         ((), "one of --largest"),
         (("--largest", "a=1..2", "--minimise", "drops"), "needed, not --largest and --minimise"),
-        (("--largest", "network.senders=2..5"), "goes with --where"),
-        (("--minimise", "drops"), "goes with --over"),
+        (("--largest", "network.senders=2..5"), "needs --where"),
+        (("--minimise", "drops"), "needs --over"),
         (("--largest", "network.sendrs=2..5", "--where", "drops == 0"), "did you mean senders"),
         (("--largest", "network.senders=2..5", "--where", "dops == 0"), "did you mean drops"),
         (("--minimise", "dops", "--over", "network.senders=2..5"), "did you mean drops"),
@@ -381,7 +381,7 @@ def test_failed_runs_are_not_the_optimum(say: Say, monkeypatch: pytest.MonkeyPat
     break_runs(monkeypatch, ic.RunError)
     goal = ("--maximise", "goodput", "--over", "network.senders=2,3", "--seeds", "1")
     said = say("find", "small.toml", *goal)
-    assert "greatest goodput of those tried: network.senders = 2" in said.out
+    assert "maximum goodput of those tried: network.senders = 2" in said.out
     assert (said.status, "1 run failed" in said.err) == (2, True)
 
 

@@ -17,7 +17,8 @@ import pytest
 
 import incastle as ic
 from conftest import SMALL, Said
-from incastle.sweeps import dataset, forecast, parts
+from incastle.storage import parts
+from incastle.sweeps import dataset, forecast
 from incastle.sweeps.plan import Plan, Source
 from incastle.sweeps.values import axis_from_text
 from test_integrity import flips
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let two runs be a batch, and three the most of a part."""
     monkeypatch.setattr(dataset, "BATCH", 2)
-    monkeypatch.setattr(parts, "MOST_RUNS", 3)
+    monkeypatch.setattr(parts, "MAX_RUNS", 3)
 
 
 @pytest.mark.usefixtures("small_parts")
@@ -143,8 +144,8 @@ def test_sweep_of_the_layout_before_is_refused_and_can_be_replaced(say: Say, fol
 def test_parts_are_put_together_while_a_sweep_goes_on(
     scenario: Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dataset, "MOST_SMALL", 4)
-    monkeypatch.setattr(parts, "MOST_RUNS", 100)
+    monkeypatch.setattr(dataset, "MAX_SMALL", 4)
+    monkeypatch.setattr(parts, "MAX_RUNS", 100)
     out, most, seen = tmp_path / "s", 0, []
 
     def look(state: ic.SweepProgress) -> None:
@@ -256,15 +257,16 @@ def test_large_sweep_is_not_begun_without_a_question(say: Say, folder: Path) -> 
     assert said.status == 2
     assert "10,005 runs (5 of network.senders x 2,001 seeds): about " in said.err
     assert " of disk (from 3 of them" in said.err
-    assert "--yes begins them" in said.err
+    assert "--yes starts them" in said.err
     assert not (folder / "results").exists()
 
 
 @pytest.mark.parametrize(("answer", "status"), [("n\n", 2), ("y\n", 0)])
 def test_large_sweep_asks_on_a_terminal(folder: Path, answer: str, status: int) -> None:
     program = (
-        "import sys; from incastle import cli, cli_sweeps; cli_sweeps.MANY = 3;"
-        "sys.argv = ['incastle', 'sweep', 'small.toml', '--seeds', '4', '--out', 's']; cli.main()"
+        "import sys; from incastle.commands import app, sweep;"
+        "sweep.MANY = 3;"
+        "sys.argv = ['incastle', 'sweep', 'small.toml', '--seeds', '4', '--out', 's']; app.main()"
     )
     master, slave = pty.openpty()
     with subprocess.Popen(
@@ -288,7 +290,7 @@ def test_large_sweep_asks_on_a_terminal(folder: Path, answer: str, status: int) 
 def test_large_sweep_that_is_there_is_not_asked_about(
     say: Say, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("incastle.cli_sweeps.MANY", 3)
+    monkeypatch.setattr("incastle.commands.sweep.MANY", 3)
     once = ("sweep", "small.toml", "--seeds", "4", "--out", "s")
     assert say(*once).status == 2
     assert say(*once, "--yes").status == 0

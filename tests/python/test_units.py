@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 import incastle as ic
 from conftest import SMALL
-from incastle.sweeps.quantities import parse
-from incastle.units import PREFIXED, SCALES, between, si
+from incastle.units import PREFIXED, SCALES, between, parse, si
 
 KEYS = {"s": "run.duration", "bit/s": "network.rate", "B": "switch.buffer"}
 """A key of each kind of quantity."""

@@ -3,7 +3,8 @@
 
 #![allow(clippy::print_stdout, reason = "this program's purpose is its output")]
 
-#[path = "../tests/support/mod.rs"]
+#[allow(dead_code, reason = "the tests use the rest")]
+#[path = "../tests/it/support/mod.rs"]
 mod support;
 
 fn main() {

@@ -1,7 +1,7 @@
 //! Where to listen and whom to call, and when that is safe without a key.
 //!
 //! One rule for both: this machine itself (loopback) is free; any other address needs `--key-file`, or
-//! `--insecure` from a user who knows that everybody on the way can read, change and send.
+//! `--insecure` from a user who knows that everybody on the path can read, change and send.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -9,7 +9,8 @@ use std::str::FromStr;
 
 use tokio::net::lookup_host;
 
-use crate::error::{Failure, reason};
+use crate::error::Failure;
+use crate::words::reason;
 
 /// A `HOST:PORT` as it was typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,7 +80,7 @@ impl Protection {
         }
         Err(Failure::Input(format!(
             "{address} is not this machine: give --key-file, \
-             or --insecure where everybody on the way may read and change what is sent"
+             or --insecure where everybody on the path may read and change what is sent"
         )))
     }
 

@@ -56,7 +56,7 @@ pub enum Command {
 pub enum ControlName {
     /// UDT's own.
     Udt,
-    /// DCUDP's; UDT's where the other end or the path cannot do it.
+    /// DCUDP's; UDT's where the peer or the path cannot do it.
     Dcudp,
 }
 
@@ -203,7 +203,7 @@ pub struct Bench {
     /// The server, which runs dcudp bench --serve.
     #[arg(value_name = "HOST:PORT", required_unless_present = "serve")]
     pub peer: Option<HostPort>,
-    /// Be the other end of measurements; it serves no files.
+    /// Be the peer of measurements; it serves no files.
     #[arg(long, conflicts_with_all = ["peer", "time", "interval", "rate", "reverse", "json"])]
     pub serve: bool,
     /// With --serve: where to listen [default: 127.0.0.1:9000; with --key-file 0.0.0.0:9000].

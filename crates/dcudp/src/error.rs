@@ -5,11 +5,11 @@ use std::io;
 use thiserror::Error;
 
 use crate::protocol::{ErrorCode, ProtocolError};
-use crate::terminal::plain;
+use crate::words::{plain, reason};
 
 /// Exit status of what was done.
 pub const DONE: u8 = 0;
-/// Exit status of a transfer that failed: the network, the other end, a disk.
+/// Exit status of a transfer that failed: the network, the peer, a disk.
 pub const FAILED: u8 = 1;
 /// Exit status of bad input, before anything was tried.
 pub const BAD_INPUT: u8 = 2;
@@ -22,24 +22,24 @@ pub enum Failure {
     /// What the user gave cannot be right.
     #[error("{0}")]
     Input(String),
-    /// Something on this end failed; the code is what the other end is told.
+    /// Something here failed; the code is what the peer is told.
     #[error("{words}")]
     Here {
-        /// For the other end.
+        /// For the peer.
         code: ErrorCode,
         /// What happened.
         words: String,
     },
-    /// The other end says that something failed there.
-    #[error("the other end says: {}", plain(.words))]
+    /// The peer reports that something failed there.
+    #[error("the peer reports: {}", plain(.words))]
     There {
         /// The kind of it.
         code: ErrorCode,
         /// What it says.
         words: String,
     },
-    /// The other end sends what it must not.
-    #[error("the other end breaks the file protocol: {0}")]
+    /// The peer sends what it must not.
+    #[error("the peer breaks the file protocol: {0}")]
     Protocol(String),
     /// The connection is over, or was never there.
     #[error("{0}")]
@@ -47,7 +47,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// A failure on this end.
+    /// A failure here.
     pub fn here(code: ErrorCode, words: impl Into<String>) -> Self {
         Self::Here {
             code,
@@ -89,31 +89,4 @@ pub fn disk(error: &io::Error) -> Failure {
         _ => ErrorCode::Disk,
     };
     Failure::here(code, reason(error))
-}
-
-/// What the system says, without its number.
-pub fn reason(error: &io::Error) -> String {
-    unnumbered(error.to_string())
-}
-
-/// A text that ends in what the system says, without its number.
-pub fn unnumbered(text: String) -> String {
-    match text.find(" (os error") {
-        Some(end) => text[..end].to_owned(),
-        None => text,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_of_the_system_are_left_out() {
-        let error = io::Error::from_raw_os_error(rustix::io::Errno::NOENT.raw_os_error());
-        assert_eq!(reason(&error), "No such file or directory");
-        let long = "1.2.3.4:5 cannot be reached: Network is unreachable (os error 101)";
-        let short = "1.2.3.4:5 cannot be reached: Network is unreachable";
-        assert_eq!(unnumbered(long.to_owned()), short);
-    }
 }

@@ -9,8 +9,9 @@ use std::path::Path;
 
 use data_encoding::{BASE64, HEXLOWER_PERMISSIVE};
 
-use crate::error::{Failure, reason};
+use crate::error::Failure;
 use crate::terminal::warn;
+use crate::words::reason;
 
 /// Bytes of a key.
 pub const KEY_BYTES: usize = 32;

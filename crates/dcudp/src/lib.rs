@@ -17,6 +17,7 @@ pub mod request;
 pub mod service;
 pub mod terminal;
 pub mod transfer;
+pub mod words;
 
 use std::ffi::OsString;
 use std::time::Duration;

@@ -13,11 +13,12 @@ use tokio::time::timeout;
 
 use crate::address::{HostPort, local_for};
 use crate::arguments::{ControlName, LinkArguments};
-use crate::error::{Failure, reason, unnumbered};
+use crate::error::Failure;
 use crate::key::Key;
 use crate::places::Limits;
 use crate::protocol::{Channel, PATIENCE};
 use crate::terminal::warn;
+use crate::words::{reason, unnumbered};
 
 /// The frames of one connection.
 pub type Stream = Channel<RecvStream, SendStream>;
@@ -62,7 +63,7 @@ impl Link {
                 Ok(link) => {
                     if protection.is_open(address) {
                         warn(format_args!(
-                            "no key: what is sent to {address} can be read and changed on the way"
+                            "no key: what is sent to {address} can be read and changed on the path"
                         ));
                     }
                     return Ok(link);
@@ -113,7 +114,7 @@ impl Link {
         let mut events = self.connection.events();
         while let Some(event) = events.next().await {
             match event {
-                Event::Fallback => warn("the other end speaks UDT alone: its control is run"),
+                Event::Fallback => warn("the peer speaks UDT alone: its control is run"),
                 Event::EcnFailed => warn("this path does not carry ECN: UDT's control is run"),
                 Event::Over(Some(
                     ConnectionError::Silent { .. } | ConnectionError::PeerClosed { .. },
@@ -178,7 +179,7 @@ impl Link {
     }
 }
 
-/// Asks the system for a way to an address. Without one a key's handshake would wait for nothing.
+/// Asks the system for a route to an address. Without one a key's handshake would wait for nothing.
 fn reachable(address: SocketAddr) -> Result<(), Failure> {
     let connected = UdpSocket::bind(local_for(address)).and_then(|it| it.connect(address));
     connected.map_err(|error| {

@@ -10,8 +10,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use crate::error::reason;
-use crate::protocol::is_invisible;
+use crate::words::reason;
 
 /// Whether anything of the result could not be written.
 static INCOMPLETE: AtomicBool = AtomicBool::new(false);
@@ -48,13 +47,6 @@ pub fn warn(line: impl Display) {
 /// A line about what went wrong.
 pub fn error(line: impl Display) {
     note(format_args!("error: {line}"));
-}
-
-/// A peer's text without anything that a terminal would obey.
-pub fn plain(text: &str) -> String {
-    let hidden = |c: char| c.is_control() || is_invisible(c);
-    let shown = |c: char| if hidden(c) { '\u{fffd}' } else { c };
-    text.chars().map(shown).collect()
 }
 
 /// A bar for one file, where standard error is a terminal.
@@ -166,13 +158,5 @@ mod tests {
             "1.00 Gbit/s"
         );
         assert_eq!(rate_lossy(1, Duration::ZERO), "0 bit/s");
-    }
-
-    #[test]
-    fn a_peers_words_cannot_move_the_cursor() {
-        assert_eq!(
-            plain("a\x1b[2Jb\nc\u{9b}d"),
-            "a\u{fffd}[2Jb\u{fffd}c\u{fffd}d"
-        );
     }
 }

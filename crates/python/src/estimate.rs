@@ -5,7 +5,9 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use incastle_scenario as core;
+use incastle_driver as driver;
+use incastle_estimate as estimate;
+use incastle_experiment as experiment;
 use incastle_units::Time;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -21,13 +23,13 @@ const NONE: i64 = i64::MIN;
 /// A scenario taken apart link by link.
 #[pyclass(frozen, module = "incastle._engine")]
 pub(crate) struct Estimation {
-    inner: core::Estimation,
+    inner: estimate::Estimation,
 }
 
 /// Nobody watches: a link on a machine of a cluster is simulated to its end.
 struct Alone;
 
-impl core::Overseer for Alone {
+impl experiment::Overseer for Alone {
     fn goes_on(&self, _: Time) -> bool {
         true
     }
@@ -46,13 +48,13 @@ pub(crate) fn take_apart(
     threads: usize,
 ) -> PyResult<(Option<Estimation>, Option<Why>)> {
     let scenario = &scenario.inner;
-    let made = py.detach(|| core::catch(|| core::take_apart(scenario, per_class, threads)));
+    let made = py.detach(|| driver::catch(|| driver::take_apart(scenario, per_class, threads)));
     match made.map_err(|panic| raised(&panic))? {
         Ok(inner) => Ok((Some(Estimation { inner }), None)),
-        Err(core::EstimateError::Unsuited(found)) => {
+        Err(estimate::EstimateError::Unsuited(found)) => {
             Ok((None, Some((found.key, found.message, found.help))))
         }
-        Err(core::EstimateError::Run(error)) => Err(PyValueError::new_err(error.to_string())),
+        Err(estimate::EstimateError::Run(error)) => Err(PyValueError::new_err(error.to_string())),
     }
 }
 
@@ -100,8 +102,8 @@ impl Estimation {
         if !self.wants(link) {
             return Err(PyValueError::new_err("a link of something else"));
         }
-        let done = py.detach(|| core::catch(|| self.inner.delays(link, &Alone)));
-        let failure: core::Failure = match done {
+        let done = py.detach(|| driver::catch(|| self.inner.delays(link, &Alone)));
+        let failure: driver::Failure = match done {
             Ok(Ok(delays)) => {
                 let delays = delays.expect("nobody ends it");
                 return Ok((Some(PyBytes::new(py, &written(&delays))), None));
@@ -135,7 +137,7 @@ impl Estimation {
             raised: None,
         };
         let outcome =
-            py.detach(|| core::estimate(&self.inner, threads, delays, (&cancel, &mut watch)));
+            py.detach(|| driver::estimate(&self.inner, threads, delays, &cancel, &mut watch));
         if let Some(raised) = watch.raised {
             return Err(raised);
         }
@@ -153,7 +155,7 @@ impl Estimation {
 
 impl Estimation {
     /// The delays by link.
-    fn read(&self, known: BTreeMap<usize, Vec<u8>>) -> PyResult<BTreeMap<usize, core::Delays>> {
+    fn read(&self, known: BTreeMap<usize, Vec<u8>>) -> PyResult<BTreeMap<usize, estimate::Delays>> {
         let known = known.into_iter().map(|(link, bytes)| {
             let delays = read(&bytes).filter(|known| self.inner.fits(link, known));
             let delays = delays.ok_or_else(|| PyValueError::new_err("delays of something else"))?;
@@ -163,7 +165,7 @@ impl Estimation {
     }
 }
 
-fn raised(panic: &core::Panic) -> PyErr {
+fn raised(panic: &driver::Panic) -> PyErr {
     PyRuntimeError::new_err(panic.to_string())
 }
 
@@ -176,8 +178,8 @@ struct Watch<'a> {
     raised: Option<PyErr>,
 }
 
-impl core::EstimateWatcher for Watch<'_> {
-    fn link(&mut self, link: usize, delays: &core::Delays) {
+impl driver::EstimateWatcher for Watch<'_> {
+    fn link(&mut self, link: usize, delays: &estimate::Delays) {
         let called = Python::attach(|py| {
             let bytes = PyBytes::new(py, &written(delays));
             self.on_link.call1(py, (link, bytes)).map(|_| ())
@@ -204,7 +206,7 @@ impl Watch<'_> {
 }
 
 /// Delays as bytes: packet-hops, then picoseconds by flow, each a little-endian word.
-fn written(delays: &core::Delays) -> Vec<u8> {
+fn written(delays: &estimate::Delays) -> Vec<u8> {
     let mut bytes = delays.packet_hops.to_le_bytes().to_vec();
     for delay in &delays.of_flows {
         bytes.extend(delay.unwrap_or(NONE).to_le_bytes());
@@ -212,10 +214,10 @@ fn written(delays: &core::Delays) -> Vec<u8> {
     bytes
 }
 
-fn read(bytes: &[u8]) -> Option<core::Delays> {
+fn read(bytes: &[u8]) -> Option<estimate::Delays> {
     let (words, rest) = bytes.as_chunks::<8>();
     let (&first, others) = words.split_first()?;
-    rest.is_empty().then(|| core::Delays {
+    rest.is_empty().then(|| estimate::Delays {
         packet_hops: u64::from_le_bytes(first),
         of_flows: others
             .iter()

@@ -41,8 +41,6 @@ mod _engine {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-        // Whether the optimizer had the counts of profile/ (scripts/release_profile.py).
-        module.add("__profiled__", option_env!("INCASTLE_PROFILED").is_some())
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

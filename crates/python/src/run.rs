@@ -6,8 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use incastle_driver as driver;
+use incastle_driver::Watcher;
+use incastle_experiment as experiment;
+use incastle_experiment::Overseer;
 use incastle_scenario as core;
-use incastle_scenario::{Overseer, Watcher};
 use incastle_units::Time;
 use pyo3::prelude::*;
 
@@ -32,11 +35,11 @@ pub(crate) struct Failure {
     fault: Option<Py<ControllerFault>>,
 }
 
-impl From<core::Failure> for Failure {
-    fn from(from: core::Failure) -> Self {
+impl From<driver::Failure> for Failure {
+    fn from(from: driver::Failure) -> Self {
         Self {
             message: from.to_string(),
-            internal: matches!(from, core::Failure::Panicked(_)),
+            internal: matches!(from, driver::Failure::Panicked(_)),
             fault: None,
         }
     }
@@ -74,8 +77,11 @@ pub(crate) fn run_many(
     let everywhere = |index: &usize| scenarios[*index].get().makers.is_empty();
     let (numbers, here): (Vec<usize>, Vec<usize>) = (0..scenarios.len()).partition(everywhere);
     let shared = inner(numbers.iter().map(|&index| &scenarios[index]));
-    let all: Vec<core::Control> = scenarios.iter().map(|_| core::Control::default()).collect();
-    let controls: Vec<&core::Control> = numbers.iter().map(|&index| &all[index]).collect();
+    let all: Vec<driver::Control> = scenarios
+        .iter()
+        .map(|_| driver::Control::default())
+        .collect();
+    let controls: Vec<&driver::Control> = numbers.iter().map(|&index| &all[index]).collect();
     let mut watch = Watch {
         controls: &all,
         numbers: &numbers,
@@ -83,7 +89,7 @@ pub(crate) fn run_many(
         on_progress,
         raised: None,
     };
-    py.detach(|| core::run_many(&shared, threads, &controls, &mut watch));
+    py.detach(|| driver::run_many(&shared, threads.0, threads.1, &controls, &mut watch));
     for index in here {
         if watch.raised.is_none() {
             run_here(py, scenarios[index].get(), index, &mut watch);
@@ -104,7 +110,7 @@ fn run_here(py: Python<'_>, scenario: &Scenario, index: usize, watch: &mut Watch
         watch: RefCell::new(&mut *watch),
         next_tick: RefCell::new(Instant::now() + TICK),
     };
-    let outcome = core::attempt(|| core::run(&ready, &here));
+    let outcome = driver::attempt(|| driver::run(&ready, &here));
     match (faults.take(), outcome) {
         (None, outcome) => watch.hand_over(index, outcome, None),
         (Some(fault), Ok(output)) if lacks_ideals(&output) && !fault.is_interruption(py) => {
@@ -116,14 +122,14 @@ fn run_here(py: Python<'_>, scenario: &Scenario, index: usize, watch: &mut Watch
 }
 
 /// Whether the run itself came to its end, and a lone run for an ideal FCT did not.
-fn lacks_ideals(output: &core::Output) -> bool {
+fn lacks_ideals(output: &experiment::Output) -> bool {
     let mut notes = output.notes.iter();
-    notes.any(|note| matches!(note, core::Note::NoIdeals { .. }))
+    notes.any(|note| matches!(note, experiment::Note::NoIdeals { .. }))
 }
 
 /// Watches over a run in this thread.
 struct Here<'a, 'b> {
-    control: &'a core::Control,
+    control: &'a driver::Control,
     faults: &'a Faults,
     watch: RefCell<&'a mut Watch<'b>>,
     next_tick: RefCell<Instant>,
@@ -145,7 +151,7 @@ impl Overseer for Here<'_, '_> {
         self.control.goes_on(now)
     }
 
-    fn affords(&self, bytes: u64) -> Result<(), core::Shortage> {
+    fn affords(&self, bytes: u64) -> Result<(), experiment::Shortage> {
         self.control.affords(bytes)
     }
 }
@@ -153,7 +159,7 @@ impl Overseer for Here<'_, '_> {
 /// The calling thread's side of a batch of runs.
 struct Watch<'a> {
     /// Of all runs.
-    controls: &'a [core::Control],
+    controls: &'a [driver::Control],
     /// Which runs those on threads are.
     numbers: &'a [usize],
     on_finished: Py<PyAny>,
@@ -163,7 +169,7 @@ struct Watch<'a> {
 }
 
 impl Watcher for Watch<'_> {
-    fn finished(&mut self, index: usize, outcome: Result<core::Output, core::Failure>) {
+    fn finished(&mut self, index: usize, outcome: Result<experiment::Output, driver::Failure>) {
         self.hand_over(self.numbers[index], outcome, None);
     }
 
@@ -182,7 +188,7 @@ impl Watch<'_> {
     fn hand_over(
         &mut self,
         index: usize,
-        outcome: Result<core::Output, core::Failure>,
+        outcome: Result<experiment::Output, driver::Failure>,
         fault: Option<ControllerFault>,
     ) {
         let made = Python::attach(|py| {
@@ -224,7 +230,7 @@ fn inner<'a>(scenarios: impl Iterator<Item = &'a Py<Scenario>>) -> Vec<core::Sce
     scenarios.map(|one| one.get().inner.clone()).collect()
 }
 
-fn simulated_s(control: &core::Control) -> f64 {
+fn simulated_s(control: &driver::Control) -> f64 {
     control.simulated_ps.load(Ordering::Relaxed) as f64 / PS_PER_S
 }
 
@@ -240,5 +246,5 @@ pub(crate) fn memory_warning(
     at_once: usize,
 ) -> Option<String> {
     let all = inner(scenarios.iter());
-    py.detach(|| core::memory_warning(&all, at_once))
+    py.detach(|| driver::memory_warning(&all, at_once))
 }

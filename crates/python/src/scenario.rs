@@ -1,5 +1,7 @@
 //! Scenarios and diagnostics as Python sees them: thin copies of `incastle_scenario`'s types.
 
+use incastle_driver as driver;
+use incastle_experiment as experiment;
 use incastle_scenario as core;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -77,7 +79,7 @@ impl Scenario {
 
     /// Why one thread alone can simulate it, as in "this scenario has ...", if that is so.
     fn alone_because(&self, py: Python<'_>) -> Option<String> {
-        py.detach(|| core::alone_because(&self.inner))
+        py.detach(|| experiment::alone_because(&self.inner))
     }
 
     /// The load that it offers to links, as JSON.
@@ -93,7 +95,7 @@ impl Scenario {
 
 /// The files beside a scenario, and what Python's side knows of controllers.
 struct Beside {
-    folder: core::Folder,
+    folder: driver::Folder,
     /// From the name of a controller to an `Answer`.
     controller: Option<Py<PyAny>>,
 }
@@ -143,10 +145,10 @@ pub(crate) fn parse(
     controller: Option<Py<PyAny>>,
 ) -> PyResult<(Option<Scenario>, Vec<Diagnostic>)> {
     let files = Beside {
-        folder: core::Folder::of(file),
+        folder: driver::Folder::of(file),
         controller,
     };
-    let outcome = core::catch(move || core::parse_with(text, file, &overrides, &files))
+    let outcome = driver::catch(move || core::parse_with(text, file, &overrides, &files))
         .map_err(|panic| PyRuntimeError::new_err(panic.to_string()))?;
     Ok(match outcome {
         Ok((inner, warnings)) => {

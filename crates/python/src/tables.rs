@@ -14,7 +14,7 @@ use arrow_array::{
 };
 use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
-use incastle_scenario as core;
+use incastle_experiment as experiment;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict};
@@ -37,7 +37,7 @@ pub(crate) struct Output {
     /// What a controller did wrong in a run of its own, for an ideal FCT.
     #[pyo3(get)]
     fault: Option<Py<ControllerFault>>,
-    totals: core::Totals,
+    totals: experiment::Totals,
     tables: Vec<Py<Table>>,
     captures: Vec<(String, Py<PyBytes>)>,
 }
@@ -49,8 +49,8 @@ impl Output {
         let dict = PyDict::new(py);
         for (name, value) in self.totals.entries() {
             match value {
-                core::Total::Count(count) => dict.set_item(name, count)?,
-                core::Total::Seconds(seconds) => dict.set_item(name, seconds)?,
+                experiment::Total::Count(count) => dict.set_item(name, count)?,
+                experiment::Total::Seconds(seconds) => dict.set_item(name, seconds)?,
             }
         }
         Ok(dict)
@@ -75,7 +75,7 @@ impl Output {
 impl Output {
     pub(crate) fn new(
         py: Python<'_>,
-        from: core::Output,
+        from: experiment::Output,
         fault: Option<ControllerFault>,
     ) -> PyResult<Self> {
         let tables = from
@@ -131,7 +131,7 @@ impl Table {
 }
 
 impl Table {
-    fn new(from: core::Table) -> Result<Self, ArrowError> {
+    fn new(from: experiment::Table) -> Result<Self, ArrowError> {
         let mut fields = Vec::with_capacity(from.columns.len());
         let mut columns = Vec::with_capacity(from.columns.len());
         for (name, column) in from.columns {
@@ -148,13 +148,13 @@ impl Table {
 }
 
 /// Numbers keep their memory; texts are laid end to end once.
-fn column_array(column: core::Column) -> (DataType, ArrayRef) {
+fn column_array(column: experiment::Column) -> (DataType, ArrayRef) {
     match column {
-        core::Column::U64(values) => (
+        experiment::Column::U64(values) => (
             DataType::UInt64,
             Arc::new(UInt64Array::new(ScalarBuffer::from(values), None)),
         ),
-        core::Column::F64(values) => {
+        experiment::Column::F64(values) => {
             let missing = values.iter().any(|value| value.is_nan());
             let present = missing.then(|| values.iter().map(|value| !value.is_nan()).collect());
             let nulls = present.map(|bits: Vec<bool>| NullBuffer::from(bits));
@@ -163,7 +163,7 @@ fn column_array(column: core::Column) -> (DataType, ArrayRef) {
                 Arc::new(Float64Array::new(ScalarBuffer::from(values), nulls)),
             )
         }
-        core::Column::Text(values) => (
+        experiment::Column::Text(values) => (
             DataType::Utf8,
             Arc::new(StringArray::from_iter_values(values)),
         ),

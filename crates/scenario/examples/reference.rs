@@ -1,10 +1,10 @@
-//! Rewrites the key tables of docs/scenario-language.md, between their two marks. Run it after a
+//! Rewrites the key tables of docs/scenario-reference.md, between their two marks. Run it after a
 //! change of the language: `cargo run -p incastle-scenario --example reference`.
 #![allow(clippy::disallowed_methods, reason = "a tool that writes a file")]
 
 const DOC: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
-    "/../../docs/scenario-language.md"
+    "/../../docs/scenario-reference.md"
 );
 const BEGIN: &str = "<!-- keys: begin -->\n";
 const END: &str = "<!-- keys: end -->\n";

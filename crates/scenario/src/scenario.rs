@@ -5,16 +5,17 @@ use std::sync::Arc;
 use incastle_units::Span;
 use toml::de::DeTable;
 
-use crate::check::{check, controllers, is_name, is_name_character};
+use crate::check::{check, controllers, is_name, is_name_character, switch_members};
 use crate::grammar::declare::Table;
 use crate::grammar::reader::read_table;
 use crate::grammar::writer::Writer;
 use crate::language::Root;
 use crate::language::custom::{Controllers, Custom};
+use crate::language::switch::Switch;
 use crate::load::OfferedLoad;
 use crate::text::context::{Context, Origin};
 use crate::text::diagnostic::Diagnostic;
-use crate::text::files::Files;
+use crate::text::files::{Files, NoFiles};
 use crate::text::node::{Content, Node, Place, entries_from_toml};
 use crate::text::overrides;
 use crate::text::repair;
@@ -169,7 +170,7 @@ impl Scenario {
     }
 
     /// The first controller of which nobody has said what makes it.
-    pub(crate) fn unknown_controller(&self) -> Option<&str> {
+    pub fn unknown_controller(&self) -> Option<&str> {
         let mut customs = self.customs();
         let unknown = customs.find(|custom| !custom.controller.is_bound());
         unknown.map(|custom| custom.controller.name())
@@ -192,6 +193,19 @@ impl Scenario {
         &self.root
     }
 
+    /// The parameters of each switch.
+    pub fn switches(&self) -> Vec<&Switch> {
+        let mut switches = vec![&self.root.switch; self.layout.switches.len()];
+        let mut quiet = Context::new(&NoFiles);
+        for (label, group) in &self.root.switches {
+            let members = switch_members(label, group, &self.layout, &mut quiet);
+            for member in members.expect("the switches of a checked scenario exist") {
+                switches[member] = &group.switch;
+            }
+        }
+        switches
+    }
+
     /// Its hosts, switches and links.
     pub fn layout(&self) -> &Layout {
         &self.layout
@@ -203,7 +217,7 @@ impl Scenario {
     }
 
     /// The layout, to be kept.
-    pub(crate) fn shared_layout(&self) -> &Arc<Layout> {
+    pub fn shared_layout(&self) -> &Arc<Layout> {
         &self.layout
     }
 }

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! `send` prints goodput and this process's processor seconds per GB; `ping` the median and the 99th
-//! percentile of 64 bytes' way there and back. Both ends print what the connection saw.
+//! percentile of the round trip of 64 bytes. Both ends print what the connection saw.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)] // a program whose purpose is to print
 

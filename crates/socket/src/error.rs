@@ -21,13 +21,13 @@ pub enum ConnectError {
     /// The peer's host says that nobody listens on that port.
     #[error("{0} refused: nobody listens on that port")]
     PortUnreachable(SocketAddr),
-    /// The network knows no way there.
+    /// The network has no route there.
     #[error("{0} cannot be reached: {1}")]
     Unreachable(SocketAddr, io::Error),
     /// The peer refused.
     #[error("{0} refused: it wants another version, another kind of socket, or other packet sizes")]
     Refused(SocketAddr),
-    /// This endpoint's address family has no way to the peer's.
+    /// This endpoint's address family has no route to the peer's.
     #[error("{0} has another address family than this endpoint's socket")]
     Family(SocketAddr),
     /// There is one already.

@@ -1,4 +1,4 @@
-//! An endpoint with a key: every datagram is sealed on its way to the socket and opened on its way from
+//! An endpoint with a key: every datagram is sealed before it goes to the socket and opened when it comes from
 //! it, by the sans-IO sessions of `incastle_secure` (docs/models/dcudp-secure.md). Connections do not know
 //! of it; to them a datagram that waits for a handshake is one that takes long, or is lost.
 //!
@@ -159,7 +159,7 @@ impl Inner {
                 segment_size: datagrams.segment_size.map(|segment| segment + OVERHEAD),
                 ..*datagrams
             }),
-            // Where there is no way for a handshake, there is none for what waits for it.
+            // Where there is no path for a handshake, there is none for what waits for it.
             Sealed::Waiting => told,
             Sealed::Dropped => Ok(()),
         };

@@ -9,7 +9,7 @@
 //! did not run takes several calls that follow each other at once; their own instants would tell the speed
 //! of the calls.
 //!
-//! Leaves out: datagrams that an adapter or the kernel has joined (GRO) have one stamp, and tell the
+//! Leaves out: datagrams that a NIC or the kernel has joined (GRO) have one stamp, and tell the
 //! receiving rate, but no capacity.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};

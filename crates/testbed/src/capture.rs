@@ -19,7 +19,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use serde_json::{Map, Value, json};
 
-/// One way of the path.
+/// One direction of the path.
 const DELAY: Span = Span::from_us(100);
 /// The client and the server.
 const HOSTS: [Host; 2] = [Host(0), Host(1)];

@@ -76,7 +76,7 @@ pub struct Report {
     pub received_hash: String,
     /// Messages received.
     pub messages: u64,
-    /// Whether the other end closed first.
+    /// Whether the peer closed first.
     pub peer_closed: bool,
     /// Data packets sent again.
     pub retransmissions: u64,

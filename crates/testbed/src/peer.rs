@@ -75,7 +75,7 @@ pub struct Peer {
     clock: Clock,
     socket: UdpSocket,
     config: Config,
-    /// Where the other end is, once it is known.
+    /// Where the peer is, once it is known.
     remote: Option<SocketAddr>,
     listener: Option<Listener>,
     connection: Option<ByteConnection>,

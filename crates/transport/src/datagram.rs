@@ -70,6 +70,10 @@ impl Endpoint {
         }
         self.backlog.push_back(payload);
         self.waiting += bytes;
+        assert!(
+            self.backlog.len() == 1 || self.send_buffer.is_none_or(|size| self.waiting <= size),
+            "the send buffer is bounded"
+        );
         true
     }
 
@@ -95,6 +99,7 @@ impl Endpoint {
         let seq = self.next_seq;
         self.next_seq += 1;
         let bytes = Bytes::new(u64::from(payload));
+        assert!(bytes <= self.waiting, "what leaves was waiting");
         self.waiting -= bytes;
         self.sent += bytes;
         Some(Datagram {

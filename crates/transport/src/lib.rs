@@ -4,5 +4,6 @@
 //! `poll_transmit` until it gives `None`, then `poll_event` likewise, then `poll_timeout`.
 
 pub mod datagram;
+mod pacer;
 pub mod tcp;
 pub mod udt;

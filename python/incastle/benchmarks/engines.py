@@ -1,6 +1,6 @@
 """Who runs the benchmarks: Incastle, and ns-2 and ns-3 where they are installed.
 
-Each run is a process of its own with one busy thread. Processor time is what rates are made of: on
+Each run is a separate process with one busy thread. Processor time is what rates are made of: on
 a machine that others use as well it says more than the clock's. Incastle's covers the engine's work
 with its default probes, from building the network to result tables; ns-2's its whole process, of
 which some hundredths of a second are the start of its interpreter; ns-3's `Simulator::Run` alone.
@@ -22,7 +22,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Protocol
 
-from incastle import bench
+from incastle.benchmarks import process
 from incastle.errors import IncastleError
 from incastle.runner import run
 from incastle.scenario import load
@@ -101,7 +101,7 @@ class Incastle:
 
     def run(self, benchmark: Benchmark) -> Run:
         """Run it once."""
-        row = bench.measure(bench.shipped(benchmark.name))
+        row = process.measure(process.shipped(benchmark.name))
         fields = Run.__dataclass_fields__
         return Run(**{name: row[name] for name in fields})
 
@@ -182,7 +182,7 @@ def ns3_star(benchmark: Benchmark, folder: Path) -> list[str]:
 def ns3_tree(benchmark: Benchmark, folder: Path) -> list[str]:
     """Do the same for a fat tree: the flows that Incastle opens, between the same hosts."""
     seconds = NS3_TREE_SECONDS[benchmark.name]
-    scenario = load(bench.shipped(benchmark.name))
+    scenario = load(process.shipped(benchmark.name))
     # All begin within an idle round trip.
     first = run(scenario.with_overrides({"run.duration": f"{seconds * 1e6:.0f} us"})).flows
     flows = list(first.select("started_s", "from", "to").iter_rows())

@@ -1,7 +1,7 @@
-"""What a flow and a packet on its way cost in memory: the peak with many, less that with few.
+"""Memory of a flow and of a packet in flight: the peak with many, less that with few.
 
 Peaks are of whole processes, so that all that a run holds for them counts: of a flow both ends of
-its connection, the packet that it has on its way, and its rows of the result tables; of a packet
+its connection, the packet that it has in flight, and its rows of the result tables; of a packet
 the room that arrays keep as they grow.
 """
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from incastle import bench
+from incastle.benchmarks import process
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,18 +56,18 @@ rate = "9 Gbit/s"
 message = "1472 B"
 """
 PACKET_NS = 1472 * 8 / 9
-"""A packet leaves so often, and is on its way on two links."""
+"""A packet leaves so often, and is in flight on two links."""
 
 
 def flows(count: int) -> str:
-    """Give a scenario with so many flows at once."""
+    """Give a scenario with n flows at once."""
     return FLOWS.format(count=count)
 
 
 def packets(count: int) -> str:
-    """Give a scenario with so many packets on their way."""
+    """Give a scenario with n packets in flight."""
     delay_ns = round(count * PACKET_NS / 2)
-    # Three times the way, so that as many have arrived as are on it.
+    # Three times the delay, so that as many have arrived as are in flight.
     return PACKETS.format(count=count, delay_ns=delay_ns, span_ns=6 * delay_ns)
 
 
@@ -78,7 +78,7 @@ class Memory:
     Attributes:
         words: the thing.
         goal: bytes that it should not exceed.
-        scenario: gives one with so many at once.
+        scenario: gives one with n at once.
         counts: of a small and a large run.
 
     """
@@ -90,7 +90,7 @@ class Memory:
 
 
 FLOW = Memory("a flow", 2_000, flows, (2_000, 42_000))
-PACKET = Memory("a packet on its way", 64, packets, (20_000, 260_000))
+PACKET = Memory("a packet in flight", 64, packets, (20_000, 260_000))
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Cost:
 
 
 def measure() -> list[Cost]:
-    """Measure all, each run in a process of its own."""
+    """Measure all, each run in a separate process."""
     return [Cost(one, _cost(one)) for one in (FLOW, PACKET)]
 
 
@@ -116,6 +116,6 @@ def _cost(one: Memory) -> float:
         for count in one.counts:
             file = Path(folder) / f"{count}.toml"
             file.write_text(one.scenario(count), encoding="utf-8")
-            peaks.append(bench.measure(file)["peak_memory_bytes"])
+            peaks.append(process.measure(file)["peak_memory_bytes"])
     few, many = one.counts
     return float(peaks[1] - peaks[0]) / (many - few)

@@ -1,7 +1,7 @@
 """Measures the benchmarks in turns: every engine on every scenario, then all of it again.
 
 What disturbs a machine for a while then disturbs a few runs of each, not all runs of one. Medians
-count; the least and the greatest stand beside them.
+count; with the minimum and the maximum.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Spread:
     """The median of some values, and their range."""
 
     median: float
-    least: float
-    greatest: float
+    minimum: float
+    maximum: float
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Spread:

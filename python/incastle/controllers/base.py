@@ -37,7 +37,7 @@ class Controller:
         connection: sizes that the scenario gives, and the controller's number in its run.
         mss_bytes: application bytes of a full segment.
         cwnd_bytes: the congestion window.
-        ssthresh_bytes: the slow-start threshold, drawn beside the window; infinite while unset.
+        ssthresh_bytes: the slow-start threshold, drawn with the window; infinite while unset.
         alpha: a class may set it to a number: it is recorded with the window.
 
     """

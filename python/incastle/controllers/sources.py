@@ -1,6 +1,6 @@
 """Where the classes of controllers come from, and by which hash their source is known.
 
-A scenario names a class in a file beside it (`delay.py:Delay`), or something that `controllers=`
+A scenario names a class in a file next to it (`delay.py:Delay`), or something that `controllers=`
 binds to a class. To check a scenario its files are read and parsed; they are executed when a run
 needs them. The hash is that of the whole file, or of the source of a class and its bases where no
 file is named.
@@ -25,7 +25,7 @@ from incastle.controllers.base import OPTIONAL, REQUIRED, Controller
 from incastle.controllers.checks import checked, parameters_in, parameters_of
 from incastle.controllers.faults import raised_outside
 from incastle.errors import ControllerError, IncastleError
-from incastle.names import no_plain_path, unseen
+from incastle.storage.names import no_plain_path, unseen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -56,7 +56,7 @@ class Origins:
     """What the names of controllers stand for in one scenario: a file is read once.
 
     Args:
-        file: the scenario's file: others are looked for beside it.
+        file: the scenario's file: others are looked for in its folder.
         bound: classes by name; they come before files.
 
     """
@@ -93,7 +93,7 @@ class Origins:
             text = self._read(path)
             tree = ast.parse(text)
         except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "not a text in UTF-8"
+            reason = getattr(error, "strerror", None) or "not a UTF-8 file"
             raise _Mistake(f"{self.folder / path}: {reason}") from None
         except (SyntaxError, ValueError) as error:
             line = getattr(error, "lineno", None) or 1
@@ -108,7 +108,7 @@ class Origins:
         """Give the classes of these names; files are executed.
 
         Raises:
-            IncastleError: nothing is known of a name.
+            IncastleError: a controller is unknown.
             ControllerError: a file raised, or a class lacks a method.
 
         """
@@ -130,8 +130,8 @@ class Origins:
         found = AS_FILE.fullmatch(name)
         if found is None:
             raise IncastleError(
-                f'nothing is known of the controller "{name}": bind it to a class, as in '
-                f'ic.run(scenario, controllers={{"{name}": MyClass}}), or name a file beside the '
+                f'unknown controller "{name}": bind it to a class, as in '
+                f'ic.run(scenario, controllers={{"{name}": MyClass}}), or name a file next to the '
                 'scenario: controller = "my_controller.py:MyClass"'
             )
         text = self._read(found["path"])
@@ -198,7 +198,7 @@ def _executed(file: str, text: str) -> ModuleType:
 
 
 def _other_names(tree: ast.Module) -> set[str]:
-    """Give the names that a file has at its top otherwise than by a class of its own."""
+    """Give the names that a file has at its top other than by a class statement."""
     names = {
         alias.asname or alias.name
         for node in tree.body

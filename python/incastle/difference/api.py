@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from incastle import store
 from incastle.difference.reports import ReportDiff
 from incastle.difference.results import ResultDiff
 from incastle.errors import ResultError
-from incastle.places import described
-from incastle.reproduction import report
 from incastle.results import Result
+from incastle.storage.places import CLAIMS, SUMMARY, described
 
 if TYPE_CHECKING:
     import os
@@ -48,9 +46,9 @@ def diff(
 
 
 def _kind(place: Path) -> str:
-    if (place / store.SUMMARY).is_file():
+    if (place / SUMMARY).is_file():
         return RESULT
-    if (place / report.CLAIMS).is_file():
+    if (place / CLAIMS).is_file():
         return REPORT
     if not place.exists():
         raise ResultError(f"{place} does not exist; {WANTED}")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from incastle.difference.values import relative, same
 from incastle.errors import ResultError, unreadable
-from incastle.reproduction import report
+from incastle.storage.places import CLAIMS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -181,7 +181,7 @@ class ReportDiff:
 
 
 def _claims(folder: Path) -> dict[tuple[str, str], dict[str, Any]]:
-    path = folder / report.CLAIMS
+    path = folder / CLAIMS
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):

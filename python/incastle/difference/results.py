@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path  # noqa: TC003  a field
 from typing import TYPE_CHECKING, Any
 
-from incastle import completions
+from incastle.analysis import completions
 from incastle.difference.values import Change, changes, differing, flat
 from incastle.errors import ResultError
 from incastle.units import si

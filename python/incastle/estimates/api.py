@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incastle import _engine, interrupts
-from incastle.estimates.apart import failed, take_apart
-from incastle.estimates.kept import kept
+from incastle.decomposition import failed, take_apart
 from incastle.results import Result
 from incastle.runner import cores
 from incastle.scenario import no_other_than
+from incastle.storage.delays import kept
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable
 
-    from incastle.estimates.kept import Kept
     from incastle.scenario import Scenario
+    from incastle.storage.delays import Kept
 
 
 class EstimateStopped(KeyboardInterrupt):
@@ -70,9 +70,9 @@ def estimate(
     """Estimate the completion times of a scenario's flows without simulating it as a whole.
 
     Args:
-        scenario: flows that begin whatever the network does (`poisson`, `list`), over TCP, each on
-            one way.
-        links: of links that are alike, simulate about so many at the most; all if None.
+        scenario: flows whose start does not depend on the network (`poisson`, `flow-list`), over
+            TCP, each on one path.
+        links: simulate about this many of each class of similar links; all if None.
         on: a Dask cluster that simulates the links: the address of its scheduler, a cluster object
             or a client. The estimate is the same.
         threads: links at the same time; all cores if None. The estimate is the same on any number.
@@ -131,9 +131,11 @@ def _run(
 
     try:
         if place.on is not None:
-            from incastle.estimates import on_dask  # noqa: PLC0415  slow to import
+            from incastle.cluster import estimates as on_dask  # noqa: PLC0415  slow to import
 
-            on_dask.simulate(place.on, scenario, links, apart, known, on_link, on_progress)
+            task = on_dask.Task(scenario, links, apart)
+            delays = on_dask.Delays(known, on_link)
+            on_dask.simulate(place.on, task, delays, on_progress)
         output, failure = apart.run(place.threads, known, on_link, on_progress)
     except KeyboardInterrupt:
         # With no link done there is nothing to go on with.

@@ -10,6 +10,7 @@ import polars as pl
 from incastle.errors import ResultError
 from incastle.explanation import path as paths
 from incastle.explanation import rerun, words
+from incastle.explanation.path import PARTS
 from incastle.explanation.record import PS_PER_S, Record, picoseconds
 from incastle.explanation.story import story
 from incastle.explanation.timeouts import Chain, Step, chains
@@ -22,20 +23,6 @@ if TYPE_CHECKING:
     from incastle.explanation.path import Path
     from incastle.explanation.rerun import Source
     from incastle.runner import Progress
-
-PARTS = {
-    paths.TIMEOUT: "waiting for retransmission timeouts",
-    paths.QUEUE: "waiting in queues",
-    paths.SERIALISATION: "being sent on links",
-    paths.PROPAGATION: "travelling on links",
-    paths.STALL: "nothing more arrived until the run ended",
-    paths.PACING: "pauses of its own rate",
-    paths.LIMITER: "held back by the adapter's rate limiter",
-    paths.ADAPTER: "waiting for its own adapter",
-    paths.ANSWER: "waiting for the receiver to answer",
-    paths.APPLICATION: "nothing to send",
-}
-"""The kinds of parts of a critical path, in words."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +67,7 @@ class Explanation:
 
     @property
     def headline(self) -> str:
-        """The greatest part, in one line: `10 of 12.1 ms: one retransmission timeout`."""
+        """The largest part, in one line: `10 of 12.1 ms: one retransmission timeout`."""
         by_kind = self.path.by_kind()
         if not by_kind:
             return "no byte of it ever arrived"

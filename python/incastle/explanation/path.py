@@ -1,9 +1,9 @@
 """The critical path of a transfer: what its time was spent with, without a gap and without overlap.
 
-From the arrival of the last byte it goes backwards: that packet's way through the network, then
+From the arrival of the last byte it goes backwards: that packet's path through the network, then
 what had made its sender send it at that instant (an acknowledgement, a timer, the application, room
-in the adapter), that packet's way, and so on until the transfer began. Every picosecond belongs to
-exactly one part. What went on beside it does not count: it made nobody wait.
+in the NIC), that packet's path, and so on until the transfer began. Every picosecond belongs to
+exactly one part. What happened in parallel does not count: nothing waited for it.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from incastle.explanation.record import NEARLY, RECEIVER, SENDER, Event, Packet, Record
+from incastle.explanation.record import NEARLY, RECEIVER, SENDER, Event, Packet, Passage, Record
 from incastle.explanation.timeouts import TIMERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-TIMEOUT, QUEUE, SERIALISATION, PROPAGATION, STALL, PACING, LIMITER, ADAPTER, ANSWER, APPLICATION = (
+TIMEOUT, QUEUE, SERIALISATION, PROPAGATION, STALL, PACING, LIMITER, NIC, RESPONSE, APPLICATION = (
     "timeout",
     "queue",
     "serialisation",
@@ -26,15 +26,29 @@ TIMEOUT, QUEUE, SERIALISATION, PROPAGATION, STALL, PACING, LIMITER, ADAPTER, ANS
     "stall",
     "pacing",
     "limiter",
-    "adapter",
+    "nic",
     "response",
     "application",
 )
 
+PARTS = {
+    TIMEOUT: "waiting for retransmission timeouts",
+    QUEUE: "waiting in queues",
+    SERIALISATION: "being sent on links",
+    PROPAGATION: "travelling on links",
+    STALL: "nothing more arrived until the run ended",
+    PACING: "pauses of its pacing",
+    LIMITER: "held back by the NIC's rate limiter",
+    NIC: "waiting in the NIC",
+    RESPONSE: "waiting for the receiver to respond",
+    APPLICATION: "nothing to send",
+}
+"""The kinds of parts of a critical path, in words."""
+
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of the path: from one instant to another, spent in one way, at most at one port."""
+    """A part of the path: from one instant to another, of one kind, at most at one port."""
 
     kind: str
     where: str
@@ -117,7 +131,7 @@ def _clipped(piece: Piece, begins: int) -> Piece:
 
 
 class _Walk:
-    """The way back."""
+    """The path of the ACK."""
 
     def __init__(self, record: Record, ends: int) -> None:
         self.record = record
@@ -154,7 +168,7 @@ class _Walk:
 
     def _sent_at(self, at: int) -> Packet | None:
         last = self.record.last_sending(self.end, at + 1)
-        return last[1] if last is not None and last[0] == at else None
+        return last.packet if last is not None and last.at == at else None
 
     def _pacer(self) -> list[Piece] | None:
         """Go on at the segment before, if the pacer held this one longer than all else."""
@@ -165,20 +179,20 @@ class _Walk:
         if before is None or until is None or self._line_was_busy(before):
             return None
         arrival = self.record.last_arrival(self.end, self.at)
-        others = (-1 if arrival is None else arrival[0], self.record.available_at(self.own))
+        others = (-1 if arrival is None else arrival.at, self.record.available_at(self.own))
         if max(others) >= until:
             return None
         if self.at - until <= NEARLY:
             until = self.at
-        port = before[1].sent.port
-        pieces = [Piece(ADAPTER, port, until, self.at), Piece(PACING, port, before[0], until)]
+        port = before.packet.sent.port
+        pieces = [Piece(NIC, port, until, self.at), Piece(PACING, port, before.at, until)]
         self.at, self.own = before
         return pieces
 
     def _arrival(self) -> list[Piece] | None:
         """Go on where the packet was sent that made the end act, then or before."""
         arrival = self.record.last_arrival(self.end, self.at)
-        if arrival is None or self._prefers_own(arrival[0]):
+        if arrival is None or self._prefers_own(arrival.at):
             return None
         at, packet = arrival
         pieces = []
@@ -202,7 +216,7 @@ class _Walk:
     def _goes_by_rate(self) -> bool:
         return self.end == SENDER and self.record.is_paced
 
-    def _before(self) -> tuple[int, Packet] | None:
+    def _before(self) -> Passage | None:
         """Give the packet that the end had sent before; of a paced sender one with data."""
         if self.own is None:
             return None
@@ -210,25 +224,25 @@ class _Walk:
             return self.record.last_data(self.end, self.at)
         return self.record.last_sending(self.end, self.at)
 
-    def _line_was_busy(self, before: tuple[int, Packet]) -> bool:
-        return self.at - before[0] <= before[1].sent.serialisation + NEARLY
+    def _line_was_busy(self, before: Passage) -> bool:
+        return self.at - before.at <= before.packet.sent.serialisation + NEARLY
 
     def _wait_kind(self) -> str:
         if self.end == RECEIVER:
-            return ANSWER
-        return PACING if self.record.is_paced else ADAPTER
+            return RESPONSE
+        return PACING if self.record.is_paced else NIC
 
     def _earlier_packet(self) -> list[Piece] | None:
         """Go on at the packet before, if the end sent one after the other."""
         before = self._before()
-        if self.own is None or before is None or self.record.available_at(self.own) > before[0]:
+        if self.own is None or before is None or self.record.available_at(self.own) > before.at:
             return None
-        if before[1].released is not None:
+        if before.packet.released is not None:
             kind = LIMITER
         else:
             by_rate = self._goes_by_rate() and not self._line_was_busy(before)
-            kind = PACING if by_rate else ADAPTER
-        piece = Piece(kind, before[1].sent.port, before[0], self.at)
+            kind = PACING if by_rate else NIC
+        piece = Piece(kind, before.packet.sent.port, before.at, self.at)
         self.at, self.own = before
         return [piece]
 
@@ -238,15 +252,15 @@ class _Walk:
         if self.own is None or before is None:
             return None
         written = self.record.available_at(self.own)
-        waits = PACING if self._goes_by_rate() else ADAPTER
+        waits = PACING if self._goes_by_rate() else NIC
         pieces = [Piece(waits, "", written, self.at)] if written < self.at else []
-        pieces.append(Piece(APPLICATION, "", before[0], written))
+        pieces.append(Piece(APPLICATION, "", before.at, written))
         self.at, self.own = before
         return pieces
 
 
 def flight(packet: Packet, received: int) -> Iterator[Piece]:
-    """Take the way of a packet apart: waiting, serialisation and propagation at each port."""
+    """Split the path of a packet: waiting, serialisation and propagation at each port."""
     stops = [packet.sent, *packet.hops]
     arrivals = [*(hop.at for hop in packet.hops), received]
     for stop, arrives in zip(stops, arrivals, strict=True):
@@ -258,7 +272,7 @@ def flight(packet: Packet, received: int) -> Iterator[Piece]:
         serialises = max(at, propagates - stop.serialisation)
         if serialises - at < NEARLY:
             serialises = at
-        waits = ADAPTER if stop is packet.sent else QUEUE
+        waits = NIC if stop is packet.sent else QUEUE
         yield Piece(waits, stop.port, at, serialises, packet)
         yield Piece(SERIALISATION, stop.port, serialises, propagates, packet)
         yield Piece(PROPAGATION, stop.port, propagates, arrives, packet)

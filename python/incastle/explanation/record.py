@@ -1,4 +1,4 @@
-"""The record of one flow: its packets, each with its way, and what happened inside its ends.
+"""The record of one flow: its packets, each with its path, and the events at its endpoints.
 
 Instants are whole picoseconds here, as in the engine: they are compared, and sums have to be exact.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     import polars as pl
@@ -101,14 +101,21 @@ class Packet:
         return first <= seq < first + max(self.carries, 1)
 
 
+class Passage(NamedTuple):
+    """A packet and the instant at which it was sent or received."""
+
+    at: int
+    packet: Packet
+
+
 class Record:
     """What was recorded of one flow."""
 
     def __init__(self, frame: pl.DataFrame) -> None:
         self.events = [_event(row) for row in frame.iter_rows(named=True)]
         self.packets: dict[tuple[str, int], Packet] = {}
-        self.arrivals: dict[str, list[tuple[int, Packet]]] = {SENDER: [], RECEIVER: []}
-        self.sendings: dict[str, list[tuple[int, Packet]]] = {SENDER: [], RECEIVER: []}
+        self.arrivals: dict[str, list[Passage]] = {SENDER: [], RECEIVER: []}
+        self.sendings: dict[str, list[Passage]] = {SENDER: [], RECEIVER: []}
         self.inside: dict[tuple[str, str], list[Event]] = defaultdict(list)
         self._new = {SENDER: 0, RECEIVER: 0}
         for event in self.events:
@@ -124,14 +131,14 @@ class Record:
             if packet.carries and not packet.repeated:
                 self._new[event.end] += packet.carries
                 packet.needs = self._new[event.end]
-            self.sendings[event.end].append((event.at, packet))
+            self.sendings[event.end].append(Passage(event.at, packet))
             return
         packet = self.packets[key]
         if event.event == "released":
             packet.released = event.at
         elif event.event == "received":
             packet.received = event.at
-            self.arrivals[other_end(event.end)].append((event.at, packet))
+            self.arrivals[other_end(event.end)].append(Passage(event.at, packet))
         elif event.event == "dropped":
             packet.dropped = event
         else:
@@ -156,17 +163,17 @@ class Record:
         At a rate each segment of TCP waits until the payload of the one before it has had its time.
         """
         before = self.last_data(end, at)
-        rate = before and before[1].sent.rate_bit_s
+        rate = before and before.packet.sent.rate_bit_s
         if before is None or not rate:
             return None
-        until = before[0] + int(before[1].carries * 8 * PS_PER_S / rate)
+        until = before.at + int(before.packet.carries * 8 * PS_PER_S / rate)
         return until if until <= at + NEARLY else None
 
-    def last_data(self, end: str, before: int) -> tuple[int, Packet] | None:
+    def last_data(self, end: str, before: int) -> Passage | None:
         """Give the last packet with data that an end sent before an instant."""
         last = self.last_sending(end, before)
-        while last is not None and not last[1].carries:
-            last = self.last_sending(end, last[0])
+        while last is not None and not last.packet.carries:
+            last = self.last_sending(end, last.at)
         return last
 
     def waited(self, timer: Event) -> int:
@@ -174,13 +181,13 @@ class Record:
         if timer.event == "timeout":
             return timer.waited
         last = self.last_data(timer.end, timer.at)
-        return 0 if last is None else timer.at - last[0]
+        return 0 if last is None else timer.at - last.at
 
-    def last_arrival(self, end: str, at: int) -> tuple[int, Packet] | None:
+    def last_arrival(self, end: str, at: int) -> Passage | None:
         """Give the last packet that reached an end until an instant, that included."""
         return _last(self.arrivals[end], at)
 
-    def last_sending(self, end: str, before: int) -> tuple[int, Packet] | None:
+    def last_sending(self, end: str, before: int) -> Passage | None:
         """Give the last packet that an end sent before an instant."""
         return _last(self.sendings[end], before - 1)
 
@@ -203,8 +210,8 @@ class Record:
     def sent_by(self, end: str, first: int, last: int) -> list[Packet]:
         """Give the packets that an end sent between two instants, both included."""
         sendings = self.sendings[end]
-        low = bisect_left(sendings, first, key=lambda one: one[0])
-        high = bisect_right(sendings, last, key=lambda one: one[0])
+        low = bisect_left(sendings, first, key=lambda one: one.at)
+        high = bisect_right(sendings, last, key=lambda one: one.at)
         return [packet for _, packet in sendings[low:high]]
 
     def delivered_at(self, first: int, last: int) -> int | None:
@@ -218,8 +225,8 @@ def _number(event: Event) -> int:
     return -1 if event.packet is None else event.packet
 
 
-def _last(pairs: list[tuple[int, Packet]], at: int) -> tuple[int, Packet] | None:
-    place = bisect_right(pairs, at, key=lambda one: one[0])
+def _last(pairs: list[Passage], at: int) -> Passage | None:
+    place = bisect_right(pairs, at, key=lambda one: one.at)
     return pairs[place - 1] if place else None
 
 

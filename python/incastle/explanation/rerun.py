@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from incastle.results import Result
     from incastle.runner import Progress
 
-MOST_EVENTS = 10_000_000
+MAX_EVENTS = 10_000_000
 """Events of a record that is made here."""
 
 
@@ -48,7 +48,7 @@ class Source:
     def told(self) -> str:
         """Say it in words."""
         if self.rerun:
-            return f"run again with a record: the same course, digest {self.digest}"
+            return f"run again with a record: identical run, digest {self.digest}"
         return f"from the record of the result, digest {self.digest}"
 
 
@@ -73,7 +73,7 @@ def records(
     cut = next((flow for flow in flows if flow in made and made[flow].full_at is not None), None)
     if cut is not None:
         raise ResultError(
-            f"the record of {names(result, [cut])[0]} is longer than {MOST_EVENTS:,} events: "
+            f"the record of {names(result, [cut])[0]} is longer than {MAX_EVENTS:,} events: "
             "explain fewer flows at once, or a shorter run"
         )
     missing = [flow for flow in flows if flow not in made]
@@ -100,10 +100,10 @@ def _run_again(
     keep = "keep a record with the run: under [measure], write events = [...]"
     if result.interrupted:
         raise ResultError(
-            f"the run of {place} was interrupted, so that nobody can tell whether another one "
-            f"takes the same course: {keep}"
+            f"the run of {place} was interrupted, so that it cannot be shown that another one "
+            f"is identical: {keep}"
         )
-    record = {"flows": names(result, flows), "most": MOST_EVENTS}
+    record = {"flows": names(result, flows), "max_events": MAX_EVENTS}
     with _scenario_file(result, place) as file:
         try:
             scenario = Scenario.from_text(result.scenario, file)
@@ -139,18 +139,18 @@ def _another_course(result: Result, digest: str) -> str:
     ran = f"was run by Incastle {result.version}, digest {result.digest}"
     if result.version != _engine.__version__:
         return (
-            f"{ran}; this is {_engine.__version__}, and its run takes another course, digest "
+            f"{ran}; this is {_engine.__version__}, and its run is different, digest "
             f"{digest}: explain it with that version"
         )
     return (
-        f"{ran}; the same version now takes another course, digest {digest}, because its scenario "
+        f"{ran}; the same version now runs differently, digest {digest}, because its scenario "
         "was changed since or this is another build: explain it with that build"
     )
 
 
 @contextmanager
 def _scenario_file(result: Result, place: str) -> Iterator[str]:
-    """Give a name for the result's scenario, beside which lie the controllers that it was run with.
+    """Give a name for the result's scenario, with the controllers of the run in its folder.
 
     They are the result's own copies: those of the user may have changed since, or be elsewhere.
     """

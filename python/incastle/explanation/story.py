@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from incastle.explanation.record import Event, Record
 
-MOST_NUMBERS = 4
+MAX_NUMBERS = 4
 """Ranges of packet numbers that are named one by one."""
 
 
@@ -57,7 +57,7 @@ def _told(record: Record, groups: dict[tuple[str, str, str], list[Event]]) -> li
 
 
 def _step(event: Event, text: str) -> Step:
-    """Say where it happened, if not at the sender of the data: each end has a window of its own."""
+    """Say where it happened, if not at the sender of the data: each endpoint has a window."""
     elsewhere = event.end != SENDER and event.event in OF_ENDS
     return Step(event.at, f"at the receiver: {text}" if elsewhere else text)
 
@@ -85,7 +85,7 @@ def _packets(events: list[Event]) -> str:
     of_sender = events[0].end == SENDER
     whose = "" if of_sender else "receiver's "
     the = "" if of_sender else "the "
-    if len(ranges) > MOST_NUMBERS:
+    if len(ranges) > MAX_NUMBERS:
         return f"{len(numbers):,} of the {whose}packets {numbers[0]} to {numbers[-1]}"
     texts = [str(a) if a == b else f"{a} to {b}" for a, b in ranges]
     joined = ", ".join(texts)
@@ -114,17 +114,15 @@ def _often(events: list[Event]) -> str:
 
 
 def _notified(_: Record, events: list[Event]) -> str:
-    greatest = max(one.count or 0 for one in events)
+    largest = max(one.count or 0 for one in events)
     what = words.count(len(events), "congestion notification")
-    return f"{what}, feedback up to {greatest}{_until(events)}"
+    return f"{what}, feedback up to {largest}{_until(events)}"
 
 
 def _limited(_: Record, events: list[Event]) -> str:
     least = min(one.rate_bit_s or 0.0 for one in events)
     last = events[-1].rate_bit_s
-    return (
-        f"the adapter's rate limiter: down to {si(least, 'bit/s')}, in the end {si(last, 'bit/s')}"
-    )
+    return f"the NIC's rate limiter: down to {si(least, 'bit/s')}, finally {si(last, 'bit/s')}"
 
 
 def _naks(_: Record, events: list[Event]) -> str:
@@ -140,9 +138,7 @@ def _retransmit(record: Record, event: Event) -> str:
 def _timeout(_: Record, event: Event) -> str:
     if event.event == "expired":
         return "EXP expired"
-    return (
-        f"retransmission timeout ({event.cause}): nothing had helped for {words.span(event.waited)}"
-    )
+    return f"retransmission timeout ({event.cause}): no progress for {words.span(event.waited)}"
 
 
 GROUPED: dict[str, Callable[[Record, list[Event]], str]] = {

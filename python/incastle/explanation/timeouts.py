@@ -138,7 +138,7 @@ def _fate(record: Record, timer: Event, missing: Packet) -> list[Step]:
     if missing.dropped is not None and missing.dropped.at <= timer.at:
         return [Step(missing.dropped.at, f"{name}{again} {words.drop(missing.dropped)}")]
     if missing.received is None or missing.received > timer.at:
-        text = f"{name}{again} sent; it is still on its way when the timer fires"
+        text = f"{name}{again} sent; it is still in flight when the timer fires"
         return [Step(missing.sent.at, text)]
     steps = [Step(missing.received, f"{name}{again} received")]
     lost = _lost_acks(record, timer, missing.received)
@@ -146,7 +146,7 @@ def _fate(record: Record, timer: Event, missing: Packet) -> list[Step]:
         steps += _dropped_together(lost, words.count(len(lost), "ACK"))
         return steps
     steps.append(
-        Step(timer.at, "its ACK is still on its way: nothing was lost, the timer was early")
+        Step(timer.at, "its ACK is still in flight: nothing was lost, the timer was early")
     )
     return steps
 
@@ -195,7 +195,7 @@ def _news(
         "few-duplicates": few
         if duplicates < DUP_THRESH
         else f"{came}, which were not taken for a loss",
-        "lost-retransmission": f"{came}: none tells that what was sent again is lost",
+        "lost-retransmission": f"{came}: none shows that the retransmission is lost",
     }
     text = texts.get(timer.cause)
     return [] if text is None else [Step(at, text)]
@@ -206,8 +206,8 @@ def _fired(record: Record, timer: Event) -> Step:
     if timer.event == "expired":
         return Step(timer.at, f"EXP expired, {waited} after the last data were sent")
     rto = words.span(timer.rto)
-    since = "" if waited == rto else f", {waited} after the last news"
-    return Step(timer.at, f"RTO of {rto} is over{since}: retransmission timeout")
+    since = "" if waited == rto else f", {waited} after the last progress"
+    return Step(timer.at, f"RTO of {rto} expired{since}: retransmission timeout")
 
 
 def _repair(record: Record, timer: Event, missing: Packet | None) -> list[Step]:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from incastle.errors import IncastleError
-from incastle.files import scratch_folder
 from incastle.importers import (
     hpcc_flows,
     hpcc_topology,
@@ -17,7 +16,8 @@ from incastle.importers import (
 )
 from incastle.importers.lines import BrokenFile, Lines, Note
 from incastle.importers.recognise import Kind, recognise
-from incastle.store import file_name
+from incastle.storage.files import scratch_folder
+from incastle.storage.results import file_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from incastle.importers import quantities
 from incastle.importers.model import Transfer, Transfers
+from incastle.units import PS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +30,7 @@ ROW = re.compile(
     rf"\s*(\d+)\s+(\d+)\s+(\d+)\s+(?:(\d+)\s+)?(\d{{1,15}})\s+({quantities.NUMBER})\s*", re.ASCII
 )
 COLUMNS = "source destination priority [port] bytes start_in_seconds"
-LATEST = 8_640_000 * quantities.PS_PER_S
+LATEST = 8_640_000 * PS_PER_S
 """The longest run."""
 STEP = 10_000
 """Lines from one report of progress to the next."""

@@ -7,7 +7,7 @@
 Source: alibaba-edu/High-Precision-Congestion-Control, simulation/scratch/third.cc and
 simulation/mix/topology.txt. Lines after the last link are not read there either.
 
-Leaves out: error rates (packets lost at random), which are told; hosts with several adapters and
+Leaves out: error rates (packets lost at random), which are reported; hosts with several NICs and
 hosts that are linked without a switch, which are refused.
 """
 
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from incastle.importers import quantities
 from incastle.importers.model import HOST, Link, Network, Node, graph
+from incastle.units import PS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
 HEADER = "expected three numbers: nodes, switches, links"
 COLUMNS = "node node rate delay error_rate"
 LINK_FIELDS = 5
-MOST_NODES = 1_000_000
-LEAST_RATE, MOST_RATE = 1_000, 10**14
-MOST_DELAY = 1_000 * quantities.PS_PER_S
+MAX_NODES = 1_000_000
+LEAST_RATE, MAX_RATE = 1_000, 10**14
+MAX_DELAY = 1_000 * PS_PER_S
 """What the scenario language has for links."""
 
 
@@ -45,11 +46,13 @@ def read(lines: Lines) -> Network:
     if len(fields) != len(("nodes", "switches", "links")):
         lines.fail(top, f"{HEADER}, found {len(fields)} fields")
     nodes, switches, count = (
-        lines.whole(top, text, what, least)
-        for text, what, least in zip(fields, ("nodes", "switches", "links"), (1, 0, 1), strict=True)
+        lines.whole(top, text, what, minimum)
+        for text, what, minimum in zip(
+            fields, ("nodes", "switches", "links"), (1, 0, 1), strict=True
+        )
     )
-    if nodes > MOST_NODES:
-        lines.fail(top, f"{nodes} nodes: at most {MOST_NODES} here")
+    if nodes > MAX_NODES:
+        lines.fail(top, f"{nodes} nodes: at most {MAX_NODES} here")
     roles = _Roles(lines, nodes, _switches(lines, filled, nodes, switches))
     links = _links(lines, filled, roles, count)
     _tell_error_rates(lines, links)
@@ -95,7 +98,7 @@ def _switches(lines: Lines, filled: Iterator[tuple[int, str]], nodes: int, count
             if number >= nodes:
                 lines.fail(line, f"switch {number}: the first line has nodes 0 to {nodes - 1}")
             if number in found:
-                lines.fail(line, f"switch {number} is there twice")
+                lines.fail(line, f"switch {number} is given twice")
             found[number] = line
         if len(found) > count:
             lines.fail(line, f"expected {count} switches as in the first line, found {len(found)}")
@@ -107,13 +110,13 @@ def _links(
 ) -> list[tuple[int, float, Link]]:
     """Read the links, each with its line and error rate."""
     links: list[tuple[int, float, Link]] = []
-    adapters: dict[Node, int] = {}
+    nics: dict[Node, int] = {}
     for line, text in filled:
         if len(links) == count:
             lines.note(line, f"what follows the {count} links of the first line is not read")
             break
         found = _link(lines, line, text, roles)
-        _check_hosts(lines, line, found[1], adapters)
+        _check_hosts(lines, line, found[1], nics)
         links.append((line, *found))
     if len(links) < count:
         lines.fail(
@@ -130,11 +133,11 @@ def _link(lines: Lines, line: int, text: str, roles: _Roles) -> tuple[float, Lin
     if a == b:
         lines.fail(line, f"node {a.number} is linked with itself")
     rate, delay = quantities.ns3_rate(fields[2]), quantities.ns3_time(fields[3])
-    if rate is None or not LEAST_RATE <= rate <= MOST_RATE:
+    if rate is None or not LEAST_RATE <= rate <= MAX_RATE:
         lines.fail(
             line, f'expected a rate such as "100Gbps", 1 kbit/s to 100 Tbit/s, found "{fields[2]}"'
         )
-    if delay is None or delay > MOST_DELAY:
+    if delay is None or delay > MAX_DELAY:
         lines.fail(
             line,
             'expected a delay such as "1000ns", whole picoseconds up to 1000 s, '
@@ -149,28 +152,28 @@ def _link(lines: Lines, line: int, text: str, roles: _Roles) -> tuple[float, Lin
     return errors, Link(a, b, rate, delay)
 
 
-def _check_hosts(lines: Lines, line: int, link: Link, adapters: dict[Node, int]) -> None:
-    """Refuse what a host cannot have here; `adapters` has the line of each host's link."""
+def _check_hosts(lines: Lines, line: int, link: Link, nics: dict[Node, int]) -> None:
+    """Refuse what a host cannot have here; `nics` has the line of each host's link."""
     if link.a.role == link.b.role == HOST:
         lines.fail(
             line, f"hosts {link.a.number} and {link.b.number} are linked without a switch between"
         )
     for host in (end for end in (link.a, link.b) if end.role == HOST):
-        if host in adapters:
+        if host in nics:
             lines.fail(
                 line,
-                f"host {host.number} has a second link (the first: line {adapters[host]}); "
-                "a host has one network adapter here",
+                f"host {host.number} has a second link (the first: line {nics[host]}); "
+                "a host has one NIC here",
             )
-        adapters[host] = line
+        nics[host] = line
 
 
 def _tell_error_rates(lines: Lines, links: list[tuple[int, float, Link]]) -> None:
     lossy = [(line, errors) for line, errors, _ in links if errors > 0]
     if lossy:
-        greatest = max(errors for _, errors in lossy)
+        largest = max(errors for _, errors in lossy)
         many = f"{len(lossy)} links lose" if len(lossy) > 1 else "a link loses"
         lines.note(
             lossy[0][0],
-            f"{many} packets at random (error rate up to {greatest:g}): not simulated",
+            f"{many} packets at random (error rate up to {largest:g}): not simulated",
         )

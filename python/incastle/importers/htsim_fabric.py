@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from incastle.scenario import Value
 
 TWO_TIERS, THREE_TIERS = 2, 3
-MOST_HOSTS, MOST_LINKS = 1_000_000, 4_000_000
-MOST_K = 128
+MAX_HOSTS, MAX_LINKS = 1_000_000, 4_000_000
+MAX_K = 128
 """Ports of a switch of a fat tree, in the scenario language."""
 DEFAULT_RATE = 100 * 10**9
 """HOST_NIC of sim/datacenter/main.h."""
@@ -109,8 +109,8 @@ class Fabric:
             BrokenFile: the numbers do not fit each other.
 
         """
-        if self.hosts > MOST_HOSTS:
-            self.lines.fail(self.pod_line, f"Nodes {self.hosts}: at most {MOST_HOSTS} here")
+        if self.hosts > MAX_HOSTS:
+            self.lines.fail(self.pod_line, f"Nodes {self.hosts}: at most {MAX_HOSTS} here")
         if self.hosts % self.pod:
             self._refuse_pod(f"Nodes {self.hosts} is no multiple of it")
         if len(self.tiers) == TWO_TIERS and self.hosts != self.pod:
@@ -129,9 +129,9 @@ class Fabric:
         links = self.hosts
         for number, above in enumerate(self.tiers[1:]):
             links = self._check_uplinks(number, self.tiers[number], above, links)
-        if self._link_count > MOST_LINKS:
+        if self._link_count > MAX_LINKS:
             self.lines.fail(
-                self.pod_line, f"a network of {self._link_count} links: at most {MOST_LINKS} here"
+                self.pod_line, f"a network of {self._link_count} links: at most {MAX_LINKS} here"
             )
         self._tell_radix_down()
 
@@ -214,7 +214,7 @@ class Fabric:
         """Give the one-way delay of the links downwards of a tier, in picoseconds.
 
         A switch of htsim holds each packet for its latency before it queues. Half of it is put on
-        each link of the switch: every way between hosts takes as long, and all packets of a queue
+        each link of the switch: all paths between hosts take as long, and all packets of a queue
         are early by the same half, so that they meet as they would.
         """
         below = self.tiers[number - 1].latency if number else 0
@@ -316,11 +316,11 @@ def default_fat_tree(lines: Lines, hosts: int, line: int) -> Fabric:
         BrokenFile: there is no such k.
 
     """
-    k = next((k for k in range(2, MOST_K + 1, 2) if k**3 // 4 == hosts), 0)
+    k = next((k for k in range(2, MAX_K + 1, 2) if k**3 // 4 == hosts), 0)
     if not k:
         lines.fail(
             line,
-            f"Nodes {hosts}: no fat tree has as many hosts (k^3/4 for an even k up to {MOST_K}); "
+            f"Nodes {hosts}: no fat tree has as many hosts (k^3/4 for an even k up to {MAX_K}); "
             "name the network with --topology FILE",
         )
     lines.note(

@@ -21,6 +21,7 @@ from incastle.importers import quantities
 from incastle.importers.htsim_triggers import Triggers
 from incastle.importers.lines import shown
 from incastle.importers.model import Failure, Transfer, Transfers
+from incastle.units import PS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,9 +33,9 @@ NUMBERED = ("start", "size", "id", "trigger", "send_done_trigger", "recv_done_tr
 ALONE = "addon"
 FAILURE = ("switch_type", "switch_id", "link_id")
 COLUMNS = "SOURCE->DESTINATION [id N] start PICOSECONDS size BYTES"
-LATEST = 8_640_000 * quantities.PS_PER_S
+LATEST = 8_640_000 * PS_PER_S
 """The longest run."""
-MOST_BYTES = 10**15
+MAX_BYTES = 10**15
 STEP = 10_000
 """Lines from one report of progress to the next."""
 
@@ -90,7 +91,7 @@ class _Matrix:
 
     def _header(self, line: int, key: str, rest: Sequence[str]) -> None:
         if key in self.head:
-            self.lines.fail(line, f"{key} is there twice (the first: line {self.head[key][1]})")
+            self.lines.fail(line, f"{key} is given twice (the first: line {self.head[key][1]})")
         if len(rest) != 1:
             self.lines.fail(line, f"expected {key} and a number")
         least = 1 if key in ("Nodes", "Connections") else 0
@@ -107,8 +108,8 @@ class _Matrix:
         if "prio" in given:
             self.priority = self.priority or line
         size = self.lines.whole(line, given["size"], "size")
-        if size > MOST_BYTES:
-            self.lines.fail(line, f"size must be at most {MOST_BYTES} bytes, found {size}")
+        if size > MAX_BYTES:
+            self.lines.fail(line, f"size must be at most {MAX_BYTES} bytes, found {size}")
         return Transfer(
             self._start(line, given.get("start", "0")),
             self.lines.whole(line, source, "the source"),
@@ -124,7 +125,7 @@ class _Matrix:
         number = self.lines.whole(line, text, "id", 1)
         first = self.ids.setdefault(number, line)
         if first != line:
-            self.lines.fail(line, f"id {number} is there twice (the first: line {first})")
+            self.lines.fail(line, f"id {number} is given twice (the first: line {first})")
 
     def _attributes(self, line: int, rest: Sequence[str]) -> dict[str, str]:
         given: dict[str, str] = {}
@@ -139,7 +140,7 @@ class _Matrix:
             if value is None:
                 self.lines.fail(line, f"expected a number after {word}")
             if word in given:
-                self.lines.fail(line, f"{word} is there twice")
+                self.lines.fail(line, f"{word} is given twice")
             given[word] = value
         return given
 

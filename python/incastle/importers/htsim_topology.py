@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 HEAD = {"nodes": 1, "tiers": 2, "podsize": 1}
-"""Keys before the first tier, and their least values."""
+"""Keys before the first tier, and their minimum values."""
 
 REQUIRED = {"downlink_speed_gbps": 1, "downlink_latency_ns": 0, "radix_down": 1}
 UPWARDS = {"radix_up": 1, "queue_up": 1}
 OTHERS = {"queue_down": 1, "oversubscribed": 1, "bundle": 1, "switch_latency_ns": 0}
 IN_TIER = REQUIRED | UPWARDS | OTHERS
-"""Keys of a tier, and their least values."""
+"""Keys of a tier, and their minimum values."""
 
-MOST = {
+MAX = {
     "downlink_speed_gbps": 100_000,
     "downlink_latency_ns": 10**11,
     "switch_latency_ns": 10**11,
@@ -57,7 +57,7 @@ SPELT = {
     "bundle": "Bundle",
     "switch_latency_ns": "Switch_Latency_ns",
 }
-MOST_TIERS = 3
+MAX_TIERS = 3
 
 
 @dataclass
@@ -103,10 +103,10 @@ def read(lines: Lines) -> Fabric:
 
 def _tier(lines: Lines, line: int, text: str, tiers: dict[int, Section]) -> Section:
     number = lines.whole(line, text, "the number of a tier")
-    if number >= MOST_TIERS:
+    if number >= MAX_TIERS:
         lines.fail(line, f"tier {number}: tiers are 0 (of the hosts), 1 and 2 (the cores)")
     if number in tiers:
-        lines.fail(line, f"tier {number} is there twice (the first: line {tiers[number].line})")
+        lines.fail(line, f"tier {number} is given twice (the first: line {tiers[number].line})")
     tiers[number] = Section(line)
     return tiers[number]
 
@@ -124,10 +124,10 @@ def _put(
         return
     if name in section.values:
         first = section.values[name][1]
-        lines.fail(line, f"{SPELT[name]} is there twice (the first: line {first})")
+        lines.fail(line, f"{SPELT[name]} is given twice (the first: line {first})")
     value = lines.whole(line, text, SPELT[name], valid[name])
-    if value > MOST.get(name, value):
-        lines.fail(line, f"{SPELT[name]} {value}: at most {MOST[name]} here")
+    if value > MAX.get(name, value):
+        lines.fail(line, f"{SPELT[name]} {value}: at most {MAX[name]} here")
     section.values[name] = (value, line)
 
 
@@ -138,7 +138,7 @@ def _complete(lines: Lines, head: Section, tiers: Mapping[int, Section]) -> int:
             line = min((tier.line for tier in tiers.values()), default=head.line)
             lines.fail(line, f"expected {SPELT[key]} before the first tier")
     count, line = head.values["tiers"]
-    if count > MOST_TIERS:
+    if count > MAX_TIERS:
         lines.fail(line, f"Tiers must be 2 or 3, found {count}")
     for number in range(count):
         if number not in tiers:
@@ -163,7 +163,7 @@ def _built(lines: Lines, number: int, section: Section, count: int) -> Tier:
     if up and down and up != down:
         lines.note(
             section.values["queue_up"][1],
-            f"Queue_Up {up} beside Queue_Down {down}: all ports of a switch have as much buffer "
+            f"Queue_Up {up} and Queue_Down {down}: all ports of a switch have as much buffer "
             "here; Queue_Down is taken",
         )
     return Tier(

@@ -73,7 +73,7 @@ class Triggers:
         number, (kind,) = given["id"], kinds
         if number in self.known:
             first = self.known[number].line
-            self.lines.fail(line, f"trigger {number} is there twice (the first: line {first})")
+            self.lines.fail(line, f"trigger {number} is given twice (the first: line {first})")
         if kind == "barrier" and "count" not in given:
             self.lines.fail(line, f"trigger {number}: a barrier needs count N: how often it fires")
         self.known[number] = Trigger(kind, given["count"] if kind == "barrier" else 1, line)

@@ -76,7 +76,7 @@ class Lines:
         try:
             text = path.read_text(encoding="utf-8-sig")
         except UnicodeDecodeError as error:
-            message = f"not a text file in UTF-8 (byte {error.start} is not)"
+            message = f"not a UTF-8 file (byte {error.start} is not)"
             raise BrokenFile(str(path), 0, message) from None
         return cls(str(path), text.split("\n"))
 
@@ -97,15 +97,15 @@ class Lines:
         """Remember what cannot be had here."""
         self.notes.append(Note(self.file, line, message))
 
-    def whole(self, line: int, text: str, what: str, least: int = 0) -> int:
+    def whole(self, line: int, text: str, what: str, minimum: int = 0) -> int:
         """Read a whole number.
 
         Raises:
             BrokenFile: it is none, or too small.
 
         """
-        if WHOLE.fullmatch(text) is None or int(text) < least:
-            bound = f" from {least}" if least else ""
+        if WHOLE.fullmatch(text) is None or int(text) < minimum:
+            bound = f" from {minimum}" if minimum else ""
             self.fail(line, f"{what} must be a whole number{bound}, found {shown(text)}")
         return int(text)
 

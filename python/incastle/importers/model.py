@@ -25,7 +25,7 @@ class Node(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A link: its ends, its rate in bit/s, its one-way delay in picoseconds."""
+    """A link: its two nodes, its rate in bit/s, its one-way delay in picoseconds."""
 
     a: Node
     b: Node

@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-PS_PER_S = 10**12
+from incastle.units import PS_PER_S, RATES, SIZES, TIMES, exact
+
 DIGITS = 12
 """Decimals of a second that are whole picoseconds."""
 
@@ -28,21 +29,8 @@ NS3_RATES = {
 }
 """Units of ns-3's rates, in bits per second; a number alone is in bits per second."""
 
-NS3_TIMES = {
-    "": PS_PER_S,
-    "h": 3600 * PS_PER_S,
-    "min": 60 * PS_PER_S,
-    "s": PS_PER_S,
-    "ms": 10**9,
-    "us": 10**6,
-    "ns": 10**3,
-    "ps": 1,
-}
+NS3_TIMES = TIMES | {"": PS_PER_S, "min": 60 * PS_PER_S, "h": 3600 * PS_PER_S}
 """Units of ns-3's times, in picoseconds; a number alone is in seconds."""
-
-RATES = {"Tbit/s": 10**12, "Gbit/s": 10**9, "Mbit/s": 10**6, "kbit/s": 10**3, "bit/s": 1}
-TIMES = {"s": PS_PER_S, "ms": 10**9, "us": 10**6, "ns": 10**3, "ps": 1}
-SIZES = {"TB": 10**12, "GB": 10**9, "MB": 10**6, "KB": 10**3, "B": 1}
 
 
 def ns3_rate(text: str) -> int | None:
@@ -89,20 +77,14 @@ def in_seconds(picoseconds: int) -> str:
 
 def rate(bits_per_second: int) -> str:
     """Write a rate as a scenario has it."""
-    return _written(bits_per_second, RATES)
+    return exact(bits_per_second, RATES)
 
 
 def time(picoseconds: int) -> str:
     """Write a time as a scenario has it."""
-    return _written(picoseconds, TIMES)
+    return exact(picoseconds, TIMES)
 
 
 def size(count: int) -> str:
     """Write a number of bytes as a scenario has it."""
-    return _written(count, SIZES)
-
-
-def _written(value: int, units: dict[str, int]) -> str:
-    """Write it with the largest unit of which it is a whole number."""
-    unit = next(unit for unit, scale in units.items() if value % scale == 0)
-    return f"{value // units[unit]} {unit}"
+    return exact(count, SIZES)

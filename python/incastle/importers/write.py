@@ -15,6 +15,7 @@ from incastle.importers import quantities
 from incastle.importers.dependences import begins
 from incastle.importers.model import HOST, Network, Node, Tie, Transfer, Transfers, names
 from incastle.scenario import Scenario, one_line_toml
+from incastle.units import PS_PER_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -74,12 +75,12 @@ class Choices:
         if self.congestion is not None and (self.congestion == CUSTOM or ".py:" in self.congestion):
             raise IncastleError(
                 f"--congestion {self.congestion}: a controller of your own comes after the import: "
-                "lay its file beside the scenario, and run that with "
+                "put its file into the folder of the scenario, and run that with "
                 "--set transport.congestion=FILE.py:CLASS"
             )
         options = {
             "--congestion": ("transport.congestion", self.congestion),
-            "--mark-above": ("switch.queue.marking_threshold", self.marking_threshold),
+            "--marking-threshold": ("switch.queue.marking_threshold", self.marking_threshold),
             "--buffer": ("switch.buffer", self.buffer),
             "--duration": ("run.duration", self.duration),
         }
@@ -88,7 +89,7 @@ class Choices:
         for option, (key, value) in options.items():
             if value is None:
                 continue
-            if option == "--mark-above":
+            if option == "--marking-threshold":
                 settings.append(("switch.queue.kind", "threshold"))
             settings.append((key, value))
             try:
@@ -193,7 +194,7 @@ def _unsaid(network: Network, choices: Choices, known: Scenario) -> Iterator[str
 def _whose(choices: Choices) -> str:
     given = {
         "--congestion": choices.congestion,
-        "--mark-above": choices.marking_threshold,
+        "--marking-threshold": choices.marking_threshold,
         "--buffer": choices.buffer,
     }
     chosen = ", ".join(option for option, value in given.items() if value is not None)
@@ -235,7 +236,7 @@ def _last_start(network: Network, transfers: Transfers) -> int:
 
     def takes(row: Transfer) -> int:
         rate = min(network.access[row.source], network.access[row.destination])
-        return 8 * (row.bytes or 0) * quantities.PS_PER_S // rate
+        return 8 * (row.bytes or 0) * PS_PER_S // rate
 
     begun = begins(transfers.transfers, takes)
     return max(begin for begin in begun if begin is not None)
@@ -249,9 +250,7 @@ def _length(network: Network, transfers: Transfers | None) -> tuple[int, str]:
     for row in transfers.transfers:
         bits["sent", row.source] += 8 * (row.bytes or 0)
         bits["received", row.destination] += 8 * (row.bytes or 0)
-    busiest = max(
-        count * quantities.PS_PER_S // network.access[host] for (_, host), count in bits.items()
-    )
+    busiest = max(count * PS_PER_S // network.access[host] for (_, host), count in bits.items())
     endless = any(row.bytes is None for row in transfers.transfers)
     length = _last_start(network, transfers) + 2 * busiest + (SPARE_ENDLESS if endless else SPARE)
     spare = quantities.time(SPARE_ENDLESS if endless else SPARE)

@@ -17,9 +17,10 @@ Beside it lies `reasons.toml`: what the authors of the reproduction understood o
 is shown only where the verdict is the one that it explains, so that it cannot contradict what was
 measured; numbers in it are names in braces, in whose place the paper's facts are put.
 
-A value may have two ends (`incastle.ends`): what was unfinished when a run ended could change it.
-The case is then judged as a whole, from the interval of the lower ends to that of the upper ends:
-it holds or fails only if it does so wherever the value lies, and is unclear otherwise.
+A value may have two ends (`incastle.analysis.ends`): what was unfinished when a run ended could
+change it. The case is then judged as a whole, from the interval of the lower ends to that of
+the upper ends: it holds or fails only if it does so wherever the value lies, and is unclear
+otherwise.
 
 What this leaves out: no correction for many claims at once, and no test of a distribution's shape.
 """
@@ -33,14 +34,14 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from incastle.ends import Ends, apart, shown, unfinished
-from incastle.reproduction.confidence import interval, interval_of
+from incastle.analysis.confidence import interval, interval_of
+from incastle.analysis.ends import Ends, apart, shown, unfinished
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from incastle.ends import Value
+    from incastle.analysis.ends import Value
 
 BASES = ("words", "number", "figure", "theory", "ours")
 _TEXTS = ("id", "document", "place", "statement", "metric", "unit", "paper_value", "basis")

@@ -21,9 +21,9 @@ from itertools import product
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from incastle.ends import ends, rising, shown
+from incastle.analysis.confidence import interval_of
+from incastle.analysis.ends import ends, rising, shown
 from incastle.reproduction import drawings, lasting, statistics
-from incastle.reproduction.confidence import interval_of
 from incastle.reproduction.expressions import (
     Choice,
     Definition,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from incastle.ends import Value
+    from incastle.analysis.ends import Value
     from incastle.reproduction.papers import Measure
 
 _LENGTHS = {str(length) for length in Length}

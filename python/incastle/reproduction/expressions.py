@@ -4,7 +4,7 @@
 seed (`Seeds`). Braces in strings hold expressions, too. Arithmetic pairs the values of equal seeds;
 a comprehension folds them: `min(goodput('tcp/n={n}') for n in servers if n > 8)`, where a condition
 on runs chooses seed by seed. A number of runs that a length leaves out is not a number, and a fold
-leaves it out. Values with ends (`incastle.ends`) keep them.
+leaves it out. Values with ends (`incastle.analysis.ends`) keep them.
 
 This is no general interpreter: no attributes but a choice's, no calls but of the given functions.
 """
@@ -21,8 +21,8 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakKeyDictionary
 
-from incastle import ends
-from incastle.ends import Ends
+from incastle.analysis import ends
+from incastle.analysis.ends import Ends
 from incastle.errors import IncastleError
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from incastle import runner, terminal
-from incastle.ends import shown
+from incastle.analysis.ends import shown
 from incastle.errors import IncastleError
 from incastle.reproduction import claims, render_pool, report
 from incastle.reproduction.papers import Length, Observations, discover, selected

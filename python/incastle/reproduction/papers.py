@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-    from incastle.ends import Value
+    from incastle.analysis.ends import Value
 
 
 class Length(StrEnum):

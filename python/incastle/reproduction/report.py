@@ -19,12 +19,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incastle import _engine
-from incastle.ends import shown
+from incastle.analysis.ends import shown
 from incastle.errors import IncastleError
-from incastle.files import put_in_place, recover, scratch_folder
 from incastle.reproduction.claims import Verdict, number, unfinished_words
 from incastle.reproduction.figures import Drawing
 from incastle.reproduction.papers import Length
+from incastle.storage.files import put_in_place, recover, scratch_folder
+from incastle.storage.places import CLAIMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from incastle.reproduction.papers import Cell, Experiment, FigureSpec, Grid, Observations, Paper
 
 RUNS = "runs"
-_PAGE, CLAIMS = "index.html", "claims.json"
+_PAGE = "index.html"
 _BASIS = {
     "words": "the document says it in words; the number is ours",
     "number": "the document's number",

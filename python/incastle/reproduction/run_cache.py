@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from incastle.build import engine_build
-from incastle.files import scratch_file
 from incastle.reproduction.papers import Observation
+from incastle.storage.files import scratch_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

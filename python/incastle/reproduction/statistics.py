@@ -14,7 +14,7 @@ import polars as pl
 from incastle.reproduction import lasting
 
 if TYPE_CHECKING:
-    from incastle.ends import Value
+    from incastle.analysis.ends import Value
     from incastle.reproduction.papers import Observation
 
 _EDGE = 1e-9

@@ -1,8 +1,7 @@
 """Many runs of one scenario: every combination of some keys' values, or a search among them.
 
-`values` says what a list of values means, `plan` which runs follow from it, `dataset` how their
-results lie on the disk and how they are found again, `outcome` and `measures` what is kept of a
-run. `threads` and `on_dask` run what is missing, here or on a cluster; `work` puts all of it
-together, `bisect` and `optimize` choose what to run next, `sweep` is what comes of it, `picture`
-draws, and `api` is what a user calls.
+`api` is what a user calls. `values` reads lists of values, `plan` makes runs of them, `work` does
+the runs that are missing and `threads` does them here; `incastle.cluster.sweeps` does them on a
+cluster. `bisect` and `optimize` choose what to run next. `dataset` stores results, `sweep` gives
+them back.
 """

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incastle.sweeps import bisect as bisection
-from incastle.sweeps import optimize as optimisation
+from incastle.sweeps import optimize as optimization
 from incastle.sweeps.plan import Plan, Source
 from incastle.sweeps.values import axis_from_values
-from incastle.sweeps.work import Place, run_plan
+from incastle.sweeps.work import Execution, Place, run_plan
 
 if TYPE_CHECKING:
     import os
@@ -36,14 +36,14 @@ def sweep(
 
     Args:
         scenario: what to simulate.
-        values: the values of each key, keys as for `Scenario.with_overrides`; or a text as
+        values: the values of each key, keys as for `Scenario.with_overrides`; or a string as
             after `--set`.
         seeds: how many, from the scenario's own on; or which.
         on: a Dask cluster: the address of its scheduler, a cluster object or a client. The results
             are the same.
         out: directory of the dataset; without one nothing is kept but the frames.
         resume: go on with the sweep in `out`.
-        tables: tables to keep of each run, beside the summary.
+        tables: tables to keep of each run in addition to the summary.
         threads: runs at the same time on this machine; all cores if None.
         progress: called with a `SweepProgress` now and then, in this thread.
 
@@ -56,7 +56,8 @@ def sweep(
     axes = tuple(axis_from_values(key, some) for key, some in values.items())
     plan = Plan(Source.of(scenario), axes, _seeds(scenario, seeds))
     runs = plan.check().runs
-    return run_plan(plan, runs, _place(out, resume=resume), tables, on, threads, progress)
+    execution = Execution(on, threads, progress)
+    return run_plan(plan, runs, _place(out, resume=resume), tables, execution)
 
 
 def find(
@@ -98,16 +99,13 @@ def find(
     if len(given) != 1 or len(given[0]) != 1:
         raise ValueError("one key is needed, in `largest` or in `smallest`")
     ((key, values),) = given[0].items()
+    axes = (axis_from_values(key, values),)
     return bisection.bisect(
-        Source.of(scenario),
-        axis_from_values(key, values),
+        Plan(Source.of(scenario), axes, _seeds(scenario, seeds)),
         where,
-        _seeds(scenario, seeds),
         _place(out, resume=resume),
+        Execution(on, threads, progress),
         largest=largest is not None,
-        on=on,
-        threads=threads,
-        progress=progress,
     )
 
 
@@ -125,14 +123,14 @@ def optimize(
     resume: bool = False,
     threads: int | None = None,
     progress: Callable[[SweepProgress], object] | None = None,
-) -> optimisation.Optimum:
-    """Find the values of one or several keys with the greatest or least median of a measure.
+) -> optimization.Optimum:
+    """Find the values of one or several keys with the maximum or minimum median of a measure.
 
     Args:
         scenario: what to simulate.
         values: the values of each key to choose from.
-        maximise: the measure of which the greatest is asked for.
-        minimise: or of which the least is.
+        maximise: the measure to maximise.
+        minimise: or the measure to minimise.
         where: a condition that must hold with every seed.
         trials: combinations to try.
         seeds: how many, from the scenario's own on; or which.
@@ -149,18 +147,12 @@ def optimize(
     measure = maximise if maximise is not None else minimise
     if measure is None or (maximise is not None and minimise is not None):
         raise ValueError("one measure is needed, in `maximise` or in `minimise`")
-    return optimisation.optimize(
-        Source.of(scenario),
-        [axis_from_values(key, some) for key, some in values.items()],
-        measure,
-        _seeds(scenario, seeds),
+    axes = tuple(axis_from_values(key, some) for key, some in values.items())
+    return optimization.optimize(
+        Plan(Source.of(scenario), axes, _seeds(scenario, seeds)),
+        optimization.Objective(measure, maximise is not None, where, trials),
         _place(out, resume=resume),
-        maximise=maximise is not None,
-        where=where,
-        trials=trials,
-        on=on,
-        threads=threads,
-        progress=progress,
+        Execution(on, threads, progress),
     )
 
 

@@ -13,18 +13,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from incastle.analysis.measures import ends_in
 from incastle.errors import IncastleError
-from incastle.sweeps.measures import ends_in
-from incastle.sweeps.plan import Checker, Plan, Source
+from incastle.sweeps.plan import Checker, Plan
 from incastle.sweeps.trials import Trials, check_candidates, header_for, measures_of
-from incastle.sweeps.work import Place, working
+from incastle.sweeps.work import Execution, Place, working
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from incastle.sweeps.conditions import Condition
     from incastle.sweeps.plan import Cell
-    from incastle.sweeps.progress import SweepProgress
     from incastle.sweeps.sweep import Sweep
     from incastle.sweeps.values import Axis, Choice
 
@@ -154,23 +153,19 @@ class Bisection:
 
 
 def most_values(count: int) -> int:
-    """Give how many of so many values a bisection runs at most."""
+    """Give how many of n values a bisection runs at most."""
     return min(count, 2 + count.bit_length() + 2 * NEIGHBOURS)
 
 
 def bisect(
-    source: Source,
-    axis: Axis,
+    plan: Plan,
     where: str,
-    seeds: Sequence[int],
     place: Place,
+    execution: Execution,
     *,
     largest: bool,
-    on: Any = None,  # noqa: ANN401  an address, a cluster or a client
-    threads: int | None = None,
-    progress: Callable[[SweepProgress], object] | None = None,
 ) -> SearchResult:
-    """Find the largest or smallest value of a key for which a condition holds.
+    """Find the largest or smallest value of the plan's one key for which a condition holds.
 
     Raises:
         ScenarioError: the key or a value is wrong; no run has begun.
@@ -178,15 +173,15 @@ def bisect(
         SweepStopped: Ctrl-C.
 
     """
-    plan = Plan(source, (axis,), tuple(seeds))
+    (axis,) = plan.axes
     first = check_candidates(plan)
     condition = measures_of(first).condition(where)
     # Along the positions the condition is expected to hold first: from the other end for smallest.
     order = range(len(axis.choices)) if largest else range(len(axis.choices))[::-1]
-    with working(place, header_for(plan, first), source, (), on, threads, progress) as work:
+    with working(place, header_for(plan, first), plan.source, (), execution) as work:
         trials = Trials(work, plan)
         work.expected = most_values(len(order)) * len(plan.seeds)
-        checker = Checker(source)
+        checker = Checker(plan.source)
         rows: dict[int, tuple[dict[str, Any], ...]] = {}
 
         def ask(places: Sequence[int]) -> dict[int, bool]:

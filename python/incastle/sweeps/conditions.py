@@ -13,10 +13,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from incastle.analysis.measures import ends_in, find_column
 from incastle.errors import IncastleError
-from incastle.sweeps.measures import ends_in, find_column
-from incastle.sweeps.quantities import parse
-from incastle.units import SCALES
+from incastle.units import SCALES, parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

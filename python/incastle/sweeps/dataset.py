@@ -13,7 +13,7 @@ Finished runs are written in parts (`parts`), at most a second or a thousand run
 finished; a part counts when it is on the disk and in sweep.json. Small parts are put together while
 the sweep goes on and at its end, when all runs are put in the order of their values: the files of a
 finished sweep do not depend on the order in which runs were finished. Whoever reads a folder of the
-dataset meanwhile meets whole files only; unfinished ones are in a folder of their own. While parts
+dataset meanwhile meets whole files only; unfinished ones are in a separate folder. While parts
 are put together, rows may be in two files for a moment: `Sweep.load` counts them once.
 
 One sweep at a time writes here.
@@ -33,16 +33,17 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from incastle import _engine, interrupts
+from incastle.analysis.outcome import in_column
 from incastle.build import engine_build
 from incastle.errors import ResultError, unreadable
-from incastle.files import scratch_file
-from incastle.hashes import SEAL, check_seal, hash_of, sealed
-from incastle.names import unseen
-from incastle.places import described
 from incastle.results import HOW_TO_ASK
-from incastle.sweeps import parts as module
-from incastle.sweeps.parts import RUNS, SUMMARY, UNFINISHED, Index, Part
-from incastle.sweeps.values import as_words, kind_of, takes
+from incastle.storage import parts as module
+from incastle.storage.files import scratch_file
+from incastle.storage.hashes import SEAL, check_seal, hash_of, sealed
+from incastle.storage.names import unseen
+from incastle.storage.parts import RUNS, SUMMARY, UNFINISHED, Index, Part
+from incastle.storage.places import HEADER, described
+from incastle.sweeps.values import kind_of, takes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -51,19 +52,19 @@ if TYPE_CHECKING:
     from incastle.scenario import Value
     from incastle.sweeps.plan import Run, Source
 
-HEADER, COPY = "sweep.json", "sweep.json.copy"
+COPY = f"{HEADER}.copy"
 SCENARIO, FAILURES = "scenario.toml", "failures.json"
 LOCK = ".lock"
 OURS = frozenset({HEADER, COPY, SCENARIO, FAILURES, UNFINISHED, LOCK, RUNS})
-"""What lies in the directory beside the tables and figures."""
+"""What the directory holds in addition to the tables and figures."""
 TABLES = tuple(dict.fromkeys(("flows", "transfers", "rounds", "queues", "links", *HOW_TO_ASK)))
-"""What can be kept beside the summary."""
+"""Tables that can be kept in addition to the summary."""
 LAYOUT = 2
 """Of the directory; the first had a file for each run and table."""
 
 BATCH, BATCH_S, BATCH_BYTES = 1_000, 1.0, 64_000_000
 """Runs, seconds and memory of finished runs that are not written yet: what a crash can cost."""
-MOST_SMALL = 64
+MAX_SMALL = 64
 """Parts of fewer runs than they could have, before they are put together."""
 
 
@@ -78,7 +79,7 @@ class Header:
         kinds: what the column of each swept key holds.
         values: the values of each key, in their order.
         seeds: the seeds, in their order.
-        tables: the tables that are kept of each run, beside the summary.
+        tables: the tables that are kept of each run in addition to the summary.
         first: the settings of the combination that scenario.toml has.
         scenario: the hash of scenario.toml.
 
@@ -152,7 +153,7 @@ class Dataset:
                     found = cls._read(copy, verify=verify)
                     found.damaged.append(path)
                     return found
-                raise unreadable(path, error, "nor can its copy: --force begins anew") from None
+                raise unreadable(path, error, "nor can its copy: --force starts anew") from None
             raise unreadable(path, error, "--resume repairs it") from None
         found.verify = verify
         return found
@@ -208,7 +209,7 @@ class Dataset:
             raise ResultError(f"{here} with {keys}: {there}")
         if wanted.tables and sorted(self.header.tables) != sorted(wanted.tables):
             tables = ",".join(self.header.tables) or "no further table"
-            raise ResultError(f"{here} with {tables} beside the summary: {there}")
+            raise ResultError(f"{here} with {tables} and the summary: {there}")
         for key, kind in self.header.kinds.items():
             if not takes(kind, wanted.kinds[key]):
                 what = f"{kind} values of {key}"
@@ -325,8 +326,8 @@ class Dataset:
         self.order_of = None
         self.write_header()
         finished.update((name, (part, row)) for row, name in enumerate(batch.runs))
-        small = [part for part in self.parts if part.runs < module.MOST_RUNS]
-        if len(small) >= MOST_SMALL:
+        small = [part for part in self.parts if part.runs < module.MAX_RUNS]
+        if len(small) >= MAX_SMALL:
             self._regroup(small)
 
     def put_in_order(self) -> None:
@@ -469,11 +470,6 @@ class _Batch:
         """Give the frames of each table."""
         first = next(iter(self.runs.values()))
         return {table: [tables[table] for tables in self.runs.values()] for table in first}
-
-
-def in_column(values: Sequence[Value], kind: str) -> list[Any]:
-    """Give values as the column of their key holds them."""
-    return [as_words(value) if kind == "text" else value for value in values]
 
 
 def check_place(directory: Path) -> None:

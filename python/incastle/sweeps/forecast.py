@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from statistics import mean
 from typing import TYPE_CHECKING
 
+from incastle.analysis.outcome import Wanted
 from incastle.errors import Interrupted, RunError
 from incastle.runner import run_each
-from incastle.sweeps.outcome import Wanted
 from incastle.sweeps.plan import Cell, Checker, Plan, Run
 from incastle.sweeps.values import kind_of
 
@@ -65,7 +65,7 @@ class Forecast:
 
 
 def forecast(plan: Plan, runs: int, tables: Sequence[str]) -> Forecast | None:
-    """Run a sample of a plan, and say what so many runs will cost; none if every run fails.
+    """Run a sample of a plan, and say what n runs will cost; none if every run fails.
 
     Raises:
         ScenarioError: a combination of the sample has mistakes.
@@ -105,7 +105,7 @@ def _sample(plan: Plan, cell: Cell, kinds: dict[str, str], tables: Sequence[str]
     outcome = found[0] if found else None
     if outcome is None or isinstance(outcome, RunError):
         return None
-    rows = Wanted.of(run, kinds, tuple(tables)).of_result(outcome)
+    rows = Wanted(run.values, kinds, tuple(tables)).of_result(outcome)
     share = outcome.totals["simulated_s"] / scenario.duration_s if outcome.interrupted else 1.0
     if share <= 0:
         return None

@@ -21,20 +21,19 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from incastle.analysis.measures import ends_in
 from incastle.errors import IncastleError
-from incastle.sweeps.measures import ends_in
-from incastle.sweeps.plan import Cell, Checker, Plan, Source
-from incastle.sweeps.quantities import as_numbers
+from incastle.sweeps.plan import Cell, Checker, Plan
 from incastle.sweeps.trials import Trials, check_candidates, header_for, measures_of
-from incastle.sweeps.work import Place, working
+from incastle.sweeps.work import Execution, Place, working
+from incastle.units import as_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import optuna
 
     from incastle.sweeps.conditions import Condition
-    from incastle.sweeps.progress import SweepProgress
     from incastle.sweeps.sweep import Sweep
     from incastle.sweeps.values import Axis
 
@@ -95,7 +94,7 @@ class Optimum:
 
     Attributes:
         column: the measure's column in the summary.
-        maximise: whether its greatest value was asked for, else its least.
+        maximise: whether its maximum is wanted, not its minimum.
         condition: what had to hold, if anything.
         best: the best combination, or None if none counts.
         tried: all, in the order in which they were proposed.
@@ -146,21 +145,26 @@ class Optimum:
         }
 
 
-def optimize(
-    source: Source,
-    axes: Sequence[Axis],
-    measure: str,
-    seeds: Sequence[int],
-    place: Place,
-    *,
-    maximise: bool,
-    where: str | None = None,
-    trials: int = 40,
-    on: Any = None,  # noqa: ANN401  an address, a cluster or a client
-    threads: int | None = None,
-    progress: Callable[[SweepProgress], object] | None = None,
-) -> Optimum:
-    """Find the combination with the greatest or least value of a measure.
+@dataclass(frozen=True)
+class Objective:
+    """What is optimised.
+
+    Attributes:
+        measure: its name, as a user writes it.
+        maximise: whether its maximum is wanted, not its minimum.
+        where: a condition that must hold with every seed.
+        trials: combinations to try.
+
+    """
+
+    measure: str
+    maximise: bool
+    where: str | None = None
+    trials: int = 40
+
+
+def optimize(plan: Plan, wanted: Objective, place: Place, execution: Execution) -> Optimum:
+    """Find the combination with the maximum or minimum of a measure.
 
     Raises:
         ScenarioError: a key or a value is wrong; no run has begun.
@@ -168,23 +172,22 @@ def optimize(
         SweepStopped: Ctrl-C.
 
     """
-    plan = Plan(source, tuple(axes), tuple(seeds))
     first = check_candidates(plan)
     measures = measures_of(first)
-    column = measures.column(measure).name
-    condition = measures.condition(where) if where is not None else None
-    with working(place, header_for(plan, first), source, (), on, threads, progress) as work:
-        judge = _Judge(Trials(work, plan), Goal(column, maximise=maximise), condition)
-        work.expected = min(trials, plan.number_of_cells) * len(plan.seeds)
-        if plan.number_of_cells <= trials:
+    column = measures.column(wanted.measure).name
+    condition = None if wanted.where is None else measures.condition(wanted.where)
+    with working(place, header_for(plan, first), plan.source, (), execution) as work:
+        judge = _Judge(Trials(work, plan), Goal(column, maximise=wanted.maximise), condition)
+        work.expected = min(wanted.trials, plan.number_of_cells) * len(plan.seeds)
+        if plan.number_of_cells <= wanted.trials:
             judge.judge([dict(enumerate(some)) for some in _everything(plan)])
         else:
-            _propose(plan, judge, trials, maximise=maximise)
+            _propose(plan, judge, wanted.trials, maximise=wanted.maximise)
         sweep = work.sweep()
     tried = tuple(judge.tried.values())
     good = [one for one in tried if one.counts]
-    best = (max if maximise else min)(good, key=_objective, default=None)
-    return Optimum(column, maximise, condition, best, tried, sweep)
+    best = (max if wanted.maximise else min)(good, key=_objective, default=None)
+    return Optimum(column, wanted.maximise, condition, best, tried, sweep)
 
 
 def _objective(tried: Tried) -> float:
@@ -238,7 +241,7 @@ class _Judge:
 
 
 def _propose(plan: Plan, judge: _Judge, trials: int, *, maximise: bool) -> None:
-    """Let Optuna propose until so many combinations were tried, or it has no new ones."""
+    """Let Optuna propose until n combinations were tried, or it has no new ones."""
     import optuna  # noqa: PLC0415  slow to import: only here
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)

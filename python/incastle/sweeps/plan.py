@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from incastle.controllers.sources import Bound
     from incastle.sweeps.values import Axis, Choice
 
-MOST_MISTAKES = 20
+MAX_MISTAKES = 20
 """Mistakes that are told: a wrong unit in a long list is understood before that."""
 
 SEED = "run.seed"
@@ -120,11 +120,11 @@ class Plan:
     seeds: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        """Refuse a key that is there twice, and the seed, which has its own option."""
+        """Refuse a key that is given twice, and the seed, which has its own option."""
         keys = [axis.key for axis in self.axes]
         for key in keys:
             if keys.count(key) > 1:
-                raise IncastleError(f"{key} is there twice: give all its values in one list")
+                raise IncastleError(f"{key} is given twice: give all its values in one list")
         if SEED in keys:
             raise IncastleError(f"{SEED}: --seed gives the first seed, --seeds how many there are")
 
@@ -165,7 +165,7 @@ class Plan:
             cell = checker.cell(combination)
             if cell is not None:
                 cells.append(cell)
-            if len(checker.mistakes) >= MOST_MISTAKES:
+            if len(checker.mistakes) >= MAX_MISTAKES:
                 break
             if tell is not None:
                 tell(done)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incastle.analysis.measures import find_column, measured
+from incastle.analysis.seeds import over_seeds
 from incastle.errors import Interrupted
-from incastle.sweeps import picture
+from incastle.plotting import sweeps as picture
 from incastle.sweeps.dataset import Dataset, Header
-from incastle.sweeps.measures import find_column
-from incastle.sweeps.seeds import over_seeds
 
 if TYPE_CHECKING:
     import os
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
+    from incastle.analysis.outcome import Failure
     from incastle.scenario import Value
-    from incastle.sweeps.outcome import Failure
     from incastle.sweeps.plan import Run
     from incastle.sweeps.progress import SweepProgress
 
@@ -152,7 +152,7 @@ class Sweep:
 
     @property
     def place(self) -> str | None:
-        """The directory as a text, or None."""
+        """The directory as a string, or None."""
         return None if self.directory is None else str(self.directory)
 
     def to_json(self) -> dict[str, Any]:
@@ -180,7 +180,7 @@ class Sweep:
             IncastleError: no such measure; the message has the nearest ones.
 
         """
-        column = find_column(measure, picture.measured(self.frame, self.header.keys))
+        column = find_column(measure, measured(self.frame, self.header.keys))
         return over_seeds(self.frame, self.header.keys, column.name)
 
     def plot(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from incastle import runner
-from incastle.errors import InternalError, RunError
-from incastle.sweeps.outcome import Failure, Wanted
+from incastle.analysis.outcome import Failure, Wanted
+from incastle.errors import RunError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ CHUNK = 512
 
 
 class Threads:
-    """Does runs on so many threads of this process; all cores if none are given."""
+    """Does runs on n threads of this process; all cores if none are given."""
 
     def __init__(self, threads: int | None) -> None:
         self.threads = threads
@@ -54,10 +54,5 @@ class Threads:
 def kept(outcome: Result | RunError, wanted: Wanted) -> dict[str, pl.DataFrame] | Failure:
     """Give what is kept of a run, or why there is nothing."""
     if isinstance(outcome, RunError):
-        return failure_of(outcome)
+        return Failure.of(outcome)
     return wanted.of_result(outcome)
-
-
-def failure_of(error: RunError) -> Failure:
-    """Say why there is nothing."""
-    return Failure(error.message, isinstance(error, InternalError))

@@ -6,11 +6,11 @@ import itertools
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from incastle.analysis.measures import Column, columns_of, find_column
 from incastle.errors import InternalError, RunError
+from incastle.scenario import as_words
 from incastle.sweeps.conditions import Condition, parse_condition
-from incastle.sweeps.measures import Column, columns_of, find_column
 from incastle.sweeps.plan import Cell, Checker, Plan, Run
-from incastle.sweeps.values import as_words
 from incastle.sweeps.work import header_of
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """The values that a sweep gives to a key: `2,4,8`, `1..20`, `"10 ms","1 s"`, `[[...], [...]]`.
 
-A text is read as TOML where it is TOML, as `--set` of every command does. In a sweep a list is a
+A string is read as TOML where it is TOML, as `--set` of every command does. In a sweep a list is a
 list of values, so that a value which is a list itself stands in a list of lists.
 """
 
@@ -13,12 +13,12 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from incastle.errors import IncastleError
-from incastle.scenario import Value, one_line_toml
+from incastle.scenario import Value, as_words, one_line_toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-MOST_IN_A_RANGE = 1_000_000
+MAX_IN_A_RANGE = 1_000_000
 """Values of one range: more can only be a slip of the hand."""
 
 RANGE = re.compile(r"(-?\d+(?:\.\d+)?)\.\.(-?\d+(?:\.\d+)?)(?: +(\S.*))?")
@@ -40,7 +40,7 @@ class Choice:
 
     @property
     def words(self) -> str:
-        """The value as a text for tables, messages and columns of text."""
+        """The value as a string for tables, messages and columns of strings."""
         return as_words(self.value)
 
 
@@ -72,16 +72,11 @@ def takes(kind: str, other: str) -> bool:
     return kind in {"text", other} or (kind == "number" and other == "integer")
 
 
-def as_words(value: Value) -> str:
-    """Write a value as a text: a text as it is, all else as TOML has it."""
-    return value if isinstance(value, str) else one_line_toml(value)
-
-
 def axis_from_text(key: str, text: str) -> Axis:
     """Read what stands after `KEY=`.
 
     Raises:
-        IncastleError: a value is missing or there twice, or a range has no end.
+        IncastleError: a value is missing or given twice, or a range has no end.
 
     """
     listed = _as_list(text)
@@ -92,7 +87,7 @@ def axis_from_text(key: str, text: str) -> Axis:
     _check_units(key, text, parts)
     for part in parts:
         if not part:
-            raise IncastleError(f"--set {key}={text}: a value is missing beside a comma")
+            raise IncastleError(f"--set {key}={text}: a value is missing next to a comma")
         choices += _range(key, part) or [_choice(part)]
     return _distinct(Axis(key, tuple(choices)))
 
@@ -103,16 +98,14 @@ def _check_units(key: str, text: str, parts: list[str]) -> None:
     bare = [part for part in parts if NUMBER.fullmatch(part)]
     if last is not None and bare:
         meant = ",".join(f"{part} {last['unit']}" if part in bare else part for part in parts)
-        raise IncastleError(
-            f"--set {key}={text}: each value has a unit of its own; did you mean {meant}?"
-        )
+        raise IncastleError(f"--set {key}={text}: each value needs its unit; did you mean {meant}?")
 
 
 def axis_from_values(key: str, values: Iterable[Value] | str) -> Axis:
-    """Take the values of a key from Python; a text is read as after `KEY=`.
+    """Take the values of a key from Python; a string is read as after `KEY=`.
 
     Raises:
-        IncastleError: there are none, or one is there twice, or is nothing that TOML can write.
+        IncastleError: there are none, or one is given twice, or is nothing that TOML can write.
 
     """
     if isinstance(values, str):
@@ -130,7 +123,7 @@ def _distinct(axis: Axis) -> Axis:
     seen: set[str] = set()
     for choice in axis.choices:
         if choice.words in seen:
-            raise IncastleError(f"{axis.key}: the value {choice.words} is there twice")
+            raise IncastleError(f"{axis.key}: the value {choice.words} is given twice")
         seen.add(choice.words)
     return axis
 
@@ -184,10 +177,10 @@ def _range(key: str, text: str) -> list[Choice]:
     digits = max(len(end.partition(".")[2]) for end in (found[1], found[2]))
     step = Decimal(1).scaleb(-digits)
     count = int((last - first) / step) + 1
-    if not 1 <= count <= MOST_IN_A_RANGE:
+    if not 1 <= count <= MAX_IN_A_RANGE:
         raise IncastleError(
             f"--set {key}={text}: from {first} to {last} there are {max(count, 0):,} values; "
-            f"a range ascends and has at most {MOST_IN_A_RANGE:,}"
+            f"a range ascends and has at most {MAX_IN_A_RANGE:,}"
         )
     numbers = (first + step * place for place in range(count))
     return [_choice(f"{number:f} {unit}" if unit else f"{number:f}") for number in numbers]

@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incastle.analysis.outcome import Failure, Wanted
 from incastle.errors import Interrupted, ResultError
+from incastle.storage.places import HEADER
 from incastle.sweeps.dataset import (
     COPY,
-    HEADER,
     TABLES,
     Dataset,
     Header,
@@ -20,7 +21,6 @@ from incastle.sweeps.dataset import (
     locked,
     new_header,
 )
-from incastle.sweeps.outcome import Failure, Wanted
 from incastle.sweeps.progress import SweepProgress
 from incastle.sweeps.sweep import Sweep, SweepStopped
 from incastle.sweeps.threads import Threads
@@ -71,7 +71,7 @@ class Work:
         found = len(runs) - len(missing)
         self.asked += len(runs)
         self._tell(found=found, finished=found)
-        wanted = [(run, Wanted.of(run, header.kinds, tuple(header.tables))) for run in missing]
+        wanted = [(run, Wanted(run.values, header.kinds, tuple(header.tables))) for run in missing]
         try:
             try:
                 if wanted:
@@ -201,39 +201,51 @@ class Place:
         return dataset
 
 
+@dataclass(frozen=True)
+class Execution:
+    """How runs are executed.
+
+    Attributes:
+        on: a Dask cluster: an address, a cluster object or a client; None for this machine.
+        threads: concurrent runs on this machine; all cores if None.
+        progress: called with the state whenever it changes.
+
+    """
+
+    on: Any = None
+    threads: int | None = None
+    progress: Callable[[SweepProgress], object] | None = None
+
+
 @contextmanager
 def working(
     place: Place,
     header: Header,
     source: Source,
     runs: Sequence[Run],
-    on: Any = None,  # noqa: ANN401  an address, a cluster or a client
-    threads: int | None = None,
-    progress: Callable[[SweepProgress], object] | None = None,
+    execution: Execution,
 ) -> Iterator[Work]:
     """Open the dataset and the place to run, in this order of complaints: cluster, directory."""
     with ExitStack() as stack:
-        where: Any = Threads(threads)
-        if on is not None:
-            from incastle.sweeps.on_dask import connected  # noqa: PLC0415  slow to import
+        where: Any = Threads(execution.threads)
+        if execution.on is not None:
+            from incastle.cluster.sweeps import connected  # noqa: PLC0415  slow to import
 
-            where = stack.enter_context(connected(on))
+            where = stack.enter_context(connected(execution.on))
         dataset = stack.enter_context(place.open(header, source, runs))
-        yield Work(dataset, place.directory, where, progress)
+        yield Work(dataset, place.directory, where, execution.progress)
 
 
 def run_plan(
     plan: Plan,
     runs: Sequence[Run],
     place: Place,
-    tables: Iterable[str] = (),
-    on: Any = None,  # noqa: ANN401  an address, a cluster or a client
-    threads: int | None = None,
-    progress: Callable[[SweepProgress], object] | None = None,
+    tables: Iterable[str],
+    execution: Execution,
 ) -> Sweep:
     """Do the runs of a checked plan that are missing, and give all that there is."""
     header = header_of(plan, runs[0], tables)
-    with working(place, header, plan.source, runs, on, threads, progress) as work:
+    with working(place, header, plan.source, runs, execution) as work:
         work.do(runs)
         return work.sweep()
 
@@ -256,5 +268,5 @@ def check_tables(names: Iterable[str]) -> list[str]:
     for name in wanted:
         if name not in TABLES:
             there = ", ".join(TABLES)
-            raise ResultError(f"no table {name!r}: beside the summary there are {there}")
+            raise ResultError(f"no table {name!r}: in addition to the summary there are {there}")
     return wanted

@@ -8,11 +8,12 @@ use super::tally::Tally;
 use super::{call, stopped};
 use crate::arguments::Get;
 use crate::disk::Root;
-use crate::error::{Failure, INTERRUPTED, reason};
+use crate::error::{Failure, INTERRUPTED};
 use crate::link::Link;
 use crate::protocol::Name;
 use crate::request::get;
 use crate::terminal::progress_bar;
+use crate::words::reason;
 
 pub(super) async fn run(arguments: Get) -> Result<u8, Failure> {
     let mut stop = pin!(stopped());

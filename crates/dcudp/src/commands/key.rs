@@ -4,8 +4,9 @@ use std::io::{Write, stdout};
 
 use rustix::fs::{FileType, Mode, fchmod, fstat};
 
-use crate::error::{DONE, Failure, reason};
+use crate::error::{DONE, Failure};
 use crate::key::Key;
+use crate::words::reason;
 
 /// Where the output goes to a file, that file is for its owner alone before the key is in it.
 pub(super) fn run() -> Result<u8, Failure> {

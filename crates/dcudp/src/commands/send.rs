@@ -10,12 +10,13 @@ use super::tally::Tally;
 use super::{call, stopped};
 use crate::arguments::Send;
 use crate::disk::Leaving;
-use crate::error::{Failure, INTERRUPTED, disk, reason};
+use crate::error::{Failure, INTERRUPTED, disk};
 use crate::link::{Link, Stream};
 use crate::protocol::Name;
 use crate::request::put;
 use crate::terminal::progress_bar;
 use crate::transfer::Moved;
+use crate::words::reason;
 
 /// A file of this machine, and what it shall be called there.
 struct Source {

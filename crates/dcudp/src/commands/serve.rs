@@ -12,11 +12,12 @@ use super::stopped;
 use crate::address::Protection;
 use crate::arguments::{Bench, LinkArguments, Serve};
 use crate::disk::Root;
-use crate::error::{DONE, Failure, reason};
+use crate::error::{DONE, Failure};
 use crate::link::{self, LINGER};
 use crate::places::{Limits, Place, Places};
 use crate::service::{Service, serve};
 use crate::terminal::{counted, note, say, warn};
+use crate::words::reason;
 
 /// Where servers listen, if nothing else is said.
 const PORT: u16 = 9000;

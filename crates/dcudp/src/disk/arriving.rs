@@ -1,4 +1,4 @@
-//! A file that arrives: under a name of its own until it is whole, and then under its name at once.
+//! A file that arrives: under a separate name until it is whole, and then under its name at once.
 //!
 //! `NAME.dcudp-part` stands beside its final place and stays there when a transfer is cut short, so
 //! that the next one goes on from it. Whoever writes to it holds a lock (flock). Whole means: as long

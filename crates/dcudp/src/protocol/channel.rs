@@ -1,6 +1,6 @@
 //! Frames over the two halves of a stream, with patience that ends.
 //!
-//! It is generic over the halves, so that tests can put anything at the other end.
+//! It is generic over the halves, so that tests can put anything at the peer.
 
 use std::future::Future;
 use std::io;
@@ -13,7 +13,8 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
 use super::{Chunk, Decoder, ErrorCode, Frame, VERSION};
-use crate::error::{Failure, reason};
+use crate::error::Failure;
+use crate::words::reason;
 
 /// How long an end waits for a word of the other, or for room to send one. Whoever works longer than
 /// that says so with [`Frame::Busy`].
@@ -61,7 +62,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Channel<R, W> {
             Frame::Hello { version: VERSION } => Ok(()),
             Frame::Hello { version } => {
                 let words = format!(
-                    "the other end speaks version {version} of the file protocol, \
+                    "the peer speaks version {version} of the file protocol, \
                      this program version {VERSION}; install the same dcudp on both"
                 );
                 let failure = Failure::here(ErrorCode::Version, words);
@@ -84,7 +85,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Channel<R, W> {
         }
     }
 
-    /// Tells the other end of a failure here.
+    /// Tells the peer of a failure here.
     pub async fn tell(&mut self, failure: &Failure) -> Result<(), Failure> {
         let code = match failure {
             Failure::Here { code, .. } | Failure::There { code, .. } => *code,
@@ -94,7 +95,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Channel<R, W> {
         self.send(&Frame::Error { code, words }).await
     }
 
-    /// Sends data. An error that the other end tells meanwhile is given once all of it was sent.
+    /// Sends data. An error that the peer tells meanwhile is given once all of it was sent.
     pub async fn send_chunk(&mut self, chunk: &Chunk) -> Result<(), Failure> {
         let mut told = Ok(());
         let mut writing = pin!(write(&mut self.writer, chunk.wire(), self.patience));
@@ -113,19 +114,19 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Channel<R, W> {
         }
     }
 
-    /// The next frame, which must come. An error that the other end tells is an error.
+    /// The next frame, which must come. An error that the peer tells is an error.
     pub async fn receive(&mut self) -> Result<Frame, Failure> {
         loop {
             match self.incoming.within(self.patience).await? {
                 Some(Frame::Busy) => {}
                 Some(Frame::Error { code, words }) => return Err(Failure::There { code, words }),
                 Some(frame) => return Ok(frame),
-                None => return Err(Failure::Connection("the other end left".to_owned())),
+                None => return Err(Failure::Connection("the peer left".to_owned())),
             }
         }
     }
 
-    /// The next frame, or `None` where the other end has nothing more to say.
+    /// The next frame, or `None` where the peer has nothing more to say.
     pub async fn next_request(&mut self) -> Result<Option<Frame>, Failure> {
         self.incoming.within(self.patience).await
     }
@@ -151,7 +152,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Channel<R, W> {
         self.send(&Frame::Busy).await
     }
 
-    /// Waits for long work, and lets the other end know that it goes on.
+    /// Waits for long work, and lets the peer know that it goes on.
     pub async fn while_busy<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Failure> {
         let mut work = pin!(work);
         let mut ticks = interval(BUSY_EVERY);
@@ -175,7 +176,7 @@ impl<R: AsyncRead + Unpin> Incoming<R> {
         }
     }
 
-    /// A write failed because the other end is gone. It may have said why.
+    /// A write failed because the peer is gone. It may have said why.
     async fn last_words(&mut self, failure: Failure) -> Failure {
         loop {
             match timeout(LAST_WORDS, self.next_frame()).await {
@@ -199,7 +200,7 @@ impl<R: AsyncRead + Unpin> Incoming<R> {
                 if self.decoder.is_empty() {
                     return Ok(None);
                 }
-                let words = "the other end left in the middle: it was stopped, or failed";
+                let words = "the peer left in the middle: it was stopped, or failed";
                 return Err(Failure::Connection(words.to_owned()));
             }
         }
@@ -222,11 +223,11 @@ fn only_error(frame: Option<Frame>) -> Result<(), Failure> {
         Some(Frame::Busy) => Ok(()),
         Some(Frame::Error { code, words }) => Err(Failure::There { code, words }),
         Some(other) => Err(unexpected(&other)),
-        None => Err(Failure::Connection("the other end left".to_owned())),
+        None => Err(Failure::Connection("the peer left".to_owned())),
     }
 }
 
-/// The other end said something that is not due.
+/// The peer said something that is not due.
 pub fn unexpected(frame: &Frame) -> Failure {
     let name = format!("{frame:?}");
     let name = name.split(['(', ' ']).next().unwrap_or_default();
@@ -249,5 +250,5 @@ fn broken(error: &io::Error) -> Failure {
 
 fn silent(patience: Duration) -> Failure {
     let seconds = patience.as_secs_f64();
-    Failure::Connection(format!("not a word from the other end for {seconds} s"))
+    Failure::Connection(format!("not a word from the peer for {seconds} s"))
 }

@@ -19,7 +19,7 @@ const MAX_HELLO: usize = 256;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ProtocolError {
     /// The first words are not ours.
-    #[error("the other end does not speak the file protocol of dcudp")]
+    #[error("the peer does not speak the file protocol of dcudp")]
     Magic,
     /// An unknown type.
     #[error("a frame of the unknown type {0:#04x}")]

@@ -30,7 +30,7 @@ pub type Hash = [u8; 32];
 /// What kind of thing went wrong, for programs; the words beside it are for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorCode {
-    /// The other end speaks another version.
+    /// The peer speaks another version.
     Version,
     /// A frame that is malformed, or not one that is due now.
     Protocol,
@@ -54,7 +54,7 @@ pub enum ErrorCode {
     Disk,
     /// This server does not do that.
     Unsupported,
-    /// The other end was stopped by its user.
+    /// The peer was stopped by its user.
     Stopped,
     /// A code of a later version.
     Unknown(u16),

@@ -142,7 +142,7 @@ impl Name {
             .map_or(self.0.as_str(), |(_, base)| base)
     }
 
-    /// The last part as a name of its own.
+    /// The last part as a separate name.
     #[must_use]
     pub fn to_base(&self) -> Self {
         Self(self.base().to_owned())

@@ -1,7 +1,7 @@
 //! One file from one end to the other, whichever of them asked for it.
 //!
 //! The receiver says what it has, the sender begins there or at 0, and the receiver confirms what it
-//! has whole. The disk has a thread of its own on both sides, a few parts ahead of the network or
+//! has whole. The disk has a separate thread on both sides, a few parts ahead of the network or
 //! behind it.
 //!
 //! The receiver has the last word on every file, one alone: done, or an error. A sender that cannot go

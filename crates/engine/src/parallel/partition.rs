@@ -1,19 +1,21 @@
-//! Which part each node of a network belongs to.
+//! Which partition each node of a network belongs to.
 //!
 //! A host belongs with its switch. Switches that have hosts are parted in the order of a breadth-first
-//! search, so many hosts to each part: whole pods of a fat tree, leaves one after the other. The
-//! others follow the parts that most of their links lead to; among equal ones they even out the load.
+//! search, the same number of hosts to each partition: whole pods of a fat tree, leaves one after the other. The
+//! others follow the partitions that most of their links lead to; among equal ones they even out the load.
 
 use std::collections::VecDeque;
 
 use incastle_units::Span;
 
-use crate::{Network, Node, SwitchIndex};
+use crate::core::{Node, SwitchIndex};
+use crate::network::Network;
+use crate::probe::Owners;
 
-/// The parts of a network.
+/// The partitions of a network.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Partition {
-    parts: usize,
+pub struct Partitioning {
+    count: usize,
     /// By host.
     hosts: Vec<usize>,
     /// By switch.
@@ -21,34 +23,34 @@ pub struct Partition {
     lookahead: Span,
 }
 
-/// Why a network has no parts.
+/// Why a network has no partitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Indivisible {
+pub enum PartitionError {
     /// All hosts are at one switch.
     #[error("all hosts are at one switch")]
     OneSwitch,
-    /// A link between two parts takes no time.
-    #[error("a link between its parts would have no delay")]
+    /// A link between two partitions takes no time.
+    #[error("a link between its partitions would have no delay")]
     NoDelay,
 }
 
-impl Partition {
-    /// So many parts, or fewer where not so many switches have hosts.
-    pub fn new(network: &Network, parts: usize) -> Result<Self, Indivisible> {
+impl Partitioning {
+    /// At most `count` partitions: no more than there are switches with hosts.
+    pub fn new(network: &Network, count: usize) -> Result<Self, PartitionError> {
         let graph = Graph::new(network);
-        let mut switches = graph.deal_hosts(parts);
-        let parts = renumber(&mut switches);
-        if parts < 2 {
-            return Err(Indivisible::OneSwitch);
+        let mut switches = graph.deal_hosts(count);
+        let count = renumber(&mut switches);
+        if count < 2 {
+            return Err(PartitionError::OneSwitch);
         }
-        let switches = graph.deal_others(switches, parts);
+        let switches = graph.deal_others(switches, count);
         let at = |port: usize| match network.ports[port].to {
             Node::Switch(switch) => switches[switch.index()],
             Node::Host(_) => unreachable!("hosts are at switches"),
         };
         let hosts = network.hosts.iter();
         let mut partition = Self {
-            parts,
+            count,
             hosts: hosts.map(|host| at(host.port.index())).collect(),
             switches,
             lookahead: Span::ZERO,
@@ -57,20 +59,20 @@ impl Partition {
             .ports()
             .filter(|port| partition.is_cut(network, *port));
         let delays = cut.map(|port| network.link(port).1);
-        // Two parts of a connected network have a link between them.
+        // Two partitions of a connected network have a link between them.
         partition.lookahead = delays.min().unwrap_or_default();
         if partition.lookahead == Span::ZERO {
-            return Err(Indivisible::NoDelay);
+            return Err(PartitionError::NoDelay);
         }
         Ok(partition)
     }
 
-    /// How many parts there are.
-    pub fn parts(&self) -> usize {
-        self.parts
+    /// How many partitions there are.
+    pub fn count(&self) -> usize {
+        self.count
     }
 
-    /// The part of a node.
+    /// The partition of a node.
     pub fn of(&self, node: Node) -> usize {
         match node {
             Node::Host(host) => self.hosts[host.index()],
@@ -78,13 +80,22 @@ impl Partition {
         }
     }
 
-    /// The least delay of the links between parts.
+    /// The partition of each port, which is that of the node that sends there, and of each host.
+    pub fn owners(&self, network: &Network) -> Owners {
+        let of_port = |port| self.of(network.ends(port).0);
+        Owners {
+            ports: network.ports().map(of_port).collect(),
+            hosts: self.hosts.clone(),
+        }
+    }
+
+    /// The minimum delay of the links between partitions.
     pub fn lookahead(&self) -> Span {
         self.lookahead
     }
 
-    /// Whether a port's link leads from one part into another.
-    pub fn is_cut(&self, network: &Network, port: crate::PortIndex) -> bool {
+    /// Whether a port's link leads from one partition into another.
+    pub fn is_cut(&self, network: &Network, port: crate::core::PortIndex) -> bool {
         let (from, to) = network.ends(port);
         self.of(from) != self.of(to)
     }
@@ -116,7 +127,7 @@ impl Graph {
             hosts,
             order: Vec::new(),
         };
-        // From a switch at the rim: parts are then layers, with few links between them.
+        // From a switch at the rim: partitions are then layers, with few links between them.
         let rim = graph.breadth_first(0).last().copied();
         graph.order = rim.map_or(Vec::new(), |rim| graph.breadth_first(rim));
         graph
@@ -141,23 +152,23 @@ impl Graph {
         order
     }
 
-    /// The parts of the switches that have hosts.
-    fn deal_hosts(&self, parts: usize) -> Vec<Option<usize>> {
+    /// The partitions of the switches that have hosts.
+    fn deal_hosts(&self, count: usize) -> Vec<Option<usize>> {
         let all: usize = self.hosts.iter().sum();
         let mut before = 0;
         let mut dealt = vec![None; self.hosts.len()];
         for &switch in self.order.iter().filter(|switch| self.hosts[**switch] > 0) {
             // Where the middle one of its hosts lies.
             let middle = 2 * before + self.hosts[switch];
-            dealt[switch] = Some(middle * parts / (2 * all));
+            dealt[switch] = Some(middle * count / (2 * all));
             before += self.hosts[switch];
         }
         dealt
     }
 
-    /// The parts of all switches: round by round, those follow that have neighbours with a part.
-    fn deal_others(&self, mut dealt: Vec<Option<usize>>, parts: usize) -> Vec<usize> {
-        let mut load = vec![0; parts];
+    /// The partitions of all switches: round by round, those follow that have neighbours with a partition.
+    fn deal_others(&self, mut dealt: Vec<Option<usize>>, count: usize) -> Vec<usize> {
+        let mut load = vec![0; count];
         for (switch, part) in dealt.iter().enumerate() {
             if let Some(part) = part {
                 load[*part] += self.degree(switch);
@@ -170,13 +181,13 @@ impl Graph {
                 .iter()
                 .filter(|switch| before[**switch].is_none())
             {
-                let mut links = vec![0_usize; parts];
+                let mut links = vec![0_usize; count];
                 for part in self.neighbours[switch].iter().filter_map(|to| before[*to]) {
                     links[part] += 1;
                 }
                 let most = links.iter().copied().max().unwrap_or(0);
                 // More than half as many links are as good as most: the load counts more then.
-                let good = (0..parts).filter(|part| 2 * links[*part] > most);
+                let good = (0..count).filter(|part| 2 * links[*part] > most);
                 if let Some(part) = good.min_by_key(|part| load[*part]) {
                     dealt[switch] = Some(part);
                     load[part] += self.degree(switch);
@@ -197,7 +208,7 @@ impl Graph {
     }
 }
 
-/// Leaves out numbers that nobody has; gives how many are left.
+/// Leaves out numbers that nobody has; returns how many are left.
 fn renumber(dealt: &mut [Option<usize>]) -> usize {
     let mut used: Vec<usize> = dealt.iter().copied().flatten().collect();
     used.sort_unstable();
@@ -208,8 +219,8 @@ fn renumber(dealt: &mut [Option<usize>]) -> usize {
     used.len()
 }
 
-impl Partition {
-    /// The switches of a part.
+impl Partitioning {
+    /// The switches of a partition.
     pub fn switches(&self, part: usize) -> impl Iterator<Item = SwitchIndex> + '_ {
         let all = self.switches.iter().enumerate();
         all.filter(move |(_, other)| **other == part)

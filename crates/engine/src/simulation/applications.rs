@@ -1,138 +1,59 @@
-//! Applications inside a simulation: what they are told, when they are called, and how what they want
-//! is carried out.
+//! An application's actions, and how each is carried out.
 
 use incastle_units::Time;
 
 use super::Simulation;
-use crate::application::Action;
-use crate::endpoint::Endpoint;
-use crate::event::{Event, Kind};
-use crate::packet::{Body, Packet};
-use crate::{
-    Actions, AppIndex, Application, EndpointIndex, EventCountIndex, FlowIndex, Notice, Probe, Side,
-};
-
-/// An application with what it has not been told yet.
-pub(super) struct AppSlot {
-    pub(super) app: Box<dyn Application>,
-    pub(super) inbox: Vec<Notice>,
-    /// The earliest event of this application in the event queue.
-    pub(super) wake: Time,
-    /// The endpoint that it is left alone for.
-    pub(super) asleep: Option<EndpointIndex>,
-    /// Until when at most it was left alone the last time: the event queue holds that event.
-    pub(super) alone_until: Time,
-    /// Whether the simulation goes on until it is over, and it is not.
-    awaited: bool,
-}
-
-impl AppSlot {
-    pub(super) fn new(app: Box<dyn Application>) -> Self {
-        Self {
-            app,
-            inbox: Vec::new(),
-            wake: Time::NEVER,
-            asleep: None,
-            alone_until: Time::NEVER,
-            awaited: false,
-        }
-    }
-}
+use crate::core::{AppIndex, EndpointIndex, FlowIndex, Side};
+use crate::flow::{Action, Endpoint, Opening};
+use crate::network::{Body, Packet};
+use crate::probe::Probe;
 
 impl<P: Probe> Simulation<P> {
-    pub(super) fn notify(&mut self, app: AppIndex, notice: Notice) {
-        let slot = &mut self.apps[app.index()];
-        slot.inbox.push(notice);
-        if slot.wake > self.now {
-            slot.wake = self.now;
-            self.events
-                .push(Event::new(self.now, Kind::Application, app.0));
-        }
-    }
-
+    /// Calls an application and carries out its actions.
     pub(super) fn application(&mut self, index: AppIndex) {
-        let slot = &mut self.apps[index.index()];
-        if slot.wake > self.now {
+        let (now, next_flow) = (self.clock.now(), self.flows.next());
+        let Some(mut actions) = self.apps.call(index, next_flow, now) else {
             return;
-        }
-        slot.wake = Time::NEVER;
-        if let Some(endpoint) = slot.asleep {
-            self.catch_up(endpoint, self.now);
-            self.attend(endpoint);
-        }
-        let slot = &mut self.apps[index.index()];
-        let list = std::mem::take(&mut self.actions);
-        let mut actions = Actions::reuse(list, self.flows.next(), self.counts.len());
-        for notice in slot.inbox.drain(..) {
-            slot.app.handle(self.now, notice, &mut actions);
-        }
-        if slot.app.poll_timeout().is_some_and(|at| at <= self.now) {
-            slot.app.handle_timeout(self.now, &mut actions);
-        }
-        for action in actions.list.drain(..) {
+        };
+        for action in actions.drain(..) {
             self.perform(index, action);
         }
-        self.actions = actions.list;
-        self.arm_application(index);
-        self.end_if_last(index);
+        if self.apps.finish_call(index, actions, &mut self.clock) {
+            self.forget_what_is_to_come();
+        }
     }
 
-    /// Lets the simulation end as soon as this application, and all others that this was said of, are over.
+    /// Lets the simulation end as soon as this application, and all others that this was called for, are
+    /// over.
     pub fn end_with(&mut self, index: AppIndex) {
-        let slot = &mut self.apps[index.index()];
-        assert!(!slot.awaited, "said once of each application");
-        if !slot.app.is_over() {
-            slot.awaited = true;
-            self.awaited += 1;
-        }
+        self.apps.end_with(index);
     }
 
     /// Whether it has ended before its time, as [`Self::end_with`] has it.
     pub fn is_over(&self) -> bool {
-        self.over
-    }
-
-    /// If this was the last application that the simulation was to end with: nothing happens any more.
-    fn end_if_last(&mut self, index: AppIndex) {
-        let slot = &mut self.apps[index.index()];
-        if slot.awaited && slot.app.is_over() {
-            slot.awaited = false;
-            self.awaited -= 1;
-            if self.awaited == 0 {
-                self.over = true;
-                self.forget_what_is_to_come();
-            }
-        }
-    }
-
-    pub(super) fn arm_application(&mut self, index: AppIndex) {
-        let slot = &mut self.apps[index.index()];
-        if slot.asleep.is_some() {
-            return;
-        }
-        if let Some(at) = slot.app.poll_timeout()
-            && at < slot.wake
-        {
-            slot.wake = at;
-            let at = at.max(self.now);
-            self.events.push(Event::new(at, Kind::Application, index.0));
-        }
+        self.apps.is_over()
     }
 
     fn perform(&mut self, app: AppIndex, action: Action) {
-        let now = self.now;
+        let now = self.clock.now();
         match action {
             Action::Open(spec) => {
                 let flow = FlowIndex(self.flows.next());
                 let recorded = spec.recorded;
                 let here = self.has_hosts([spec.from, spec.to]);
-                self.flows.open(*spec, now, app, (self.network.seed, here));
+                let opening = Opening {
+                    now,
+                    app,
+                    seed: self.network.seed,
+                    here,
+                };
+                self.flows.open(*spec, opening);
                 if recorded {
                     self.begin_record(flow);
                 }
-                self.pump(flow.end(Side::Near));
+                self.pump(flow.endpoint(Side::Near));
             }
-            Action::Write(index, bytes) => self.write(index, bytes),
+            Action::Write(index, bytes) => self.with(index, |endpoint| endpoint.write(bytes)),
             Action::Stop(index) => self.with(index, |endpoint| endpoint.stop(now)),
             Action::Close(index) => self.with(index, |endpoint| endpoint.close(now)),
             Action::Expect(index, total) => self.expect(index, total),
@@ -147,20 +68,16 @@ impl<P: Probe> Simulation<P> {
                 self.release_at(flow, now);
                 self.tell_of_release(flow);
             }
-            Action::Count => self.counts.add(),
-            Action::Advance(count) => self.advance(count),
-            Action::Wait(count, value, tag) => {
-                if self.counts.wait((count, value), (app, tag)) {
-                    self.notify(app, Notice::Reached(tag));
-                }
-            }
+            Action::Count => self.apps.add_count(),
+            Action::Advance(count) => self.apps.advance(count, &mut self.clock),
+            Action::Wait(wait) => self.apps.wait(app, wait, &mut self.clock),
         }
     }
 
     /// Tells the application when so many in-order bytes are at an endpoint; datagrams that were lost are not
     /// waited for.
     fn expect(&mut self, index: EndpointIndex, total: u64) {
-        let lost = self.shortfalls.get(&index).copied().unwrap_or(0);
+        let lost = self.apps.shortfall(index);
         if let Some(endpoint) = self.flows.get(index) {
             endpoint.expect = total - lost;
             self.reach(index);
@@ -178,18 +95,18 @@ impl<P: Probe> Simulation<P> {
         }
     }
 
-    /// An endpoint's application has no more to send: lets the other end expect no more than that.
+    /// An endpoint's application has no more to send: lets the other endpoint expect no more than that.
     fn drain(&mut self, index: EndpointIndex) {
-        self.flows.stop(index.peer(), self.now);
-        let Some(endpoint) = self.flows.get(index).filter(|_| self.awaited > 0) else {
+        self.flows.stop(index.peer(), self.clock.now());
+        let Some(endpoint) = self.flows.get(index).filter(|_| self.apps.is_awaited()) else {
             return;
         };
         let (written, other) = (endpoint.written(), index.peer());
-        let lost = self.shortfalls.get(&other).copied().unwrap_or(0);
+        let lost = self.apps.shortfall(other);
         if let Some(other_end) = self.flows.get(other)
             && other_end.expects_more_than(written - lost)
         {
-            self.shortfalls.insert(other, lost);
+            self.apps.add_shortfall(other, 0);
             self.expect(other, written);
         }
     }
@@ -197,11 +114,11 @@ impl<P: Probe> Simulation<P> {
     /// A packet of a flow was dropped: a datagram is not sent again, and not waited for.
     #[cold]
     pub(super) fn expect_without(&mut self, packet: &Packet) {
-        if self.awaited == 0 || !matches!(packet.body, Body::Datagram(_)) {
+        if !self.apps.is_awaited() || !matches!(packet.body, Body::Datagram(_)) {
             return;
         }
         let payload = u64::from(packet.payload());
-        *self.shortfalls.entry(packet.to).or_default() += payload;
+        self.apps.add_shortfall(packet.to, payload);
         if let Some(endpoint) = self.flows.get(packet.to)
             && let Some(left) = endpoint.expected()
         {
@@ -210,15 +127,7 @@ impl<P: Probe> Simulation<P> {
         }
     }
 
-    /// Adds one to an event count, and tells those who have waited for that.
-    fn advance(&mut self, count: EventCountIndex) {
-        self.counts.advance(count);
-        while let Some((app, tag)) = self.counts.take_reached(count) {
-            self.notify(app, Notice::Reached(tag));
-        }
-    }
-
-    /// Frees a flow's ends. What still waits at its hosts will not be sent or handed over.
+    /// Frees a flow's endpoints. What still waits at its hosts will not be sent or handed over.
     pub(crate) fn release_at(&mut self, flow: FlowIndex, at: Time) {
         let at_hosts = self.flows.at_hosts(flow, &self.network.pool);
         let left: Vec<Packet> = at_hosts.copied().collect();
@@ -228,27 +137,13 @@ impl<P: Probe> Simulation<P> {
         for side in [Side::Near, Side::Far] {
             let staged = self
                 .flows
-                .get(flow.end(side))
+                .get(flow.endpoint(side))
                 .and_then(|end| end.staged.take());
             if let Some(slot) = staged {
                 self.network.pool.free(slot);
             }
         }
         self.flows.release(flow, at);
-    }
-
-    /// A sender that is slower than its application waits for its next packet anyhow: most writes
-    /// change nothing.
-    fn write(&mut self, index: EndpointIndex, bytes: u64) {
-        let now = self.now;
-        if let Some(endpoint) = self.flows.get(index) {
-            endpoint.write(bytes);
-            if endpoint.is_waiting(now) {
-                self.leave_alone(index);
-            } else {
-                self.pump(index);
-            }
-        }
     }
 
     fn with(&mut self, index: EndpointIndex, act: impl FnOnce(&mut Endpoint)) {

@@ -1,9 +1,9 @@
 //! Coalesced receives: a host holds contiguous arrivals of a flow and hands them over at once.
 
 use super::Simulation;
-use crate::event::{Event, Kind};
-use crate::packet::Packet;
-use crate::{EndpointIndex, HostIndex, Probe};
+use crate::core::{EndpointIndex, Event, HostIndex, Kind};
+use crate::network::Packet;
+use crate::probe::Probe;
 
 impl<P: Probe> Simulation<P> {
     pub(super) fn coalesce(&mut self, host: HostIndex, packet: &Packet) {
@@ -23,16 +23,18 @@ impl<P: Probe> Simulation<P> {
         if packet.payload() == 0 || held >= coalescing.packets as usize {
             self.flush(packet.to);
         } else if held == 1 {
-            let at = self.now + coalescing.within;
+            let at = self.clock.now() + coalescing.within;
             endpoint.hold_until(at);
-            self.events.push(Event::new(at, Kind::Batch, packet.to.0));
+            self.clock
+                .events
+                .push(Event::new(at, Kind::Batch, packet.to.0));
         }
     }
 
     /// The first packet held has waited long enough; an event of an earlier batch finds a later
     /// deadline and is ignored.
     pub(super) fn batch_is_due(&mut self, index: EndpointIndex) {
-        let now = self.now;
+        let now = self.clock.now();
         if self
             .flows
             .get(index)
@@ -51,9 +53,7 @@ impl<P: Probe> Simulation<P> {
             return;
         }
         let before = endpoint.delivered();
-        self.catch_up_if_unattended(index);
-        let endpoint = self.flows.get(index).expect("catching up releases nobody");
-        endpoint.receive_batch(self.now, &mut self.network.extras);
+        endpoint.receive_batch(self.clock.now(), &mut self.network.extras);
         self.after_receive(index, before);
     }
 }

@@ -1,34 +1,34 @@
 //! Conservation: what was sent was received, was dropped, or is still inside.
 //!
-//! Asserted per port, per flow and in all, in packets; and, for each end of a connection that has
+//! Asserted per port, per flow and in all, in packets; and, for each endpoint of a connection that has
 //! lost and repeated nothing, in bytes. What a sender with losses believes to be in flight may differ
 //! from what is (a loss not yet detected), and is not compared.
 
 use incastle_transport::tcp;
 
+use super::AllPartitions;
 use super::Simulation;
-use crate::endpoint::Transport;
-use crate::packet::Packet;
-use crate::parallel::Whole;
-use crate::port::Port;
-use crate::{FlowIndex, FlowRecord, Probe, Side};
+use crate::core::{FlowIndex, Side};
+use crate::flow::{FlowRecord, Transport};
+use crate::network::{Packet, Port};
+use crate::probe::Probe;
 
 /// What ports and hosts hold of a flow.
 #[derive(Debug, Clone, Copy, Default)]
 struct Inside {
     packets: u64,
-    /// Application bytes on their way to the near end and to the far end.
+    /// Application bytes under way to the near endpoint and to the far endpoint.
     payload: [u64; 2],
 }
 
-impl<P: Probe> Whole<'_, P> {
+impl<P: Probe> AllPartitions<'_, P> {
     /// Asserts conservation at this instant.
     pub fn check_conservation(&self) {
         let mut inside = vec![Inside::default(); self.flow_count()];
         let mut cnms = 0;
-        for part in self.parts() {
-            part.check_ports();
-            for packet in part.packets_inside() {
+        for partition in self.partitions() {
+            partition.check_ports();
+            for packet in partition.packets_inside() {
                 if packet.is_cnm() {
                     cnms += 1;
                     continue;
@@ -62,7 +62,7 @@ impl<P: Probe> Whole<'_, P> {
             return;
         }
         for (sender, receiver) in [(Side::Near, Side::Far), (Side::Far, Side::Near)] {
-            self.check_udt_bytes(flow, (sender, receiver), inside);
+            self.check_udt_bytes(flow, sender, receiver, inside);
             let (Some(from), Some(to)) = (
                 self.connection(flow, sender),
                 self.connection(flow, receiver),
@@ -87,7 +87,7 @@ impl<P: Probe> Whole<'_, P> {
     }
 
     /// The same for UDT, which counts what it has sent.
-    fn check_udt_bytes(&self, flow: FlowIndex, (sender, receiver): (Side, Side), inside: &Inside) {
+    fn check_udt_bytes(&self, flow: FlowIndex, sender: Side, receiver: Side, inside: &Inside) {
         let end = |side| match self.transport(flow, side)? {
             Transport::Udt(end) => end.connection(),
             Transport::Tcp(_) | Transport::Datagram(_) => None,
@@ -107,7 +107,7 @@ impl<P: Probe> Whole<'_, P> {
         );
     }
 
-    /// The connection at one end of a flow, while it lives.
+    /// The connection at one endpoint, while it lives.
     fn connection(&self, flow: FlowIndex, side: Side) -> Option<&tcp::Connection> {
         match self.transport(flow, side)? {
             Transport::Tcp(connection) => Some(connection),
@@ -116,13 +116,13 @@ impl<P: Probe> Whole<'_, P> {
     }
 
     fn transport(&self, flow: FlowIndex, side: Side) -> Option<&Transport> {
-        let mut parts = self.parts().iter();
-        parts.find_map(|part| Some(&part.flows.peek(flow.end(side))?.transport))
+        let mut partitions = self.partitions().iter();
+        partitions.find_map(|partition| Some(&partition.flows.peek(flow.endpoint(side))?.transport))
     }
 }
 
 impl<P: Probe> Simulation<P> {
-    /// Asserts what must hold in a part alone: of the ports that send here, and of the arena.
+    /// Asserts what must hold in a partition alone: of the ports that send here, and of the arena.
     fn check_ports(&self) {
         let pool = &self.network.pool;
         let mut with_extras = 0;
@@ -145,12 +145,12 @@ impl<P: Probe> Simulation<P> {
         );
     }
 
-    /// Packets in ports and at hosts. What was handed over to another part is there.
+    /// Packets in ports and at hosts. What was handed over to another partition is there.
     fn packets_inside(&self) -> impl Iterator<Item = &Packet> {
         let pool = &self.network.pool;
-        let (cut, whole): (Vec<_>, Vec<_>) =
+        let (cut, uncut): (Vec<_>, Vec<_>) =
             self.network.ports.iter().partition(|port| port.is_cut());
-        let in_ports = whole.into_iter().flat_map(|port| port.inside(pool));
+        let in_ports = uncut.into_iter().flat_map(|port| port.inside(pool));
         let kept = cut.into_iter().flat_map(Port::kept);
         in_ports.chain(kept).chain(self.packets_at_hosts())
     }

@@ -3,11 +3,9 @@
 use incastle_queueing::{DropCause, Verdict};
 
 use super::Simulation;
-use crate::event::{Event, Kind};
-use crate::failure::{Change, FAILURES};
-use crate::packet::Packet;
-use crate::route::Routes;
-use crate::{Node, PortIndex, Probe};
+use crate::core::{Event, Kind, Node, PortIndex};
+use crate::network::{Change, FAILURES, Packet, Routes};
+use crate::probe::Probe;
 
 /// What becomes of a packet that a failed link takes with it.
 const LOST: Verdict = Verdict::Drop(DropCause::LinkDown);
@@ -21,7 +19,8 @@ impl<P: Probe> Simulation<P> {
             self.links_change();
         } else {
             let at = PortIndex(source);
-            self.network.change_rate(at, self.now, &mut self.events);
+            self.network
+                .change_rate(at, self.clock.now(), &mut self.clock.events);
         }
     }
 
@@ -30,7 +29,7 @@ impl<P: Probe> Simulation<P> {
         // A packet that comes first on a link is another one when the link is cut.
         self.look_again();
         let mut converged = false;
-        while let Some(change) = self.network.failures.take(self.now) {
+        while let Some(change) = self.network.failures.take(self.clock.now()) {
             match change {
                 Change::Down(port) => self.link_goes_down(port),
                 Change::Up(port) => self.link_comes_up(port),
@@ -42,7 +41,7 @@ impl<P: Probe> Simulation<P> {
         if converged {
             self.network.reroute();
         }
-        self.network.failures.enter_next(&mut self.events);
+        self.network.failures.enter_next(&mut self.clock.events);
     }
 
     fn link_comes_up(&mut self, at: PortIndex) {
@@ -58,11 +57,13 @@ impl<P: Probe> Simulation<P> {
         if !self.cut_off(at) {
             return;
         }
-        let context = (&mut self.network.pool, &mut self.probe);
-        let cut = self.network.ports[at.index()].go_down(self.now, context);
+        let (pool, probe) = (&mut self.network.pool, &mut self.observer.probe);
+        let cut = self.network.ports[at.index()].go_down(self.clock.now(), pool, probe);
         let is_cut = self.network.ports[at.index()].is_cut();
         if let Some(arrival) = cut.arrival.filter(|_| !is_cut) {
-            self.events.remove(Event::new(arrival, Kind::Arrival, at.0));
+            self.clock
+                .events
+                .remove(Event::new(arrival, Kind::Arrival, at.0));
         }
         self.network.failures.buffers.insert(at, cut.buffer);
         if let Node::Switch(switch) = self.network.owners[at.index()] {
@@ -76,7 +77,7 @@ impl<P: Probe> Simulation<P> {
         }
     }
 
-    /// A packet is lost at a port. Beside the calls of `judged` on every packet's way, not to grow them.
+    /// A packet is lost at a port. Beside the calls of `judged` on every packet's path, not to grow them.
     #[cold]
     #[inline(never)]
     fn lost(&mut self, at: PortIndex, packet: &Packet) {
@@ -84,13 +85,13 @@ impl<P: Probe> Simulation<P> {
         self.judged(LOST, at, packet);
     }
 
-    /// A packet that no way is left for, at the port that it took before.
+    /// A packet that no path is left for, at the port that it took before.
     #[cold]
     #[inline(never)]
-    pub(super) fn no_way(&mut self, route: PortIndex, packet: &Packet) {
+    pub(super) fn drop_unreachable(&mut self, route: PortIndex, packet: &Packet) {
         let before = Routes::before(route).expect("a route leads to a port, or did so before");
         let gate = &mut self.network.ports[before.index()].gate;
-        gate.refuse(self.now, packet);
+        gate.refuse(self.clock.now(), packet);
         packet.forget_extra(&mut self.network.extras);
         self.lost(before, packet);
     }

@@ -1,7 +1,7 @@
 //! Congestion notifications: a switch samples an arriving frame, a CNM travels back to its source,
 //! the source's reaction point obeys.
 //!
-//! A CNM is a frame of 64 bytes on the real way from the switch to the source's host; it waits in
+//! A CNM is a frame of 64 bytes on the real path from the switch to the source's host; it waits in
 //! queues and may be dropped there like any other. None is sent for a CNM. Source: IEEE 802.1Qau as
 //! Devkota and Reddy (2010) describe it. Leaves out: the CNM's other fields (congestion point id,
 //! Q_off, Q_delta), VLAN tags, and notifications for flows that are over.
@@ -10,12 +10,12 @@ use incastle_congestion::Feedback;
 use incastle_queueing::Verdict;
 use incastle_units::Bytes;
 
-use super::{Simulation, account};
-use crate::limiter::Limiter;
-use crate::packet::{Body, Packet};
-use crate::{
-    EndpointIndex, HostIndex, Node, PortIndex, Probe, Purpose, Side, Source, SwitchIndex, substream,
+use super::Simulation;
+use crate::core::{
+    EndpointIndex, HostIndex, Node, PortIndex, Purpose, Side, Source, SwitchIndex, substream,
 };
+use crate::network::{Body, Limiter, Packet};
+use crate::probe::Probe;
 
 /// A CNM on the wire.
 const CNM_SIZE: u16 = 64;
@@ -27,7 +27,9 @@ impl<P: Probe> Simulation<P> {
         if packet.is_cnm() {
             return;
         }
-        let waiting = self.network.backlog(at, self.now, &mut self.probe);
+        let waiting = self
+            .network
+            .backlog(at, self.clock.now(), &mut self.observer.probe);
         let queue = Bytes::new(waiting.waiting_bytes);
         let port = &mut self.network.ports[at.index()];
         let Some(sampler) = &mut port.sampler else {
@@ -36,14 +38,19 @@ impl<P: Probe> Simulation<P> {
         let Some(sample) = sampler.sample(queue, packet.size()) else {
             return;
         };
-        self.probe
-            .congestion_sampled(at, self.now, packet.to.flow(), &sample, queue);
+        self.observer.probe.congestion_sampled(
+            at,
+            self.clock.now(),
+            packet.to.flow(),
+            &sample,
+            queue,
+        );
         if sample.psi > 0 {
             self.notify_source(at, packet.to.peer(), sample.psi);
         }
     }
 
-    /// Sends a CNM from the switch of a port to the end of a flow.
+    /// Sends a CNM from the switch of a port to the endpoint.
     fn notify_source(&mut self, from: PortIndex, to: EndpointIndex, psi: u8) {
         let host = self.host_of(to);
         let Node::Switch(switch) = self.network.owners[from.index()] else {
@@ -60,9 +67,9 @@ impl<P: Probe> Simulation<P> {
         self.forward(switch, &cnm);
     }
 
-    /// The host of an end, also of a flow that is over.
+    /// The host of an endpoint, also of a flow that is over.
     fn host_of(&self, end: EndpointIndex) -> HostIndex {
-        let record = &self.flows.books[end.flow().index()];
+        let record = &self.flows.accounts[end.flow().index()];
         match end.side() {
             Side::Near => record.from,
             Side::Far => record.to,
@@ -70,11 +77,11 @@ impl<P: Probe> Simulation<P> {
     }
 
     fn forward(&mut self, switch: SwitchIndex, packet: &Packet) {
-        let out = self.network.routes.port(switch, packet, self.now);
+        let out = self.network.routes.port(switch, packet, self.clock.now());
         if self.network.ports.get(out.index()).is_some() {
             self.enter_special(out, packet);
         } else {
-            self.no_way(out, packet);
+            self.drop_unreachable(out, packet);
         }
     }
 
@@ -85,21 +92,27 @@ impl<P: Probe> Simulation<P> {
             self.totals.cnms_dropped += u64::from(matches!(verdict, Verdict::Drop(_)));
             return;
         }
-        let of_flow = &mut self.flows.books[packet.to.flow().index()];
-        let books = (of_flow, &mut self.totals, &mut self.probe);
-        account(verdict, packet, (at, self.now), books);
-        if matches!(verdict, Verdict::Drop(_)) {
-            self.expect_without(packet);
+        self.totals.count(verdict);
+        let account = &mut self.flows.accounts[packet.to.flow().index()];
+        match verdict {
+            Verdict::Admit => {}
+            Verdict::Mark => account.marked += 1,
+            Verdict::Drop(_) => {
+                account.dropped += 1;
+                if let Some(lost) = packet.lost() {
+                    self.observer.probe.dropped(at, self.clock.now(), &lost);
+                }
+                self.expect_without(packet);
+            }
         }
     }
 
-    /// A CNM has reached the host of the flow's end that it is for.
+    /// A CNM has reached the host of the flow's endpoint that it is for.
     #[cold]
     pub(super) fn notified(&mut self, host: HostIndex, packet: &Packet, psi: u8) {
-        let now = self.now;
+        let now = self.clock.now();
         self.totals.cnms_received += 1;
-        self.flows.books[packet.to.flow().index()].cnms += 1;
-        self.catch_up_if_unattended(packet.to);
+        self.flows.accounts[packet.to.flow().index()].cnms += 1;
         let host = &self.network.hosts[host.index()];
         let (settings, port) = (host.reaction_point, host.port);
         let (Some(endpoint), Some(settings)) = (self.flows.get(packet.to), settings) else {
@@ -128,11 +141,12 @@ impl<P: Probe> Simulation<P> {
         let Some(limiter) = endpoint.limiter() else {
             return;
         };
-        limiter.rest(self.now);
+        limiter.rest(self.clock.now());
         let active = limiter.is_active();
         if let Some(state) = limiter.news() {
-            self.probe
-                .rate_changed(index.flow(), index.side(), self.now, &state);
+            self.observer
+                .probe
+                .rate_changed(index.flow(), index.side(), self.clock.now(), &state);
         }
         if active {
             self.look_after(index);
@@ -142,10 +156,10 @@ impl<P: Probe> Simulation<P> {
         }
     }
 
-    /// Fills a limiter and lets its first frame go to the adapter, if it may leave now; gives
+    /// Fills a limiter and lets its first frame go to the NIC, if it may leave now; returns
     /// whether to try again.
     fn release_one(&mut self, index: EndpointIndex) -> bool {
-        let now = self.now;
+        let now = self.clock.now();
         while let Some(endpoint) = self.flows.get(index) {
             let repeats = endpoint.retransmissions();
             let Some(packet) = endpoint.fill_limiter(now, &mut self.network.extras) else {
@@ -169,9 +183,9 @@ impl<P: Probe> Simulation<P> {
         let Some(endpoint) = self.flows.get(index) else {
             return false;
         };
-        if let Some(at) = self.network.adapter_busy(host, now) {
+        if let Some(at) = self.network.nic_busy(host, now) {
             endpoint.stage(slot);
-            self.network.wait(host, index, at, &mut self.events);
+            self.network.wait(host, index, at, &mut self.clock.events);
             return false;
         }
         self.send(host, slot);

@@ -1,8 +1,8 @@
-//! Flows whose every event is told: the way of their packets and what happens inside their ends.
+//! Flows whose every event is told: the path of their packets and what happens inside their endpoints.
 //!
-//! Nothing of this lies on the way of other packets while no flow is recorded: recorded ends leave the
-//! short way by the test that limited and unattended ones take, and from the first of them on the ports
-//! of switches count as special, which sends every packet by the longer way. What happens is the same
+//! Nothing of this lies on the path of other packets while no flow is recorded: recorded endpoints leave the
+//! fast path by the test that limited ones take, and from the first of them on the ports
+//! of switches count as special, which sends every packet by the slow path. What happens is the same
 //! (tests/recording.rs).
 
 use incastle_queueing::Verdict;
@@ -10,11 +10,11 @@ use incastle_transport::tcp::Batch;
 use incastle_units::Time;
 
 use super::Simulation;
-use crate::flows::observation;
-use crate::happening::{Content, Happening, QueueSeen, Tag};
-use crate::packet::Packet;
-use crate::pool::Slot;
-use crate::{EndpointIndex, FlowIndex, Node, PortIndex, Probe};
+use crate::core::{EndpointIndex, FlowIndex, Node, PortIndex};
+use crate::flow::observation;
+use crate::layout::Slot;
+use crate::network::Packet;
+use crate::probe::{Probe, QueueSeen, Tag, TraceEvent};
 
 /// A packet of a recorded flow that a port is about to judge, and what it meets there.
 #[derive(Clone, Copy)]
@@ -26,13 +26,13 @@ pub(super) struct Arriving {
 impl<P: Probe> Simulation<P> {
     /// A recorded flow has been opened.
     pub(super) fn begin_record(&mut self, flow: FlowIndex) {
-        if self.recording {
+        if self.observer.recording {
             return;
         }
-        self.recording = true;
+        self.observer.recording = true;
         let of_flow = flow.index();
         assert!(
-            self.flows.books[of_flow].recorded,
+            self.flows.accounts[of_flow].recorded,
             "only recorded flows are"
         );
         let network = &mut self.network;
@@ -43,28 +43,29 @@ impl<P: Probe> Simulation<P> {
         }
     }
 
-    /// A packet for an endpoint that is unattended or recorded.
+    /// A packet for an endpoint that is recorded.
     #[cold]
     #[inline(never)]
-    pub(super) fn deliver_aside(&mut self, packet: &Packet) {
+    pub(super) fn deliver_slowly(&mut self, packet: &Packet) {
         self.note_received(packet);
         let Some(endpoint) = self.flows.get(packet.to) else {
             return;
         };
-        if endpoint.is_unattended() {
-            self.deliver_unattended(packet);
-            return;
-        }
         let before = endpoint.delivered();
-        endpoint.receive(self.now, packet, &mut self.network.extras, Batch::Last);
+        endpoint.receive(
+            self.clock.now(),
+            packet,
+            &mut self.network.extras,
+            Batch::Last,
+        );
         self.after_receive(packet.to, before);
     }
 
     /// As `pump`, for an endpoint that is recorded or has a limiter.
     #[cold]
     #[inline(never)]
-    pub(super) fn pump_aside(&mut self, index: EndpointIndex) {
-        let now = self.now;
+    pub(super) fn pump_slowly(&mut self, index: EndpointIndex) {
+        let now = self.clock.now();
         self.observe(index);
         let Some(endpoint) = self.flows.get(index) else {
             return;
@@ -73,25 +74,25 @@ impl<P: Probe> Simulation<P> {
             self.pump_limited(index);
         } else {
             if endpoint.staged.is_none() && !endpoint.is_quiet(now) {
-                self.send_by_turns::<true>(index);
+                self.send_queued::<true>(index);
             }
             self.look_after(index);
         }
         self.observe(index);
     }
 
-    /// Looks at an end, if it is recorded.
+    /// Looks at an endpoint, if it is recorded.
     pub(super) fn observe(&mut self, index: EndpointIndex) {
         let Some(endpoint) = self.flows.get(index) else {
             return;
         };
         if endpoint.is_recorded() {
             let seen = observation(endpoint);
-            self.tell_probe(index, self.now, &Happening::Observed(&seen));
+            self.tell_probe(index, self.clock.now(), &TraceEvent::Observed(&seen));
         }
     }
 
-    /// An end has made a packet, which lies in `slot`; `repeats` packets were sent again before it.
+    /// An endpoint has made a packet, which lies in `slot`; `repeats` packets were sent again before it.
     pub(super) fn note_sent(&mut self, index: EndpointIndex, slot: Slot, repeats: u64) {
         let packet = self.network.pool.at(slot).packet;
         self.note_packet_sent(index, &packet, repeats);
@@ -103,45 +104,47 @@ impl<P: Probe> Simulation<P> {
             return;
         };
         let (host, repeated) = (endpoint.host, endpoint.retransmissions() > repeats);
-        let (true, Some(tag)) = (endpoint.is_recorded(), Tag::of(packet)) else {
+        let (true, Some(tag)) = (endpoint.is_recorded(), packet.tag()) else {
             return;
         };
         let port = self.network.hosts[host.index()].port;
-        let sent = Happening::Sent {
+        let sent = TraceEvent::Sent {
             tag,
-            content: Content::of(packet, &self.network.extras),
+            content: packet.content(&self.network.extras),
             repeated,
             port,
             transit: self.network.ports[port.index()].transit(packet),
         };
-        self.tell_probe(index, self.now, &sent);
+        self.tell_probe(index, self.clock.now(), &sent);
     }
 
     /// A rate limiter has let a packet go.
     pub(super) fn note_released(&mut self, index: EndpointIndex, packet: &Packet) {
         if let Some(tag) = self.recorded_tag(packet) {
-            self.tell_probe(index, self.now, &Happening::Released(tag));
+            self.tell_probe(index, self.clock.now(), &TraceEvent::Released(tag));
         }
     }
 
     /// A packet has reached its host.
     pub(super) fn note_received(&mut self, packet: &Packet) {
         if let Some(tag) = self.recorded_tag(packet) {
-            self.tell_probe(packet.to, self.now, &Happening::Received(tag));
+            self.tell_probe(packet.to, self.clock.now(), &TraceEvent::Received(tag));
         }
     }
 
-    /// A congestion notification has reached an end.
+    /// A congestion notification has reached an endpoint.
     pub(super) fn note_notified(&mut self, index: EndpointIndex, psi: u8) {
-        if self.recording && self.flows.books[index.flow().index()].recorded {
-            self.tell_probe(index, self.now, &Happening::Notified(psi));
+        if self.observer.recording && self.flows.accounts[index.flow().index()].recorded {
+            self.tell_probe(index, self.clock.now(), &TraceEvent::Notified(psi));
         }
     }
 
     /// A packet that a port is about to judge, if its flow is recorded.
     pub(super) fn note_arriving(&mut self, at: PortIndex, packet: &Packet) -> Option<Arriving> {
         let tag = self.recorded_tag(packet)?;
-        let queue = self.network.queue_seen(at, self.now, &mut self.probe);
+        let queue = self
+            .network
+            .queue_seen(at, self.clock.now(), &mut self.observer.probe);
         Some(Arriving { tag, queue })
     }
 
@@ -150,33 +153,35 @@ impl<P: Probe> Simulation<P> {
         &mut self,
         arriving: Option<&Arriving>,
         verdict: Verdict,
-        (at, packet): (PortIndex, &Packet),
+        at: PortIndex,
+        packet: &Packet,
     ) {
         let Some(&Arriving { tag, queue }) = arriving else {
             return;
         };
-        let judged = Happening::Judged {
+        let judged = TraceEvent::Judged {
             tag,
             port: at,
             verdict,
             queue,
             transit: self.network.ports[at.index()].transit(packet),
         };
-        self.tell_probe(tag.end, self.now, &judged);
+        self.tell_probe(tag.end, self.clock.now(), &judged);
     }
 
     /// A packet that was dropped at a port.
     pub(super) fn note_dropped(&mut self, verdict: Verdict, at: PortIndex, packet: &Packet) {
         let arriving = self.note_arriving(at, packet);
-        self.note_judged(arriving.as_ref(), verdict, (at, packet));
+        self.note_judged(arriving.as_ref(), verdict, at, packet);
     }
 
     fn recorded_tag(&self, packet: &Packet) -> Option<Tag> {
-        let recorded = self.recording && self.flows.books[packet.to.flow().index()].recorded;
-        recorded.then(|| Tag::of(packet)).flatten()
+        let recorded =
+            self.observer.recording && self.flows.accounts[packet.to.flow().index()].recorded;
+        recorded.then(|| packet.tag()).flatten()
     }
 
-    fn tell_probe(&mut self, end: EndpointIndex, at: Time, what: &Happening<'_>) {
-        self.probe.happened(end, at, what);
+    fn tell_probe(&mut self, end: EndpointIndex, at: Time, what: &TraceEvent<'_>) {
+        self.observer.probe.traced(end, at, what);
     }
 }

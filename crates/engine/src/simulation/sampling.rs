@@ -4,9 +4,9 @@
 use incastle_units::{Bytes, Span, Time};
 
 use super::Simulation;
-use crate::event::{Event, Kind};
+use crate::core::{Event, Kind, Node, PortIndex, SwitchIndex};
 use crate::network::Occupancy;
-use crate::{Node, PortIndex, Probe, SwitchIndex};
+use crate::probe::{MemorySample, Probe};
 
 /// What a probe event is for.
 const SAMPLE: u32 = 0;
@@ -16,16 +16,36 @@ const MEMORY: u32 = 3;
 
 /// Queue samples at an interval.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Sampling {
+struct Sampling {
     every: Span,
     ports: Vec<PortIndex>,
 }
 
 /// Samples of the memories of switches, each with its ports, at an interval.
 #[derive(Debug, Clone, Default)]
-pub(super) struct MemorySampling {
+struct MemorySampling {
     every: Span,
     switches: Vec<(SwitchIndex, Vec<PortIndex>)>,
+}
+
+/// The probe, and what it is shown on request.
+pub(super) struct Observer<P> {
+    pub(super) probe: P,
+    /// Whether any flow is recorded.
+    pub(super) recording: bool,
+    sampling: Sampling,
+    memory_sampling: MemorySampling,
+}
+
+impl<P> Observer<P> {
+    pub(super) fn new(probe: P) -> Self {
+        Self {
+            probe,
+            recording: false,
+            sampling: Sampling::default(),
+            memory_sampling: MemorySampling::default(),
+        }
+    }
 }
 
 impl<P: Probe> Simulation<P> {
@@ -35,8 +55,8 @@ impl<P: Probe> Simulation<P> {
             every > Span::ZERO,
             "a sampling interval is longer than nothing"
         );
-        self.sampling = Sampling { every, ports };
-        self.enter(Event::new(self.now + every, Kind::Probe, SAMPLE));
+        self.observer.sampling = Sampling { every, ports };
+        self.enter(Event::new(self.clock.now() + every, Kind::Probe, SAMPLE));
     }
 
     /// Samples what `switches` store every `every`, from the first multiple of it on.
@@ -50,8 +70,8 @@ impl<P: Probe> Simulation<P> {
             (switch, self.network.ports().filter(own).collect())
         };
         let switches = switches.iter().map(|&switch| ports_of(switch)).collect();
-        self.memory_sampling = MemorySampling { every, switches };
-        self.enter(Event::new(self.now + every, Kind::Probe, MEMORY));
+        self.observer.memory_sampling = MemorySampling { every, switches };
+        self.enter(Event::new(self.clock.now() + every, Kind::Probe, MEMORY));
     }
 
     /// Shows the probe every packet that leaves these ports, from now on, which must be the beginning.
@@ -70,36 +90,44 @@ impl<P: Probe> Simulation<P> {
     }
 
     pub(super) fn look(&mut self, what: u32) {
-        let now = self.now;
+        let now = self.clock.now();
         if what == SAMPLE {
-            for &port in &self.sampling.ports {
-                let backlog = self.network.backlog(port, now, &mut self.probe);
+            for &port in &self.observer.sampling.ports {
+                let backlog = self.network.backlog(port, now, &mut self.observer.probe);
                 let bytes = Bytes::new(backlog.waiting_bytes);
-                self.probe
+                self.observer
+                    .probe
                     .sampled(port, now, backlog.waiting_packets, bytes);
             }
-            let at = now + self.sampling.every;
+            let at = now + self.observer.sampling.every;
             self.enter(Event::new(at, Kind::Probe, SAMPLE));
             return;
         }
         if what == MEMORY {
             self.look_at_memories();
-            let at = now + self.memory_sampling.every;
+            let at = now + self.observer.memory_sampling.every;
             self.enter(Event::new(at, Kind::Probe, MEMORY));
             return;
         }
         self.settle();
-        self.probe.measuring(now, what == MEASURE_FROM);
+        self.observer.probe.measuring(now, what == MEASURE_FROM);
     }
 
     fn look_at_memories(&mut self) {
-        let now = self.now;
-        for (switch, ports) in &self.memory_sampling.switches {
-            let (network, probe) = (&mut self.network, &mut self.probe);
+        let now = self.clock.now();
+        for (switch, ports) in &self.observer.memory_sampling.switches {
+            let (network, probe) = (&mut self.network, &mut self.observer.probe);
             let Occupancy { all, of_ports } = network.occupancy(*switch, ports, now, probe);
-            probe.memory_sampled(now, (*switch, None), all.0, all.1);
+            let sample = |port, stored, limit| MemorySample {
+                at: now,
+                switch: *switch,
+                port,
+                stored,
+                limit,
+            };
+            probe.memory_sampled(&sample(None, all.0, all.1));
             for (port, stored, limit) in of_ports {
-                probe.memory_sampled(now, (*switch, Some(port)), stored, limit);
+                probe.memory_sampled(&sample(Some(port), stored, limit));
             }
         }
     }
@@ -107,7 +135,8 @@ impl<P: Probe> Simulation<P> {
     /// Lets every port tell the probe of its departures until now.
     pub(crate) fn settle(&mut self) {
         for port in self.network.ports() {
-            self.network.backlog(port, self.now, &mut self.probe);
+            self.network
+                .backlog(port, self.clock.now(), &mut self.observer.probe);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Checks of `[network.failures.LABEL]`: what flows do without a way, and failures after the end.
+//! Checks of `[network.failures.LABEL]`: flows without a path, and failures after the end.
 
 use incastle_units::Span;
 
@@ -54,7 +54,7 @@ impl State {
     }
 }
 
-/// A pair of hosts without any way in all the run is an error, one without a way for a while a warning.
+/// A pair of hosts without any path in all the run is an error, one without a path for a while a warning.
 fn check_group(
     name: &str,
     group: &Group,
@@ -64,7 +64,7 @@ fn check_group(
 ) {
     let key = format!("flows.{name}");
     let names = |(a, b): (usize, usize)| [a, b].map(|host| quoted(&layout.hosts[host].to_string()));
-    // Those without a way even without failures are told of elsewhere.
+    // Those without a path even without failures are told of elsewhere.
     let pairs: Vec<(usize, usize)> = pairs(group, layout)
         .into_iter()
         .filter(|&(a, b)| whole[a] == whole[b])
@@ -75,7 +75,7 @@ fn check_group(
         cx.error_at(
             &key,
             format!(
-                "failed links leave no way between {from} and {to}, from the beginning to the end"
+                "failed links leave no path between {from} and {to}, from the beginning to the end"
             ),
             Some("see [network.failures]".to_owned()),
         );
@@ -94,7 +94,7 @@ fn check_group(
     cx.warn_at(
         &key,
         format!(
-            "failed links leave no way between {from} and {to} from {} to {until}: what is sent meanwhile \
+            "failed links leave no path between {from} and {to} from {} to {until}: what is sent meanwhile \
              is lost",
             states[number].from
         ),

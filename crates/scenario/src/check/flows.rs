@@ -1,8 +1,6 @@
 //! Checks of `[flows.NAME]`: hosts that exist and can reach each other, workloads that fit their
 //! transport.
 
-use std::collections::BTreeSet;
-
 use incastle_units::{Bytes, Span};
 
 use crate::check::{list, sets};
@@ -87,7 +85,7 @@ fn check_hosts(path: &str, group: &Group, layout: &Layout, parts: &[usize], cx: 
                 "{} sends to itself",
                 quoted(&layout.hosts[from[0]].to_string())
             ),
-            Some("`from` and `to` must name two different hosts at least".to_owned()),
+            Some("`from` and `to` must name at least two different hosts".to_owned()),
         );
     }
     if let Some((from, to)) = pairs.iter().find(|(from, to)| parts[*from] != parts[*to]) {
@@ -103,14 +101,7 @@ fn check_hosts(path: &str, group: &Group, layout: &Layout, parts: &[usize], cx: 
     }
 }
 
-/// Of each host of `to` the other hosts of `from`: how many the one with the fewest has.
-pub(super) fn least_others(from: &[usize], to: &[usize]) -> usize {
-    let from: BTreeSet<usize> = from.iter().copied().collect();
-    let own = to.iter().any(|host| from.contains(host));
-    from.len() - usize::from(own)
-}
-
-/// Each client asks so many different servers.
+/// Each client sends requests to that number of different servers.
 fn check_servers(
     path: &str,
     group: &Group,
@@ -120,12 +111,12 @@ fn check_servers(
     let (true, Count::Number(wanted)) = (group.workload.is_requests(), group.count) else {
         return;
     };
-    let hosts = least_others(from, to);
+    let hosts = sets::least_others(from, to);
     // No server at all is reported otherwise.
     if hosts > 0 && wanted as usize > hosts {
         cx.error_at(
             &format!("{path}.count"),
-            format!("{wanted} servers, but `from` has only {hosts} hosts for a client to ask"),
+            format!("{wanted} servers, but `from` has only {hosts} hosts"),
             Some(
                 "each server is a host of its own: more hosts (as senders of a star), or without \
                  `count` as many servers as there are"
@@ -285,7 +276,7 @@ fn check_query(path: &str, query: &Query, cx: &mut Context<'_>) {
     {
         cx.error_at(
             &format!("{path}.interarrival_distribution"),
-            "`interarrival_distribution` without `rate`: a client asks again when all have answered".to_owned(),
+            "`interarrival_distribution` without `rate`: a client sends its next requests when all responses are complete".to_owned(),
             Some("give the queries per second of each client, such as rate = 7".to_owned()),
         );
     }

@@ -17,7 +17,7 @@ pub(crate) fn check(root: &Root, cx: &mut Context<'_>) {
     }
 }
 
-/// Every switch must know a way to every host. Flows without a way have been told of before.
+/// Every switch must have a route to every host. Flows without a path are reported before.
 pub(crate) fn check_whole(layout: &Layout, cx: &mut Context<'_>) {
     if cx.has_errors() {
         return;

@@ -2,17 +2,16 @@
 
 use incastle_units::Span;
 
+use crate::check::names::static_flows;
 use crate::check::rows;
 use crate::language::Root;
-use crate::language::flows::{Group, Stop, Workload};
+use crate::language::flows::{Group, Stop};
 use crate::language::measure::{Capture, Sampling};
 use crate::language::selection::{Name, Selection};
 use crate::text::context::Context;
-use crate::text::files::NoFiles;
 use crate::text::node::quoted;
 use crate::text::suggest::did_you_mean;
 use crate::topology::layout::Layout;
-use crate::topology::pairs::group_pairs;
 
 pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     let measure = &root.measure;
@@ -129,41 +128,6 @@ impl<'a> Flows<'a> {
     }
 }
 
-/// The names of the flows that exist from the start; Poisson flows and incasts come as they come.
-pub(crate) fn static_flows(root: &Root, layout: &Layout) -> Vec<Name> {
-    let mut names = Vec::new();
-    for (name, group) in &root.flows {
-        if group.workload.is_drawn() {
-            names.push(Name {
-                role: name.clone(),
-                index: None,
-            });
-            continue;
-        }
-        if let Workload::FlowList(list) = &group.workload {
-            names.extend(numbered(name, list.transfers.list().len()));
-            continue;
-        }
-        let mut quiet = Context::new(&NoFiles);
-        let from = group.from.resolve(&layout.hosts, "hosts", "", &mut quiet);
-        let to = group.to.resolve(&layout.hosts, "hosts", "", &mut quiet);
-        let (Some(from), Some(to)) = (from, to) else {
-            continue;
-        };
-        let count = group_pairs(group, &from, &to).len();
-        names.extend(numbered(name, count));
-    }
-    names
-}
-
-/// The flows of a group.
-fn numbered(group: &str, count: usize) -> impl Iterator<Item = Name> {
-    (0..count).map(move |index| Name {
-        role: group.to_owned(),
-        index: Some(index as u32),
-    })
-}
-
 /// Reports names of links that are not there, and an interval that is none.
 fn check_capture(capture: &Capture, duration: Span, layout: &Layout, cx: &mut Context<'_>) {
     check_interval(
@@ -193,7 +157,7 @@ fn check_capture(capture: &Capture, duration: Span, layout: &Layout, cx: &mut Co
             .unwrap_or_default();
         let both = quoted(&names[0].replace("->", "<->"));
         let help = format!(
-            "{near}a port is named like {}, both ways of its link {both}, all links \"all\"",
+            "{near}a port is named like {}, both directions of its link {both}, all links \"all\"",
             quoted(names[0])
         );
         cx.error_at(key, format!("no link {}", quoted(name)), Some(help));

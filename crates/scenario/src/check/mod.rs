@@ -4,11 +4,13 @@ pub(crate) mod controllers;
 mod dependences;
 mod failures;
 mod flows;
+mod group_transport;
 mod links;
 mod list;
 mod lockstep;
 pub(crate) mod measure;
 mod mtu;
+mod names;
 mod qcn;
 mod rows;
 mod sets;
@@ -16,7 +18,8 @@ mod switches;
 mod transport;
 mod udt;
 
-pub(crate) use rows::{Over, over_time};
+pub use names::static_flows;
+pub use rows::{Over, over_time};
 pub(crate) use switches::switch_members;
 
 use crate::language::Root;
@@ -56,7 +59,7 @@ pub(crate) fn check(root: &Root, cx: &mut Context<'_>) -> Option<(Layout, Offere
     Some((layout?, offered))
 }
 
-/// Whether a text can name a scenario, and so a folder of results.
+/// Whether a string can name a scenario, and so a folder of results.
 pub(crate) fn is_name(text: &str) -> bool {
     text.chars().all(is_name_character) && text.starts_with(|c: char| c.is_ascii_alphanumeric())
 }

@@ -2,32 +2,30 @@
 
 use incastle_units::Bytes;
 
-use crate::check::transport::written;
-use crate::language::Root;
-use crate::language::flows::Group;
+use crate::check::group_transport::{GroupTransport, written};
 use crate::language::transport::Kind;
+use crate::language::wire::WireFormat;
 use crate::text::context::Context;
 use crate::text::node::quoted;
 use crate::topology::layout::{Layout, Link};
-use crate::topology::routes::Passed;
-use crate::workload::Stack;
 
-pub(super) fn check(
-    (path, group): (&str, &Group),
-    passed: &Passed,
-    (root, layout): (&Root, &Layout),
-    cx: &mut Context<'_>,
-) {
-    let stack = Stack::new(&group.transport, root.host.tso_burst);
-    let payload = stack.payload();
-    let size = Bytes::new(stack.ip_size(payload));
+pub(super) fn check(transport: GroupTransport<'_>, cx: &mut Context<'_>) {
+    let GroupTransport {
+        path,
+        group,
+        layout,
+        passed,
+        ..
+    } = transport;
+    let format = WireFormat::of(&group.transport);
+    let size = Bytes::new(format.ip_size(format.payload));
     // The first of those that carry the least.
     let narrow = passed
         .links(layout)
         .filter(|link| link.mtu < size)
         .min_by_key(|link| link.mtu);
     let Some(link) = narrow else { return };
-    let headers = size.count() - payload;
+    let headers = format.headers;
     let (key, most) = match group.transport.kind {
         Kind::Tcp(_) => ("mss", link.mtu.count() - headers),
         Kind::Datagram(_) => ("payload", link.mtu.count() - headers),

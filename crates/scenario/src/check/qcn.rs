@@ -154,7 +154,7 @@ fn check_agreement(switches: &[(String, &Switch)], cx: &mut Context<'_>) {
     }
 }
 
-/// A limiter that may never be slower than its adapter limits nothing.
+/// A limiter that may never be slower than its NIC limits nothing.
 fn check_rates(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     let least = root.host.qcn.rpg_min_rate;
     let slowest = |link: &Link| {

@@ -4,7 +4,7 @@
 
 use incastle_units::Span;
 
-use crate::check::measure::static_flows;
+use crate::check::names::static_flows;
 use crate::language::measure::Sampling;
 use crate::language::selection::{Name, Selection};
 use crate::language::{Root, RunStop};
@@ -17,20 +17,20 @@ pub(crate) const MOST_ROWS: u128 = 1_000_000_000;
 
 /// A table with a row for each interval and each of several things.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Over {
+pub struct Over {
     /// Its key in `[measure]`.
-    pub(crate) key: &'static str,
+    pub key: &'static str,
     /// The interval.
-    pub(crate) every: Span,
+    pub every: Span,
     /// How many things.
-    pub(crate) count: usize,
+    pub count: usize,
     /// What they are.
-    pub(crate) what: &'static str,
+    pub what: &'static str,
 }
 
 impl Over {
     /// Its rows at the most, in so long a run.
-    pub(crate) fn rows(&self, duration: Span) -> u128 {
+    pub fn rows(&self, duration: Span) -> u128 {
         let intervals = duration.as_ps() / self.every.as_ps().max(1);
         u128::from(intervals) * self.count as u128
     }
@@ -47,7 +47,7 @@ impl Over {
 }
 
 /// The tables over time that a checked scenario asks for.
-pub(crate) fn over_time(root: &Root, layout: &Layout) -> Vec<Over> {
+pub fn over_time(root: &Root, layout: &Layout) -> Vec<Over> {
     tables(root, layout, &static_flows(root, layout))
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use crate::check::flows::least_others;
 use crate::language::collective::AllReduce;
 use crate::language::flows::{Count, Group, Workload};
 use crate::language::selection::Name;
@@ -61,8 +60,10 @@ fn incast(count: Count, (from, to): (&[usize], &[usize]), names: &[Name]) -> Opt
         )),
         Count::Number(wanted) if wanted as usize > most => Some((
             "count",
-            format!("{wanted} senders at once, but `from` has only {most} hosts that can send to {receiver}"),
-            "each sender is a host of its own: more hosts in `from`, or without `count` all of them"
+            format!(
+                "{wanted} senders at once, but `from` has only {most} hosts that can send to {receiver}"
+            ),
+            "each sender is a separate host: more hosts in `from`, or without `count` all of them"
                 .to_owned(),
         )),
         _ => None,
@@ -89,10 +90,17 @@ fn all_reduce(all: &AllReduce, (from, to): (&[usize], &[usize])) -> Option<Probl
         (
             "size",
             format!(
-                "{} cannot be cut into {parts} messages of a byte at least",
+                "{} cannot be cut into {parts} messages of at least one byte",
                 all.size
             ),
             "a larger size, or fewer `segments`".to_owned(),
         )
     })
+}
+
+/// Of each host of `to` the other hosts of `from`: how many the one with the fewest has.
+pub(super) fn least_others(from: &[usize], to: &[usize]) -> usize {
+    let from: BTreeSet<usize> = from.iter().copied().collect();
+    let own = to.iter().any(|host| from.contains(host));
+    from.len() - usize::from(own)
 }

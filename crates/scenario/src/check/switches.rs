@@ -10,9 +10,9 @@ use crate::language::selection::{Name, Selection};
 use crate::language::switch::{
     Buffer, DoubleThreshold, Drr, Queue, Switch, SwitchGroup, ThresholdReading,
 };
+use crate::language::wire::WireFormat;
 use crate::text::context::Context;
 use crate::topology::layout::Layout;
-use crate::workload::Stack;
 
 pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     let sizes = PacketSizes::of(root);
@@ -76,8 +76,8 @@ struct PacketSizes {
 impl PacketSizes {
     fn of(root: &Root) -> Option<Self> {
         let full = root.flows.iter().map(|(_, group)| {
-            let stack = Stack::new(&group.transport, root.host.tso_burst);
-            stack.wire_size(group.transport.payload().count())
+            let format = WireFormat::of(&group.transport);
+            format.wire_size(format.payload)
         });
         let (least, greatest) = (full.clone().min()?, full.max()?);
         Some(Self { least, greatest })

@@ -3,14 +3,14 @@
 use incastle_transport::tcp::MAX_RECEIVE_WINDOW;
 use incastle_units::Amount;
 
-use crate::check::lockstep::switch_at;
+use crate::check::group_transport::{GroupTransport, SilentPorts, written};
 use crate::check::{mtu, udt};
 use crate::language::Root;
 use crate::language::flows::Group;
 use crate::language::tcp::{Congestion, EcnMode, Tcp, WindowLimit};
 use crate::text::context::Context;
-use crate::topology::layout::{End, Layout};
-use crate::topology::routes::{Passed, Routes};
+use crate::topology::layout::Layout;
+use crate::topology::routes::Routes;
 
 pub(crate) fn check(root: &Root, layout: Option<&Layout>, cx: &mut Context<'_>) {
     if let Some(tcp) = root.transport.tcp() {
@@ -29,67 +29,42 @@ pub(crate) fn check(root: &Root, layout: Option<&Layout>, cx: &mut Context<'_>) 
             .collect();
         for (name, group) in &root.flows {
             let path = format!("flows.{name}.transport");
-            // Ways around failed links count, too.
+            // Paths around failed links count, too.
             let mut passed = states[0].passed(group);
             for state in &states[1..] {
                 passed.add(&state.passed(group));
             }
-            check_way((&path, group), &passed, (root, layout), cx);
+            let transport = GroupTransport {
+                path: &path,
+                group,
+                root,
+                layout,
+                passed: &passed,
+            };
+            check_path(transport, cx);
         }
     }
     warn_of_no_deadlines(root, cx);
 }
 
 /// A group's transport before what its data pass.
-fn check_way(
-    (path, group): (&str, &Group),
-    passed: &Passed,
-    (root, layout): (&Root, &Layout),
-    cx: &mut Context<'_>,
-) {
-    mtu::check((path, group), passed, (root, layout), cx);
-    let silent = SilentPorts::of(passed, (root, layout));
+fn check_path(transport: GroupTransport<'_>, cx: &mut Context<'_>) {
+    let GroupTransport {
+        path,
+        group,
+        root,
+        layout,
+        passed,
+    } = transport;
+    mtu::check(transport, cx);
+    let silent = SilentPorts::of(passed, root, layout);
     if let Some(tcp) = group.transport.tcp()
         && tcp.ecn != EcnMode::Off
         && silent.all()
     {
         warn_of_no_marks(path, tcp, cx);
     }
-    udt::check((path, group), &silent, (root, layout), cx);
-}
-
-/// Those ports of switches that never mark, of all that a group's data may pass.
-pub(super) struct SilentPorts {
-    /// How many do not mark, and how many there are.
-    pub(super) count: (usize, usize),
-    /// The first one.
-    pub(super) first: Option<String>,
-}
-
-impl SilentPorts {
-    fn of(passed: &Passed, (root, layout): (&Root, &Layout)) -> Self {
-        let silent = |&(switch, to): &(usize, End)| {
-            !switch_at(root, layout, switch)
-                .queue_to(layout.name(to))
-                .marks()
-        };
-        let mut ports = passed.ports(layout).filter(silent);
-        let first = ports
-            .next()
-            .map(|(switch, to)| layout.port_name(End::Switch(switch), to));
-        Self {
-            count: (
-                usize::from(first.is_some()) + ports.count(),
-                passed.ports(layout).count(),
-            ),
-            first,
-        }
-    }
-
-    /// Whether there are ports, and none of them ever marks.
-    pub(super) fn all(&self) -> bool {
-        self.first.is_some() && self.count.0 == self.count.1
-    }
+    udt::check(transport, &silent, cx);
 }
 
 /// D2TCP where nobody has a deadline.
@@ -112,14 +87,6 @@ fn warn_of_no_deadlines(root: &Root, cx: &mut Context<'_>) {
             Some("give finite flows or answers a deadline: deadline = \"20 ms\"".to_owned()),
         );
     }
-}
-
-/// The key that was written, of several that may say the same.
-pub(super) fn written(path: &str, keys: &[&str], cx: &Context<'_>) -> String {
-    keys.iter()
-        .map(|key| format!("{path}.{key}"))
-        .find(|key| cx.is_given(key))
-        .unwrap_or_else(|| path.to_owned())
 }
 
 fn warn_of_no_marks(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {

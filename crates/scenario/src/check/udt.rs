@@ -2,30 +2,31 @@
 
 use incastle_units::{Amount, Bytes};
 
+use crate::check::group_transport::{GroupTransport, SilentPorts, written};
 use crate::check::lockstep::switch_at;
-use crate::check::transport::{SilentPorts, written};
+use crate::language::Capacity as Room;
 use crate::language::flows::Group;
 use crate::language::switch::Buffer;
 use crate::language::udt::{Capacity, Loss};
-use crate::language::{Capacity as Room, Root};
+use crate::language::wire::WireFormat;
 use crate::text::context::Context;
 use crate::text::files::NoFiles;
 use crate::text::node::quoted;
 use crate::topology::layout::{End, Layout};
-use crate::workload::Stack;
 
-pub(super) fn check(
-    (path, group): (&str, &Group),
-    silent: &SilentPorts,
-    (root, layout): (&Root, &Layout),
-    cx: &mut Context<'_>,
-) {
+pub(super) fn check(transport: GroupTransport<'_>, silent: &SilentPorts, cx: &mut Context<'_>) {
+    let GroupTransport {
+        path,
+        group,
+        layout,
+        ..
+    } = transport;
     warn_of_no_marks(path, group, silent, cx);
     check_capacity(path, group, layout, cx);
-    check_packet(path, group, (root, layout), cx);
+    check_packet(transport, cx);
 }
 
-/// DCUDP where nothing ever asks it to slow down: on all its way, or on a part of it.
+/// DCUDP where no port ever marks: on its whole path, or on a part of it.
 fn warn_of_no_marks(path: &str, group: &Group, silent: &SilentPorts, cx: &mut Context<'_>) {
     let (Some(dcudp), Some(first)) = (group.transport.dcudp(), &silent.first) else {
         return;
@@ -35,7 +36,7 @@ fn warn_of_no_marks(path: &str, group: &Group, silent: &SilentPorts, cx: &mut Co
     } else {
         let (count, all) = silent.count;
         let place = format!(
-            "dcudp by way of {}, which never marks ({count} of {all} switch ports on its way)",
+            "dcudp through {}, which never marks ({count} of {all} switch ports on its path)",
             quoted(first)
         );
         (place, " there")
@@ -90,12 +91,19 @@ fn check_capacity(path: &str, group: &Group, layout: &Layout, cx: &mut Context<'
 
 /// Packets that the last buffer of their path never takes. TCP and datagrams get the switch's warning; a
 /// connection whose data never arrive would do nothing but repeat them.
-fn check_packet(path: &str, group: &Group, (root, layout): (&Root, &Layout), cx: &mut Context<'_>) {
+fn check_packet(transport: GroupTransport<'_>, cx: &mut Context<'_>) {
+    let GroupTransport {
+        path,
+        group,
+        root,
+        layout,
+        ..
+    } = transport;
     if group.transport.stream().is_none() {
         return;
     }
-    let stack = Stack::new(&group.transport, root.host.tso_burst);
-    let size = Bytes::new(stack.wire_size(stack.payload()));
+    let format = WireFormat::of(&group.transport);
+    let size = Bytes::new(format.wire_size(format.payload));
     let mut quiet = Context::new(&NoFiles);
     let receivers = group.to.resolve(&layout.hosts, "hosts", "", &mut quiet);
     let small = receivers.unwrap_or_default().into_iter().find_map(|host| {

@@ -7,36 +7,43 @@ use crate::grammar::value::Value;
 
 /// What a value may be.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Shape {
+pub struct Shape {
     /// In words, with an example: `a rate ("10 Gbit/s")`.
-    pub(crate) words: String,
+    pub words: String,
     /// As JSON Schema.
-    pub(crate) json: serde_json::Value,
+    pub json: serde_json::Value,
 }
 
 /// All keys of one table.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Description {
-    pub(crate) members: Vec<Member>,
+pub struct Description {
+    /// Its keys and tables.
+    pub members: Vec<Member>,
 }
 
 /// One member of a table.
 #[derive(Debug, Clone)]
-pub(crate) enum Member {
+pub enum Member {
     /// A key with a value.
     Value(Key),
     /// A table within the table.
     Section {
+        /// Its name.
         name: &'static str,
+        /// What it means.
         about: String,
+        /// Its keys.
         table: Description,
         /// Whether it may be absent, or `"off"`.
         optional: bool,
     },
     /// Any number of named tables within the table.
     Each {
+        /// Its name.
         name: &'static str,
+        /// What it means.
         about: String,
+        /// Its keys.
         table: Description,
     },
     /// A key whose word decides which further keys the same table has.
@@ -45,25 +52,31 @@ pub(crate) enum Member {
 
 /// A key with a value.
 #[derive(Debug, Clone)]
-pub(crate) struct Key {
-    pub(crate) name: &'static str,
-    pub(crate) about: String,
-    pub(crate) shape: Shape,
-    pub(crate) presence: Presence,
+pub struct Key {
+    /// Its name.
+    pub name: &'static str,
+    /// What it means.
+    pub about: String,
+    /// What its value may be.
+    pub shape: Shape,
+    /// What happens where it is absent.
+    pub presence: Presence,
     /// The allowed range in words, and its numeric bounds for the schema.
-    pub(crate) range: Option<(String, Bounds)>,
+    pub range: Option<(String, Bounds)>,
 }
 
 /// Numeric bounds, where a range has any: (limit, whether the limit itself is allowed).
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(crate) struct Bounds {
-    pub(crate) low: Option<(f64, bool)>,
-    pub(crate) high: Option<(f64, bool)>,
+pub struct Bounds {
+    /// The lower one.
+    pub low: Option<(f64, bool)>,
+    /// The upper one.
+    pub high: Option<(f64, bool)>,
 }
 
 /// What happens where a key is not given.
 #[derive(Debug, Clone)]
-pub(crate) enum Presence {
+pub enum Presence {
     /// An error.
     Required,
     /// Nothing.
@@ -76,19 +89,26 @@ pub(crate) enum Presence {
 
 /// A key whose word decides which further keys the same table has.
 #[derive(Debug, Clone)]
-pub(crate) struct Choice {
-    pub(crate) key: &'static str,
-    pub(crate) about: String,
-    pub(crate) default: Option<&'static str>,
-    pub(crate) alternatives: Vec<Alternative>,
+pub struct Choice {
+    /// The key.
+    pub key: &'static str,
+    /// What it means.
+    pub about: String,
+    /// The word where none is given.
+    pub default: Option<&'static str>,
+    /// The words.
+    pub alternatives: Vec<Alternative>,
 }
 
 /// One word of a choice.
 #[derive(Debug, Clone)]
-pub(crate) struct Alternative {
-    pub(crate) word: &'static str,
-    pub(crate) about: String,
-    pub(crate) table: Description,
+pub struct Alternative {
+    /// The word.
+    pub word: &'static str,
+    /// What it means.
+    pub about: String,
+    /// The further keys.
+    pub table: Description,
 }
 
 impl Description {

@@ -8,3 +8,5 @@ pub(crate) mod range;
 pub(crate) mod reader;
 pub(crate) mod value;
 pub(crate) mod writer;
+
+pub use describe::{Alternative, Bounds, Choice, Description, Key, Member, Presence, Shape};

@@ -157,7 +157,7 @@ pub(crate) fn words_shape(words: &[&str]) -> Shape {
     }
 }
 
-/// Whether a text was meant to be `word`, the only one of its key; then it is reported.
+/// Whether a string was meant to be `word`, the only one of its key; then it is reported.
 pub(crate) fn is_misspelt(node: &Node, key: &str, word: &str, cx: &mut Context<'_>) -> bool {
     let Content::Text(text) = &node.content else {
         return false;
@@ -331,7 +331,7 @@ impl Value for String {
         if let Content::Text(text) = &node.content {
             return Some(text.clone());
         }
-        wrong(node, key, "a text", cx);
+        wrong(node, key, "a string", cx);
         None
     }
 
@@ -341,7 +341,7 @@ impl Value for String {
 
     fn shape() -> Shape {
         Shape {
-            words: "a text".to_owned(),
+            words: "a string".to_owned(),
             json: json!({ "type": "string" }),
         }
     }

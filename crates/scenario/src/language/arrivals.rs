@@ -57,7 +57,7 @@ impl Arrivals {
     }
 
     /// The names of the event counts, by their numbers.
-    pub(crate) fn counts(&self) -> &[String] {
+    pub fn counts(&self) -> &[String] {
         &self.counts
     }
 
@@ -197,7 +197,7 @@ impl Arrival {
     }
 
     /// Whether it waits for others.
-    pub(crate) fn waits(&self) -> bool {
+    pub fn waits(&self) -> bool {
         let after = self.dependence.as_ref().map(|one| &one.after);
         after.is_some_and(|after| !after.is_empty())
     }
@@ -260,12 +260,12 @@ fn row(node: &Node) -> Result<Fields<'_>, String> {
     })
 }
 
-/// The text of a field of a row, with an example for where it is none.
+/// The string of a field of a row, with an example for where it is none.
 fn text<'a>(node: &'a Node, field: &str, example: &str) -> Result<&'a str, String> {
     match &node.content {
         Content::Text(text) => Ok(text),
         other => Err(format!(
-            "{field} must be a text such as {}, found {other}",
+            "{field} must be a string such as {}, found {other}",
             quoted(example)
         )),
     }
@@ -322,7 +322,7 @@ impl Value for Arrivals {
             for depends in arrival
                 .dependence
                 .iter()
-                .flat_map(|one| one.texts(&self.counts))
+                .flat_map(|one| one.strings(&self.counts))
             {
                 write!(text, ", {}", quoted(&depends)).expect("writing to a string cannot fail");
             }

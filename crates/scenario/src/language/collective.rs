@@ -4,8 +4,8 @@ use incastle_units::{Bytes, Span};
 
 use crate::grammar::declare::{choice, table};
 use crate::grammar::range::{above_to, between};
-use crate::language::flows::Rounds;
 use crate::language::network::MOST_HOSTS;
+use crate::language::rounds::Rounds;
 use crate::language::sizes::MOST_BYTES;
 
 table! {
@@ -52,7 +52,7 @@ table! {
 
 impl AllReduce {
     /// In how many messages at least a vector is cut among `hosts`.
-    pub(crate) fn parts(&self, hosts: usize) -> u64 {
+    pub fn parts(&self, hosts: usize) -> u64 {
         let parts = match self.algorithm {
             Algorithm::Ring(_) => hosts as u64,
             Algorithm::Tree(_) => 1,

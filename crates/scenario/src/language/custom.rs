@@ -22,7 +22,7 @@ table! {
     pub struct Custom {
         /// What makes it: a Python class, as `"my_controller.py:Delay"` with the file beside the scenario, or a name that the program which runs the scenario knows.
         value controller: Reference;
-        /// What it is made with: numbers, texts, true or false, by names of its own.
+        /// What it is made with: numbers, strings, true or false, by names of its own.
         value parameters: Parameters = Parameters::default();
         /// The hash of its source, which results have; a controller with another one is then refused.
         option controller_source: String;
@@ -58,7 +58,7 @@ pub enum Parameter {
     Number(f64),
     /// True or false.
     Flag(bool),
-    /// A text.
+    /// A string.
     Text(String),
 }
 
@@ -90,7 +90,7 @@ impl fmt::Debug for Controllers {
 
 impl Custom {
     /// A controller at the beginning of a connection.
-    pub(crate) fn make(&self, window: NewRenoConfig) -> Box<dyn Controller> {
+    pub fn make(&self, window: NewRenoConfig) -> Box<dyn Controller> {
         let make = self.controller.maker.as_ref();
         let make = make.expect("a scenario whose controllers are unknown is not run");
         make(&ControllerSetting {
@@ -226,7 +226,7 @@ impl Parameter {
             _ => None,
         };
         if found.is_none() {
-            wrong(node, key, "a number, a text, true or false", cx);
+            wrong(node, key, "a number, a string, true or false", cx);
         }
         found
     }

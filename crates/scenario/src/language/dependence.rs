@@ -27,7 +27,7 @@ impl Dependence {
         self.acknowledged.into_iter().chain(self.arrived)
     }
 
-    /// From the texts of the three columns; absent where all are empty.
+    /// From the strings of the three columns; absent where all are empty.
     pub(crate) fn read(
         [after, acknowledged, arrived]: [&str; 3],
         counts: &mut Counts,
@@ -51,8 +51,8 @@ impl Dependence {
         })))
     }
 
-    /// The texts of the three columns.
-    pub(crate) fn texts(&self, names: &[String]) -> [String; 3] {
+    /// The strings of the three columns.
+    pub(crate) fn strings(&self, names: &[String]) -> [String; 3] {
         let mut after = String::new();
         for &(count, value) in &self.after {
             let separator = if after.is_empty() { "" } else { " " };
@@ -121,21 +121,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_read_and_written() {
-        for texts in [
+    fn strings_are_read_and_written() {
+        for strings in [
             ["7", "", ""],
             ["7:2 8", "", "9"],
             ["", "7", ""],
             ["a.b:12", "c", "c"],
         ] {
             let mut counts = Counts::default();
-            let read = Dependence::read(texts, &mut counts).expect("good texts");
+            let read = Dependence::read(strings, &mut counts).expect("good strings");
             let read = read.expect("they say something");
-            assert_eq!(read.texts(&counts.into_names()), texts);
+            assert_eq!(read.strings(&counts.into_names()), strings);
         }
         let mut counts = Counts::default();
         assert_eq!(Dependence::read([""; 3], &mut counts), Ok(None));
-        let read = Dependence::read(["7:1", "7", "8"], &mut counts).expect("good texts");
+        let read = Dependence::read(["7:1", "7", "8"], &mut counts).expect("good strings");
         let expected = Dependence {
             after: vec![(0, 1)],
             acknowledged: Some(0),
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn what_is_no_count_is_told() {
-        for (texts, message) in [
+        for (strings, message) in [
             (["7:0", "", ""], "\"7:0\" is no count to wait for"),
             (["7:-1", "", ""], "\"7:-1\" is no count to wait for"),
             (["7:x", "", ""], "\"7:x\" is no count to wait for"),
@@ -154,8 +154,8 @@ mod tests {
             (["", "a b", ""], "\"a b\" is no name of an event count"),
             (["", "", "a;b"], "\"a;b\" is no name of an event count"),
         ] {
-            let found = Dependence::read(texts, &mut Counts::default());
-            let found = found.expect_err("broken texts");
+            let found = Dependence::read(strings, &mut Counts::default());
+            let found = found.expect_err("broken strings");
             assert!(found.starts_with(message), "{found}");
         }
     }

@@ -3,11 +3,12 @@
 use incastle_units::{Bytes, Rate, Span};
 
 use crate::grammar::declare::{choice, table, word_or, words};
-use crate::grammar::range::{above, above_to, at_least, between, fraction};
+use crate::grammar::range::{above, above_to, between, fraction};
 use crate::language::DAY;
 use crate::language::arrivals::Arrivals;
 use crate::language::collective::AllReduce;
 use crate::language::network::{MOST_HOSTS, rates};
+use crate::language::rounds::Rounds;
 use crate::language::selection::Selection;
 use crate::language::sizes::{MOST_BYTES, Sizes};
 use crate::language::transport::Transport;
@@ -44,7 +45,7 @@ table! {
 impl Group {
     /// Whether its work has an end of its own: a size, a number of rounds, a list, or an instant at which it
     /// stops.
-    pub(crate) fn is_finite(&self) -> bool {
+    pub fn is_finite(&self) -> bool {
         let counted = |rounds: Rounds| matches!(rounds, Rounds::Number(_));
         let sized = |size: Size| matches!(size, Size::Of(_));
         let by_itself = match &self.workload {
@@ -412,16 +413,6 @@ word_or! {
     }
 }
 
-word_or! {
-    /// A number of rounds.
-    pub enum Rounds {
-        /// As many as there is time for.
-        "unlimited" => Unlimited,
-        /// This many.
-        Number(u64) in at_least(1),
-    }
-}
-
 words! {
     /// The links whose rate a load is a fraction of.
     pub enum LoadOf {
@@ -448,7 +439,7 @@ words! {
 
 impl RandomIncast {
     /// Application bytes of an incast of so many senders; each sends one at least.
-    pub(crate) fn bytes(&self, senders: usize) -> u64 {
+    pub fn bytes(&self, senders: usize) -> u64 {
         let senders = senders as u64;
         match (self.sru, self.total_size) {
             (Some(unit), _) => unit.count().saturating_mul(senders),
@@ -459,7 +450,7 @@ impl RandomIncast {
     }
 
     /// The mean of those bytes, where each of `to` receives as often as any other.
-    pub(crate) fn mean_bytes(&self, count: Count, (from, to): (&[usize], &[usize])) -> f64 {
+    pub fn mean_bytes(&self, count: Count, (from, to): (&[usize], &[usize])) -> f64 {
         let senders = |receiver: &usize| match count {
             Count::Number(wanted) => wanted as usize,
             Count::Each => from.iter().filter(|&host| host != receiver).count(),

@@ -137,8 +137,8 @@ const MOST_EVENTS: u32 = 50_000_000;
 table! {
     /// Captures of frames.
     pub struct Capture {
-        /// The ports whose frames are kept: `"switch->receiver"` one way of a link, `"switch<->receiver"`
-        /// both ways, `"all"` every link.
+        /// The ports whose frames are kept: `"switch->receiver"` one direction of a link, `"switch<->receiver"`
+        /// both directions, `"all"` every link.
         value ports: Vec<String> = vec!["all".to_owned()];
         /// Bytes kept of each frame; the default has room for all headers.
         value snaplen: Bytes = Bytes::new(128), in between(Bytes::new(64), Bytes::new(65_535));
@@ -151,12 +151,12 @@ table! {
 
 impl Capture {
     /// The names of single ports, with `"a<->b"` taken apart; `"all"` as it stands.
-    pub(crate) fn port_names(&self) -> BTreeSet<String> {
-        let ways = |name: &String| match name.split_once("<->") {
+    pub fn port_names(&self) -> BTreeSet<String> {
+        let directions = |name: &String| match name.split_once("<->") {
             Some((a, b)) => vec![format!("{a}->{b}"), format!("{b}->{a}")],
             None => vec![name.clone()],
         };
-        self.ports.iter().flat_map(ways).collect()
+        self.ports.iter().flat_map(directions).collect()
     }
 }
 
@@ -181,7 +181,7 @@ pub enum Sampling<T> {
     On(T),
 }
 
-/// What a text or list instead of a table stands for.
+/// What a string or list instead of a table stands for.
 pub(crate) trait Short {
     /// The key of the table that takes it.
     const KEY: Option<&'static str>;

@@ -3,22 +3,25 @@
 //! The shape is that of the complete example in docs/scenario-language.md. Leaves out: what the
 //! tables mean together (`check`), and what they become (`simulate`).
 
-pub(crate) mod arrivals;
-pub(crate) mod collective;
+pub mod arrivals;
+pub mod collective;
 pub mod custom;
-pub(crate) mod dependence;
+pub mod dependence;
 pub(crate) mod elsewhere;
 pub mod flows;
 pub mod measure;
 pub mod network;
 pub mod qcn;
-pub(crate) mod ratio;
-pub(crate) mod selection;
-pub(crate) mod sizes;
+pub mod ratio;
+pub mod rounds;
+pub mod selection;
+pub mod send_buffer;
+pub mod sizes;
 pub mod switch;
 pub mod tcp;
 pub mod transport;
 pub mod udt;
+pub mod wire;
 
 use incastle_units::{Amount, Span};
 
@@ -49,7 +52,7 @@ table! {
         section switch: Switch;
         /// Switches that differ from `[switch]`, under labels of your own.
         each switches: SwitchGroup;
-        /// The hosts' adapters.
+        /// The hosts' NICs.
         section host: Host;
         /// The transport of all flows, unless a group says otherwise.
         section transport: Transport;
@@ -84,9 +87,9 @@ table! {
         value tso_burst: u32 = 1, in at_least(1);
         /// How long the first arrival of a burst waits for others; without effect at `tso_burst = 1`.
         value interrupt_coalescing: Span = Span::from_us(5), in between(Span::ZERO, Span::from_secs(1));
-        /// What the adapter's queue holds; a full one drops.
+        /// What the NIC's queue holds; a full one drops.
         value queue: Capacity = Capacity::Unlimited;
-        /// What the adapters do about congestion notifications (QCN).
+        /// What the NICs do about congestion notifications (QCN).
         section qcn: ReactionPoints;
     }
 }

@@ -13,7 +13,7 @@ use crate::text::context::Context;
 use crate::text::node::{Content, Node};
 
 /// The most hosts of one role: beyond it a scenario is a slip of the pen.
-pub(crate) const MOST_HOSTS: u32 = 1_000_000;
+pub const MOST_HOSTS: u32 = 1_000_000;
 
 /// Rates of links: a packet takes seconds at the least, and a picosecond at the greatest.
 pub(crate) fn rates() -> Range<Rate> {
@@ -51,7 +51,7 @@ table! {
         value mtu: Bytes = MOST_MTU, in mtus();
         /// Which of several equal paths packets take.
         flat ecmp: Ecmp;
-        /// How long after a link went down or came up the switches send along other ways. Until then what they send to a
+        /// How long after a link went down or came up the switches use other paths. Until then what they send to a
         /// link that is down is lost.
         value reconvergence_delay: Span = Span::ZERO, in delays();
         /// Links that differ, by the group's name or by `of`; in a graph, all links.

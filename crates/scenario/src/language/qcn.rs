@@ -1,7 +1,7 @@
 //! `[switch.qcn]` and `[host.qcn]`: Quantized Congestion Notification below the transport.
 //!
 //! Congestion points at switch ports sample arriving frames and notify their sources; reaction points
-//! in the sources' adapters limit the rate of each flow (IEEE 802.1Qau). The variants I to VI and the
+//! in the sources' NICs limit the rate of each flow (IEEE 802.1Qau). The variants I to VI and the
 //! modifications II, III and IV are those that were proposed for incast. Leaves out: how the two ends
 //! compute (queueing, congestion), and what fits a switch's memory (`check`).
 
@@ -169,7 +169,7 @@ words! {
 /// Q_eq as it was written.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SetPoint {
-    /// So many per cent of the buffer per port.
+    /// A percentage of the buffer per port.
     Percent(f64),
     /// This much.
     Of(Bytes),
@@ -383,7 +383,7 @@ impl CongestionPoints {
 
 impl ReactionPoints {
     /// As the congestion crate has it, with or without modification IV. The line rate is a
-    /// placeholder: it is the adapter's.
+    /// placeholder: it is the NIC's.
     pub fn to_config(&self, adaptive: bool) -> ReactionPointConfig {
         ReactionPointConfig {
             line_rate: self.rpg_min_rate,

@@ -47,7 +47,7 @@ impl fmt::Display for Name {
 }
 
 impl Name {
-    /// The one host, switch or flow that a text names.
+    /// The one host, switch or flow that a string names.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let Term { role, indices } = Term::parse(text)?;
         let index = match indices {
@@ -118,19 +118,19 @@ impl Selection {
         }])
     }
 
-    /// The texts of the set.
+    /// The strings of the set.
     pub fn terms(&self) -> Vec<String> {
         self.0.iter().map(Term::to_string).collect()
     }
 
-    /// The set without the texts that name one of these roles.
+    /// The set without the strings that name one of these roles.
     pub(crate) fn without(&self, roles: &[&str]) -> Self {
         let kept = |term: &&Term| !roles.contains(&term.role.as_str());
         Self(self.0.iter().filter(kept).cloned().collect())
     }
 
     /// Whether a name is in the set.
-    pub(crate) fn contains(&self, name: &Name) -> bool {
+    pub fn contains(&self, name: &Name) -> bool {
         self.0.iter().any(|term| term.matches(name))
     }
 

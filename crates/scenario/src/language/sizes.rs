@@ -66,7 +66,7 @@ impl Points {
             return Err("a distribution needs points".to_owned());
         };
         if points.len() < 2 {
-            return Err("a distribution needs two points at least".to_owned());
+            return Err("a distribution needs at least two points".to_owned());
         }
         if first.1 < 0.0 || first.1 >= 100.0 {
             return Err(format!(

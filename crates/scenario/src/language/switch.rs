@@ -295,14 +295,14 @@ impl PortGroup {
 
 impl Switch {
     /// Which group the port to this host or switch belongs to: the last that names it, if any does.
-    pub(crate) fn port_group(&self, destination: &Name) -> Option<usize> {
+    pub fn port_group(&self, destination: &Name) -> Option<usize> {
         let leads_there =
             |(label, group): &(String, PortGroup)| group.destinations(label).contains(destination);
         self.ports.iter().rposition(leads_there)
     }
 
     /// The discipline of the port to this host or switch.
-    pub(crate) fn queue_to(&self, destination: &Name) -> &Queue {
+    pub fn queue_to(&self, destination: &Name) -> &Queue {
         let group = self.port_group(destination);
         group.map_or(&self.queue, |group| &self.ports[group].1.queue)
     }

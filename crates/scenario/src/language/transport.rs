@@ -3,9 +3,10 @@
 use incastle_transport::datagram::DEFAULT_SEND_BUFFER;
 use incastle_units::Bytes;
 
-use crate::grammar::declare::{choice, table, word_or, words};
+use crate::grammar::declare::{choice, table, words};
 use crate::grammar::range::between;
 use crate::language::custom::Custom;
+use crate::language::send_buffer::SendBuffer;
 use crate::language::tcp::{Congestion, Tcp};
 use crate::language::udt::{Dcudp, Stream, Udt};
 
@@ -43,19 +44,9 @@ table! {
     pub struct Datagram {
         /// Application bytes of a full datagram; 28 bytes of headers come on top.
         value payload: Bytes = Bytes::new(1_472), in between(Bytes::new(1), Bytes::new(65_000));
-        /// Application bytes that may wait for the adapter; what does not fit any more is refused and
+        /// Application bytes that may wait for the NIC; what does not fit any more is refused and
         /// counted. A bulk transfer waits for room instead.
         value send_buffer: SendBuffer = SendBuffer::Limited(DEFAULT_SEND_BUFFER);
-    }
-}
-
-word_or! {
-    /// What may wait in a socket.
-    pub enum SendBuffer {
-        /// Everything.
-        "unlimited" => Unlimited,
-        /// At most this.
-        Limited(Bytes),
     }
 }
 
@@ -101,7 +92,7 @@ impl Transport {
     }
 
     /// The controller of one's own, if it has one.
-    pub(crate) fn custom(&self) -> Option<&Custom> {
+    pub fn custom(&self) -> Option<&Custom> {
         match &self.tcp()?.congestion {
             Congestion::Custom(custom) => Some(custom),
             _ => None,
@@ -153,16 +144,6 @@ impl Transport {
             Kind::Datagram(datagram) => datagram.send_buffer.limit(),
             Kind::Udt(udt) => udt.stream.send_buffer.limit(),
             Kind::Dcudp(dcudp) => dcudp.stream.send_buffer.limit(),
-        }
-    }
-}
-
-impl SendBuffer {
-    /// The bytes that may wait, unless there is no limit.
-    fn limit(self) -> Option<Bytes> {
-        match self {
-            SendBuffer::Unlimited => None,
-            SendBuffer::Limited(bytes) => Some(bytes),
         }
     }
 }

@@ -13,10 +13,10 @@ use crate::language::flows::{
     Count, Group, LoadOf, Message, OnOff, Periods, Poisson, PoissonDatagrams, Query, RandomIncast,
     Stop, Workload,
 };
+use crate::language::wire::WireFormat;
 use crate::load::spread::{Matrix, Network, Shares};
-use crate::topology::pairs::group_pairs;
+use crate::topology::pairs::{group_hosts, group_pairs};
 use crate::topology::tier::{Direction, Tier};
-use crate::workload::{Stack, group_hosts};
 
 /// A demand that is known before anything is simulated.
 pub(super) struct Offer {
@@ -48,7 +48,7 @@ struct Source<'a> {
     network: &'a Network<'a>,
     from: Vec<usize>,
     to: Vec<usize>,
-    stack: Stack,
+    format: WireFormat,
 }
 
 /// When a group sends: from, until.
@@ -76,7 +76,7 @@ pub(super) fn offers(
         network,
         from,
         to,
-        stack: Stack::new(&group.transport, root.host.tso_burst),
+        format: WireFormat::of(&group.transport),
     };
     Ok(match &group.workload {
         Workload::Poisson(poisson) => vec![source.poisson(poisson)?],
@@ -182,17 +182,17 @@ fn even(pairs: Vec<(usize, usize)>) -> Matrix {
 impl Source<'_> {
     /// The bytes on the wire of a transfer.
     fn wire_of(&self, bytes: u64) -> f64 {
-        let payload = self.stack.payload();
-        let whole = (bytes / payload) as f64 * self.stack.wire_size(payload) as f64;
+        let payload = self.format.payload;
+        let whole = (bytes / payload) as f64 * self.format.wire_size(payload) as f64;
         match bytes % payload {
             0 => whole,
-            rest => whole + self.stack.wire_size(rest) as f64,
+            rest => whole + self.format.wire_size(rest) as f64,
         }
     }
 
     fn message(&self, message: Message) -> u64 {
         match message {
-            Message::Packet => self.stack.payload(),
+            Message::Packet => self.format.payload,
             Message::Of(size) => size.count(),
         }
     }
@@ -221,8 +221,8 @@ impl Source<'_> {
 
     fn poisson(&self, poisson: &Poisson) -> Result<Offer, Unknown> {
         let sizes = poisson.sizes.expanded();
-        let (mean, payload) = (sizes.mean(), self.stack.payload());
-        let headers = self.stack.wire_size(payload) - payload;
+        let (mean, payload) = (sizes.mean(), self.format.payload);
+        let headers = self.format.wire_size(payload) - payload;
         let wire = mean + sizes.mean_packets(payload) * headers as f64;
         let given = (poisson.flow_rate, poisson.load);
         let per_second = self.arrivals(given, poisson.load_of, mean)?;
@@ -258,7 +258,7 @@ impl Source<'_> {
 
     fn datagrams(&self, poisson: &PoissonDatagrams) -> Result<Offer, Unknown> {
         let message = self.message(poisson.message);
-        let wire = self.stack.wire_size(message) as f64;
+        let wire = self.format.wire_size(message) as f64;
         let given = (poisson.datagram_rate, poisson.load);
         let per_second = self.arrivals(given, poisson.load_of, wire)?;
         Ok(Offer {

@@ -115,7 +115,7 @@ struct Offered<'a> {
 }
 
 /// The bytes per second that a load of 1 means for a group of a checked scenario.
-pub(crate) fn capacity(group: &Group, load_of: LoadOf, layout: &Layout) -> f64 {
+pub fn capacity(group: &Group, load_of: LoadOf, layout: &Layout) -> f64 {
     let capacity = demand::capacity(group, load_of, &Network::new(layout));
     capacity.expect("a checked scenario has links of this tier that can be looked at")
 }

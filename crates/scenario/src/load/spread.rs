@@ -1,7 +1,7 @@
 //! How demand between hosts spreads over the links of a network, on average.
 //!
 //! Each switch shares what goes to a host evenly among its ports that lead one hop closer, as the
-//! engine's routes do (`engine/src/route.rs`); loads of links are sums over all pairs, because
+//! engine's routes do (`engine/src/network/route.rs`); loads of links are sums over all pairs, because
 //! expectations add up. Leaves out: links that are down at the beginning and come up later, failures
 //! after it, and what chance makes of few flows (the hash of ECMP spreads them unevenly).
 
@@ -348,7 +348,7 @@ mod tests {
             from in proptest::sample::subsequence((0..HOSTS).collect::<Vec<_>>(), 1..=HOSTS),
             to in proptest::sample::subsequence((0..HOSTS).collect::<Vec<_>>(), 2..=HOSTS),
         ) {
-            // A line joins all; further links make other ways, also two between the same switches.
+            // A line joins all; further links make other paths, also two between the same switches.
             let line = (1..SWITCHES).map(|switch| (switch - 1, switch));
             let links: Vec<_> = line.chain(more.into_iter().filter(|(a, b)| a != b)).collect();
             let layout = layout(&places, &links);

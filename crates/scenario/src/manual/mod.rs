@@ -3,3 +3,12 @@
 pub(crate) mod catalog;
 pub(crate) mod reference;
 pub(crate) mod schema;
+
+use crate::grammar::Description;
+use crate::grammar::declare::Table;
+use crate::language::Root;
+
+/// Every key of the language, with its type, range, default and meaning.
+pub fn description() -> Description {
+    Root::description()
+}

@@ -1,4 +1,4 @@
-//! The key tables of docs/scenario-language.md, from the declarations of the language.
+//! The key tables of docs/scenario-reference.md, from the declarations of the language.
 
 use std::fmt::Write as _;
 
@@ -52,7 +52,7 @@ fn join(path: &str, name: &str) -> String {
 }
 
 fn section(title: &str, about: &str, table: &Description, out: &mut String) {
-    line(out, &format!("### {title}\n"));
+    line(out, &format!("## {title}\n"));
     if !about.is_empty() {
         line(out, &format!("{about}\n"));
     }

@@ -115,11 +115,11 @@ pub(crate) fn entries_from_toml(table: &DeTable<'_>, place: &dyn Fn(usize) -> Pl
         .collect()
 }
 
-/// What was found, for a message: `the text "fast"`, `the number 3`, `a table`.
+/// What was found, for a message: `the string "fast"`, `the number 3`, `a table`.
 impl fmt::Display for Content {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Text(text) => write!(f, "the text {}", quoted(text)),
+            Self::Text(text) => write!(f, "the string {}", quoted(text)),
             Self::Integer(integer) => write!(f, "the number {integer}"),
             Self::Float(float) => write!(f, "the number {float:?}"),
             Self::Flag(flag) => write!(f, "{flag}"),
@@ -130,7 +130,7 @@ impl fmt::Display for Content {
     }
 }
 
-/// A text as TOML writes it.
+/// A string as TOML writes it.
 pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');

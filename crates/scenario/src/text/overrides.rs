@@ -1,6 +1,6 @@
 //! Overrides (`--set a.b.c=value`) and inheritance, both on the tree before it is read.
 //!
-//! A value is TOML; what is no TOML value is a text, so that `10 ms` and `dctcp` need no quotes.
+//! A value is TOML; what is no TOML value is a string, so that `10 ms` and `dctcp` need no quotes.
 
 use toml::de::DeTable;
 
@@ -33,7 +33,7 @@ pub(crate) fn apply(root: &mut Node, overrides: &[(String, String)], cx: &mut Co
     }
 }
 
-/// A TOML value, or else the text itself.
+/// A TOML value, or else the string itself.
 fn parse_value(text: &str, place: Place) -> Node {
     let as_text = || Node {
         place,

@@ -1,4 +1,4 @@
-//! Fabrics: topologies with several equal ways between hosts.
+//! Fabrics: topologies with several equal paths between hosts.
 //!
 //! Leaf-spine is a folded Clos network (C. Clos, "A study of non-blocking switching networks", Bell
 //! System Technical Journal 32(2), 1953) of two tiers: every leaf is linked with every spine. The fat

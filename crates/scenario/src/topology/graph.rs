@@ -42,7 +42,7 @@ impl Plan {
         for (label, group) in &network.links {
             right &= self.graph_links(label, group, &nodes, cx).is_some();
         }
-        right &= self.check_adapters(cx);
+        right &= self.check_nics(cx);
         right.then_some(())
     }
 
@@ -97,8 +97,8 @@ impl Plan {
         Some(())
     }
 
-    /// Every host has one adapter, so one link.
-    fn check_adapters(&self, cx: &mut Context<'_>) -> bool {
+    /// Every host has one NIC, so one link.
+    fn check_nics(&self, cx: &mut Context<'_>) -> bool {
         let mut links = vec![0; self.hosts.len()];
         for link in &self.links {
             for end in [link.ends.0, link.ends.1] {
@@ -114,7 +114,7 @@ impl Plan {
                 cx.error_at(
                     "network.links",
                     format!("host {} has {count} links", quoted(&name.to_string())),
-                    Some("a host has one network adapter, so one link".to_owned()),
+                    Some("a host has one NIC, so one link".to_owned()),
                 );
             }
         }

@@ -40,7 +40,7 @@ pub struct Link {
     /// Its ends.
     pub ends: (End, End),
     /// The link group of the topology it belongs to.
-    pub(crate) group: &'static str,
+    pub group: &'static str,
     /// The rate of either direction.
     pub rate: Rate,
     /// The delay of either direction.
@@ -56,19 +56,19 @@ pub struct Link {
 
 impl Link {
     /// Whether it is down at an instant.
-    pub(crate) fn is_down(&self, at: Span) -> bool {
+    pub fn is_down(&self, at: Span) -> bool {
         let mut failures = self.failures.iter();
         failures.any(|&(down, up)| down <= at && up.is_none_or(|up| at < up))
     }
 
     /// Whether it is ever up before `end`.
-    pub(crate) fn is_ever_up(&self, end: Span) -> bool {
+    pub fn is_ever_up(&self, end: Span) -> bool {
         let first = self.failures.first();
         !first.is_some_and(|&(down, up)| down == Span::ZERO && up.is_none_or(|up| up >= end))
     }
 
     /// The highest rate that it has before `end`.
-    pub(crate) fn highest_rate(&self, end: Span) -> Rate {
+    pub fn highest_rate(&self, end: Span) -> Rate {
         let later = self.schedule.iter().filter(|(at, _)| *at < end);
         later.map(|(_, rate)| *rate).fold(self.rate, Rate::max)
     }
@@ -81,7 +81,7 @@ impl Layout {
     }
 
     /// Of these hosts, switches and links.
-    pub(crate) fn of(hosts: Vec<Name>, switches: Vec<Name>, links: Vec<Link>) -> Self {
+    pub fn of(hosts: Vec<Name>, switches: Vec<Name>, links: Vec<Link>) -> Self {
         let mut access = vec![None; hosts.len()];
         for (place, link) in links.iter().enumerate().rev() {
             for end in [link.ends.0, link.ends.1] {
@@ -107,7 +107,7 @@ impl Layout {
     }
 
     /// The position of each host by its name.
-    pub(crate) fn host_numbers(&self) -> BTreeMap<&Name, usize> {
+    pub fn host_numbers(&self) -> BTreeMap<&Name, usize> {
         self.hosts.iter().zip(0..).collect()
     }
 
@@ -117,12 +117,12 @@ impl Layout {
     }
 
     /// The place of a host's access link.
-    pub(crate) fn access_place(&self, host: usize) -> Option<usize> {
+    pub fn access_place(&self, host: usize) -> Option<usize> {
         self.access[host]
     }
 
     /// Hosts and switches in one row.
-    pub(crate) fn position(&self, end: End) -> usize {
+    pub fn position(&self, end: End) -> usize {
         match end {
             End::Host(host) => host,
             End::Switch(switch) => self.hosts.len() + switch,
@@ -130,19 +130,19 @@ impl Layout {
     }
 
     /// For each host the number of its connected part of the network.
-    pub(crate) fn parts(&self) -> Vec<usize> {
+    pub fn parts(&self) -> Vec<usize> {
         self.parts_without(|_| false)
     }
 
     /// The same without some links.
-    pub(crate) fn parts_without(&self, left_out: impl Fn(&Link) -> bool) -> Vec<usize> {
+    pub fn parts_without(&self, left_out: impl Fn(&Link) -> bool) -> Vec<usize> {
         let mut parts = self.all_parts(left_out);
         parts.truncate(self.hosts.len());
         parts
     }
 
     /// The instants at which links fail or come up, the beginning included, in order.
-    pub(crate) fn changes(&self) -> Vec<Span> {
+    pub fn changes(&self) -> Vec<Span> {
         let failures = self.links.iter().flat_map(|link| &link.failures);
         let ends = failures.flat_map(|&(down, up)| [Some(down), up]).flatten();
         let mut changes: Vec<Span> = std::iter::once(Span::ZERO).chain(ends).collect();
@@ -152,7 +152,7 @@ impl Layout {
     }
 
     /// A switch, and a host that no links lead to from there, if there are such.
-    pub(crate) fn apart(&self) -> Option<(usize, usize)> {
+    pub fn apart(&self) -> Option<(usize, usize)> {
         let parts = self.all_parts(|_| false);
         let (hosts, switches) = parts.split_at(self.hosts.len());
         switches.iter().enumerate().find_map(|(switch, part)| {
@@ -174,14 +174,14 @@ impl Layout {
     }
 
     /// The name of the port at the first end of a link, as result tables have it.
-    pub(crate) fn port_name(&self, from: End, to: End) -> String {
+    pub fn port_name(&self, from: End, to: End) -> String {
         format!("{}->{}", self.name(from), self.name(to))
     }
 
     /// The names of all ports of switches.
-    pub(crate) fn switch_ports(&self) -> Vec<String> {
+    pub fn switch_ports(&self) -> Vec<String> {
         let of_switches = self
-            .ways()
+            .directions()
             .filter(|(from, _)| matches!(from, End::Switch(_)));
         of_switches
             .map(|(from, to)| self.port_name(from, to))
@@ -189,13 +189,15 @@ impl Layout {
     }
 
     /// The names of all ports, of hosts too.
-    pub(crate) fn ports(&self) -> BTreeSet<String> {
-        let ways = self.ways();
-        ways.map(|(from, to)| self.port_name(from, to)).collect()
+    pub fn ports(&self) -> BTreeSet<String> {
+        let directions = self.directions();
+        directions
+            .map(|(from, to)| self.port_name(from, to))
+            .collect()
     }
 
-    /// Both ways of each link.
-    fn ways(&self) -> impl Iterator<Item = (End, End)> {
+    /// Both directions of each link.
+    fn directions(&self) -> impl Iterator<Item = (End, End)> {
         let ends = self.links.iter().map(|link| link.ends);
         ends.flat_map(|(a, b)| [(a, b), (b, a)])
     }

@@ -3,11 +3,9 @@
 mod fabric;
 mod failures;
 mod graph;
-pub(crate) mod layout;
-pub(crate) mod pairs;
-pub(crate) mod paths;
+pub mod layout;
+pub mod pairs;
 mod plan;
-pub(crate) mod profiles;
 pub(crate) mod routes;
 mod shapes;
 #[cfg(test)]

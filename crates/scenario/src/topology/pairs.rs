@@ -1,19 +1,31 @@
 //! Which hosts the flows of a group connect.
 
-use incastle_units::random;
-use rand_core::Rng;
-
 use crate::language::collective::Algorithm;
 use crate::language::flows::{Count, Group, Pairs, Workload};
+use crate::language::selection::Selection;
+use crate::text::context::Context;
+use crate::text::files::NoFiles;
+use crate::topology::layout::Layout;
 
 /// The most flows of a group: beyond it a scenario is a slip of the pen. An end of a flow takes ten cache
 /// lines.
-pub(crate) const MOST_FLOWS: usize = 4_000_000;
+pub const MOST_FLOWS: usize = 4_000_000;
+
+/// The hosts of a checked group: from, to.
+pub fn group_hosts(group: &Group, layout: &Layout) -> (Vec<usize>, Vec<usize>) {
+    let mut quiet = Context::new(&NoFiles);
+    let mut hosts = |selection: &Selection| {
+        selection
+            .resolve(&layout.hosts, "hosts", "", &mut quiet)
+            .expect("the hosts of a checked scenario exist")
+    };
+    (hosts(&group.from), hosts(&group.to))
+}
 
 /// The (from, to) hosts of each flow of a group, of more than [`MOST_FLOWS`] only some more, in the order of the flows. Flows of requests go
 /// client by client. Poisson flows, incasts, lists and permutations know theirs later: pairs that cover
 /// all hosts stand for them.
-pub(crate) fn group_pairs(group: &Group, from: &[usize], to: &[usize]) -> Vec<(usize, usize)> {
+pub fn group_pairs(group: &Group, from: &[usize], to: &[usize]) -> Vec<(usize, usize)> {
     match group.workload {
         _ if group.workload.is_requests() => to
             .iter()
@@ -44,7 +56,7 @@ pub(crate) fn group_pairs(group: &Group, from: &[usize], to: &[usize]) -> Vec<(u
 
 /// Who sends to whom in an all-reduce of so many hosts, by their places. Of a tree first each host but
 /// the first to its parent, then each parent to it.
-pub(crate) fn edges(algorithm: &Algorithm, hosts: usize) -> Vec<(usize, usize)> {
+pub fn edges(algorithm: &Algorithm, hosts: usize) -> Vec<(usize, usize)> {
     match algorithm {
         Algorithm::Ring(_) if hosts < 2 => Vec::new(),
         Algorithm::Ring(_) => (0..hosts).map(|host| (host, (host + 1) % hosts)).collect(),
@@ -58,7 +70,7 @@ pub(crate) fn edges(algorithm: &Algorithm, hosts: usize) -> Vec<(usize, usize)> 
 }
 
 /// The parent of a host of a tree that is filled row by row.
-pub(crate) fn parent(host: usize, degree: u32) -> usize {
+pub fn parent(host: usize, degree: u32) -> usize {
     (host - 1) / degree as usize
 }
 
@@ -107,44 +119,9 @@ fn round_robin(count: Count, from: &[usize], to: &[usize]) -> Vec<(usize, usize)
         .collect()
 }
 
-/// A random pairing of both sets, as large as each other, in which nobody meets itself; each such
-/// pairing is as likely as any other.
-pub(crate) fn derangement(from: &[usize], to: &[usize], rng: &mut dyn Rng) -> Vec<(usize, usize)> {
-    assert_eq!(from.len(), to.len(), "a permutation has as many receivers");
-    let mut to = to.to_vec();
-    // About one shuffle in e has nobody at its own place, whatever the number of hosts.
-    loop {
-        for last in (1..to.len()).rev() {
-            to.swap(last, random::below(rng, last as u64 + 1) as usize);
-        }
-        let pairs = || from.iter().copied().zip(to.iter().copied());
-        if pairs().all(|(a, b)| a != b) {
-            return pairs().collect();
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use rand_xoshiro::Xoshiro256PlusPlus;
-    use rand_xoshiro::rand_core::SeedableRng;
-
     use super::*;
-
-    #[test]
-    fn derangements_are_drawn_evenly() {
-        let hosts = [0, 1, 2, 3];
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
-        let mut counts = std::collections::BTreeMap::new();
-        for _ in 0..9_000 {
-            let pairs = derangement(&hosts, &hosts, &mut rng);
-            *counts.entry(pairs).or_insert(0_i32) += 1;
-        }
-        // Of 4 things there are 9; five standard deviations: 5 sqrt(9000 x 1/9 x 8/9) = 149.
-        assert_eq!(counts.len(), 9);
-        assert!(counts.values().all(|count| (count - 1_000).abs() < 149));
-        assert_eq!(derangement(&[3, 5], &[5, 3], &mut rng), [(3, 5), (5, 3)]);
-    }
 
     #[test]
     fn nobody_meets_itself() {

@@ -28,7 +28,7 @@ struct PortAt {
     end: usize,
 }
 
-/// What data may pass on their way.
+/// What data may pass on their paths.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Passed {
     /// By link of the layout.

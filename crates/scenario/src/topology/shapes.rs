@@ -1,4 +1,4 @@
-//! Topologies with one way between any two hosts: star, dumbbell, tree.
+//! Topologies with one path between any two hosts: star, dumbbell, tree.
 
 use crate::language::network::{Dumbbell, MOST_HOSTS, Star, Tree};
 use crate::text::context::Context;

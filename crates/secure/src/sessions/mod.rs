@@ -54,7 +54,7 @@ pub enum Sealed {
     Dropped,
 }
 
-/// The way to a peer. Sessions are known by the peer's address alone.
+/// The path to a peer. Sessions are known by the peer's address alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Path {
     /// The peer's address.

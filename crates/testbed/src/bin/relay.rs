@@ -18,7 +18,7 @@ use incastle_testbed::wait::readable;
 use incastle_units::Span;
 use serde::Serialize;
 
-/// Carries UDP packets between two ends and spoils them on the way, each by itself.
+/// Carries UDP packets between two ends and damages them, each by itself.
 ///
 /// Each side has a socket of the relay. What arrives at one leaves from the other, to that side's peer: the one
 /// that was given, or else whoever was heard there last. The relay says "ready" and both addresses in one line, runs until its

@@ -27,14 +27,14 @@ use serde::Serialize;
 /// A bottleneck between two network namespaces, in real time.
 ///
 /// Packets from the left device wait in a queue, which marks or drops them, leave at the rate and arrive on the right after the
-/// delay. The way back has the same rate and delay, and a queue that only drops when its buffer is full. The router says
+/// delay. The reverse path has the same rate and delay, and a queue that only drops when its buffer is full. The router says
 /// "ready" once both devices are attached. At each line of its standard input, and at its end, it writes what it measured since the last
 /// one as a line of JSON.
 #[derive(Parser)]
 #[command(
     version,
     after_help = "Examples:
-  router client/tun0 server/tun0 --rate '100 Mbit/s' --delay '1 ms' --queue threshold --mark-above '15 packets'
+  router client/tun0 server/tun0 --rate '100 Mbit/s' --delay '1 ms' --queue threshold --marking-threshold '15 packets'
   router client/tun0 server/tun0 --rate '100 Mbit/s' --queue drop-tail --buffer '100 packets'
 
 The devices, before that:
@@ -148,7 +148,7 @@ impl Options {
 }
 
 #[derive(Serialize)]
-struct Way {
+struct DirectionReport {
     #[serde(flatten)]
     counts: Counts,
     queue_packets: QueueSummary,
@@ -160,8 +160,8 @@ struct Way {
 #[derive(Serialize)]
 struct Report {
     seconds: f64,
-    forward: Way,
-    backward: Way,
+    forward: DirectionReport,
+    backward: DirectionReport,
 }
 
 /// One direction: from a device, through a bottleneck, to a device.
@@ -200,28 +200,28 @@ impl Direction<'_> {
         }
     }
 
-    fn report(&mut self, now: Time) -> Way {
-        let way = Way {
+    fn report(&mut self, now: Time) -> DirectionReport {
+        let report = DirectionReport {
             counts: *self.bottleneck.counts(),
             queue_packets: self.bottleneck.queue(now).summary(),
             lateness: self.bottleneck.lateness().summary(),
             refused: std::mem::take(&mut self.refused),
         };
         self.bottleneck.restart(now);
-        way
+        report
     }
 }
 
 struct Router<'a> {
     clock: Clock,
-    ways: [Direction<'a>; 2],
+    directions: [Direction<'a>; 2],
     since: Time,
 }
 
 impl Router<'_> {
     fn report(&mut self) -> io::Result<()> {
         let now = self.clock.now();
-        let [forward, backward] = &mut self.ways;
+        let [forward, backward] = &mut self.directions;
         let report = Report {
             seconds: now.saturating_since(self.since).as_secs_lossy(),
             forward: forward.report(now),
@@ -238,16 +238,16 @@ impl Router<'_> {
         let mut room = vec![0; 1 << 16];
         loop {
             let next = self
-                .ways
+                .directions
                 .iter()
-                .filter_map(|way| way.bottleneck.next_departure());
+                .filter_map(|direction| direction.bottleneck.next_departure());
             let deadline = next.min();
-            let [forward, backward] = &self.ways;
+            let [forward, backward] = &self.directions;
             let sources = [forward.from.as_fd(), backward.from.as_fd(), input.as_fd()];
             let ready = readable(&self.clock, &sources, deadline)?;
-            for way in &mut self.ways {
-                way.send_due(&self.clock);
-                way.receive(&self.clock, &mut rng, &mut room)?;
+            for direction in &mut self.directions {
+                direction.send_due(&self.clock);
+                direction.receive(&self.clock, &mut rng, &mut room)?;
             }
             if ready[2] {
                 let mut line = [0; 256];
@@ -280,7 +280,7 @@ fn run(options: &Options) -> Result<(), String> {
     };
     let clock = Clock::start();
     let mut router = Router {
-        ways: [
+        directions: [
             direction(&left, &right, forward),
             direction(&right, &left, backward),
         ],

@@ -15,10 +15,10 @@ use rand_core::Rng;
 
 use super::config::{Config, EcnMode};
 use super::handshake::Handshake;
-use super::receiver::{Ack, Arrival, Batch, Receiver};
-use super::recovery::AckInfo;
+use super::io::{AckInfo, Io};
+use super::receiver::{Ack, Arrival, Receiver};
 use super::segment::{Flags, SackBlock, Segment};
-use super::sender::{Chunk, Io, Sender};
+use super::sender::{Chunk, Sender};
 use super::sequence::{offset, wire};
 use super::stats::Stats;
 use super::timeout::TimeoutReport;
@@ -124,21 +124,21 @@ impl Connection {
     /// The application adds `bytes` to be sent; `u64::MAX / 2` and more is unlimited. Panics after
     /// [`Self::close`].
     pub fn write(&mut self, bytes: u64) {
-        self.sender.write(bytes);
+        self.sender.stream.write(bytes);
     }
 
     /// Forgets all data that were never sent.
     pub fn stop(&mut self) {
-        let unsent = self.sender.written > self.sender.max;
-        self.sender.stop();
-        if unsent {
+        let max = self.sender.space.max();
+        if self.sender.stream.written() > max {
+            self.sender.stream.stop(max);
             self.check_finished();
         }
     }
 
     /// The application has nothing more to send: a FIN follows what it wrote.
     pub fn close(&mut self) {
-        self.sender.close();
+        self.sender.stream.close();
     }
 
     /// Whether the application takes data as they come (it does at first). What it leaves narrows
@@ -155,21 +155,14 @@ impl Connection {
 
     /// When the application wants its data to have arrived; controllers may ask.
     pub fn set_deadline(&mut self, deadline: Option<Time>) {
-        self.sender.deadline = deadline.unwrap_or(Time::NEVER);
+        self.sender.stream.deadline = deadline.unwrap_or(Time::NEVER);
     }
 
-    /// A segment arrived, with the ECN field of its packet and its SACK blocks.
+    /// A segment arrived.
     #[inline]
-    pub fn handle(
-        &mut self,
-        now: Time,
-        segment: &Segment,
-        ecn: Ecn,
-        sacks: &[SackBlock],
-        batch: Batch,
-        rng: &mut dyn Rng,
-    ) {
-        self.sender.stir();
+    pub fn handle(&mut self, now: Time, arrival: &Arrival<'_>, rng: &mut dyn Rng) {
+        let segment = arrival.segment;
+        self.sender.stream.limit.reconsider();
         if !self.handshake.is_over() && !self.handle_handshake(now, segment) {
             return;
         }
@@ -178,31 +171,26 @@ impl Connection {
             self.receiver.require_ack();
             return;
         }
-        if self.sender.awaits_ack() {
-            self.handle_ack(now, segment, sacks, rng);
+        if self.sender.space.awaits_ack() {
+            self.handle_ack(now, arrival, rng);
         } else {
-            let ack = offset(segment.ack, self.sender.una);
+            let ack = offset(segment.ack, self.sender.space.una());
             self.sender.note_window(ack, u64::from(segment.window));
         }
-        let arrival = Arrival {
-            now,
-            segment,
-            ecn,
-            batch,
-        };
         let had_finished = self.receiver.finished();
         self.receiver
-            .handle(&arrival, &self.config, &mut self.stats);
+            .handle(now, arrival, &self.config, &mut self.stats);
         if self.receiver.finished() && !had_finished {
             self.raise(Event::PeerFinished);
         }
     }
 
     #[inline]
-    fn handle_ack(&mut self, now: Time, segment: &Segment, sacks: &[SackBlock], rng: &mut dyn Rng) {
+    fn handle_ack(&mut self, now: Time, arrival: &Arrival<'_>, rng: &mut dyn Rng) {
+        let segment = arrival.segment;
         let echoes = self.ecn && segment.flags.contains(Flags::ECE);
         let info = AckInfo {
-            ack: offset(segment.ack, self.sender.una),
+            ack: offset(segment.ack, self.sender.space.una()),
             window: u64::from(segment.window),
             echo: if echoes {
                 Echo::Congestion
@@ -211,7 +199,7 @@ impl Connection {
             },
             timestamp: segment.echo,
             pure: segment.payload == 0 && !segment.flags.contains(Flags::FIN),
-            sacks,
+            sacks: arrival.sacks,
         };
         let (sender, mut io) = self.sending(now, rng);
         if sender.handle_ack(&mut io, &info) {
@@ -221,10 +209,10 @@ impl Connection {
 
     /// The instant of [`Self::poll_timeout`] has come; an early call does no harm.
     pub fn handle_timeout(&mut self, now: Time, rng: &mut dyn Rng) {
-        self.sender.stir();
+        self.sender.stream.limit.reconsider();
         self.receiver.on_timer(now);
         self.sender.pacer_timer(now);
-        if self.sender.timer_at <= now {
+        if self.sender.timer.at() <= now {
             if self.handshake.is_over() {
                 let (sender, mut io) = self.sending(now, rng);
                 sender.on_timeout(&mut io);
@@ -248,11 +236,7 @@ impl Connection {
     /// controller and pacer.
     #[inline]
     pub fn poll_timeout(&self) -> Option<Time> {
-        let own = self
-            .sender
-            .timer_at
-            .min(self.receiver.ack_at())
-            .min(self.sender.pacer_wake());
+        let own = self.sender.wake().min(self.receiver.ack_at());
         let controller = self.algorithm.next_timer().unwrap_or(Time::NEVER);
         let at = own.min(controller);
         (at != Time::NEVER).then_some(at)
@@ -284,7 +268,7 @@ impl Connection {
         if let Some(ack) = self.receiver.next_due() {
             return Some(self.pure_ack(now, ack, out));
         }
-        if self.sender.take_probe() {
+        if self.sender.timer.take_probe() {
             return Some(self.probe(now, out));
         }
         if !self.sender.is_quiet() {
@@ -311,7 +295,7 @@ impl Connection {
     /// next poll the adapter limits this sender, so that its window does not grow.
     #[inline]
     pub fn hold_back(&mut self) {
-        self.sender.hold_back();
+        self.sender.stream.limit.hold_back();
     }
 
     /// The SACK blocks of the segment that [`Self::poll_transmit`] gave last.
@@ -347,27 +331,27 @@ impl Connection {
 
     /// Bytes of the application here that the peer acknowledged.
     pub fn acknowledged(&self) -> u64 {
-        self.sender.una.min(self.sender.written)
+        self.snd_una().min(self.written())
     }
 
     /// Bytes that the application wrote here.
     pub fn written(&self) -> u64 {
-        self.sender.written
+        self.sender.stream.written()
     }
 
     /// SND.UNA, as an offset from the first data byte.
     pub fn snd_una(&self) -> u64 {
-        self.sender.una
+        self.sender.space.una()
     }
 
     /// SND.NXT, likewise. A retransmission timeout pulls it back.
     pub fn snd_nxt(&self) -> u64 {
-        self.sender.nxt
+        self.sender.space.nxt()
     }
 
     /// The first sequence number that was never sent, likewise.
     pub fn snd_max(&self) -> u64 {
-        self.sender.max
+        self.sender.space.max()
     }
 
     /// Whether data can flow.
@@ -377,7 +361,7 @@ impl Connection {
 
     /// Whether both halves are closed: our FIN is acknowledged and the peer's has arrived.
     pub fn is_closed(&self) -> bool {
-        self.sender.fin_acknowledged() && self.receiver.finished()
+        self.sender.stream.fin_acknowledged(self.snd_una()) && self.receiver.finished()
     }
 
     /// Counters.
@@ -397,12 +381,12 @@ impl Connection {
 
     /// Where loss recovery stands, for probes.
     pub fn phase(&self) -> Phase {
-        self.sender.phase
+        self.sender.phase()
     }
 
     /// The smoothed round-trip time, once there was a sample.
     pub fn smoothed_rtt(&self) -> Option<Span> {
-        self.sender.rto.smoothed()
+        self.sender.timer.rto().smoothed()
     }
 
     /// The sender half beside what it needs of the rest.
@@ -424,7 +408,7 @@ impl Connection {
 
     #[inline]
     fn check_finished(&mut self) {
-        if self.sender.una == self.sender.end() {
+        if self.sender.is_finished() {
             self.raise(Event::Finished);
         }
     }
@@ -466,7 +450,7 @@ impl Connection {
     fn pure_ack(&mut self, now: Time, ack: Ack, out: &mut Segment) -> Departure {
         self.stats.acks_sent += 1;
         // RFC 9293, section 3.10: SEQ = SND.NXT, of what was ever sent.
-        self.header(now, wire(self.sender.max), ack, out);
+        self.header(now, wire(self.snd_max()), ack, out);
         self.control_departure()
     }
 
@@ -474,7 +458,7 @@ impl Connection {
     fn probe(&mut self, now: Time, out: &mut Segment) -> Departure {
         self.stats.probes += 1;
         let ack = self.receiver.acknowledge();
-        let seq = wire(self.sender.una).wrapping_sub(1);
+        let seq = wire(self.snd_una()).wrapping_sub(1);
         self.header(now, seq, ack, out);
         self.control_departure()
     }

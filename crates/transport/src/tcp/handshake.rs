@@ -11,8 +11,8 @@ use rand_core::Rng;
 use super::config::{Config, EcnMode};
 use super::connection::{Connection, Departure, Event, Role};
 use super::segment::{Flags, Segment};
-use super::sender::Timed;
 use super::sequence::{SYN, wire};
+use super::timeout::TimeoutKind;
 
 /// Where the handshake stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,7 +104,7 @@ impl Connection {
     /// What a SYN says: timestamp, window, ECN.
     fn take_syn(&mut self, segment: &Segment, ecn_capable: bool) {
         self.receiver.note_timestamp(segment.timestamp);
-        self.sender.edge = u64::from(segment.window);
+        self.sender.space.begin(u64::from(segment.window));
         if !ecn_capable {
             self.ecn = false;
             self.receiver.disable_ecn();
@@ -112,39 +112,38 @@ impl Connection {
     }
 
     fn establish(&mut self, now: Time, segment: &Segment) {
+        assert!(!self.handshake.is_over(), "a connection is opened once");
         self.handshake.state = State::Established;
         self.handshake.syn_due = false;
-        self.sender.timer_at = Time::NEVER;
         let again = self.handshake.sent > 1;
-        let sent_at = if self.config.timestamps {
-            Some(segment.echo).filter(|echo| *echo != Time::NEVER)
+        let rtt = if self.config.timestamps {
+            let known = segment.echo != Time::NEVER;
+            known.then(|| now.saturating_since(segment.echo))
         } else {
             // Karn's rule.
-            let timed = self.sender.timed.segment();
-            timed.filter(|_| !again).map(|(_, at)| at)
+            let timed = self.sender.timer.timed_round_trip(now, 0);
+            timed.filter(|_| !again)
         };
-        self.sender.timed = Timed::NOTHING;
-        if let Some(at) = sent_at {
-            self.sender
-                .rto
-                .sample(now.saturating_since(at), &self.config.rto);
-        }
-        if again {
-            self.sender.rto.syn_was_lost(&self.config.rto);
-        }
+        self.sender
+            .timer
+            .on_established(rtt, again, &self.config.rto);
         self.raise(Event::Connected);
     }
 
     pub(super) fn handshake_timeout(&mut self, now: Time, rng: &mut dyn Rng) {
+        assert!(self.handshake.sent > 0, "the timer runs from the first SYN");
         let repeated = self.handshake.sent > 1;
         let backoff = u32::try_from(self.stats.timeouts).unwrap_or(u32::MAX);
-        self.sender
-            .report_syn_timeout(repeated, backoff, (now, &*self.config));
+        // A SYN is a window of one segment.
+        let kind = if repeated {
+            TimeoutKind::LostRetransmission
+        } else {
+            TimeoutKind::FullWindow
+        };
+        self.sender.keep_report(now, &self.config, kind, backoff);
         self.stats.timeouts += 1;
         self.handshake.syn_due = true;
-        self.sender.rto.back_off();
-        let timeout = self.sender.rto.timeout(&self.config.rto, rng);
-        self.sender.timer_at = now.saturating_add(timeout);
+        self.sender.timer.on_syn_timeout(now, &self.config.rto, rng);
     }
 
     /// The SYN or SYN-ACK that leaves now.
@@ -161,11 +160,7 @@ impl Connection {
         let again = self.handshake.sent > 0;
         self.handshake.sent = self.handshake.sent.saturating_add(1);
         self.stats.retransmissions += u64::from(again);
-        if self.sender.timer_at == Time::NEVER {
-            let timeout = self.sender.rto.timeout(&self.config.rto, rng);
-            self.sender.timer_at = now.saturating_add(timeout);
-        }
-        self.sender.timed = Timed::new(0, now);
+        self.sender.timer.on_syn_sent(now, &self.config.rto, rng);
         *out = self.syn(now, answer);
         Some(Departure {
             ecn: self.control_ecn(),

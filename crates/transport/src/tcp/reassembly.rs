@@ -45,6 +45,13 @@ impl Reassembly {
         let next = self.held.containing(next).map_or(next, |block| block.end);
         self.held.remove_below(next);
         self.recent.retain(|seq| *seq >= next);
+        assert!(
+            self.held
+                .intervals()
+                .first()
+                .is_none_or(|first| first.start > next),
+            "what is held lies beyond a gap"
+        );
         next
     }
 

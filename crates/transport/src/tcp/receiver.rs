@@ -32,12 +32,17 @@ pub enum Batch {
     Last,
 }
 
-/// A segment that arrives at an established connection.
-pub(super) struct Arrival<'a> {
-    pub(super) now: Time,
-    pub(super) segment: &'a Segment,
-    pub(super) ecn: Ecn,
-    pub(super) batch: Batch,
+/// A segment that arrives.
+#[derive(Debug, Clone, Copy)]
+pub struct Arrival<'a> {
+    /// The segment.
+    pub segment: &'a Segment,
+    /// The ECN field of its packet.
+    pub ecn: Ecn,
+    /// Its SACK blocks.
+    pub sacks: &'a [SackBlock],
+    /// Whether further segments follow at once.
+    pub batch: Batch,
 }
 
 /// Beyond the end of every stream.
@@ -159,7 +164,13 @@ impl Receiver {
 
     /// A segment of an established connection, without SYN.
     #[inline]
-    pub(super) fn handle(&mut self, arrival: &Arrival<'_>, config: &Config, stats: &mut Stats) {
+    pub(super) fn handle(
+        &mut self,
+        now: Time,
+        arrival: &Arrival<'_>,
+        config: &Config,
+        stats: &mut Stats,
+    ) {
         let segment = arrival.segment;
         if config.timestamps {
             self.update_timestamp(segment);
@@ -168,14 +179,14 @@ impl Receiver {
         if segment.payload > 0 || fin {
             stats.segments_received += 1;
             self.update_echo(arrival, stats);
-            self.accept(segment, fin, (config, stats));
+            self.accept(segment, fin, config, stats);
         } else if wire(self.next).wrapping_sub(segment.seq) == 1 {
             // A window probe (RFC 9293, section 3.8.6.1): an empty segment just outside the window,
             // which must be answered (section 3.10.7.4).
             self.queue_ack();
         }
         if self.pending > 0 && arrival.batch == Batch::Last {
-            self.decide(arrival.now, config);
+            self.decide(now, config);
         }
     }
 
@@ -205,7 +216,7 @@ impl Receiver {
     }
 
     #[inline]
-    fn accept(&mut self, segment: &Segment, fin: bool, (config, stats): (&Config, &mut Stats)) {
+    fn accept(&mut self, segment: &Segment, fin: bool, config: &Config, stats: &mut Stats) {
         let seq = offset(segment.seq, self.next);
         let sent_end = seq + u64::from(segment.payload);
         let end = sent_end.min(self.edge(config));
@@ -235,7 +246,9 @@ impl Receiver {
         {
             // RFC 5681, section 4.2: a segment that fills a gap, wholly or in part, is
             // acknowledged at once.
-            self.next = aside.reassembly.advance(self.next);
+            let next = aside.reassembly.advance(self.next);
+            assert!(next >= self.next, "RCV.NXT never moves back");
+            self.next = next;
             self.immediate = true;
         }
         if self.fin_at == self.next {
@@ -298,6 +311,7 @@ impl Receiver {
         let due = &mut self.aside.as_mut()?.due;
         let ack = due.remove(0);
         self.settled = !due.is_empty();
+        assert!(ack.next <= self.next, "only what arrived is acknowledged");
         Some(ack)
     }
 
@@ -306,6 +320,10 @@ impl Receiver {
     #[inline]
     pub(super) fn window(&mut self, next: u64, config: &Config) -> u32 {
         let edge = self.edge(config);
+        assert!(
+            edge >= self.advertised,
+            "the window's edge never moves back"
+        );
         if edge - self.advertised >= least_step(config) {
             self.advertised = edge;
         }
@@ -344,6 +362,10 @@ impl Receiver {
     pub(super) fn read(&mut self, bytes: u64, config: &Config) -> u64 {
         let taken = bytes.min(self.in_order() - self.delivered);
         self.delivered += taken;
+        assert!(
+            self.delivered <= self.in_order(),
+            "only what arrived is taken"
+        );
         // A window that opened is worth an ACK of its own: the peer may be waiting for it.
         let step = self.edge(config) - self.advertised;
         if taken > 0 && step >= least_step(config) {

@@ -1,201 +1,198 @@
-//! What acknowledgements and timeouts do to the sender: fast retransmit, the recoveries of Reno
-//! (RFC 5681), NewReno (RFC 6582) and SACK (RFC 6675), go-back-N after a timeout (RFC 6298).
+//! Loss recovery: duplicate ACKs and fast retransmit, the recoveries of Reno (RFC 5681), NewReno
+//! (RFC 6582) and SACK (RFC 6675), go-back-N after a timeout (RFC 6298), limited transmit (RFC 3042).
 //!
 //! The window that RFC 5681 and 6582 inflate is the controller's plus `inflation` here. Leaves out:
 //! undoing a spurious timeout or recovery (RFC 3522, 5682), early retransmit (RFC 5827).
 
-use incastle_congestion::{
-    AckSample, CongestionEvent, Controller, Echo, LimitedBy, Phase, Reaction,
-};
-use incastle_units::{Bytes, Span, Time};
+use incastle_congestion::{CongestionEvent, Phase, Reaction};
+use incastle_units::{Span, Time};
 
-use super::config::Recovery;
-use super::sack::DUP_THRESH;
+use super::config::{Config, Recovery};
+use super::losses::Losses;
+use super::sack::{DUP_THRESH, NextSeg, Scoreboard};
 use super::segment::SackBlock;
-use super::sender::{Io, Sender, Timed};
+use super::send_space::SendSpace;
+use super::timeout::{TimeoutKind, TimeoutReport};
 
-/// What an arriving segment says to the sender half.
-pub(super) struct AckInfo<'a> {
-    /// The cumulative acknowledgement.
-    pub(super) ack: u64,
-    /// The window beyond it.
-    pub(super) window: u64,
-    pub(super) echo: Echo,
+/// A cumulative acknowledgement of something new.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NewAck {
+    pub(super) now: Time,
+    /// How far SND.UNA moved.
+    pub(super) octets: u64,
     /// The returned timestamp, or NEVER.
     pub(super) timestamp: Time,
-    /// Whether the segment carries nothing but the acknowledgement.
-    pub(super) pure: bool,
-    pub(super) sacks: &'a [SackBlock],
 }
 
-impl Sender {
-    /// Whether something is outstanding.
-    #[inline]
-    pub(super) fn awaits_ack(&self) -> bool {
-        self.una < self.max
+/// Where loss recovery stands.
+///
+/// Invariant: a head to be sent again exists in recovery alone.
+pub(super) struct LossRecovery {
+    phase: Phase,
+    dup_acks: u32,
+    /// The segment at SND.UNA must be sent again, whatever the window says.
+    retransmit_head: bool,
+    /// The next new data carry CWR.
+    cwr_due: bool,
+    /// Octets beyond the window that limited transmit sent.
+    limited_sent: u64,
+    /// The timestamp that the last new acknowledgement returned.
+    last_echo: Time,
+    /// Since there was a loss, or a selective acknowledgement.
+    losses: Option<Box<Losses>>,
+}
+
+impl LossRecovery {
+    pub(super) const fn new() -> Self {
+        Self {
+            phase: Phase::Open,
+            dup_acks: 0,
+            retransmit_head: false,
+            cwr_due: false,
+            limited_sent: 0,
+            last_echo: Time::NEVER,
+            losses: None,
+        }
     }
 
-    /// Takes in the window of an acknowledgement; gives whether its right edge moved. Old ones, and
-    /// ones of something that was never sent, are ignored (RFC 9293, section 3.10.7.4).
     #[inline]
-    pub(super) fn note_window(&mut self, ack: u64, window: u64) -> bool {
-        let edge = ack + window;
-        if edge <= self.edge || ack < self.una || ack > self.max {
-            return false;
-        }
-        self.edge = edge;
-        self.end_persist();
-        true
+    pub(super) fn phase(&self) -> Phase {
+        self.phase
     }
 
-    /// An acknowledgement arrived while something is outstanding; gives whether it acknowledged
-    /// something new.
     #[inline]
-    pub(super) fn handle_ack(&mut self, io: &mut Io<'_>, info: &AckInfo<'_>) -> bool {
-        if info.ack < self.una || info.ack > self.max {
-            return false;
-        }
-        let edge_moved = self.note_window(info.ack, info.window);
-        io.stats.ece_received += u64::from(info.echo == Echo::Congestion);
-        let reported = self.update_scoreboard(io, info);
-        if info.ack > self.una {
-            self.on_new_ack(io, info);
-            return true;
-        }
-        // RFC 5681, section 2: the definition of a duplicate; RFC 6675, section 2: with SACK, one
-        // that reports something new.
-        let duplicate = if io.config.recovery == Recovery::Sack {
-            reported
-        } else {
-            info.pure && !edge_moved
-        };
-        if duplicate {
-            self.on_duplicate(io, info);
-        } else if info.pure || info.echo == Echo::Congestion {
-            self.tell(io, info.echo, 0, None, LimitedBy::Application);
-        }
-        false
+    pub(super) fn limited_sent(&self) -> u64 {
+        self.limited_sent
     }
 
-    /// Gives whether something new was reported.
+    /// What there is to remember, from now on if there was nothing.
+    fn losses(&mut self) -> &mut Losses {
+        self.losses.get_or_insert_default()
+    }
+
     #[inline]
-    fn update_scoreboard(&mut self, io: &Io<'_>, info: &AckInfo<'_>) -> bool {
-        if info.sacks.is_empty() || io.config.recovery != Recovery::Sack {
-            return false;
+    pub(super) fn scoreboard(&self) -> Option<&Scoreboard> {
+        self.losses.as_ref()?.scoreboard.as_ref()
+    }
+
+    #[inline]
+    pub(super) fn scoreboard_mut(&mut self) -> Option<&mut Scoreboard> {
+        self.losses.as_mut()?.scoreboard.as_mut()
+    }
+
+    fn recover(&self) -> Option<u64> {
+        self.losses.as_ref()?.recover
+    }
+
+    /// When the last partial acknowledgement of the recovery under way came, or NEVER.
+    pub(super) fn partial_at(&self) -> Time {
+        match &self.losses {
+            Some(losses) if self.phase == Phase::Recovery => losses.partial_at,
+            _ => Time::NEVER,
         }
-        let (una, max) = (info.ack, self.max);
+    }
+
+    /// What counts against the window outside of SACK recovery.
+    #[inline]
+    pub(super) fn outstanding(&self, space: &SendSpace) -> u64 {
+        let (una, nxt) = (space.una(), space.nxt());
+        match self.scoreboard() {
+            // What was reported before a timeout is not in the network after it.
+            Some(scoreboard) if self.phase == Phase::AfterTimeout => {
+                nxt - una - scoreboard.covered(una, nxt)
+            }
+            _ => nxt - una,
+        }
+    }
+
+    /// The window with what duplicate ACKs add to it.
+    #[inline]
+    pub(super) fn extended(&self, cwnd: u64, config: &Config) -> u64 {
+        match self.phase {
+            // RFC 3042: one new segment for each of the first two duplicates.
+            Phase::Open if self.dup_acks > 0 && config.limited_transmit => {
+                cwnd + u64::from(self.dup_acks.min(2)) * u64::from(config.mss)
+            }
+            // RFC 6582: the inflated window.
+            Phase::Recovery => {
+                let inflation = self.losses.as_ref().map_or(0, |losses| losses.inflation);
+                cwnd.saturating_add_signed(inflation)
+            }
+            Phase::Open | Phase::AfterTimeout => cwnd,
+        }
+    }
+
+    /// Whether neither losses nor duplicates disturb the flow of new data.
+    #[inline]
+    pub(super) fn is_calm(&self) -> bool {
+        self.phase == Phase::Open && self.dup_acks == 0
+    }
+
+    /// New data left, `beyond` octets of them beyond the controller's window.
+    #[inline]
+    pub(super) fn note_new_data(&mut self, beyond: u64) {
+        self.limited_sent += beyond * u64::from(self.phase == Phase::Open);
+    }
+
+    /// The segment that begins at `seq` was sent again.
+    pub(super) fn note_repeat(&mut self, now: Time, seq: u64, una: u64) {
+        assert!(una <= seq, "what is acknowledged is not sent again");
+        self.losses().repeats.enter(seq, una, now);
+    }
+
+    /// Selective acknowledgements; gives whether something new was reported.
+    #[inline]
+    pub(super) fn update_scoreboard(
+        &mut self,
+        sacks: &[SackBlock],
+        ack: u64,
+        space: &SendSpace,
+    ) -> bool {
+        assert!(space.accepts(ack), "old acknowledgements were ignored");
         let scoreboard = self.losses().scoreboard.get_or_insert_default();
-        scoreboard.update(info.sacks, una, max) > 0
+        scoreboard.update(sacks, ack, space.max()) > 0
     }
 
+    /// SND.UNA has moved; gives whether the timer starts anew.
     #[inline]
-    fn on_new_ack(&mut self, io: &mut Io<'_>, info: &AckInfo<'_>) {
-        let acked = info.ack.min(self.written) - self.una.min(self.written);
-        let octets = info.ack - self.una;
-        let limited_by = self.limited_by;
-        let rtt = self.round_trip(io, info);
-        if let Some(rtt) = rtt {
-            self.rto.sample(rtt, &io.config.rto);
-        }
-        self.last_echo = info.timestamp;
-        self.una = info.ack;
-        self.nxt = self.nxt.max(info.ack);
+    pub(super) fn on_new_ack(&mut self, space: &SendSpace, config: &Config, ack: NewAck) -> bool {
+        self.last_echo = ack.timestamp;
         self.dup_acks = 0;
         self.limited_sent = 0;
-        self.timeouts = 0;
         if let Some(scoreboard) = self.scoreboard_mut() {
-            scoreboard.advance(info.ack);
+            scoreboard.advance(space.una());
         }
-        let mut restart = true;
         match self.phase {
-            Phase::Open => {}
+            Phase::Open => true,
             Phase::AfterTimeout => {
-                if self.recover().is_none_or(|recover| info.ack >= recover) {
+                if self.recover().is_none_or(|recover| space.una() >= recover) {
                     self.phase = Phase::Open;
                 }
+                true
             }
-            Phase::Recovery => restart = self.advance_recovery(io, octets),
-        }
-        self.retime(io, restart);
-        self.tell(io, info.echo, acked, rtt, limited_by);
-    }
-
-    /// RFC 6298, sections 5.2 and 5.3.
-    #[inline]
-    fn retime(&mut self, io: &mut Io<'_>, restart: bool) {
-        if self.una == self.max {
-            self.timer_at = Time::NEVER;
-        } else if restart {
-            self.arm(io);
-        }
-    }
-
-    /// A round-trip sample: from the returned timestamp (RFC 7323, section 4.1), or from the timed
-    /// segment.
-    #[inline]
-    fn round_trip(&mut self, io: &Io<'_>, info: &AckInfo<'_>) -> Option<Span> {
-        if io.config.timestamps {
-            let known = info.timestamp != Time::NEVER;
-            return known.then(|| io.now.saturating_since(info.timestamp));
-        }
-        let (end, sent_at) = self.timed.segment()?;
-        if info.ack < end {
-            return None;
-        }
-        self.timed = Timed::NOTHING;
-        Some(io.now - sent_at)
-    }
-
-    /// Reports the acknowledgement and its echo to the controller.
-    #[inline]
-    fn tell(
-        &mut self,
-        io: &mut Io<'_>,
-        echo: Echo,
-        acked: u64,
-        rtt: Option<Span>,
-        limited_by: LimitedBy,
-    ) {
-        let mss = u64::from(io.config.mss);
-        let segments = if acked <= mss {
-            1
-        } else {
-            acked.div_ceil(mss) as u32
-        };
-        let sample = AckSample {
-            acked: Bytes::new(acked),
-            segments,
-            echo,
-            rtt,
-            limited_by,
-            phase: self.phase,
-        };
-        let mut cx = self.context(io.now, io.rng);
-        io.algorithm.on_ack(&mut cx, &sample);
-        if echo == Echo::Congestion && self.report(io, CongestionEvent::Ecn) == Reaction::Reduced {
-            io.stats.ecn_reductions += 1;
+            Phase::Recovery => self.advance(space, config, ack),
         }
     }
 
     /// A new acknowledgement during recovery; gives whether the timer starts anew.
-    fn advance_recovery(&mut self, io: &Io<'_>, octets: u64) -> bool {
-        let full = self.recover().is_none_or(|recover| self.una >= recover);
-        if full || io.config.recovery == Recovery::Reno {
+    fn advance(&mut self, space: &SendSpace, config: &Config, ack: NewAck) -> bool {
+        assert!(ack.octets > 0, "a new acknowledgement moves SND.UNA");
+        let full = self.recover().is_none_or(|recover| space.una() >= recover);
+        if full || config.recovery == Recovery::Reno {
             // RFC 5681, section 3.2, step 6; RFC 6582, section 3.2, step 3, option 2.
             self.phase = Phase::Open;
             self.losses().inflation = 0;
             self.retransmit_head = false;
             return true;
         }
-        let (una, max) = (self.una, self.max);
         if let Some(scoreboard) = self.scoreboard_mut() {
-            scoreboard.set_pipe(una, max, io.config.mss);
+            scoreboard.set_pipe(space.una(), space.max(), config.mss);
             return true;
         }
         // RFC 6582, section 3.2, step 3, partial acknowledgement: retransmit the next hole, take
         // what left the network out of the window, and add one segment for the retransmission.
-        let mss = i64::from(io.config.mss);
-        let octets = octets.cast_signed();
+        let mss = i64::from(config.mss);
+        let octets = ack.octets.cast_signed();
         self.retransmit_head = true;
         let losses = self.losses();
         losses.inflation -= octets;
@@ -203,117 +200,232 @@ impl Sender {
             losses.inflation += mss;
         }
         // The timer restarts at the first partial acknowledgement only ("impatient").
-        std::mem::replace(&mut losses.partial_at, io.now) == Time::NEVER
+        std::mem::replace(&mut losses.partial_at, ack.now) == Time::NEVER
     }
 
-    fn on_duplicate(&mut self, io: &mut Io<'_>, info: &AckInfo<'_>) {
-        io.stats.duplicate_acks += 1;
+    /// A duplicate ACK with this timestamp; gives whether recovery must begin.
+    pub(super) fn on_duplicate(
+        &mut self,
+        space: &SendSpace,
+        config: &Config,
+        timestamp: Time,
+    ) -> bool {
+        assert!(space.awaits_ack(), "a duplicate answers outstanding data");
         self.dup_acks = self.dup_acks.saturating_add(1);
-        let limited_by = self.limited_by;
         match self.phase {
             Phase::Recovery => {
-                let (una, max) = (self.una, self.max);
                 let losses = self.losses();
                 match &mut losses.scoreboard {
-                    Some(scoreboard) => scoreboard.set_pipe(una, max, io.config.mss),
+                    Some(scoreboard) => scoreboard.set_pipe(space.una(), space.max(), config.mss),
                     // RFC 5681, section 3.2, step 4: a segment has left the network.
-                    None => losses.inflation += i64::from(io.config.mss),
+                    None => losses.inflation += i64::from(config.mss),
                 }
+                false
             }
-            Phase::Open if self.must_recover(io, info) => {
-                self.start_recovery(io, info);
-                return;
-            }
-            Phase::Open | Phase::AfterTimeout => {}
+            Phase::Open => self.must_recover(space, config, timestamp),
+            Phase::AfterTimeout => false,
         }
-        self.tell(io, info.echo, 0, None, limited_by);
     }
 
     /// Whether the duplicates at hand mean a loss.
-    fn must_recover(&self, io: &Io<'_>, info: &AckInfo<'_>) -> bool {
-        let mss = io.config.mss;
-        if io.config.recovery == Recovery::Sack {
+    fn must_recover(&self, space: &SendSpace, config: &Config, timestamp: Time) -> bool {
+        let una = space.una();
+        if config.recovery == Recovery::Sack {
             // RFC 6675, section 5, steps 1 and 2; section 5.1: after a timeout only once
             // everything sent before it is acknowledged, which ends that phase.
-            let lost = |s: &super::sack::Scoreboard| s.lost_below(mss) > self.una;
+            let lost = |s: &Scoreboard| s.lost_below(config.mss) > una;
             return self.dup_acks >= DUP_THRESH || self.scoreboard().is_some_and(lost);
         }
         if self.dup_acks != DUP_THRESH {
             return false;
         }
-        if io.config.recovery == Recovery::Reno {
-            // RFC 5681 lets each loss of a window begin a recovery of its own.
+        if config.recovery == Recovery::Reno {
+            // RFC 5681 lets each loss of a window begin a separate recovery.
             return true;
         }
         // RFC 6582, section 3.2, step 2: duplicates that only answer our own retransmissions lie
         // at or below `recover`. Right at it, section 4.2 decides: a needless retransmission moves
         // the returned timestamp, a gap does not.
-        let gap = io.config.timestamps && info.timestamp == self.last_echo;
-        let recover = self.recover();
-        recover.is_none_or(|recover| self.una > recover || gap)
+        let gap = config.timestamps && timestamp == self.last_echo;
+        self.recover().is_none_or(|recover| una > recover || gap)
     }
 
     /// RFC 5681, section 3.2, steps 2 and 3; RFC 6582, section 3.2, step 2; RFC 6675, section 5,
-    /// step 4.
-    fn start_recovery(&mut self, io: &mut Io<'_>, info: &AckInfo<'_>) {
-        io.stats.fast_retransmits += 1;
-        let limited_by = self.limited_by;
+    /// step 4. Gives what is known to be lost.
+    pub(super) fn start(&mut self, space: &SendSpace, config: &Config) -> CongestionEvent {
+        assert_eq!(self.phase, Phase::Open, "one recovery at a time");
         self.phase = Phase::Recovery;
         self.retransmit_head = true;
-        let max = self.max;
         let losses = self.losses();
-        losses.recover = Some(max);
+        losses.recover = Some(space.max());
         losses.partial_at = Time::NEVER;
-        losses.inflation = i64::from(DUP_THRESH) * i64::from(io.config.mss);
-        let event = self.loss(io.config.mss);
-        self.tell(io, info.echo, 0, None, limited_by);
-        self.report(io, event);
+        losses.inflation = i64::from(DUP_THRESH) * i64::from(config.mss);
+        self.loss(space, config.mss)
+    }
+
+    /// Recovery has begun and was reported: limited transmit is over.
+    pub(super) fn end_limited_transmit(&mut self) {
         self.limited_sent = 0;
     }
 
     /// What is known to be lost: the first segment, and what the scoreboard tells.
-    fn loss(&self, mss: u16) -> CongestionEvent {
+    fn loss(&self, space: &SendSpace, mss: u16) -> CongestionEvent {
+        let (una, max) = (space.una(), space.max());
         let size = u64::from(mss);
-        let mut end = self.max.min(self.una + size);
-        let mut octets = end - self.una;
+        let mut end = max.min(una + size);
+        let mut octets = end - una;
         if let Some(scoreboard) = self.scoreboard() {
             end = end.max(scoreboard.lost_below(mss));
-            octets = octets.max(scoreboard.lost_octets(self.una, mss));
+            octets = octets.max(scoreboard.lost_octets(una, mss));
         }
+        assert!(end <= max, "only what was sent is lost");
         CongestionEvent::Loss {
             count: octets.div_ceil(size) as u32,
-            largest: end.saturating_sub(size).max(self.una),
+            largest: end.saturating_sub(size).max(una),
         }
     }
 
-    /// The retransmission timer fired (RFC 6298, section 5.4 to 5.6; RFC 5681, section 3.1;
-    /// RFC 6582, section 3.2, step 4).
-    pub(super) fn on_timeout(&mut self, io: &mut Io<'_>) {
-        if self.persist_timer(io) {
-            return;
-        }
-        if self.una == self.max {
-            self.timer_at = Time::NEVER;
-            return;
-        }
-        self.report_timeout(io.now, io.config);
-        io.stats.timeouts += 1;
-        let backoff = self.timeouts;
-        self.report(io, CongestionEvent::Timeout { backoff });
-        self.timeouts += 1;
+    /// The retransmission timer fired (RFC 6298, sections 5.4 to 5.6; RFC 5681, section 3.1; RFC 6582,
+    /// section 3.2, step 4).
+    pub(super) fn on_timeout(&mut self, space: &SendSpace) {
+        assert!(space.awaits_ack(), "a timeout is of outstanding data");
         self.phase = Phase::AfterTimeout;
-        self.nxt = self.una;
         self.dup_acks = 0;
         self.limited_sent = 0;
         self.retransmit_head = false;
-        let max = self.max;
         let losses = self.losses();
-        losses.recover = Some(max);
+        losses.recover = Some(space.max());
         losses.inflation = 0;
         if let Some(scoreboard) = &mut losses.scoreboard {
             scoreboard.forget_retransmissions();
         }
-        self.rto.back_off();
-        self.arm(io);
     }
+
+    /// The first segment that is not acknowledged, where it must be sent again: its end.
+    #[inline]
+    pub(super) fn take_head(&mut self, space: &SendSpace, mss: u16) -> Option<u64> {
+        if !std::mem::take(&mut self.retransmit_head) {
+            return None;
+        }
+        let (una, max) = (space.una(), space.max());
+        let mut end = max.min(una + u64::from(mss));
+        if let Some(scoreboard) = self.scoreboard_mut() {
+            end = scoreboard.gap_after(una).1.unwrap_or(end).min(end);
+            scoreboard.start(end);
+            scoreboard.set_pipe(una, max, mss);
+        }
+        assert!(una < end && end <= max, "the head is outstanding");
+        Some(end)
+    }
+
+    /// What to retransmit though it is not known to be lost: NextSeg's rules 3 and 4.
+    pub(super) fn unmarked_segment(&self, space: &SendSpace, mss: u16) -> Option<NextSeg> {
+        let scoreboard = self.scoreboard()?;
+        scoreboard
+            .next_hole(space.una(), mss, true)
+            .or_else(|| scoreboard.rescue(space.una(), space.max(), mss))
+    }
+
+    /// A segment that NextSeg gave is sent again: its start and its end.
+    pub(super) fn retransmit(&mut self, segment: NextSeg, space: &SendSpace) -> (u64, u64) {
+        let recover = self.recover().unwrap_or(space.max());
+        let (NextSeg::Lost(start, end)
+        | NextSeg::Unknown(start, end)
+        | NextSeg::Rescue(start, end)) = segment;
+        assert!(
+            space.una() <= start && start < end && end <= space.max(),
+            "only what is outstanding is sent again"
+        );
+        if let Some(scoreboard) = self.scoreboard_mut() {
+            scoreboard.retransmitted(segment, recover);
+            scoreboard.add_to_pipe(end - start);
+        }
+        (start, end)
+    }
+
+    /// A reduction makes the next new data carry CWR (RFC 3168, section 6.1.2: whatever the reason
+    /// for it).
+    #[inline]
+    pub(super) fn note_reaction(&mut self, reaction: Reaction) {
+        self.cwr_due |= reaction == Reaction::Reduced;
+    }
+
+    /// Takes the duty to send CWR.
+    #[inline]
+    pub(super) fn take_cwr(&mut self) -> bool {
+        std::mem::take(&mut self.cwr_due)
+    }
+
+    /// Why only the timer could help; `all_sent` says that there is nothing new to send, and
+    /// `timeouts` counts those since SND.UNA last moved.
+    pub(super) fn timeout_kind(
+        &self,
+        space: &SendSpace,
+        mss: u16,
+        all_sent: bool,
+        timeouts: u32,
+    ) -> TimeoutKind {
+        // Segments are counted in octets, as RFC 5681 and 6675 count what is outstanding.
+        let tail = u64::from(DUP_THRESH) * u64::from(mss);
+        if self.head_was_repeated(space, timeouts) {
+            TimeoutKind::LostRetransmission
+        } else if all_sent && space.max() - space.una() <= tail {
+            TimeoutKind::LastPacket
+        } else if self.dup_acks == 0 && !self.is_reported(space) {
+            TimeoutKind::FullWindow
+        } else {
+            TimeoutKind::FewDuplicates
+        }
+    }
+
+    /// Whether the segment at SND.UNA was sent more than once.
+    fn head_was_repeated(&self, space: &SendSpace, timeouts: u32) -> bool {
+        let una = space.una();
+        match self.phase {
+            // Go-back-N repeats everything below SND.NXT that was not reported.
+            Phase::AfterTimeout => timeouts > 0 || space.nxt() > una,
+            Phase::Open | Phase::Recovery => match self.scoreboard() {
+                Some(scoreboard) => scoreboard.was_repeated(una),
+                // Each hole that moves to SND.UNA is repeated as soon as a segment may leave.
+                None => self.phase == Phase::Recovery && !self.retransmit_head,
+            },
+        }
+    }
+
+    /// Whether SACK has reported anything above SND.UNA.
+    fn is_reported(&self, space: &SendSpace) -> bool {
+        let scoreboard = self.scoreboard();
+        scoreboard.is_some_and(|board| board.covered(space.una(), space.max()) > 0)
+    }
+
+    /// Keeps the report of a timeout.
+    pub(super) fn keep_report(&mut self, space: &SendSpace, timeout: Timeout) {
+        let una = space.una();
+        let dup_acks = self.dup_acks;
+        let losses = self.losses();
+        losses.report = Some(TimeoutReport {
+            kind: timeout.kind,
+            una,
+            max: space.max(),
+            head_repeated: losses.repeats.last(una),
+            dup_acks,
+            backoff: timeout.backoff,
+            waited: timeout.waited,
+            rto: timeout.rto,
+        });
+    }
+
+    /// Takes the report of the last timeout.
+    pub(super) fn take_report(&mut self) -> Option<TimeoutReport> {
+        self.losses.as_mut()?.report.take()
+    }
+}
+
+/// A timeout, as the timer saw it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Timeout {
+    pub(super) kind: TimeoutKind,
+    pub(super) backoff: u32,
+    pub(super) waited: Span,
+    pub(super) rto: Span,
 }

@@ -65,6 +65,7 @@ impl Rto {
         } else {
             round_up(timeout, config.tick).min(config.max.max(self.floor))
         };
+        assert!(self.base >= self.floor, "no timeout is below the minimum");
     }
 
     /// RFC 6298, section 5.5.

@@ -101,6 +101,10 @@ impl Scoreboard {
         let high_rxt = self.high_rxt.max(una);
         let again = high_rxt - una - self.sacked.covered(una, high_rxt);
         self.pipe = waiting + again;
+        assert!(
+            self.pipe <= 2 * (max - una),
+            "each octet is in the network twice at most"
+        );
     }
 
     pub(super) fn pipe(&self) -> u64 {
@@ -161,7 +165,10 @@ impl Scoreboard {
     /// A retransmission left: steps C.2 of section 5, and of rule 4.
     pub(super) fn retransmitted(&mut self, segment: NextSeg, recovery_point: u64) {
         match segment {
-            NextSeg::Lost(_, end) | NextSeg::Unknown(_, end) => self.high_rxt = end,
+            NextSeg::Lost(_, end) | NextSeg::Unknown(_, end) => {
+                assert!(self.high_rxt < end, "a recovery repeats a hole once");
+                self.high_rxt = end;
+            }
             NextSeg::Rescue(start, end) => {
                 self.rescue_rxt = Some(recovery_point);
                 self.rescued = Interval { start, end };

@@ -1,19 +1,15 @@
-//! What a sender knows when its retransmission timer fires: which kind of timeout this is.
+//! The kinds of timeouts, and the report of one.
 //!
 //! The kinds are those of which the studies of incast speak (Phanishayee et al. 2008; block head and
 //! block tail timeouts: Zhang et al. 2011). Here each has a definition in the sender's own variables,
-//! and every timeout is of exactly one kind; docs/models/barrier.md has them in full. The sender
-//! cannot tell lost data from lost or late ACKs, nor a loss from data that its own adapter still
+//! and every timeout is of exactly one kind; docs/models/barrier-incast.md has them in full. The sender
+//! cannot tell lost data from lost or late ACKs, nor a loss from data that its own NIC still
 //! holds. Leaves out: zero-window probes, which time nothing out.
 
 use std::collections::VecDeque;
 
-use incastle_congestion::Phase;
 use incastle_units::{Span, Time};
 
-use super::config::Config;
-use super::sack::DUP_THRESH;
-use super::sender::Sender;
 use super::sequence::{offset, wire};
 
 /// Why nothing but the timer could help. The first that applies:
@@ -32,7 +28,7 @@ pub enum TimeoutKind {
     FullWindow,
     /// Something above SND.UNA has arrived, but did not have the segment sent again: too few
     /// duplicate ACKs; or ones not believed (NewReno without timestamps exactly at *recover*); or
-    /// the adapter has held the retransmission back.
+    /// the NIC has held the retransmission back.
     FewDuplicates,
 }
 
@@ -107,95 +103,8 @@ impl Repeats {
     }
 
     /// When the segment that begins there was last sent again.
-    fn last(&self, seq: u64) -> Option<Time> {
+    pub(super) fn last(&self, seq: u64) -> Option<Time> {
         let of = self.0.iter().rev().find(|&&(repeated, _)| repeated == seq);
         of.map(|&(_, at)| at)
-    }
-}
-
-impl Sender {
-    /// Takes the report of the last timeout.
-    pub(super) fn take_report(&mut self) -> Option<TimeoutReport> {
-        self.losses.as_mut()?.report.take()
-    }
-
-    /// The timer has fired; nothing has reacted to it yet.
-    pub(super) fn report_timeout(&mut self, now: Time, config: &Config) {
-        let kind = self.timeout_kind(config.mss);
-        self.keep_report(kind, self.timeouts, (now, config));
-    }
-
-    /// The timer of a SYN has fired, which was `repeated` or not, after `backoff` timeouts. A SYN is a
-    /// window of its own.
-    pub(super) fn report_syn_timeout(
-        &mut self,
-        repeated: bool,
-        backoff: u32,
-        (now, config): (Time, &Config),
-    ) {
-        let kind = if repeated {
-            TimeoutKind::LostRetransmission
-        } else {
-            TimeoutKind::FullWindow
-        };
-        self.keep_report(kind, backoff, (now, config));
-    }
-
-    fn keep_report(&mut self, kind: TimeoutKind, backoff: u32, (now, config): (Time, &Config)) {
-        let una = self.una;
-        let report = TimeoutReport {
-            kind,
-            una: self.una,
-            max: self.max,
-            head_repeated: self.losses().repeats.last(una),
-            dup_acks: self.dup_acks,
-            backoff,
-            waited: self.waited(now, config),
-            rto: self.rto.backed_off(&config.rto),
-        };
-        self.losses().report = Some(report);
-    }
-
-    fn timeout_kind(&self, mss: u16) -> TimeoutKind {
-        // Segments are counted in octets, as RFC 5681 and 6675 count what is outstanding.
-        let tail = u64::from(DUP_THRESH) * u64::from(mss);
-        let all_sent = self.max == self.end();
-        if self.head_was_repeated() {
-            TimeoutKind::LostRetransmission
-        } else if all_sent && self.max - self.una <= tail {
-            TimeoutKind::LastPacket
-        } else if self.dup_acks == 0 && !self.is_reported() {
-            TimeoutKind::FullWindow
-        } else {
-            TimeoutKind::FewDuplicates
-        }
-    }
-
-    /// Whether the segment at SND.UNA was sent more than once.
-    fn head_was_repeated(&self) -> bool {
-        match self.phase {
-            // Go-back-N repeats everything below SND.NXT that was not reported.
-            Phase::AfterTimeout => self.timeouts > 0 || self.nxt > self.una,
-            Phase::Open | Phase::Recovery => match self.scoreboard() {
-                Some(scoreboard) => scoreboard.was_repeated(self.una),
-                // Each hole that moves to SND.UNA is repeated as soon as a segment may leave.
-                None => self.phase == Phase::Recovery && !self.retransmit_head,
-            },
-        }
-    }
-
-    /// Whether SACK has reported anything above SND.UNA.
-    fn is_reported(&self) -> bool {
-        let scoreboard = self.scoreboard();
-        scoreboard.is_some_and(|scoreboard| scoreboard.covered(self.una, self.max) > 0)
-    }
-
-    /// The time since the timer was started, or since a later partial ACK, which did not restart it.
-    fn waited(&self, now: Time, config: &Config) -> Span {
-        let partial_at = self.partial_at();
-        if self.phase == Phase::Recovery && partial_at != Time::NEVER {
-            return now.saturating_since(partial_at);
-        }
-        now.saturating_since(self.timer_at) + self.rto.armed(&config.rto)
     }
 }

@@ -115,6 +115,10 @@ impl Acknowledgement {
     /// Something new arrived, or was given up.
     #[inline]
     pub(super) fn on_new(&mut self, now: Time, next: u64, edge: u64) {
+        assert!(
+            next >= self.next && edge >= self.edge,
+            "a receiver keeps what it has"
+        );
         (self.next, self.edge) = (next, edge);
         self.fresh = true;
         self.packets += 1;
@@ -241,6 +245,8 @@ impl Acknowledgement {
             edge: self.edge,
             sent_at: now,
         });
+        assert!(self.window.len() <= WINDOW, "few ACKs are remembered");
+        assert!(self.sent_next <= self.next, "an ACK takes nothing back");
         (self.sent_next, self.sent_edge) = (self.next, self.edge);
         self.sent_at = Some(now);
         self.told_next = self.next;
@@ -264,6 +270,7 @@ impl Acknowledgement {
         let mut sent = self.window.iter();
         let index = sent.position(|ack| ack.number == number)?;
         let ack = self.window[index];
+        assert!(ack.next <= self.next, "only what arrived is confirmed");
         self.window.drain(..=index);
         self.confirmed_next = self.confirmed_next.max(ack.next);
         self.confirmed_edge = self.confirmed_edge.max(ack.edge);

@@ -103,6 +103,7 @@ impl ArrivalSpeed {
         let (Some(before), Some(interval)) = (before, interval) else {
             return;
         };
+        assert!(before.together > 0, "an instant has a packet");
         let share = before.share(interval);
         for _ in 0..before.together.min(INTERVALS as u64) {
             self.arrivals.take(share);

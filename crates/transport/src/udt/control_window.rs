@@ -52,6 +52,7 @@ impl ControlWindow {
             let shift = u32::try_from(ahead + 1).unwrap_or(u32::MAX);
             self.seen = self.seen.checked_shl(shift).unwrap_or(0) | 1;
             self.next = index + 1;
+            assert_eq!(self.seen & 1, 1, "the largest number was seen");
             return Ok(index);
         }
         let back = self.next - 1 - index;

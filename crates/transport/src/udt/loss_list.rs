@@ -109,6 +109,7 @@ impl LossList {
             }
             self.ranges.insert(first, LossRange { start, end });
             self.packets += end - start;
+            assert!(self.ranges.len() <= self.max_ranges, "the list is bounded");
             return Ok(end - start);
         }
         let merged = LossRange {
@@ -121,6 +122,7 @@ impl LossList {
         if last > first + 1 {
             self.ranges.drain(first + 1..last);
         }
+        assert!(before <= merged.packets(), "merging loses no packet");
         self.packets += merged.packets() - before;
         Ok(merged.packets() - before)
     }
@@ -174,6 +176,11 @@ impl LossList {
     pub(super) fn pop_first(&mut self) -> Option<u64> {
         let first = self.first()?;
         self.remove_below(first + 1);
+        assert_eq!(
+            self.ranges.is_empty(),
+            self.packets == 0,
+            "the list counts what it holds"
+        );
         Some(first)
     }
 }

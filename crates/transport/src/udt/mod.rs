@@ -6,16 +6,17 @@
 
 mod acknowledgement;
 mod arrival_speed;
+mod backlog;
 mod bytes;
 mod config;
 mod connection;
 mod control_window;
 mod estimates;
 mod exit_rule;
+mod in_flight;
 mod listener;
 mod loss_list;
 mod modes;
-mod pacer;
 mod reassembly;
 mod received;
 mod receiver;
@@ -32,7 +33,7 @@ pub use config::{
     Config, ConfigError, Dcudp, ExpRepeat, MAX_FLOW_WINDOW, MAX_PACKET_SIZE, MIN_PACKET_SIZE,
     NakRepeat, Protocol, ReportedRtt,
 };
-pub use connection::{Connection, Event, Failure, Identity, Transmit};
+pub use connection::{Connection, Event, Failure, Identities, Identity, Transmit};
 pub use exit_rule::{ExitReading, ExitRule, ExitRuleConfig, ExitStage};
 pub use listener::{Answer, Incoming, Listener, PeerAddress};
 pub use loss_list::LossRange;

@@ -110,6 +110,7 @@ impl SenderMode {
         let wait = rtt.saturating_mul(2).max(LEAST_REPEAT);
         let factor = 1 << change.sent.min(MAX_DOUBLINGS);
         change.repeat_at = now.saturating_add(wait.saturating_mul(factor));
+        assert!(change.repeat_at > now, "a change is repeated later");
         change.sent = change.sent.saturating_add(1);
         Some(self.changes)
     }
@@ -387,7 +388,21 @@ mod tests {
         assert!(watch.observes());
     }
 
-    /// What the receiver says: with the place of the control packet that says it.
+    /// An OBS-change under way.
+    #[derive(Debug, Clone, Copy)]
+    struct Change {
+        number: u32,
+        congested: bool,
+    }
+
+    /// A control packet of the receiver's, with its place among them.
+    #[derive(Debug, Clone, Copy)]
+    struct Placed {
+        index: u64,
+        word: Word,
+    }
+
+    /// What the receiver sends.
     #[derive(Debug, Clone, Copy)]
     enum Word {
         Ack { observe: bool },
@@ -399,8 +414,8 @@ mod tests {
         now: Time,
         mode: SenderMode,
         watch: Watch,
-        changes: Vec<(u32, bool)>,
-        words: Vec<(u64, Word)>,
+        changes: Vec<Change>,
+        words: Vec<Placed>,
         said: u64,
         heard: BTreeSet<u64>,
         newest: Option<u64>,
@@ -421,7 +436,8 @@ mod tests {
         }
 
         fn say(&mut self, word: Word) {
-            self.words.push((self.said, word));
+            let index = self.said;
+            self.words.push(Placed { index, word });
             self.said += 1;
         }
 
@@ -439,20 +455,21 @@ mod tests {
 
         fn announce(&mut self) {
             self.now += Span::from_us(70);
-            if let Some(change) = self.mode.poll(self.now, RTT) {
-                self.changes.push((change, self.mode.congested));
+            if let Some(number) = self.mode.poll(self.now, RTT) {
+                let congested = self.mode.congested;
+                self.changes.push(Change { number, congested });
             }
         }
 
-        fn receive(&mut self, (change, congested): (u32, bool)) {
-            self.watch.on_change(change, congested);
+        fn receive(&mut self, change: Change) {
+            self.watch.on_change(change.number, change.congested);
             if let Some(change) = self.watch.answer.take() {
                 self.say(Word::Answer { change });
             }
         }
 
         /// What the connection does with a control packet.
-        fn hear(&mut self, (index, word): (u64, Word)) {
+        fn hear(&mut self, Placed { index, word }: Placed) {
             if !self.heard.insert(index) {
                 return;
             }

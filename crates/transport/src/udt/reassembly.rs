@@ -76,6 +76,7 @@ impl Reassembly {
 
     /// Whether a packet has not arrived and is not given up; `packet` is at least `base`.
     pub(super) fn is_missing(&self, packet: u64) -> bool {
+        assert!(packet >= self.base, "what was taken is not missing");
         let slot = self.slots.get((packet - self.base) as usize);
         slot.is_none_or(|slot| slot.state == State::Missing)
     }
@@ -146,6 +147,7 @@ impl Reassembly {
         }
         self.begun = self.begun.max(self.base);
         self.scanned = self.scanned.max(self.begun);
+        assert!(self.base <= next, "only what arrived is forgotten");
     }
 
     /// Finds the messages that are complete below `next`; gives how many packets cannot be part of any.

@@ -9,6 +9,7 @@ use incastle_units::{Ecn, Time};
 
 use super::acknowledgement::Acknowledgement;
 use super::arrival_speed::ArrivalSpeed;
+use super::in_flight::Drop;
 use super::loss_list::{Full, LossList, LossRange};
 use super::reassembly::{MessageRange, Reassembly};
 use super::received::Received;
@@ -133,6 +134,7 @@ impl Receiver {
             return Fate::Refused;
         }
         self.keep(packet, header, stats);
+        self.check();
         self.ack.on_new(now, self.next, self.edge());
         Fate::New(packet)
     }
@@ -223,13 +225,12 @@ impl Receiver {
     }
 
     /// The sender gives up a message; gives whether that can be.
-    pub(super) fn on_drop(
-        &mut self,
-        now: Time,
-        message: u32,
-        (first, last): (Number, Number),
-        stats: &mut Stats,
-    ) -> bool {
+    pub(super) fn on_drop(&mut self, now: Time, drop: Drop, stats: &mut Stats) -> bool {
+        let Drop {
+            message,
+            first,
+            last,
+        } = drop;
         let first = self.numbering.index(first, self.next);
         let last = self.numbering.index(last, self.next);
         let (Some(first), Some(last)) = (first.or(Some(0)), last) else {
@@ -256,8 +257,20 @@ impl Receiver {
         if self.setup.reads_at_once {
             self.read_all(stats);
         }
+        self.check();
         self.ack.on_new(now, self.next, self.edge());
         true
+    }
+
+    /// The invariant, after something arrived or was given up.
+    fn check(&self) {
+        assert!(self.base() <= self.next, "what is missing is not taken");
+        assert!(self.next <= self.end, "only what was sent is expected");
+        assert!(self.end <= self.edge(), "what arrives fits the buffer");
+        assert!(
+            self.losses.is_empty() == (self.next == self.end),
+            "what is missing is in the loss list"
+        );
     }
 
     /// Whether a NAK or an ACK is due.

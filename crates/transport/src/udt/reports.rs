@@ -117,6 +117,7 @@ impl Reports {
             place: self.next_place,
         }));
         self.next_place += 1;
+        assert!(self.waiting.len() <= self.most, "the reports are bounded");
         self.settle();
     }
 
@@ -158,6 +159,10 @@ impl Reports {
             }
         }
         self.due = due;
+        assert!(
+            self.repeat.rtt == Span::ZERO || self.first_due() > now,
+            "what is reported waits a round trip"
+        );
     }
 
     /// The first of them, or the timer, has changed.

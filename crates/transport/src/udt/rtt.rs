@@ -17,8 +17,10 @@ pub(super) struct Rtt {
     variance: Span,
     /// The latest sample of our own.
     latest: Option<Span>,
-    /// RTT_idle: the least sample of the connection.
+    /// RTT_idle: the smallest sample of the connection.
     least: Option<Span>,
+    /// Whether the handshake's round trip, or one in its place, was taken.
+    measured: bool,
 }
 
 impl Rtt {
@@ -29,6 +31,7 @@ impl Rtt {
             variance: Span::from_ps(first.as_ps() / 2),
             latest: None,
             least: None,
+            measured: false,
         }
     }
 
@@ -38,6 +41,7 @@ impl Rtt {
         *self = Self {
             latest: Some(sample),
             least: Some(sample),
+            measured: true,
             ..Self::new(sample)
         };
     }
@@ -48,6 +52,7 @@ impl Rtt {
         self.smooth(sample);
         self.latest = Some(sample);
         self.least = Some(self.least.map_or(sample, |least| least.min(sample)));
+        assert!(self.idle() <= self.latest(), "no sample is below RTT_idle");
     }
 
     /// RTT = (7 RTT + r) / 8 and RTTVar = (3 RTTVar + |RTT - r|) / 4, the variance with the old mean.
@@ -56,6 +61,14 @@ impl Rtt {
         let error = self.smoothed.saturating_sub(sample) + sample.saturating_sub(self.smoothed);
         self.variance = self.variance - self.variance / 4 + error / 4;
         self.smoothed = self.smoothed - self.smoothed / 8 + sample / 8;
+        assert!(
+            self.smoothed > Span::ZERO,
+            "intervals are made of round trips"
+        );
+    }
+
+    pub(super) const fn is_measured(&self) -> bool {
+        self.measured
     }
 
     pub(super) const fn smoothed(&self) -> Span {

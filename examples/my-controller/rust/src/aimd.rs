@@ -76,7 +76,9 @@ impl Controller for Aimd {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use incastle_scenario::{Control, Controllers, Output, parse, run};
+    use incastle_driver::{Control, parse, run};
+    use incastle_experiment::Output;
+    use incastle_scenario::Controllers;
 
     fn output(parameters: &str) -> Output {
         let sets = [(

@@ -9,7 +9,9 @@ use std::env;
 use std::fs;
 use std::process::ExitCode;
 
-use incastle_scenario::{Column, Control, Controllers, Output, parse, run};
+use incastle_driver::{Control, parse, run};
+use incastle_experiment::{Column, Output};
+use incastle_scenario::Controllers;
 
 use aimd::Aimd;
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from incastle.ends import rising, shown
+from incastle.analysis.ends import rising, shown
 from incastle.reproduction import figures, lasting
 from incastle.reproduction.papers import FigureSpec
 
@@ -22,7 +22,7 @@ from .plan import COEXIST, ECN, EXTENTS, QUEUES, coexistence
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from incastle.ends import Value
+    from incastle.analysis.ends import Value
     from incastle.reproduction.papers import Observation, Observations
 
 P95 = 0.95

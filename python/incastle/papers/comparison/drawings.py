@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from incastle.ends import ends, shown
+from incastle.analysis.ends import ends, shown
 from incastle.reproduction import figures, lasting
 from incastle.reproduction.claims import number
 from incastle.reproduction.papers import Cell, FigureSpec, Grid

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from incastle.ends import shown
+from incastle.analysis.ends import shown
 from incastle.reproduction.claims import number
 
 from . import coexistence

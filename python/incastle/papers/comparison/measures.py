@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
 
-from incastle import ends
+from incastle.analysis import ends
 from incastle.reproduction import lasting
 
 from .plan import BEGIN, runs_of
@@ -21,7 +21,7 @@ from .plan import BEGIN, runs_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from incastle.ends import Value
+    from incastle.analysis.ends import Value
     from incastle.reproduction.papers import Observation, Observations
 
 Values: TypeAlias = "Sequence[Value]"

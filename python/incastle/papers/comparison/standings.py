@@ -3,8 +3,9 @@
 Of each row the best mean is best. Equal to it is whose 95 % interval (Student's t over the seeds)
 overlaps that of a best one; with one seed there are no intervals, and only equal means are equal.
 
-A number that unfinished transfers leave open (`incastle.ends`) ranks by its worse end, then by its
-better one. Its interval spans that of both ends, so it may be equal where it would be another.
+A number that unfinished transfers leave open (`incastle.analysis.ends`) ranks by its worse end,
+then by its better one. Its interval spans that of both ends, so it may be equal where it
+would be another.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from incastle import ends
+from incastle.analysis import ends
+from incastle.analysis.confidence import interval_of
 from incastle.reproduction import lasting
-from incastle.reproduction.confidence import interval_of
 
 from .measures import METRICS
 from .plan import ALGORITHMS, WORKLOADS
@@ -26,7 +27,7 @@ from .plan import ALGORITHMS, WORKLOADS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from incastle.ends import Value
+    from incastle.analysis.ends import Value
     from incastle.reproduction.papers import Observations
 
     from .measures import Metric, Values

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from incastle.ends import Value
+    from incastle.analysis.ends import Value
     from incastle.reproduction.papers import Observations
 
 SHARES = [share / 100 for share in (*range(0, 90, 2), *range(90, 101))] + [0.995, 0.999]

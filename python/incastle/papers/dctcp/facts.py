@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
 
-from incastle import ends
-from incastle.reproduction.confidence import interval_of
+from incastle.analysis import ends
+from incastle.analysis.confidence import interval_of
 
 from . import measures, plan, why
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from incastle.ends import Value
+    from incastle.analysis.ends import Value
     from incastle.reproduction.papers import Observation, Observations
 
 Facts: TypeAlias = dict[str, str]

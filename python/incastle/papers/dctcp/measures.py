@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import polars as pl
 
-from incastle import ends
+from incastle.analysis import ends
 from incastle.reproduction import lasting
 
 from . import plan
@@ -23,7 +23,7 @@ from .plan import PHASES, SPEEDS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from incastle.ends import Value
+    from incastle.analysis.ends import Value
     from incastle.reproduction.papers import Observation, Observations
 
 ONSET = 1.0

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from incastle.ends import apart, ends, rising, shown, size
+from incastle.analysis.ends import apart, ends, rising, shown, size
 from incastle.reproduction import lasting
 from incastle.reproduction.drawings import Cells
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from incastle.ends import Value
+    from incastle.analysis.ends import Value
     from incastle.reproduction.declarations import Declarations
     from incastle.reproduction.expressions import Choice, Scope
     from incastle.reproduction.papers import Observations

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from incastle import ends
+from incastle.analysis import ends
 from incastle.reproduction import lasting
 
 if TYPE_CHECKING:
-    from incastle.ends import Value
+    from incastle.analysis.ends import Value
     from incastle.reproduction.papers import Observation
 
 SEGMENT = 1460

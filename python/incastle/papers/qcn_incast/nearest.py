@@ -11,7 +11,7 @@ import math
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from incastle.ends import ends, rising
+from incastle.analysis.ends import ends, rising
 from incastle.reproduction import claims
 from incastle.reproduction.papers import Observations
 

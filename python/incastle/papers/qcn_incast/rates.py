@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from incastle.ends import Ends
+from incastle.analysis.ends import Ends
 from incastle.reproduction import lasting
 
 from .runs import seconds
 
 if TYPE_CHECKING:
-    from incastle.ends import Value
+    from incastle.analysis.ends import Value
     from incastle.reproduction.papers import Observation
 
 LINK = 1000.0

@@ -11,7 +11,7 @@ from incastle.reproduction import lasting
 from incastle.reproduction.statistics import flow_sum, link, of_group, summary
 
 if TYPE_CHECKING:
-    from incastle.ends import Value
+    from incastle.analysis.ends import Value
     from incastle.reproduction.papers import Observation
 
 PORT = "switch->receiver"

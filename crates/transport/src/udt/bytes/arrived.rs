@@ -38,6 +38,10 @@ impl Arrived {
         if self.packets[index].replace(buffer).is_none() {
             self.stored += 1;
         }
+        assert!(
+            self.stored <= self.packets.len(),
+            "each packet is stored once"
+        );
     }
 
     /// A packet that arrived.
@@ -53,6 +57,7 @@ impl Arrived {
         while self.first < base {
             self.first += 1;
             if let Some(Some(buffer)) = self.packets.pop_front() {
+                assert!(self.stored > 0, "what is released was stored");
                 self.stored -= 1;
                 if self.spare.len() < SPARE {
                     self.spare.push(buffer);

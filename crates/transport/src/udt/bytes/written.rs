@@ -152,6 +152,10 @@ impl Written {
             self.unsent = self.unsent.saturating_sub(1);
             self.slots.pop_front();
         }
+        assert!(
+            !self.slots.is_empty() || self.bytes == 0,
+            "no bytes are kept without a packet"
+        );
         let next = self.first + self.chunks.len() as u64;
         let needed = self.slots.front().map_or(next, |slot| slot.chunk);
         while self.first < needed {

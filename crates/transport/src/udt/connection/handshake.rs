@@ -1,28 +1,23 @@
 //! Opening a connection (draft-gg-udt-03, section 4; the library's details): a client asks, returns the
-//! server's cookie and is accepted; two ends of a rendezvous say 0 until they hear the other, then -1
-//! until they hear that, then -2.
+//! server's cookie and is accepted; two endpoints of a rendezvous send 0 until they hear the other, then
+//! -1 until they hear that, then -2.
 //!
 //! Every repeat is answered. Nothing is believed that does not repeat our own random first number or
 //! come for our own random socket. The client's round trip is measured; the server takes its from the
-//! keep-alive with which a DCUDP client follows at once.
+//! keep-alive with which a DCUDP client follows at once. Leaves out: a change of the peer's address.
 
-use incastle_units::{Ecn, Time};
+use incastle_units::Time;
 
-use super::super::config::{Config, MAX_FLOW_WINDOW, MIN_PACKET_SIZE, Protocol};
-use super::super::control_window::ControlWindow;
+use super::super::config::{Config, MIN_PACKET_SIZE, Protocol};
 use super::super::listener::Incoming;
-use super::super::sequence::Number;
-use super::super::wire::{
-    Content, Control, ControlHeader, Dialect, Extension, Handshake, HandshakeKind, Packet, VERSION,
-};
-use super::{Connection, Event, Failure, Identity, Transmit};
+use super::super::wire::{Dialect, Extension, Handshake, HandshakeKind, VERSION};
+use super::Identity;
 
-/// An end that has no peer yet.
+/// An endpoint that has no peer yet.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asking {
+struct Asking {
     kind: HandshakeKind,
     cookie: u32,
-    first: Number,
     rendezvous: bool,
     /// When the handshake leaves (again), or NEVER once that has come.
     send_at: Time,
@@ -33,29 +28,28 @@ pub(super) struct Asking {
     asked_at: Option<Time>,
 }
 
+impl Asking {
+    fn ask(&mut self, now: Time, kind: HandshakeKind) {
+        self.kind = kind;
+        self.send_at = now;
+        self.asked_at = None;
+    }
+}
+
 /// What is left of the handshake once there is a connection.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Answering {
+struct Answering {
     /// What a repeated handshake is answered with; a client answers none.
     answer: Option<HandshakeKind>,
-    first: Number,
     due: bool,
     /// When the answer left, until it was left twice or a packet came back.
     answered_at: Option<Time>,
     sent: u32,
 }
 
-impl Answering {
-    /// Whether a repeated handshake waits for its answer.
-    #[inline]
-    pub(super) const fn is_due(&self) -> bool {
-        self.due
-    }
-}
-
 /// Where a connection stands.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum State {
+enum State {
     /// It asks for a peer.
     Asking(Asking),
     /// A server that is being made.
@@ -66,20 +60,86 @@ pub(super) enum State {
     Failed,
 }
 
-impl State {
-    pub(super) fn asking(now: Time, config: &Config, identity: Identity) -> Self {
-        Self::ask(now, config, identity, HandshakeKind::Request)
+/// What both endpoints settled on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Agreement {
+    pub(super) peer: Incoming,
+    /// What a repeated handshake is answered with; a client answers none.
+    pub(super) answer: Option<HandshakeKind>,
+    /// Whether that leaves at once.
+    pub(super) answer_due: bool,
+    /// When the question that the peer answered was first asked, where that is certain.
+    pub(super) asked_at: Option<Time>,
+}
+
+impl Agreement {
+    /// What a server, or nobody, answers; nothing was asked.
+    pub(super) fn unasked(peer: Incoming, answer: Option<HandshakeKind>) -> Self {
+        Self {
+            peer,
+            answer,
+            answer_due: answer.is_some(),
+            asked_at: None,
+        }
+    }
+}
+
+/// What a handshake that arrived leads to.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Heard {
+    /// It was taken in.
+    Nothing,
+    /// It cannot be believed.
+    Unbelievable,
+    /// None is expected.
+    Unexpected,
+    /// The server refuses the connection.
+    Refused,
+    /// There is a connection.
+    Agreed(Agreement),
+}
+
+/// This endpoint, its peer, and how far they have come.
+#[derive(Debug, Clone)]
+pub(super) struct Peering {
+    own: Identity,
+    peer_socket: u32,
+    dialect: Dialect,
+    state: State,
+}
+
+impl Peering {
+    pub(super) fn client(now: Time, config: &Config, own: Identity) -> Self {
+        Self::new(own, Self::ask(now, config, HandshakeKind::Request))
     }
 
-    pub(super) fn meeting(now: Time, config: &Config, identity: Identity) -> Self {
-        Self::ask(now, config, identity, HandshakeKind::Rendezvous)
+    pub(super) fn rendezvous(now: Time, config: &Config, own: Identity) -> Self {
+        Self::new(own, Self::ask(now, config, HandshakeKind::Rendezvous))
     }
 
-    fn ask(now: Time, config: &Config, identity: Identity, kind: HandshakeKind) -> Self {
-        Self::Asking(Asking {
+    /// The agreement follows at once.
+    pub(super) fn server(own: Identity) -> Self {
+        Self::new(own, State::Answering)
+    }
+
+    fn new(own: Identity, state: State) -> Self {
+        let sockets = 1..1 << 31;
+        assert!(
+            sockets.contains(&own.socket),
+            "a socket is a positive number of 31 bits"
+        );
+        Self {
+            own,
+            peer_socket: 0,
+            dialect: Dialect::Udt,
+            state,
+        }
+    }
+
+    fn ask(now: Time, config: &Config, kind: HandshakeKind) -> State {
+        State::Asking(Asking {
             kind,
             cookie: 0,
-            first: identity.first,
             rendezvous: kind == HandshakeKind::Rendezvous,
             send_at: now,
             due: false,
@@ -88,234 +148,184 @@ impl State {
         })
     }
 
+    pub(super) const fn own(&self) -> Identity {
+        self.own
+    }
+
+    pub(super) const fn peer_socket(&self) -> u32 {
+        self.peer_socket
+    }
+
+    /// How headers are laid out; settled once connected.
+    #[inline]
+    pub(super) const fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
+    #[inline]
+    pub(super) const fn speaks_dcudp(&self) -> bool {
+        matches!(self.dialect, Dialect::Dcudp)
+    }
+
     pub(super) const fn is_connecting(&self) -> bool {
-        matches!(self, Self::Asking(_))
+        matches!(self.state, State::Asking(_))
     }
-}
 
-impl Asking {
-    fn say(&mut self, now: Time, kind: HandshakeKind) {
-        self.kind = kind;
-        self.send_at = now;
-        self.asked_at = None;
+    #[inline]
+    pub(super) const fn is_established(&self) -> bool {
+        matches!(self.state, State::Established(_))
     }
-}
 
-impl Connection {
-    /// What a listener agreed with a client.
-    pub(super) fn accept(&mut self, incoming: &Incoming, now: Time) {
-        let agreement = Handshake {
-            version: VERSION,
-            socket_kind: self.config.socket_kind,
-            first: incoming.first,
-            packet_size: incoming.packet_size,
-            flow_window: incoming.flow_window,
-            kind: HandshakeKind::Response,
-            socket: incoming.socket,
-            cookie: 0,
-            peer: [0; 4],
-            extension: None,
-        };
-        self.establish(
-            now,
-            &agreement,
-            incoming.dialect,
-            Some(HandshakeKind::Response),
-        );
+    pub(super) const fn has_failed(&self) -> bool {
+        matches!(self.state, State::Failed)
+    }
+
+    pub(super) fn fail(&mut self) {
+        self.state = State::Failed;
+    }
+
+    /// There is a connection.
+    pub(super) fn establish(&mut self, agreement: &Agreement) {
+        assert!(!self.is_established(), "a connection has one peer");
+        self.dialect = agreement.peer.dialect;
+        self.peer_socket = agreement.peer.socket;
+        self.state = State::Established(Answering {
+            answer: agreement.answer,
+            due: agreement.answer_due,
+            answered_at: None,
+            sent: 0,
+        });
     }
 
     /// A handshake arrived.
-    pub(super) fn handle_handshake(&mut self, now: Time, handshake: &Handshake) {
+    pub(super) fn handle(&mut self, now: Time, config: &Config, handshake: &Handshake) -> Heard {
         match self.state {
-            State::Asking(asking) if asking.rendezvous => self.meet(now, asking, handshake),
-            State::Asking(asking) => self.hear_server(now, asking, handshake),
-            State::Established(answering) => self.hear_again(answering, handshake),
-            State::Answering | State::Failed => self.stats.refused.wrong_state += 1,
+            State::Asking(asking) if asking.rendezvous => self.meet(now, config, asking, handshake),
+            State::Asking(asking) => self.hear_server(now, config, asking, handshake),
+            State::Established(answering) => self.hear_again(config, answering, handshake),
+            State::Answering | State::Failed => Heard::Unexpected,
         }
     }
 
-    fn refuse(&mut self) {
-        self.stats.refused.handshakes += 1;
-    }
-
-    /// Whether a peer's words are possible at all.
-    fn is_possible(&self, handshake: &Handshake) -> bool {
-        handshake.version == VERSION
-            && handshake.socket_kind == self.config.socket_kind
-            && (MIN_PACKET_SIZE..1 << 31).contains(&handshake.packet_size)
-            && (1..1 << 31).contains(&handshake.flow_window)
-            && handshake.socket != 0
-    }
-
-    fn hear_server(&mut self, now: Time, mut asking: Asking, handshake: &Handshake) {
-        // The library's check, and ours: a server repeats our first number, whatever it says.
-        if handshake.first != asking.first {
-            return self.refuse();
+    fn hear_server(
+        &mut self,
+        now: Time,
+        config: &Config,
+        mut asking: Asking,
+        handshake: &Handshake,
+    ) -> Heard {
+        // The library's check, and ours: a server repeats our first number, whatever else it sends.
+        if handshake.first != self.own.first {
+            return Heard::Unbelievable;
         }
         match handshake.kind {
             HandshakeKind::Request if asking.kind == HandshakeKind::Request => {
                 asking.cookie = handshake.cookie;
-                asking.say(now, HandshakeKind::Response);
+                asking.ask(now, HandshakeKind::Response);
                 self.state = State::Asking(asking);
+                Heard::Nothing
             }
             HandshakeKind::Response if asking.kind == HandshakeKind::Response => {
-                if !self.is_possible(handshake) || handshake.packet_size > self.config.packet_size {
-                    return self.refuse();
+                if !is_possible(config, handshake) || handshake.packet_size > config.packet_size {
+                    return Heard::Unbelievable;
                 }
                 let answered = Extension::Answer {
                     socket: handshake.socket,
                 };
-                let dialect = self.dialect_with(handshake.extension == Some(answered));
-                self.measure(now, asking.asked_at, dialect);
-                self.establish(now, handshake, dialect, None);
-                // From this the server takes its round trip.
-                self.keep_alive_due = dialect == Dialect::Dcudp;
+                Heard::Agreed(Agreement {
+                    peer: agreed(config, handshake, answered),
+                    answer: None,
+                    answer_due: false,
+                    asked_at: asking.asked_at,
+                })
             }
-            HandshakeKind::Refused => self.fail(Failure::Refused),
-            _ => self.refuse(),
+            HandshakeKind::Refused => Heard::Refused,
+            _ => Heard::Unbelievable,
         }
     }
 
-    fn meet(&mut self, now: Time, mut asking: Asking, handshake: &Handshake) {
+    fn meet(
+        &mut self,
+        now: Time,
+        config: &Config,
+        mut asking: Asking,
+        handshake: &Handshake,
+    ) -> Heard {
         let regular = matches!(
             handshake.kind,
             HandshakeKind::Request | HandshakeKind::Refused
         );
-        // Our own words, sent back, are no peer's.
-        if regular || !self.is_possible(handshake) || handshake.socket == self.socket {
-            return self.refuse();
+        // Our own handshake, sent back, is no peer's.
+        if regular || !is_possible(config, handshake) || handshake.socket == self.own.socket {
+            return Heard::Unbelievable;
         }
         self.peer_socket = handshake.socket;
         let heard_nothing = HandshakeKind::Rendezvous;
         if asking.kind == heard_nothing || handshake.kind == heard_nothing {
-            asking.say(now, HandshakeKind::Response);
+            asking.ask(now, HandshakeKind::Response);
             self.state = State::Asking(asking);
-            return;
+            return Heard::Nothing;
         }
         let offered = Extension::Offer {
             socket: handshake.socket,
         };
-        let dialect = self.dialect_with(handshake.extension == Some(offered));
-        if handshake.kind == HandshakeKind::RendezvousDone {
-            // Only that answers our -1 for certain: a -1 may have crossed it.
-            self.measure(now, asking.asked_at, dialect);
-        }
-        self.establish(now, handshake, dialect, Some(HandshakeKind::RendezvousDone));
-        // The last word, so that the peer needs not repeat itself.
-        if let State::Established(answering) = &mut self.state {
-            answering.due = handshake.kind != HandshakeKind::RendezvousDone;
-        }
+        let last = handshake.kind == HandshakeKind::RendezvousDone;
+        Heard::Agreed(Agreement {
+            peer: agreed(config, handshake, offered),
+            answer: Some(HandshakeKind::RendezvousDone),
+            // The last one, so that the peer needs not repeat itself.
+            answer_due: !last,
+            // Only -2 answers our -1 for certain: a -1 may have crossed it.
+            asked_at: asking.asked_at.filter(|_| last),
+        })
     }
 
     /// A handshake for a connection that is there: the peer has not heard the answer.
-    fn hear_again(&mut self, mut answering: Answering, handshake: &Handshake) {
-        let same = handshake.socket == self.peer_socket
-            && handshake.socket_kind == self.config.socket_kind;
-        let last_word = handshake.kind == HandshakeKind::RendezvousDone;
-        if !same || last_word || answering.answer.is_none() {
-            // A repeated answer is no mistake, but needs none in return.
-            self.stats.refused.handshakes += u64::from(!same);
-            return;
-        }
-        answering.due = true;
-        self.state = State::Established(answering);
-    }
-
-    fn dialect_with(&self, peer_speaks_it: bool) -> Dialect {
-        match &self.config.protocol {
-            Protocol::Dcudp(_) if peer_speaks_it => Dialect::Dcudp,
-            _ => Dialect::Udt,
-        }
-    }
-
-    /// The handshake's round trip, from the first time that the present question was asked: too long
-    /// where it was lost, never too short. UDT begins with 100 ms whatever the handshake took.
-    fn measure(&mut self, now: Time, asked_at: Option<Time>, dialect: Dialect) {
-        if let (Some(at), Dialect::Dcudp) = (asked_at, dialect) {
-            self.rtt.begin(now.saturating_since(at));
-            self.rtt_known = true;
-            self.set_clocks();
-        }
-    }
-
-    pub(super) fn establish(
+    fn hear_again(
         &mut self,
-        now: Time,
-        peer: &Handshake,
-        dialect: Dialect,
-        answer: Option<HandshakeKind>,
-    ) {
-        let first = self.control_out.first();
-        self.dialect = dialect;
-        self.ecn = dialect == Dialect::Dcudp;
-        self.peer_socket = peer.socket;
-        self.control_in = ControlWindow::new(peer.first);
-        let size = peer.packet_size.min(self.config.packet_size);
-        let payload = Config::payload_of(size);
-        let window = peer
-            .flow_window
-            .min(self.config.flow_window)
-            .min(MAX_FLOW_WINDOW);
-        self.config.packet_size = size;
-        self.sender
-            .agree(dialect, payload, self.first_window(window));
-        self.receiver.agree(peer.first, payload);
-        self.receiver
-            .ack
-            .begin(now, self.config.syn, self.config.light_ack_every);
-        let without_data = self.dcudp().is_some_and(|dcudp| dcudp.ack_without_data);
-        self.receiver.ack.set_without_data(without_data);
-        self.set_clocks();
-        self.exp.heard(now, true, &self.config);
-        self.state = State::Established(Answering {
-            answer,
-            first,
-            due: answer == Some(HandshakeKind::Response),
-            answered_at: None,
-            sent: 0,
-        });
-        self.raise(Event::Connected);
-        if matches!(self.config.protocol, Protocol::Dcudp(_)) && dialect == Dialect::Udt {
-            self.fall_back(Event::Fallback);
+        config: &Config,
+        mut answering: Answering,
+        handshake: &Handshake,
+    ) -> Heard {
+        let same =
+            handshake.socket == self.peer_socket && handshake.socket_kind == config.socket_kind;
+        if !same {
+            return Heard::Unbelievable;
+        }
+        // A repeated answer is no mistake, but needs none in return.
+        if handshake.kind != HandshakeKind::RendezvousDone && answering.answer.is_some() {
+            answering.due = true;
+            self.state = State::Established(answering);
+        }
+        Heard::Nothing
+    }
+
+    /// When a server's answer left, where it left once.
+    pub(super) fn answered_at(&self) -> Option<Time> {
+        match self.state {
+            State::Established(Answering {
+                answer: Some(HandshakeKind::Response),
+                answered_at,
+                ..
+            }) => answered_at,
+            _ => None,
         }
     }
 
-    /// The flow window before the first ACK. UDT's is 16 at first, and its cwnd is too; DCUDP's is what
-    /// was agreed.
-    fn first_window(&self, agreed: u32) -> super::super::sender::FlowWindow {
-        super::super::sender::FlowWindow {
-            agreed,
-            first: match self.dialect {
-                Dialect::Udt => agreed.min(16),
-                Dialect::Dcudp => agreed,
-            },
-        }
-    }
-
-    /// The first packet after a server's answer came back: before it a client sends nothing but
-    /// handshakes.
-    pub(super) fn measure_answer(&mut self, now: Time) {
-        if self.rtt_known {
-            return;
-        }
-        if let State::Established(Answering {
-            answer: Some(HandshakeKind::Response),
-            answered_at: Some(at),
-            ..
-        }) = self.state
-        {
-            self.measure(now, Some(at), self.dialect);
-        }
+    /// Whether a repeated handshake waits for its answer.
+    #[inline]
+    pub(super) const fn is_answer_due(&self) -> bool {
+        matches!(&self.state, State::Established(answering) if answering.due)
     }
 
     /// The handshake that leaves now.
-    pub(super) fn poll_handshake(&mut self, now: Time) -> Option<Transmit> {
-        let (kind, cookie, first) = match &mut self.state {
+    pub(super) fn poll(&mut self, now: Time, config: &Config) -> Option<Handshake> {
+        let (kind, cookie) = match &mut self.state {
             State::Asking(asking) if asking.due || asking.send_at <= now => {
                 asking.due = false;
                 asking.asked_at = asking.asked_at.or(Some(now));
-                asking.send_at = now.saturating_add(self.config.handshake_interval);
-                (asking.kind, asking.cookie, asking.first)
+                asking.send_at = now.saturating_add(config.handshake_interval);
+                (asking.kind, asking.cookie)
             }
             State::Established(answering) if answering.due => {
                 answering.due = false;
@@ -324,40 +334,26 @@ impl Connection {
                 let kind = answering
                     .answer
                     .expect("an answer is due where there is one");
-                (kind, 0, answering.first)
+                (kind, 0)
             }
             _ => return None,
         };
-        self.handshake_out = Some(Handshake {
+        Some(Handshake {
             version: VERSION,
-            socket_kind: self.config.socket_kind,
-            first,
-            packet_size: self.config.packet_size,
-            flow_window: self.config.flow_window.min(self.config.receive_buffer),
+            socket_kind: config.socket_kind,
+            first: self.own.first,
+            packet_size: config.packet_size,
+            flow_window: config.flow_window.min(config.receive_buffer),
             kind,
-            socket: self.socket,
+            socket: self.own.socket,
             cookie,
             peer: [0; 4],
-            extension: self.extension(kind),
-        });
-        Some(Transmit {
-            packet: Packet {
-                timestamp: self.timestamp(now),
-                destination: self.peer_socket,
-                content: Content::Control(ControlHeader {
-                    observe: false,
-                    number: Number::default(),
-                    control: Control::Handshake,
-                }),
-            },
-            ecn: Ecn::NotEct,
-            retransmission: false,
-            offset: 0,
+            extension: self.extension(kind, &config.protocol),
         })
     }
 
-    fn extension(&self, kind: HandshakeKind) -> Option<Extension> {
-        let socket = self.socket;
+    fn extension(&self, kind: HandshakeKind, protocol: &Protocol) -> Option<Extension> {
+        let socket = self.own.socket;
         let answers = matches!(
             self.state,
             State::Established(Answering {
@@ -365,34 +361,54 @@ impl Connection {
                 ..
             })
         );
-        match &self.config.protocol {
+        match protocol {
             Protocol::Udt => None,
             Protocol::Dcudp(_) if !answers => Some(Extension::Offer { socket }),
             Protocol::Dcudp(_) => {
-                debug_assert_eq!(kind, HandshakeKind::Response);
-                (self.dialect == Dialect::Dcudp).then_some(Extension::Answer { socket })
+                assert_eq!(kind, HandshakeKind::Response, "a server's only answer");
+                self.speaks_dcudp().then_some(Extension::Answer { socket })
             }
         }
     }
 
     /// When the handshake needs the clock, or NEVER.
-    pub(super) fn handshake_at(&self) -> Time {
+    pub(super) fn wake(&self) -> Time {
         match &self.state {
             State::Asking(asking) => asking.send_at.min(asking.until),
             _ => Time::NEVER,
         }
     }
 
-    pub(super) fn handshake_timer(&mut self, now: Time) {
+    /// The instant of [`Self::wake`] has come; gives whether nobody has answered for too long.
+    pub(super) fn on_timer(&mut self, now: Time) -> bool {
         let State::Asking(asking) = &mut self.state else {
-            return;
+            return false;
         };
         if asking.send_at <= now {
             asking.send_at = Time::NEVER;
             asking.due = true;
         }
-        if asking.until <= now {
-            self.fail(Failure::NoAnswer);
-        }
+        asking.until <= now
+    }
+}
+
+/// Whether a peer's handshake is possible at all.
+fn is_possible(config: &Config, handshake: &Handshake) -> bool {
+    handshake.version == VERSION
+        && handshake.socket_kind == config.socket_kind
+        && (MIN_PACKET_SIZE..1 << 31).contains(&handshake.packet_size)
+        && (1..1 << 31).contains(&handshake.flow_window)
+        && handshake.socket != 0
+}
+
+/// The peer that sent a handshake; with the `dcudp` extension it speaks that dialect.
+fn agreed(config: &Config, handshake: &Handshake, dcudp: Extension) -> Incoming {
+    let both = matches!(config.protocol, Protocol::Dcudp(_)) && handshake.extension == Some(dcudp);
+    Incoming {
+        socket: handshake.socket,
+        first: handshake.first,
+        packet_size: handshake.packet_size,
+        flow_window: handshake.flow_window,
+        dialect: if both { Dialect::Dcudp } else { Dialect::Udt },
     }
 }

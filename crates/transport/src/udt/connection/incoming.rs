@@ -5,18 +5,14 @@ use incastle_units::{Bytes, Ecn, Span, Time};
 use rand_core::Rng;
 
 use super::super::control_window::Refusal;
+use super::super::in_flight::{Acked, Drop};
 use super::super::received::Received;
 use super::super::receiver::Fate;
-use super::super::sender::{AckKind, Acked};
+use super::super::sender::AckKind;
 use super::super::sequence::Number;
-use super::super::wire::{
-    AckReport, Beside, Content, Control, ControlHeader, DataHeader, Dialect, Packet,
-};
-use super::handshake::State;
+use super::super::wire::{AckReport, Beside, Content, Control, ControlHeader, DataHeader, Packet};
 use super::{Connection, Event};
 
-/// ACK2s that may wait to be sent.
-const MAX_ACK2S: usize = 64;
 /// Longer round-trip times are not believed.
 const MAX_RTT_US: u32 = 60_000_000;
 
@@ -33,6 +29,14 @@ struct FullAck {
     index: u64,
 }
 
+/// A full ACK that was believed.
+struct News<'a> {
+    ack: &'a FullAck,
+    /// Whether no later one has arrived.
+    newest: bool,
+    acked: Acked,
+}
+
 impl Connection {
     /// A packet arrived, with what lies beside it and the ECN field of its IP packet, or with that and
     /// its time stamp. Gives the number of a data packet (counted from 0) whose payload is new and must
@@ -45,21 +49,21 @@ impl Connection {
         received: impl Into<Received>,
         rng: &mut dyn Rng,
     ) -> Option<u64> {
-        let now = self.advance(now);
+        let now = self.clock.advance(now);
         if let Beside::Handshake(handshake) = beside {
             // A peer that has not heard of our socket writes to 0.
-            if packet.destination == self.socket || packet.destination == 0 {
+            if packet.destination == self.socket() || packet.destination == 0 {
                 self.handle_handshake(now, handshake);
             } else {
                 self.stats.refused.wrong_socket += 1;
             }
             return None;
         }
-        if packet.destination != self.socket {
+        if packet.destination != self.socket() {
             self.stats.refused.wrong_socket += 1;
             return None;
         }
-        if !matches!(self.state, State::Established(_)) {
+        if !self.is_established() {
             self.stats.refused.wrong_state += 1;
             return None;
         }
@@ -85,7 +89,7 @@ impl Connection {
             return None;
         }
         self.note_heard(now);
-        if self.dialect == Dialect::Dcudp {
+        if self.peering.speaks_dcudp() {
             if !(ecn.is_capable() | self.watch.not_ect) {
                 self.watch.not_ect = true;
                 self.set_clocks();
@@ -111,7 +115,7 @@ impl Connection {
 
     fn note_readable(&mut self) {
         if self.receiver.readable() > 0 || self.receiver.next_message().is_some() {
-            self.raise(Event::Readable);
+            self.events.raise(Event::Readable);
         }
     }
 
@@ -159,10 +163,17 @@ impl Connection {
                 message,
                 first,
                 last,
-            } => self.handle_drop(now, message, (first, last)),
+            } => self.handle_drop(
+                now,
+                Drop {
+                    message,
+                    first,
+                    last,
+                },
+            ),
             Control::ObserveChange { change } => self.handle_change(now, change, header.observe),
             Control::ObserveChanged { change } => {
-                let answers = self.mode.on_answer(index, change);
+                let answers = self.control.mode.on_answer(index, change);
                 self.stats.refused.late_changes += u64::from(!answers);
                 answers
             }
@@ -174,10 +185,10 @@ impl Connection {
 
     /// The place of a control packet among the peer's; nothing where it was seen before.
     fn admit(&mut self, header: &ControlHeader) -> Option<u64> {
-        if self.dialect == Dialect::Udt {
+        if !self.peering.speaks_dcudp() {
             return Some(0);
         }
-        match self.control_in.admit(header.number) {
+        match self.packets.admit(header.number) {
             Ok(index) => Some(index),
             Err(Refusal::Duplicate) => {
                 self.stats.refused.duplicate_controls += 1;
@@ -191,7 +202,7 @@ impl Connection {
     }
 
     fn handle_light_ack(&mut self, now: Time, next: Number) -> bool {
-        let before = self.sender.una;
+        let before = self.sender.una();
         if self.sender.on_ack(now, next, AckKind::Light).is_none() {
             self.stats.refused.acks += 1;
             return false;
@@ -202,17 +213,15 @@ impl Connection {
 
     /// An ACK sets EXP anew where it tells something new.
     fn note_progress(&mut self, now: Time, una_before: u64) {
-        if self.sender.una > una_before {
+        if self.sender.una() > una_before {
             self.exp.restart(now);
         }
         self.check_done();
     }
 
     fn handle_ack(&mut self, now: Time, ack: &FullAck, rng: &mut dyn Rng) -> bool {
-        let before = self.sender.una;
-        let newest = self
-            .newest_ack
-            .is_none_or(|number| number.distance_to(ack.number) > 0);
+        let before = self.sender.una();
+        let newest = self.packets.is_newest_ack(ack.number);
         let kind = if newest {
             AckKind::Newest {
                 free: ack.report.free_packets,
@@ -224,19 +233,20 @@ impl Connection {
             self.stats.refused.acks += 1;
             return false;
         };
+        assert!(
+            self.sender.una() >= before,
+            "an acknowledgement takes nothing back"
+        );
         self.stats.acks_received += 1;
         self.stats.ece_received += u64::from(ack.ece);
-        if self.ack2s.len() < MAX_ACK2S {
-            self.ack2s.push_back(ack.number);
-        }
+        self.packets.on_ack(ack.number);
         if newest {
-            self.newest_ack = Some(ack.number);
             self.learn(&ack.report);
         }
-        if ack.not_ect && self.ecn {
+        if ack.not_ect && self.control.ecn {
             self.lose_ecn(now);
         }
-        self.tell_controller(now, ack, newest, acked, rng);
+        self.tell_controller(now, &News { ack, newest, acked }, rng);
         self.note_progress(now, before);
         true
     }
@@ -251,18 +261,12 @@ impl Connection {
     }
 
     /// Order: `on_ack`, then `on_congestion(Ecn)`, then `on_congestion(Over)`.
-    fn tell_controller(
-        &mut self,
-        now: Time,
-        ack: &FullAck,
-        newest: bool,
-        acked: Acked,
-        rng: &mut dyn Rng,
-    ) {
-        let over = newest && !ack.observe && self.mode.is_over(ack.index);
+    fn tell_controller(&mut self, now: Time, news: &News<'_>, rng: &mut dyn Rng) {
+        let News { ack, newest, acked } = *news;
+        let over = newest && !ack.observe && self.control.mode.is_over(ack.index);
         // OBS = 1 says that there was a mark, should the ACK that echoed it be lost.
-        let asks = newest && ack.observe && !self.mode.congested;
-        let echoes = self.ecn && (ack.ece || asks);
+        let asks = newest && ack.observe && !self.control.mode.congested;
+        let echoes = self.control.ecn && (ack.ece || asks);
         let rtt = Some(ack.report.rtt_us).filter(|us| (1..=MAX_RTT_US).contains(us));
         let sample = AckSample {
             acked: Bytes::new(acked.bytes),
@@ -278,7 +282,7 @@ impl Connection {
         };
         let (smoothed, capacity) = (self.rtt.smoothed(), self.capacity());
         let mut cx = self.sender.context(now, smoothed, capacity, rng);
-        self.algorithm.on_ack(&mut cx, &sample);
+        self.control.algorithm.on_ack(&mut cx, &sample);
         if echoes && self.report(now, CongestionEvent::Ecn, rng) == Reaction::Reduced {
             self.stats.ecn_reductions += 1;
         }
@@ -287,13 +291,13 @@ impl Connection {
         }
         self.follow_mode(now);
         if newest && ack.observe {
-            self.mode.on_asked(ack.index);
+            self.control.mode.on_asked(ack.index);
         }
     }
 
     /// The path clears ECT, or drops what carries it: marks would never come.
     pub(super) fn lose_ecn(&mut self, now: Time) {
-        self.ecn = false;
+        self.control.ecn = false;
         self.sender.cwr_due = false;
         self.fall_back(Event::NoEcn);
         self.follow_mode(now);
@@ -318,16 +322,17 @@ impl Connection {
     }
 
     fn handle_shutdown(&mut self, answers: bool, gone: bool) -> bool {
-        if !std::mem::replace(&mut self.peer_closed, true) {
-            self.raise(Event::PeerClosed);
+        if self.shutdown.on_peer_closed() {
+            self.events.raise(Event::PeerClosed);
         }
         if gone {
             self.lose_peer();
             return true;
         }
-        if self.closing.is_some_and(|closing| closing.shutdown_sent) {
+        if self.shutdown.is_sent() {
             // It may not have heard ours.
-            self.shutdown_due = self.dialect == Dialect::Dcudp && !answers;
+            self.shutdown
+                .set_due(self.peering.speaks_dcudp() && !answers);
             self.end();
         }
         true
@@ -338,23 +343,22 @@ impl Connection {
             self.stats.refused.ack2s += 1;
             return false;
         };
-        if self.dialect == Dialect::Dcudp && !self.rtt_known {
+        if self.peering.speaks_dcudp() && !self.rtt.is_measured() {
             self.rtt.begin(sample);
-            self.rtt_known = true;
         } else {
             self.rtt.sample(sample);
         }
         self.set_clocks();
-        if self.dialect == Dialect::Dcudp {
+        if self.peering.speaks_dcudp() {
             self.watch.on_rtt(sample);
             self.set_ack_interval(now);
         }
         true
     }
 
-    fn handle_drop(&mut self, now: Time, message: u32, range: (Number, Number)) -> bool {
+    fn handle_drop(&mut self, now: Time, drop: Drop) -> bool {
         let stats = &mut self.stats;
-        if !self.receiver.on_drop(now, message, range, stats) {
+        if !self.receiver.on_drop(now, drop, stats) {
             self.stats.refused.drops += 1;
             return false;
         }

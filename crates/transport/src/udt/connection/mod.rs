@@ -1,4 +1,5 @@
-//! One end of a UDT or DCUDP connection: joins handshake, sender, receiver, modes and timers.
+//! One endpoint of a UDT or DCUDP connection: joins handshake, congestion control, sender, receiver,
+//! modes, timers, control packets and shutdown.
 //!
 //! Works with typed packets and lengths; the bytes are a layer around it ([`ByteConnection`]).
 //! Call order: [`Connection::handle`], [`Connection::handle_timeout`] or an application call, then
@@ -10,32 +11,41 @@
 //!
 //! [`ByteConnection`]: super::ByteConnection
 
-mod established;
+mod agreement;
+mod control;
+mod control_packets;
+mod events;
 mod handshake;
 mod incoming;
 mod outgoing;
+mod shutdown;
 mod timers;
 
-use std::collections::VecDeque;
-
-use incastle_congestion::{Algorithm, ControlState, Controller, Reaction, TransmissionMode};
+use incastle_congestion::{Algorithm, CongestionEvent, ControlState, Controller, Reaction};
 use incastle_units::{Ecn, Rate, Span, Time};
 use rand_core::Rng;
 
 use super::config::{Config, Dcudp, Protocol};
-use super::control_window::ControlWindow;
 use super::exit_rule::ExitRuleConfig;
 use super::listener::Incoming;
-use super::modes::{SenderMode, Watch};
-use super::pacer::Lags;
+use super::modes::Watch;
 use super::reassembly::MessageRange;
 use super::receiver::{Receiver, ReceiverSetup};
 use super::rtt::Rtt;
 use super::sender::{Sender, SenderSetup};
-use super::sequence::{Number, Numbering};
+use super::sequence::Number;
 use super::stats::Stats;
-use super::wire::{Beside, Dialect, Handshake, Losses, NumberRange, Packet, SocketKind};
-use handshake::State;
+use super::wire::{
+    Beside, Dialect, Handshake, HandshakeKind, Losses, NumberRange, Packet, SocketKind,
+};
+use crate::pacer::Lags;
+pub use agreement::Identities;
+use control::CongestionControl;
+use control_packets::ControlPackets;
+use events::Events;
+pub use events::{Event, Failure};
+use handshake::{Agreement, Peering};
+use shutdown::Shutdown;
 use timers::Exp;
 
 /// Who an endpoint is. Both numbers must be random where peers are not trusted.
@@ -45,44 +55,6 @@ pub struct Identity {
     pub socket: u32,
     /// The number of its first data packet. A server uses its client's instead.
     pub first: Number,
-}
-
-/// Why a connection failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Failure {
-    /// Nobody answered the handshake.
-    NoAnswer,
-    /// The peer refused: another version or kind of socket, or an impossible packet size.
-    Refused,
-    /// The peer said nothing for too long; so many bytes were not acknowledged.
-    Silent(u64),
-    /// The linger time of a closed connection ran out; so many bytes were not acknowledged.
-    Linger(u64),
-    /// The application gave it up; so many bytes were not acknowledged.
-    Aborted(u64),
-    /// The peer gave it up; so many bytes were not acknowledged.
-    Gone(u64),
-}
-
-/// What the application may want to know.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Event {
-    /// Data can flow.
-    Connected,
-    /// DCUDP was wanted, but the peer speaks UDT alone: that is spoken, under the fallback's control.
-    Fallback,
-    /// The path does not carry ECT: the fallback controls from here on.
-    NoEcn,
-    /// Data, or a complete message, can be taken. Comes again with what arrives later.
-    Readable,
-    /// Everything written is acknowledged. Comes again after each further write.
-    Finished,
-    /// The peer closed.
-    PeerClosed,
-    /// This end is closed, and everything was delivered: the connection may be forgotten.
-    Closed,
-    /// The connection is over.
-    Failed(Failure),
 }
 
 /// A packet that leaves.
@@ -98,75 +70,78 @@ pub struct Transmit {
     pub offset: u64,
 }
 
-/// The end of a connection, once the application has asked for it.
-#[derive(Debug, Clone, Copy)]
-struct Closing {
-    /// Until when data are delivered, or NEVER.
-    until: Time,
-    shutdown_sent: bool,
+/// What a packet needs beside its header.
+#[derive(Debug, Clone, Default)]
+struct Attachment {
+    nak: Vec<NumberRange>,
+    handshake: Option<Handshake>,
 }
 
-/// One end of a connection.
-pub struct Connection {
-    config: Config,
-    dialect: Dialect,
-    socket: u32,
-    peer_socket: u32,
-    state: State,
-    algorithm: Algorithm,
-    fallback: Option<Box<Algorithm>>,
-    sender: Sender,
-    receiver: Receiver,
-    rtt: Rtt,
-    /// Whether a round trip was measured.
-    rtt_known: bool,
-    mode: SenderMode,
-    watch: Watch,
-    /// DCUDP on a path that carries ECT, as far as is known.
-    ecn: bool,
+impl Attachment {
+    fn clear(&mut self) {
+        self.nak.clear();
+        self.handshake = None;
+    }
+}
+
+/// The clock of a connection: time never runs back, whatever the caller's clock does.
+#[derive(Debug, Clone, Copy)]
+struct Clock {
     begun: Time,
     now: Time,
-    /// Numbers of our control packets, and how many there were.
-    control_out: Numbering,
-    controls_sent: u64,
-    control_in: ControlWindow,
-    /// The newest full ACK.
-    newest_ack: Option<Number>,
+}
+
+impl Clock {
+    fn advance(&mut self, now: Time) -> Time {
+        self.now = self.now.max(now);
+        self.now
+    }
+
+    /// Microseconds since the connection began; wraps.
+    fn timestamp(&self, now: Time) -> u32 {
+        let us = now.saturating_since(self.begun).as_ps() / Span::from_us(1).as_ps();
+        us as u32
+    }
+}
+
+/// One endpoint of a connection.
+pub struct Connection {
+    config: Config,
+    peering: Peering,
+    control: CongestionControl,
+    sender: Sender,
+    receiver: Receiver,
+    watch: Watch,
+    rtt: Rtt,
     exp: Exp,
-    ack2s: VecDeque<Number>,
-    keep_alive_due: bool,
-    shutdown_due: bool,
-    closing: Option<Closing>,
-    peer_closed: bool,
-    ended: bool,
-    /// Something was written that Finished has not answered.
-    unfinished: bool,
-    events: VecDeque<Event>,
+    clock: Clock,
+    packets: ControlPackets,
+    shutdown: Shutdown,
+    events: Events,
     stats: Stats,
-    /// What lies beside the packet polled last.
-    nak: Vec<NumberRange>,
-    handshake_out: Option<Handshake>,
+    /// Of the packet polled last.
+    attachment: Attachment,
 }
 
 impl Connection {
-    /// The end that opens a connection. Panics where [`Config::check`] finds a mistake.
+    /// The endpoint that opens a connection. Panics where [`Config::check`] finds a mistake.
     pub fn client(config: &Config, algorithm: Algorithm, identity: Identity, now: Time) -> Self {
-        let state = State::asking(now, config, identity);
-        Self::new(config, algorithm, identity, (state, now))
+        let peering = Peering::client(now, config, identity);
+        Self::new(config, algorithm, peering, now)
     }
 
-    /// One of two ends that open a connection to each other at about the same time.
+    /// One of two endpoints that open a connection to each other at about the same time.
     pub fn rendezvous(
         config: &Config,
         algorithm: Algorithm,
         identity: Identity,
         now: Time,
     ) -> Self {
-        let state = State::meeting(now, config, identity);
-        Self::new(config, algorithm, identity, (state, now))
+        let peering = Peering::rendezvous(now, config, identity);
+        Self::new(config, algorithm, peering, now)
     }
 
-    /// The end that a listener accepted, as `socket`.
+    /// The endpoint that a listener accepted, as `socket`.
     pub fn server(
         config: &Config,
         algorithm: Algorithm,
@@ -178,23 +153,15 @@ impl Connection {
             socket,
             first: incoming.first,
         };
-        let mut connection = Self::new(config, algorithm, identity, (State::Answering, now));
-        connection.accept(incoming, now);
+        let mut connection = Self::new(config, algorithm, Peering::server(identity), now);
+        let answer = Some(HandshakeKind::Response);
+        connection.establish(now, &Agreement::unasked(*incoming, answer));
         connection
     }
 
-    fn new(
-        config: &Config,
-        algorithm: Algorithm,
-        identity: Identity,
-        (state, now): (State, Time),
-    ) -> Self {
+    fn new(config: &Config, algorithm: Algorithm, peering: Peering, now: Time) -> Self {
         assert_eq!(config.check(), Ok(()), "a checked configuration");
-        let sockets = 1..1 << 31;
-        assert!(
-            sockets.contains(&identity.socket),
-            "a socket is a positive number of 31 bits"
-        );
+        let first = peering.own().first;
         let payload = Config::payload_of(config.packet_size);
         let stream = config.socket_kind == SocketKind::Stream;
         let rule = match &config.protocol {
@@ -202,14 +169,11 @@ impl Connection {
             Protocol::Dcudp(dcudp) => dcudp.exit_rule,
         };
         Self {
-            dialect: Dialect::Udt,
-            socket: identity.socket,
-            peer_socket: 0,
-            state,
-            algorithm,
-            fallback: None,
+            config: *config,
+            peering,
+            control: CongestionControl::new(algorithm),
             sender: Sender::new(SenderSetup {
-                first: identity.first,
+                first,
                 dialect: Dialect::Udt,
                 stream,
                 payload,
@@ -224,46 +188,34 @@ impl Connection {
                 max_loss_ranges: config.max_loss_ranges,
             }),
             receiver: Receiver::new(ReceiverSetup {
-                first: identity.first,
+                first,
                 stream,
                 payload,
                 buffer: config.receive_buffer,
                 reads_at_once: config.reads_at_once,
                 max_loss_ranges: config.max_loss_ranges,
             }),
-            rtt: Rtt::new(config.first_rtt),
-            rtt_known: false,
-            mode: SenderMode::default(),
             watch: Watch::new(rule),
-            ecn: false,
-            begun: now,
-            now,
-            control_out: Numbering::new(identity.first),
-            controls_sent: 0,
-            control_in: ControlWindow::new(identity.first),
-            newest_ack: None,
+            rtt: Rtt::new(config.first_rtt),
             exp: Exp::new(now, &Rtt::new(config.first_rtt), config),
-            ack2s: VecDeque::new(),
-            keep_alive_due: false,
-            shutdown_due: false,
-            closing: None,
-            peer_closed: false,
-            ended: false,
-            unfinished: false,
-            events: VecDeque::new(),
+            clock: Clock { begun: now, now },
+            packets: ControlPackets::new(first),
+            shutdown: Shutdown::default(),
+            events: Events::default(),
             stats: Stats::default(),
-            nak: Vec::new(),
-            handshake_out: None,
-            config: *config,
+            attachment: Attachment::default(),
         }
     }
 
     /// The controller for peers that speak UDT alone, and for paths that do not carry ECT. Without one
-    /// a DCUDP end keeps the controller that it has.
+    /// a DCUDP endpoint keeps the controller that it has.
     #[must_use]
     pub fn with_fallback(mut self, algorithm: Algorithm) -> Self {
-        self.fallback = Some(Box::new(algorithm));
-        self.begin_fallback_if_needed();
+        self.control.set_fallback(algorithm);
+        let plain = self.is_established() && !self.peering.speaks_dcudp();
+        if plain && matches!(self.config.protocol, Protocol::Dcudp(_)) {
+            self.control.fall_back();
+        }
         self
     }
 
@@ -271,11 +223,11 @@ impl Connection {
     /// after [`Self::close`].
     pub fn write(&mut self, bytes: u64) {
         assert!(
-            self.closing.is_none(),
+            !self.shutdown.is_closing(),
             "an application writes before it closes"
         );
         self.sender.write(bytes);
-        self.unfinished |= bytes > 0;
+        self.events.on_write(bytes);
     }
 
     /// The application has stopped: forgets all data that were never sent; a message that was begun
@@ -290,7 +242,7 @@ impl Connection {
     /// socket, for such a length and after [`Self::close`].
     pub fn write_message(&mut self, now: Time, bytes: u64, ttl: Option<Span>, in_order: bool) {
         assert!(
-            self.closing.is_none(),
+            !self.shutdown.is_closing(),
             "an application writes before it closes"
         );
         let possible = 1..=self.sender.max_message();
@@ -300,7 +252,7 @@ impl Connection {
         );
         let expires = ttl.map_or(Time::NEVER, |ttl| now.saturating_add(ttl));
         self.sender.write_message(bytes, expires, in_order);
-        self.unfinished = true;
+        self.events.on_write(bytes);
     }
 
     /// The longest message: what was agreed as flow window holds it whole. Settled once connected.
@@ -310,24 +262,17 @@ impl Connection {
 
     /// Whether the application has closed.
     pub const fn is_closing(&self) -> bool {
-        self.closing.is_some()
+        self.shutdown.is_closing()
     }
 
     /// The application has nothing more to say: what it wrote is delivered, as long as the linger time
     /// allows, then the peer is told.
     pub fn close(&mut self, now: Time) {
-        if self.closing.is_some() || self.is_over() {
+        if self.is_closing() || self.is_over() {
             return;
         }
-        let until = self
-            .config
-            .linger
-            .map_or(Time::NEVER, |linger| now.saturating_add(linger));
-        self.closing = Some(Closing {
-            until,
-            shutdown_sent: false,
-        });
-        if self.state.is_connecting() {
+        self.shutdown.close(now, self.config.linger);
+        if self.peering.is_connecting() {
             self.end();
         } else {
             self.check_done();
@@ -339,7 +284,7 @@ impl Connection {
         if self.is_over() {
             return;
         }
-        self.shutdown_due = matches!(self.state, State::Established(_));
+        self.shutdown.set_due(self.is_established());
         self.fail(Failure::Aborted(self.sender.unacknowledged()));
     }
 
@@ -390,31 +335,31 @@ impl Connection {
 
     /// What lies beside the packet that was polled last.
     pub fn beside(&self) -> Beside<'_> {
-        match &self.handshake_out {
+        match &self.attachment.handshake {
             Some(handshake) => Beside::Handshake(handshake),
-            None if self.nak.is_empty() => Beside::Nothing,
-            None => Beside::Losses(Losses::typed(&self.nak)),
+            None if self.attachment.nak.is_empty() => Beside::Nothing,
+            None => Beside::Losses(Losses::typed(&self.attachment.nak)),
         }
     }
 
     /// What happened.
     pub fn poll_event(&mut self) -> Option<Event> {
-        self.events.pop_front()
+        self.events.poll()
     }
 
     /// How headers are laid out; settled once connected.
     pub const fn dialect(&self) -> Dialect {
-        self.dialect
+        self.peering.dialect()
     }
 
-    /// This end's socket.
+    /// This endpoint's socket.
     pub const fn socket(&self) -> u32 {
-        self.socket
+        self.peering.own().socket
     }
 
     /// The peer's socket, once it is known.
     pub const fn peer_socket(&self) -> u32 {
-        self.peer_socket
+        self.peering.peer_socket()
     }
 
     /// Bytes of payload in a full packet; settled once connected.
@@ -443,7 +388,7 @@ impl Connection {
 
     /// The controller's state.
     pub fn control_state(&self) -> ControlState {
-        self.algorithm.state()
+        self.control.algorithm.state()
     }
 
     /// The smoothed round-trip time.
@@ -464,39 +409,32 @@ impl Connection {
 
     /// Whether there is a peer.
     pub const fn is_established(&self) -> bool {
-        matches!(self.state, State::Established(_))
+        self.peering.is_established()
     }
 
     /// DCUDP on a path that carries ECT, as far as is known.
     pub const fn carries_ect(&self) -> bool {
-        self.ecn
+        self.control.ecn
     }
 
-    /// OBS of what this end sends as a sender: whether it is in congestion mode.
+    /// OBS of what this endpoint sends as a sender: whether it is in congestion mode.
     pub const fn in_congestion_mode(&self) -> bool {
-        self.mode.congested
+        self.control.mode.congested
     }
 
-    /// OBS of the ACKs that this end sends.
+    /// OBS of the ACKs that this endpoint sends.
     pub fn observes_congestion(&self) -> bool {
         self.watch.observes()
     }
 
     /// Whether the connection failed, or is closed.
     pub const fn is_over(&self) -> bool {
-        self.ended || matches!(self.state, State::Failed)
-    }
-
-    fn raise(&mut self, event: Event) {
-        // Events about data tell no more the second time.
-        if !self.events.contains(&event) {
-            self.events.push_back(event);
-        }
+        self.shutdown.has_ended() || self.peering.has_failed()
     }
 
     fn fail(&mut self, failure: Failure) {
-        self.state = State::Failed;
-        self.raise(Event::Failed(failure));
+        self.peering.fail();
+        self.events.raise(Event::Failed(failure));
     }
 
     /// The peer gave the connection up: nothing will be acknowledged any more.
@@ -508,30 +446,22 @@ impl Connection {
     }
 
     fn end(&mut self) {
-        if !self.ended {
-            self.ended = true;
-            self.raise(Event::Closed);
+        if self.shutdown.end() {
+            self.events.raise(Event::Closed);
         }
     }
 
     /// After an acknowledgement or a close: whether all is delivered.
     fn check_done(&mut self) {
-        if !self.sender.is_done() {
-            return;
-        }
-        if std::mem::take(&mut self.unfinished) {
-            self.raise(Event::Finished);
-        }
-        if let Some(closing) = &self.closing
-            && !closing.shutdown_sent
-        {
-            self.shutdown_due = true;
+        if self.sender.is_done() {
+            self.events.finish();
+            self.shutdown.on_delivered();
         }
     }
 
     fn dcudp(&self) -> Option<&Dcudp> {
         match &self.config.protocol {
-            Protocol::Dcudp(dcudp) if self.dialect == Dialect::Dcudp => Some(dcudp),
+            Protocol::Dcudp(dcudp) if self.peering.speaks_dcudp() => Some(dcudp),
             _ => None,
         }
     }
@@ -539,62 +469,31 @@ impl Connection {
     /// C, where it is configured. UDT's control wants the path's, which is measured.
     fn capacity(&self) -> Option<Rate> {
         self.dcudp()
-            .filter(|_| self.ecn)
+            .filter(|_| self.control.ecn)
             .map(|dcudp| dcudp.capacity)
-    }
-
-    /// Time never runs back, whatever the caller's clock does.
-    fn advance(&mut self, now: Time) -> Time {
-        self.now = self.now.max(now);
-        self.now
     }
 
     /// The controller was told of something: follow its mode.
     fn follow_mode(&mut self, now: Time) {
-        if self.dialect != Dialect::Dcudp {
-            return;
+        if self.peering.speaks_dcudp() {
+            self.stats.congestion_modes += u64::from(self.control.follow(now));
         }
-        let congested = self.algorithm.state().mode == Some(TransmissionMode::Congestion);
-        if self.mode.set(now, congested) {
-            self.stats.congestion_modes += u64::from(congested);
-        }
-    }
-
-    fn heed(&mut self, now: Time, reaction: Reaction) {
-        self.sender.cwr_due |= reaction == Reaction::Reduced && self.ecn;
-        self.follow_mode(now);
     }
 
     /// The fallback's controller takes over.
     fn fall_back(&mut self, event: Event) {
-        if let Some(fallback) = self.fallback.take() {
-            self.algorithm = *fallback;
-        }
+        self.control.fall_back();
         // From these the peer measures the capacity that UDT's control works with.
-        self.sender.pacer.pairs = true;
-        self.raise(event);
+        self.sender.send_pairs();
+        self.events.raise(event);
     }
 
-    fn begin_fallback_if_needed(&mut self) {
-        let plain = matches!(self.state, State::Established(_)) && self.dialect == Dialect::Udt;
-        if plain
-            && matches!(self.config.protocol, Protocol::Dcudp(_))
-            && let Some(fallback) = self.fallback.take()
-        {
-            self.algorithm = *fallback;
-        }
-    }
-
-    fn report(
-        &mut self,
-        now: Time,
-        event: incastle_congestion::CongestionEvent,
-        rng: &mut dyn Rng,
-    ) -> Reaction {
+    fn report(&mut self, now: Time, event: CongestionEvent, rng: &mut dyn Rng) -> Reaction {
         let (rtt, capacity) = (self.rtt.smoothed(), self.capacity());
         let mut cx = self.sender.context(now, rtt, capacity, rng);
-        let reaction = self.algorithm.on_congestion(&mut cx, event);
-        self.heed(now, reaction);
+        let reaction = self.control.algorithm.on_congestion(&mut cx, event);
+        self.sender.cwr_due |= reaction == Reaction::Reduced && self.control.ecn;
+        self.follow_mode(now);
         reaction
     }
 }

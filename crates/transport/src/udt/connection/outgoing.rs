@@ -6,10 +6,10 @@ use incastle_units::{Ecn, Span, Time};
 use rand_core::Rng;
 
 use super::super::config::ReportedRtt;
-use super::super::sender::{Chunk, Io};
+use super::super::in_flight::Chunk;
+use super::super::sender::Io;
 use super::super::sequence::Number;
-use super::super::wire::{AckReport, Content, Control, ControlHeader, DataHeader, Dialect, Packet};
-use super::handshake::State;
+use super::super::wire::{AckReport, Content, Control, ControlHeader, DataHeader, Packet};
 use super::{Connection, Transmit};
 
 impl Connection {
@@ -17,10 +17,10 @@ impl Connection {
     /// ask after each event; where it says no, a poll may still give nothing.
     #[inline]
     pub fn is_quiet(&mut self, now: Time) -> bool {
-        let State::Established(answering) = &self.state else {
-            return false;
-        };
-        !answering.is_due() && !self.has_control(now) && self.sender.is_quiet(now, &self.algorithm)
+        self.is_established()
+            && !self.peering.is_answer_due()
+            && !self.has_control(now)
+            && self.sender.is_quiet(now, &self.control.algorithm)
     }
 
     /// Whether it is quiet because data wait for their time, and [`Self::poll_timeout`] has told that
@@ -32,17 +32,15 @@ impl Connection {
 
     /// The next packet that leaves now.
     pub fn poll_transmit(&mut self, now: Time, rng: &mut dyn Rng) -> Option<Transmit> {
-        let now = self.advance(now);
-        self.nak.clear();
-        self.handshake_out = None;
+        let now = self.clock.advance(now);
+        self.attachment.clear();
         if let Some(handshake) = self.poll_handshake(now) {
             return Some(handshake);
         }
-        match self.state {
-            State::Established(_) => {}
-            // The last word of a connection that could not deliver.
-            State::Failed if self.shutdown_due => return Some(self.shutdown(now)),
-            _ => return None,
+        if !self.is_established() {
+            // The last packet of a connection that could not deliver.
+            let last = self.peering.has_failed() && self.shutdown.is_due();
+            return last.then(|| self.shutdown(now));
         }
         if self.has_control(now)
             && let Some(control) = self.poll_control(now)
@@ -55,26 +53,25 @@ impl Connection {
     /// Whether a control packet may be due: what [`Self::poll_control`] looks at, all at once.
     #[inline]
     fn has_control(&self, now: Time) -> bool {
-        let change =
-            self.dialect == Dialect::Dcudp && (self.watch.answer.is_some() | self.mode.is_due(now));
-        !self.ack2s.is_empty()
-            | change
+        let change = self.peering.speaks_dcudp()
+            && (self.watch.answer.is_some() | self.control.mode.is_due(now));
+        change
             | self.receiver.has_word()
             | self.sender.has_drop()
-            | self.keep_alive_due
-            | self.shutdown_due
+            | self.packets.is_due()
+            | self.shutdown.is_due()
     }
 
     fn poll_control(&mut self, now: Time) -> Option<Transmit> {
-        if let Some(number) = self.ack2s.pop_front() {
-            return Some(self.control(now, self.mode.congested, Control::Ack2 { number }));
+        if let Some(number) = self.packets.poll_ack2() {
+            return Some(self.control(now, self.control.mode.congested, Control::Ack2 { number }));
         }
-        if self.dialect == Dialect::Dcudp
+        if self.peering.speaks_dcudp()
             && let Some(change) = self.poll_change(now)
         {
             return Some(change);
         }
-        if self.receiver.poll_nak(&mut self.nak) {
+        if self.receiver.poll_nak(&mut self.attachment.nak) {
             self.stats.naks_sent += 1;
             return Some(self.control(now, self.watch.observes(), Control::Nak));
         }
@@ -92,17 +89,17 @@ impl Connection {
                 first: drop.first,
                 last: drop.last,
             };
-            return Some(self.control(now, self.mode.congested, control));
+            return Some(self.control(now, self.control.mode.congested, control));
         }
-        if std::mem::take(&mut self.keep_alive_due) {
+        if std::mem::take(&mut self.packets.keep_alive_due) {
             self.stats.keep_alives += 1;
-            return Some(self.control(now, self.mode.congested, Control::KeepAlive));
+            return Some(self.control(now, self.control.mode.congested, Control::KeepAlive));
         }
-        if !self.shutdown_due {
+        if !self.shutdown.is_due() {
             return None;
         }
         // With its shutdown a UDT end is gone: what arrived is acknowledged first.
-        if self.dialect == Dialect::Udt
+        if !self.peering.speaks_dcudp()
             && let Some(number) = self.receiver.ack.poll_last(now)
         {
             return Some(self.full_ack(now, number));
@@ -115,9 +112,9 @@ impl Connection {
             let observes = self.watch.observes();
             return Some(self.control(now, observes, Control::ObserveChanged { change }));
         }
-        let change = self.mode.poll(now, self.rtt.smoothed())?;
+        let change = self.control.mode.poll(now, self.rtt.smoothed())?;
         self.stats.changes_sent += 1;
-        let congested = self.mode.congested;
+        let congested = self.control.mode.congested;
         Some(self.control(now, congested, Control::ObserveChange { change }))
     }
 
@@ -154,22 +151,20 @@ impl Connection {
     }
 
     fn shutdown(&mut self, now: Time) -> Transmit {
-        self.shutdown_due = false;
-        if let Some(closing) = &mut self.closing {
-            closing.shutdown_sent = true;
+        if self.shutdown.on_sent() {
             self.exp.restart(now);
         }
-        let answers = self.peer_closed;
+        let answers = self.shutdown.has_peer_closed();
         // The library forgets a connection that it closes; a DCUDP peer answers.
-        let failed = matches!(self.state, State::Failed);
-        if !failed && (answers || self.dialect == Dialect::Udt) {
+        let failed = self.peering.has_failed();
+        if !failed && (answers || !self.peering.speaks_dcudp()) {
             self.end();
         }
         let shutdown = Control::Shutdown {
             answers,
             gone: failed,
         };
-        self.control(now, self.mode.congested, shutdown)
+        self.control(now, self.control.mode.congested, shutdown)
     }
 
     fn poll_data(&mut self, now: Time, rng: &mut dyn Rng) -> Option<Transmit> {
@@ -178,7 +173,7 @@ impl Connection {
         let capacity = self.capacity();
         let mut io = Io {
             now,
-            algorithm: &mut self.algorithm,
+            algorithm: &mut self.control.algorithm,
             rng,
             stats: &mut self.stats,
             smoothed_rtt: self.rtt.smoothed(),
@@ -206,7 +201,7 @@ impl Connection {
             return false;
         };
         let rtt = self.rtt.smoothed();
-        let interval = if self.mode.congested {
+        let interval = if self.control.mode.congested {
             rtt
         } else {
             self.config.syn
@@ -219,33 +214,40 @@ impl Connection {
     }
 
     fn data(&mut self, now: Time, chunk: &Chunk) -> Transmit {
+        assert!(
+            chunk.payload.length <= self.sender.payload(),
+            "a packet is as long as was agreed"
+        );
         let header = DataHeader {
             sequence: chunk.number,
-            message: chunk.message,
-            place: chunk.place,
-            in_order: chunk.in_order,
-            observe: self.mode.congested,
+            message: chunk.payload.message,
+            place: chunk.payload.place,
+            in_order: chunk.payload.in_order,
+            observe: self.control.mode.congested,
             cwr: std::mem::take(&mut self.sender.cwr_due),
-            length: chunk.length,
+            length: chunk.payload.length,
         };
         Transmit {
             packet: self.packet(now, Content::Data(header)),
-            ecn: if self.ecn { Ecn::Ect0 } else { Ecn::NotEct },
+            ecn: if self.control.ecn {
+                Ecn::Ect0
+            } else {
+                Ecn::NotEct
+            },
             retransmission: chunk.retransmission,
-            offset: chunk.offset,
+            offset: chunk.payload.offset,
         }
     }
 
     fn control(&mut self, now: Time, observe: bool, control: Control) -> Transmit {
-        let number = if self.dialect == Dialect::Dcudp {
-            self.control_out.wire(self.controls_sent)
+        let number = if self.peering.speaks_dcudp() {
+            self.packets.number()
         } else {
             Number::default()
         };
-        self.controls_sent += 1;
-        let capable = self.ecn && self.dcudp().is_some_and(|dcudp| dcudp.ect_on_control);
+        let capable = self.control.ecn && self.dcudp().is_some_and(|dcudp| dcudp.ect_on_control);
         let header = ControlHeader {
-            observe: observe && self.dialect == Dialect::Dcudp,
+            observe: observe && self.peering.speaks_dcudp(),
             number,
             control,
         };
@@ -259,15 +261,9 @@ impl Connection {
 
     fn packet(&self, now: Time, content: Content) -> Packet {
         Packet {
-            timestamp: self.timestamp(now),
-            destination: self.peer_socket,
+            timestamp: self.clock.timestamp(now),
+            destination: self.peering.peer_socket(),
             content,
         }
-    }
-
-    /// Microseconds since the connection began; wraps.
-    pub(super) fn timestamp(&self, now: Time) -> u32 {
-        let us = now.saturating_since(self.begun).as_ps() / Span::from_us(1).as_ps();
-        us as u32
     }
 }

@@ -16,8 +16,6 @@ use rand_core::Rng;
 use super::super::config::{Config, NakRepeat};
 use super::super::reports::Repeat;
 use super::super::rtt::Rtt;
-use super::super::wire::Dialect;
-use super::handshake::State;
 use super::{Connection, Failure};
 
 /// No period is longer: a clock that jumped is taken for a long round trip. As RFC 6298, section 2.5.
@@ -65,6 +63,10 @@ impl Exp {
         // A peer's keep-alive sets our timer anew: who was not answered waits longer, or the other
         // would never come to speak.
         self.idle = period.max(config.keep_alive * u64::from(self.count.min(2)));
+        assert!(
+            self.busy.min(self.idle) > Span::ZERO,
+            "EXP waits for something"
+        );
     }
 
     /// The peer said something; `resets` where that sets the timer anew.
@@ -86,6 +88,10 @@ impl Exp {
 
     /// One more period has passed.
     fn expire(&mut self, now: Time, config: &Config) {
+        assert!(
+            self.at(true).min(self.at(false)) <= now,
+            "a period has passed"
+        );
         self.count += 1;
         self.from = now;
         self.refresh(config);
@@ -105,33 +111,35 @@ impl Exp {
 impl Connection {
     /// The instant of [`Self::poll_timeout`] has come; an early call does no harm.
     pub fn handle_timeout(&mut self, now: Time, rng: &mut dyn Rng) {
-        let now = self.advance(now);
-        self.handshake_timer(now);
-        if !matches!(self.state, State::Established(_)) {
+        let now = self.clock.advance(now);
+        if self.peering.on_timer(now) {
+            self.fail(Failure::NoAnswer);
+        }
+        if !self.is_established() {
             return;
         }
         self.receiver.ack.on_timer(now, self.rtt.smoothed());
         self.receiver.on_nak_timer(now);
         self.sender.pacer.on_timer(now);
-        self.mode.on_timer(now);
+        self.control.mode.on_timer(now);
         self.linger_timer(now);
         if self.exp_at() <= now {
             self.on_exp(now, rng);
         }
-        if self.algorithm.next_timer().is_some_and(|at| at <= now) {
+        if self.control.wake() <= now {
             let (rtt, capacity) = (self.rtt.smoothed(), self.capacity());
             let mut cx = self.sender.context(now, rtt, capacity, rng);
-            self.algorithm.on_timer(&mut cx);
+            self.control.algorithm.on_timer(&mut cx);
             self.follow_mode(now);
         }
     }
 
     /// When to call [`Self::handle_timeout`].
     pub fn poll_timeout(&self) -> Option<Time> {
-        let at = match &self.state {
-            State::Asking(_) => self.handshake_at(),
-            State::Established(_) => self.established_at(),
-            State::Answering | State::Failed => Time::NEVER,
+        let at = if self.is_established() {
+            self.established_at()
+        } else {
+            self.peering.wake()
         };
         (at != Time::NEVER).then_some(at)
     }
@@ -139,17 +147,16 @@ impl Connection {
     #[inline]
     fn established_at(&self) -> Time {
         let receiver = self.receiver.ack.at.min(self.receiver.nak_at());
-        let sender = self.sender.pacer.wake.min(self.mode.repeat_at());
+        let sender = self.sender.pacer.wake().min(self.control.mode.repeat_at());
         let own = self.exp_at().min(receiver).min(sender);
-        let controller = self.algorithm.next_timer().unwrap_or(Time::NEVER);
-        own.min(self.linger_at()).min(controller)
+        own.min(self.shutdown.linger_at()).min(self.control.wake())
     }
 
     /// The round-trip time, or the control that the sender runs, has changed, and with it the periods
     /// of EXP and NAK. A sender that was told of packets without ECT falls back to UDT's control.
     pub(super) fn set_clocks(&mut self) {
         self.exp.learn(&self.rtt, &self.config);
-        let udt = self.dialect == Dialect::Udt || self.watch.not_ect;
+        let udt = !self.peering.speaks_dcudp() || self.watch.not_ect;
         let timer = udt && self.config.nak_repeat == NakRepeat::Timer;
         self.receiver.set_repeat(Repeat {
             rtt: self.rtt.smoothed(),
@@ -157,21 +164,13 @@ impl Connection {
         });
     }
 
-    fn linger_at(&self) -> Time {
-        match &self.closing {
-            Some(closing) if !closing.shutdown_sent && !self.ended => closing.until,
-            _ => Time::NEVER,
-        }
-    }
-
     fn exp_at(&self) -> Time {
-        if self.ended {
+        if self.shutdown.has_ended() {
             return Time::NEVER;
         }
         // A shutdown that was said is outstanding, too.
-        let outstanding = self.sender.is_outstanding()
-            || self.closing.is_some_and(|closing| closing.shutdown_sent);
-        self.exp.at(outstanding)
+        self.exp
+            .at(self.sender.is_outstanding() || self.shutdown.is_sent())
     }
 
     fn on_exp(&mut self, now: Time, rng: &mut dyn Rng) {
@@ -186,10 +185,10 @@ impl Connection {
             let repeat = self.dcudp().map(|dcudp| dcudp.exp_repeat);
             self.sender.on_exp(repeat.unwrap_or_default());
             self.report(now, CongestionEvent::Timeout { backoff }, rng);
-        } else if self.closing.is_some_and(|closing| closing.shutdown_sent) {
-            self.shutdown_due = true;
+        } else if self.shutdown.is_sent() {
+            self.shutdown.set_due(true);
         } else {
-            self.keep_alive_due = true;
+            self.packets.keep_alive_due = true;
         }
     }
 
@@ -198,7 +197,7 @@ impl Connection {
     fn doubt_ecn(&mut self, now: Time) {
         let most = self.dcudp().and_then(|dcudp| dcudp.ect_timeouts);
         let doubtful = most.is_some_and(|most| self.stats.timeouts >= u64::from(most));
-        if self.ecn && self.sender.una == 0 && doubtful {
+        if self.control.ecn && self.sender.una() == 0 && doubtful {
             self.lose_ecn(now);
         }
     }
@@ -206,8 +205,7 @@ impl Connection {
     /// The peer says nothing any more. Where it owed us nothing, that is its right.
     fn give_up(&mut self) {
         let left = self.sender.unacknowledged();
-        let parted = self.peer_closed || self.closing.is_some();
-        if left == 0 && parted {
+        if left == 0 && self.shutdown.is_parting() {
             self.end();
         } else {
             self.fail(Failure::Silent(left));
@@ -215,11 +213,11 @@ impl Connection {
     }
 
     fn linger_timer(&mut self, now: Time) {
-        if self.linger_at() <= now {
+        if self.shutdown.linger_at() <= now {
             let left = self.sender.unacknowledged();
             self.fail(Failure::Linger(left));
             // The peer is told, once.
-            self.shutdown_due = true;
+            self.shutdown.set_due(true);
         }
     }
 }

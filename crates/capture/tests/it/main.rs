@@ -1,0 +1,3 @@
+//! Captures of arbitrary input.
+
+mod fuzz;

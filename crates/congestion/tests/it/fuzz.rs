@@ -1,0 +1,11 @@
+//! The fuzz target of the controllers without libFuzzer. `CONTROLLER_FUZZ=1000000` generates that many inputs.
+
+#[path = "../../../../fuzz/controllers.rs"]
+mod body;
+#[path = "../../../../fuzz/replay.rs"]
+mod replay;
+
+#[test]
+fn a_controller_lives_through_any_operations() {
+    replay::run("controllers", "CONTROLLER_FUZZ", body::controllers);
+}

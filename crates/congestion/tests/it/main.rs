@@ -1,0 +1,17 @@
+//! The controllers alone: each against its paper or RFC, number by number; over one bottleneck; and under
+//! any operations.
+
+mod algorithm;
+mod cubic;
+mod d2tcp;
+mod dctcp;
+mod dcudp;
+mod dt_cwa;
+mod fuzz;
+mod invariants;
+mod new_reno;
+mod qcn;
+mod rates;
+mod support;
+mod trajectory;
+mod udt;

@@ -1,0 +1,8 @@
+//! Tests of runs on threads, and of estimates.
+
+mod batches;
+#[path = "../../../experiment/tests/it/common.rs"]
+mod common;
+mod estimate;
+mod extremes;
+mod parts;

@@ -1,0 +1,81 @@
+//! Typed indices: everything in the engine lives in arrays and is named by its place there.
+
+macro_rules! index {
+    ($name:ident, $what:literal) => {
+        #[doc = concat!("The place of ", $what, " in its array.")]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(pub(crate) u32);
+
+        impl $name {
+            /// The place as a number.
+            pub const fn index(self) -> usize {
+                self.0 as usize
+            }
+
+            #[doc = concat!("The name of ", $what, " at this place.")]
+            pub fn from_index(index: usize) -> Self {
+                Self(u32::try_from(index).expect("fewer than 2^32 of everything"))
+            }
+        }
+    };
+}
+
+index!(HostIndex, "a host");
+index!(SwitchIndex, "a switch");
+index!(PortIndex, "an egress port, and of the link behind it,");
+index!(FlowIndex, "a flow");
+index!(EndpointIndex, "an end of a flow");
+index!(AppIndex, "an application");
+index!(EventCountIndex, "an event count");
+
+impl PortIndex {
+    /// Beyond all ports.
+    pub(crate) const NONE: Self = Self(u32::MAX);
+}
+
+/// Where a link begins or ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Node {
+    /// At a host.
+    Host(HostIndex),
+    /// At a switch.
+    Switch(SwitchIndex),
+}
+
+/// One of the two endpoints of a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Side {
+    /// The host that opened the flow (`from`).
+    Near,
+    /// The other one (`to`).
+    Far,
+}
+
+impl FlowIndex {
+    /// The end of this flow on one side.
+    pub const fn endpoint(self, side: Side) -> EndpointIndex {
+        EndpointIndex(self.0 * 2 + matches!(side, Side::Far) as u32)
+    }
+}
+
+impl EndpointIndex {
+    /// The flow.
+    pub const fn flow(self) -> FlowIndex {
+        FlowIndex(self.0 / 2)
+    }
+
+    /// The other endpoint.
+    #[must_use]
+    pub const fn peer(self) -> Self {
+        Self(self.0 ^ 1)
+    }
+
+    /// Which end it is.
+    pub const fn side(self) -> Side {
+        if self.0 & 1 == 0 {
+            Side::Near
+        } else {
+            Side::Far
+        }
+    }
+}

@@ -1,0 +1,547 @@
+//! An endpoint inside the network: a transport endpoint, and what ties it to its host.
+
+mod held;
+mod udt;
+
+use std::mem::offset_of;
+
+use incastle_transport::{datagram, tcp};
+use incastle_units::{Ecn, Time};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::core::{AppIndex, Digest, EndpointIndex, HostIndex};
+use crate::flow::Framing;
+use crate::layout::Slot;
+use crate::network::{Body, Extras, Limiter, Marks, Packet, Pool};
+
+use held::Held;
+pub(crate) use udt::{Pair, UdtEnd};
+pub use udt::{UdtCounters, UdtStart};
+
+/// Bytes of TCP and IP headers without options.
+const TCP_HEADERS: u16 = 40;
+/// Bytes of UDP and IP headers.
+const UDP_HEADERS: u16 = 28;
+
+/// The transport at this endpoint.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "connections lie in the array itself, not behind a pointer"
+)]
+pub(crate) enum Transport {
+    Tcp(tcp::Connection),
+    Datagram(datagram::Endpoint),
+    /// Behind a pointer: it is three times as large as TCP's.
+    Udt(Box<UdtEnd>),
+}
+
+/// More bytes than any end receives. So many more packets had been sent when the application was told.
+const REACHED: u64 = 1 << 63;
+
+/// The endpoint. In this order what few flows have comes last: long lists begin sixteen bytes behind the
+/// beginning of a cache line, and so the rest takes ten lines of them. To align it would be an alternative, if only
+/// lists of aligned elements could grow and shrink without a copy.
+#[repr(C)]
+pub(crate) struct Endpoint {
+    pub(crate) transport: Transport,
+    pub(crate) host: HostIndex,
+    peer: EndpointIndex,
+    peer_host: HostIndex,
+    pub(crate) app: AppIndex,
+    /// The earliest event of this endpoint in the event queue.
+    pub(crate) wake: Time,
+    /// The application wants to know when this many in-order bytes are here; from [`REACHED`] on, it
+    /// has been told.
+    pub(crate) expect: u64,
+    pub(crate) packets_sent: u64,
+    pub(crate) packets_received: u64,
+    pub(crate) digest: Digest,
+    rng: Xoshiro256PlusPlus,
+    /// A packet that the host's NIC has not taken yet.
+    pub(crate) staged: Option<Slot>,
+    framing: Framing,
+    pub(crate) watched: bool,
+    slow_path: SlowPath,
+    /// What holds its frames back in the NIC, since the first notification.
+    limiter: Option<Box<Limiter>>,
+    /// What a coalescing host holds back, since the first arrival there.
+    held: Option<Box<Held>>,
+}
+
+// Ten cache lines: a flow has two of them, and a large network a million.
+const _: () = assert!(size_of::<Endpoint>() <= 640);
+
+/// Why an endpoint is not on the fast path: a bit for each reason.
+#[derive(Debug, Clone, Copy, Default)]
+struct SlowPath(u8);
+
+impl SlowPath {
+    /// A probe is told of all its events.
+    const RECORDED: u8 = 1;
+    /// It has a limiter.
+    const LIMITER: u8 = 2;
+
+    #[inline(always)]
+    const fn any(self, reasons: u8) -> bool {
+        self.0 & reasons != 0
+    }
+}
+
+/// What a new endpoint is made of.
+pub(crate) struct Origin {
+    pub(crate) index: EndpointIndex,
+    pub(crate) host: HostIndex,
+    pub(crate) peer_host: HostIndex,
+    pub(crate) framing: Framing,
+    pub(crate) app: AppIndex,
+    pub(crate) rng: Xoshiro256PlusPlus,
+}
+
+impl Endpoint {
+    /// Prefetches what every packet needs.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self) {
+        incastle_prefetch::first_bytes(self, offset_of!(Self, limiter));
+    }
+
+    pub(crate) fn new(transport: Transport, origin: Origin) -> Self {
+        Self {
+            transport,
+            host: origin.host,
+            peer: origin.index.peer(),
+            peer_host: origin.peer_host,
+            framing: origin.framing,
+            wake: Time::NEVER,
+            expect: u64::MAX,
+            app: origin.app,
+            watched: false,
+            slow_path: SlowPath::default(),
+            packets_sent: 0,
+            packets_received: 0,
+            digest: Digest::default(),
+            rng: origin.rng,
+            staged: None,
+            limiter: None,
+            held: None,
+        }
+    }
+
+    /// What the application waits for is here.
+    pub(crate) fn reach(&mut self) {
+        self.expect = REACHED + self.packets_sent;
+    }
+
+    /// How many in-order bytes the application waits for, while it does.
+    pub(crate) fn expected(&self) -> Option<u64> {
+        (self.expect < REACHED).then_some(self.expect)
+    }
+
+    /// Whether the application has never asked for so few bytes.
+    pub(crate) fn expects_more_than(&self, bytes: u64) -> bool {
+        self.expect == u64::MAX || self.expected().is_some_and(|expected| expected > bytes)
+    }
+
+    /// Whether the other endpoint may know that what the application here waits for is here: a packet that
+    /// could say so has left.
+    pub(crate) fn may_have_told(&self) -> bool {
+        let left = self.packets_sent - u64::from(self.staged.is_some());
+        self.expect != u64::MAX && self.expect >= REACHED && self.expect - REACHED < left
+    }
+
+    /// Its own index.
+    pub(crate) fn index(&self) -> EndpointIndex {
+        self.peer.peer()
+    }
+
+    /// The host of the other endpoint.
+    pub(crate) fn peer_host(&self) -> HostIndex {
+        self.peer_host
+    }
+
+    /// A packet arrived for this endpoint.
+    #[inline(always)]
+    pub(crate) fn receive(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        extras: &mut Extras,
+        batch: tcp::Batch,
+    ) {
+        self.packets_received += 1;
+        let (head, body) = packet.identity();
+        self.digest.mix(now.as_ps() ^ body.rotate_left(29), head);
+        let (Transport::Tcp(connection), Body::Segment { segment, sacks }) =
+            (&mut self.transport, &packet.body)
+        else {
+            return self.receive_otherwise(now, packet, extras);
+        };
+        if segment.sacks == 0 {
+            let arrival = tcp::Arrival {
+                segment,
+                ecn: packet.marks.ecn(),
+                sacks: &[],
+                batch,
+            };
+            connection.handle(now, &arrival, &mut self.rng);
+        } else {
+            let blocks = extras.sacks.take(*sacks);
+            let arrival = tcp::Arrival {
+                segment,
+                ecn: packet.marks.ecn(),
+                sacks: &blocks[..usize::from(segment.sacks)],
+                batch,
+            };
+            connection.handle(now, &arrival, &mut self.rng);
+        }
+    }
+
+    #[inline(never)]
+    fn receive_otherwise(&mut self, now: Time, packet: &Packet, extras: &mut Extras) {
+        match (&mut self.transport, &packet.body) {
+            (Transport::Udt(end), _) => end.receive(now, packet, extras, &mut self.rng),
+            (Transport::Datagram(endpoint), Body::Datagram(datagram)) => endpoint.handle(datagram),
+            _ => unreachable!("both ends of a flow speak the same transport"),
+        }
+    }
+
+    /// Whether certainly nothing is to be sent now.
+    #[inline(always)]
+    pub(crate) fn is_quiet(&mut self, now: Time) -> bool {
+        match &mut self.transport {
+            Transport::Tcp(connection) => connection.is_quiet(),
+            Transport::Datagram(endpoint) => endpoint.is_quiet(),
+            Transport::Udt(end) => end.is_quiet(now),
+        }
+    }
+
+    /// Writes the next packet to send to where it belongs; returns whether there was one.
+    #[inline(always)]
+    pub(crate) fn poll_transmit(
+        &mut self,
+        now: Time,
+        extras: &mut Extras,
+        out: &mut Packet,
+    ) -> bool {
+        let (payload, headers, ecn) = if let Transport::Tcp(connection) = &mut self.transport {
+            let (segment, sacks) = out.body.as_segment();
+            let Some(departure) = connection.poll_transmit_into(now, &mut self.rng, segment) else {
+                return false;
+            };
+            if segment.sacks > 0 {
+                *sacks = extras.store_sacks(connection.sacks());
+            }
+            (segment.payload, TCP_HEADERS, departure.ecn)
+        } else {
+            let Some(leaving) = self.poll_otherwise(now, extras, out) else {
+                return false;
+            };
+            leaving
+        };
+        out.to = self.peer;
+        out.host = self.peer_host;
+        out.size = (payload + headers + self.framing.overhead).max(self.framing.minimum);
+        out.marks = Marks::of(ecn);
+        out.class = self.framing.class;
+        self.packets_sent += 1;
+        true
+    }
+
+    #[inline(never)]
+    fn poll_otherwise(
+        &mut self,
+        now: Time,
+        extras: &mut Extras,
+        out: &mut Packet,
+    ) -> Option<(u16, u16, Ecn)> {
+        match &mut self.transport {
+            Transport::Tcp(_) => unreachable!("TCP is dealt with"),
+            Transport::Datagram(endpoint) => {
+                let datagram = endpoint.poll_transmit(now)?;
+                out.body = Body::Datagram(datagram);
+                Some((datagram.payload as u16, UDP_HEADERS, Ecn::NotEct))
+            }
+            Transport::Udt(end) => end.poll_transmit(now, &mut self.rng, extras, out),
+        }
+    }
+
+    /// Whether what arrives for it takes the slow path.
+    #[inline(always)]
+    pub(crate) fn receives_on_slow_path(&self) -> bool {
+        self.slow_path.any(SlowPath::RECORDED)
+    }
+
+    /// Whether what it sends takes the slow path.
+    #[inline(always)]
+    pub(crate) fn sends_on_slow_path(&self) -> bool {
+        self.slow_path.any(SlowPath::LIMITER | SlowPath::RECORDED)
+    }
+
+    /// Lets a probe be told of all its events.
+    pub(crate) fn record(&mut self) {
+        self.slow_path.0 |= SlowPath::RECORDED;
+    }
+
+    pub(crate) fn is_recorded(&self) -> bool {
+        self.slow_path.any(SlowPath::RECORDED)
+    }
+
+    /// Its limiter, if it has one.
+    pub(crate) fn limiter(&mut self) -> Option<&mut Limiter> {
+        self.limiter.as_deref_mut()
+    }
+
+    /// Its limiter, made where there is none.
+    pub(crate) fn limiter_or(&mut self, make: impl FnOnce() -> Limiter) -> &mut Limiter {
+        self.slow_path.0 |= SlowPath::LIMITER;
+        self.limiter.get_or_insert_with(|| Box::new(make()))
+    }
+
+    /// Data packets that it has sent again.
+    pub(crate) fn retransmissions(&self) -> u64 {
+        match &self.transport {
+            Transport::Tcp(connection) => connection.stats().retransmissions,
+            Transport::Datagram(_) => 0,
+            Transport::Udt(end) => end
+                .connection()
+                .map_or(0, |connection| connection.stats().retransmissions),
+        }
+    }
+
+    /// Whether its frames have to pass a limiter.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.limiter
+            .as_ref()
+            .is_some_and(|limiter| limiter.is_active())
+    }
+
+    /// Moves the next packet into the limiter, if that takes one; returns it.
+    pub(crate) fn fill_limiter(&mut self, now: Time, extras: &mut Extras) -> Option<Packet> {
+        let mut packet = Packet::EMPTY;
+        if self.limiter_has_room() && self.poll_transmit(now, extras, &mut packet) {
+            if let Some(limiter) = &mut self.limiter {
+                limiter.push(packet);
+            }
+            return Some(packet);
+        }
+        if !self.limiter_has_room() {
+            self.hold_back();
+        }
+        None
+    }
+
+    fn limiter_has_room(&self) -> bool {
+        self.limiter
+            .as_ref()
+            .is_some_and(|limiter| limiter.has_room())
+    }
+
+    /// Keeps a packet until the NIC takes it.
+    pub(crate) fn stage(&mut self, packet: Slot) {
+        assert!(self.staged.is_none(), "an endpoint waits with one packet");
+        self.staged = Some(packet);
+        self.hold_back();
+    }
+
+    /// The NIC takes nothing more for now: it limits the sender, not the window.
+    fn hold_back(&mut self) {
+        if let Transport::Tcp(connection) = &mut self.transport {
+            connection.hold_back();
+        }
+    }
+
+    /// Packets of this endpoint that are at its host.
+    pub(crate) fn at_host<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = &'a Packet> {
+        let limited = self.limiter.iter().flat_map(|limiter| limiter.held());
+        let staged = self.staged.iter().map(|slot| &pool.at(*slot).packet);
+        self.held().iter().chain(staged).chain(limited)
+    }
+
+    /// The instant of `poll_timeout` has come.
+    pub(crate) fn handle_timeout(&mut self, now: Time) {
+        self.digest.mix(now.as_ps(), u64::MAX);
+        match &mut self.transport {
+            Transport::Tcp(connection) => connection.handle_timeout(now, &mut self.rng),
+            Transport::Datagram(_) => {}
+            Transport::Udt(end) => end.handle_timeout(now, &mut self.rng),
+        }
+        if let Some(limiter) = &mut self.limiter {
+            limiter.handle_timeout(now);
+        }
+    }
+
+    /// What `handle_timeout` found, if that was a retransmission timeout; taken once.
+    pub(crate) fn poll_timeout_report(&mut self) -> Option<tcp::TimeoutReport> {
+        match &mut self.transport {
+            Transport::Tcp(connection) => connection.poll_timeout_report(),
+            // UDT's EXP is counted, not explained.
+            Transport::Datagram(_) | Transport::Udt(_) => None,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn poll_timeout(&self) -> Option<Time> {
+        let transport = match &self.transport {
+            Transport::Tcp(connection) => connection.poll_timeout(),
+            _ => self.other_timeout(),
+        };
+        let Some(limiter) = &self.limiter else {
+            return transport;
+        };
+        // What is staged already waits for the NIC, not for the limiter.
+        let limiter = limiter.poll_timeout(self.staged.is_none());
+        transport.into_iter().chain(limiter).min()
+    }
+
+    #[inline(never)]
+    fn other_timeout(&self) -> Option<Time> {
+        let Transport::Udt(end) = &self.transport else {
+            return None;
+        };
+        // Nothing more is asked of it until what waits has left, and so its deadlines may pass; it is
+        // asked then.
+        let limited = self.is_limited() && !self.limiter_has_room();
+        if self.staged.is_some() || limited {
+            return None;
+        }
+        end.poll_timeout()
+    }
+
+    /// In-order bytes that the application here has received.
+    #[inline]
+    pub(crate) fn delivered(&self) -> u64 {
+        match &self.transport {
+            Transport::Tcp(connection) => connection.delivered(),
+            _ => self.delivered_otherwise(),
+        }
+    }
+
+    #[inline(never)]
+    fn delivered_otherwise(&self) -> u64 {
+        match &self.transport {
+            Transport::Tcp(_) => unreachable!("TCP is dealt with"),
+            Transport::Datagram(endpoint) => endpoint.delivered().count(),
+            Transport::Udt(end) => end.delivered(),
+        }
+    }
+
+    /// Whether everything written has now been acknowledged; told once each time.
+    #[inline]
+    pub(crate) fn poll_finished(&mut self) -> bool {
+        let Transport::Tcp(connection) = &mut self.transport else {
+            return self.finished_otherwise();
+        };
+        let mut finished = false;
+        while let Some(event) = connection.poll_event() {
+            finished |= event == tcp::Event::Finished;
+        }
+        finished
+    }
+
+    #[inline(never)]
+    fn finished_otherwise(&mut self) -> bool {
+        match &mut self.transport {
+            Transport::Udt(end) => end.poll_finished(),
+            Transport::Tcp(_) | Transport::Datagram(_) => false,
+        }
+    }
+
+    /// Application bytes sent so far, retransmissions included.
+    pub(crate) fn payload_sent(&self) -> u64 {
+        match &self.transport {
+            Transport::Tcp(connection) => connection.stats().payload_sent,
+            Transport::Datagram(endpoint) => endpoint.sent().count(),
+            Transport::Udt(end) => {
+                let connection = end.connection();
+                connection.map_or(0, |connection| connection.stats().payload_sent)
+            }
+        }
+    }
+
+    /// TCP's statistics; zero for everything else.
+    pub(crate) fn tcp_stats(&self) -> tcp::Stats {
+        match &self.transport {
+            Transport::Tcp(connection) => *connection.stats(),
+            Transport::Datagram(_) | Transport::Udt(_) => tcp::Stats::default(),
+        }
+    }
+
+    /// UDT's counters at `now`.
+    pub(crate) fn udt_counters(&self, now: Time) -> Option<Box<UdtCounters>> {
+        match &self.transport {
+            Transport::Udt(end) => Some(Box::new(end.counters(now))),
+            Transport::Tcp(_) | Transport::Datagram(_) => None,
+        }
+    }
+
+    /// What the send buffer refused; zero for TCP, which takes everything.
+    pub(crate) fn refused(&self) -> datagram::Refused {
+        match &self.transport {
+            Transport::Tcp(_) => datagram::Refused::default(),
+            Transport::Datagram(endpoint) => endpoint.refused(),
+            Transport::Udt(end) => end.refused(),
+        }
+    }
+
+    pub(crate) fn write(&mut self, bytes: u64) {
+        match &mut self.transport {
+            Transport::Tcp(connection) => connection.write(bytes),
+            Transport::Datagram(endpoint) => {
+                // What is refused is counted there.
+                let _ = endpoint.write(u16::try_from(bytes).expect("a datagram's size is checked"));
+            }
+            Transport::Udt(end) => end.write(bytes),
+        }
+    }
+
+    /// Application bytes that were written and not forgotten: all that the other endpoint will get, unless some are
+    /// lost for good.
+    pub(crate) fn written(&self) -> u64 {
+        match &self.transport {
+            Transport::Tcp(connection) => connection.written(),
+            Transport::Datagram(endpoint) => (endpoint.sent() + endpoint.waiting()).count(),
+            Transport::Udt(end) => end.written(),
+        }
+    }
+
+    pub(crate) fn stop(&mut self, now: Time) {
+        match &mut self.transport {
+            Transport::Tcp(connection) => connection.stop(),
+            Transport::Datagram(endpoint) => endpoint.stop(),
+            Transport::Udt(end) => end.stop(now),
+        }
+    }
+
+    pub(crate) fn set_deadline(&mut self, at: Time) {
+        if let Transport::Tcp(connection) = &mut self.transport {
+            connection.set_deadline(Some(at));
+        }
+    }
+
+    pub(crate) fn close(&mut self, now: Time) {
+        match &mut self.transport {
+            Transport::Tcp(connection) => connection.close(),
+            Transport::Datagram(_) => {}
+            Transport::Udt(end) => end.close(now),
+        }
+    }
+}
+
+/// IP bytes of a packet: payload and headers, without the link layer.
+#[inline]
+pub(crate) fn ip_bytes(packet: &Packet) -> u16 {
+    match &packet.body {
+        Body::Segment { segment, .. } => segment.payload + TCP_HEADERS,
+        _ => other_ip_bytes(packet),
+    }
+}
+
+#[inline(never)]
+fn other_ip_bytes(packet: &Packet) -> u16 {
+    match &packet.body {
+        Body::Segment { .. } => unreachable!("segments are dealt with"),
+        Body::Datagram(datagram) => datagram.payload as u16 + UDP_HEADERS,
+        Body::UdtData { header, .. } => header.length + udt::DATA_HEADERS,
+        Body::UdtControl { ip_bytes, .. } => *ip_bytes,
+        Body::Cnm { .. } => 0,
+    }
+}

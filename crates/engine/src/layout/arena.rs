@@ -1,0 +1,50 @@
+//! An arena: values in slots that are emptied and filled again, named by their place.
+
+/// Slots that are filled, taken and filled again.
+#[derive(Debug)]
+pub(crate) struct Arena<T> {
+    slots: Vec<T>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Arena<T> {
+    fn default() -> Self {
+        Self {
+            slots: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+}
+
+impl<T: Copy> Arena<T> {
+    /// Keeps a value until it is taken.
+    pub(crate) fn store(&mut self, value: T) -> u32 {
+        if let Some(place) = self.free.pop() {
+            self.slots[place as usize] = value;
+            return place;
+        }
+        self.slots.push(value);
+        u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 packets in flight")
+    }
+
+    /// Looks at the value of a packet under way.
+    pub(crate) fn get(&self, place: u32) -> T {
+        self.slots[place as usize]
+    }
+
+    /// Takes the value of a packet that has arrived or is dropped.
+    pub(crate) fn take(&mut self, place: u32) -> T {
+        self.free.push(place);
+        self.slots[place as usize]
+    }
+
+    /// Looks at a value that stays.
+    pub(crate) fn at(&self, place: u32) -> &T {
+        &self.slots[place as usize]
+    }
+
+    /// Slots in use.
+    pub(crate) fn used(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+}

@@ -1,0 +1,279 @@
+//! The packets in ports and on links: one array of slots, a cache line each, and lists through it.
+//!
+//! A packet keeps its slot from the host that sends it to the host that it is for; ports hand on the slot
+//! alone. The slot emptied last is filled next, so that no more memory is in use than there are
+//! packets under way.
+
+use std::hint::select_unpredictable;
+
+use incastle_units::Time;
+
+/// The place of a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Slot(u32);
+
+impl Slot {
+    /// No place.
+    pub(crate) const NONE: Self = Self(u32::MAX);
+}
+
+/// A packet as lists through the pool see it: it names the one behind it. Its default is an unused slot.
+pub(crate) trait Linked: Copy + Default {
+    /// The slot of the packet behind it.
+    fn behind(&self) -> Slot;
+
+    /// Puts another packet behind it.
+    fn set_behind(&mut self, slot: Slot);
+}
+
+/// A packet under way.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(64))]
+pub(crate) struct InFlight<P> {
+    /// When the last bit of the packet behind it reaches the far end of their link; of the last packet, when its
+    /// own does. So the packet that is taken off a link says when the next one comes.
+    pub(crate) arrives: Time,
+    pub(crate) packet: P,
+}
+
+/// All slots.
+#[derive(Debug)]
+pub(crate) struct Pool<P> {
+    slots: Vec<InFlight<P>>,
+    /// The first of the list of empty slots.
+    empty: Slot,
+}
+
+impl<P> Default for Pool<P> {
+    fn default() -> Self {
+        Self {
+            slots: Vec::new(),
+            empty: Slot::NONE,
+        }
+    }
+}
+
+impl<P: Linked> Pool<P> {
+    /// A slot to be written; it holds some old packet.
+    #[inline(always)]
+    pub(crate) fn reserve(&mut self) -> Slot {
+        let slot = self.empty;
+        if slot == Slot::NONE {
+            return self.grow();
+        }
+        self.empty = self.at(slot).packet.behind();
+        slot
+    }
+
+    #[cold]
+    fn grow(&mut self) -> Slot {
+        let slot = u32::try_from(self.slots.len()).expect("fewer than 2^32 packets in flight");
+        assert!(slot < u32::MAX, "fewer than 2^32 - 1 packets in flight");
+        let unused = InFlight {
+            arrives: Time::NEVER,
+            packet: P::default(),
+        };
+        incastle_pages::push(&mut self.slots, unused);
+        Slot(slot)
+    }
+
+    /// Empties a slot.
+    #[inline(always)]
+    pub(crate) fn free(&mut self, slot: Slot) {
+        self.slots[slot.0 as usize].packet.set_behind(self.empty);
+        self.empty = slot;
+    }
+
+    /// Writes a packet into a slot.
+    #[inline]
+    pub(crate) fn put(&mut self, packet: P) -> Slot {
+        let slot = self.reserve();
+        self.at_mut(slot).packet = packet;
+        slot
+    }
+
+    /// Takes a packet out of its slot.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, slot: Slot) -> P {
+        let flight = &mut self.slots[slot.0 as usize];
+        let packet = flight.packet;
+        flight
+            .packet
+            .set_behind(std::mem::replace(&mut self.empty, slot));
+        packet
+    }
+
+    /// What lies in a slot; nothing in [`Slot::NONE`].
+    #[inline(always)]
+    pub(crate) fn get(&self, slot: Slot) -> Option<&InFlight<P>> {
+        self.slots.get(slot.0 as usize)
+    }
+
+    /// Prefetches what lies in a slot; nothing of [`Slot::NONE`].
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, slot: Slot) {
+        incastle_prefetch::element(&self.slots, slot.0 as usize);
+    }
+
+    #[inline(always)]
+    pub(crate) fn at(&self, slot: Slot) -> &InFlight<P> {
+        &self.slots[slot.0 as usize]
+    }
+
+    #[inline(always)]
+    pub(crate) fn at_mut(&mut self, slot: Slot) -> &mut InFlight<P> {
+        &mut self.slots[slot.0 as usize]
+    }
+}
+
+/// Packets one behind the other, each named by the one before it.
+#[derive(Debug)]
+pub(crate) struct Row {
+    first: Slot,
+    /// Meaningless where there is no first.
+    last: Slot,
+    /// When the first one arrives; likewise.
+    arrives: Time,
+}
+
+impl Default for Row {
+    fn default() -> Self {
+        Self {
+            first: Slot::NONE,
+            last: Slot::NONE,
+            arrives: Time::ZERO,
+        }
+    }
+}
+
+impl Row {
+    /// The first packet's slot, or [`Slot::NONE`].
+    #[inline(always)]
+    pub(crate) const fn first(&self) -> Slot {
+        self.first
+    }
+
+    /// The last packet's slot; any if there is none.
+    #[inline(always)]
+    pub(crate) const fn last(&self) -> Slot {
+        self.last
+    }
+
+    /// When the first packet arrives, if there is one.
+    #[inline(always)]
+    pub(crate) fn first_arrival(&self) -> Option<Time> {
+        (self.first != Slot::NONE).then_some(self.arrives)
+    }
+
+    /// Appends a packet that arrives at that instant; returns whether it is the first.
+    #[inline(always)]
+    pub(crate) fn push<P: Linked>(
+        &mut self,
+        slot: Slot,
+        arrives: Time,
+        pool: &mut Pool<P>,
+    ) -> bool {
+        pool.at_mut(slot).arrives = arrives;
+        let before = std::mem::replace(&mut self.last, slot);
+        let first = self.first == Slot::NONE;
+        if first {
+            self.first = slot;
+            self.arrives = arrives;
+        } else {
+            let before = pool.at_mut(before);
+            before.packet.set_behind(slot);
+            before.arrives = arrives;
+        }
+        first
+    }
+
+    /// Takes the first packet out of the row; it keeps its slot. Returns when it arrives as well.
+    #[inline(always)]
+    pub(crate) fn pop<P: Linked>(&mut self, pool: &Pool<P>) -> Option<(Slot, Time)> {
+        let slot = self.first;
+        let flight = pool.get(slot)?;
+        let last = slot == self.last;
+        self.first = select_unpredictable(last, Slot::NONE, flight.packet.behind());
+        Some((slot, std::mem::replace(&mut self.arrives, flight.arrives)))
+    }
+
+    /// All packets, first to last.
+    pub(crate) fn iter<'a, P: Linked>(
+        &self,
+        pool: &'a Pool<P>,
+    ) -> impl Iterator<Item = &'a InFlight<P>> {
+        let last = self.last;
+        let first = (self.first != Slot::NONE).then_some(self.first);
+        let next = move |slot: &Slot| (*slot != last).then(|| pool.at(*slot).packet.behind());
+        std::iter::successors(first, next).map(|slot| pool.at(slot))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[derive(Debug, Clone, Copy)]
+    struct Packet {
+        size: u16,
+        behind: Slot,
+    }
+
+    impl Default for Packet {
+        fn default() -> Self {
+            packet(0)
+        }
+    }
+
+    impl Linked for Packet {
+        fn behind(&self) -> Slot {
+            self.behind
+        }
+
+        fn set_behind(&mut self, slot: Slot) {
+            self.behind = slot;
+        }
+    }
+
+    fn packet(size: u16) -> Packet {
+        Packet {
+            size,
+            behind: Slot::NONE,
+        }
+    }
+
+    proptest! {
+        // Three rows in one pool, against three double-ended queues.
+        #[test]
+        fn rows_agree_with_deques(steps in prop::collection::vec((0..3_usize, any::<Option<u16>>()), 1..300)) {
+            let mut pool = Pool::default();
+            let mut rows: [Row; 3] = Default::default();
+            let mut deques: [VecDeque<u16>; 3] = Default::default();
+            let mut most = 0;
+            for (which, step) in steps {
+                let (row, deque) = (&mut rows[which], &mut deques[which]);
+                if let Some(size) = step {
+                    let slot = pool.put(packet(size));
+                    let arrives = Time::from_ps(u64::from(size));
+                    prop_assert_eq!(row.push(slot, arrives, &mut pool), deque.is_empty());
+                    deque.push_back(size);
+                } else if let Some(size) = deque.pop_front() {
+                    let first = row.pop(&pool).map(|(slot, arrives)| (pool.take(slot).size, arrives));
+                    prop_assert_eq!(first, Some((size, Time::from_ps(u64::from(size)))));
+                }
+                for (row, deque) in rows.iter().zip(&deques) {
+                    let sizes = row.iter(&pool).map(|flight| flight.packet.size);
+                    prop_assert!(sizes.eq(deque.iter().copied()));
+                    let first = deque.front().map(|size| Time::from_ps(u64::from(*size)));
+                    prop_assert_eq!(row.first_arrival(), first);
+                }
+                most = most.max(deques.iter().map(VecDeque::len).sum());
+                prop_assert_eq!(pool.slots.len(), most);
+            }
+        }
+    }
+}

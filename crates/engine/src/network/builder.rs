@@ -1,0 +1,304 @@
+//! Builds a [`Network`] from hosts, switches and links.
+
+use std::collections::BTreeMap;
+
+use incastle_queueing::{CongestionPointConfig, DropTail, Marker, PortBuffer, SharedBuffer};
+use incastle_units::{Rate, Span, Time};
+
+use crate::core::{HostIndex, Node, PortIndex, Purpose, Source, SwitchIndex, substream};
+use crate::network::{
+    Coalescing, Ecmp, Extras, Failures, FairConfig, Gate, Host, Network, Pool, Port, RateSchedule,
+    ReactionPointSettings, Routes, RoutesConfig, Sampler, SharedMemory, Switch, edges,
+};
+
+/// Which packets a host delays by its jitter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum JitterAppliesTo {
+    /// Those with data, as ns-2's `overhead_`.
+    #[default]
+    Data,
+    /// Acknowledgements and control packets too, as a busy machine does: then no two round trips are equal.
+    All,
+}
+
+/// A host's own parameters.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct HostConfig {
+    /// Packets leave U(0, jitter) late; zero for none.
+    pub jitter: Span,
+    /// Which packets do.
+    pub jitter_applies_to: JitterAppliesTo,
+    /// Receive offload.
+    pub coalescing: Option<Coalescing>,
+    /// What obeys congestion notifications; absent where they are ignored.
+    pub reaction_point: Option<ReactionPointSettings>,
+}
+
+/// A switch's own parameters.
+#[derive(Debug, Default)]
+pub struct SwitchConfig {
+    /// A memory shared by all ports.
+    pub memory: Option<SharedBuffer>,
+}
+
+/// Which queue a port has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PortKind {
+    /// FIFO without departure events.
+    #[default]
+    Fast,
+    /// FIFO with them.
+    General,
+    /// One queue per flow or class, served by deficit round robin: at switches with memory per port.
+    /// A marker sees the packet's own queue.
+    Fair(FairConfig),
+}
+
+/// One direction of a link, and the port that feeds it.
+pub struct LinkConfig {
+    /// The line rate.
+    pub rate: Rate,
+    /// The one-way propagation delay.
+    pub delay: Span,
+    /// What the port may store.
+    pub buffer: PortBuffer,
+    /// The queue discipline.
+    pub marker: Marker,
+    /// Which queue the port has.
+    pub kind: PortKind,
+    /// A congestion point at the port, which must be a switch's.
+    pub congestion_point: Option<CongestionPointConfig>,
+    /// Changes of the rate: each instant, later than the one before, and the rate from then on. The
+    /// packet being sent at that instant, or beginning to be, endpoints at the old rate. A port with a
+    /// schedule has explicit departures, also where its kind is fast.
+    pub schedule: Vec<(Time, Rate)>,
+    /// When this direction is down: from when, and until when ([`Time::NEVER`] for good); each later
+    /// than the one before. What is in its port and on the wire at the first instant is lost, and
+    /// what is to be sent until the second. A port that fails has explicit departures, also where its
+    /// kind is fast.
+    pub failures: Vec<(Time, Time)>,
+}
+
+impl LinkConfig {
+    /// A link with an unlimited drop-tail queue.
+    pub fn unlimited(rate: Rate, delay: Span) -> Self {
+        Self {
+            rate,
+            delay,
+            buffer: PortBuffer::Unlimited,
+            marker: Marker::DropTail(DropTail),
+            kind: PortKind::Fast,
+            congestion_point: None,
+            schedule: Vec::new(),
+            failures: Vec::new(),
+        }
+    }
+}
+
+/// Why a network cannot be built.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BuildError {
+    /// A host without a link.
+    #[error("host {0:?} has no link")]
+    NoLink(String),
+    /// A host with more than one link.
+    #[error("host {0:?} has more than one link; a host has one NIC")]
+    SeveralLinks(String),
+    /// A host that cannot be reached from a switch.
+    #[error("host {host:?} cannot be reached from switch {switch:?}")]
+    Unreachable {
+        /// The host.
+        host: String,
+        /// The switch.
+        switch: String,
+    },
+}
+
+/// A network under construction.
+pub struct NetworkBuilder {
+    seed: u64,
+    ecmp: Ecmp,
+    hosts: Vec<(String, HostConfig)>,
+    switches: Vec<(String, SwitchConfig)>,
+    ports: Vec<Port>,
+    owners: Vec<Node>,
+    schedules: BTreeMap<PortIndex, RateSchedule>,
+    failures: Vec<(PortIndex, Vec<(Time, Time)>)>,
+    convergence: Span,
+}
+
+impl NetworkBuilder {
+    /// Nothing yet. `seed` is the seed of every random substream of the run.
+    pub fn new(seed: u64) -> Self {
+        Self {
+            seed,
+            ecmp: Ecmp::default(),
+            hosts: Vec::new(),
+            switches: Vec::new(),
+            ports: Vec::new(),
+            owners: Vec::new(),
+            schedules: BTreeMap::new(),
+            failures: Vec::new(),
+            convergence: Span::ZERO,
+        }
+    }
+
+    /// Says what takes one of several equal paths together.
+    pub fn ecmp(&mut self, ecmp: Ecmp) {
+        self.ecmp = ecmp;
+    }
+
+    /// Says how long after a link went down or came up the switches send along other paths.
+    pub fn convergence(&mut self, convergence: Span) {
+        self.convergence = convergence;
+    }
+
+    /// Adds a host.
+    pub fn host(&mut self, name: impl Into<String>, config: HostConfig) -> HostIndex {
+        self.hosts.push((name.into(), config));
+        HostIndex::from_index(self.hosts.len() - 1)
+    }
+
+    /// Adds a switch.
+    pub fn switch(&mut self, name: impl Into<String>, config: SwitchConfig) -> SwitchIndex {
+        self.switches.push((name.into(), config));
+        SwitchIndex::from_index(self.switches.len() - 1)
+    }
+
+    /// Adds a link: `forth` from `a` to `b`, `back` from `b` to `a`. Returns their ports.
+    pub fn link(
+        &mut self,
+        (a, b): (Node, Node),
+        forth: LinkConfig,
+        back: LinkConfig,
+    ) -> (PortIndex, PortIndex) {
+        (self.port(a, b, forth), self.port(b, a, back))
+    }
+
+    fn port(&mut self, from: Node, to: Node, config: LinkConfig) -> PortIndex {
+        let index = PortIndex::from_index(self.ports.len());
+        let rng = substream(
+            self.seed,
+            Source::Port,
+            u64::from(index.0),
+            Purpose::Marking,
+        );
+        let gate = Gate::new(config.buffer, config.marker, rng);
+        let mut port = Port::new(index, to, config.rate, config.delay, gate);
+        port = match config.kind {
+            PortKind::Fair(config) => {
+                self.check_fair(from);
+                port.fair(config)
+            }
+            PortKind::Fast if config.schedule.is_empty() && config.failures.is_empty() => port,
+            PortKind::Fast | PortKind::General => port.general(),
+        };
+        if !config.schedule.is_empty() {
+            let schedule = RateSchedule::new(config.rate, config.schedule);
+            self.schedules.insert(index, schedule);
+        }
+        if !config.failures.is_empty() {
+            self.failures.push((index, config.failures));
+        }
+        if let Node::Switch(switch) = from {
+            port.observed = true;
+            if self.switches[switch.index()].1.memory.is_some() {
+                port.gate.judge_all();
+            }
+        }
+        if let Some(point) = config.congestion_point {
+            assert!(port.observed, "congestion points lie at switches");
+            let index = u64::from(index.0);
+            let rng = substream(self.seed, Source::Port, index, Purpose::Sampling);
+            port = port.sampled(Sampler::new(point, rng));
+        }
+        incastle_pages::push(&mut self.ports, port.unwatched_if_open());
+        self.owners.push(from);
+        index
+    }
+
+    /// A fair queue does not ask a shared memory, and does not suit a NIC, which takes its packets
+    /// in turn anyway.
+    fn check_fair(&self, from: Node) {
+        let Node::Switch(switch) = from else {
+            panic!("fair queues lie at switches");
+        };
+        let memory = &self.switches[switch.index()].1.memory;
+        assert!(memory.is_none(), "fair queues have a memory per port");
+    }
+
+    /// Finds the routes.
+    pub fn build(self) -> Result<Network, BuildError> {
+        let host_ports = self.host_ports()?;
+        let edges = edges(&self.ports, &self.owners, |_| true);
+        let seed = self.seed;
+        let routes = Routes::new(
+            RoutesConfig {
+                hosts: self.hosts.len(),
+                switches: self.switches.len(),
+                ecmp: self.ecmp,
+                seed,
+            },
+            &edges,
+        );
+        let hosts = self.hosts.iter().zip(host_ports).enumerate();
+        let hosts = hosts.map(|(index, ((_, config), port))| {
+            let rng = substream(seed, Source::Host, index as u64, Purpose::Jitter);
+            let rate = self.ports[port.index()].rate();
+            Host::new(port, rate, *config, rng)
+        });
+        let network = Network {
+            seed,
+            hosts: hosts.collect(),
+            host_names: self.hosts.iter().map(|(name, _)| name.clone()).collect(),
+            switch_names: self.switches.iter().map(|(name, _)| name.clone()).collect(),
+            switches: self
+                .switches
+                .into_iter()
+                .map(|(_, config)| Switch {
+                    memory: config.memory.map(SharedMemory::new),
+                })
+                .collect(),
+            ports: self.ports,
+            owners: self.owners,
+            schedules: self.schedules,
+            failures: Failures::new(self.failures, self.convergence),
+            routes,
+            captured: Vec::new(),
+            pool: Pool::default(),
+            extras: Extras::default(),
+        };
+        network.check_reachability()?;
+        Ok(network)
+    }
+
+    /// The one port of each host.
+    fn host_ports(&self) -> Result<Vec<PortIndex>, BuildError> {
+        let mut ports = vec![None; self.hosts.len()];
+        for (port, owner) in self.ports.iter().zip(&self.owners) {
+            let Node::Host(host) = owner else { continue };
+            if ports[host.index()].replace(port.index).is_some() {
+                return Err(BuildError::SeveralLinks(self.hosts[host.index()].0.clone()));
+            }
+        }
+        let names = self.hosts.iter().map(|(name, _)| name);
+        ports
+            .into_iter()
+            .zip(names)
+            .map(|(port, name)| port.ok_or_else(|| BuildError::NoLink(name.clone())))
+            .collect()
+    }
+}
+
+impl Network {
+    /// Every switch must have a route to every host.
+    fn check_reachability(&self) -> Result<(), BuildError> {
+        let Some((switch, host)) = self.routes.first_unreachable() else {
+            return Ok(());
+        };
+        Err(BuildError::Unreachable {
+            host: self.host_names[host.index()].clone(),
+            switch: self.switch_names[switch.index()].clone(),
+        })
+    }
+}

@@ -1,0 +1,31 @@
+//! What packets in flight carry besides their headers' fixed fields: SACK blocks, and UDT's control
+//! packets with their loss lists and handshakes. Rare, so it lies here, each in a slot that the packet
+//! names.
+
+use crate::layout::Arena;
+use crate::probe::UdtControl;
+use incastle_transport::tcp::{MAX_SACK_BLOCKS, SackBlock};
+
+/// The SACK blocks of a segment; how many of them count, the segment says.
+pub(crate) type SackBlocks = [SackBlock; MAX_SACK_BLOCKS];
+
+/// All of it.
+#[derive(Debug, Default)]
+pub(crate) struct Extras {
+    pub(crate) sacks: Arena<SackBlocks>,
+    pub(crate) controls: Arena<UdtControl>,
+}
+
+impl Extras {
+    /// Slots in use.
+    pub(crate) fn used(&self) -> usize {
+        self.sacks.used() + self.controls.used()
+    }
+
+    /// Stores the SACK blocks of a segment.
+    pub(crate) fn store_sacks(&mut self, blocks: &[SackBlock]) -> u32 {
+        let mut slot = [SackBlock { start: 0, end: 0 }; MAX_SACK_BLOCKS];
+        slot[..blocks.len()].copy_from_slice(blocks);
+        self.sacks.store(slot)
+    }
+}

@@ -1,0 +1,502 @@
+//! The network: hosts, switches and ports in arrays, and a packet's step from one to the next.
+
+mod builder;
+mod extras;
+mod failure;
+mod host;
+mod limiter;
+mod packet;
+mod port;
+mod rate_schedule;
+mod route;
+mod view;
+
+pub use builder::{
+    BuildError, HostConfig, JitterAppliesTo, LinkConfig, NetworkBuilder, PortKind, SwitchConfig,
+};
+
+pub use host::Coalescing;
+pub use limiter::ReactionPointSettings;
+pub use port::{ClassifyBy, FairConfig, FairDrop, PortCounters};
+pub use route::Ecmp;
+
+pub(crate) use extras::Extras;
+pub(crate) use failure::{Change, FAILURES, Failures, edges};
+pub(crate) use host::Host;
+pub(crate) use limiter::Limiter;
+pub(crate) use packet::{Body, InFlight, Marks, Packet, Pool};
+pub(crate) use port::{Backlog, FastPath, Gate, Offer, Port, Sampler, Wakes};
+pub(crate) use rate_schedule::RateSchedule;
+pub(crate) use route::{Edge, Routes, RoutesConfig};
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use incastle_queueing::{SharedBuffer, Verdict};
+use incastle_units::{Amount, Bytes, Rate, Span, Time};
+
+use crate::core::{
+    Digest, EndpointIndex, Event, EventQueue, HostIndex, Kind, Node, PortIndex, SwitchIndex,
+};
+use crate::layout::Slot;
+use crate::probe::{Probe, QueueSeen};
+
+/// A switch.
+pub(crate) struct Switch {
+    pub(crate) memory: Option<SharedMemory>,
+}
+
+/// The memory of a switch whose ports have fast queues: before the memory is asked, everything that
+/// has departed by then is given back. A heap holds one departure of each port that stores packets,
+/// never later than its next.
+pub(crate) struct SharedMemory {
+    buffer: SharedBuffer,
+    departures: BinaryHeap<Reverse<(Time, PortIndex)>>,
+}
+
+impl SharedMemory {
+    pub(crate) fn new(buffer: SharedBuffer) -> Self {
+        Self {
+            buffer,
+            departures: BinaryHeap::new(),
+        }
+    }
+
+    /// Gives back what has departed from any port by `now`.
+    fn release_departed<P: Probe>(
+        &mut self,
+        ports: &mut [Port],
+        now: Time,
+        pool: &Pool,
+        probe: &mut P,
+    ) {
+        while let Some(&Reverse((at, index))) = self.departures.peek()
+            && at <= now
+        {
+            self.departures.pop();
+            let port = &mut ports[index.index()];
+            port.listed = false;
+            self.list(port, now, pool, probe);
+        }
+    }
+
+    /// Gives back what a port has freed and enters its next departure, if there is one.
+    fn list<P: Probe>(&mut self, port: &mut Port, now: Time, pool: &Pool, probe: &mut P) {
+        let (freed, next) = port.free(now, pool, probe);
+        self.buffer.release(freed);
+        if let Some(at) = next
+            && !port.listed
+        {
+            port.listed = true;
+            self.departures.push(Reverse((at, port.index)));
+        }
+    }
+}
+
+/// What a switch stores: bytes, and how many there may be, where that is known.
+pub(crate) struct Occupancy {
+    pub(crate) all: (Bytes, Option<Bytes>),
+    pub(crate) of_ports: Vec<(PortIndex, Bytes, Option<Bytes>)>,
+}
+
+/// A network without flows.
+pub struct Network {
+    pub(crate) seed: u64,
+    pub(crate) hosts: Vec<Host>,
+    pub(crate) switches: Vec<Switch>,
+    pub(crate) ports: Vec<Port>,
+    /// The node at the sending end of each port's link.
+    pub(crate) owners: Vec<Node>,
+    /// Of links whose rate changes.
+    pub(crate) schedules: BTreeMap<PortIndex, RateSchedule>,
+    pub(crate) failures: Failures,
+    pub(crate) routes: Routes,
+    pub(crate) host_names: Vec<String>,
+    pub(crate) switch_names: Vec<String>,
+    /// By port: whether probes are shown what it sends; empty where that is none.
+    pub(crate) captured: Vec<bool>,
+    /// The packets in ports and on links.
+    pub(crate) pool: Pool,
+    pub(crate) extras: Extras,
+}
+
+impl Network {
+    /// The number of hosts.
+    pub fn host_count(&self) -> usize {
+        self.hosts.len()
+    }
+
+    /// All ports.
+    pub fn ports(&self) -> impl Iterator<Item = PortIndex> + use<> {
+        (0..self.ports.len()).map(PortIndex::from_index)
+    }
+
+    /// The node that sends by a port, and the one at the far end of its link.
+    pub fn ends(&self, port: PortIndex) -> (Node, Node) {
+        (self.owners[port.index()], self.ports[port.index()].to)
+    }
+
+    /// A node's name.
+    pub fn node_name(&self, node: Node) -> &str {
+        match node {
+            Node::Host(host) => &self.host_names[host.index()],
+            Node::Switch(switch) => &self.switch_names[switch.index()],
+        }
+    }
+
+    /// A port's name, such as "switch->receiver".
+    pub fn port_name(&self, port: PortIndex) -> String {
+        let (from, to) = self.ends(port);
+        format!("{}->{}", self.node_name(from), self.node_name(to))
+    }
+
+    /// The line rate of a port, at present where it changes, and the one-way delay of its link.
+    pub fn link(&self, port: PortIndex) -> (Rate, Span) {
+        let port = &self.ports[port.index()];
+        (port.rate(), port.delay())
+    }
+
+    /// What a port has counted so far.
+    pub fn counters(&self, port: PortIndex) -> PortCounters {
+        self.ports[port.index()].counters()
+    }
+
+    /// Congestion notifications that a port has sent so far.
+    pub fn cnms(&self, port: PortIndex) -> u64 {
+        let sampler = &self.ports[port.index()].sampler;
+        sampler.as_ref().map_or(0, |sampler| sampler.cnms)
+    }
+
+    /// Bytes that a switch with a shared memory stored when it was last asked for room.
+    pub fn stored(&self, switch: SwitchIndex) -> Option<Bytes> {
+        self.switches[switch.index()]
+            .memory
+            .as_ref()
+            .map(|memory| memory.buffer.stored())
+    }
+
+    /// The maximum number of bytes that a switch with a shared memory has stored at once.
+    pub fn max_stored(&self, switch: SwitchIndex) -> Option<Bytes> {
+        let memory = self.switches[switch.index()].memory.as_ref()?;
+        Some(memory.buffer.most_stored())
+    }
+
+    /// Shows probes what a port sends, which has departure events from now on.
+    pub(crate) fn capture(&mut self, port: PortIndex) {
+        self.captured.resize(self.ports.len(), false);
+        self.captured[port.index()] = true;
+        self.ports[port.index()].schedule();
+    }
+
+    /// The number of switches.
+    pub fn switch_count(&self) -> usize {
+        self.switches.len()
+    }
+
+    /// When the NIC of a host takes the next packet, if it takes none now.
+    #[inline]
+    pub(crate) fn nic_busy(&self, host: HostIndex, now: Time) -> Option<Time> {
+        let host = &self.hosts[host.index()];
+        let at = host.takes_next(self.ports[host.port.index()].busy_until()?);
+        (at > now || !host.waiting.is_empty()).then_some(at.max(now))
+    }
+
+    /// An endpoint waits at its host's NIC, which takes the next packet at `at`.
+    pub(crate) fn wait(
+        &mut self,
+        host: HostIndex,
+        endpoint: EndpointIndex,
+        at: Time,
+        events: &mut EventQueue,
+    ) {
+        self.hosts[host.index()].waiting.push_back(endpoint);
+        self.enter_dequeue(host, at, events);
+    }
+
+    /// The next endpoint that waits at a host's NIC; none if the dequeue has been moved.
+    pub(crate) fn next_waiting(&mut self, host: HostIndex, now: Time) -> Option<EndpointIndex> {
+        let host = &mut self.hosts[host.index()];
+        if host.dequeues_at != now {
+            return None;
+        }
+        host.dequeues_at = Time::NEVER;
+        host.waiting.pop_front()
+    }
+
+    /// Enters the next pull of a NIC, if anything waits for it.
+    pub(crate) fn enter_next_dequeue(
+        &mut self,
+        host: HostIndex,
+        now: Time,
+        events: &mut EventQueue,
+    ) {
+        if !self.hosts[host.index()].waiting.is_empty() {
+            let at = self.nic_busy(host, now).unwrap_or(now);
+            self.enter_dequeue(host, at, events);
+        }
+    }
+
+    fn enter_dequeue(&mut self, index: HostIndex, at: Time, events: &mut EventQueue) {
+        let host = &mut self.hosts[index.index()];
+        if host.dequeues_at == Time::NEVER {
+            host.dequeues_at = at;
+            events.push(Event::new(at, Kind::Dequeue, index.0));
+        }
+    }
+
+    /// The NIC's line has another rate: a pull that is entered moves with the room.
+    pub(crate) fn move_dequeue(&mut self, index: HostIndex, now: Time, events: &mut EventQueue) {
+        let at = self.nic_busy(index, now);
+        let host = &mut self.hosts[index.index()];
+        if let Some(at) = at
+            && host.dequeues_at != Time::NEVER
+            && host.dequeues_at != at
+        {
+            host.dequeues_at = Time::NEVER;
+            self.enter_dequeue(index, at, events);
+        }
+    }
+
+    /// The fast path from an endpoint onto the wire, where the NIC has one and is free:
+    /// `fill` writes the packet. Returns whether there was a packet; absent where the fast path is
+    /// closed.
+    #[inline(always)]
+    pub(crate) fn send_in_place(
+        &mut self,
+        from: HostIndex,
+        now: Time,
+        events: &mut EventQueue,
+        fill: impl FnOnce(&mut Packet, &mut Extras) -> bool,
+    ) -> Option<bool> {
+        let host = &mut self.hosts[from.index()];
+        let at = host.port;
+        let port = &mut self.ports[at.index()];
+        let free = port.is_unwatched()
+            && host.waiting.is_empty()
+            && host.takes_next(port.busy_until()?) <= now;
+        if !free {
+            return None;
+        }
+        let slot = self.pool.reserve();
+        let packet = &mut self.pool.at_mut(slot).packet;
+        if !fill(packet, &mut self.extras) {
+            self.pool.free(slot);
+            return Some(false);
+        }
+        let ready = host.ready(now, packet.payload() > 0);
+        if let Some(arrival) = port.send(Offer { now, ready, slot }, &mut self.pool) {
+            events.push(Event::new(arrival, Kind::Arrival, at.0));
+        }
+        Some(true)
+    }
+
+    /// Sends a host's packet on the slow path, after the host's jitter; returns what became of it where
+    /// it was not just admitted.
+    pub(crate) fn send<P: Probe>(
+        &mut self,
+        from: HostIndex,
+        mut offer: Offer,
+        events: &mut EventQueue,
+        probe: &mut P,
+    ) -> Option<(Verdict, Packet)> {
+        let host = &mut self.hosts[from.index()];
+        let packet = self.pool.at(offer.slot).packet;
+        offer.ready = host.ready(offer.now, packet.payload() > 0);
+        let at = host.port;
+        let port = &mut self.ports[at.index()];
+        if port.is_unwatched() {
+            if let Some(arrival) = port.send(offer, &mut self.pool) {
+                events.push(Event::new(arrival, Kind::Arrival, at.0));
+            }
+            return None;
+        }
+        let verdict = self.offer_or_discard(at, offer, events, probe);
+        (verdict != Verdict::Admit).then_some((verdict, packet))
+    }
+
+    /// As [`Self::offer`]; a packet that is dropped is taken out of its slot.
+    pub(crate) fn offer_or_discard<P: Probe>(
+        &mut self,
+        at: PortIndex,
+        offer: Offer,
+        events: &mut EventQueue,
+        probe: &mut P,
+    ) -> Verdict {
+        let verdict = self.offer(at, offer, events, probe);
+        if matches!(verdict, Verdict::Drop(_)) {
+            self.discard(offer.slot);
+        }
+        verdict
+    }
+
+    /// Takes a packet that was dropped out of its slot, and what it carries out of the arena.
+    pub(crate) fn discard(&mut self, slot: Slot) -> Packet {
+        let packet = self.pool.take(slot);
+        packet.forget_extra(&mut self.extras);
+        packet
+    }
+
+    /// Offers a packet to a port and enters the events that follow. A packet that is dropped is left
+    /// to the caller in its slot.
+    #[inline(never)]
+    pub(crate) fn offer<P: Probe>(
+        &mut self,
+        at: PortIndex,
+        offer: Offer,
+        events: &mut EventQueue,
+        probe: &mut P,
+    ) -> Verdict {
+        let (verdict, wakes) = self.take_in(at, offer, probe);
+        enter(events, at, wakes);
+        verdict
+    }
+
+    /// Offers a packet to a port; returns the events that follow.
+    #[inline(always)]
+    pub(crate) fn take_in<P: Probe>(
+        &mut self,
+        at: PortIndex,
+        offer: Offer,
+        probe: &mut P,
+    ) -> (Verdict, Wakes) {
+        let pool = &mut self.pool;
+        let memory = match self.owners[at.index()] {
+            Node::Switch(switch) => self.switches[switch.index()].memory.as_mut(),
+            Node::Host(_) => None,
+        };
+        match memory {
+            None => self.ports[at.index()].offer(offer, None, pool, probe),
+            Some(memory) => {
+                memory.release_departed(&mut self.ports, offer.now, pool, probe);
+                let port = &mut self.ports[at.index()];
+                let buffer = Some(&mut memory.buffer);
+                let answer = port.offer(offer, buffer, pool, probe);
+                memory.list(port, offer.now, pool, probe);
+                answer
+            }
+        }
+    }
+
+    /// A packet that a port has pushed out, until there are none.
+    pub(crate) fn take_pushed_out(&mut self, at: PortIndex) -> Option<Packet> {
+        let packet = self.ports[at.index()].take_pushed_out()?;
+        packet.forget_extra(&mut self.extras);
+        Some(packet)
+    }
+
+    /// A port with departure events has sent a packet, of the size that it gives, or nothing where the
+    /// event is outdated; and the events that follow.
+    pub(crate) fn depart<P: Probe>(
+        &mut self,
+        at: PortIndex,
+        now: Time,
+        probe: &mut P,
+    ) -> (Bytes, Wakes) {
+        let port = &mut self.ports[at.index()];
+        let (slot, wakes) = port.depart(now, &mut self.pool, probe);
+        let Some(InFlight { packet, .. }) = self.pool.get(slot) else {
+            return (Bytes::ZERO, wakes);
+        };
+        let size = packet.size();
+        if self.captured.get(at.index()) == Some(&true) {
+            probe.sent(at, now, packet.sent(&self.extras));
+        }
+        if let Node::Switch(switch) = self.owners[at.index()] {
+            self.release(switch, size);
+        }
+        (size, wakes)
+    }
+
+    /// Bytes have left the memory of a switch.
+    pub(crate) fn release(&mut self, switch: SwitchIndex, size: Bytes) {
+        if let Some(memory) = &mut self.switches[switch.index()].memory {
+            memory.buffer.release(size);
+        }
+    }
+
+    /// What a port's memory holds at `now`, and how much it may.
+    pub(crate) fn queue_seen<P: Probe>(
+        &mut self,
+        at: PortIndex,
+        now: Time,
+        probe: &mut P,
+    ) -> QueueSeen {
+        let memory = match self.owners[at.index()] {
+            Node::Switch(switch) => self.switches[switch.index()].memory.as_mut(),
+            Node::Host(_) => None,
+        };
+        let threshold = memory.map(|memory| {
+            memory.release_departed(&mut self.ports, now, &self.pool, probe);
+            Amount::Bytes(memory.buffer.threshold())
+        });
+        let port = &mut self.ports[at.index()];
+        let backlog = port.advance(now, &self.pool, probe);
+        QueueSeen {
+            packets: backlog.stored_packets,
+            bytes: Bytes::new(backlog.stored_bytes),
+            limit: threshold.or_else(|| port.gate.limit()),
+        }
+    }
+
+    /// The backlog of a port at `now`.
+    pub(crate) fn backlog<P: Probe>(
+        &mut self,
+        port: PortIndex,
+        now: Time,
+        probe: &mut P,
+    ) -> Backlog {
+        self.ports[port.index()].advance(now, &self.pool, probe)
+    }
+
+    /// What a switch stores at `now`, in all and of each port that stores anything.
+    pub(crate) fn occupancy<P: Probe>(
+        &mut self,
+        switch: SwitchIndex,
+        ports: &[PortIndex],
+        now: Time,
+        probe: &mut P,
+    ) -> Occupancy {
+        let mut memory = self.switches[switch.index()].memory.as_mut();
+        if let Some(memory) = &mut memory {
+            memory.release_departed(&mut self.ports, now, &self.pool, probe);
+        }
+        let threshold = memory.as_ref().map(|memory| memory.buffer.threshold());
+        let mut of_ports = Vec::new();
+        let mut sum = 0;
+        for &index in ports {
+            let port = &mut self.ports[index.index()];
+            let stored = port.advance(now, &self.pool, probe).stored_bytes;
+            sum += stored;
+            if stored > 0 {
+                let limit = threshold.or_else(|| port.gate.capacity());
+                of_ports.push((index, Bytes::new(stored), limit));
+            }
+        }
+        let sum = Bytes::new(sum);
+        let capacity = memory.map(|memory| {
+            let stored = memory.buffer.stored();
+            assert_eq!(stored, sum, "a shared memory stores what its ports store");
+            memory.buffer.capacity()
+        });
+        Occupancy {
+            all: (sum, capacity),
+            of_ports,
+        }
+    }
+
+    /// The hash of what happened at a port.
+    pub(crate) fn digest_of(&self, port: PortIndex) -> Digest {
+        self.ports[port.index()].gate.digest
+    }
+}
+
+/// Enters what a port now waits for.
+#[inline]
+pub(crate) fn enter(events: &mut EventQueue, port: PortIndex, wakes: Wakes) {
+    if let Some(at) = wakes.arrival {
+        events.push(Event::new(at, Kind::Arrival, port.0));
+    }
+    if let Some(at) = wakes.departure {
+        events.push(Event::new(at, Kind::Departure, port.0));
+    }
+}

@@ -1,0 +1,277 @@
+//! A packet in the network: a small `Copy` value. Its payload is a length; SACK blocks, and the control
+//! packets of UDT, lie in an arena.
+//!
+//! Segments are asked for first and everything else out of line: a jump table costs every packet more.
+
+use incastle_transport::datagram::Datagram;
+use incastle_transport::tcp::Segment;
+use incastle_transport::udt::wire::DataHeader;
+use incastle_units::{Bytes, Ecn, Time};
+
+use crate::core::{EndpointIndex, HostIndex};
+use crate::layout::{self, Hop, Linked, Slot};
+use crate::network::Extras;
+
+/// What the packet carries.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Body {
+    Segment {
+        segment: Segment,
+        /// Where its SACK blocks lie in the arena; meaningless where it has none.
+        sacks: u32,
+    },
+    Datagram(Datagram),
+    /// A data packet of UDT.
+    UdtData {
+        header: DataHeader,
+        sent_at: Time,
+    },
+    /// A control packet of UDT; what it says lies in the arena.
+    UdtControl {
+        /// Two words of it, which tell it from others.
+        words: [u32; 2],
+        ip_bytes: u16,
+        /// Where it lies in the arena.
+        place: u32,
+        sent_at: Time,
+    },
+    /// A congestion notification message (QCN) with its quantised feedback.
+    Cnm {
+        psi: u8,
+    },
+}
+
+/// The ECN field in the two lowest bits; above it how many ports the packet has passed, which wraps: a hint
+/// to where its route is remembered, nothing else.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Marks(u8);
+
+impl Marks {
+    const ECN: u8 = 3;
+    const PASSED: u8 = 4;
+
+    /// Of a packet that has passed no port.
+    #[inline(always)]
+    pub(crate) const fn of(ecn: Ecn) -> Self {
+        Self(ecn as u8)
+    }
+
+    #[inline(always)]
+    pub(crate) const fn ecn(self) -> Ecn {
+        match self.0 & Self::ECN {
+            0 => Ecn::NotEct,
+            1 => Ecn::Ect0,
+            _ => Ecn::Ce,
+        }
+    }
+
+    #[inline(always)]
+    const fn ecn_bits(self) -> u64 {
+        (self.0 & Self::ECN) as u64
+    }
+
+    /// Sets another ECN field.
+    #[inline(always)]
+    pub(crate) const fn set_ecn(&mut self, ecn: Ecn) {
+        self.0 = self.0 & !Self::ECN | ecn as u8;
+    }
+
+    #[inline(always)]
+    pub(crate) const fn passed(self) -> usize {
+        (self.0 / Self::PASSED) as usize
+    }
+
+    /// It passes one more port.
+    #[inline(always)]
+    pub(crate) const fn pass(&mut self) {
+        self.0 = self.0.wrapping_add(Self::PASSED);
+    }
+}
+
+/// A packet.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Packet {
+    pub(crate) body: Body,
+    /// The endpoint that it is for.
+    pub(crate) to: EndpointIndex,
+    /// The host of that endpoint.
+    pub(crate) host: HostIndex,
+    /// The packet behind it in its port and on its link, if there is one.
+    pub(crate) behind: Slot,
+    /// Bytes on the wire, framing included.
+    pub(crate) size: u16,
+    pub(crate) marks: Marks,
+    /// The traffic class.
+    pub(crate) class: u8,
+}
+
+/// The packets in ports and on links.
+pub(crate) type Pool = layout::Pool<Packet>;
+/// A packet in a port or on a link.
+pub(crate) type InFlight = layout::InFlight<Packet>;
+
+// Together with its arrival time a packet fills one cache line.
+const _: () = assert!(size_of::<InFlight>() == 64);
+
+impl Default for Packet {
+    fn default() -> Self {
+        Self::EMPTY
+    }
+}
+
+impl Linked for Packet {
+    #[inline(always)]
+    fn behind(&self) -> Slot {
+        self.behind
+    }
+
+    #[inline(always)]
+    fn set_behind(&mut self, slot: Slot) {
+        self.behind = slot;
+    }
+}
+
+impl Body {
+    const EMPTY: Self = Self::Segment {
+        segment: Segment::EMPTY,
+        sacks: 0,
+    };
+
+    /// The segment inside and the place of its SACK blocks, to be written over.
+    #[inline(always)]
+    pub(crate) fn as_segment(&mut self) -> (&mut Segment, &mut u32) {
+        if !matches!(self, Self::Segment { .. }) {
+            *self = Self::EMPTY;
+        }
+        match self {
+            Self::Segment { segment, sacks } => (segment, sacks),
+            _ => unreachable!("it was just made a segment"),
+        }
+    }
+}
+
+impl Packet {
+    /// A packet that says nothing, to be written over.
+    pub(crate) const EMPTY: Self = Self {
+        body: Body::EMPTY,
+        to: EndpointIndex(0),
+        host: HostIndex(0),
+        behind: Slot::NONE,
+        size: 0,
+        marks: Marks::of(Ecn::NotEct),
+        class: 0,
+    };
+
+    /// Where it is on its path.
+    #[inline(always)]
+    pub(crate) const fn hop(&self) -> Hop {
+        Hop {
+            to: self.to,
+            passed: self.marks.passed(),
+        }
+    }
+
+    pub(crate) fn size(&self) -> Bytes {
+        Bytes::new(u64::from(self.size))
+    }
+
+    /// Application bytes inside.
+    #[inline]
+    pub(crate) fn payload(&self) -> u16 {
+        match &self.body {
+            Body::Segment { segment, .. } => segment.payload,
+            _ => self.other_payload(),
+        }
+    }
+
+    #[inline(never)]
+    fn other_payload(&self) -> u16 {
+        match &self.body {
+            Body::Segment { segment, .. } => segment.payload,
+            Body::Datagram(datagram) => datagram.payload as u16,
+            Body::UdtData { header, .. } => header.length,
+            Body::UdtControl { .. } | Body::Cnm { .. } => 0,
+        }
+    }
+
+    /// Whether it belongs to no transport.
+    pub(crate) fn is_cnm(&self) -> bool {
+        matches!(&self.body, Body::Cnm { .. })
+    }
+
+    /// Whether something of it lies in the arena.
+    #[inline]
+    pub(crate) fn has_extra(&self) -> bool {
+        match &self.body {
+            Body::Segment { segment, .. } => segment.sacks > 0,
+            other => matches!(other, Body::UdtControl { .. }),
+        }
+    }
+
+    /// Empties the slot of a packet that will not arrive, if it has one.
+    pub(crate) fn forget_extra(&self, extras: &mut Extras) {
+        match &self.body {
+            Body::Segment { segment, sacks } if segment.sacks > 0 => {
+                extras.sacks.take(*sacks);
+            }
+            Body::UdtControl { place, .. } => {
+                extras.controls.take(*place);
+            }
+            _ => {}
+        }
+    }
+
+    /// The packet is the copy of one whose slot, if it has one, is in `from`; it gets its own.
+    pub(crate) fn copy_extra(&mut self, from: &Extras, to: &mut Extras) {
+        match &mut self.body {
+            Body::Segment { segment, sacks } if segment.sacks > 0 => {
+                *sacks = to.sacks.store(from.sacks.get(*sacks));
+            }
+            Body::UdtControl { place, .. } => {
+                *place = to.controls.store(from.controls.get(*place));
+            }
+            _ => {}
+        }
+    }
+
+    /// What lies in its slot, if it has one, moves from one arena to another.
+    pub(crate) fn move_extra(&mut self, from: &mut Extras, to: &mut Extras) {
+        let before = *self;
+        self.copy_extra(from, to);
+        before.forget_extra(from);
+    }
+
+    /// Two words that tell this packet from others of its run.
+    #[inline]
+    pub(crate) fn identity(&self) -> (u64, u64) {
+        let head = u64::from(self.to.0) << 32 | u64::from(self.size) << 8 | self.marks.ecn_bits();
+        match &self.body {
+            Body::Segment { segment, .. } => {
+                let flags = u64::from(segment.flags.bits()) << 24;
+                (
+                    head ^ flags,
+                    u64::from(segment.seq) << 32 | u64::from(segment.ack),
+                )
+            }
+            _ => self.other_identity(head),
+        }
+    }
+
+    #[inline(never)]
+    fn other_identity(&self, head: u64) -> (u64, u64) {
+        match &self.body {
+            Body::Segment { .. } => unreachable!("segments are dealt with"),
+            Body::Datagram(datagram) => (head, datagram.seq),
+            Body::UdtData { header, .. } => {
+                let bits = u64::from(header.observe) | u64::from(header.cwr) << 1;
+                let number = u64::from(header.sequence.word());
+                (head ^ bits << 24, number << 32 | u64::from(header.message))
+            }
+            Body::UdtControl { words, .. } => {
+                let [first, second] = words.map(u64::from);
+                (head ^ 1 << 26, first << 32 | second)
+            }
+            Body::Cnm { psi } => (head ^ 1 << 59, u64::from(*psi)),
+        }
+    }
+}

@@ -1,0 +1,396 @@
+//! The gate of a port: buffer first, queue discipline second, and the accounts of both.
+
+use std::mem::offset_of;
+
+use incastle_queueing::{
+    Arrival, Discipline, DropCause, Marker, PortBuffer, QueueState, SharedBuffer, Verdict,
+};
+use incastle_units::{Amount, Bytes, Packets, Time};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::Backlog;
+use crate::core::Digest;
+use crate::network::Packet;
+
+/// The codes in the digest of packets that had been admitted, in addition to those of the verdicts: one pushed
+/// out by another, one lost with its link.
+const PUSHED_OUT: u64 = 6;
+const LOST: u64 = 8;
+
+/// What a port has counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PortCounters {
+    /// Packets that were to be sent here.
+    pub offered: u64,
+    /// Packets dropped.
+    pub dropped: u64,
+    /// Packets marked.
+    pub marked: u64,
+    /// Bytes on the wire of the packets that were not dropped.
+    pub accepted_bytes: u64,
+    /// The maximum number of bytes stored at once, the packet being sent included; zero at NICs that nothing
+    /// limits, whose backlog nobody counts.
+    pub max_stored: u64,
+}
+
+/// What may be stored, the arriving packet included where it is bytes, so that the packet certainly
+/// passes, unmarked, and no discipline takes note of it. Where the buffer and the discipline have each a
+/// limit, it is the lower: less than what may be stored in addition to the packet being sent. In 32 bits: ports
+/// are small.
+#[derive(Debug, Clone, Copy)]
+struct Clear {
+    packets: u32,
+    bytes: u32,
+}
+
+impl Clear {
+    /// No packet passes unseen.
+    const NEVER: Self = Self {
+        packets: 0,
+        bytes: 0,
+    };
+
+    fn of(buffer: PortBuffer, marker: &Marker) -> Self {
+        let Some((packets, bytes)) = marker.indifferent_up_to() else {
+            return Self::NEVER;
+        };
+        // Of what is stored one packet is being sent, all others wait.
+        let (mut packets, mut bytes) = (packets.count().saturating_add(1), bytes.count());
+        match buffer {
+            PortBuffer::Unlimited => {}
+            PortBuffer::Limited(Amount::Bytes(limit)) => bytes = bytes.min(limit.count()),
+            PortBuffer::Limited(Amount::Packets(limit)) => {
+                let Some(beside) = limit.count().checked_sub(1) else {
+                    return Self::NEVER;
+                };
+                packets = packets.min(beside);
+            }
+        }
+        let bounded = |limit: u64| u32::try_from(limit).unwrap_or(u32::MAX);
+        Self {
+            packets: bounded(packets),
+            bytes: bounded(bytes),
+        }
+    }
+}
+
+/// The queue as a packet finds it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct QueueView {
+    pub(crate) now: Time,
+    /// When the line fell idle, if it is idle.
+    pub(crate) idle_since: Option<Time>,
+    pub(crate) backlog: Backlog,
+}
+
+/// The gate. In this order it begins with what every packet needs.
+#[repr(C)]
+pub(crate) struct Gate {
+    clear: Clear,
+    offered: u64,
+    accepted_bytes: u64,
+    max_stored: u64,
+    pub(crate) digest: Digest,
+    dropped: u64,
+    marked: u64,
+    buffer: PortBuffer,
+    marker: Marker,
+    /// Behind a pointer: few markers draw.
+    rng: Box<Xoshiro256PlusPlus>,
+    /// Whether the link is down; the buffer then has no room.
+    shut: bool,
+}
+
+impl Gate {
+    /// So many bytes of it are what a packet needs that passes clearly.
+    pub(super) const FIRST: usize = offset_of!(Self, dropped);
+
+    pub(crate) fn new(buffer: PortBuffer, marker: Marker, rng: Xoshiro256PlusPlus) -> Self {
+        Self {
+            clear: Clear::of(buffer, &marker),
+            buffer,
+            shut: false,
+            marker,
+            rng: Box::new(rng),
+            offered: 0,
+            accepted_bytes: 0,
+            max_stored: 0,
+            digest: Digest::default(),
+            dropped: 0,
+            marked: 0,
+        }
+    }
+
+    /// What it has counted.
+    pub(crate) const fn counters(&self) -> PortCounters {
+        PortCounters {
+            offered: self.offered,
+            dropped: self.dropped,
+            marked: self.marked,
+            accepted_bytes: self.accepted_bytes,
+            max_stored: self.max_stored,
+        }
+    }
+
+    /// Whether every packet passes unmarked.
+    pub(crate) fn is_open(&self) -> bool {
+        self.is_unmarked() && self.buffer == PortBuffer::Unlimited
+    }
+
+    /// The bytes that the buffer holds, where it counts bytes and has a limit.
+    pub(crate) fn capacity(&self) -> Option<Bytes> {
+        match self.buffer {
+            PortBuffer::Limited(Amount::Bytes(bytes)) => Some(bytes),
+            PortBuffer::Limited(Amount::Packets(_)) | PortBuffer::Unlimited => None,
+        }
+    }
+
+    /// The most that the buffer holds, where it has a limit of its own and the link is up.
+    pub(crate) fn limit(&self) -> Option<Amount> {
+        match self.buffer {
+            PortBuffer::Limited(amount) if !self.shut => Some(amount),
+            PortBuffer::Limited(_) | PortBuffer::Unlimited => None,
+        }
+    }
+
+    /// Whether the buffer alone drops.
+    fn is_unmarked(&self) -> bool {
+        matches!(self.marker, Marker::DropTail(_))
+    }
+
+    /// Every packet has to be judged from now on: somebody else than buffer and discipline has a say.
+    pub(crate) fn judge_all(&mut self) {
+        self.clear = Clear::NEVER;
+    }
+
+    /// The bytes that it has let pass.
+    pub(super) const fn accepted_bytes(&self) -> u64 {
+        self.accepted_bytes
+    }
+
+    /// Whether a packet certainly passes unmarked, whatever else there is to know; then it is in the
+    /// counters.
+    #[inline(always)]
+    pub(super) fn passes_clearly(
+        &mut self,
+        now: Time,
+        packets: u32,
+        bytes: u64,
+        packet: &Packet,
+    ) -> bool {
+        let stored = bytes + u64::from(packet.size);
+        let clear = (packets <= self.clear.packets) & (stored <= u64::from(self.clear.bytes));
+        if clear {
+            self.max_stored = self.max_stored.max(stored);
+            self.enter(now, Verdict::Admit, packet);
+        }
+        clear
+    }
+
+    /// Enters a packet that passes an open gate into the counters.
+    #[inline(always)]
+    pub(crate) fn pass(&mut self, now: Time, packet: &Packet) {
+        self.enter(now, Verdict::Admit, packet);
+    }
+
+    /// Judges a packet and enters the verdict into the counters.
+    #[inline(always)]
+    pub(crate) fn judge(
+        &mut self,
+        queue: QueueView,
+        packet: &Packet,
+        memory: Option<&mut SharedBuffer>,
+    ) -> Verdict {
+        let verdict = self.decide(queue, packet, memory);
+        self.enter(queue.now, verdict, packet);
+        if !matches!(verdict, Verdict::Drop(_)) {
+            let stored = queue.backlog.stored_bytes + u64::from(packet.size);
+            self.max_stored = self.max_stored.max(stored);
+        }
+        verdict
+    }
+
+    /// Whether the buffer alone has room for a packet.
+    pub(crate) fn admits(&self, backlog: &Backlog, packet: &Packet) -> bool {
+        let (packets, bytes) = backlog.stored();
+        self.buffer.admits(packets, bytes, packet.size())
+    }
+
+    /// Enters a packet that was admitted and must leave its queue for another.
+    pub(crate) fn push_out(&mut self, now: Time, packet: &Packet) {
+        self.dropped += 1;
+        self.accepted_bytes -= u64::from(packet.size);
+        self.mix(now, PUSHED_OUT, packet);
+    }
+
+    /// The link is down: nothing passes. A buffer without room in its place says so, at no cost to
+    /// packets that find some; returns the port's own.
+    pub(crate) fn shut(&mut self) -> PortBuffer {
+        assert!(!self.shut, "a link that is down does not fail");
+        self.shut = true;
+        let nothing = PortBuffer::Limited(Amount::Packets(Packets::ZERO));
+        std::mem::replace(&mut self.buffer, nothing)
+    }
+
+    /// The link is up again, with its buffer.
+    pub(crate) fn reopen(&mut self, buffer: PortBuffer) {
+        assert!(self.shut, "a link that comes up was down");
+        self.shut = false;
+        self.buffer = buffer;
+    }
+
+    /// Enters a packet that was admitted and is lost with the link: in memory, or on the wire.
+    pub(crate) fn lose(&mut self, now: Time, packet: &Packet, in_memory: bool) {
+        self.dropped += 1;
+        if in_memory {
+            self.accepted_bytes -= u64::from(packet.size);
+        }
+        self.mix(now, LOST, packet);
+    }
+
+    /// Enters a packet that cannot go where it is to go.
+    pub(crate) fn refuse(&mut self, now: Time, packet: &Packet) {
+        self.enter(now, Verdict::Drop(DropCause::LinkDown), packet);
+    }
+
+    #[inline(always)]
+    fn enter(&mut self, now: Time, verdict: Verdict, packet: &Packet) {
+        self.offered += 1;
+        let code = match verdict {
+            Verdict::Admit => 0,
+            Verdict::Mark => {
+                self.marked += 1;
+                1
+            }
+            Verdict::Drop(cause) => {
+                self.dropped += 1;
+                2 + cause as u64
+            }
+        };
+        if code < 2 {
+            self.accepted_bytes += u64::from(packet.size);
+        }
+        self.mix(now, code, packet);
+    }
+
+    #[inline(always)]
+    fn mix(&mut self, now: Time, code: u64, packet: &Packet) {
+        let (head, body) = packet.identity();
+        self.digest
+            .mix(now.as_ps() ^ body.rotate_left(29), head ^ code << 60);
+    }
+
+    #[inline(always)]
+    fn decide(
+        &mut self,
+        QueueView {
+            now,
+            idle_since,
+            backlog,
+        }: QueueView,
+        packet: &Packet,
+        memory: Option<&mut SharedBuffer>,
+    ) -> Verdict {
+        let arrival = Arrival {
+            size: packet.size(),
+            ecn: packet.marks.ecn(),
+        };
+        let queue = QueueState {
+            now,
+            waiting_packets: Packets::new(u64::from(backlog.waiting_packets)),
+            waiting_bytes: Bytes::new(backlog.waiting_bytes),
+            idle_since,
+        };
+        let (packets, bytes) = backlog.stored();
+        if !self.buffer.admits(packets, bytes, arrival.size) {
+            if self.shut {
+                return Verdict::Drop(DropCause::LinkDown);
+            }
+            self.marker.on_refused(&queue, &arrival);
+            return Verdict::Drop(DropCause::BufferFull);
+        }
+        let Some(memory) = memory else {
+            return self.marker.on_arrival(&queue, &arrival, &mut *self.rng);
+        };
+        if let Err(cause) = memory.admit(bytes, arrival.size) {
+            self.marker.on_refused(&queue, &arrival);
+            return Verdict::Drop(cause);
+        }
+        let verdict = self.marker.on_arrival(&queue, &arrival, &mut *self.rng);
+        if matches!(verdict, Verdict::Drop(_)) {
+            memory.release(arrival.size);
+        }
+        verdict
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use incastle_queueing::{DropTail, Threshold, ThresholdConfig};
+    use incastle_units::Ecn;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::core::{Purpose, Source, substream};
+    use crate::network::Marks;
+
+    fn amount(packets: bool, limit: u64) -> Amount {
+        if packets {
+            Amount::Packets(Packets::new(limit))
+        } else {
+            Amount::Bytes(Bytes::new(1_500 * limit))
+        }
+    }
+
+    fn gate(buffer: Option<Amount>, marking_threshold: Option<Amount>) -> Gate {
+        let marker = marking_threshold.map_or(Marker::DropTail(DropTail), |limit| {
+            Marker::Threshold(Threshold::new(ThresholdConfig::new(limit)))
+        });
+        let buffer = buffer.map_or(PortBuffer::Unlimited, PortBuffer::Limited);
+        Gate::new(
+            buffer,
+            marker,
+            substream(1, Source::Port, 0, Purpose::Marking),
+        )
+    }
+
+    proptest! {
+        // The fast path lets nothing pass that would be judged otherwise, and writes the same counters; where
+        // all limits count packets, it lets everything pass that is admitted unmarked.
+        #[test]
+        fn what_passes_clearly_is_admitted(
+            limits in prop::array::uniform2(prop::option::of((any::<bool>(), 0..12_u64))),
+            waiting in prop::option::of(prop::collection::vec(40..1_501_u64, 0..12)),
+            size in 40..1_501_u16,
+        ) {
+            let [buffer, mark] = limits.map(|limit| limit.map(|(packets, limit)| amount(packets, limit)));
+            let mut backlog = Backlog::default();
+            if let Some(waiting) = &waiting {
+                backlog.waiting_packets = waiting.len() as u32;
+                backlog.waiting_bytes = waiting.iter().sum();
+                backlog.stored_packets = backlog.waiting_packets + 1;
+                backlog.stored_bytes = backlog.waiting_bytes + 1_500;
+            }
+            let packet = Packet { size, marks: Marks::of(Ecn::Ect0), ..Packet::EMPTY };
+            let (mut short, mut long) = (gate(buffer, mark), gate(buffer, mark));
+            let clear = short.passes_clearly(Time::ZERO, backlog.stored_packets, backlog.stored_bytes, &packet);
+            let verdict = long.judge(
+                QueueView {
+                    now: Time::ZERO,
+                    idle_since: None,
+                    backlog,
+                },
+                &packet,
+                None,
+            );
+            if clear {
+                prop_assert_eq!(verdict, Verdict::Admit);
+                prop_assert_eq!(short.counters(), long.counters());
+                prop_assert_eq!(short.digest, long.digest);
+            }
+            if limits.iter().flatten().all(|(packets, _)| *packets) {
+                prop_assert_eq!(clear, verdict == Verdict::Admit);
+            }
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! The general queue: FIFO with an explicit event for each departure.
+//!
+//! The plain form, and the reference for the fast queue; it bears a rate that changes. Disciplines
+//! that decide at a departure have the same sending end (see `fair`).
+
+use std::collections::VecDeque;
+
+use incastle_units::{Serializer, Time};
+
+use super::Backlog;
+use super::transmitter::Transmitter;
+use crate::network::Packet;
+
+/// A packet that waits, and before when it must not leave (a host's jitter).
+#[derive(Debug, Clone, Copy)]
+struct Waiting {
+    ready: Time,
+    packet: Packet,
+}
+
+/// The queue.
+#[derive(Default)]
+pub(super) struct GeneralQueue {
+    waiting: VecDeque<Waiting>,
+    waiting_bytes: u64,
+    transmitter: Transmitter,
+    /// When everything taken so far will have departed, at the present rate: counted ahead by a
+    /// serializer of its own, which sees the same packets in the same order as the line's.
+    busy_until: Time,
+    forecast: Option<Serializer>,
+}
+
+impl GeneralQueue {
+    pub(super) const fn idle_since(&self) -> Time {
+        self.transmitter.idle_since()
+    }
+
+    /// When everything taken so far will have departed.
+    pub(super) const fn busy_until(&self) -> Time {
+        self.busy_until
+    }
+
+    pub(super) fn backlog(&self) -> Backlog {
+        Backlog::of(
+            self.waiting.len() as u32,
+            self.waiting_bytes,
+            self.transmitter.packet(),
+        )
+    }
+
+    /// Appends an admitted packet; returns its departure if it is sent at once.
+    pub(super) fn push(
+        &mut self,
+        ready: Time,
+        packet: Packet,
+        line: &mut Serializer,
+    ) -> Option<Time> {
+        let forecast = self.forecast.get_or_insert_with(|| line.clone());
+        self.busy_until = self.busy_until.max(ready) + forecast.span(packet.size());
+        if self.transmitter.packet().is_some() {
+            self.waiting_bytes += u64::from(packet.size);
+            self.waiting.push_back(Waiting { ready, packet });
+            return None;
+        }
+        Some(self.transmitter.begin(ready, packet, line))
+    }
+
+    /// The packet being sent has left; returns it, and the departure of the next. Nothing where the
+    /// event is outdated.
+    pub(super) fn depart(
+        &mut self,
+        now: Time,
+        line: &mut Serializer,
+    ) -> Option<(Packet, Option<Time>)> {
+        let sent = self.transmitter.finish(now)?;
+        let departure = self.waiting.pop_front().map(|Waiting { ready, packet }| {
+            self.waiting_bytes -= u64::from(packet.size);
+            self.transmitter.begin(now.max(ready), packet, line)
+        });
+        Some((sent, departure))
+    }
+
+    /// `line` has another rate from now on: what waits is counted ahead anew. Returns the departure
+    /// of the packet being sent, if that has moved.
+    pub(super) fn change_rate(&mut self, now: Time, line: &mut Serializer) -> Option<Time> {
+        let moved = self.transmitter.change_rate(now, line);
+        let mut forecast = line.clone();
+        let begins = self.transmitter.departs().unwrap_or(self.busy_until);
+        self.busy_until = self.waiting.iter().fold(begins, |busy_until, waiting| {
+            busy_until.max(waiting.ready) + forecast.span(waiting.packet.size())
+        });
+        self.forecast = Some(forecast);
+        moved
+    }
+
+    /// The line is cut: everything that was in the queue, which is empty now.
+    pub(super) fn cut(&mut self, now: Time) -> Vec<Packet> {
+        let mut packets: Vec<Packet> = self.transmitter.cut(now).into_iter().collect();
+        packets.extend(self.waiting.drain(..).map(|waiting| waiting.packet));
+        self.waiting_bytes = 0;
+        self.busy_until = now;
+        self.forecast = None;
+        packets
+    }
+
+    /// Packets waiting or being sent.
+    pub(super) fn stored(&self) -> impl Iterator<Item = &Packet> {
+        self.waiting
+            .iter()
+            .map(|waiting| &waiting.packet)
+            .chain(self.transmitter.packet())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use incastle_units::Rate;
+
+    use super::*;
+
+    /// 8 Gbit/s: a byte per nanosecond.
+    const FAST: Rate = Rate::from_bits_per_second(8_000_000_000);
+    const SLOW: Rate = Rate::from_bits_per_second(2_000_000_000);
+
+    fn ns(count: u64) -> Time {
+        Time::from_ps(count * 1_000)
+    }
+
+    fn packet(size: u16) -> Packet {
+        Packet {
+            size,
+            ..Packet::EMPTY
+        }
+    }
+
+    #[test]
+    fn what_waits_is_counted_ahead_anew() {
+        let mut line = Serializer::new(FAST);
+        let mut queue = GeneralQueue::default();
+        // Sent from 0 to 1000 ns; the next is ready then, the third not before 1900 ns.
+        assert_eq!(queue.push(ns(0), packet(1_000), &mut line), Some(ns(1_000)));
+        assert_eq!(queue.push(ns(10), packet(500), &mut line), None);
+        assert_eq!(queue.push(ns(1_900), packet(100), &mut line), None);
+        assert_eq!(queue.busy_until(), ns(2_000));
+        // From 400 ns on four times slower: 1000, then 2000 ns to 3000, then 400 ns to 3400.
+        line = Serializer::new(SLOW);
+        assert_eq!(queue.change_rate(ns(400), &mut line), None);
+        assert_eq!(queue.busy_until(), ns(3_400));
+        for departs in [1_000, 3_000, 3_400] {
+            let (_, next) = queue.depart(ns(departs), &mut line).expect("it is due");
+            assert_eq!(next.is_none(), departs == 3_400);
+        }
+        // And back on the idle line.
+        line = Serializer::new(FAST);
+        assert_eq!(queue.change_rate(ns(5_000), &mut line), None);
+        assert_eq!(queue.busy_until(), ns(3_400));
+        assert_eq!(
+            queue.push(ns(6_000), packet(100), &mut line),
+            Some(ns(6_100))
+        );
+        assert_eq!(queue.busy_until(), ns(6_100));
+    }
+
+    #[test]
+    fn a_packet_that_is_not_ready_goes_at_the_new_rate() {
+        let mut line = Serializer::new(SLOW);
+        let mut queue = GeneralQueue::default();
+        // Ready at 100 ns, 250 B: 1000 ns.
+        assert_eq!(queue.push(ns(100), packet(250), &mut line), Some(ns(1_100)));
+        assert_eq!(queue.push(ns(200), packet(850), &mut line), None);
+        line = Serializer::new(FAST);
+        assert_eq!(queue.change_rate(ns(99), &mut line), Some(ns(350)));
+        assert_eq!(queue.busy_until(), ns(1_200));
+        let (_, next) = queue.depart(ns(350), &mut line).expect("it is due");
+        assert_eq!(next, Some(ns(1_200)));
+        // The event of the old departure finds another packet being sent.
+        assert!(queue.depart(ns(1_100), &mut line).is_none());
+        assert!(queue.depart(ns(1_200), &mut line).is_some());
+        // At the instant at which it is ready it has begun.
+        assert_eq!(
+            queue.push(ns(2_000), packet(100), &mut line),
+            Some(ns(2_100))
+        );
+        line = Serializer::new(SLOW);
+        assert_eq!(queue.change_rate(ns(2_000), &mut line), None);
+    }
+
+    #[test]
+    fn a_cut_line_is_empty_and_idle() {
+        let mut line = Serializer::new(FAST);
+        let mut queue = GeneralQueue::default();
+        // 100 B: 100 ns each.
+        assert_eq!(queue.push(ns(0), packet(100), &mut line), Some(ns(100)));
+        assert_eq!(queue.push(ns(10), packet(100), &mut line), None);
+        assert_eq!(queue.busy_until(), ns(200));
+        assert_eq!(queue.cut(ns(50)).len(), 2);
+        assert_eq!((queue.busy_until(), queue.idle_since()), (ns(50), ns(50)));
+        assert_eq!(queue.backlog(), Backlog::default());
+        // What comes next ends when the event that was left behind is due: one of both counts.
+        let next = queue.push(ns(60), packet(40), &mut line);
+        assert_eq!(next, Some(ns(100)));
+        assert!(queue.depart(ns(100), &mut line).is_some());
+        assert!(queue.depart(ns(100), &mut line).is_none());
+        assert!(queue.cut(ns(200)).is_empty());
+    }
+
+    #[test]
+    #[should_panic(expected = "a departure event has a packet being sent")]
+    fn a_departure_that_nobody_asked_for_is_a_defect() {
+        let _ = GeneralQueue::default().depart(ns(1), &mut Serializer::new(FAST));
+    }
+}

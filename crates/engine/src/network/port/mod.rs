@@ -1,0 +1,531 @@
+//! An egress port and the link behind it.
+//!
+//! A packet that is offered passes the *gate* (buffer, then queue discipline), waits in the queue,
+//! is sent at the line's rate and then travels for the link's delay. Two kinds of FIFO queue give the
+//! same answers where both apply: the fast one knows each departure beforehand and needs no event for
+//! it, the general one has an event for each departure and bears a rate that changes. The fair queue
+//! has departure events too, and chooses at each among its flows.
+//! Leaves out: bit errors, preemption.
+
+mod cut;
+mod exchange;
+mod fair;
+mod fast;
+mod gate;
+mod general;
+mod sampler;
+mod scheduled;
+mod transmitter;
+
+use std::mem::offset_of;
+
+use incastle_queueing::{SharedBuffer, Verdict};
+use incastle_units::{Bytes, Ecn, Rate, Serializer, Span, Time};
+
+use crate::core::{Node, PortIndex};
+use crate::layout::{Row, Slot};
+use crate::network::{Packet, Pool};
+use crate::probe::{Probe, Transit};
+
+pub(crate) use exchange::{Backlog, Cut, FastPath, Offer, Wakes};
+pub use fair::{ClassifyBy, FairConfig, FairDrop};
+pub(crate) use gate::Gate;
+pub use gate::PortCounters;
+use gate::QueueView;
+pub(crate) use sampler::Sampler;
+
+use fair::FairQueue;
+use fast::FastQueue;
+use general::GeneralQueue;
+use scheduled::ScheduledQueue;
+
+/// A port, four cache lines. In this order the first one has what an arrival at the far endpoint needs, and
+/// the first two what a packet needs that passes the gate.
+///
+/// The queue is one of three: an unwatched one (unlimited and unmarked, and nobody asks how long it is: a host's
+/// NIC), of which only the instant counts at which the line falls idle; a fast one; a scheduled one.
+#[repr(C, align(64))]
+pub(crate) struct Port {
+    /// What is on the link, and before it what a queue without departure events stores.
+    row: Row,
+    /// The far end of the link.
+    pub(crate) to: Node,
+    delivered: u64,
+    /// The port that the first packet on the link takes next, where that is known already; else beyond
+    /// all ports.
+    pub(crate) cached_next_hop: PortIndex,
+    pub(crate) index: PortIndex,
+    /// Stores nothing where the queue is of another kind.
+    fast: FastQueue,
+    delay: Span,
+    /// Picoseconds per byte, if that is a whole number; else zero, and the line has to be asked.
+    pace: u32,
+    unwatched: bool,
+    /// Whether probes look at this queue.
+    pub(crate) observed: bool,
+    /// Whether a shared memory waits for its next departure.
+    pub(crate) listed: bool,
+    special: bool,
+    pub(crate) gate: Gate,
+    /// Behind a pointer: hardly ever asked.
+    line: Box<Serializer>,
+    scheduled: Option<Box<ScheduledQueue>>,
+    /// QCN's congestion point.
+    pub(crate) sampler: Option<Box<Sampler>>,
+    /// Bytes that have departed and that a shared memory has been told of.
+    freed: u64,
+    /// Whether its link leads into another partition that is simulated in partitions.
+    cut: bool,
+}
+
+const _: () = assert!(size_of::<Port>() <= 256);
+const _: () = assert!(offset_of!(Port, fast) <= 64 - FastQueue::FIRST);
+const _: () = assert!(offset_of!(Port, gate) <= 128 - Gate::FIRST);
+
+impl Port {
+    pub(crate) fn new(index: PortIndex, to: Node, rate: Rate, delay: Span, gate: Gate) -> Self {
+        let line = Box::new(Serializer::new(rate));
+        Self {
+            row: Row::default(),
+            to,
+            delivered: 0,
+            cached_next_hop: PortIndex::NONE,
+            index,
+            fast: FastQueue::default(),
+            delay,
+            pace: pace(&line),
+            unwatched: false,
+            observed: false,
+            listed: false,
+            special: false,
+            gate,
+            line,
+            scheduled: None,
+            sampler: None,
+            freed: 0,
+            cut: false,
+        }
+    }
+
+    /// The same port with explicit departures.
+    pub(crate) fn general(mut self) -> Self {
+        self.set_queue(ScheduledQueue::General(GeneralQueue::default()));
+        self
+    }
+
+    /// The same port with a queue for each flow or class.
+    pub(crate) fn fair(mut self, config: FairConfig) -> Self {
+        self.set_queue(ScheduledQueue::Fair(FairQueue::new(config)));
+        self
+    }
+
+    fn set_queue(&mut self, queue: ScheduledQueue) {
+        self.scheduled = Some(Box::new(queue));
+        self.unwatched = false;
+        self.special = true;
+        // A packet must not take the fast path of a fast queue.
+        self.gate.judge_all();
+    }
+
+    /// Gives a port at rest departure events, whatever its kind.
+    pub(crate) fn schedule(&mut self) {
+        assert!(
+            self.gate.counters().offered == 0,
+            "a port has departure events from the beginning"
+        );
+        if self.scheduled.is_none() {
+            self.set_queue(ScheduledQueue::General(GeneralQueue::default()));
+        }
+    }
+
+    /// The same port without counters on its backlog, if nothing reads them.
+    pub(crate) fn unwatched_if_open(mut self) -> Self {
+        self.unwatched = self.gate.is_open() && !self.observed && self.scheduled.is_none();
+        self
+    }
+
+    /// The present rate.
+    pub(crate) fn rate(&self) -> Rate {
+        self.line.rate()
+    }
+
+    pub(crate) fn delay(&self) -> Span {
+        self.delay
+    }
+
+    pub(crate) fn counters(&self) -> PortCounters {
+        self.gate.counters()
+    }
+
+    /// Until when the line is busy with what an unlimited, unmarked port has taken; absent for
+    /// other ports.
+    #[inline]
+    pub(crate) fn busy_until(&self) -> Option<Time> {
+        if self.unwatched {
+            return Some(self.fast.busy_until());
+        }
+        let queue = self.scheduled.as_ref()?;
+        self.gate.is_open().then(|| queue.busy_until()).flatten()
+    }
+
+    /// Changes the rate; the packet being sent endpoints at the old one. Less than a picosecond that the
+    /// packets before have left over is forgotten.
+    pub(crate) fn change_rate(&mut self, now: Time, rate: Rate) -> Wakes {
+        if rate == self.line.rate() {
+            return Wakes::default();
+        }
+        *self.line = Serializer::new(rate);
+        self.pace = pace(&self.line);
+        let Some(queue) = &mut self.scheduled else {
+            unreachable!("a port with a schedule has departure events")
+        };
+        let departure = queue.change_rate(now, &mut self.line);
+        Wakes {
+            arrival: None,
+            departure,
+        }
+    }
+
+    /// How long the line needs for so many bytes.
+    #[inline(always)]
+    fn span(&mut self, size: u16) -> Span {
+        if self.pace == 0 {
+            return self.line.span(Bytes::new(u64::from(size)));
+        }
+        Span::from_ps(u64::from(self.pace) * u64::from(size))
+    }
+
+    /// The fast path of a packet that nothing holds up, marks or counts; returns its arrival if it is
+    /// the first on the link.
+    #[inline(always)]
+    pub(crate) fn send(
+        &mut self,
+        Offer { now, ready, slot }: Offer,
+        pool: &mut Pool,
+    ) -> Option<Time> {
+        assert!(self.unwatched, "only an unwatched queue has a fast path");
+        let packet = &pool.at(slot).packet;
+        self.gate.pass(now, packet);
+        let span = self.span(packet.size);
+        let arrives = self.fast.occupy(ready, span) + self.delay;
+        self.row.push(slot, arrives, pool).then_some(arrives)
+    }
+
+    /// The fast path into a fast queue at `now`, for a packet that certainly passes the gate.
+    #[inline(always)]
+    pub(crate) fn pass<P: Probe>(
+        &mut self,
+        now: Time,
+        slot: Slot,
+        pool: &mut Pool,
+        probe: &mut P,
+    ) -> FastPath {
+        self.let_depart(now, pool, probe);
+        let packet = &mut pool.at_mut(slot).packet;
+        let (packets, bytes) = self.fast.stored();
+        if !self.gate.passes_clearly(now, packets, bytes, packet) {
+            return FastPath::Closed;
+        }
+        packet.marks.pass();
+        let size = packet.size;
+        if self.observed && packets > 0 {
+            probe.queue_changed(self.index, now, packets);
+        }
+        let span = self.span(size);
+        let departs = self.fast.occupy(now, span);
+        self.fast.push(departs, slot, size);
+        let arrives = departs + self.delay;
+        if self.row.push(slot, arrives, pool) {
+            FastPath::First(arrives)
+        } else {
+            FastPath::Behind
+        }
+    }
+
+    /// Whether the port has the fast path of NICs.
+    #[inline(always)]
+    pub(crate) fn is_unwatched(&self) -> bool {
+        self.unwatched
+    }
+
+    /// Offers a packet. If it is dropped it is left to the caller in its slot.
+    #[inline(always)]
+    pub(crate) fn offer<P: Probe>(
+        &mut self,
+        Offer { now, ready, slot }: Offer,
+        memory: Option<&mut SharedBuffer>,
+        pool: &mut Pool,
+        probe: &mut P,
+    ) -> (Verdict, Wakes) {
+        let backlog = self.advance(now, pool, probe);
+        let idle_since = self.idle_since(backlog);
+        let packet = &pool.at(slot).packet;
+        let queue = QueueView {
+            now,
+            idle_since,
+            backlog: self.in_front_of(packet, backlog),
+        };
+        let verdict = self.gate.judge(queue, packet, memory);
+        if matches!(verdict, Verdict::Drop(_)) {
+            return (verdict, Wakes::default());
+        }
+        if self.observed && backlog.stored_packets > 0 {
+            probe.queue_changed(self.index, now, backlog.waiting_packets + 1);
+        }
+        let marked = verdict == Verdict::Mark;
+        (verdict, self.store(ready, slot, marked, pool))
+    }
+
+    /// The backlog that the gate sees: of a fair queue a marker looks at the packet's own alone.
+    #[inline(always)]
+    fn in_front_of(&self, packet: &Packet, backlog: Backlog) -> Backlog {
+        let queue = self.scheduled.as_ref();
+        queue.map_or(backlog, |queue| queue.in_front_of(packet))
+    }
+
+    /// Whether an arriving packet concerns more than the gate and a fast queue: a congestion point
+    /// that looks at it, or a queue with departure events.
+    #[inline(always)]
+    pub(crate) fn is_special(&self) -> bool {
+        self.special
+    }
+
+    /// Sends every arriving packet by the slow path, where it is looked at.
+    pub(crate) fn attend(&mut self) {
+        self.special = true;
+        self.gate.judge_all();
+    }
+
+    /// How long a packet takes from here to the far end of the link if it need not wait.
+    pub(crate) fn transit(&self, packet: &Packet) -> Transit {
+        Transit {
+            serialisation: self.line.rate().span_of(packet.size()),
+            propagation: self.delay,
+        }
+    }
+
+    /// Adds QCN's congestion point.
+    pub(crate) fn sampled(mut self, sampler: Sampler) -> Self {
+        self.sampler = Some(Box::new(sampler));
+        self.special = true;
+        self.gate.judge_all();
+        self
+    }
+
+    /// Lets a fair queue push out what leaves no room for a packet that is to be offered next. What
+    /// that is has to be taken before.
+    pub(crate) fn make_room(&mut self, now: Time, arriving: &Packet) {
+        let Some(queue) = fair(&mut self.scheduled) else {
+            return;
+        };
+        let gate = &self.gate;
+        let pushed_out = queue.make_room(arriving, |backlog| gate.admits(backlog, arriving));
+        for packet in pushed_out {
+            self.gate.push_out(now, packet);
+        }
+    }
+
+    /// A packet that was pushed out, until there are none.
+    pub(crate) fn take_pushed_out(&mut self) -> Option<Packet> {
+        fair(&mut self.scheduled)?.take_pushed_out()
+    }
+
+    /// Takes an admitted packet into the queue, with CE set where it is marked. Queues with departure
+    /// events take it out of its slot.
+    #[inline(always)]
+    fn store(&mut self, ready: Time, slot: Slot, marked: bool, pool: &mut Pool) -> Wakes {
+        assert!(!self.unwatched, "an unwatched queue stores nothing");
+        let packet = &mut pool.at_mut(slot).packet;
+        packet.marks.pass();
+        if marked {
+            packet.marks.set_ecn(Ecn::Ce);
+        }
+        let size = packet.size;
+        if let Some(queue) = &mut self.scheduled {
+            return Wakes {
+                arrival: None,
+                departure: queue.push(ready, pool.take(slot), &mut self.line),
+            };
+        }
+        let span = self.span(size);
+        let departs = self.fast.occupy(ready, span);
+        self.fast.push(departs, slot, size);
+        let arrives = departs + self.delay;
+        Wakes {
+            arrival: self.row.push(slot, arrives, pool).then_some(arrives),
+            departure: None,
+        }
+    }
+
+    /// The first packet on the link.
+    #[inline(always)]
+    pub(crate) fn first(&self) -> Slot {
+        self.row.first()
+    }
+
+    /// Prefetches what a packet needs that is to be sent.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self) {
+        incastle_prefetch::value(&self.row);
+        incastle_prefetch::value(&self.delay);
+    }
+
+    /// Prefetches the packets that a packet needs that is to be sent behind them.
+    #[inline(always)]
+    pub(crate) fn prefetch_packets(&self, pool: &Pool) {
+        pool.prefetch(self.row.last());
+        pool.prefetch(self.fast.sending());
+    }
+
+    /// Takes the first packet off the link; the second value is when the next one arrives.
+    #[inline(always)]
+    pub(crate) fn arrive<P: Probe>(
+        &mut self,
+        now: Time,
+        pool: &Pool,
+        probe: &mut P,
+    ) -> (Slot, Option<Time>) {
+        // A queue must not count a packet that leaves its slot.
+        if self.fast.holds_up(self.row.first()) {
+            self.let_depart(now, pool, probe);
+        }
+        self.fast.advance_last(now);
+        let first = self.row.pop(pool);
+        let (slot, arrives) = first.expect("an arrival event has a packet on its link");
+        assert!(arrives == now, "a packet arrives when its event says");
+        self.delivered += 1;
+        (slot, self.row.first_arrival())
+    }
+
+    /// A queue with departure events has sent its packet: where that lies on the link, and what comes
+    /// next; nothing of both where the event is outdated.
+    pub(crate) fn depart<P: Probe>(
+        &mut self,
+        now: Time,
+        pool: &mut Pool,
+        probe: &mut P,
+    ) -> (Slot, Wakes) {
+        let Some(queue) = &mut self.scheduled else {
+            unreachable!("only queues that ask for departures have them")
+        };
+        let (sent, backlog) = (queue.depart(now, &mut self.line), queue.backlog());
+        let Some((packet, departure)) = sent else {
+            return (Slot::NONE, Wakes::default());
+        };
+        if self.observed && departure.is_some() {
+            probe.queue_changed(self.index, now, backlog.waiting_packets);
+        }
+        let arrives = now + self.delay;
+        let slot = pool.put(packet);
+        let arrival = self.row.push(slot, arrives, pool).then_some(arrives);
+        (slot, Wakes { arrival, departure })
+    }
+
+    /// The link goes down: what was inside is lost, and nothing passes until it is up again.
+    pub(crate) fn go_down<P: Probe>(&mut self, now: Time, pool: &mut Pool, probe: &mut P) -> Cut {
+        let Some(queue) = &mut self.scheduled else {
+            unreachable!("a port whose link fails has departure events")
+        };
+        if self.observed && queue.backlog().waiting_packets > 0 {
+            probe.queue_changed(self.index, now, 0);
+        }
+        let stored = queue.cut(now);
+        let arrival = self.row.first_arrival();
+        let mut on_the_wire = Vec::new();
+        while let Some((slot, _)) = self.row.pop(pool) {
+            on_the_wire.push(pool.take(slot));
+        }
+        for packet in &stored {
+            self.gate.lose(now, packet, true);
+        }
+        for packet in &on_the_wire {
+            self.gate.lose(now, packet, false);
+        }
+        Cut {
+            stored,
+            on_the_wire,
+            arrival,
+            buffer: self.gate.shut(),
+        }
+    }
+
+    /// For a shared memory: bytes that have departed until `now`, and the next departure. A
+    /// general queue tells both by its departure events instead.
+    pub(crate) fn free<P: Probe>(
+        &mut self,
+        now: Time,
+        pool: &Pool,
+        probe: &mut P,
+    ) -> (Bytes, Option<Time>) {
+        if self.scheduled.is_some() || self.unwatched {
+            return (Bytes::ZERO, None);
+        }
+        self.let_depart(now, pool, probe);
+        let departed = self.gate.accepted_bytes() - self.fast.stored().1;
+        let before = std::mem::replace(&mut self.freed, departed);
+        (Bytes::new(departed - before), self.fast.next_departure())
+    }
+
+    /// The backlog at `now`, after telling the probe of all departures until then.
+    #[inline(always)]
+    pub(crate) fn advance<P: Probe>(&mut self, now: Time, pool: &Pool, probe: &mut P) -> Backlog {
+        if let Some(queue) = &self.scheduled {
+            return queue.backlog();
+        }
+        self.let_depart(now, pool, probe);
+        self.fast.backlog(pool)
+    }
+
+    /// Lets everything depart from a fast queue that does so until `now`.
+    #[inline(always)]
+    fn let_depart<P: Probe>(&mut self, now: Time, pool: &Pool, probe: &mut P) {
+        let (index, observed) = (self.index, self.observed);
+        self.fast.advance(now, self.delay, pool, |at, waiting| {
+            if observed {
+                probe.queue_changed(index, at, waiting);
+            }
+        });
+    }
+
+    fn idle_since(&self, backlog: Backlog) -> Option<Time> {
+        if backlog.stored_packets > 0 {
+            return None;
+        }
+        let queue = self.scheduled.as_ref();
+        Some(queue.map_or(self.fast.busy_until(), |queue| queue.idle_since()))
+    }
+
+    /// All packets inside: waiting, being sent, on the wire.
+    pub(crate) fn inside<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = &'a Packet> {
+        self.kept()
+            .chain(self.row.iter(pool).map(|flight| &flight.packet))
+    }
+
+    /// Conservation: offered = dropped + delivered + inside.
+    pub(crate) fn check_conservation(&self, pool: &Pool) {
+        let PortCounters {
+            offered, dropped, ..
+        } = self.gate.counters();
+        let inside = self.inside(pool).count() as u64;
+        assert!(
+            offered == dropped + self.delivered + inside,
+            "port {}: {offered} packets offered, {dropped} dropped, {} delivered, {inside} inside",
+            self.index.index(),
+            self.delivered,
+        );
+    }
+}
+
+/// What a port remembers of its line.
+fn pace(line: &Serializer) -> u32 {
+    let exact = line.exact().map(Span::as_ps);
+    exact.and_then(|ps| u32::try_from(ps).ok()).unwrap_or(0)
+}
+
+/// The queue of flows or classes, where it is one.
+fn fair(queue: &mut Option<Box<ScheduledQueue>>) -> Option<&mut FairQueue> {
+    match queue.as_deref_mut()? {
+        ScheduledQueue::Fair(queue) => Some(queue),
+        ScheduledQueue::General(_) => None,
+    }
+}

@@ -1,0 +1,268 @@
+//! Routes: for each switch and host, the ports that lie on a shortest path (in hops).
+//!
+//! All hosts at one switch share the routes to it, as hosts under one prefix share an entry in a router:
+//! the table has an entry for each switch and each *last* switch, one that has hosts. Among several
+//! equal ports `ecmp` chooses. When links fail the routes are found anew. Leaves out: weights,
+//! protocols that find routes, time to look them up.
+
+mod ecmp;
+mod graph;
+
+mod path;
+mod table;
+
+pub use ecmp::Ecmp;
+pub(crate) use graph::Edge;
+
+use incastle_units::Time;
+
+use crate::core::{HostIndex, Node, PortIndex, SwitchIndex};
+use crate::layout::NextHopCache;
+use crate::network::Packet;
+use ecmp::Chooser;
+use graph::Graph;
+use table::{Entry, Table};
+
+/// All routes of a network.
+#[derive(Debug)]
+pub(crate) struct Routes {
+    /// By host.
+    hosts: Vec<Attachment>,
+    switches: usize,
+    /// By column of the table: the switch that has hosts.
+    last: Vec<SwitchIndex>,
+    table: Table,
+    chooser: Chooser,
+    next_hops: NextHopCache,
+}
+
+/// What routes are made for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RoutesConfig {
+    pub(crate) hosts: usize,
+    pub(crate) switches: usize,
+    pub(crate) ecmp: Ecmp,
+    pub(crate) seed: u64,
+}
+
+/// Where a host is: its last switch, the column of that switch in the table, the port to the host.
+#[derive(Debug, Clone, Copy)]
+struct Attachment {
+    last: SwitchIndex,
+    column: u32,
+    port: PortIndex,
+}
+
+impl Attachment {
+    /// At no switch.
+    const NOWHERE: Self = Self {
+        last: SwitchIndex(u32::MAX),
+        column: u32::MAX,
+        port: PortIndex(u32::MAX),
+    };
+}
+
+impl Routes {
+    /// Shortest paths over `edges`; hosts do not forward.
+    pub(crate) fn new(
+        RoutesConfig {
+            hosts,
+            switches,
+            ecmp,
+            seed,
+        }: RoutesConfig,
+        edges: &[Edge],
+    ) -> Self {
+        let mut routes = Self {
+            hosts: vec![Attachment::NOWHERE; hosts],
+            switches,
+            last: Vec::new(),
+            table: Table::default(),
+            chooser: Chooser::new(ecmp, switches, seed),
+            // What is drawn cannot be remembered.
+            next_hops: if ecmp == Ecmp::Flow {
+                NextHopCache::of_hosts(hosts)
+            } else {
+                NextHopCache::none()
+            },
+        };
+        routes.attach(edges);
+        routes.reroute(edges);
+        routes
+    }
+
+    /// Notes where each host is, and the switches that have hosts.
+    fn attach(&mut self, edges: &[Edge]) {
+        let mut columns = vec![None; self.switches];
+        for edge in edges {
+            let (Node::Switch(last), Node::Host(host)) = (edge.from, edge.to) else {
+                continue;
+            };
+            let all = &mut self.last;
+            let column = *columns[last.index()].get_or_insert_with(|| {
+                all.push(last);
+                u32::try_from(all.len() - 1).expect("fewer than 2^32 switches")
+            });
+            self.hosts[host.index()] = Attachment {
+                last,
+                column,
+                port: edge.port,
+            };
+        }
+    }
+
+    /// Shortest paths over other edges, between the same nodes. Where no path is left, the one before
+    /// is remembered.
+    pub(crate) fn reroute(&mut self, edges: &[Edge]) {
+        let graph = Graph::new(self.switches, edges);
+        self.table = Table::new(&graph, &self.last, &self.table);
+        self.next_hops.clear();
+    }
+
+    /// A switch, and a host that it knows no path to, if there are such.
+    pub(crate) fn first_unreachable(&self) -> Option<(SwitchIndex, HostIndex)> {
+        let attached = self.hosts.iter().all(|host| host.column != u32::MAX);
+        let missing = |switch: SwitchIndex| {
+            let known = |column| self.table.entry(switch, column).is_reachable();
+            // Hosts are many, switches with hosts few.
+            let mut columns = (0..).zip(&self.last);
+            if attached && columns.all(|(column, last)| *last == switch || known(column)) {
+                return None;
+            }
+            let unknown = |host: &Attachment| {
+                host.last != switch && (host.column == u32::MAX || !known(host.column))
+            };
+            let host = self.hosts.iter().position(unknown)?;
+            Some((switch, HostIndex::from_index(host)))
+        };
+        (0..self.switches)
+            .map(SwitchIndex::from_index)
+            .find_map(missing)
+    }
+
+    /// The port by which a switch sends a packet on; beyond all ports where no path is left.
+    #[inline(always)]
+    pub(crate) fn port(&mut self, switch: SwitchIndex, packet: &Packet, now: Time) -> PortIndex {
+        // The only switch has all hosts.
+        if self.switches == 1 {
+            return self.hosts[packet.host.index()].port;
+        }
+        match self.next_hops.port(switch, packet.hop()) {
+            Some(port) => port,
+            None => self.find(switch, packet, Some(now)),
+        }
+    }
+
+    /// What `port` would say, where nothing is drawn for that; else beyond all ports.
+    #[inline(always)]
+    pub(crate) fn without_draw(&mut self, switch: SwitchIndex, packet: &Packet) -> PortIndex {
+        match self.next_hops.port(switch, packet.hop()) {
+            Some(port) => port,
+            None => self.find(switch, packet, None),
+        }
+    }
+
+    /// Prefetches the cached next hops of a packet.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, packet: &Packet) {
+        self.next_hops.prefetch(packet.to);
+    }
+
+    /// What `port` will perhaps say of a packet, wherever it comes next; else beyond all ports.
+    #[inline(always)]
+    pub(crate) fn guess(&self, packet: &Packet) -> PortIndex {
+        self.next_hops.guess(packet.hop())
+    }
+
+    /// Of a route beyond all ports: the port that it was before.
+    pub(crate) fn before(route: PortIndex) -> Option<PortIndex> {
+        Entry::of_route(route).before()
+    }
+
+    /// As `port`; without an instant, as `without_draw`.
+    #[inline(never)]
+    fn find(&mut self, switch: SwitchIndex, packet: &Packet, now: Option<Time>) -> PortIndex {
+        let host = &self.hosts[packet.host.index()];
+        let entry = self.table.entry(switch, host.column);
+        let port = if host.last == switch {
+            host.port
+        } else if let Some(port) = entry.port() {
+            port
+        } else {
+            match (self.table.group(entry), now) {
+                (Some(group), Some(now)) => self.chooser.choose(group, switch, packet.to, now),
+                (Some(group), None) => self.chooser.without_draw(group, switch, packet.to),
+                (None, Some(_)) => return entry.to_route(),
+                (None, None) => return PortIndex::NONE,
+            }
+        };
+        self.next_hops.note(switch, packet.hop(), port);
+        port
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::core::EndpointIndex;
+
+    /// Every switch has a host; the ports of links between switches come first, both directions of each.
+    fn edges(links: &[(usize, usize)], switches: usize) -> Vec<Edge> {
+        let switch = |index| Node::Switch(SwitchIndex::from_index(index));
+        let host = |index| Node::Host(HostIndex::from_index(index));
+        let between = links.iter().map(|&(a, b)| (switch(a), switch(b)));
+        let below = (0..switches).map(|index| (host(index), switch(index)));
+        let both = between.chain(below).flat_map(|(a, b)| [(a, b), (b, a)]);
+        both.enumerate()
+            .map(|(port, (from, to))| Edge {
+                from,
+                to,
+                port: PortIndex::from_index(port),
+            })
+            .collect()
+    }
+
+    const SWITCHES: usize = 6;
+
+    proptest! {
+        // Whatever was asked before, and however many ports a packet says that it has passed, the answer is
+        // that of routes which remember nothing; also after they have changed.
+        #[test]
+        fn what_is_remembered_is_what_routes_say(
+            links in prop::collection::vec((0..SWITCHES, 0..SWITCHES), 5..20),
+            down in prop::collection::vec(any::<bool>(), 20),
+            asked in prop::collection::vec((0..SWITCHES, 0..8_u32, 0..3_u32, 0..10_usize), 1..200),
+            changed_after in 0..200_usize,
+        ) {
+            let links: Vec<(usize, usize)> = links.into_iter().filter(|(a, b)| a != b).collect();
+            let all = edges(&links, SWITCHES);
+            let config = RoutesConfig { hosts: SWITCHES, switches: SWITCHES, ecmp: Ecmp::Flow, seed: 1 };
+            let routes = || Routes::new(config, &all);
+            let (mut routes, mut plain) = (routes(), routes());
+            plain.next_hops = NextHopCache::none();
+            let places = routes.next_hops.len() as u32;
+            for (count, (switch, end, turn, passed)) in asked.into_iter().enumerate() {
+                if count == changed_after {
+                    let up = all.iter().zip(down.iter().chain(std::iter::repeat(&false)));
+                    let left: Vec<Edge> = up.filter(|(_, down)| !**down).map(|(edge, _)| *edge).collect();
+                    routes.reroute(&left);
+                    plain.reroute(&left);
+                }
+                // Endpoints whose records have one place, and others.
+                let to = EndpointIndex(end + turn * places);
+                let host = HostIndex((end + turn) % SWITCHES as u32);
+                let mut packet = Packet { to, host, ..Packet::EMPTY };
+                for _ in 0..passed {
+                    packet.marks.pass();
+                }
+                let switch = SwitchIndex::from_index(switch);
+                let expected = plain.port(switch, &packet, Time::ZERO);
+                prop_assert_eq!(routes.port(switch, &packet, Time::ZERO), expected);
+                let cached_next_hop = plain.without_draw(switch, &packet);
+                prop_assert_eq!(routes.without_draw(switch, &packet), cached_next_hop);
+            }
+        }
+    }
+}

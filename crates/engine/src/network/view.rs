@@ -1,0 +1,163 @@
+//! A packet as probes are told of it.
+//!
+//! Probes have plain data of their own, so that they depend on no packet. Leaves out: frames, which
+//! incastle-capture makes of a [`SentPacket`].
+
+use incastle_transport::tcp::{Flags, Segment};
+use incastle_transport::udt::wire::Control;
+
+use crate::network::{Body, Extras, Packet};
+use crate::probe::{Content, Lost, Number, SentContent, SentPacket, Tag};
+
+/// Where `Packet::identity` has the ECN field.
+const ECN_FIELD: u64 = 0xff;
+
+impl Packet {
+    /// The packet as a port has dropped it; notifications belong to no transport.
+    pub(crate) fn lost(&self) -> Option<Lost> {
+        let (seq, octets, sent) = match &self.body {
+            Body::Segment { segment, .. } => {
+                let flag = |flag| u16::from(segment.flags.contains(flag));
+                let octets = segment.payload + flag(Flags::SYN) + flag(Flags::FIN);
+                (u64::from(segment.seq), octets, segment.timestamp)
+            }
+            Body::Datagram(datagram) => (datagram.seq, 1, datagram.sent_at),
+            Body::UdtData { header, sent_at } => (u64::from(header.sequence.word()), 1, *sent_at),
+            Body::UdtControl { sent_at, .. } => (0, 0, *sent_at),
+            Body::Cnm { .. } => return None,
+        };
+        let from = self.to.peer();
+        Some(Lost {
+            flow: from.flow(),
+            from: from.side(),
+            sent,
+            seq,
+            payload: self.payload(),
+            octets,
+        })
+    }
+
+    /// The tag of the packet, unless it is a notification.
+    pub(crate) fn tag(&self) -> Option<Tag> {
+        let sent = match &self.body {
+            Body::Segment { segment, .. } => segment.timestamp,
+            Body::Datagram(datagram) => datagram.sent_at,
+            Body::UdtData { sent_at, .. } | Body::UdtControl { sent_at, .. } => *sent_at,
+            Body::Cnm { .. } => return None,
+        };
+        // An ACK and the data behind it have the same numbers; size and flags tell them apart.
+        let (head, body) = self.identity();
+        Some(Tag {
+            end: self.to.peer(),
+            sent,
+            words: (head & !ECN_FIELD, body),
+        })
+    }
+
+    /// The content of a packet that an endpoint is about to send.
+    pub(crate) fn content(&self, extras: &Extras) -> Content {
+        let payload = self.payload();
+        let (kind, seq, ack) = match &self.body {
+            Body::Segment { segment, .. } => of_segment(segment),
+            Body::Datagram(datagram) => ("datagram", Some(Number::Datagram(datagram.seq)), None),
+            Body::UdtData { header, .. } => {
+                ("data", Some(Number::Udt(header.sequence.word())), None)
+            }
+            Body::UdtControl { place, .. } => {
+                of_control(&extras.controls.at(*place).header.control)
+            }
+            Body::Cnm { .. } => unreachable!("an end sends no notification"),
+        };
+        Content {
+            kind,
+            seq,
+            ack,
+            payload,
+        }
+    }
+
+    /// A copy of the packet that outlives it, with its extras.
+    pub(crate) fn sent(&self, extras: &Extras) -> SentPacket {
+        let content = match &self.body {
+            Body::Segment { segment, sacks } => {
+                let count = usize::from(segment.sacks);
+                let blocks = (count > 0).then(|| &extras.sacks.at(*sacks)[..count]);
+                SentContent::Segment(*segment, blocks.unwrap_or_default().into())
+            }
+            Body::Datagram(datagram) => SentContent::Datagram(*datagram),
+            Body::UdtData { header, sent_at } => SentContent::UdtData(*header, *sent_at),
+            Body::UdtControl { place, sent_at, .. } => {
+                let control = Box::new(*extras.controls.at(*place));
+                SentContent::UdtControl(control, *sent_at)
+            }
+            Body::Cnm { psi } => SentContent::Notification(*psi),
+        };
+        SentPacket {
+            to: self.to,
+            ecn: self.marks.ecn(),
+            class: self.class,
+            content,
+        }
+    }
+}
+
+/// A packet's kind, sequence number and acknowledgement.
+type Said = (&'static str, Option<Number>, Option<Number>);
+
+fn of_segment(segment: &Segment) -> Said {
+    let has = |flag| segment.flags.contains(flag);
+    let kind = match (has(Flags::SYN), has(Flags::ACK)) {
+        (true, true) => "syn-ack",
+        (true, false) => "syn",
+        (false, _) if segment.payload > 0 => "data",
+        (false, _) if has(Flags::FIN) => "fin",
+        (false, _) => "ack",
+    };
+    let ack = has(Flags::ACK).then_some(Number::Tcp(segment.ack));
+    (kind, Some(Number::Tcp(segment.seq)), ack)
+}
+
+fn of_control(control: &Control) -> Said {
+    let kind = match control {
+        Control::Handshake => "handshake",
+        Control::KeepAlive => "keep-alive",
+        Control::Ack { .. } => "ack",
+        Control::LightAck { .. } => "light-ack",
+        Control::Nak => "nak",
+        Control::Warning => "warning",
+        Control::Shutdown { .. } => "shutdown",
+        Control::Ack2 { .. } => "ack2",
+        Control::Drop { .. } => "drop-request",
+        Control::ObserveChange { .. } => "observe-change",
+        Control::ObserveChanged { .. } => "observe-changed",
+    };
+    let ack = match control {
+        Control::Ack { next, .. } | Control::LightAck { next } => Some(Number::Udt(next.word())),
+        _ => None,
+    };
+    (kind, None, ack)
+}
+
+#[cfg(test)]
+mod tests {
+    use incastle_units::Ecn;
+
+    use super::*;
+    use crate::network::Marks;
+
+    fn tag(size: u16, ecn: Ecn) -> Tag {
+        let packet = Packet {
+            size,
+            marks: Marks::of(ecn),
+            ..Packet::EMPTY
+        };
+        packet.tag().expect("a segment has a tag")
+    }
+
+    #[test]
+    fn size_tells_packets_apart_and_a_mark_does_not() {
+        // An ACK of 40 bytes, and data that leave at the same instant with the same two numbers.
+        assert_ne!(tag(40, Ecn::Ect0), tag(1_500, Ecn::Ect0));
+        assert_eq!(tag(1_500, Ecn::Ect0), tag(1_500, Ecn::Ce));
+    }
+}

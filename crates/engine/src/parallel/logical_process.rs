@@ -1,0 +1,158 @@
+//! The state of one logical process: how far it has come, and what it has for the others.
+//!
+//! Leaves out: its events, which are those of the simulation that holds it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use incastle_units::{Span, Time};
+
+use super::{Messages, Partitioning};
+use crate::core::{FlowIndex, HostIndex, Node, PortIndex};
+use crate::network::{Extras, InFlight};
+
+/// How far a logical process has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Everything before this instant has happened there.
+    pub clock: Time,
+    /// Nothing happens before this instant there, nor where its messages go because of them.
+    pub next: Time,
+}
+
+/// For as long as one logical process may go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Window {
+    /// Everything before this instant has happened in the other partitions.
+    pub(crate) known: Time,
+    /// What happens before this instant here, nobody else can change.
+    pub(crate) before: Time,
+}
+
+/// The state of a logical process.
+pub(crate) struct LogicalProcess {
+    partitioning: Arc<Partitioning>,
+    partition: usize,
+    /// By partition: the messages that are to be handed over to it.
+    outboxes: Vec<Messages>,
+    /// Everything before this instant has happened here.
+    pub(crate) clock: Time,
+    /// Everything before this instant has happened elsewhere, and is known here.
+    pub(crate) known: Time,
+    /// Flows that were released elsewhere, and when; not yet released here.
+    released: BTreeMap<FlowIndex, Time>,
+    /// By port that leads here from elsewhere: when its link failed last.
+    failed: BTreeMap<PortIndex, Time>,
+}
+
+impl LogicalProcess {
+    pub(crate) fn new(partitioning: &Arc<Partitioning>, partition: usize) -> Self {
+        let outboxes = (0..partitioning.count()).map(|_| Messages::default());
+        Self {
+            partitioning: Arc::clone(partitioning),
+            partition,
+            outboxes: outboxes.collect(),
+            clock: Time::ZERO,
+            known: Time::ZERO,
+            released: BTreeMap::new(),
+            failed: BTreeMap::new(),
+        }
+    }
+
+    /// Whether the events of a node happen here.
+    pub(crate) fn has(&self, node: Node) -> bool {
+        self.partitioning.of(node) == self.partition
+    }
+
+    /// How far it may go, given how far all have come.
+    pub(crate) fn window(&self, all: &[Progress]) -> Window {
+        let next = all.iter().map(|process| process.next).min();
+        let others = all.iter().enumerate();
+        let others = others.filter(|(partition, _)| *partition != self.partition);
+        let clock = others.map(|(_, process)| process.clock).min();
+        // Where nothing is left to happen before an instant, everybody has come that far.
+        let known = next.max(clock).expect("there are several partitions");
+        Window {
+            known,
+            before: known.saturating_add(self.partitioning.lookahead()),
+        }
+    }
+
+    /// Hands over the messages for each other partition; `first` is when the next event happens here.
+    pub(crate) fn hand_over(
+        &mut self,
+        first: Time,
+        mut take: impl FnMut(usize, &mut Messages),
+    ) -> Progress {
+        let mut next = first.max(self.clock);
+        for (to, outbox) in self.outboxes.iter_mut().enumerate() {
+            if to == self.partition {
+                continue;
+            }
+            next = next.min(outbox.first_arrival());
+            take(to, outbox);
+            assert!(outbox.is_empty(), "messages are handed over once");
+        }
+        Progress {
+            clock: self.clock,
+            next,
+        }
+    }
+
+    /// Sends a packet on a link into the partition of a node.
+    pub(crate) fn post(&mut self, to: Node, port: PortIndex, flight: InFlight, extras: &Extras) {
+        let to = self.partitioning.of(to);
+        self.outboxes[to].post(port, flight, extras);
+    }
+
+    /// The link of a port that sends here has failed: its packets that have not arrived are lost.
+    pub(crate) fn take_back(&mut self, port: PortIndex, now: Time) {
+        for outbox in &mut self.outboxes {
+            outbox.take_back(port, now);
+        }
+    }
+
+    /// The link of a port that sends elsewhere has failed.
+    pub(crate) fn note_failure(&mut self, port: PortIndex, now: Time) {
+        self.failed.insert(port, now);
+    }
+
+    /// Whether the link of a port has failed since a packet left that port.
+    pub(crate) fn has_failed_since(&self, port: PortIndex, left: Time) -> bool {
+        self.failed.get(&port).is_some_and(|failed| left <= *failed)
+    }
+
+    /// A flow between two hosts was released here: the partition of its other endpoint has to know.
+    pub(crate) fn note_release(&mut self, flow: FlowIndex, hosts: [HostIndex; 2], now: Time) {
+        let [near, far] = hosts.map(|host| self.partitioning.of(Node::Host(host)));
+        if near != far {
+            let other = if near == self.partition { far } else { near };
+            self.outboxes[other].released.push((flow, now));
+        }
+    }
+
+    /// Flows were released elsewhere.
+    pub(crate) fn learn_releases(&mut self, released: impl Iterator<Item = (FlowIndex, Time)>) {
+        self.released.extend(released);
+    }
+
+    /// When a flow was released elsewhere, if it was and is not yet released here.
+    pub(crate) fn released_at(&self, flow: FlowIndex) -> Option<Time> {
+        self.released.get(&flow).copied()
+    }
+
+    /// The flows that were released elsewhere before an instant.
+    pub(crate) fn released_before(&self, before: Time) -> Vec<FlowIndex> {
+        let due = self.released.iter().filter(|(_, at)| **at < before);
+        due.map(|(flow, _)| *flow).collect()
+    }
+
+    /// Takes the release of a flow, which happens here now.
+    pub(crate) fn take_release(&mut self, flow: FlowIndex) -> Time {
+        let at = self.released.remove(&flow);
+        at.expect("a flow is released here when its release is known")
+    }
+}
+
+/// A picosecond.
+pub(crate) const TICK: Span = Span::from_ps(1);

@@ -1,0 +1,90 @@
+//! What a captured port has sent: a copy of the packet that outlives it.
+//!
+//! Leaves out: who stands at the other endpoint (the accounts of the flow say it), and frames, which others make.
+
+use incastle_transport::datagram::Datagram;
+use incastle_transport::tcp::{SackBlock, Segment};
+use incastle_transport::udt::wire::{
+    Beside, ControlHeader, DataHeader, Handshake, Losses, NumberRange,
+};
+use incastle_units::{Ecn, Time};
+
+use crate::core::EndpointIndex;
+
+/// A packet that has left a port.
+#[derive(Debug, Clone)]
+pub struct SentPacket {
+    /// The endpoint that it is for.
+    pub to: EndpointIndex,
+    /// The ECN field.
+    pub ecn: Ecn,
+    /// The traffic class.
+    pub class: u8,
+    /// What it carries.
+    pub content: SentContent,
+}
+
+/// What a packet carries.
+#[derive(Debug, Clone)]
+pub enum SentContent {
+    /// A TCP segment with its SACK blocks.
+    Segment(Segment, Box<[SackBlock]>),
+    /// A datagram.
+    Datagram(Datagram),
+    /// A data packet of UDT, and when it was handed to the NIC.
+    UdtData(DataHeader, Time),
+    /// A control packet of UDT, likewise.
+    UdtControl(Box<UdtControl>, Time),
+    /// A congestion notification (QCN) with its quantised feedback.
+    Notification(u8),
+}
+
+/// A control packet of UDT with its loss list or handshake.
+#[derive(Debug, Clone, Copy)]
+pub struct UdtControl {
+    /// Its header.
+    pub header: ControlHeader,
+    body: UdtBody,
+}
+
+/// Ranges of one NAK at most: a connection sends no more.
+const MAX_RANGES: usize = 8;
+
+#[derive(Debug, Clone, Copy)]
+enum UdtBody {
+    Nothing,
+    Losses([NumberRange; MAX_RANGES], u8),
+    Handshake(Handshake),
+}
+
+impl UdtControl {
+    pub(crate) fn new(header: ControlHeader, beside: Beside<'_>) -> Self {
+        let body = match beside {
+            Beside::Nothing => UdtBody::Nothing,
+            Beside::Handshake(handshake) => UdtBody::Handshake(*handshake),
+            Beside::Losses(losses) => {
+                let mut ranges = losses.ranges();
+                let first = ranges.next().expect("a NAK names something");
+                let mut kept = [first; MAX_RANGES];
+                let mut count = 1;
+                for range in ranges {
+                    kept[count] = range;
+                    count += 1;
+                }
+                UdtBody::Losses(kept, count as u8)
+            }
+        };
+        Self { header, body }
+    }
+
+    /// What lies beside the header.
+    pub fn beside(&self) -> Beside<'_> {
+        match &self.body {
+            UdtBody::Nothing => Beside::Nothing,
+            UdtBody::Losses(ranges, count) => {
+                Beside::Losses(Losses::typed(&ranges[..usize::from(*count)]))
+            }
+            UdtBody::Handshake(handshake) => Beside::Handshake(handshake),
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! Whole networks against theory, against each other, and against what must hold in all of them.
+//!
+//! One program for all files: it is linked once. Leaves out: scenarios, which have tests in their own
+//! crate.
+
+mod coalescing;
+mod common;
+mod d2tcp;
+mod dctcp_theory;
+mod dt_cwa;
+mod event_counts;
+mod failures;
+mod fair_queueing;
+mod long_flows;
+mod paced;
+mod parallel;
+mod qcn;
+mod queues;
+mod random_networks;
+mod rate_changes;
+mod recording;
+mod routes;
+mod timeouts;
+mod transfers;
+mod udt;

@@ -1,0 +1,240 @@
+//! How long each flow waits at a link, beyond what the fluid says.
+//!
+//! The delay of a flow that the fluid lets through at full rate is the difference between two runs of the
+//! network around the link: with all flows on it, and with a link for each flow. So the time that flows of
+//! one host wait for each other at that host is not counted at every link that they have in common, only at
+//! the host's own. A flow that comes at its own pace, or shares its host with no other while it lasts, is
+//! alone in the second.
+//!
+//! One that the fluid holds up is timed around a single link. Its delay there is the difference between the
+//! first run and the flow alone, less what the fluid takes longer; at other links it has none.
+
+use std::collections::BTreeMap;
+
+use incastle_units::{Span, Time};
+
+use crate::alone::Alone;
+use crate::crossings::FlowAtHop;
+use crate::paces::{Decomposition, Paces, Rates};
+use crate::surroundings::{Pace, Sharing, Visit, Whole};
+use incastle_experiment::{Overseer, RunError};
+
+/// What a link cost the flows that cross it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Delays {
+    /// By flow, in the order in which they begin: picoseconds; absent of one that was not complete at
+    /// the end of the scenario. Below zero where the fluid expects more; zero of one that is timed around
+    /// another link.
+    pub of_flows: Vec<Option<i64>>,
+    /// Packets received at the far ends of links in the run with all flows.
+    pub packet_hops: u64,
+}
+
+/// The delays at a link, beyond those of the fluid; absent if the overseer ended it.
+pub(super) fn delays(
+    decomposition: Decomposition<'_>,
+    link: usize,
+    overseer: &impl Overseer,
+) -> Result<Option<Delays>, RunError> {
+    let Decomposition { whole, paces } = decomposition;
+    let rates = paces.at(whole, link);
+    let visits = visits(decomposition, link, &rates);
+    let Some(ran) = whole.run(link, &visits, Sharing::Shared, overseer)? else {
+        return Ok(None);
+    };
+    let mut site = Site {
+        whole,
+        paces,
+        link,
+        visits: &visits,
+        arrived: &ran.arrived,
+        alone: Alone::new(whole, link),
+        of_flows: vec![None; visits.len()],
+    };
+    let done = site.time_held(overseer)? && site.wait_for_others(overseer)?;
+    let of_flows = site.of_flows;
+    Ok(done.then_some(Delays {
+        of_flows,
+        packet_hops: ran.packet_hops,
+    }))
+}
+
+/// A link where all flows have arrived, and what they waited there.
+struct Site<'a> {
+    whole: &'a Whole<'a>,
+    paces: &'a Paces,
+    link: usize,
+    visits: &'a [Visit<'a>],
+    arrived: &'a [Option<Time>],
+    alone: Alone<'a>,
+    of_flows: Vec<Option<i64>>,
+}
+
+impl Site<'_> {
+    /// The delays of flows that are held up; `false` if the overseer ended it.
+    fn time_held(&mut self, overseer: &impl Overseer) -> Result<bool, RunError> {
+        for (place, visit) in self.visits.iter().enumerate() {
+            let Some(timed) = self.paces.holds().timed_at(visit.flow) else {
+                continue;
+            };
+            let arrived = self.arrived[place];
+            if timed != self.whole.crossings.place(visit.flow, self.link) {
+                self.of_flows[place] = arrived.map(|_| 0);
+                continue;
+            }
+            let alone = self.alone.time(visit, overseer)?;
+            let longer = signed(self.paces.longer(visit.flow));
+            let both = arrived.zip(alone);
+            self.of_flows[place] =
+                both.map(|(with, alone)| difference(with, visit.at + alone).saturating_sub(longer));
+        }
+        Ok(self.goes_on(overseer))
+    }
+
+    /// Those of all others.
+    fn wait_for_others(&mut self, overseer: &impl Overseer) -> Result<bool, RunError> {
+        let meets = meets(self.visits, self.arrived);
+        for group in groups(self.whole, self.link, self.visits, self.arrived) {
+            let is_held = |place: usize| {
+                let timed = self.paces.holds().timed_at(self.visits[place].flow);
+                timed.is_some()
+            };
+            let asked: Vec<usize> = group
+                .iter()
+                .copied()
+                .filter(|&place| !is_held(place))
+                .collect();
+            if let [place] = group[..]
+                && self.visits[place].pace.is_some()
+                && !meets[place]
+                && !asked.is_empty()
+            {
+                self.of_flows[place] = self.arrived[place].map(|_| 0);
+            } else if !asked.is_empty() {
+                let without = self.without_others(&group, overseer)?;
+                for place in asked {
+                    let at = group.iter().position(|&member| member == place);
+                    let without = without[at.expect("it is one of the group")];
+                    let both = self.arrived[place].zip(without);
+                    self.of_flows[place] = both.map(|(with, without)| difference(with, without));
+                }
+            }
+            if !self.goes_on(overseer) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// When flows of one host would arrive, if each had a link of its own.
+    fn without_others(
+        &mut self,
+        group: &[usize],
+        overseer: &impl Overseer,
+    ) -> Result<Vec<Option<Time>>, RunError> {
+        if let [place] = group {
+            let visit = &self.visits[*place];
+            let time = self.alone.time(visit, overseer)?;
+            return Ok(vec![time.map(|time| visit.at + time)]);
+        }
+        let members = group.iter().map(|&place| self.visits[place].alone());
+        let members: Vec<Visit<'_>> = members.collect();
+        let ran = (self.whole).run(self.link, &members, Sharing::OneEach, overseer)?;
+        Ok(ran.map_or_else(|| vec![None; group.len()], |ran| ran.arrived))
+    }
+
+    fn goes_on(&self, overseer: &impl Overseer) -> bool {
+        overseer.goes_on(Time::ZERO + self.whole.scenario.duration())
+    }
+}
+
+/// The flows on a link, in the order in which they begin.
+fn visits<'a>(
+    decomposition: Decomposition<'_>,
+    link: usize,
+    rates: &'a [Option<Rates>],
+) -> Vec<Visit<'a>> {
+    let Decomposition { whole, paces } = decomposition;
+    let flows = whole.crossings.on(link);
+    let visits = flows.iter().zip(rates).map(|(&flow, rates)| {
+        let flow = flow as usize;
+        let opening = &whole.flows[flow];
+        let hop = whole.crossings.place(flow, link);
+        let here = FlowAtHop { flow, hop };
+        Visit {
+            flow,
+            at: opening.at,
+            bytes: opening.bytes,
+            pace: rates.as_deref().map(|rates| Pace {
+                rates,
+                part: paces.part(whole, here),
+            }),
+            // Without a pace, flows do to each other at their host's link what `without_others` takes off at
+            // a later one, where nobody waits elsewhere.
+            elsewhere: if here.hop == 0 && rates.is_none() {
+                Span::ZERO
+            } else {
+                paces.holds().round(whole, here)
+            },
+        }
+    });
+    visits.collect()
+}
+
+/// Whether each flow is at the link together with any other, in either direction. One that comes at its
+/// own pace and is not has nothing to wait for.
+fn meets(visits: &[Visit<'_>], arrived: &[Option<Time>]) -> Vec<bool> {
+    let mut meets = vec![false; visits.len()];
+    // The flow that is there the longest so far.
+    let mut latest: Option<(usize, Time)> = None;
+    for (place, visit) in visits.iter().enumerate() {
+        let until = arrived[place].unwrap_or(Time::NEVER);
+        if let Some((other, last)) = latest.filter(|(_, last)| visit.at <= *last) {
+            meets[other] = true;
+            meets[place] = true;
+            if until <= last {
+                continue;
+            }
+        }
+        latest = Some((place, until));
+    }
+    meets
+}
+
+fn signed(span: Span) -> i64 {
+    i64::try_from(span.as_ps()).unwrap_or(i64::MAX)
+}
+
+/// How much later, in picoseconds.
+pub(super) fn difference(with: Time, without: Time) -> i64 {
+    signed(with.saturating_since(without)) - signed(without.saturating_since(with))
+}
+
+/// The flows of each sender in one direction, parted where none of them is under way: places of
+/// visits. At a host's own link, and at its own pace, each flow by itself.
+fn groups(
+    whole: &Whole<'_>,
+    link: usize,
+    visits: &[Visit<'_>],
+    arrived: &[Option<Time>],
+) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    // By direction and sender: its latest group, and until when that lasts.
+    let mut latest: BTreeMap<(usize, usize), (usize, Time)> = BTreeMap::new();
+    for (place, visit) in visits.iter().enumerate() {
+        let passage = whole.passage(visit, link);
+        let until = arrived[place].unwrap_or(Time::NEVER);
+        let key = (passage.direction, passage.hosts.0);
+        let before = latest.get(&key).filter(|_| passage.is_shared());
+        if let Some(&(group, last)) = before.filter(|(_, last)| visit.at <= *last) {
+            groups[group].push(place);
+            latest.insert(key, (group, last.max(until)));
+            continue;
+        }
+        groups.push(vec![place]);
+        if passage.is_shared() {
+            latest.insert(key, (groups.len() - 1, until));
+        }
+    }
+    groups
+}

@@ -1,0 +1,146 @@
+//! Where the fluid holds flows up, and what they wait at links elsewhere.
+//!
+//! What a window is late by against the fluid (it opens round trip by round trip, and closes when it is told
+//! to) it is late by once. Around each link of a flow's path it would be seen again, since the paces there
+//! come from all of them. So a flow that is held up is timed around one link, and waits at the others.
+
+use incastle_units::{Bytes, Span};
+
+use crate::crossings::{Directed, FlowAtHop};
+use crate::discipline::Discipline;
+use crate::surroundings::Whole;
+use incastle_scenario::topology::layout::End;
+
+/// Of flows at the links of their paths.
+#[derive(Default)]
+pub(super) struct Holds {
+    /// By flow and link of its path: bits that it could have sent besides, had that link not held it up.
+    missed: Vec<f64>,
+    /// Likewise: for which share of the flow's time the ports forth and back were full.
+    full: Vec<[f64; 2]>,
+    /// By flow: the place of the link on its path around which it is timed; absent of one that no link held
+    /// up.
+    timed: Vec<Option<u16>>,
+    /// By port: how long packets wait there while it is full.
+    waits: Vec<Span>,
+}
+
+impl Holds {
+    /// What the fluid has found. `whole_there` tells of a flow and a link of its path whether the network around
+    /// that link has all that the flow meets.
+    pub(super) fn new(
+        whole: &Whole<'_>,
+        (missed, full): (Vec<f64>, Vec<[f64; 2]>),
+        whole_there: impl Fn(usize, usize) -> bool,
+    ) -> Self {
+        let timed = (0..whole.flows.len()).map(|flow| {
+            let first = whole.crossings.first(flow);
+            let path = whole.crossings.path(flow).enumerate();
+            let missed = |hop| missed[first + hop];
+            path.clone().find(|&(hop, _)| missed(hop) > 0.0)?;
+            let key = |&(hop, step): &(usize, Directed)| {
+                (hop > 0 && whole_there(flow, step.link), missed(hop))
+            };
+            // Of equals the first.
+            let (hop, _) = path.rev().max_by(|a, b| {
+                let (a, b) = (key(a), key(b));
+                a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+            })?;
+            Some(u16::try_from(hop).expect("a path has fewer than 65,536 links"))
+        });
+        let timed = timed.collect();
+        Self {
+            missed,
+            full,
+            timed,
+            waits: waits(whole),
+        }
+    }
+
+    /// The place of the link on a flow's path around which it is timed: where the network has all that the flow
+    /// meets, else where it was held up the most. Absent of a flow that no link held up.
+    pub(super) fn timed_at(&self, flow: usize) -> Option<usize> {
+        self.timed[flow].map(usize::from)
+    }
+
+    /// What a flow waits in a round trip at ports elsewhere, seen from a link of its path: nothing if no link
+    /// holds it up.
+    pub(super) fn round(&self, whole: &Whole<'_>, at: FlowAtHop) -> Span {
+        let FlowAtHop { flow, hop: here } = at;
+        if self.timed[flow].is_none() {
+            return Span::ZERO;
+        }
+        let forth = self.forth(whole, at);
+        let first = whole.crossings.first(flow);
+        let path = whole.crossings.path(flow).enumerate();
+        // ACKs wait at switches alone as well: not at the receiver.
+        let last = path.len() - 1;
+        let back = path.filter(|&(hop, _)| hop != here && hop != last);
+        back.fold(forth, |sum, (hop, step)| {
+            let port = step.port() ^ 1;
+            sum + self.waits[port].scale_lossy(self.full[first + hop][1])
+        })
+    }
+
+    /// What a packet of a flow that is held up waits on its path at ports elsewhere. At its host it does so
+    /// because of its own flow, or of what its pace contains.
+    pub(super) fn forth(&self, whole: &Whole<'_>, at: FlowAtHop) -> Span {
+        let FlowAtHop { flow, hop: here } = at;
+        let first = whole.crossings.first(flow);
+        let path = whole.crossings.path(flow).enumerate().skip(1);
+        path.filter(|&(hop, _)| hop != here)
+            .map(|(hop, step)| self.waits[step.port()].scale_lossy(self.full[first + hop][0]))
+            .fold(Span::ZERO, |sum, wait| sum + wait)
+    }
+
+    /// The flow's own part of the discipline of the switch's port elsewhere that holds it up the most, seen from a
+    /// link of its path; absent if none does, or that one marks nothing. `rate` is the flow's, on average over its
+    /// time.
+    pub(super) fn part(&self, whole: &Whole<'_>, at: FlowAtHop, rate: f64) -> Option<Discipline> {
+        let FlowAtHop { flow, hop: here } = at;
+        let first = whole.crossings.first(flow);
+        let path = whole.crossings.path(flow).enumerate().skip(1);
+        let others = path.filter(|&(hop, _)| hop != here && self.missed[first + hop] > 0.0);
+        let missed = |hop: usize| self.missed[first + hop];
+        let (_, step) = others.max_by(|a, b| missed(a.0).total_cmp(&missed(b.0)))?;
+        let capacity = whole.scenario.layout().links[step.link].rate;
+        let share = (rate / capacity.bits_per_second() as f64).min(1.0);
+        let discipline = whole.discipline(step)?;
+        Some(discipline.part(share, whole.full_packet()))
+    }
+}
+
+/// By port: how long packets wait while it is full; no time at hosts.
+fn waits(whole: &Whole<'_>) -> Vec<Span> {
+    let layout = whole.scenario.layout();
+    let ports = (0..layout.links.len())
+        .flat_map(|link| [0, 1].map(|direction| Directed { link, direction }));
+    let wait = |step: Directed| {
+        let discipline = whole.discipline(step)?;
+        let rate = layout.links[step.link].rate;
+        Some(discipline.wait(rate, whole.full_packet()))
+    };
+    ports.map(|step| wait(step).unwrap_or(Span::ZERO)).collect()
+}
+
+impl Whole<'_> {
+    /// The discipline of a port; absent at a host, and where nothing is marked.
+    pub(super) fn discipline(&self, step: Directed) -> Option<Discipline> {
+        let layout = self.scenario.layout();
+        match step.ends(layout) {
+            (End::Host(_), _) => None,
+            (End::Switch(switch), to) => {
+                Discipline::of(self.switches[switch], layout.name(to), self.full_packet())
+            }
+        }
+    }
+
+    /// The largest packet of any group, on the wire.
+    pub(super) fn full_packet(&self) -> Bytes {
+        let sizes = self
+            .stacks
+            .iter()
+            .map(|stack| stack.wire_size(stack.payload()));
+        Bytes::new(sizes.max().unwrap_or(0))
+    }
+}

@@ -1,0 +1,234 @@
+//! How fast each flow comes to a link, and how long all of them take as a fluid.
+//!
+//! A flow that other links hold up comes to a link more slowly, and queues less there, or not at all. The
+//! NSDI paper lets every sender send at the full rate of its own link towards each link in question;
+//! where many hosts are busy, or the links above them, that finds queues that are not there. Here all
+//! flows share all links as a fluid first. At any time the least level of all other links on a flow's path
+//! is the pace at which it comes to a link.
+//!
+//! A flow no longer than the initial window is sent before any congestion control could have a say: it
+//! waits in queues, but has no share, and is no part of the fluid.
+
+use std::collections::BTreeMap;
+
+use incastle_units::{Bytes, Rate, Span, Time};
+
+use crate::crossings::FlowAtHop;
+use crate::discipline::Discipline;
+use crate::fluid::{Stream, duration};
+use crate::holds::Holds;
+use crate::surroundings::Whole;
+use crate::watch::{LIMITED, Watch};
+
+/// A rate from when on, until the next.
+pub(super) type Rates = Vec<(Time, Rate)>;
+
+/// The paces of all flows.
+pub(super) struct Paces {
+    /// By flow: how much longer it takes in the fluid than alone.
+    longer: Vec<Span>,
+    /// By flow and link of its path.
+    marks: Vec<u8>,
+    holds: Holds,
+    /// By flow: which of the periods in which its host sends without a pause it belongs to.
+    periods: Vec<u32>,
+    /// By period: its flows.
+    flows: Vec<Vec<u32>>,
+    /// By link that is simulated: changes of paces there, of each flow in order of time.
+    changes: BTreeMap<usize, Vec<(u32, Time, f64)>>,
+}
+
+/// A scenario taken apart, with the paces at which flows come to links.
+#[derive(Clone, Copy)]
+pub(super) struct Decomposition<'a> {
+    pub(super) whole: &'a Whole<'a>,
+    pub(super) paces: &'a Paces,
+}
+
+impl Paces {
+    /// From the fluid of all flows and their ideal times; paces at these links.
+    pub(super) fn new(whole: &Whole<'_>, ideals: &[Option<Span>], links: &[usize]) -> Self {
+        let lags = lags(whole, ideals);
+        let mut watch = Watch::new(whole, links);
+        watch.share(&lags);
+        let longer = lags.iter().enumerate();
+        let longer = longer.map(|(flow, &lag)| whole.longer((flow, lag), watch.ends[flow]));
+        let longer = longer.collect();
+        let (periods, flows) = periods(whole, &watch.ends);
+        let mut paces = Self {
+            longer,
+            marks: watch.marks,
+            holds: Holds::default(),
+            periods,
+            flows,
+            changes: watch.changes,
+        };
+        let found = (watch.missed, watch.full);
+        paces.holds = Holds::new(whole, found, |flow, link| {
+            paces.is_shared(whole, flow as u32, link)
+        });
+        paces
+    }
+
+    /// Where flows are held up.
+    pub(super) fn holds(&self) -> &Holds {
+        &self.holds
+    }
+
+    /// The flow's own part of what holds it up elsewhere, seen from a link of its path.
+    pub(super) fn part(&self, whole: &Whole<'_>, here: FlowAtHop) -> Option<Discipline> {
+        let flow = here.flow;
+        let stream = whole.stream(flow)?;
+        let alone = duration(stream.bits, stream.most);
+        let rate = stream.bits / (alone + self.longer[flow]).as_secs_lossy();
+        self.holds.part(whole, here, rate)
+    }
+
+    /// How much longer a flow takes in the fluid than alone.
+    pub(super) fn longer(&self, flow: usize) -> Span {
+        self.longer[flow]
+    }
+
+    /// What a link of a flow's path was to it.
+    pub(super) fn mark(&self, whole: &Whole<'_>, at: FlowAtHop) -> u8 {
+        self.marks[whole.crossings.first(at.flow) + at.hop]
+    }
+
+    /// How many full packets a flow could have sent besides, had nothing held it up.
+    pub(super) fn missed(&self, whole: &Whole<'_>, flow: usize) -> f64 {
+        let stack = whole.stack(flow);
+        let bits = 8 * stack.wire_size(stack.payload());
+        self.longer[flow].as_secs_lossy() * whole.most(flow) / bits as f64
+    }
+
+    /// The paces at which flows come to a link that they all cross; absent where there is nothing that
+    /// they would not meet there as well: all that the host sends meanwhile crosses the link, and no link
+    /// but the host's holds any of it up.
+    pub(super) fn at(&self, whole: &Whole<'_>, link: usize) -> Vec<Option<Rates>> {
+        let mut own: BTreeMap<u32, Rates> = BTreeMap::new();
+        for &(flow, at, rate) in &self.changes[&link] {
+            let rate = Rate::from_bits_per_second((rate as u64).max(1));
+            own.entry(flow).or_default().push((at, rate));
+        }
+        let flows = whole.crossings.on(link).iter();
+        let pace = |&flow: &u32| {
+            let shared = match whole.crossings.place(flow as usize, link) {
+                0 => self.is_together(whole, flow),
+                _ => self.is_shared(whole, flow, link),
+            };
+            (!shared).then(|| {
+                let full = || vec![(Time::ZERO, whole.own_rate(flow as usize))];
+                own.remove(&flow).unwrap_or_else(full)
+            })
+        };
+        flows.map(pace).collect()
+    }
+
+    /// Whether all that a flow's host sends meanwhile crosses a link, and no other link but the host's
+    /// holds any of it up.
+    fn is_shared(&self, whole: &Whole<'_>, flow: u32, link: usize) -> bool {
+        let period = &self.flows[self.periods[flow as usize] as usize];
+        period.iter().all(|&flow| {
+            let first = whole.crossings.first(flow as usize);
+            let mut crosses = false;
+            let free = whole
+                .crossings
+                .path(flow as usize)
+                .enumerate()
+                .all(|(hop, step)| {
+                    crosses |= step.link == link;
+                    step.link == link || hop == 0 || self.marks[first + hop] & LIMITED == 0
+                });
+            free && crosses
+        })
+    }
+
+    /// Whether that is so at any link, so that what flows of the host do to each other is seen there, or
+    /// nothing is to be seen.
+    fn is_together(&self, whole: &Whole<'_>, flow: u32) -> bool {
+        let alone = self.flows[self.periods[flow as usize] as usize].len() == 1;
+        let mut later = whole.crossings.path(flow as usize).skip(1);
+        alone || later.any(|step| self.is_shared(whole, flow, step.link))
+    }
+}
+
+/// How much later than in reality flows begin in the fluid, which knows neither round trips nor slow start, so
+/// that they end there in time when they are alone. Absent of those that are no part of it.
+fn lags(whole: &Whole<'_>, ideals: &[Option<Span>]) -> Vec<Option<Span>> {
+    let lag = |(flow, ideal): (usize, &Option<Span>)| {
+        let stream = whole.stream(flow)?;
+        let alone = duration(stream.bits, stream.most);
+        Some(ideal.map_or(Span::ZERO, |ideal| ideal.saturating_sub(alone)))
+    };
+    ideals.iter().enumerate().map(lag).collect()
+}
+
+/// The periods in which hosts send without a pause: by flow, and the flows of each.
+fn periods(whole: &Whole<'_>, ends: &[Time]) -> (Vec<u32>, Vec<Vec<u32>>) {
+    let hosts = whole.scenario.layout().hosts.len();
+    // By host: its latest period, and until when that lasts.
+    let mut latest: Vec<Option<(u32, Time)>> = vec![None; hosts];
+    let (mut periods, mut flows) = (Vec::new(), Vec::<Vec<u32>>::new());
+    for (flow, opening) in whole.flows.iter().enumerate() {
+        let latest = &mut latest[opening.hosts.0];
+        let (period, last) = match *latest {
+            Some((period, last)) if opening.at <= last => (period, last.max(ends[flow])),
+            _ => {
+                flows.push(Vec::new());
+                (flows.len() as u32 - 1, ends[flow])
+            }
+        };
+        *latest = Some((period, last));
+        flows[period as usize].push(flow as u32);
+        periods.push(period);
+    }
+    (periods, flows)
+}
+
+impl Whole<'_> {
+    /// A flow as a fluid; absent of one that is sent at once.
+    pub(super) fn stream(&self, flow: usize) -> Option<Stream> {
+        if self.flows[flow].bytes <= self.stack(flow).initial_window() {
+            return None;
+        }
+        let stack = self.stack(flow);
+        let wire = self.packets(flow) * stack.wire_size(stack.payload());
+        Some(Stream {
+            bits: (8 * wire) as f64,
+            most: self.most(flow),
+            path: self
+                .crossings
+                .path(flow)
+                .map(|step| step.port() as u32)
+                .collect(),
+        })
+    }
+
+    /// The rate of a flow that is alone.
+    fn most(&self, flow: usize) -> f64 {
+        let links = &self.scenario.layout().links;
+        let rates = self.crossings.path(flow).map(|step| links[step.link].rate);
+        rates.min().expect("a path has links").bits_per_second() as f64
+    }
+
+    /// How much longer than alone a flow takes that ends then.
+    fn longer(&self, (flow, lag): (usize, Option<Span>), end: Time) -> Span {
+        let Some((lag, stream)) = lag.zip(self.stream(flow)) else {
+            return Span::ZERO;
+        };
+        let took = end.saturating_since(self.flows[flow].at + lag);
+        took.saturating_sub(duration(stream.bits, stream.most))
+    }
+
+    /// How long the full packets of a flow take on its host's link.
+    pub(super) fn on_own_link(&self, flow: usize) -> Span {
+        let stack = self.stack(flow);
+        let wire = self.packets(flow) * stack.wire_size(stack.payload());
+        self.own_rate(flow).span_of(Bytes::new(wire))
+    }
+
+    fn own_rate(&self, flow: usize) -> Rate {
+        let own = self.scenario.layout().access(self.flows[flow].hosts.0);
+        own.expect("every host of a flow has a link").rate
+    }
+}

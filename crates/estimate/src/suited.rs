@@ -1,0 +1,108 @@
+//! Which scenarios can be taken apart link by link.
+
+use incastle_scenario::Scenario;
+use incastle_scenario::language::RunStop;
+use incastle_scenario::language::arrivals::Arrival;
+use incastle_scenario::language::flows::{Group, Workload};
+use incastle_scenario::language::network::Ecmp;
+
+/// Something in a scenario that single links cannot show.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{key}: {message}")]
+pub struct Unsuited {
+    /// The key in question.
+    pub key: String,
+    /// What it is.
+    pub message: String,
+    /// What would do.
+    pub help: String,
+}
+
+/// Refuses what cannot be taken apart: the first of it.
+pub(super) fn check(scenario: &Scenario) -> Result<(), Unsuited> {
+    let root = scenario.tables();
+    let layout = scenario.layout();
+    if !matches!(root.network.ecmp, Ecmp::Flow(_)) {
+        return refuse(
+            "network.ecmp",
+            "an estimate needs flows that keep to one path",
+            "ecmp = \"flow\"",
+        );
+    }
+    if layout.links.iter().any(|link| !link.failures.is_empty()) {
+        return refuse(
+            "network.failures",
+            "an estimate supports no links that fail",
+            "leave the links out, or use `incastle run`",
+        );
+    }
+    if layout.links.iter().any(|link| !link.schedule.is_empty()) {
+        return refuse(
+            "network.links",
+            "an estimate supports no links whose rate changes",
+            "give each link one rate, or use `incastle run`",
+        );
+    }
+    let mut switches = root.switches.iter();
+    if root.switch.qcn.is_some() || switches.any(|(_, group)| group.switch.qcn.is_some()) {
+        return refuse(
+            "switch.qcn",
+            "an estimate supports no congestion notifications",
+            "leave qcn out, or use `incastle run`",
+        );
+    }
+    let endless = root.flows.iter().any(|(_, group)| !group.is_finite());
+    if root.run.stop == RunStop::WhenDone && endless {
+        return refuse(
+            "run.stop",
+            "an estimate ends with its duration where a group of flows has no end",
+            "stop = \"duration\", or a `stop` for each group",
+        );
+    }
+    for (name, group) in &root.flows {
+        check_group(name, group)?;
+    }
+    Ok(())
+}
+
+fn check_group(name: &str, group: &Group) -> Result<(), Unsuited> {
+    if !matches!(group.workload, Workload::Poisson(_) | Workload::FlowList(_)) {
+        return refuse(
+            &format!("flows.{name}.workload"),
+            "an estimate needs flows that begin whatever the network does",
+            "\"poisson\" or \"flow-list\"",
+        );
+    }
+    if let Workload::FlowList(list) = &group.workload
+        && list.transfers.list().iter().any(Arrival::waits)
+    {
+        return refuse(
+            &format!("flows.{name}.transfers"),
+            "an estimate supports no transfers that wait for others",
+            "transfers that begin at instants of their own",
+        );
+    }
+    if group.transport.tcp().is_none() {
+        return refuse(
+            &format!("flows.{name}.transport.kind"),
+            "an estimate supports TCP alone",
+            "kind = \"tcp\"",
+        );
+    }
+    if group.transport.custom().is_some() {
+        return refuse(
+            &format!("flows.{name}.transport.congestion"),
+            "an estimate supports no custom controllers",
+            "another congestion control, or `incastle run`",
+        );
+    }
+    Ok(())
+}
+
+fn refuse(key: &str, message: &str, help: &str) -> Result<(), Unsuited> {
+    Err(Unsuited {
+        key: key.to_owned(),
+        message: message.to_owned(),
+        help: help.to_owned(),
+    })
+}

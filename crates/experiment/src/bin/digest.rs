@@ -1,0 +1,41 @@
+//! Prints the digest of the scenario on standard input.
+//!
+//! scripts/wasm_digest.py builds this for two targets and compares. It uses the pure side alone: no
+//! clock, no file, no thread, so that the program for WebAssembly imports nothing of the kind.
+
+use std::error::Error;
+use std::io::{Read, Write, stdin, stdout};
+
+use incastle_experiment::{Overseer, simulate};
+use incastle_scenario::{Files, parse_with};
+use incastle_units::Time;
+
+/// A scenario here names no files.
+struct NoFiles;
+
+impl Files for NoFiles {
+    fn read(&self, path: &str) -> Result<String, String> {
+        Err(format!("{path}: this program opens no files"))
+    }
+}
+
+/// Nobody stops the run.
+struct Unattended;
+
+impl Overseer for Unattended {
+    fn goes_on(&self, _now: Time) -> bool {
+        true
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut text = String::new();
+    stdin().read_to_string(&mut text)?;
+    let (scenario, _warnings) =
+        parse_with(&text, "standard input", &[], &NoFiles).map_err(|diagnostics| {
+            let lines: Vec<String> = diagnostics.iter().map(ToString::to_string).collect();
+            lines.join("\n")
+        })?;
+    writeln!(stdout(), "{}", simulate(&scenario, &Unattended)?.digest)?;
+    Ok(())
+}

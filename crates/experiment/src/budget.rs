@@ -1,0 +1,91 @@
+//! Whether there is memory for what a run has recorded and for the tables of it: asked between slices, while
+//! it can still be said in words.
+
+use incastle_engine::Simulation;
+use incastle_engine::probe::Recorder;
+use incastle_units::Time;
+
+use crate::memory::{Lists, Memory, OutOfMemory, Shortage, held};
+use crate::overseer::{Overseer, RunError};
+use incastle_scenario::Scenario;
+use incastle_scenario::language::measure::Sampling;
+use incastle_workload::Journal;
+
+/// Rows that sampled ports may add within a slice.
+const MOST_SAMPLES: u64 = 1_000_000;
+
+/// Events of a slice: no more than `most`, and few enough that samples do not fill the memory within it.
+pub(super) fn slice(sampled_ports: usize, most: u64) -> u64 {
+    most.min(MOST_SAMPLES / (sampled_ports as u64).max(1))
+        .max(1)
+}
+
+/// Bytes that are kept of a captured frame.
+pub fn snap(scenario: &Scenario) -> u64 {
+    match &scenario.tables().measure.pcap {
+        Sampling::On(capture) => capture.snaplen.count(),
+        Sampling::Off => 0,
+    }
+}
+
+/// Looks after a slice; gives whether the run goes on.
+pub(super) fn look(
+    simulation: &Simulation<Recorder>,
+    journal: &Journal,
+    snap: u64,
+    overseer: &impl Overseer,
+) -> Result<bool, RunError> {
+    let goes_on = overseer.goes_on(simulation.now());
+    afford(simulation, journal, snap, |bytes| overseer.affords(bytes))?;
+    Ok(goes_on)
+}
+
+/// Ends a run whose records and tables will not find the memory that they still need.
+pub fn afford(
+    simulation: &Simulation<Recorder>,
+    journal: &Journal,
+    snap: u64,
+    affords: impl FnOnce(u64) -> Result<(), Shortage>,
+) -> Result<(), RunError> {
+    let notes = journal.notes();
+    let (memory, more) = held(&Lists {
+        recorder: simulation.probe(),
+        flows: simulation.flow_count(),
+        flow_room: simulation.flow_room(),
+        flow_notes: &notes.flows,
+        transfers: &notes.transfers,
+        snap,
+    });
+    affords(more).map_err(|shortage| out_of_memory(simulation.now(), memory, more, shortage))
+}
+
+/// The same before anything is built.
+pub fn afford_start(
+    memory: Memory,
+    affords: impl FnOnce(u64) -> Result<(), Shortage>,
+) -> Result<(), RunError> {
+    let more = memory.bytes();
+    affords(more).map_err(|shortage| out_of_memory(Time::ZERO, memory, more, shortage))
+}
+
+fn out_of_memory(at: Time, memory: Memory, more: u64, shortage: Shortage) -> RunError {
+    RunError::OutOfMemory(Box::new(OutOfMemory {
+        at,
+        more,
+        memory,
+        shortage,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::slice;
+
+    #[test]
+    fn a_slice_is_shorter_where_each_event_samples_many_ports() {
+        assert_eq!(slice(0, 100_000), 100_000);
+        assert_eq!(slice(10, 100_000), 100_000);
+        assert_eq!(slice(1_000, 100_000), 1_000);
+        assert_eq!(slice(5_000_000, 100_000), 1);
+    }
+}

@@ -1,0 +1,251 @@
+//! Captures: a file in pcapng for each link that `[measure] pcap` names, from what its ports have sent.
+//!
+//! Hosts have the numbers of the layout, flows those of the table `flows`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use incastle_capture::{Envelope, Frame, Host, Pcapng, TcpTerms, flow_ports};
+use incastle_engine::core::{HostIndex, Node, PortIndex, Side};
+use incastle_engine::network::Network;
+use incastle_engine::probe::{Sent, SentContent, UdtControl};
+use incastle_transport::udt::wire::{Beside, Content, Control, Dialect, Packet};
+use incastle_units::Time;
+
+use crate::output;
+use crate::record::Record;
+use crate::record::flows::FlowRow;
+use incastle_scenario::language::measure::{Capture, Sampling};
+use incastle_scenario::language::tcp::Recovery;
+use incastle_scenario::language::transport::{Kind, Transport};
+
+const APPLICATION: &str = concat!("Incastle ", env!("CARGO_PKG_VERSION"));
+const PS_PER_US: u64 = 1_000_000;
+
+/// The ports of hosts and switches that a scenario wants captured.
+pub(crate) fn captured_ports(capture: &Capture, network: &Network) -> Vec<PortIndex> {
+    let names = capture.port_names();
+    let all = names.contains("all");
+    network
+        .ports()
+        .filter(|&port| all || names.contains(&network.port_name(port)))
+        .collect()
+}
+
+/// The files of a run, from the packets that captured ports sent.
+pub(crate) fn captures(record: &Record<'_>, sent: Vec<Sent>) -> Vec<output::Capture> {
+    let Sampling::On(capture) = &record.measure().pcap else {
+        return Vec::new();
+    };
+    let (network, flows) = (&record.network, &record.flows);
+    let groups = record.scenario.tables().flows.iter();
+    let terms: Vec<Terms> = groups
+        .map(|(_, group)| Terms::of(&group.transport))
+        .collect();
+    let mut files = Files::new(capture, network);
+    for Sent { at, port, packet } in sent {
+        let row = flows.row(packet.to.flow());
+        let to = host(&row, packet.to.side());
+        let from = host(&row, packet.to.peer().side());
+        let flow = flows.number(packet.to.flow()) as u32;
+        let [near, far] = flow_ports(flow);
+        let envelope = Envelope {
+            from: Host(from.index() as u32),
+            to: Host(to.index() as u32),
+            ports: match packet.to.side() {
+                Side::Far => [near, far],
+                Side::Near => [far, near],
+            },
+            ecn: packet.ecn,
+            class: packet.class,
+        };
+        let said = Said {
+            envelope,
+            socket: packet.to.index() as u32 + 1,
+            flow,
+            from_near: packet.to.side() == Side::Far,
+            opened: row.record.opened,
+        };
+        let frame = said.frame(&packet.content, &terms[row.note.group]);
+        files.add((port, at), [from, to], &frame);
+    }
+    files.finish()
+}
+
+/// The host at one end of a flow.
+fn host(row: &FlowRow<'_>, side: Side) -> HostIndex {
+    match side {
+        Side::Near => row.record.from,
+        Side::Far => row.record.to,
+    }
+}
+
+/// What the packets of a group share.
+enum Terms {
+    Tcp(TcpTerms),
+    Datagram,
+    Udt(Dialect),
+}
+
+impl Terms {
+    fn of(transport: &Transport) -> Self {
+        match &transport.kind {
+            Kind::Tcp(tcp) => {
+                let config = tcp.to_config(1);
+                Self::Tcp(TcpTerms {
+                    mss: config.mss,
+                    window_scale: TcpTerms::scale_of(config.receive_window.count()),
+                    timestamps: config.timestamps,
+                    sack: tcp.recovery == Recovery::Sack,
+                })
+            }
+            Kind::Datagram(_) => Self::Datagram,
+            Kind::Udt(_) => Self::Udt(Dialect::Udt),
+            Kind::Dcudp(_) => Self::Udt(Dialect::Dcudp),
+        }
+    }
+}
+
+/// What is known of a packet besides its content.
+struct Said {
+    envelope: Envelope,
+    /// UDT's name of the end that it is for.
+    socket: u32,
+    flow: u32,
+    from_near: bool,
+    /// When its flow was opened.
+    opened: Time,
+}
+
+impl Said {
+    fn frame(&self, content: &SentContent, terms: &Terms) -> Frame {
+        match (content, terms) {
+            (SentContent::Segment(segment, sacks), Terms::Tcp(terms)) => {
+                self.envelope.tcp(terms, segment, sacks)
+            }
+            (SentContent::Datagram(datagram), Terms::Datagram) => {
+                let payload = u16::try_from(datagram.payload).expect("a datagram's checked size");
+                self.envelope.datagram(datagram.seq, payload)
+            }
+            (SentContent::UdtData(header, sent_at), Terms::Udt(dialect)) => {
+                let packet = self.udt(Content::Data(*header), *sent_at);
+                self.envelope.udt(&packet, Beside::Nothing, *dialect)
+            }
+            (SentContent::UdtControl(control, sent_at), Terms::Udt(dialect)) => {
+                let UdtControl { header, .. } = **control;
+                let packet = self.udt(Content::Control(header), *sent_at);
+                self.envelope.udt(&packet, control.beside(), *dialect)
+            }
+            (SentContent::Notification(feedback), _) => {
+                self.envelope.notification(self.flow, *feedback)
+            }
+            _ => unreachable!("a flow speaks the transport of its group"),
+        }
+    }
+
+    /// With what a simulated packet leaves out: a client asks a listener, whose name is 0.
+    fn udt(&self, content: Content, sent_at: Time) -> Packet {
+        let asks = match &content {
+            Content::Control(header) => header.control == Control::Handshake && self.from_near,
+            Content::Data(_) => false,
+        };
+        let since = sent_at.saturating_since(self.opened);
+        Packet {
+            timestamp: (since.as_ps() / PS_PER_US) as u32,
+            destination: if asks { 0 } else { self.socket },
+            content,
+        }
+    }
+}
+
+/// A file for each link.
+struct Files<'a> {
+    network: &'a Network,
+    all: Vec<File>,
+    /// The file of a port, and its interface there.
+    places: BTreeMap<PortIndex, (usize, u32)>,
+}
+
+struct File {
+    name: String,
+    content: Pcapng,
+    /// Whose names it has.
+    hosts: BTreeSet<HostIndex>,
+}
+
+impl<'a> Files<'a> {
+    fn new(capture: &Capture, network: &'a Network) -> Self {
+        let mut links: BTreeMap<[Node; 2], usize> = BTreeMap::new();
+        let mut names = BTreeSet::new();
+        let mut files = Vec::new();
+        let mut places = BTreeMap::new();
+        for port in captured_ports(capture, network) {
+            let (from, to) = network.ends(port);
+            let place = *links
+                .entry([from.min(to), from.max(to)])
+                .or_insert_with(|| {
+                    files.push(File {
+                        name: unused(&network.port_name(port), &mut names),
+                        content: Pcapng::new(APPLICATION, capture.snaplen.count() as u32),
+                        hosts: BTreeSet::new(),
+                    });
+                    files.len() - 1
+                });
+            let (rate, _) = network.link(port);
+            let content = &mut files[place].content;
+            let interface = content.interface(&network.port_name(port), rate);
+            places.insert(port, (place, interface));
+        }
+        Self {
+            network,
+            all: files,
+            places,
+        }
+    }
+
+    fn add(&mut self, (port, at): (PortIndex, Time), hosts: [HostIndex; 2], frame: &Frame) {
+        let (place, interface) = self.places[&port];
+        let file = &mut self.all[place];
+        for host in hosts {
+            if file.hosts.insert(host) {
+                let name = self.network.node_name(Node::Host(host));
+                file.content.host(Host(host.index() as u32), name);
+            }
+        }
+        file.content.frame(interface, at, frame);
+    }
+
+    fn finish(self) -> Vec<output::Capture> {
+        let file = |file: File| output::Capture {
+            name: file.name,
+            bytes: file.content.into_bytes(),
+        };
+        self.all.into_iter().map(file).collect()
+    }
+}
+
+/// A name for the file of a port that any file system takes, and that no other file has.
+fn unused(port: &str, names: &mut BTreeSet<String>) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let plain = |c: char| if fits(c) { c } else { '-' };
+    let name: String = port.replace("->", "-").chars().map(plain).collect();
+    let numbered = (2..).map(|number| format!("{name}-{number}"));
+    let mut all = std::iter::once(name.clone()).chain(numbered);
+    let free = all.find(|name| !names.contains(name));
+    let free = free.expect("there are more numbers than files");
+    names.insert(free.clone());
+    free
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_different_ports_have_different_names() {
+        let mut names = BTreeSet::new();
+        let mut name = |port| unused(port, &mut names);
+        assert_eq!(name("sender:0->switch"), "sender-0-switch");
+        assert_eq!(name("sender-0->switch"), "sender-0-switch-2");
+        assert_eq!(name("sender:0->switch"), "sender-0-switch-3");
+    }
+}

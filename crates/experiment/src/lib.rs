@@ -1,0 +1,33 @@
+//! From a checked scenario to its result: the engine's network, the run, the tables.
+//!
+//! A run's way through this crate: `network` builds what `incastle-scenario` has checked; `run` lets time pass,
+//! in one piece or in `parts`, within the memory that `budget` and [`memory`] find; `record` is what a finished
+//! run leaves; `tables`, `notes` and `ideal` FCTs are made from it, as columns of [`output`].
+//!
+//! Leaves out: threads, files, the wall clock (`incastle-driver`), estimates (`incastle-estimate`).
+
+mod budget;
+mod captures;
+pub mod ideal;
+pub mod memory;
+pub mod network;
+mod notes;
+mod output;
+mod overseer;
+mod parts;
+mod record;
+mod result;
+mod run;
+mod silence;
+mod tables;
+mod totals;
+mod unfinished;
+
+pub use budget::{afford, afford_start, snap};
+pub use memory::{Kept, Memory, OutOfMemory, Shortage, expected};
+pub use notes::Note;
+pub use output::{Capture, Column, Output, Table, Total, Totals};
+pub use overseer::{Overseer, RunError, SLICE};
+pub use parts::{FinishedParts, alone_because, join, parted, prepare_part};
+pub use record::{Interval, Passed};
+pub use run::{Prepared, interval, pass, simulate, through};

@@ -1,0 +1,315 @@
+//! The memory that a run will take, from the scenario alone: what flows offer, as far as the receivers'
+//! links carry it, times what is kept of each packet, flow and sample.
+//!
+//! Leaves out: losses (fewer or more packets), timeouts, notifications of QCN; flows of random sizes count
+//! with the mean.
+
+use incastle_units::Bytes;
+
+use super::{Kept, Memory};
+use incastle_scenario::Scenario;
+use incastle_scenario::check::{Over, over_time};
+use incastle_scenario::language::flows::{Group, Message, Query, Size, Stop, Workload};
+use incastle_scenario::language::measure::{Capture, Sampling};
+use incastle_scenario::language::rounds::Rounds;
+use incastle_scenario::topology::layout::Layout;
+use incastle_scenario::topology::pairs::{group_hosts, group_pairs};
+
+/// Ports that a packet and its acknowledgement cross in a star.
+const CROSSED: f64 = 4.0;
+/// Events that are recorded of a packet and its acknowledgement.
+const EVENTS: f64 = 8.0;
+
+/// The memory that a run will take by the time its tables are made.
+pub fn expected(scenario: &Scenario) -> Memory {
+    let (root, layout) = (scenario.tables(), scenario.layout());
+    let measure = &root.measure;
+    let groups = root.flows.iter().map(|(_, group)| group);
+    let offers: Vec<Offer> = groups.map(|group| Offer::of(group, scenario)).collect();
+    let sum = |of: fn(&Offer) -> f64| offers.iter().map(of).sum::<f64>();
+    let packets = sum(|offer| offer.packets);
+    let mut memory = of_network(scenario, 1);
+    let mut add = |kept, count: f64, further| memory.add(kept, count as u64, further);
+    add(Kept::Flows, sum(|offer| offer.flows), 0);
+    add(Kept::Transfers, sum(|offer| offer.transfers), 0);
+    if measure.goodput {
+        add(Kept::Bins, sum(|offer| offer.bins), 0);
+    }
+    for table in over_time(root, layout) {
+        let rows = table.rows(scenario.duration()) as f64;
+        match kept(&table) {
+            clocked @ (Kept::Queue | Kept::Occupancy) => add(clocked, rows, 0),
+            // A row needs a packet.
+            other => add(other, rows.min(packets), 0),
+        }
+    }
+    if let Sampling::On(events) = &measure.events {
+        add(
+            Kept::Events,
+            (packets * EVENTS).min(f64::from(events.max_events)),
+            0,
+        );
+    }
+    if let Sampling::On(capture) = &measure.pcap {
+        let crossed = captured(capture).min(CROSSED);
+        add(Kept::Captures, packets * crossed, capture.snaplen.count());
+    }
+    memory
+}
+
+/// The memory that is certain to be taken, by the network and the flows that do not come by chance, in so many
+/// parts that each have all of it.
+pub fn at_start(scenario: &Scenario, parts: usize) -> Memory {
+    let mut memory = of_network(scenario, parts);
+    let groups = scenario.tables().flows.iter().map(|(_, group)| group);
+    let certain = groups.filter(|group| !group.workload.is_drawn());
+    let flows: f64 = certain.map(|group| Offer::of(group, scenario).flows).sum();
+    memory.add(Kept::Flows, flows as u64 * parts as u64, 0);
+    memory
+}
+
+fn of_network(scenario: &Scenario, parts: usize) -> Memory {
+    let mut memory = Memory::default();
+    let layout = scenario.layout();
+    let ends = layout.hosts.len().max(layout.links.len());
+    memory.add(Kept::Hosts, (ends * parts) as u64, 0);
+    memory
+}
+
+fn kept(table: &Over) -> Kept {
+    match table.key {
+        "queue" => Kept::Queue,
+        "buffer_occupancy" => Kept::Occupancy,
+        "throughput" => Kept::Bins,
+        "dcudp" => Kept::Dcudp,
+        _ => Kept::Windows,
+    }
+}
+
+fn captured(capture: &Capture) -> f64 {
+    let names = capture.port_names();
+    if names.contains("all") {
+        CROSSED
+    } else {
+        names.len() as f64
+    }
+}
+
+/// What a group of flows offers to the network.
+struct Offer {
+    flows: f64,
+    transfers: f64,
+    packets: f64,
+    /// Bins of a millisecond in which a host receives something.
+    bins: f64,
+}
+
+impl Offer {
+    fn of(group: &Group, scenario: &Scenario) -> Self {
+        let around = Around::new(group, scenario);
+        let (flows, transfers, bytes) = around.work(group);
+        let payload = group.transport.payload().count().max(1) as f64;
+        let bytes = bytes.min(around.carried);
+        // A transfer has one packet at least.
+        let packets = (bytes / payload).max(transfers);
+        let milliseconds = around.seconds * 1e3 * around.receivers;
+        Self {
+            flows,
+            transfers,
+            packets,
+            bins: packets.min(milliseconds),
+        }
+    }
+}
+
+/// What bounds the work of a group.
+struct Around {
+    /// How long it goes on.
+    seconds: f64,
+    senders: f64,
+    receivers: f64,
+    pairs: f64,
+    /// Bytes that the access links of its receivers carry in a second, and in all that time.
+    capacity: f64,
+    carried: f64,
+    /// Whether each answer is kept.
+    answers: bool,
+}
+
+impl Around {
+    fn new(group: &Group, scenario: &Scenario) -> Self {
+        let (root, layout) = (scenario.tables(), scenario.layout());
+        let (from, to) = group_hosts(group, layout);
+        let end = match group.stop {
+            Stop::End => root.run.duration,
+            Stop::At(at) => at.min(root.run.duration),
+        };
+        let seconds = end.saturating_sub(group.start).as_secs_lossy();
+        let capacity = capacity(layout, &to);
+        Self {
+            seconds,
+            senders: from.len() as f64,
+            receivers: to.len() as f64,
+            pairs: group_pairs(group, &from, &to).len() as f64,
+            capacity,
+            carried: capacity * seconds,
+            answers: root.measure.responses,
+        }
+    }
+
+    /// Flows, transfers and bytes of a group.
+    fn work(&self, group: &Group) -> (f64, f64, f64) {
+        let pairs = self.pairs;
+        let payload = group.transport.payload();
+        let sized = |size: &Size| match size {
+            Size::Unlimited => (pairs, 0.0, f64::INFINITY),
+            Size::Of(bytes) => (pairs, pairs, pairs * bytes.count() as f64),
+        };
+        let of_rate = |rate, mean: f64, each: f64| {
+            let arrivals = rate * self.seconds;
+            (arrivals * each, arrivals * each, arrivals * mean)
+        };
+        match &group.workload {
+            Workload::Bulk(bulk) => sized(&bulk.size),
+            Workload::Permutation(permutation) => sized(&permutation.size),
+            Workload::Cbr(cbr) => {
+                let bytes = cbr.rate.bytes_per_second_lossy() * self.seconds * pairs;
+                (pairs, 0.0, bytes * padding(cbr.message, payload))
+            }
+            Workload::OnOff(one) => {
+                let (on, off) = (one.on.as_secs_lossy(), one.off.as_secs_lossy());
+                let bytes = one.rate.bytes_per_second_lossy() * self.seconds * pairs;
+                (
+                    pairs,
+                    0.0,
+                    bytes * on / (on + off) * padding(one.message, payload),
+                )
+            }
+            Workload::PoissonDatagrams(one) => {
+                let offered = match (one.datagram_rate, one.load) {
+                    (Some(arrivals), _) => arrivals * payload.count() as f64,
+                    (None, load) => load.unwrap_or(1.0) * self.capacity,
+                };
+                (pairs, 0.0, offered * self.seconds)
+            }
+            Workload::Poisson(one) => {
+                let mean = one.sizes.mean();
+                let offered = one.load.unwrap_or(1.0) * self.capacity / mean;
+                of_rate(one.flow_rate.unwrap_or(offered), mean, 1.0)
+            }
+            Workload::RandomIncast(one) => {
+                let senders = match group.count {
+                    incastle_scenario::language::flows::Count::Number(count) => f64::from(count),
+                    incastle_scenario::language::flows::Count::Each => self.senders,
+                };
+                let mean = one.bytes(senders as usize).max(1) as f64;
+                let offered = one.load.unwrap_or(1.0) * self.capacity / mean;
+                of_rate(one.incast_rate.unwrap_or(offered), mean, senders)
+            }
+            Workload::FlowList(list) => {
+                let all = list.transfers.list();
+                let bytes: u64 = all.iter().map(|one| one.bytes.count()).sum();
+                (all.len() as f64, all.len() as f64, bytes as f64)
+            }
+            Workload::BarrierIncast(_)
+            | Workload::Query(_)
+            | Workload::AllToAll(_)
+            | Workload::AllReduce(_) => self.closed_loop(&group.workload),
+        }
+    }
+
+    /// The same of workloads that go on when something has arrived.
+    fn closed_loop(&self, workload: &Workload) -> (f64, f64, f64) {
+        match workload {
+            Workload::BarrierIncast(one) => {
+                let think = one.think_time.as_secs_lossy();
+                self.rounds(
+                    self.answer(one.sru, one.total_size),
+                    think,
+                    one.rounds,
+                    None,
+                )
+            }
+            Workload::AllToAll(one) => {
+                let think = one.think_time.as_secs_lossy();
+                self.rounds(
+                    self.answer(one.response_size, one.total_size),
+                    think,
+                    one.rounds,
+                    None,
+                )
+            }
+            Workload::Query(one) => {
+                let unit = one.response_size.unwrap_or(Query::UNIT);
+                let think = one.think_time.as_secs_lossy();
+                self.rounds(
+                    self.answer(Some(unit), one.total_size),
+                    think,
+                    one.rounds,
+                    one.rate,
+                )
+            }
+            Workload::AllReduce(all) => {
+                let size = all.size.count() as f64;
+                let parts = all.parts(self.senders as usize) as f64;
+                let steps = 2.0 * self.senders * parts;
+                let most = self.most_rounds(
+                    2.0 * size * self.senders,
+                    all.think_time.as_secs_lossy(),
+                    all.rounds,
+                );
+                let kept = if self.answers { most * steps } else { most };
+                (self.pairs, kept, most * 2.0 * size * self.senders)
+            }
+            _ => unreachable!("the others know beforehand what they send"),
+        }
+    }
+
+    /// Application bytes of one server's answer.
+    fn answer(&self, unit: Option<Bytes>, total: Option<Bytes>) -> f64 {
+        let servers = (self.pairs / self.receivers).max(1.0);
+        match (unit, total) {
+            (_, Some(total)) => total.count() as f64 / servers,
+            (unit, None) => unit.map_or(1.0, |unit| unit.count() as f64),
+        }
+    }
+
+    /// Requests of all clients, each with its answers, in rounds or so many per second of each client.
+    fn rounds(
+        &self,
+        answer: f64,
+        think: f64,
+        rounds: Rounds,
+        rate: Option<f64>,
+    ) -> (f64, f64, f64) {
+        let bytes = answer * self.pairs;
+        let mut most = self.most_rounds(bytes, think, rounds);
+        if let Some(rate) = rate {
+            most = most.min(rate * self.seconds);
+        }
+        let answers = if self.answers { self.pairs } else { 0.0 };
+        (self.pairs, most * (answers + self.receivers), most * bytes)
+    }
+
+    fn most_rounds(&self, bytes: f64, think: f64, rounds: Rounds) -> f64 {
+        let by_time = self.seconds / (bytes / self.capacity + think);
+        match rounds {
+            Rounds::Unlimited => by_time,
+            Rounds::Number(count) => by_time.min(count as f64),
+        }
+    }
+}
+
+/// Bytes per second that the access links of some hosts carry.
+fn capacity(layout: &Layout, hosts: &[usize]) -> f64 {
+    let links = hosts.iter().filter_map(|&host| layout.access(host));
+    links.map(|link| link.rate.bytes_per_second_lossy()).sum()
+}
+
+/// How many times as many packets there are as full ones would be.
+fn padding(message: Message, payload: Bytes) -> f64 {
+    match message {
+        Message::Packet => 1.0,
+        Message::Of(bytes) => (payload.count() as f64 / bytes.count().max(1) as f64).max(1.0),
+    }
+}

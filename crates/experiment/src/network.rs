@@ -1,0 +1,194 @@
+//! From a checked scenario to the engine's network.
+
+use incastle_engine::core::{HostIndex, Node, SwitchIndex};
+use incastle_engine::network::{
+    BuildError, ClassifyBy, Coalescing, Ecmp, FairConfig, FairDrop, HostConfig, JitterAppliesTo,
+    LinkConfig, Network, NetworkBuilder, PortKind, ReactionPointSettings, SwitchConfig,
+};
+use incastle_queueing::{BufferConfig, CongestionPointConfig, PortBuffer, SharedBuffer};
+use incastle_units::{Rate, Span, Time};
+
+use incastle_scenario::Scenario;
+use incastle_scenario::language::network;
+use incastle_scenario::language::switch::{self as language, Queue, Switch};
+use incastle_scenario::language::{JitterAppliesTo as Delayed, Root};
+use incastle_scenario::topology::layout::{End, Layout, Link};
+
+/// The network of a scenario. Hosts and switches have the positions of the layout.
+pub fn network(scenario: &Scenario) -> Result<Network, BuildError> {
+    let (root, layout) = (scenario.tables(), scenario.layout());
+    let parts = Parts {
+        root,
+        layout,
+        switches: &scenario.switches(),
+    };
+    assemble(&parts, scenario.seed())
+}
+
+/// A network of these parts.
+pub(super) fn assemble(parts: &Parts<'_>, seed: u64) -> Result<Network, BuildError> {
+    let Parts {
+        root,
+        layout,
+        switches,
+    } = *parts;
+    let mut builder = NetworkBuilder::new(seed);
+    builder.ecmp(ecmp(&root.network.ecmp));
+    builder.convergence(root.network.reconvergence_delay);
+    for name in &layout.hosts {
+        builder.host(name.to_string(), host(root, switches));
+    }
+    for (name, switch) in layout.switches.iter().zip(switches) {
+        builder.switch(name.to_string(), memory(switch));
+    }
+    for link in &layout.links {
+        let (a, b) = link.ends;
+        builder.link(
+            (node(a), node(b)),
+            port((a, b), link, parts),
+            port((b, a), link, parts),
+        );
+    }
+    builder.build()
+}
+
+/// A switch with its memory, where its ports share one.
+pub fn memory(switch: &Switch) -> SwitchConfig {
+    let memory = match switch.buffer.to_config() {
+        BufferConfig::PerPort(_) => None,
+        BufferConfig::Shared(shared) => Some(SharedBuffer::new(shared.capacity, shared.alpha)),
+    };
+    SwitchConfig { memory }
+}
+
+/// A host.
+pub fn host(root: &Root, switches: &[&Switch]) -> HostConfig {
+    let host = &root.host;
+    let coalesces = host.tso_burst > 1 && host.interrupt_coalescing > Span::ZERO;
+    HostConfig {
+        jitter: host.jitter,
+        jitter_applies_to: match host.jitter_applies_to {
+            Delayed::Data => JitterAppliesTo::Data,
+            Delayed::All => JitterAppliesTo::All,
+        },
+        coalescing: coalesces.then_some(Coalescing {
+            packets: host.tso_burst,
+            within: host.interrupt_coalescing,
+        }),
+        reaction_point: reaction_point(root, switches),
+    }
+}
+
+/// What obeys the notifications of the switches, if there are any and they are obeyed.
+fn reaction_point(root: &Root, switches: &[&Switch]) -> Option<ReactionPointSettings> {
+    let qcn = &root.host.qcn;
+    // A checked scenario has modification IV at all switches or at none.
+    let points = switches.iter().find_map(|switch| switch.qcn.as_ref())?;
+    let queue = u32::try_from(qcn.queue.count()).unwrap_or(u32::MAX);
+    qcn.obey.then(|| ReactionPointSettings {
+        template: qcn.to_config(points.modifications.adaptive),
+        queue,
+    })
+}
+
+fn ecmp(ecmp: &network::Ecmp) -> Ecmp {
+    match ecmp {
+        network::Ecmp::Flow(_) => Ecmp::Flow,
+        network::Ecmp::Packet(_) => Ecmp::Packet,
+        network::Ecmp::Flowlet(flowlet) => Ecmp::Flowlet {
+            gap: flowlet.flowlet_gap,
+        },
+    }
+}
+
+fn node(end: End) -> Node {
+    match end {
+        End::Host(host) => Node::Host(HostIndex::from_index(host)),
+        End::Switch(switch) => Node::Switch(SwitchIndex::from_index(switch)),
+    }
+}
+
+/// What ports are made of.
+#[derive(Clone, Copy)]
+pub struct Parts<'a> {
+    /// The tables.
+    pub root: &'a Root,
+    /// Hosts, switches and links.
+    pub layout: &'a Layout,
+    /// The parameters of each switch.
+    pub switches: &'a [&'a Switch],
+}
+
+/// The port of the first of a link's ends.
+pub fn port((from, to): (End, End), link: &Link, parts: &Parts<'_>) -> LinkConfig {
+    let unlimited = LinkConfig::unlimited(link.rate, link.delay);
+    let config = match from {
+        End::Host(_) => LinkConfig {
+            buffer: parts.root.host.queue.to_port_buffer(),
+            ..unlimited
+        },
+        End::Switch(switch) => {
+            let switch = parts.switches[switch];
+            let queue = switch.queue_to(parts.layout.name(to));
+            LinkConfig {
+                buffer: match switch.buffer.to_config() {
+                    BufferConfig::PerPort(buffer) => buffer,
+                    // The shared memory alone limits the port.
+                    BufferConfig::Shared(_) => PortBuffer::Unlimited,
+                },
+                marker: queue.to_config().build(link.rate),
+                kind: port_kind(queue),
+                congestion_point: congestion_point(switch, || parts.layout.port_name(from, to)),
+                ..unlimited
+            }
+        }
+    };
+    LinkConfig {
+        schedule: schedule(link),
+        failures: failures(link),
+        ..config
+    }
+}
+
+/// The congestion point of a switch's port, if that port has one.
+fn congestion_point(switch: &Switch, port: impl Fn() -> String) -> Option<CongestionPointConfig> {
+    let points = switch.qcn.as_ref()?;
+    let chosen = |name: &String| name == "all" || *name == port();
+    let any = points.ports.iter().any(chosen);
+    any.then(|| points.to_config(switch.buffer.bytes_per_port()))
+}
+
+/// The rates that a link takes later.
+fn schedule(link: &Link) -> Vec<(Time, Rate)> {
+    let changes = link.schedule.iter();
+    changes.map(|&(at, rate)| (Time::ZERO + at, rate)).collect()
+}
+
+/// When a link is down.
+fn failures(link: &Link) -> Vec<(Time, Time)> {
+    let at = |span| Time::ZERO + span;
+    let failures = link.failures.iter();
+    failures
+        .map(|&(down, up)| (at(down), up.map_or(Time::NEVER, at)))
+        .collect()
+}
+
+/// The order in which a port sends.
+fn port_kind(queue: &Queue) -> PortKind {
+    match queue {
+        Queue::Drr(drr) => PortKind::Fair(FairConfig {
+            quantum: drr.quantum,
+            drop: match drr.drop {
+                language::FairDrop::Longest => FairDrop::Longest,
+                language::FairDrop::Arriving => FairDrop::Arriving,
+            },
+            per: match drr.classify_by {
+                language::ClassifyBy::Flow => ClassifyBy::Flow,
+                language::ClassifyBy::TrafficClass => ClassifyBy::Class,
+            },
+        }),
+        Queue::DropTail(_) | Queue::Red(_) | Queue::Threshold(_) | Queue::DoubleThreshold(_) => {
+            PortKind::Fast
+        }
+    }
+}

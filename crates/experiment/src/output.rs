@@ -1,0 +1,154 @@
+//! What a run gives: totals, and tables in columns.
+
+use std::sync::Arc;
+
+use crate::notes::Note;
+
+/// The result of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Output {
+    /// The hash of everything that happened at ports and endpoints: 16 hexadecimal digits.
+    pub digest: String,
+    /// Whether the run was stopped before its end.
+    pub interrupted: bool,
+    /// What was counted.
+    pub totals: Totals,
+    /// Seconds from the start of building the network to tables in memory.
+    pub wall_s: f64,
+    /// What a reader of its numbers has to know.
+    pub notes: Vec<Note>,
+    /// The tables.
+    pub tables: Vec<Table>,
+    /// Captures of links.
+    pub captures: Vec<Capture>,
+}
+
+/// The capture of a link.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Capture {
+    /// A name that any file system takes.
+    pub name: String,
+    /// A file in pcapng.
+    pub bytes: Vec<u8>,
+}
+
+/// A table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Table {
+    /// Its name.
+    pub name: String,
+    /// Names and values of its columns, all of one length.
+    pub columns: Vec<(String, Column)>,
+}
+
+/// A column.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Column {
+    /// Whole numbers.
+    U64(Vec<u64>),
+    /// Numbers; NaN where there is none.
+    F64(Vec<f64>),
+    /// Texts; rows with the same one share it.
+    Text(Vec<Arc<str>>),
+}
+
+/// What a run counted in all.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Totals {
+    /// Simulated seconds.
+    pub simulated_s: f64,
+    /// Where the measured interval began, in seconds.
+    pub measured_from_s: f64,
+    /// Where it ended: at the end of the run at the latest.
+    pub measured_to_s: f64,
+    /// Packets of any kind fully received at the far end of a link.
+    pub packet_hops: u64,
+    /// Packets with application data received by hosts.
+    pub data_packets: u64,
+    /// Events of the simulation.
+    pub events: u64,
+    /// Flows opened.
+    pub flows: u64,
+    /// In-order application bytes delivered.
+    pub delivered_bytes: u64,
+    /// Packets dropped.
+    pub drops: u64,
+    /// Those of them that failed links caused.
+    pub failure_drops: u64,
+    /// Packets marked.
+    pub marks: u64,
+    /// Congestion notifications sent by switches.
+    pub cnms: u64,
+    /// Datagrams send_buffer_drops by full send buffers.
+    pub send_buffer_drops: u64,
+    /// Segments sent again.
+    pub retransmissions: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Recoveries without a timeout.
+    pub fast_retransmits: u64,
+    /// Reductions of a window for marks.
+    pub ecn_reductions: u64,
+    /// The most bytes that the shared memory of any switch stored at once.
+    pub max_memory_bytes: u64,
+    /// Transfers completed.
+    pub transfers: u64,
+    /// Transfers completed within their deadline.
+    pub met_deadlines: u64,
+    /// Transfers whose deadline passed first.
+    pub missed_deadlines: u64,
+}
+
+/// One of the totals.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Total {
+    /// A number of things.
+    Count(u64),
+    /// A time.
+    Seconds(f64),
+}
+
+impl Totals {
+    /// All totals with their names.
+    pub fn entries(&self) -> Vec<(&'static str, Total)> {
+        vec![
+            ("simulated_s", Total::Seconds(self.simulated_s)),
+            ("measured_from_s", Total::Seconds(self.measured_from_s)),
+            ("measured_to_s", Total::Seconds(self.measured_to_s)),
+            ("packet_hops", Total::Count(self.packet_hops)),
+            ("data_packets", Total::Count(self.data_packets)),
+            ("events", Total::Count(self.events)),
+            ("flows", Total::Count(self.flows)),
+            ("delivered_bytes", Total::Count(self.delivered_bytes)),
+            ("drops", Total::Count(self.drops)),
+            ("failure_drops", Total::Count(self.failure_drops)),
+            ("marks", Total::Count(self.marks)),
+            ("cnms", Total::Count(self.cnms)),
+            ("send_buffer_drops", Total::Count(self.send_buffer_drops)),
+            ("retransmissions", Total::Count(self.retransmissions)),
+            ("timeouts", Total::Count(self.timeouts)),
+            ("fast_retransmits", Total::Count(self.fast_retransmits)),
+            ("ecn_reductions", Total::Count(self.ecn_reductions)),
+            ("max_memory_bytes", Total::Count(self.max_memory_bytes)),
+            ("transfers", Total::Count(self.transfers)),
+            ("met_deadlines", Total::Count(self.met_deadlines)),
+            ("missed_deadlines", Total::Count(self.missed_deadlines)),
+        ]
+    }
+
+    /// One row.
+    pub(crate) fn table(&self) -> Table {
+        let column = |value| match value {
+            Total::Count(count) => Column::U64(vec![count]),
+            Total::Seconds(seconds) => Column::F64(vec![seconds]),
+        };
+        Table {
+            name: "summary".to_owned(),
+            columns: self
+                .entries()
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), column(value)))
+                .collect(),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! A scenario whose network is simulated in parts: whether it can be, and how the parts begin and end.
+//!
+//! Applications decide by the clock alone, or by what happens at one end of one flow (`incastle-engine`,
+//! `parallel`). Leaves out: threads, which are the outermost module's.
+
+use std::sync::Arc;
+
+use incastle_engine::Simulation;
+use incastle_engine::network::Network;
+use incastle_engine::parallel::{PartitionError, Partitioning};
+use incastle_engine::probe::Recorder;
+
+use crate::network::network;
+use crate::output::Output;
+use crate::overseer::{Overseer, RunError};
+use crate::record::{Finished, Passed, Record};
+use crate::run::Prepared;
+use incastle_scenario::Scenario;
+use incastle_scenario::language::RunStop;
+use incastle_scenario::language::flows::{Group, Size, Stop, Workload};
+use incastle_scenario::language::measure::Sampling;
+use incastle_workload::Journal;
+
+/// Why one thread alone can simulate a scenario, as in "this scenario has ...", if that is so.
+pub fn alone_because(scenario: &Scenario) -> Option<String> {
+    // Where the network cannot be built, the run says so.
+    parted(scenario, 2).ok()?.err()
+}
+
+/// At most `parts` parts of a scenario's network, with the network of the first; or why there are none.
+pub fn parted(
+    scenario: &Scenario,
+    parts: usize,
+) -> Result<Result<(Arc<Partitioning>, Network), String>, RunError> {
+    if let Some(reason) = decides_as_a_whole(scenario) {
+        return Ok(Err(reason));
+    }
+    let network = network(scenario)?;
+    Ok(match Partitioning::new(&network, parts) {
+        Ok(partition) => Ok((Arc::new(partition), network)),
+        Err(PartitionError::OneSwitch) => Err("all hosts at one switch".to_owned()),
+        Err(PartitionError::NoDelay) => Err("links without delay between its parts".to_owned()),
+    })
+}
+
+fn decides_as_a_whole(scenario: &Scenario) -> Option<String> {
+    if scenario.tables().run.stop == RunStop::WhenDone {
+        return Some("run.stop = \"when-done\"".to_owned());
+    }
+    let measure = &scenario.tables().measure;
+    let lists = [
+        ("window", matches!(measure.window, Sampling::On(_))),
+        ("dcudp", matches!(measure.dcudp, Sampling::On(_))),
+        ("qcn", matches!(measure.qcn, Sampling::On(_))),
+        ("timeouts", measure.timeouts),
+        ("pcap", matches!(measure.pcap, Sampling::On(_))),
+        ("events", matches!(measure.events, Sampling::On(_))),
+    ];
+    let list = lists.iter().find(|(_, asked)| *asked);
+    let of_measure =
+        list.map(|(key, _)| format!("measure.{key}, one list of what happens anywhere"));
+    let mut groups = scenario.tables().flows.iter();
+    let of_groups = groups.find_map(|(name, group)| {
+        let closed = closed_loop(group)?;
+        Some(format!("{closed} (flows.{name})"))
+    });
+    let custom = !scenario.custom_controllers().is_empty();
+    let of_controllers = custom.then(|| "custom controllers".to_owned());
+    of_measure.or(of_controllers).or(of_groups)
+}
+
+/// What a group decides by, beside the clock.
+fn closed_loop(group: &Group) -> Option<&'static str> {
+    let until_stopped = |size: &Size| {
+        let both = matches!(size, Size::Of(_)) && matches!(group.stop, Stop::At(_));
+        both.then_some("finite flows that are stopped")
+    };
+    match &group.workload {
+        Workload::Bulk(bulk) => until_stopped(&bulk.size),
+        Workload::Permutation(one) => until_stopped(&one.size),
+        Workload::FlowList(list) if list.transfers.counts().is_empty() => None,
+        Workload::FlowList(_) => Some("transfers that wait for others"),
+        Workload::AllReduce(_) => Some("an all-reduce"),
+        Workload::BarrierIncast(_) | Workload::Query(_) | Workload::AllToAll(_) => Some("requests"),
+        Workload::Cbr(_)
+        | Workload::OnOff(_)
+        | Workload::Poisson(_)
+        | Workload::RandomIncast(_)
+        | Workload::PoissonDatagrams(_) => None,
+    }
+}
+
+/// The simulation of one part, in a network that may be known already.
+pub fn prepare_part(
+    scenario: &Scenario,
+    partition: &Arc<Partitioning>,
+    index: usize,
+    known: Option<Network>,
+) -> Result<Prepared, RunError> {
+    let has = |node| partition.of(node) == index;
+    let network = known.map_or_else(|| network(scenario), Ok)?;
+    let mut part = Prepared::new(scenario, network, has);
+    part.simulation.become_partition(partition, index);
+    Ok(part)
+}
+
+/// What the parts of a run have left.
+pub struct FinishedParts<'a> {
+    /// In the order of the partition.
+    pub simulations: Vec<Simulation<Recorder>>,
+    /// Likewise.
+    pub journals: &'a [Journal],
+    /// How the network was divided.
+    pub partition: &'a Partitioning,
+}
+
+/// The result of a run in parts.
+pub fn join(
+    scenario: &Scenario,
+    overseer: &dyn Overseer,
+    passed: Passed,
+    parts: FinishedParts<'_>,
+) -> Output {
+    let FinishedParts {
+        simulations,
+        journals,
+        partition,
+    } = parts;
+    let finished = Finished::new(simulations, |recorders, network| {
+        Recorder::join(recorders, &partition.owners(network))
+    });
+    let mut notes = std::mem::take(&mut *journals[0].notes());
+    for journal in &journals[1..] {
+        notes.add(&journal.notes());
+    }
+    let record = Record::new(scenario, passed, finished, notes);
+    record.with_ideals(overseer).output()
+}

@@ -1,0 +1,68 @@
+//! The ideal FCT of each transfer of a finished run, where `[measure] slowdown` asks.
+
+use incastle_scenario::Scenario;
+use incastle_units::Span;
+use incastle_workload::TransferNote;
+
+use super::flows::Flows;
+use crate::ideal::{Ideals, Wanted};
+use crate::notes::Note;
+
+/// Ideal FCTs by transfer.
+pub(crate) struct IdealTimes {
+    /// None from the first on whose ideal could not be found.
+    pub(crate) times: Vec<Option<Span>>,
+    /// Why it could not.
+    pub(crate) failure: Option<Note>,
+}
+
+impl IdealTimes {
+    /// The ideal FCTs, as long as `goes_on` allows.
+    pub(crate) fn new(
+        scenario: &Scenario,
+        flows: &Flows,
+        rows: &[TransferNote],
+        goes_on: impl Fn() -> bool,
+    ) -> Self {
+        let mut ideals = Ideals::new(scenario);
+        let mut times = vec![None; rows.len()];
+        if !goes_on() {
+            return Self {
+                times,
+                failure: None,
+            };
+        }
+        for (time, row) in times.iter_mut().zip(rows) {
+            let flow = flows.row(row.flow);
+            let found = ideals.time(&Wanted {
+                group: row.group,
+                kind: row.kind,
+                hosts: (flow.sender_host().index(), flow.receiver_host().index()),
+                bytes: row.bytes,
+            });
+            // A controller that fails while alone ends the overseer's patience, and its time is void.
+            let goes_on = goes_on();
+            match found {
+                Ok(found) if goes_on => *time = found,
+                failed => {
+                    let failure = Note::NoIdeals {
+                        group: flow.group.to_string(),
+                        index: row.index,
+                        bytes: row.bytes,
+                        hosts: (
+                            flow.sender_name().to_string(),
+                            flow.receiver_name().to_string(),
+                        ),
+                        why: failed.err().map(|error| error.to_string()),
+                    };
+                    let failure = Some(failure);
+                    return Self { times, failure };
+                }
+            }
+        }
+        Self {
+            times,
+            failure: None,
+        }
+    }
+}

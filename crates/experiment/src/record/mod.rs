@@ -1,0 +1,184 @@
+//! What a finished run leaves: all that its totals, tables, notes and captures are made from.
+//!
+//! `flows`, `rounds`, `timeouts`, `idle` and `ideals` are found once, for several tables.
+
+pub(crate) mod flows;
+pub(crate) mod ideals;
+mod idle;
+pub(crate) mod rounds;
+pub(crate) mod timeouts;
+
+use incastle_engine::flow::FlowRecord;
+use incastle_engine::network::Network;
+use incastle_engine::probe::Recorder;
+use incastle_engine::{AllPartitions, Simulation, finish};
+use incastle_scenario::Scenario;
+use incastle_scenario::language::flows::Stop;
+use incastle_scenario::language::measure::Measure;
+use incastle_units::{Bytes, Span, Time};
+use incastle_workload::{Notes, TransferNote};
+
+use crate::overseer::Overseer;
+use crate::silence::full_packets;
+use flows::Flows;
+use ideals::IdealTimes;
+use idle::Idle;
+use rounds::Rounds;
+use timeouts::Timeouts;
+
+/// The measured interval.
+#[derive(Debug, Clone, Copy)]
+pub struct Interval {
+    /// Its start.
+    pub from: Time,
+    /// Its end.
+    pub to: Time,
+}
+
+impl Interval {
+    /// From a start to an end, or to that of the run.
+    pub fn of(from: Span, to: Stop, end: Time) -> Self {
+        Self {
+            from: Time::ZERO + from,
+            to: match to {
+                Stop::End => end,
+                Stop::At(to) => Time::ZERO + to,
+            },
+        }
+    }
+}
+
+/// How a run went through its stages.
+pub struct Passed {
+    /// The measured interval.
+    pub interval: Interval,
+    /// Bytes that each port had accepted at the beginning and the end of the interval.
+    pub accepted: [Vec<Bytes>; 2],
+    /// Whether the overseer ended it.
+    pub interrupted: bool,
+    /// Whether it was to end with its work, and met the limit instead.
+    pub met_limit: bool,
+}
+
+/// What the engine knows in the end.
+pub(crate) struct Finished {
+    digest: u64,
+    now: Time,
+    counted: incastle_engine::Totals,
+    network: Network,
+    recorder: Recorder,
+    flows: Vec<FlowRecord>,
+}
+
+impl Finished {
+    /// Of the simulations of all parts, whose records are joined.
+    pub(crate) fn new(
+        parts: Vec<Simulation<Recorder>>,
+        join: impl FnOnce(Vec<Recorder>, &Network) -> Recorder,
+    ) -> Self {
+        let whole = AllPartitions::new(&parts);
+        let (digest, now, counted) = (whole.digest(), whole.now(), whole.totals());
+        let (network, recorders, flows) = finish(parts);
+        let mut recorder = join(recorders, &network);
+        recorder.end_silences(now);
+        Self {
+            digest,
+            now,
+            counted,
+            network,
+            recorder,
+            flows,
+        }
+    }
+}
+
+/// A finished run.
+pub(crate) struct Record<'a> {
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) digest: u64,
+    /// The end of the run.
+    pub(crate) now: Time,
+    /// The measured interval, as far as the run came.
+    pub(crate) interval: Interval,
+    /// Bytes that each port had accepted at the beginning and the end of the interval.
+    pub(crate) accepted: [Vec<Bytes>; 2],
+    pub(crate) interrupted: bool,
+    /// Whether it was to end with its work, and met the limit instead.
+    pub(crate) met_limit: bool,
+    pub(crate) counted: incastle_engine::Totals,
+    pub(crate) network: Network,
+    pub(crate) recorder: Recorder,
+    pub(crate) flows: Flows,
+    pub(crate) transfers: Vec<TransferNote>,
+    /// Absent where no group has any.
+    pub(crate) rounds: Option<Rounds>,
+    /// By host; absent where it was not measured.
+    pub(crate) idle: Option<Vec<Idle>>,
+    /// Absent where they were not measured.
+    pub(crate) timeouts: Option<Timeouts>,
+    /// Absent where they are not asked for.
+    pub(crate) ideals: Option<IdealTimes>,
+}
+
+impl<'a> Record<'a> {
+    /// The record of a run that went through its stages.
+    pub(crate) fn new(
+        scenario: &'a Scenario,
+        passed: Passed,
+        finished: Finished,
+        mut notes: Notes,
+    ) -> Self {
+        let Finished {
+            digest,
+            now,
+            counted,
+            network,
+            recorder,
+            flows,
+        } = finished;
+        let measure = &scenario.tables().measure;
+        let flows = Flows::new(scenario, &network, flows, &mut notes);
+        let rounds = Rounds::new(scenario, &flows, &notes.transfers);
+        let idle = (measure.timeouts && measure.receiver_idle)
+            .then(|| Idle::of_hosts(&full_packets(scenario), &recorder.silences));
+        let timeouts = measure
+            .timeouts
+            .then(|| Timeouts::new(&recorder, &flows, rounds.as_ref(), idle.as_deref()));
+        Self {
+            scenario,
+            digest,
+            now,
+            interval: Interval {
+                from: passed.interval.from.min(now),
+                to: passed.interval.to.min(now),
+            },
+            accepted: passed.accepted,
+            interrupted: passed.interrupted,
+            met_limit: passed.met_limit,
+            counted,
+            network,
+            recorder,
+            flows,
+            transfers: notes.transfers,
+            rounds,
+            idle,
+            timeouts,
+            ideals: None,
+        }
+    }
+
+    /// The same with ideal FCTs, where they are asked for. The overseer may end the search.
+    pub(crate) fn with_ideals(mut self, overseer: &dyn Overseer) -> Self {
+        let goes_on = || !self.interrupted && overseer.goes_on(self.now);
+        self.ideals = self
+            .measure()
+            .slowdown
+            .then(|| IdealTimes::new(self.scenario, &self.flows, &self.transfers, goes_on));
+        self
+    }
+
+    /// What was to be recorded.
+    pub(crate) fn measure(&self) -> &'a Measure {
+        &self.scenario.tables().measure
+    }
+}

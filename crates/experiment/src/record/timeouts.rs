@@ -1,0 +1,155 @@
+//! The retransmission timeouts of a finished run: each, what was lost before it, and what it cost.
+//!
+//! The kind is the sender's own view. Beside it stands what the network knows: where the segment that
+//! the sender missed first was dropped, the last time it was sent, and how many of the outstanding
+//! segments were dropped.
+//! Leaves out: segments that were dropped, sent again and reported by SACK; they count as dropped.
+
+use std::collections::BTreeMap;
+
+use incastle_engine::core::{EndpointIndex, PortIndex};
+use incastle_engine::probe::{Loss, Recorder, Timeout};
+use incastle_transport::tcp::TimeoutReport;
+use incastle_units::Time;
+
+use super::flows::Flows;
+use super::idle::Idle;
+use super::rounds::Rounds;
+
+/// The timeouts of a run, in order of time.
+pub(crate) struct Timeouts {
+    rows: Vec<Row>,
+}
+
+/// One of them.
+pub(crate) struct Row {
+    /// Its place among the recorder's timeouts.
+    pub(crate) place: usize,
+    pub(crate) cause: Cause,
+    /// The place of the round in its table.
+    pub(crate) round: Option<usize>,
+    /// Absent where it was not measured.
+    pub(crate) idle_s: Option<f64>,
+}
+
+/// What the network has done to a sender.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Cause {
+    /// Where the last transmission of the first missing segment was dropped, if it was.
+    pub(crate) port: Option<PortIndex>,
+    /// Outstanding segments that were dropped.
+    pub(crate) dropped: u64,
+}
+
+impl Timeouts {
+    pub(crate) fn new(
+        recorder: &Recorder,
+        flows: &Flows,
+        rounds: Option<&Rounds>,
+        idle: Option<&[Idle]>,
+    ) -> Self {
+        let causes = causes(recorder);
+        let shares = match idle {
+            Some(idle) => idle_shares(recorder, flows, idle),
+            None => vec![None; recorder.timeouts.len()],
+        };
+        let timeouts = recorder.timeouts.iter().enumerate();
+        let rows = timeouts.zip(causes).zip(shares);
+        let rows = rows.map(|(((place, timeout), cause), idle_s)| Row {
+            place,
+            cause,
+            round: rounds.and_then(|rounds| rounds.at(&flows.row(timeout.flow), timeout.at)),
+            idle_s,
+        });
+        Self {
+            rows: rows.collect(),
+        }
+    }
+
+    /// The timeouts, row by row.
+    pub(crate) fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// The number of timeouts in each of so many rounds.
+    pub(crate) fn by_round(&self, rounds: usize) -> Vec<u64> {
+        let mut counts = vec![0; rounds];
+        for round in self.rows.iter().filter_map(|row| row.round) {
+            counts[round] += 1;
+        }
+        counts
+    }
+}
+
+/// The cause of each timeout.
+fn causes(recorder: &Recorder) -> Vec<Cause> {
+    // Losses of each end that has sent, those that may still be outstanding.
+    let mut open: BTreeMap<EndpointIndex, Vec<&Loss>> = BTreeMap::new();
+    let mut losses = recorder.losses.iter().peekable();
+    let mut causes = Vec::with_capacity(recorder.timeouts.len());
+    for timeout in &recorder.timeouts {
+        while let Some(loss) = losses.next_if(|loss| loss.at <= timeout.at) {
+            let end = loss.lost.flow.endpoint(loss.lost.from);
+            open.entry(end).or_default().push(loss);
+        }
+        let own = open.entry(timeout.flow.endpoint(timeout.side)).or_default();
+        causes.push(cause(&timeout.report, own));
+    }
+    causes
+}
+
+/// The cause of one timeout, from the losses of its end; those that were repaired are forgotten.
+fn cause(report: &TimeoutReport, losses: &mut Vec<&Loss>) -> Cause {
+    if report.max == 0 {
+        // A SYN, which lies before the first byte.
+        return Cause {
+            port: losses.last().map(|loss| loss.port),
+            dropped: u64::from(!losses.is_empty()),
+        };
+    }
+    // By offset the port of the last loss; a segment is cut the same way whenever it is sent.
+    let mut outstanding = BTreeMap::new();
+    losses.retain(|loss| {
+        let place = report.outstanding(loss.lost.seq as u32);
+        if let Some(place) = place
+            && (place != report.una || is_last(report, loss))
+        {
+            outstanding.insert(place, loss.port);
+        }
+        place.is_some()
+    });
+    Cause {
+        port: outstanding.get(&report.una).copied(),
+        dropped: outstanding.len() as u64,
+    }
+}
+
+/// Whether it was the last transmission of the first missing segment that was lost: where it was not,
+/// the segment was on its way, and the timer too impatient.
+fn is_last(report: &TimeoutReport, loss: &Loss) -> bool {
+    report
+        .head_repeated
+        .is_none_or(|repeated| loss.lost.sent == repeated)
+}
+
+/// Of each timeout the part of its wait in which the link to the receiver of the flow's data was idle.
+fn idle_shares(recorder: &Recorder, flows: &Flows, idle: &[Idle]) -> Vec<Option<f64>> {
+    let mut by_host: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (place, timeout) in recorder.timeouts.iter().enumerate() {
+        let host = flows.row(timeout.flow).receiver_host();
+        by_host.entry(host.index()).or_default().push(place);
+    }
+    let mut shares = vec![None; recorder.timeouts.len()];
+    for (host, places) in by_host {
+        let wait = |place: &usize| {
+            let Timeout { at, report, .. } = &recorder.timeouts[*place];
+            let waited = report.waited.min(*at - Time::ZERO);
+            (*at - waited, *at)
+        };
+        let waits: Vec<(Time, Time)> = places.iter().map(wait).collect();
+        for (place, share) in places.into_iter().zip(idle[host].shared(&waits)) {
+            shares[place] = Some(share);
+        }
+    }
+    shares
+}

@@ -1,0 +1,311 @@
+//! The table `events`: everything that happened to the flows that are recorded, in order.
+//!
+//! One row per event; which columns have a value depends on the event (docs/explain.md). Leaves out:
+//! what nobody needs to tell why a flow took its time, such as windows that grow.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use incastle_congestion::TransmissionMode;
+use incastle_engine::core::PortIndex;
+use incastle_engine::probe::{EventKind, QueueSeen, RecordedEvent, Transit};
+use incastle_queueing::DropCause;
+use incastle_units::{Amount, Bytes, Rate, Span};
+
+use super::ports::names;
+use super::{asked, real, table, text, whole};
+use crate::output::Table;
+use crate::record::Record;
+use crate::record::flows::Flows;
+
+/// What an event says beside its time, its end and its packet; NaN where there is nothing to say.
+struct Said {
+    event: &'static str,
+    port: Option<PortIndex>,
+    queue: Option<QueueSeen>,
+    transit: Option<Transit>,
+    cwnd: Option<Bytes>,
+    ssthresh: Option<Bytes>,
+    rate: Option<Rate>,
+    seq: f64,
+    bytes: f64,
+    count: f64,
+    waited: Option<Span>,
+    rto: Option<Span>,
+    cause: &'static str,
+}
+
+impl Said {
+    fn only(event: &'static str) -> Self {
+        Self {
+            event,
+            port: None,
+            queue: None,
+            transit: None,
+            cwnd: None,
+            ssthresh: None,
+            rate: None,
+            seq: f64::NAN,
+            bytes: f64::NAN,
+            count: f64::NAN,
+            waited: None,
+            rto: None,
+            cause: "",
+        }
+    }
+
+    fn of(event: &RecordedEvent) -> Self {
+        let mut said = Self::about(&event.kind);
+        if let Some(packet) = &event.packet {
+            said.seq = packet.seq.map_or(f64::NAN, |seq| seq as f64);
+            said.bytes = f64::from(packet.payload);
+        }
+        said
+    }
+
+    fn about(kind: &EventKind) -> Self {
+        match *kind {
+            EventKind::Sent {
+                repeated,
+                port,
+                transit,
+                cwnd,
+                pacing,
+            } => Self {
+                port: Some(port),
+                transit: Some(transit),
+                cwnd,
+                rate: pacing,
+                ..Self::only(if repeated { "resent" } else { "sent" })
+            },
+            EventKind::Released => Self::only("released"),
+            EventKind::Queued {
+                port,
+                marked,
+                queue,
+                transit,
+            } => Self {
+                port: Some(port),
+                queue: Some(queue),
+                transit: Some(transit),
+                ..Self::only(if marked { "marked" } else { "queued" })
+            },
+            EventKind::Dropped { port, cause, queue } => Self {
+                port: Some(port),
+                queue: Some(queue),
+                cause: of_drop(cause),
+                ..Self::only("dropped")
+            },
+            EventKind::Received => Self::only("received"),
+            _ => Self::at_end(kind),
+        }
+    }
+
+    /// Of an event inside an end.
+    fn at_end(kind: &EventKind) -> Self {
+        match *kind {
+            EventKind::Written(bytes) => Self {
+                count: bytes as f64,
+                ..Self::only("written")
+            },
+            EventKind::Delivered(bytes) => Self {
+                count: bytes as f64,
+                ..Self::only("delivered")
+            },
+            EventKind::Timeout(report) => Self {
+                seq: report.una as f64,
+                bytes: (report.max - report.una) as f64,
+                count: f64::from(report.dup_acks),
+                waited: Some(report.waited),
+                rto: Some(report.rto),
+                cause: report.kind.word(),
+                ..Self::only("timeout")
+            },
+            EventKind::Reduced {
+                cwnd,
+                ssthresh,
+                rate,
+            } => Self {
+                cwnd,
+                ssthresh,
+                rate,
+                ..Self::only("reduced")
+            },
+            EventKind::Mode(mode) => Self {
+                cause: match mode {
+                    TransmissionMode::Udp => "udp",
+                    TransmissionMode::Congestion => "congestion",
+                },
+                ..Self::only("mode")
+            },
+            EventKind::Notified(psi) => Self {
+                count: f64::from(psi),
+                ..Self::only("notified")
+            },
+            EventKind::Limited(rate) => Self {
+                rate: Some(rate),
+                ..Self::only("limited")
+            },
+            EventKind::DuplicateAck => Self::only("duplicate-ack"),
+            EventKind::FastRetransmit => Self::only("fast-retransmit"),
+            EventKind::Recovered => Self::only("recovered"),
+            EventKind::Expired => Self::only("expired"),
+            EventKind::Nak => Self::only("nak"),
+            EventKind::Full => Self::only("full"),
+            EventKind::Sent { .. }
+            | EventKind::Released
+            | EventKind::Queued { .. }
+            | EventKind::Dropped { .. }
+            | EventKind::Received => unreachable!("events of packets are dealt with"),
+        }
+    }
+}
+
+const fn of_drop(cause: DropCause) -> &'static str {
+    match cause {
+        DropCause::BufferFull => "buffer-full",
+        DropCause::SharedLimit => "shared-limit",
+        DropCause::Early => "early",
+        DropCause::NotEcnCapable => "not-ecn-capable",
+        DropCause::LinkDown => "link-down",
+    }
+}
+
+/// A row: an event, and what it says.
+type Row<'a> = (&'a RecordedEvent, Said);
+
+/// The table.
+pub(super) fn events(record: &Record<'_>) -> Option<Table> {
+    asked(&record.measure().events)?;
+    let flows = &record.flows;
+    let rows = record.recorder.record.events.iter();
+    let rows: Vec<Row<'_>> = rows.map(|event| (event, Said::of(event))).collect();
+    let rows = rows.as_slice();
+    let mut words = Words::default();
+    let names = names(record);
+    let mut columns = vec![
+        ("time_s", real(rows, |row| row.0.at.as_secs_lossy())),
+        ("flow", whole(rows, |row| flows.number(row.0.end.flow()))),
+        ("end", words.column(rows, |row| end(row.0, flows))),
+        ("event", words.column(rows, |row| row.1.event)),
+        (
+            "packet",
+            real(rows, |row| {
+                row.0.packet.map_or(f64::NAN, |packet| packet.number as f64)
+            }),
+        ),
+        (
+            "kind",
+            words.column(rows, |row| row.0.packet.map_or("", |packet| packet.kind)),
+        ),
+    ];
+    let nowhere: Arc<str> = Arc::from("");
+    let port = |row: &Row<'_>| {
+        row.1
+            .port
+            .map_or(&nowhere, |port| &names[port.index()])
+            .clone()
+    };
+    columns.push(("port", text(rows, port)));
+    let ack = |row: &Row<'_>| row.0.packet.and_then(|packet| packet.ack);
+    columns.extend([
+        ("seq", real(rows, |row| row.1.seq)),
+        ("bytes", real(rows, |row| row.1.bytes)),
+        (
+            "ack",
+            real(rows, |row| ack(row).map_or(f64::NAN, |ack| ack as f64)),
+        ),
+        ("count", real(rows, |row| row.1.count)),
+    ]);
+    columns.extend(of_queue(rows));
+    columns.extend(of_control(rows));
+    columns.push(("cause", words.column(rows, |row| row.1.cause)));
+    Some(table("events", columns))
+}
+
+/// The end where it happened, as the flow's data go.
+fn end(event: &RecordedEvent, flows: &Flows) -> &'static str {
+    let sender = flows.row(event.end.flow()).note.sender;
+    if event.end.side() == sender {
+        "sender"
+    } else {
+        "receiver"
+    }
+}
+
+type Columns = Vec<(&'static str, crate::output::Column)>;
+
+fn of_queue(rows: &[Row<'_>]) -> Columns {
+    let packets = |amount: Option<Amount>| match amount {
+        Some(Amount::Packets(packets)) => packets.count() as f64,
+        _ => f64::NAN,
+    };
+    let bytes = |amount: Option<Amount>| match amount {
+        Some(Amount::Bytes(bytes)) => bytes.count() as f64,
+        _ => f64::NAN,
+    };
+    let queue =
+        |row: &Row<'_>, value: &dyn Fn(QueueSeen) -> f64| row.1.queue.map_or(f64::NAN, value);
+    let transit = |row: &Row<'_>, value: fn(Transit) -> Span| {
+        row.1
+            .transit
+            .map_or(f64::NAN, |transit| value(transit).as_secs_lossy())
+    };
+    vec![
+        (
+            "queue_packets",
+            real(rows, |row| queue(row, &|seen| f64::from(seen.packets))),
+        ),
+        (
+            "queue_bytes",
+            real(rows, |row| queue(row, &|seen| seen.bytes.count() as f64)),
+        ),
+        (
+            "limit_packets",
+            real(rows, |row| queue(row, &|seen| packets(seen.limit))),
+        ),
+        (
+            "limit_bytes",
+            real(rows, |row| queue(row, &|seen| bytes(seen.limit))),
+        ),
+        (
+            "serialisation_s",
+            real(rows, |row| transit(row, |transit| transit.serialisation)),
+        ),
+        (
+            "propagation_s",
+            real(rows, |row| transit(row, |transit| transit.propagation)),
+        ),
+    ]
+}
+
+fn of_control(rows: &[Row<'_>]) -> Columns {
+    let bytes = |value: Option<Bytes>| value.map_or(f64::NAN, |bytes| bytes.count() as f64);
+    let bits = |value: Option<Rate>| value.map_or(f64::NAN, |rate| rate.bits_per_second() as f64);
+    let span = |value: Option<Span>| value.map_or(f64::NAN, Span::as_secs_lossy);
+    vec![
+        ("cwnd_bytes", real(rows, |row| bytes(row.1.cwnd))),
+        ("ssthresh_bytes", real(rows, |row| bytes(row.1.ssthresh))),
+        ("rate_bit_s", real(rows, |row| bits(row.1.rate))),
+        ("waited_s", real(rows, |row| span(row.1.waited))),
+        ("rto_s", real(rows, |row| span(row.1.rto))),
+    ]
+}
+
+/// Texts that rows share.
+#[derive(Default)]
+struct Words(BTreeMap<&'static str, Arc<str>>);
+
+impl Words {
+    fn column<R>(
+        &mut self,
+        rows: &[R],
+        word: impl Fn(&R) -> &'static str,
+    ) -> crate::output::Column {
+        let shared = rows.iter().map(|row| {
+            let word = word(row);
+            Arc::clone(self.0.entry(word).or_insert_with(|| Arc::from(word)))
+        });
+        crate::output::Column::Text(shared.collect())
+    }
+}

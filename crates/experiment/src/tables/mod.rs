@@ -1,0 +1,99 @@
+//! Result tables from the record of a finished run: names and columns as docs/scenario-language.md has them.
+//!
+//! Flows are numbered by group, in the order of the scenario, then by their index in the group.
+
+mod events;
+mod flows;
+mod ports;
+mod qcn;
+mod rounds;
+mod timeouts;
+mod transfers;
+mod udt;
+
+use std::sync::Arc;
+
+use incastle_scenario::language::measure::Sampling;
+use incastle_units::Time;
+
+use crate::output::{Column, Table};
+use crate::record::Record;
+use crate::totals::totals;
+
+/// Makes a table.
+enum Maker {
+    Always(fn(&Record<'_>) -> Table),
+    /// None where it is not asked for, or never has rows.
+    Sometimes(fn(&Record<'_>) -> Option<Table>),
+}
+
+/// All tables, in the order of results.
+const MAKERS: [Maker; 18] = [
+    Maker::Always(summary),
+    Maker::Always(flows::flows),
+    Maker::Always(transfers::transfers),
+    Maker::Always(ports::queues),
+    Maker::Always(ports::links),
+    Maker::Sometimes(ports::goodput),
+    Maker::Sometimes(rounds::rounds),
+    Maker::Sometimes(timeouts::timeouts),
+    Maker::Sometimes(udt::udt),
+    Maker::Sometimes(ports::queue_samples),
+    Maker::Sometimes(ports::buffer_occupancy),
+    Maker::Sometimes(flows::windows),
+    Maker::Sometimes(flows::throughput),
+    Maker::Sometimes(udt::dcudp_modes),
+    Maker::Sometimes(udt::dcudp_rates),
+    Maker::Sometimes(qcn::rates),
+    Maker::Sometimes(qcn::cnms),
+    Maker::Sometimes(events::events),
+];
+
+/// The tables of a run.
+pub(crate) fn tables(record: &Record<'_>) -> Vec<Table> {
+    let makers = MAKERS.iter();
+    let tables = makers.filter_map(|maker| match maker {
+        Maker::Always(make) => Some(make(record)),
+        Maker::Sometimes(make) => make(record),
+    });
+    tables.collect()
+}
+
+fn summary(record: &Record<'_>) -> Table {
+    totals(record).table()
+}
+
+/// What a sampling is asked for, if it is on.
+fn asked<T>(sampling: &Sampling<T>) -> Option<&T> {
+    match sampling {
+        Sampling::On(asked) => Some(asked),
+        Sampling::Off => None,
+    }
+}
+
+fn seconds(at: Option<Time>) -> f64 {
+    at.map_or(f64::NAN, Time::as_secs_lossy)
+}
+
+fn table(name: &str, columns: Vec<(&str, Column)>) -> Table {
+    Table {
+        name: name.to_owned(),
+        columns: columns
+            .into_iter()
+            .map(|(name, column)| (name.to_owned(), column))
+            .collect(),
+    }
+}
+
+/// A column of whole numbers, of numbers, of texts, from rows.
+fn whole<R>(rows: &[R], value: impl Fn(&R) -> u64) -> Column {
+    Column::U64(rows.iter().map(value).collect())
+}
+
+fn real<R>(rows: &[R], value: impl Fn(&R) -> f64) -> Column {
+    Column::F64(rows.iter().map(value).collect())
+}
+
+fn text<R>(rows: &[R], value: impl Fn(&R) -> Arc<str>) -> Column {
+    Column::Text(rows.iter().map(value).collect())
+}

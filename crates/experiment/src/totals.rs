@@ -1,0 +1,64 @@
+//! What a run counted in all.
+
+use incastle_engine::core::SwitchIndex;
+use incastle_engine::network::Network;
+use incastle_units::Bytes;
+
+use crate::output::Totals;
+use crate::record::Record;
+use crate::record::flows::Repair;
+
+/// The totals of a run.
+pub(crate) fn totals(record: &Record<'_>) -> Totals {
+    let Record {
+        now,
+        interval,
+        counted,
+        network,
+        flows,
+        transfers,
+        ..
+    } = record;
+    let met = |is: bool| {
+        let outcomes = transfers.iter().filter_map(|one| one.met(*now));
+        outcomes.filter(|met| *met == is).count() as u64
+    };
+    let mut totals = Totals {
+        simulated_s: now.as_secs_lossy(),
+        measured_from_s: interval.from.as_secs_lossy(),
+        measured_to_s: interval.to.as_secs_lossy(),
+        packet_hops: counted.packet_hops,
+        data_packets: counted.data_packets,
+        events: counted.events,
+        drops: counted.drops,
+        failure_drops: counted.failure_drops,
+        marks: counted.marks,
+        cnms: counted.cnms_sent,
+        flows: flows.len() as u64,
+        max_memory_bytes: max_stored(network),
+        transfers: transfers
+            .iter()
+            .filter(|one| one.completed.is_some())
+            .count() as u64,
+        met_deadlines: met(true),
+        missed_deadlines: met(false),
+        ..Totals::default()
+    };
+    for end in flows.ends() {
+        totals.delivered_bytes += end.delivered;
+        totals.send_buffer_drops += end.refused.messages;
+        totals.fast_retransmits += end.tcp.fast_retransmits;
+        let repair = Repair::of(end);
+        totals.retransmissions += repair.retransmissions;
+        totals.timeouts += repair.timeouts;
+        totals.ecn_reductions += repair.ecn_reductions;
+    }
+    totals
+}
+
+/// The most bytes that the shared memory of any switch stored at once.
+fn max_stored(network: &Network) -> u64 {
+    let switches = (0..network.switch_count()).map(SwitchIndex::from_index);
+    let most = switches.filter_map(|switch| network.max_stored(switch));
+    most.max().map_or(0, Bytes::count)
+}

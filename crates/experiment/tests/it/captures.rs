@@ -1,0 +1,157 @@
+//! Captures: looking on changes nothing, every frame is there once, and the files follow from the scenario.
+
+use incastle_experiment::Output;
+
+use crate::common::{result, star_with, text, whole};
+
+/// TCP with marks and losses, datagrams, UDT and DCUDP, all through one small port.
+const TRAFFIC: &str = r#"
+[host]
+jitter = "1 us"
+[flows.long]
+workload = "bulk"
+from = "senders"
+to = "receiver"
+size = "300 KB"
+transport = { congestion = "dctcp", handshake = true, traffic_class = 3 }
+[flows.noise]
+workload = "cbr"
+from = "sender:1"
+to = "receiver"
+rate = "200 Mbit/s"
+stop = "4 ms"
+transport = { kind = "udp" }
+[flows.udt]
+workload = "bulk"
+from = "sender:2"
+to = "receiver"
+size = "50 KB"
+transport = { kind = "udt" }
+[flows.dcudp]
+workload = "bulk"
+from = "sender:3"
+to = "sender:0"
+size = "50 KB"
+transport = { kind = "dcudp" }
+"#;
+
+const SWITCH: &str = r#"
+[switch]
+buffer = "60 KB"
+[switch.queue]
+kind = "threshold"
+marking_threshold = "20 packets"
+[switch.qcn]
+cp_q_eq = "12 KB"
+"#;
+
+fn all_kinds() -> String {
+    star_with(SWITCH).replace("10 ms", "200 ms") + TRAFFIC
+}
+
+/// The tables without what counts events, which captured ports have more of, as text: nothing equals NaN.
+fn without_events(output: &Output) -> String {
+    let mut tables = output.tables.clone();
+    for table in &mut tables {
+        table.columns.retain(|(name, _)| name != "events");
+    }
+    format!("{tables:?}")
+}
+
+/// The types of the blocks of a file, and the captured and whole lengths of its frames.
+fn blocks(bytes: &[u8]) -> (Vec<u32>, Vec<(u32, u32)>) {
+    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+    let (mut kinds, mut frames, mut at) = (Vec::new(), Vec::new(), 0);
+    while at < bytes.len() {
+        kinds.push(word(at));
+        if word(at) == 6 {
+            frames.push((word(at + 20), word(at + 24)));
+        }
+        at += word(at + 4) as usize;
+    }
+    (kinds, frames)
+}
+
+#[test]
+fn who_looks_on_changes_nothing() {
+    let plain = result(&all_kinds(), &[]);
+    let totals = &plain.totals;
+    assert!(
+        totals.drops > 0 && totals.marks > 0 && totals.cnms > 0,
+        "{totals:?}"
+    );
+    for pcap in ["all", "switch->receiver", "sender:0->switch"] {
+        let seen = result(&all_kinds(), &[("measure.pcap", pcap)]);
+        assert_eq!(seen.digest, plain.digest, "{pcap}");
+        assert!(without_events(&seen) == without_events(&plain), "{pcap}");
+        assert!(seen.totals.events > plain.totals.events, "{pcap}");
+    }
+}
+
+#[test]
+fn shared_memory_sees_the_same() {
+    let shared = all_kinds().replace("\"60 KB\"", "{ shared = \"60 KB\" }");
+    let plain = result(&shared, &[]);
+    let seen = result(&shared, &[("measure.pcap", "all")]);
+    assert!(plain.totals.drops > 0);
+    assert_eq!(seen.digest, plain.digest);
+    assert!(without_events(&seen) == without_events(&plain));
+}
+
+#[test]
+fn every_frame_that_leaves_is_there_once() {
+    let output = result(&all_kinds(), &[("measure.pcap", "all")]);
+    // All transfers are over: what was not dropped has left.
+    let ports = whole(&output, "links", "packets").len();
+    assert_eq!(ports, 10);
+    let mut captured = 0;
+    for capture in &output.captures {
+        let (kinds, frames) = blocks(&capture.bytes);
+        assert_eq!(
+            kinds.iter().filter(|kind| **kind == 1).count(),
+            2,
+            "both ways"
+        );
+        captured += frames.len() as u64;
+        assert!(frames.iter().all(|(kept, length)| kept == length.min(&128)));
+        assert!(frames.iter().any(|(kept, length)| kept < length));
+    }
+    assert_eq!(output.captures.len(), 5);
+    assert_eq!(captured, output.totals.packet_hops);
+}
+
+#[test]
+fn one_way_both_ways_and_for_a_while() {
+    let one_way = result(&all_kinds(), &[("measure.pcap", "switch->receiver")]);
+    let both = result(&all_kinds(), &[("measure.pcap", "receiver<->switch")]);
+    let names = |output: &Output| -> Vec<String> {
+        let names = output.captures.iter().map(|capture| capture.name.clone());
+        names.collect()
+    };
+    assert_eq!(names(&one_way), ["switch-receiver"]);
+    assert_eq!(names(&both), ["switch-receiver"]);
+    let count = |output: &Output| blocks(&output.captures[0].bytes).1.len() as u64;
+    let ports = text(&one_way, "links", "port");
+    let sent = |port: &str| {
+        let row = ports.iter().position(|known| known == port);
+        let row = row.expect("a port of that name");
+        whole(&one_way, "links", "packets")[row]
+    };
+    assert_eq!(count(&one_way), sent("switch->receiver"));
+    assert_eq!(
+        count(&both),
+        sent("switch->receiver") + sent("receiver->switch")
+    );
+    let table = "{ ports = 'switch->receiver', from = '1 ms', until = '2 ms', snaplen = '1600 B' }";
+    let part = result(&all_kinds(), &[("measure.pcap", table)]);
+    // A full link of 1 Gbit/s sends 83 packets of 1500 bytes in a millisecond, more of smaller ones.
+    assert!((80..200).contains(&count(&part)), "{}", count(&part));
+    let (_, frames) = blocks(&part.captures[0].bytes);
+    assert!(frames.iter().all(|(kept, length)| kept == length));
+}
+
+#[test]
+fn a_capture_follows_from_its_scenario() {
+    let run = || result(&all_kinds(), &[("measure.pcap", "all")]).captures;
+    assert!(run() == run());
+}

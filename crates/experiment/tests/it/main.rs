@@ -1,0 +1,23 @@
+//! Tests of runs: small scenarios, and their result tables.
+
+mod captures;
+mod collectives;
+mod common;
+mod custom;
+mod deadlines;
+mod dependences;
+mod failures;
+mod ideal;
+mod line_rate;
+mod list;
+mod load;
+mod memory;
+mod ports;
+mod qcn;
+mod requests;
+mod runs;
+mod timeouts;
+mod topologies;
+mod udt;
+mod when_done;
+mod workloads;

@@ -1,0 +1,174 @@
+//! The memory of a run grows with hosts and events, not with simulated time: held over random scenarios with long
+//! silences, by an allocator that counts. Alone in its program, because the count is that of a whole process.
+
+#[path = "it/common.rs"]
+mod common;
+
+use common::{run, scenario};
+use incastle_experiment::expected;
+use peak_alloc::PeakAlloc;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+#[global_allocator]
+static COUNTED: PeakAlloc = PeakAlloc;
+
+/// The most that a run takes at once: `A` bytes, `B` for each host and `C` for each event.
+///
+/// `A`: lists that have their full size in the smallest network; the histograms of queues have half a megabyte between
+/// them before each port has its least. `B`: a host of a star is a link with two ports, their histograms of five cache
+/// lines each, names and routes, a series, and its rows in `links` and `queues`: some 3.2 KB as measured, and a quarter
+/// for lists that double. `C`: a flow lasts some twenty events and has two ends with their counters (1 KB), a note, and
+/// rows in `flows` and `transfers`; a delivered packet has a bin of 24 bytes and its row of 40: some 100 bytes for each
+/// event as measured, and four times as much for flows of few events.
+const A: usize = 512 << 10;
+const B: usize = 4 << 10;
+const C: usize = 512;
+
+/// A transfer: when it begins (as a share of the run), from which sender, bytes.
+type Transfer = (f64, usize, u32);
+
+#[derive(Debug, Clone)]
+struct Case {
+    senders: usize,
+    duration_s: u64,
+    transfers: Vec<Transfer>,
+    /// A closed loop of requests with so long a pause, as a share of the run.
+    think: Option<f64>,
+    goodput: bool,
+    /// Intervals of `throughput` in the run.
+    intervals: Option<u64>,
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    let transfer = (0.0..1.0_f64, any::<prop::sample::Index>(), 1..20_000_u32);
+    (
+        prop_oneof![1..4_usize, 100..400_usize],
+        prop_oneof![1..10_u64, 1_000..1_000_000_u64],
+        prop::collection::vec(transfer, 1..60),
+        prop::option::of(0.05..0.9_f64),
+        any::<bool>(),
+        prop::option::of(10..1_000_000_u64),
+    )
+        .prop_map(
+            |(senders, duration_s, mut transfers, think, goodput, intervals)| {
+                transfers.sort_by(|a, b| a.0.total_cmp(&b.0));
+                let transfers = transfers.into_iter();
+                Case {
+                    transfers: transfers
+                        .map(|(at, sender, bytes)| (at, sender.index(senders), bytes))
+                        .collect(),
+                    senders,
+                    duration_s,
+                    think,
+                    goodput,
+                    intervals,
+                }
+            },
+        )
+}
+
+impl Case {
+    fn text(&self) -> String {
+        let Self {
+            senders,
+            duration_s,
+            goodput,
+            ..
+        } = *self;
+        let transfer = |(at, sender, bytes): &Transfer| {
+            let at = at * duration_s as f64;
+            format!("[\"{at:.6} s\", \"sender:{sender}\", \"receiver\", {bytes}]")
+        };
+        let transfers: Vec<String> = self.transfers.iter().map(transfer).collect();
+        let closed_loop = self.think.map(|share| {
+            let think = share * duration_s as f64;
+            format!(
+                "[flows.loop]\nworkload = \"barrier-incast\"\nfrom = \"senders\"\nto = \"receiver\"\ncount = 1\n\
+                 sru = \"2 KB\"\nthink_time = \"{think:.3} s\"\n"
+            )
+        });
+        let throughput = self.intervals.map(|intervals| {
+            let every = duration_s * 1_000_000_000 / intervals;
+            format!("throughput = {{ every = \"{every} ns\", flows = \"list\" }}\n")
+        });
+        format!(
+            "[run]\nduration = \"{duration_s} s\"\n\
+             [network]\ntopology = \"star\"\nsenders = {senders}\nrate = \"1 Gbit/s\"\ndelay = \"25 us\"\n\
+             [flows.list]\nworkload = \"flow-list\"\nfrom = \"senders\"\nto = \"receiver\"\n\
+             transfers = {{ list = [{}] }}\n{}[measure]\ngoodput = {goodput}\n{}",
+            transfers.join(", "),
+            closed_loop.unwrap_or_default(),
+            throughput.unwrap_or_default(),
+        )
+    }
+}
+
+/// Bytes that a run took at the most beyond what was taken before it, and its events.
+fn peak(text: &str) -> (usize, usize) {
+    let scenario = scenario(text, &[]);
+    let before = COUNTED.current_usage();
+    COUNTED.reset_peak_usage();
+    let output = run(&scenario).expect("a run");
+    let most = COUNTED.peak_usage().saturating_sub(before);
+    (most, output.totals.events as usize)
+}
+
+#[test]
+fn memory_grows_with_hosts_and_events_and_not_with_time() {
+    let mut runner = TestRunner::new(Config {
+        cases: 60,
+        failure_persistence: None,
+        ..Config::default()
+    });
+    let held = runner.run(&cases(), |case| {
+        let (most, events) = peak(&case.text());
+        let hosts = case.senders + 1;
+        let bound = A + B * hosts + C * events;
+        prop_assert!(
+            most <= bound,
+            "{most} bytes with {hosts} hosts and {events} events, not {bound}"
+        );
+        Ok(())
+    });
+    held.expect("memory within its bound");
+    ten_thousand_times_as_long_takes_no_more();
+    what_is_expected_is_of_the_size_of_what_is_taken();
+}
+
+/// The same events, in a run of a hundred seconds and in one of eleven days.
+fn ten_thousand_times_as_long_takes_no_more() {
+    let case = |duration_s| Case {
+        senders: 20,
+        duration_s,
+        transfers: vec![(0.0, 0, 1_000), (0.5, 7, 10_000), (0.999, 19, 1_000)],
+        think: None,
+        goodput: true,
+        intervals: Some(1_000),
+    };
+    let (short, long) = (peak(&case(100).text()), peak(&case(1_000_000).text()));
+    assert!(
+        short.1.abs_diff(long.1) < 10,
+        "nearly the same events: {short:?}, {long:?}"
+    );
+    assert!(
+        long.0 <= short.0 + short.0 / 100,
+        "{long:?} after {short:?}"
+    );
+}
+
+/// The estimate before a run has room for Python's frames; the engine's part of it is no more than that, and
+/// no less than a quarter.
+fn what_is_expected_is_of_the_size_of_what_is_taken() {
+    let text = "[run]\nduration = \"20 ms\"\n\
+        [network]\ntopology = \"star\"\nsenders = 4\nrate = \"10 Gbit/s\"\ndelay = \"25 us\"\n\
+        [flows.drawn]\nworkload = \"poisson\"\nfrom = \"senders\"\nto = \"receiver\"\nsizes = \"1 KB\"\nload = 0.5\n\
+        [measure]\nqueue = { every = \"100 ns\" }\n";
+    let wanted = expected(&scenario(text, &[])).bytes() as f64;
+    let (most, _) = peak(text);
+    let share = most as f64 / wanted;
+    assert!(
+        (0.25..=1.2).contains(&share),
+        "{most} bytes are {share:.2} of {wanted}"
+    );
+}

@@ -1,0 +1,7 @@
+//! The queue disciplines, buffers and QCN's congestion point, each against its paper or standard.
+
+mod buffers;
+mod double_threshold;
+mod qcn;
+mod red;
+mod threshold;

@@ -1,0 +1,70 @@
+//! What goes into the sender half in one call: time, configuration, controller and counters, and an
+//! acknowledgement as it reads one. Leaves out the segment as the wire has it, which is in `segment`.
+
+use incastle_congestion::{Algorithm, Controller, Echo, LimitedBy, Window};
+use incastle_units::{Span, Time};
+use rand_core::Rng;
+
+use super::config::Config;
+use super::segment::SackBlock;
+use super::stats::Stats;
+
+/// What the sender needs from the rest of the connection in each call.
+pub(super) struct Io<'a> {
+    pub(super) now: Time,
+    pub(super) config: &'a Config,
+    pub(super) algorithm: &'a mut Algorithm,
+    pub(super) rng: &'a mut dyn Rng,
+    pub(super) stats: &'a mut Stats,
+}
+
+impl Io<'_> {
+    /// The controller's window, at least one segment (else nothing would ever move), and what it
+    /// is called when it binds.
+    #[inline]
+    pub(super) fn window(&self) -> (u64, LimitedBy) {
+        let window = match self.algorithm.window() {
+            Window::Limited(bytes) => bytes.count().max(u64::from(self.config.mss)),
+            Window::Unlimited => u64::MAX / 4,
+        };
+        match self.config.max_cwnd {
+            Some(max) if max.count() < window => (max.count(), LimitedBy::Application),
+            _ => (window, LimitedBy::Window),
+        }
+    }
+}
+
+/// An arriving segment, as the sender half reads it.
+pub(super) struct AckInfo<'a> {
+    /// The cumulative acknowledgement.
+    pub(super) ack: u64,
+    /// The window beyond it.
+    pub(super) window: u64,
+    pub(super) echo: Echo,
+    /// The returned timestamp, or NEVER.
+    pub(super) timestamp: Time,
+    /// Whether the segment carries nothing but the acknowledgement.
+    pub(super) pure: bool,
+    pub(super) sacks: &'a [SackBlock],
+}
+
+/// What an acknowledgement brought, for the controller.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Progress {
+    pub(super) echo: Echo,
+    pub(super) acked: u64,
+    pub(super) rtt: Option<Span>,
+    pub(super) limited_by: LimitedBy,
+}
+
+impl Progress {
+    /// Nothing new.
+    pub(super) const fn none(echo: Echo, limited_by: LimitedBy) -> Self {
+        Self {
+            echo,
+            acked: 0,
+            rtt: None,
+            limited_by,
+        }
+    }
+}

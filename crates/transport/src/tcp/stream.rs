@@ -1,0 +1,87 @@
+//! The octets that the application wants sent: how many it wrote, whether a FIN follows, its deadline,
+//! and what holds the next of them back. Leaves out the octets themselves: a simulation sends lengths.
+
+use incastle_units::{Bytes, Time};
+
+use super::limit::{Burst, SendLimit};
+
+/// Written bytes from which on the rest counts as unlimited.
+const UNLIMITED: u64 = u64::MAX / 4;
+/// Sequence numbers stay below, whatever is written.
+const LARGEST: u64 = u64::MAX / 2;
+
+/// One direction's stream of octets.
+#[derive(Debug, Clone)]
+pub(super) struct Stream {
+    written: u64,
+    closed: bool,
+    /// When the application wants its data to have arrived, or NEVER.
+    pub(super) deadline: Time,
+    pub(super) limit: SendLimit,
+    pub(super) burst: Burst,
+}
+
+impl Stream {
+    pub(super) const fn new() -> Self {
+        Self {
+            written: 0,
+            closed: false,
+            deadline: Time::NEVER,
+            limit: SendLimit::new(),
+            burst: Burst::new(),
+        }
+    }
+
+    pub(super) fn write(&mut self, bytes: u64) {
+        self.limit.reconsider();
+        assert!(!self.closed, "an application writes before it closes");
+        self.written = self.written.saturating_add(bytes).min(LARGEST);
+    }
+
+    pub(super) fn close(&mut self) {
+        self.limit.reconsider();
+        self.closed = true;
+    }
+
+    /// Forgets everything from `max` on: what was never sent.
+    pub(super) fn stop(&mut self, max: u64) {
+        self.written = self.written.min(max);
+    }
+
+    #[inline]
+    pub(super) fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// The end of the stream, FIN included.
+    #[inline]
+    pub(super) fn end(&self) -> u64 {
+        self.written + u64::from(self.closed)
+    }
+
+    /// Whether the FIN is part of what was acknowledged up to `una`.
+    pub(super) fn fin_acknowledged(&self, una: u64) -> bool {
+        self.closed && una == self.end()
+    }
+
+    /// Written bytes that are not acknowledged; absent where the stream is unlimited.
+    #[inline]
+    pub(super) fn remaining(&self, una: u64) -> Option<Bytes> {
+        let remaining = self.written.saturating_sub(una);
+        (self.written < UNLIMITED).then_some(Bytes::new(remaining))
+    }
+
+    /// Payload of the next segment from `from` on.
+    #[inline]
+    pub(super) fn payload_from(&self, from: u64, mss: u16) -> u64 {
+        self.written.saturating_sub(from).min(u64::from(mss))
+    }
+
+    /// How many of the octets `start..end` are data, and whether the FIN follows them.
+    #[inline]
+    pub(super) fn segment(&self, start: u64, end: u64) -> (u16, bool) {
+        let data_end = end.min(self.written);
+        let fin = self.closed && data_end == self.written;
+        (data_end.saturating_sub(start) as u16, fin)
+    }
+}

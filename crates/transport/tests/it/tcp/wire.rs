@@ -1,0 +1,429 @@
+//! A wire between two connections, for tests: fixed delay one way, programmable loss, marks and
+//! extra delay per packet, and a record of every packet in the order of sending.
+
+use std::collections::BTreeMap;
+
+use incastle_congestion::{Algorithm, NewReno, NewRenoConfig};
+use incastle_transport::tcp::{
+    Arrival, Batch, Config, Connection, Event, Flags, Role, SackBlock, Segment, TimeoutReport,
+    Transmit,
+};
+use incastle_units::{Bytes, Ecn, Span, Time};
+use rand_core::TryRng;
+
+/// A small generator (SplitMix64), so that the tests draw from a seed.
+pub(crate) struct SplitMix(pub(crate) u64);
+
+impl TryRng for SplitMix {
+    type Error = std::convert::Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+        Ok((self.try_next_u64()? >> 32) as u32)
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        Ok(z ^ (z >> 31))
+    }
+
+    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Self::Error> {
+        for byte in out {
+            *byte = self.try_next_u64()? as u8;
+        }
+        Ok(())
+    }
+}
+
+/// The wire's number of the first data byte of every connection.
+pub(crate) const FIRST: u32 = 0xFFFF_0000;
+
+/// Payload bytes of a segment in the written-out tests.
+pub(crate) const MSS: u16 = 1000;
+
+/// The delay of the wire, one way.
+pub(crate) const DELAY: Span = Span::from_ms(10);
+
+/// An instant in milliseconds.
+pub(crate) fn ms(at: u64) -> Time {
+    Time::ZERO + Span::from_ms(at)
+}
+
+/// The configuration of the written-out tests: established, one ACK per segment.
+pub(crate) fn config() -> Config {
+    Config {
+        mss: MSS,
+        handshake: false,
+        delayed_ack_count: 1,
+        initial_window: Bytes::new(4 * u64::from(MSS)),
+        ..Config::default()
+    }
+}
+
+/// NewReno's window rule with the initial window of `config`.
+pub(crate) fn new_reno(config: &Config) -> Algorithm {
+    let mut window = NewRenoConfig::new(Bytes::new(u64::from(config.mss)));
+    window.initial_window = config.initial_window;
+    Algorithm::NewReno(NewReno::new(window))
+}
+
+/// What the wire does with a packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Pass,
+    Drop,
+    Mark,
+    /// Arrives this much later, perhaps after packets that were sent after it.
+    Delay(Span),
+    /// Arrives twice, the second time this much later.
+    Twice(Span),
+}
+
+/// A packet on the wire.
+#[derive(Debug, Clone)]
+pub(crate) struct Packet {
+    pub(crate) at: Time,
+    /// 0 for A, 1 for B.
+    pub(crate) from: usize,
+    pub(crate) sent: Transmit,
+    pub(crate) sacks: Vec<SackBlock>,
+}
+
+impl Packet {
+    pub(crate) fn seq(&self) -> u64 {
+        u64::from(self.sent.segment.seq.wrapping_sub(FIRST))
+    }
+
+    pub(crate) fn has(&self, flags: Flags) -> bool {
+        self.sent.segment.flags.contains(flags)
+    }
+
+    /// Whether it is data at this offset, sent for the first time.
+    pub(crate) fn is_first(&self, seq: u64) -> bool {
+        self.sent.segment.payload > 0 && self.seq() == seq && !self.sent.retransmission
+    }
+
+    /// One line: milliseconds, sender, content.
+    fn line(&self, fate: Fate) -> String {
+        let s = &self.sent.segment;
+        let at = self.at.as_ps() / 1_000_000_000;
+        let mut words = vec![at.to_string(), ["A", "B"][self.from].to_string()];
+        if s.payload > 0 || self.has(Flags::FIN) {
+            words.push(format!("{}+{}", self.seq(), s.payload));
+        }
+        let names = [
+            (Flags::SYN, "SYN"),
+            (Flags::FIN, "FIN"),
+            (Flags::ECE, "ECE"),
+            (Flags::CWR, "CWR"),
+        ];
+        let set = names.into_iter().filter(|(flag, _)| self.has(*flag));
+        words.extend(set.map(|(_, name)| name.to_string()));
+        let ack = s.ack.wrapping_sub(FIRST);
+        if self.has(Flags::ACK) && (s.payload == 0 || ack > 0) {
+            words.push(format!("ack {ack}"));
+        }
+        for block in &self.sacks {
+            let start = block.start.wrapping_sub(FIRST);
+            let end = block.end.wrapping_sub(FIRST);
+            words.push(format!("sack {start}-{end}"));
+        }
+        let again = self.sent.retransmission.then_some("again");
+        words.extend(again.map(str::to_string));
+        match fate {
+            Fate::Drop => words.push("lost".to_string()),
+            Fate::Mark => words.push("CE".to_string()),
+            Fate::Pass | Fate::Delay(_) | Fate::Twice(_) => {}
+        }
+        words.join(" ")
+    }
+}
+
+/// A timeout at one end.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Timeout {
+    pub(crate) at: Time,
+    pub(crate) from: usize,
+    pub(crate) report: TimeoutReport,
+    /// How many packets both ends had sent by then.
+    pub(crate) before: usize,
+}
+
+type Judge = Box<dyn FnMut(&Packet) -> Fate>;
+
+/// Two ends and the wire between them.
+pub(crate) struct Wire {
+    pub(crate) now: Time,
+    pub(crate) ends: [Connection; 2],
+    pub(crate) record: Vec<Packet>,
+    pub(crate) trace: Vec<String>,
+    pub(crate) events: Vec<(Time, usize, Event)>,
+    pub(crate) timeouts: Vec<Timeout>,
+    /// Every packet that arrived, and when.
+    pub(crate) heard: Vec<(Time, Packet)>,
+    /// Whether arrivals of one instant are handed over together.
+    pub(crate) batching: bool,
+    judge: Judge,
+    flying: BTreeMap<(Time, u64), (Packet, Ecn)>,
+    counter: u64,
+    pub(crate) rng: SplitMix,
+}
+
+impl Wire {
+    pub(crate) fn new(ends: [Connection; 2], judge: impl FnMut(&Packet) -> Fate + 'static) -> Self {
+        Self {
+            now: Time::ZERO,
+            ends,
+            record: Vec::new(),
+            trace: Vec::new(),
+            events: Vec::new(),
+            timeouts: Vec::new(),
+            heard: Vec::new(),
+            batching: false,
+            judge: Box::new(judge),
+            flying: BTreeMap::new(),
+            counter: 0,
+            rng: SplitMix(1),
+        }
+    }
+
+    /// Two ends of one configuration under NewReno.
+    pub(crate) fn symmetric(config: &Config, judge: impl FnMut(&Packet) -> Fate + 'static) -> Self {
+        let a = Connection::new(config, new_reno(config), Role::Active);
+        let b = Connection::new(config, new_reno(config), Role::Passive);
+        Self::new([a, b], judge)
+    }
+
+    /// What the ends want to send leaves, and what they want to tell is recorded.
+    pub(crate) fn pump(&mut self) {
+        for from in 0..2 {
+            while let Some(sent) = self.ends[from].poll_transmit(self.now, &mut self.rng) {
+                let sacks = self.ends[from].sacks().to_vec();
+                assert_eq!(sacks.len(), usize::from(sent.segment.sacks));
+                self.put(Packet {
+                    at: self.now,
+                    from,
+                    sent,
+                    sacks,
+                });
+            }
+            while let Some(event) = self.ends[from].poll_event() {
+                self.events.push((self.now, from, event));
+            }
+        }
+    }
+
+    fn put(&mut self, packet: Packet) {
+        let fate = (self.judge)(&packet);
+        let line = packet.line(fate);
+        let segment = &packet.sent.segment;
+        let pure = segment.payload == 0 && !packet.has(Flags::SYN) && !packet.has(Flags::FIN);
+        let nxt = self.ends[packet.from].snd_max() as u32;
+        self.trace
+            .push(if pure && segment.seq != FIRST.wrapping_add(nxt) {
+                // A window probe.
+                format!("{line} seq {}", packet.seq())
+            } else {
+                line
+            });
+        let at = self.now + DELAY;
+        let ecn = packet.sent.ecn;
+        match fate {
+            Fate::Pass => self.fly(at, &packet, ecn),
+            Fate::Drop => {}
+            Fate::Mark => {
+                let marked = if ecn.is_capable() { Ecn::Ce } else { ecn };
+                self.fly(at, &packet, marked);
+            }
+            Fate::Delay(extra) => self.fly(at + extra, &packet, ecn),
+            Fate::Twice(extra) => {
+                self.fly(at, &packet, ecn);
+                self.fly(at + extra, &packet, ecn);
+            }
+        }
+        self.record.push(packet);
+    }
+
+    fn fly(&mut self, at: Time, packet: &Packet, ecn: Ecn) {
+        self.counter += 1;
+        self.flying
+            .insert((at, self.counter), (packet.clone(), ecn));
+    }
+
+    /// The next instant at which something happens.
+    fn next(&self) -> Option<Time> {
+        let arrival = self.flying.keys().next().map(|(at, _)| *at);
+        let timers = self.ends.iter().filter_map(Connection::poll_timeout);
+        timers.chain(arrival).min()
+    }
+
+    /// Moves on to the next instant, if it comes before `limit`; false if nothing happens until
+    /// then.
+    pub(crate) fn step(&mut self, limit: Time) -> bool {
+        self.pump();
+        let Some(at) = self.next().filter(|at| *at <= limit) else {
+            return false;
+        };
+        assert!(at >= self.now, "time never runs back");
+        self.now = at;
+        while let Some(entry) = self.flying.first_entry() {
+            if entry.key().0 > at {
+                break;
+            }
+            let (packet, ecn) = entry.remove();
+            self.hand_over(&packet, ecn);
+        }
+        for (name, end) in self.ends.iter_mut().enumerate() {
+            if end.poll_timeout().is_some_and(|timer| timer <= at) {
+                end.handle_timeout(at, &mut self.rng);
+            }
+            let timeout = end.poll_timeout_report().map(|report| Timeout {
+                at,
+                from: name,
+                report,
+                before: self.record.len(),
+            });
+            self.timeouts.extend(timeout);
+        }
+        self.pump();
+        true
+    }
+
+    fn hand_over(&mut self, packet: &Packet, ecn: Ecn) {
+        let to = 1 - packet.from;
+        let follows = self
+            .flying
+            .first_key_value()
+            .is_some_and(|(key, next)| key.0 == self.now && next.0.from == packet.from);
+        let batch = if self.batching && follows {
+            Batch::More
+        } else {
+            Batch::Last
+        };
+        self.heard.push((self.now, packet.clone()));
+        let arrival = Arrival {
+            segment: &packet.sent.segment,
+            ecn,
+            sacks: &packet.sacks,
+            batch,
+        };
+        self.ends[to].handle(self.now, &arrival, &mut self.rng);
+        if batch == Batch::Last {
+            self.pump();
+        }
+    }
+
+    /// Runs until nothing happens before `limit` any more.
+    pub(crate) fn run(&mut self, limit: Time) {
+        while self.step(limit) {}
+        self.now = self.now.max(limit);
+    }
+
+    /// The lines of data and pure ACKs sent by one end.
+    pub(crate) fn lines(&self, name: &str) -> Vec<&str> {
+        let sent_by = |line: &&String| line.split(' ').nth(1) == Some(name);
+        self.trace
+            .iter()
+            .filter(sent_by)
+            .map(String::as_str)
+            .collect()
+    }
+}
+
+/// Compares a record of packets with the expected one, line by line.
+#[track_caller]
+pub(crate) fn assert_trace(trace: &[String], expected: &str) {
+    let expected: Vec<&str> = expected
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    let got: Vec<&str> = trace.iter().map(String::as_str).collect();
+    assert!(
+        got == expected,
+        "got:\n{}\nexpected:\n{}",
+        got.join("\n"),
+        expected.join("\n")
+    );
+}
+
+/// A data segment made by hand, for tests of a receiver alone.
+pub(crate) fn data(at: Time, seq: u64, len: u16) -> Segment {
+    Segment {
+        timestamp: at,
+        echo: Time::NEVER,
+        seq: FIRST.wrapping_add(seq as u32),
+        ack: FIRST,
+        window: 1 << 20,
+        payload: len,
+        flags: Flags::ACK,
+        sacks: 0,
+    }
+}
+
+/// A segment that arrives alone, without ECN and SACK.
+pub(crate) fn clear(segment: &Segment) -> Arrival<'_> {
+    Arrival {
+        segment,
+        ecn: Ecn::NotEct,
+        sacks: &[],
+        batch: Batch::Last,
+    }
+}
+
+/// A pure ACK made by hand, for tests of a sender alone.
+pub(crate) fn ack(at: Time, next: u64, flags: Flags) -> Segment {
+    Segment {
+        ack: FIRST.wrapping_add(next as u32),
+        flags: Flags::ACK.with(flags),
+        ..data(at, 0, 0)
+    }
+}
+
+/// A receiver alone: what it answers to segments made by hand.
+pub(crate) struct Receiver {
+    pub(crate) connection: Connection,
+    rng: SplitMix,
+}
+
+impl Receiver {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self {
+            connection: Connection::new(config, new_reno(config), Role::Passive),
+            rng: SplitMix(1),
+        }
+    }
+
+    /// Hands over a segment; gives the lines of what is sent in answer.
+    pub(crate) fn take(&mut self, segment: &Segment, ecn: Ecn, batch: Batch) -> Vec<String> {
+        let now = segment.timestamp;
+        let arrival = Arrival {
+            ecn,
+            batch,
+            ..clear(segment)
+        };
+        self.connection.handle(now, &arrival, &mut self.rng);
+        if batch == Batch::More {
+            return Vec::new();
+        }
+        self.answers(now)
+    }
+
+    /// What it sends now.
+    pub(crate) fn answers(&mut self, now: Time) -> Vec<String> {
+        self.connection.handle_timeout(now, &mut self.rng);
+        let mut lines = Vec::new();
+        while let Some(sent) = self.connection.poll_transmit(now, &mut self.rng) {
+            let packet = Packet {
+                at: now,
+                from: 1,
+                sent,
+                sacks: self.connection.sacks().to_vec(),
+            };
+            lines.push(packet.line(Fate::Pass));
+        }
+        lines
+    }
+}

@@ -1,0 +1,4 @@
+//! The public interface of the units.
+
+mod serializer;
+mod text;

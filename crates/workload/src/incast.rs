@@ -1,0 +1,183 @@
+//! Incasts: at random instants several random hosts send to one random host, all at once.
+//!
+//! Beside Poisson flows in a group of their own they make the mixtures of background traffic and incast
+//! that papers since DCTCP and HPCC are judged by. Each sender has a connection of its own; nobody asks
+//! them. Leaves out: spread starts; hosts that are still busy with an earlier incast are drawn as any
+//! other.
+
+use std::collections::BTreeMap;
+
+use incastle_engine::core::{HostIndex, Purpose};
+use incastle_engine::flow::{Actions, Application, Notice};
+use incastle_units::{Bytes, Time, random};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::group::GroupContext;
+use crate::interarrival::Interarrival;
+use crate::journal::TransferKind;
+use crate::journal::{Journal, Transfer, TransferNote};
+use crate::transfers::{News, Transfers};
+use incastle_scenario::language::flows::{self, Count};
+
+/// All flows of a group.
+pub(super) struct Incast {
+    transfers: Transfers,
+    group: usize,
+    journal: Journal,
+    parameters: flows::RandomIncast,
+    /// The hosts that may send. Draws change their order, which makes no later draw less even.
+    from: Vec<HostIndex>,
+    to: Vec<HostIndex>,
+    senders: Count,
+    gaps: Interarrival,
+    arrivals_rng: Xoshiro256PlusPlus,
+    pairs_rng: Xoshiro256PlusPlus,
+    next: Time,
+    /// Flows begun.
+    begun: u64,
+    /// Incasts under way, by their first flow.
+    rounds: BTreeMap<u64, Round>,
+}
+
+/// An incast under way.
+struct Round {
+    transfer: Transfer,
+    /// Flows that are still to arrive.
+    missing: usize,
+}
+
+impl Incast {
+    pub(super) fn new(
+        context: &GroupContext<'_>,
+        incast: &flows::RandomIncast,
+        (from, to): (&[usize], &[usize]),
+        capacity: f64,
+    ) -> Self {
+        let per_second = match (incast.incast_rate, incast.load) {
+            (Some(arrivals), _) => arrivals,
+            (None, Some(load)) => {
+                load * capacity / incast.mean_bytes(context.group.count, (from, to))
+            }
+            (None, None) => unreachable!("a checked group has a load or arrivals"),
+        };
+        let mut arrivals_rng = context.stream(0, Purpose::Arrivals);
+        let gaps = Interarrival::new(per_second, &incast.interarrival);
+        let first = Time::ZERO
+            .saturating_add(context.group.start)
+            .saturating_add(gaps.draw(&mut arrivals_rng));
+        let hosts = |list: &[usize]| {
+            list.iter()
+                .map(|&host| HostIndex::from_index(host))
+                .collect()
+        };
+        Self {
+            transfers: Transfers::new(context, (from[0], to[0]), incast.deadline),
+            group: context.position,
+            journal: context.journal.clone(),
+            parameters: incast.clone(),
+            from: hosts(from),
+            to: hosts(to),
+            senders: context.group.count,
+            gaps,
+            arrivals_rng,
+            pairs_rng: context.stream(0, Purpose::Pairs),
+            next: first,
+            begun: 0,
+            rounds: BTreeMap::new(),
+        }
+    }
+
+    /// Puts the senders to a receiver in front of all others, each set as likely as any other, and gives
+    /// how many they are.
+    fn draw_senders(&mut self, receiver: HostIndex) -> usize {
+        if let Some(place) = self.from.iter().position(|&host| host == receiver) {
+            let last = self.from.len() - 1;
+            self.from.swap(place, last);
+        }
+        let others = self.from.len() - usize::from(self.from.last() == Some(&receiver));
+        let Count::Number(wanted) = self.senders else {
+            return others;
+        };
+        // Fisher and Yates, as far as needed.
+        for place in 0..wanted as usize {
+            let rest = (others - place) as u64;
+            let drawn = place + random::below(&mut self.pairs_rng, rest) as usize;
+            self.from.swap(place, drawn);
+        }
+        wanted as usize
+    }
+
+    /// The bytes of one of so many senders.
+    fn bytes_of(&self, sender: usize, senders: usize) -> Bytes {
+        let (sender, senders) = (sender as u64, senders as u64);
+        match self.parameters.total_size {
+            None => self
+                .parameters
+                .sru
+                .expect("a checked group has a unit or a total"),
+            Some(total) => {
+                let total = total.count();
+                Bytes::new((total / senders + u64::from(sender < total % senders)).max(1))
+            }
+        }
+    }
+
+    fn begin(&mut self, now: Time, actions: &mut Actions) {
+        let number = random::below(&mut self.pairs_rng, self.to.len() as u64);
+        let receiver = self.to[number as usize];
+        let senders = self.draw_senders(receiver);
+        let mut first = None;
+        for place in 0..senders {
+            let pair = (self.from[place], receiver);
+            let bytes = self.bytes_of(place, senders);
+            let index = self.begun + place as u64;
+            let flow = self.transfers.begin(now, (index, pair), bytes, actions);
+            first.get_or_insert(flow);
+        }
+        let transfer = self.journal.begun(TransferNote {
+            group: self.group,
+            index: number,
+            kind: TransferKind::Round,
+            flow: first.expect("a checked group has a sender to each receiver"),
+            started: now,
+            deadline: None,
+            completed: None,
+            bytes: self.parameters.bytes(senders),
+        });
+        let missing = senders;
+        self.rounds.insert(self.begun, Round { transfer, missing });
+        self.begun += senders as u64;
+    }
+
+    /// A flow is complete, and with it perhaps its incast.
+    fn arrived(&mut self, index: u64, now: Time) {
+        let round = self.rounds.range_mut(..=index).next_back();
+        let (&first, round) = round.expect("a flow belongs to an incast under way");
+        round.missing -= 1;
+        if round.missing == 0 {
+            self.journal.completed(round.transfer, now);
+            self.rounds.remove(&first);
+        }
+    }
+}
+
+impl Application for Incast {
+    fn handle(&mut self, now: Time, notice: Notice, actions: &mut Actions) {
+        if let Some(News::Arrived(index)) = self.transfers.handle(now, notice, actions) {
+            self.arrived(index, now);
+        }
+    }
+
+    fn handle_timeout(&mut self, now: Time, actions: &mut Actions) {
+        self.begin(now, actions);
+        self.next = now.saturating_add(self.gaps.draw(&mut self.arrivals_rng));
+    }
+
+    fn is_over(&self) -> bool {
+        self.next >= self.transfers.stop() && self.transfers.are_complete()
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        (self.next < self.transfers.stop()).then_some(self.next)
+    }
+}

@@ -1,0 +1,39 @@
+//! What the flows of a scenario do: applications for the engine, one file per workload.
+//!
+//! Each application is a state machine that opens its flows itself, when their time has come, and
+//! writes in the journal what result tables need of them. Every random draw comes from the
+//! substream of its group's name and its index in the group, so that no other group moves it.
+//!
+//! Leaves out: what a scenario means (`incastle-scenario`), and what becomes of the packets (`incastle-engine`).
+
+mod all_reduce;
+mod all_to_all;
+mod alone;
+mod applications;
+mod barrier;
+mod bulk;
+mod datagrams;
+mod group;
+mod incast;
+mod interarrival;
+mod journal;
+mod list;
+mod open_loop;
+mod openings;
+mod paced;
+mod paths;
+mod pattern;
+mod permutation;
+mod plan;
+mod poisson;
+mod replay;
+mod stack;
+mod transfers;
+
+pub use alone::Alone;
+pub use applications::{Recruit, applications};
+pub use journal::{FlowNote, Journal, Notes, TransferKind, TransferNote};
+pub use openings::{Opening, data_end, openings};
+pub use paths::Paths;
+pub use replay::{Arrivals, Replay, Row};
+pub use stack::Stack;

@@ -1,0 +1,144 @@
+//! Messages at a constant rate, all the time (CBR) or in periods with silence between them (on-off).
+//!
+//! A message is written at the beginning of its interval. A period begins with a message.
+
+use incastle_engine::core::{FlowIndex, Side};
+use incastle_engine::flow::{Actions, Application, Notice};
+use incastle_units::{Bytes, Rate, Serializer, Span, Time};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::interarrival::exponential_span;
+use crate::plan::Plan;
+use incastle_scenario::language::flows::{self, Message, Periods};
+
+/// One paced flow.
+pub(super) struct Paced {
+    plan: Plan,
+    message: u64,
+    /// Gives the intervals of messages, without rounding in the long run.
+    pace: Serializer,
+    silence: Option<Silence>,
+    /// When the current period ends.
+    period_ends: Time,
+    next: Time,
+    flow: Option<FlowIndex>,
+    /// Whether it writes no more.
+    stopped: bool,
+    /// Whether all that it sent has gone.
+    over: bool,
+}
+
+/// Periods and what lies between them.
+struct Silence {
+    on: Span,
+    off: Span,
+    /// Draws the lengths; absent where they are constant.
+    rng: Option<Xoshiro256PlusPlus>,
+}
+
+impl Silence {
+    fn length(&mut self, mean: Span) -> Span {
+        match &mut self.rng {
+            Some(rng) => exponential_span(mean, rng),
+            None => mean,
+        }
+    }
+}
+
+impl Paced {
+    pub(super) fn cbr(plan: Plan, cbr: &flows::Cbr) -> Self {
+        Self::new(plan, (cbr.rate, cbr.message), None)
+    }
+
+    pub(super) fn on_off(plan: Plan, on_off: &flows::OnOff, rng: Xoshiro256PlusPlus) -> Self {
+        let silence = Silence {
+            on: on_off.on,
+            off: on_off.off,
+            rng: (on_off.periods == Periods::Exponential).then_some(rng),
+        };
+        Self::new(plan, (on_off.rate, on_off.message), Some(silence))
+    }
+
+    fn new(plan: Plan, (rate, message): (Rate, Message), silence: Option<Silence>) -> Self {
+        Self {
+            message: plan.message(message),
+            pace: Serializer::new(rate),
+            silence,
+            // The first period begins with the first message.
+            period_ends: Time::ZERO,
+            next: plan.start,
+            flow: None,
+            stopped: false,
+            over: false,
+            plan,
+        }
+    }
+
+    fn send(&mut self, now: Time, actions: &mut Actions) {
+        let flow = *self
+            .flow
+            .get_or_insert_with(|| self.plan.open(now, actions));
+        actions.write(flow.endpoint(Side::Near), self.message);
+        self.pass(now);
+    }
+
+    /// The message of `now` is written: when the next one follows.
+    fn pass(&mut self, now: Time) {
+        let gap = self.pace.span(Bytes::new(self.message));
+        let next = now.saturating_add(gap.max(Span::from_ps(1)));
+        self.next = match &mut self.silence {
+            None => next,
+            Some(silence) => {
+                if now >= self.period_ends {
+                    self.period_ends = now.saturating_add(silence.length(silence.on));
+                }
+                if next < self.period_ends {
+                    next
+                } else {
+                    let off = silence.length(silence.off);
+                    let ends = self.period_ends.max(now.saturating_add(Span::from_ps(1)));
+                    ends.saturating_add(off)
+                }
+            }
+        };
+    }
+}
+
+impl Application for Paced {
+    fn handle(&mut self, _: Time, notice: Notice, _: &mut Actions) {
+        self.over |= matches!(notice, Notice::Drained(_));
+    }
+
+    fn handle_timeout(&mut self, now: Time, actions: &mut Actions) {
+        if now < self.plan.stop {
+            self.send(now, actions);
+            return;
+        }
+        match self.flow {
+            Some(flow) => {
+                actions.stop(flow.endpoint(Side::Near));
+                actions.drain(flow.endpoint(Side::Near));
+            }
+            None => self.over = true,
+        }
+        self.stopped = true;
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        (!self.stopped).then(|| self.next.min(self.plan.stop))
+    }
+
+    fn is_over(&self) -> bool {
+        self.over
+    }
+}
+
+impl Plan {
+    /// The bytes of a message.
+    pub(super) fn message(&self, message: Message) -> u64 {
+        match message {
+            Message::Packet => self.stack.payload(),
+            Message::Of(size) => size.count(),
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! One flow to be, or the connections of one client.
+
+use std::sync::Arc;
+
+use incastle_engine::core::{EndpointIndex, HostIndex};
+use incastle_engine::flow::Actions;
+use incastle_scenario::language::selection::{Name, Selection};
+use incastle_units::{Span, Time};
+
+use crate::journal::Journal;
+use crate::stack::Stack;
+
+/// One flow to be, or the connections of one client.
+pub(crate) struct Plan {
+    /// The group's position in the scenario.
+    pub(crate) group: usize,
+    /// The flow's number within the group.
+    pub(crate) index: u64,
+    /// The host that sends the data.
+    pub(crate) from: HostIndex,
+    /// The host that receives them.
+    pub(crate) to: HostIndex,
+    /// When it starts.
+    pub(crate) start: Time,
+    /// When it stops sending new data.
+    pub(crate) stop: Time,
+    /// Whether its controller is watched.
+    pub(crate) watched: bool,
+    /// Whether its events are recorded.
+    pub(crate) recorded: bool,
+    pub(crate) stack: Arc<Stack>,
+    pub(crate) journal: Journal,
+}
+
+/// Which flows of a group a probe looks at.
+pub(crate) struct Watch {
+    pub(crate) group: String,
+    pub(crate) flows: Vec<Selection>,
+}
+
+impl Watch {
+    pub(crate) fn includes(&self, index: u64) -> bool {
+        let name = || Name {
+            role: self.group.clone(),
+            index: Some(index as u32),
+        };
+        self.flows.iter().any(|flows| flows.contains(&name()))
+    }
+}
+
+/// The instant of a deadline, which the controller at `end` is told.
+pub(crate) fn wanted(
+    now: Time,
+    deadline: Option<Span>,
+    end: EndpointIndex,
+    actions: &mut Actions,
+) -> Option<Time> {
+    let at = now.saturating_add(deadline?);
+    actions.deadline(end, at);
+    Some(at)
+}

@@ -1,0 +1,176 @@
+//! The transport of a group's flows, as the engine wants it for each new one.
+
+use std::sync::Arc;
+
+use incastle_congestion::Algorithm;
+use incastle_engine::core::{FlowIndex, HostIndex};
+use incastle_engine::flow::{Actions, FlowSpec, Framing, TransportSpec, UdtStart};
+use incastle_transport::{tcp, udt};
+use incastle_units::{Bytes, Rate, Span};
+
+use crate::paths::Paths;
+use incastle_scenario::language::transport::{Kind, Transport};
+use incastle_scenario::language::wire::{UDP_HEADERS, WireFormat};
+
+/// Bytes of a UDT handshake: UDT's header and the body, on top of those.
+const HANDSHAKE: u64 = UDP_HEADERS + 16 + 48;
+
+/// The transport of a group.
+#[derive(Clone)]
+pub struct Stack {
+    transport: Transport,
+    /// TCP's parameters, shared by all flows.
+    config: Option<Arc<tcp::Config>>,
+    format: WireFormat,
+    /// Of all but TCP: bytes that may wait to be sent.
+    send_buffer: Option<Bytes>,
+    /// The paths between hosts: of UDT and DCUDP, whose parameters may depend on the rates of links and on round trips.
+    paths: Option<Arc<Paths>>,
+}
+
+impl Stack {
+    /// The stack of hosts that send `burst` segments together.
+    pub fn new(transport: &Transport, burst: u32) -> Self {
+        Self {
+            transport: transport.clone(),
+            config: transport.tcp().map(|tcp| Arc::new(tcp.to_config(burst))),
+            format: WireFormat::of(transport),
+            send_buffer: transport.send_buffer(),
+            paths: None,
+        }
+    }
+
+    /// The same between the hosts that these paths join.
+    #[must_use]
+    pub fn within(self, paths: &Arc<Paths>) -> Self {
+        let needs_paths = self.transport.stream().is_some();
+        Self {
+            paths: needs_paths.then(|| Arc::clone(paths)),
+            ..self
+        }
+    }
+
+    /// The same for an application that waits for room instead of losing what it writes.
+    #[must_use]
+    pub fn waiting_for_room(self) -> Self {
+        Self {
+            send_buffer: None,
+            ..self
+        }
+    }
+
+    /// Opens a flow that `near` begins.
+    pub fn open(
+        &self,
+        (near, far): (HostIndex, HostIndex),
+        recorded: bool,
+        actions: &mut Actions,
+    ) -> FlowIndex {
+        actions.open(FlowSpec {
+            from: near,
+            to: far,
+            transport: self.spec(near.index(), far.index()),
+            framing: self.framing(),
+            watched: false,
+            recorded,
+        })
+    }
+
+    fn framing(&self) -> Framing {
+        Framing {
+            overhead: self.format.overhead,
+            minimum: self.format.minimum,
+            class: u8::try_from(self.transport.traffic_class)
+                .expect("a checked class has three bits"),
+        }
+    }
+
+    fn spec(&self, near: usize, far: usize) -> TransportSpec {
+        match (&self.transport.kind, &self.config) {
+            (Kind::Tcp(tcp), Some(config)) => TransportSpec::Tcp {
+                config: Arc::clone(config),
+                controllers: Box::new([tcp.controller(), tcp.controller()]),
+            },
+            (Kind::Udt(udt), _) => {
+                let controllers = [udt.controller(), udt.controller()];
+                self.udt(udt.to_config(), controllers, (near, far))
+            }
+            (Kind::Dcudp(dcudp), _) => {
+                let interfaces = [near, far].map(|host| self.interface(host));
+                let wire = self.wire_size(self.payload());
+                let controllers = interfaces.map(|rate| dcudp.controller(rate, wire));
+                let fastest = interfaces[0].max(interfaces[1]);
+                self.udt(dcudp.to_config(fastest), controllers, (near, far))
+            }
+            (Kind::Tcp(_) | Kind::Datagram(_), _) => TransportSpec::Datagram {
+                send_buffer: self.send_buffer,
+            },
+        }
+    }
+
+    fn udt(
+        &self,
+        config: udt::Config,
+        controllers: [Algorithm; 2],
+        (near, far): (usize, usize),
+    ) -> TransportSpec {
+        TransportSpec::Udt {
+            config: Arc::new(config),
+            controllers: Box::new(controllers),
+            start: if self.has_handshake() {
+                UdtStart::Handshake
+            } else {
+                UdtStart::Connected(self.handshake_rtt(near, far))
+            },
+            send_buffer: self.send_buffer,
+        }
+    }
+
+    fn paths(&self) -> &Paths {
+        let paths = self.paths.as_deref();
+        paths.expect("a stack of UDT lies within a network")
+    }
+
+    /// The rate of a host's own link.
+    fn interface(&self, host: usize) -> Rate {
+        let link = self.paths().layout().access(host);
+        link.expect("every host of a flow has a link").rate
+    }
+
+    /// What a handshake would measure on the empty network.
+    fn handshake_rtt(&self, near: usize, far: usize) -> Span {
+        let size = Bytes::new(self.format.framed(HANDSHAKE));
+        self.paths().span(near, far, &[size, size])
+    }
+
+    /// Application bytes of a full packet.
+    pub fn payload(&self) -> u64 {
+        self.format.payload
+    }
+
+    /// Bytes that TCP sends before it hears anything.
+    pub fn initial_window(&self) -> u64 {
+        let config = self.config.as_ref();
+        config.map_or(0, |config| config.initial_window.count())
+    }
+
+    /// Whether the flows are datagrams.
+    pub fn is_datagram(&self) -> bool {
+        matches!(self.transport.kind, Kind::Datagram(_))
+    }
+
+    /// Whether the flows are TCP connections.
+    pub fn is_tcp(&self) -> bool {
+        self.config.is_some()
+    }
+
+    /// Whether connections begin and end with packets of their own.
+    pub fn has_handshake(&self) -> bool {
+        self.transport.has_handshake()
+    }
+
+    /// Bytes on the wire of a packet with this payload.
+    pub fn wire_size(&self, payload: u64) -> u64 {
+        self.format.wire_size(payload)
+    }
+}

@@ -1,0 +1,1 @@
+"""Statistics of results: completion times, measures, intervals over seeds. Nothing is run here."""

@@ -1,0 +1,67 @@
+"""A measure over the seeds of each combination: mean, its 95 % interval, minimum and maximum.
+
+A run whose unfinished transfers could change the measure has two ends in place of a value: lower
+ends make `low`, `mean_from` and `min`, upper ends `high`, `mean_to` and `max`, so that each range
+has what it would be with the transfers finished. Where every run has a value, `low` is `high`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from incastle.analysis.completions import ends_of
+from incastle.analysis.confidence import student_t
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+STATISTICS = ("runs", "low", "high", "mean_from", "mean_to", "min", "max")
+
+
+def over_seeds(frame: pl.DataFrame, keys: Sequence[str], column: str) -> pl.DataFrame:
+    """Give one row per combination that has the measure: keys and `STATISTICS`.
+
+    `low` and `high` are the ends of the mean, `mean_from` and `mean_to` those of its 95 % interval,
+    null with one seed.
+    """
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    value = pl.col(column)
+    ends = [
+        value.fill_null(pl.col(end)) if end in frame.columns else value for end in ends_of(column)
+    ]
+    named = [
+        end.cast(pl.Float64).alias(name) for end, name in zip(ends, ("least", "most"), strict=True)
+    ]
+    rows = frame.select(*keys, *named).drop_nulls("least")
+    statistics = [
+        pl.len().alias("runs"),
+        pl.col("least").mean().alias("low"),
+        pl.col("most").mean().alias("high"),
+        _half("least").alias("below"),
+        _half("most").alias("above"),
+        pl.col("least").min().alias("min"),
+        pl.col("most").max().alias("max"),
+    ]
+    grouped = (
+        rows.group_by(*keys, maintain_order=True).agg(*statistics)
+        if keys
+        else rows.select(*statistics)
+    )
+    factor = {runs: student_t(runs - 1) for runs in grouped["runs"].unique() if runs > 1}
+    t = pl.col("runs").replace_strict(factor, default=None, return_dtype=pl.Float64)
+    return grouped.with_columns(
+        mean_from=pl.col("low") - t * pl.col("below"),
+        # The deviation of what has no limit is no number.
+        mean_to=(pl.col("high") + t * pl.col("above")).fill_nan(math.inf),
+    ).select(*keys, *STATISTICS)
+
+
+def _half(column: str) -> pl.Expr:
+    """Give the standard error of the mean."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    return pl.col(column).std() / pl.len().sqrt()

@@ -1,0 +1,361 @@
+"""Work on a Dask cluster: functions of Incastle's, called on its workers.
+
+Workers need the same build of Incastle, and nothing else: no file system in common, no scenario.
+
+Dask calls a function again if its worker dies, as often as the scheduler's `allowed-failures` says.
+Which of the tasks on a worker was the cause it cannot know, nor whether any was: machines are taken
+away, memory is used up by others. So tasks that it has given up are tried again after all others,
+one at a time, each bound to one worker, three times: only if that dies each time has a task failed.
+
+Leaves out: progress within a task.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import time
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+from incastle.build import engine_build
+from incastle.errors import ClusterError, IncastleError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from distributed import Client, Future
+
+CONNECT_S = 5
+"""Patience with a scheduler that does not answer."""
+
+AHEAD = 1000
+"""Tasks that are handed to the scheduler before they can be done: enough for a cluster that grows
+with its work, few enough for the memory of the scheduler."""
+
+POLL_S = 0.05
+"""How often it is seen what is over, and whether a worker that may die has."""
+
+ASK_S = 1.0
+"""How often the scheduler is asked for its workers."""
+
+ALONE = 3
+"""How often a task is tried by itself: a worker may die of something else once, and even twice."""
+
+DIED = (
+    f"its worker died each time that it was tried, the last {ALONE} times without other tasks on it"
+)
+SAME_BUILD = "all need the same build, as from one wheel"
+LOST = "the connection to the scheduler is lost"
+
+Task = TypeVar("Task")
+"""What is to be done, as the caller knows it."""
+
+
+class WrongVersion(IncastleError):  # noqa: N818  reads well where it is caught
+    """A worker has another build of Incastle than the task wants."""
+
+
+class Call(NamedTuple):
+    """What a worker does for a task: a function of (build, *arguments).
+
+    Attributes:
+        name: tells the task from the others of its kind.
+        function: begins with `check_build`.
+        arguments: after the build; they travel.
+
+    """
+
+    name: str
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+
+class Ears(NamedTuple, Generic[Task]):
+    """Who is told, in the thread that waits.
+
+    Attributes:
+        done: of a task and what its function gave.
+        failed: of a task and why there is nothing.
+        threads: how many threads the workers have, several times a second.
+
+    """
+
+    done: Callable[[Task, Any], object]
+    failed: Callable[[Task, str], object]
+    threads: Callable[[int], object]
+
+
+class Cluster:
+    """Does tasks on a Dask cluster."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        check_workers(client)
+
+    def execute(
+        self, tasks: Sequence[Task], call: Callable[[Task], Call], ears: Ears[Task]
+    ) -> None:
+        """Do the tasks; `ears` hear of each as soon as it is over.
+
+        Raises:
+            ClusterError: the scheduler is gone, or a worker cannot be used.
+            IncastleError: what a function raised, if it is one of these.
+
+        """
+        together = _Pass(self.client, call, ears)
+        for task in together.do(tasks):
+            together.alone(task)
+
+
+class _Pass(Generic[Task]):
+    """Hands tasks to the scheduler, some ahead, and takes what comes back."""
+
+    def __init__(self, client: Client, call: Callable[[Task], Call], ears: Ears[Task]) -> None:
+        self.client = client
+        self.call = call
+        self.ears = ears
+        self.suspects: list[Task] = []
+        self.group = f"incastle-{uuid.uuid4().hex}"
+        self.threads = 0
+        self.asked_at = -ASK_S
+
+    def do(self, tasks: Sequence[Task]) -> list[Task]:
+        """Do the tasks; give those whose workers died."""
+        from distributed import as_completed  # noqa: PLC0415  slow to import: only on a cluster
+
+        waiting = iter(tasks)
+        under_way: dict[Future[Any], Task] = {}
+        done = as_completed(loop=self.client.loop, with_results=True, raise_errors=False)
+
+        def hand_over() -> None:
+            for task in itertools.islice(waiting, AHEAD - len(under_way)):
+                future = self._submit(task, self.group)
+                under_way[future] = task
+                done.add(future)
+
+        try:
+            hand_over()
+            while not done.is_empty():
+                self._tell_threads()
+                # Not until there is one: what was finished is written meanwhile.
+                if not done.has_ready():
+                    time.sleep(POLL_S)
+                for future, answer in done.next_batch(block=False):
+                    self._take(future, answer, under_way.pop(future))
+                hand_over()
+        finally:
+            # After Ctrl-C or an error: what nobody waits for any more need not be done.
+            if under_way and self.client.status == "running":
+                with suppress(ClusterError), connection():
+                    self.client.cancel(list(under_way), force=True)
+        suspects, self.suspects = self.suspects, []
+        return suspects
+
+    def _tell_threads(self) -> None:
+        """Tell how many threads there are; the scheduler is asked once a second."""
+        now = time.monotonic()
+        if now - self.asked_at >= ASK_S:
+            self.threads, self.asked_at = threads_of(self.client), now
+        self.ears.threads(self.threads)
+
+    def alone(self, task: Task) -> None:
+        """Do a task on a worker that has no other of ours: if each one dies, it was the cause."""
+        for attempt in range(ALONE):
+            if self._survived(task, attempt):
+                return
+        self.ears.failed(task, DIED)
+
+    def _survived(self, task: Task, attempt: int) -> bool:
+        """Do a task on one worker; tell whether that lived to its end."""
+        worker = self._free_worker()
+        group = f"{self.group}-alone-{attempt}"
+        future = self._submit(task, group, workers=[worker], allow_other_workers=False)
+        while not future.done():
+            self._tell_threads()
+            time.sleep(POLL_S)
+            # Bound to a worker that is gone, a task waits for ever.
+            if worker not in workers_of(self.client) and not future.done():
+                with connection():
+                    self.client.cancel([future], force=True)
+                return False
+        with connection():
+            answer = future.result() if future.status == "finished" else None
+            error = future.exception() if future.status == "error" else None
+        self._take(future, answer if error is None else (type(error), error), task)
+        survived = not self.suspects
+        self.suspects = []
+        return survived
+
+    def _free_worker(self) -> str:
+        """Give a worker; wait for one if there is none."""
+        while not (there := workers_of(self.client)):
+            self.ears.threads(0)
+            time.sleep(POLL_S)
+        return min(there)
+
+    def _submit(self, task: Task, group: str, **where: Any) -> Future[Any]:  # noqa: ANN401
+        call = self.call(task)
+        # One group of keys: the scheduler then keeps the tasks and hands them out as threads come
+        # free, so that few are lost with a worker.
+        key = (group, call.name)
+        arguments = (engine_build(), *call.arguments)
+        with connection():
+            return self.client.submit(call.function, *arguments, key=key, pure=False, **where)
+
+    def _take(self, future: Future[Any], answer: Any, task: Task) -> None:  # noqa: ANN401
+        from distributed.scheduler import KilledWorker  # noqa: PLC0415  slow to import
+
+        if future.status == "finished":
+            self.ears.done(task, answer)
+            return
+        if future.status != "error":
+            raise ClusterError(LOST)
+        error = answer[1]
+        if isinstance(error, KilledWorker):
+            self.suspects.append(task)
+            return
+        # A worker that has come since and has another build shows itself by any kind of error.
+        check_workers(self.client)
+        if isinstance(error, IncastleError):
+            raise error
+        self.ears.failed(task, f"{type(error).__name__} on a worker: {error}")
+
+
+def check_build(build: str) -> None:
+    """Refuse, on a worker, work of another build.
+
+    Raises:
+        WrongVersion: this worker has another build of Incastle.
+
+    """
+    if build != engine_build():
+        raise WrongVersion(f"a worker has Incastle {engine_build()}, this is {build}: {SAME_BUILD}")
+
+
+def check_workers(client: Client) -> None:
+    """Refuse workers without Incastle, or with another build.
+
+    Raises:
+        ClusterError: names the first such worker, its build and ours.
+
+    """
+
+    # Within a function, so that it travels as code: a worker may have no Incastle to look it up in.
+    def build() -> str:
+        try:
+            from incastle.build import engine_build  # noqa: PLC0415
+        except ImportError:
+            pass
+        else:
+            return engine_build()
+        from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415
+
+        try:
+            return version("incastle")
+        except PackageNotFoundError:
+            return ""
+
+    ours = engine_build()
+    with connection():
+        answers = client.run(build, on_error="return")
+    for worker, theirs in sorted(answers.items()):
+        if isinstance(theirs, OSError):
+            continue  # it has just died
+        if theirs != ours:
+            has = f"Incastle {theirs}" if isinstance(theirs, str) and theirs else "no Incastle"
+            raise ClusterError(f"the worker {worker} has {has}, this is {ours}: {SAME_BUILD}")
+
+
+def threads_of(client: Client) -> int:
+    """Count the threads of a cluster's workers."""
+    return sum(worker["nthreads"] for worker in workers_of(client).values())
+
+
+def workers_of(client: Client) -> dict[str, dict[str, Any]]:
+    """Give what the scheduler knows of each worker, by address."""
+    with connection():
+        workers: dict[str, dict[str, Any]] = client.scheduler_info(n_workers=-1)["workers"]
+    return workers
+
+
+@contextmanager
+def connection() -> Iterator[None]:
+    """Turn what the client raises without its scheduler into one message.
+
+    Raises:
+        ClusterError: the scheduler is gone.
+
+    """
+    from distributed.client import ClosedClientError  # noqa: PLC0415  slow to import
+
+    try:
+        yield
+    except (OSError, ClosedClientError):
+        raise ClusterError(LOST) from None
+
+
+@contextmanager
+def connected(on: Any) -> Iterator[Cluster]:  # noqa: ANN401  an address, a cluster or a client
+    """Give the cluster at an address, of a `distributed` cluster object, or of a client.
+
+    Raises:
+        ClusterError: no scheduler answers there, or a worker cannot be used.
+
+    """
+    from distributed import Client  # noqa: PLC0415  slow to import: only on a cluster
+
+    if isinstance(on, Client):
+        yield Cluster(on)
+        return
+    with _quiet():
+        if isinstance(on, str):
+            _check_scheduler(on)
+        with Client(on, timeout=CONNECT_S, set_as_default=False) as client:
+            yield Cluster(client)
+
+
+def _check_scheduler(address: str) -> None:
+    """Ask whether a scheduler answers: a client that finds none is slow to say so."""
+    from distributed.core import rpc  # noqa: PLC0415  slow to import: only on a cluster
+    from distributed.security import Security  # noqa: PLC0415
+
+    right = "expected the address of a Dask scheduler, as tcp://host:8786"
+    encryption = Security().get_connection_args("client")
+    if address.startswith("tls:") and encryption["ssl_context"] is None:
+        unset = "Dask's settings (distributed.comm.tls) name no certificates for tls"
+        raise ClusterError(f"--on {address}: {unset}; {right}")
+
+    async def identity() -> dict[str, Any]:
+        async with rpc(address, timeout=CONNECT_S, connection_args=encryption) as there:
+            return await asyncio.wait_for(there.identity(), CONNECT_S)
+
+    try:
+        # In a thread, because a notebook has a loop in this one.
+        with ThreadPoolExecutor(1) as pool:
+            answer = pool.submit(asyncio.run, identity()).result()
+    except (TypeError, ValueError) as error:
+        # Of a port in letters Python tells no more than that it is no integer.
+        said = "the port is no number" if "invalid literal" in str(error) else error
+        raise ClusterError(f"--on {address}: {said}; {right}") from None
+    except OSError:
+        raise ClusterError(f"--on {address}: no scheduler answers there; {right}") from None
+    if answer.get("type") != "Scheduler":
+        raise ClusterError(f"--on {address}: a {answer.get('type')} answers there; {right}")
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the client's own lines about a lost connection away from our message."""
+    loggers = [logging.getLogger(name) for name in ("distributed.client", "distributed.core")]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)

@@ -1,0 +1,163 @@
+"""`incastle explain`: why a flow took its time."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003  typer looks at it
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+
+from incastle import terminal
+from incastle.commands.options import AsJson, Unverified  # noqa: TC001  typer looks at it
+from incastle.errors import IncastleError, Interrupted
+from incastle.interrupts import INTERRUPTED
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from incastle.explanation.api import Explanation
+    from incastle.explanation.timeouts import Step
+
+EXAMPLES = (
+    "incastle explain results/incast-20-1a2b3c4d",
+    "incastle explain results/incast-20-1a2b3c4d --flow storage:3 --plot why.png",
+    "incastle explain results/incast-20-1a2b3c4d --timeouts --json",
+)
+
+MAX_FLOWS = 5
+"""Flows that --timeouts explains without --all."""
+
+WHAT = {"flow": "all of it", "response": "its slowest response", "step": "its slowest step"}
+
+
+def explain(
+    result: Annotated[Path, typer.Argument(metavar="RESULT", help="A result directory.")],
+    flow: Annotated[
+        str | None,
+        typer.Option(metavar="N", help="The flow to explain: its number, or GROUP:INDEX."),
+    ] = None,
+    slowest: Annotated[
+        bool, typer.Option("--slowest", help="Explain the slowest transfer (the default).")
+    ] = False,
+    timeouts: Annotated[
+        bool, typer.Option("--timeouts", help="Explain the flows with retransmission timeouts.")
+    ] = False,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw the flow into this .png, .svg or .pdf file."),
+    ] = None,
+    as_json: AsJson = False,
+    everything: Annotated[
+        bool,
+        typer.Option("--all", help=f"With --timeouts: all flows, not only the first {MAX_FLOWS}."),
+    ] = False,
+    unverified: Unverified = False,
+) -> None:
+    """Explain why a flow was slow: what it waited for, and the cause of each timeout.
+
+    Reads the flow's trace events, if the scenario records them ([measure] events). Otherwise the
+    scenario is run again with a record; equal digests show that both runs are the same.
+    """
+    from incastle.explanation import api  # noqa: PLC0415
+    from incastle.plotting import explanation as draw  # noqa: PLC0415
+    from incastle.plotting import style  # noqa: PLC0415  only here
+    from incastle.results import Result  # noqa: PLC0415
+
+    if (flow is not None) + slowest + timeouts > 1:
+        raise IncastleError("only one of --flow, --slowest and --timeouts can be given")
+    if plot is not None:
+        style.form_of(plot)  # refused before the run, not after it
+    if plot is not None and timeouts:
+        raise IncastleError("--plot draws one flow: name it with --flow")
+    loaded = Result.load(result, verify=not unverified)
+    if timeouts:
+        flows = api.timed_out(loaded)
+        left_out = 0 if everything else max(0, len(flows) - MAX_FLOWS)
+        flows = flows if everything else flows[:MAX_FLOWS]
+    else:
+        flows = [api.slowest(loaded) if flow is None else api.numbered(loaded, flow)]
+        left_out = 0
+    if not flows:
+        terminal.note(f"no flow of {loaded.name} had a retransmission timeout")
+    again = f"{loaded.name}, again"
+    try:
+        with terminal.json_alone(as_json), terminal.progress_bar(again) as progress:
+            found = api.explain_all(loaded, flows, progress, all_timeouts=timeouts) if flows else []
+    except Interrupted:
+        terminal.error("interrupted while it was run again with a record; nothing is explained")
+        raise typer.Exit(INTERRUPTED) from None
+    if as_json:
+        terminal.print_json([one.as_json() for one in found] if timeouts else found[0].as_json())
+    else:
+        _show(found, only_timeouts=timeouts)
+    if left_out:
+        terminal.note(f"{left_out} more flows had timeouts (--all explains them, too)")
+    if plot is not None:
+        draw.save(found[0], plot)
+        terminal.note(f"drawn: {plot}")
+
+
+def _show(explanations: Sequence[Explanation], *, only_timeouts: bool) -> None:
+    """Show explanations one after the other, or only their timeouts."""
+    from incastle.explanation import words  # noqa: PLC0415  only here
+
+    console = terminal.output()
+    for number, one in enumerate(explanations):
+        if number:
+            console.print()
+        _head(console, one)
+        if not only_timeouts:
+            _parts(console, one)
+        for chain in one.chains:
+            kind = f" ({chain.timer.cause})" if chain.timer.cause else ""
+            whose = "" if chain.timer.end == "sender" else " of the receiver"
+            console.print(f"\n[bold]Timeout{whose} at {words.instant(chain.timer.at)}[/]{kind}")
+            _steps(console, chain.steps)
+        if not only_timeouts:
+            console.print("\n[bold]In order[/]")
+            _steps(console, one.story)
+    if explanations:
+        terminal.note(explanations[0].source.told)
+
+
+def _head(console: Console, one: Explanation) -> None:
+    from incastle.explanation import words  # noqa: PLC0415  only here
+    from incastle.explanation.record import picoseconds  # noqa: PLC0415
+
+    size = "" if one.bytes is None else f", {one.bytes:,} B"
+    began = words.instant(picoseconds(one.began_s))
+    ended = one.ended_s
+    until = "" if ended is None else f" to {words.instant(picoseconds(ended))}"
+    state = "" if one.complete or one.kind == "open" else ", not complete when the run ended"
+    what = f"{escape(one.name)} (flow {one.flow}), {escape(one.hosts[0])} to {escape(one.hosts[1])}"
+    kind = WHAT.get(one.kind, "it has no end")
+    text = f"[bold]{what}[/]: {kind}{size}, from {began}{until}{state}"
+    console.print(text, soft_wrap=True)
+    console.print(f"[bold]{escape(one.headline)}[/]", soft_wrap=True)
+
+
+def _parts(console: Console, one: Explanation) -> None:
+    from incastle.explanation import words  # noqa: PLC0415  only here
+    from incastle.explanation.path import PARTS  # noqa: PLC0415
+
+    by_kind = one.path.by_kind()
+    if not by_kind:
+        return
+    table = terminal.aligned(None, "its time was spent", "time", "share", "most of it at")
+    table.columns[-1].justify = "left"
+    for kind, span in by_kind.items():
+        port = next(iter(one.path.by_port(kind)))
+        share = f"{100 * span / one.path.span:.1f} %"
+        table.add_row(PARTS[kind], words.span(span), share, escape(port))
+    console.print()
+    console.print(table)
+
+
+def _steps(console: Console, steps: Sequence[Step]) -> None:
+    from incastle.explanation import words  # noqa: PLC0415  only here
+
+    for step in steps:
+        console.print(f"  {words.instant(step.at):>18}  {escape(step.text)}", soft_wrap=True)

@@ -1,0 +1,241 @@
+"""`incastle find`: the value at which a condition begins to fail, or the best for a measure."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path  # noqa: TC003  typer looks at it
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from incastle import terminal
+from incastle.analysis.completions import HOW_TO_COMPLETE
+from incastle.analysis.measures import ends_in, shortened
+from incastle.commands import many_runs
+from incastle.commands.many_runs import (
+    Force,
+    Jobs,
+    Resume,
+    Seed,
+    default_place,
+    headings,
+    quantity,
+)
+from incastle.commands.options import AsJson, On, ScenarioFile, Settings  # noqa: TC001  for typer
+from incastle.errors import IncastleError
+from incastle.terminal import aligned
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from incastle.sweeps.bisect import SearchResult
+    from incastle.sweeps.optimize import Optimum
+
+EXAMPLES = (
+    "incastle find my.toml --largest network.senders=2..200 --where 'goodput > 0.9 Gbit/s'",
+    "incastle find my.toml --smallest 'switch.buffer=16..512 KiB' --where 'timeouts == 0'",
+    "incastle find my.toml --minimise completion_p99 --over network.senders=2,4,8 --trials 20",
+)
+
+BEST = 10
+"""Combinations of an optimisation that are shown."""
+
+
+def find(
+    scenario: ScenarioFile,
+    largest: Annotated[
+        str | None,
+        typer.Option(metavar="KEY=VALUES", help="Find the largest value for which --where holds."),
+    ] = None,
+    smallest: Annotated[
+        str | None,
+        typer.Option(metavar="KEY=VALUES", help="Find the smallest value for which --where holds."),
+    ] = None,
+    maximise: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MEASURE", help="Find the values of --over that maximise this measure."
+        ),
+    ] = None,
+    minimise: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MEASURE", help="Find the values of --over that minimise this measure."
+        ),
+    ] = None,
+    over: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUES", help="Values of a key to try. Repeatable."),
+    ] = None,
+    where: Annotated[
+        str | None,
+        typer.Option(metavar="CONDITION", help="Such as 'goodput > 0.9 Gbit/s and timeouts == 0'."),
+    ] = None,
+    trials: Annotated[
+        int,
+        typer.Option(
+            min=1, metavar="N", help="With --maximise or --minimise: combinations to try."
+        ),
+    ] = 40,
+    settings: Settings = None,
+    seeds: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Number of seeds per combination.")
+    ] = 5,
+    seed: Seed = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Directory of the dataset.", show_default="results/NAME-find-KEY"),
+    ] = None,
+    resume: Resume = False,
+    force: Force = False,
+    on: On = None,
+    jobs: Jobs = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the limit of a condition along a key, or the best values for a measure.
+
+    --largest and --smallest bisect the values of one key. They assume that the condition changes
+    once along these values; they also run the neighbours of the answer, and report values that
+    contradict. --maximise and --minimise try combinations of one or more keys, chosen by Optuna.
+    Values are written as in `incastle sweep`: 2..200, "16..512 KiB", 2,4,8. A condition must hold
+    for every seed; a measure counts by its median over the seeds. Runs are saved as in a sweep.
+    """
+    from incastle.sweeps.bisect import bisect  # noqa: PLC0415  slow to import
+    from incastle.sweeps.optimize import Objective, optimize  # noqa: PLC0415
+    from incastle.sweeps.work import Execution  # noqa: PLC0415
+
+    goals = {"largest": largest, "smallest": smallest, "maximise": maximise, "minimise": minimise}
+    given = {name: text for name, text in goals.items() if text is not None}
+    if len(given) != 1:
+        all_given = f", not {' and '.join(f'--{name}' for name in given)}" if given else ""
+        raise IncastleError(
+            "one of --largest, --smallest, --maximise and --minimise is needed" + all_given
+        )
+    goal, text = next(iter(given.items()))
+    bisecting = goal in {"largest", "smallest"}
+    if bisecting and (where is None or over):
+        raise IncastleError(f"--{goal} KEY=VALUES needs --where CONDITION, and no --over")
+    if not bisecting and not over:
+        raise IncastleError(f"--{goal} MEASURE needs --over KEY=VALUES")
+    plan = many_runs.read_plan(str(scenario), [text] if bisecting else over, seeds, seed, settings)
+    place = many_runs.place_of(out or default_place(plan, "find"), resume=resume, force=force)
+    saved = many_runs.told_of_the_rest(place.directory)
+    shown = many_runs.sweep_bar(scenario.stem)
+    with terminal.json_alone(as_json), saved, shown as progress:
+        execution = Execution(on, jobs, progress)
+        found: SearchResult | Optimum
+        if bisecting:
+            found = bisect(plan, where or "", place, execution, largest=goal == "largest")
+        else:
+            wanted = Objective(text, goal == "maximise", where, trials)
+            found = optimize(plan, wanted, place, execution)
+    if as_json:
+        terminal.print_json(found.to_json())
+    else:
+        _show(found)
+    many_runs.failures(found.sweep)
+    if found.values is None:
+        terminal.error(found.why_nothing)
+        raise typer.Exit(IncastleError.exit_status)
+    many_runs.leave(found.sweep)
+
+
+def _show(found: SearchResult | Optimum) -> None:
+    """Show what a search tried, and what it found."""
+    from incastle.sweeps.bisect import SearchResult  # noqa: PLC0415  slow to import
+
+    if isinstance(found, SearchResult):
+        _bisection(found)
+    else:
+        _optimum(found)
+    terminal.note(f"{len(found.sweep.frame):,} runs in {found.sweep.directory}")
+    many_runs.repaired(found.sweep)
+
+
+def _bisection(found: SearchResult) -> None:
+    columns = found.condition.columns
+    names = [f"{name}\nmin to max" for name in map(shortened, columns)]
+    table = aligned(None, *headings([found.key]), "fulfilled", *names)
+    for one in found.tried:
+        here = found.answer is not None and one.choice == found.answer
+        ranges = (_spread(column, one.rows) for column in columns)
+        fulfilled = f"{one.holds} of {len(one.rows)}"
+        words = escape(one.choice.words)
+        table.add_row(words, fulfilled, *ranges, style="bold" if here else "")
+    many_runs.titled(f"{found.condition.text}, by {found.key}", table)
+    _undecided(found)
+    console = terminal.output()
+    if found.answer is None:
+        return
+    word = "largest" if found.largest else "smallest"
+    seeds = len(found.tried[0].rows)
+    console.print(
+        f"\n{word} {escape(found.key)} with {escape(found.condition.text)} in all of {seeds} "
+        f"seed{'s' if seeds > 1 else ''}: [bold]{escape(found.answer.words)}[/]",
+        soft_wrap=True,
+    )
+    if found.beyond is None:
+        console.print("It is the last of the values: the condition may also hold beyond it.")
+    _assumption(found)
+
+
+def _undecided(found: SearchResult) -> None:
+    """Name the values at which unfinished transfers keep the condition from holding."""
+    if found.undecided:
+        those = ", ".join(escape(one.choice.words) for one in found.undecided)
+        terminal.errors().print(
+            f"[yellow]warning:[/] undecided at {those}, and counted as not fulfilled: transfers "
+            f"were unfinished. {escape(HOW_TO_COMPLETE)}"
+        )
+
+
+def _assumption(found: SearchResult) -> None:
+    """Say what the answer rests on, and whether the values that were run agree."""
+    assumed = "Assumed: along the values the condition changes once"
+    if not found.contradictions:
+        terminal.output().print(f"{assumed}. All {len(found.tried)} values that were run agree.")
+        return
+    those = ", ".join(
+        f"{one.choice.words} ({'holds' if one.fulfils else 'fails'})"
+        for one in found.contradictions
+    )
+    console = terminal.errors()
+    console.print(f"[yellow]warning:[/] {assumed}, but it does not: {escape(those)}")
+
+
+def _spread(column: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    known = [ends for row in rows if (ends := ends_in(row, column)) is not None]
+    if not known:
+        return "-"
+    minimum, maximum = min(low for low, _ in known), max(high for _, high in known)
+    if math.isinf(maximum):
+        return f"\u2265 {quantity(column, minimum)}"
+    low, high = quantity(column, minimum), quantity(column, maximum)
+    return low if low == high else f"{low} to {high}"
+
+
+def _optimum(found: Optimum) -> None:
+    keys = list(found.tried[0].values)
+    name = shortened(found.column)
+    word = "maximum" if found.maximise else "minimum"
+    ranked = sorted(
+        found.tried,
+        key=lambda one: (not one.counts, (-1 if found.maximise else 1) * (one.objective or 0.0)),
+    )
+    more = [] if found.condition is None else [found.condition.text]
+    title = f"{word} {name}: the best of {len(found.tried)} combinations"
+    table = aligned(None, *headings(keys), f"{name}\nmedian", "min to max", *more)
+    for one in ranked[:BEST]:
+        words = (escape(choice.words) for _, choice in one.cell.choices)
+        fulfils = [] if found.condition is None else ["yes" if one.shortfall == 0 else "no"]
+        middle = quantity(found.column, one.objective)
+        table.add_row(*words, middle, _spread(found.column, one.rows), *fulfils)
+    many_runs.titled(title, table)
+    if found.best is not None:
+        best = ", ".join(f"{key} = {choice.words}" for key, choice in found.best.cell.choices)
+        figure = quantity(found.column, found.best.objective)
+        line = f"\n{word} {name} of those tried: [bold]{escape(best)}[/], {figure}"
+        terminal.output().print(line, soft_wrap=True)
+    end = "lower" if found.maximise else "upper"
+    many_runs.tell_unfinished(found.sweep.frame, f"its {end} end counts, if finite")

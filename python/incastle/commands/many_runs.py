@@ -1,0 +1,227 @@
+"""What `incastle sweep` and `incastle find` share: options, plans, places and parts of tables."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+
+from incastle import terminal
+from incastle.analysis.completions import HOW_TO_COMPLETE
+from incastle.analysis.measures import unit_of
+from incastle.commands.options import MAX_SEED, RESULTS, setting
+from incastle.errors import ClusterError, IncastleError, InternalError, RunError
+from incastle.interrupts import INTERRUPTED
+from incastle.storage.results import file_name
+from incastle.units import si
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    import polars as pl
+    from rich.table import Table
+
+    from incastle.sweeps.plan import Plan
+    from incastle.sweeps.progress import SweepProgress
+    from incastle.sweeps.sweep import Sweep
+    from incastle.sweeps.work import Place
+
+LONGEST_NAME = 100
+
+MAX_FAILURES = 10
+
+UNFINISHED = ("unfinished", "rounds_unfinished")
+"""Columns of the summary that are one in the table."""
+
+Seed = Annotated[
+    int | None,
+    typer.Option(min=0, max=MAX_SEED, help="First seed.", show_default="run.seed of the scenario"),
+]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs",
+        "--threads",
+        min=1,
+        help="Number of concurrent runs on this machine.",
+        show_default="all cores",
+    ),
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Run what is missing in the directory.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing dataset.")]
+
+
+def read_plan(
+    file: str,
+    lists: list[str] | None,
+    seeds: int,
+    seed: int | None,
+    fixed: list[str] | None = None,
+) -> Plan:
+    """Read a scenario, what is set in it, and the lists of values."""
+    from incastle.sweeps import plan as module  # noqa: PLC0415  slow to import
+    from incastle.sweeps.values import axis_from_text  # noqa: PLC0415
+
+    axes = tuple(axis_from_text(*setting(text)) for text in lists or [])
+    source = module.Source.read(file, [setting(text) for text in fixed or []])
+    first = source.first_seed(axes) if seed is None else seed
+    if first + seeds - 1 > MAX_SEED:
+        raise IncastleError(f"--seeds {seeds}: the last seed would be above {MAX_SEED}")
+    return module.Plan(source, axes, tuple(range(first, first + seeds)))
+
+
+def default_place(plan: Plan, word: str) -> Path:
+    """Name the directory that a sweep gets without --out."""
+    keys = [axis.key for axis in plan.axes if len(axis.choices) > 1]
+    name = plan.source.first_scenario(plan.axes).name
+    return RESULTS / file_name(f"{name}-{word}-{'-'.join(keys) or 'seed'}")[:LONGEST_NAME]
+
+
+def place_of(directory: Path, *, resume: bool, force: bool) -> Place:
+    """Give the place of a dataset."""
+    from incastle.sweeps.work import Place  # noqa: PLC0415  slow to import
+
+    return Place(directory, resume=resume, force=force)
+
+
+@contextmanager
+def told_of_the_rest(directory: Path | None) -> Iterator[None]:
+    """Say after Ctrl-C, a lost cluster or a full disk what is kept."""
+    from incastle.sweeps.sweep import SweepStopped  # noqa: PLC0415  slow to import
+
+    try:
+        yield
+    except SweepStopped as stop:
+        terminal.error(f"{stop}; --resume does the rest")
+        raise typer.Exit(INTERRUPTED) from None
+    except (RunError, ClusterError, OSError):
+        if directory is not None and directory.is_dir():
+            terminal.note(f"What is finished stays in {directory}: --resume goes on from there.")
+        raise
+
+
+def leave(outcome: Sweep) -> None:
+    """Leave with the status of the worst failure."""
+    if outcome.failures:
+        internal = any(failure.internal for _, failure in outcome.failures)
+        kind = InternalError if internal else IncastleError
+        raise typer.Exit(kind.exit_status)
+
+
+@contextmanager
+def sweep_bar(name: str) -> Iterator[Callable[[SweepProgress], None]]:
+    """Give a callable that draws a bar with failures, the rate and the time left."""
+    with terminal.bars() as shown:
+        if shown is None:
+            yield _only_what_a_log_needs()
+            return
+        task = shown.add_task(escape(name), total=1.0, runs="")
+        started = time.monotonic()
+
+        def show(state: SweepProgress) -> None:
+            seconds = time.monotonic() - started
+            done = state.finished - state.found + state.under_way
+            rate = done / seconds if seconds > 0 else 0.0
+            shown.update(task, completed=state.fraction, runs=_state(state, rate))
+
+        yield show
+
+
+def _only_what_a_log_needs() -> Callable[[SweepProgress], None]:
+    """Say, where there is no terminal for a bar, why nothing happens on a cluster."""
+    said = False
+
+    def show(state: SweepProgress) -> None:
+        nonlocal said
+        if state.workers == 0 and not said:
+            terminal.note("no worker is connected to the scheduler yet: waiting for one")
+            said = True
+
+    return show
+
+
+def _state(state: SweepProgress, rate: float) -> str:
+    parts = [f"{state.finished:,} of {state.total:,} runs"]
+    if state.found:
+        parts.append(f"{state.found:,} found")
+    if state.failed:
+        parts.append(f"[red]{state.failed:,} failed[/]")
+    if rate > 0:
+        parts.append(f"{rate:.3g} runs/s" if rate >= 1 else f"{60 * rate:.3g} runs/min")
+    if state.workers is not None:
+        parts.append(f"{state.workers:,} threads" if state.workers else "no worker yet")
+    return ", ".join(parts)
+
+
+def repaired(outcome: Sweep) -> None:
+    """Name the files of an earlier call that were lost or changed."""
+    if outcome.damaged:
+        several = len(outcome.damaged) > 1
+        names = ", ".join(str(path) for path in outcome.damaged[:MAX_FAILURES])
+        terminal.note(
+            f"{names}: lost or changed since {'they were' if several else 'it was'} written, and "
+            "made again"
+        )
+
+
+def titled(title: str, table: Table) -> None:
+    """Print a title that may be wider than its table."""
+    console = terminal.output()
+    console.print(f"\n[bold]{escape(title)}[/]", soft_wrap=True)
+    console.print(table)
+
+
+def tell_unfinished(frame: pl.DataFrame, consequence: str) -> None:
+    """Say how many transfers were unfinished, and what that means for values they could change."""
+    count = int(sum(frame[one].sum() for one in UNFINISHED))
+    if count:
+        terminal.note(
+            f"{count:,} transfers and rounds were unfinished at the ends of their runs: where "
+            f"a value depends on them, {consequence}. {HOW_TO_COMPLETE}"
+        )
+
+
+def number(value: float) -> str:
+    """Write three digits, and all of those before the point."""
+    if float(value).is_integer():
+        return f"{value:,.10g}"
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.3g}"  # noqa: PLR2004
+
+
+def headings(keys: Sequence[str]) -> list[str]:
+    """Give keys as narrow headings: the last part alone where that says which key it is."""
+    last = [key.rpartition(".")[2] for key in keys]
+    return [
+        short if last.count(short) == 1 else key.replace(".", ".\n")
+        for key, short in zip(keys, last, strict=True)
+    ]
+
+
+def quantity(column: str, value: float | None) -> str:
+    """Write the value of a column with its unit."""
+    if value is None:
+        return "-"
+    unit = unit_of(column)
+    if unit in {"bit/s", "s", "B"}:
+        return si(value, unit)
+    return f"{number(value)} {unit}".rstrip()
+
+
+def failures(outcome: Sweep) -> None:
+    """Name the runs that gave no result."""
+    failed = outcome.failures
+    if not failed:
+        return
+    console = terminal.errors()
+    many = f"{len(failed):,} runs" if len(failed) > 1 else "1 run"
+    console.print(f"[bold red]error:[/] {many} failed:")
+    for run, failure in failed[:MAX_FAILURES]:
+        console.print(f"    {escape(run.words)}: {escape(failure.message)}")
+    if len(failed) > MAX_FAILURES:
+        console.print(f"    and {len(failed) - MAX_FAILURES:,} more: failures.json has all")
+    if any(failure.internal for _, failure in failed):
+        terminal.note("This is a defect of Incastle, not of your input. Please report it.")

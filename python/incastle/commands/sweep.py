@@ -1,0 +1,400 @@
+"""`incastle sweep`: every combination of the values of some keys, each with several seeds."""
+
+from __future__ import annotations
+
+import math
+import os
+import shlex
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from incastle import terminal
+from incastle.analysis.completions import ends_of
+from incastle.analysis.measures import unit_of
+from incastle.analysis.seeds import over_seeds
+from incastle.commands import many_runs
+from incastle.commands.many_runs import (
+    UNFINISHED,
+    Force,
+    Jobs,
+    Resume,
+    Seed,
+    default_place,
+    headings,
+    number,
+)
+from incastle.commands.options import AsJson, On, Unverified  # noqa: TC001  typer looks at it
+from incastle.errors import IncastleError, ResultError
+from incastle.runner import cores
+from incastle.storage.results import file_name
+from incastle.terminal import aligned
+from incastle.units import scale_of, si
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    import polars as pl
+
+    from incastle.sweeps.forecast import Forecast
+    from incastle.sweeps.plan import Checked, Plan
+    from incastle.sweeps.sweep import Sweep
+    from incastle.sweeps.work import Execution, Place
+
+EXAMPLES = (
+    "incastle sweep my.toml --set flows.storage.count=2,4,8,16 --seeds 5",
+    "incastle sweep my.toml --set transport.congestion=dctcp,cubic --set network.senders=10..20",
+    "incastle sweep my.toml --set network.senders=2,4,8 --on tcp://scheduler:8786 --resume",
+    'incastle sweep results/DIR --plot "x=network.senders y=goodput hue=transport.congestion"',
+)
+
+MANY = 10_000
+"""More runs than this are begun only after a question, or with --yes."""
+
+MAX_ROWS = 40
+"""Rows of the table of combinations."""
+
+DIGITS = 4
+"""Of a mean that has an interval."""
+
+SHOWN = {
+    "goodput_bit_s": "goodput",
+    "completion_median_s": "FCT\nmedian",
+    "completion_p99_s": "FCT\n99th",
+    "slowdown_median": "slowdown\nmedian",
+    "slowdown_p99": "slowdown\n99th",
+    "round_median_s": "round\nmedian",
+    "round_p99_s": "round\n99th",
+    "unfinished": "unfinished",
+    "queue_mean_packets": "packets\nwaiting",
+    "timeouts": "timeouts",
+    "drops": "drops",
+}
+"""Columns of the table: those that have a value in any run, of unfinished transfers one above 0."""
+
+LONG = ((86_400.0, "days"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"))
+
+Tables = Annotated[
+    str | None,
+    typer.Option(metavar="NAME,...", help="Keep further tables, such as flows,links."),
+]
+
+
+def sweep(
+    place: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SCENARIO", help="A scenario in TOML, or the directory of an earlier sweep."
+        ),
+    ],
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUES",
+            help="Values of a key: 2,4,8 or 1..20 or a TOML list. Repeatable.",
+        ),
+    ] = None,
+    seeds: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Number of seeds per combination.")
+    ] = 1,
+    seed: Seed = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Directory of the dataset.", show_default="results/NAME-by-KEYS"),
+    ] = None,
+    resume: Resume = False,
+    force: Force = False,
+    tables: Tables = None,
+    on: On = None,
+    jobs: Jobs = None,
+    plot: Annotated[
+        str | None,
+        typer.Option(metavar="'x=KEY y=MEASURE hue=KEY'", help="Draw a figure of the results."),
+    ] = None,
+    figure: Annotated[
+        Path | None,
+        typer.Option(help="File of the figure: .png, .svg or .pdf.", show_default="DIR/Y-by-X.png"),
+    ] = None,
+    as_json: AsJson = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help=f"Start more than {MANY:,} runs without confirmation.")
+    ] = False,
+    unverified: Unverified = False,
+) -> None:
+    """Simulate every combination of the values of some keys, with one or more seeds each.
+
+    All combinations are checked before the first run starts. The results are a directory of
+    Parquet files. Ctrl-C loses the runs in progress; a crash or power failure also loses up to one
+    second of finished runs. --resume runs what is missing, lost or changed. A large sweep asks for
+    confirmation, with its expected time and disk space. A failed run does not stop the sweep: it
+    is reported at the end, and the exit status is not 0. A directory in place of a scenario prints
+    that sweep again.
+    """
+    from incastle.plotting import style  # noqa: PLC0415  only here
+    from incastle.plotting import sweeps as picture  # noqa: PLC0415  slow to import
+    from incastle.sweeps.sweep import Sweep  # noqa: PLC0415
+    from incastle.sweeps.work import Execution  # noqa: PLC0415
+
+    axes = None if plot is None else picture.Axes.parse([*_words(plot), *place[1:]])
+    if plot is None and len(place) > 1:
+        raise IncastleError(f"one scenario, not {len(place)}: {' '.join(place)}")
+    if figure is not None:
+        style.form_of(figure)
+    if Path(place[0]).is_dir():
+        if settings or on or resume or force:
+            raise IncastleError(f"{place[0]} is a directory: give the scenario to do more runs")
+        outcome = Sweep.load(place[0], verify=not unverified)
+        if axes is not None and not outcome.frame.is_empty():
+            picture.column_of(outcome, axes)  # told instead of the table, not below it
+    else:
+        plan = many_runs.read_plan(place[0], settings, seeds, seed)
+        if plan.number_of_runs > MANY and not yes:
+            _ask(plan, Path(os.devnull) if force else out, _names(tables), on, jobs)
+        checked = _checked(plan)
+        if axes is not None:
+            _check_axes(axes, plan, checked)
+        where = many_runs.place_of(out or default_place(plan, "by"), resume=resume, force=force)
+        with terminal.json_alone(as_json):
+            outcome = _do(plan, checked, where, _names(tables), Execution(on, jobs))
+    _show(outcome, as_json=as_json)
+    if axes is not None:
+        directory = outcome.directory or Path()
+        name = file_name(f"{axes.y}-by-{axes.x}") + ".png"
+        _draw(outcome, axes, figure or directory / name)
+    many_runs.leave(outcome)
+
+
+def _words(text: str) -> list[str]:
+    """Take apart what stands after --plot; quotes hold a value with blanks together."""
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise IncastleError(f"--plot {text}: {error}") from None
+
+
+def _ask(
+    plan: Plan, out: Path | None, tables: Sequence[str], on: str | None, jobs: int | None
+) -> None:
+    """Ask before a large sweep, with what it will cost; without a terminal there is nobody to ask.
+
+    Raises:
+        IncastleError: nobody can be asked.
+
+    """
+    from incastle.sweeps.forecast import forecast  # noqa: PLC0415  slow to import
+    from incastle.sweeps.work import check_tables  # noqa: PLC0415
+
+    wanted = check_tables(tables)
+    missing = plan.number_of_runs - _finished_in(out or default_place(plan, "by"))
+    if missing <= MANY:
+        return
+    lists = " x ".join(f"{len(axis.choices):,} of {axis.key}" for axis in plan.axes)
+    told = f"{plan.number_of_runs:,} runs ({lists or 'one'} x {len(plan.seeds):,} seeds)"
+    if missing < plan.number_of_runs:
+        told += f", of which {missing:,} are missing"
+    price = cost(forecast(plan, missing, wanted), None if on else jobs or cores())
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise IncastleError(f"{told}: {price}; --yes starts them")
+    terminal.note(f"{told}: {price}")
+    if not typer.confirm("Start?", err=True):
+        terminal.note("nothing was run")
+        raise typer.Exit(IncastleError.exit_status)
+
+
+def _finished_in(directory: Path) -> int:
+    """Count the finished runs of a directory, whose runs need not be those of the plan."""
+    from incastle.sweeps.dataset import Dataset  # noqa: PLC0415  slow to import
+
+    try:
+        return Dataset.load(directory, repair=True).size
+    except ResultError:
+        return 0  # told when it is opened
+
+
+def _checked(plan: Plan) -> Checked:
+    """Check every combination."""
+    with terminal.counting("checking", plan.number_of_cells) as tell:
+        checked = plan.check(tell)
+    terminal.diagnostics(checked.warnings)
+    return checked
+
+
+def _check_axes(axes: Any, plan: Plan, checked: Checked) -> None:  # noqa: ANN401
+    """Refuse a figure that cannot be drawn before an hour of runs, not after it."""
+    from incastle.analysis.measures import columns_of  # noqa: PLC0415
+
+    groups = list(checked.runs[0].scenario().to_dict()["flows"])
+    words = {axis.key: [choice.words for choice in axis.choices] for axis in plan.axes}
+    axes.check(words, columns_of(groups))
+
+
+def _names(text: str | None) -> list[str]:
+    return [name.strip() for name in (text or "").split(",") if name.strip()]
+
+
+def _do(
+    plan: Plan,
+    checked: Checked,
+    place: Place,
+    tables: Sequence[str],
+    execution: Execution,
+) -> Sweep:
+    from incastle.sweeps.work import run_plan  # noqa: PLC0415  slow to import
+
+    name = checked.runs[0].scenario().name
+    with many_runs.told_of_the_rest(place.directory), many_runs.sweep_bar(name) as progress:
+        execution = replace(execution, progress=progress)
+        return run_plan(plan, checked.runs, place, tables, execution)
+
+
+def _show(outcome: Sweep, *, as_json: bool) -> None:
+    if as_json:
+        terminal.print_json(outcome.to_json())
+    else:
+        _show_table(outcome)
+    many_runs.failures(outcome)
+
+
+def _draw(outcome: Sweep, axes: Any, path: Path) -> None:  # noqa: ANN401
+    from incastle.plotting import sweeps as picture  # noqa: PLC0415
+
+    picture.draw(outcome, axes, path)
+    terminal.note(f"figure: {path}")
+
+
+def long_time(seconds: float) -> str:
+    """Write a time that somebody waits."""
+    size, unit = next((one for one in LONG if seconds >= 2 * one[0]), LONG[-1])
+    return f"{seconds / size:,.3g} {unit}"
+
+
+def cost(expected: Forecast | None, cores: int | None) -> str:
+    """Say what a sweep will cost, and from what that is known; without cores of a cluster."""
+    if expected is None:
+        return "what they take is not known, as the first, middle and last one give no result"
+    if cores is None:
+        time_ = f"about {long_time(expected.seconds)} of processor time"
+    else:
+        here = f"{cores} core{'s' if cores > 1 else ''}"
+        time_ = f"about {long_time(expected.seconds / cores)} on {here}"
+    samples = expected.samples
+    low, high = (si(end(one.seconds for one in samples), "s") for end in (min, max))
+    each = low if low == high else f"{low} to {high}"
+    known = f"from {len(samples)} of them, {each} each" if len(samples) > 1 else f"from one, {each}"
+    if not all(one.whole for one in samples):
+        known += ", those that took long not to their end"
+    return f"{time_} and at most {si(expected.bytes, 'B')} of disk ({known})"
+
+
+def _show_table(outcome: Sweep) -> None:
+    """Show one row per combination: what comes of the seeds, and where the dataset is."""
+    frame = outcome.frame
+    if not frame.is_empty():
+        _combinations(frame, outcome)
+    held = f"{len(frame):,} run{'s' if len(frame) != 1 else ''} in {outcome.directory}"
+    found = f", {outcome.found:,} of them from before" if outcome.found else ""
+    terminal.note(held + found)
+    many_runs.repaired(outcome)
+
+
+def _combinations(frame: pl.DataFrame, outcome: Sweep) -> None:
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    frame = frame.with_columns(unfinished=pl.sum_horizontal(UNFINISHED))
+    measures = [one for one in SHOWN if one in frame.columns and _has_values(frame, one)]
+    values = outcome.header.values
+    fixed = [key for key in values if len(values[key]) == 1]
+    keys = [key for key in values if key not in fixed]
+    cells = frame.select(keys).unique(maintain_order=True) if keys else frame.select().head(1)
+    by_measure = {one: _by_cell(over_seeds(frame, keys, one), keys) for one in measures}
+    held = (f"{key} = {_plain(values[key][0])}" for key in fixed)
+    title = ", ".join([outcome.header.name, *held])
+    if frame["seed"].n_unique() > 1:
+        title += ": mean of the seeds ± its 95 % interval; min\u2013max"
+    rows = [tuple(row) for row in cells.iter_rows()] or [()]
+    if len(rows) > MAX_ROWS:
+        title += f"; {MAX_ROWS:,} of {len(rows):,} combinations"
+    runs = dict(_runs(frame, keys))
+    scales = {one: _scale(one, by_measure[one].values()) for one in measures}
+    names = ("\n".join(filter(None, (SHOWN[one], scales[one][1]))) for one in measures)
+    table = aligned(None, *headings(keys), "runs", *names)
+    for row in rows[:MAX_ROWS]:
+        words = [escape(_plain(value)) for value in row]
+        numbers = (_of_seeds(by_measure[one].get(row), scales[one][0]) for one in measures)
+        table.add_row(*words, str(runs[row]), *numbers)
+    many_runs.titled(title, table)
+    many_runs.tell_unfinished(outcome.frame, "its lower end is shown (\u2265)")
+
+
+def _has_values(frame: pl.DataFrame, column: str) -> bool:
+    if column == "unfinished":
+        return bool(frame[column].sum())
+    ends = [one for one in (column, *ends_of(column)) if one in frame.columns]
+    return any(frame[one].count() for one in ends)
+
+
+def _runs(frame: pl.DataFrame, keys: Sequence[str]) -> Iterator[tuple[tuple[Any, ...], int]]:
+    """Give the number of runs of each combination."""
+    if not keys:
+        yield (), len(frame)
+        return
+    for *cell, count in frame.group_by(keys).len().iter_rows():
+        yield tuple(cell), count
+
+
+def _by_cell(
+    frame: pl.DataFrame, keys: Sequence[str]
+) -> dict[tuple[Any, ...], dict[str, float | None]]:
+    """Give the statistics over the seeds by combination."""
+    rows = frame.iter_rows(named=True)
+    return {tuple(row[key] for key in keys): row for row in rows}
+
+
+def _scale(column: str, rows: Iterable[Mapping[str, Any]]) -> tuple[float, str]:
+    """Give the unit in which the middle one of a column's means is written best."""
+    from statistics import median  # noqa: PLC0415  slow to import
+
+    means = [row["low"] for row in rows]
+    factor, unit = scale_of([median(means)] if means else [], unit_of(column))
+    return factor, "" if unit == "packets" else unit  # the heading says so
+
+
+def _of_seeds(row: Mapping[str, Any] | None, factor: float) -> str:
+    """Write a measure over the seeds: mean and half of its interval, below them min to max."""
+    if row is None:
+        return "-"
+    low, high, end = row["low"], row["high"], row["mean_to"]
+    mean = _ends(low / factor, high / factor)
+    if end is None or row["min"] == row["max"]:
+        return mean
+    if low == high:
+        mean = _with_half(low / factor, (end - low) / factor)
+    return f"{mean}\n[dim]{_ends(row['min'] / factor, row['max'] / factor)}[/]"
+
+
+def _with_half(mean: float, half: float) -> str:
+    """Write `9.41\u00b10.02`: two digits of the half are enough, and `DIGITS` of the mean."""
+    digits = DIGITS - 1 - math.floor(math.log10(abs(mean))) if mean else 0
+    if half:
+        digits = min(digits, 1 - math.floor(math.log10(half)))
+    digits = max(0, digits)
+    return f"{mean:,.{digits}f}\u00b1{half:,.{digits}f}"
+
+
+def _ends(low: float, high: float) -> str:
+    """Write one number, a range, or a lower end."""
+    if math.isinf(high):
+        return f"\u2265 {number(low)}"
+    first, last = number(low), number(high)
+    return first if first == last else f"{first}\u2013{last}"
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value:g}" if isinstance(value, float) else str(value)

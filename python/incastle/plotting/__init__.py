@@ -1,0 +1,1 @@
+"""Figures: one style (`style`), and one module for each thing that is drawn."""

@@ -1,0 +1,142 @@
+"""The time-sequence plot of an explained flow, with its critical path as a strip below.
+
+Every packet with data is a point at the instant it was sent, as high as the bytes (or packets)
+before it; the line is what is acknowledged; bands are the waits for retransmission timers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from incastle.errors import PlotError
+from incastle.explanation import path as paths
+from incastle.explanation.path import PARTS
+from incastle.explanation.record import PS_PER_S, SENDER
+from incastle.plotting import style
+from incastle.plotting.style import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    OLIVE,
+    ORANGE,
+    PURPLE,
+    RED,
+    SKY,
+    canvas,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+
+    from incastle.explanation.api import Explanation
+    from incastle.explanation.record import Packet
+
+MS = 1e-9
+"""Milliseconds in a picosecond."""
+COLOURS = {
+    paths.TIMEOUT: RED,
+    paths.QUEUE: ORANGE,
+    paths.SERIALISATION: BLUE,
+    paths.PROPAGATION: SKY,
+    paths.STALL: BLACK,
+    paths.PACING: OLIVE,
+    paths.LIMITER: PURPLE,
+    paths.NIC: GREEN,
+    paths.RESPONSE: GREY,
+    paths.APPLICATION: "#dddddd",
+}
+
+
+def save(explanation: Explanation, path: Path) -> None:
+    """Draw an explanation into a file whose suffix, png, svg or pdf, gives the format.
+
+    Raises:
+        PlotError: no such format, or no data were ever sent.
+        OSError: the file cannot be written.
+
+    """
+    style.form_of(path)
+    with canvas() as figure:
+        figure.set_size_inches(8.0, 4.6)
+        above, below = figure.subplots(2, 1, sharex=True, height_ratios=[12, 1])
+        _sequence(above, explanation)
+        _strip(below, explanation)
+        title = f"{explanation.name}, {explanation.hosts[0]} to {explanation.hosts[1]}: "
+        above.set_title(title + explanation.headline)
+        handles, labels = above.get_legend_handles_labels()
+        more, words = below.get_legend_handles_labels()
+        above.legend(
+            handles + more, labels + words, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0)
+        )
+        style.save(figure, path)
+
+
+def _sequence(axes: Axes, explanation: Explanation) -> None:
+    began = explanation.began_s * 1e3
+    ended = None if explanation.ended_s is None else explanation.ended_s * 1e3
+    sent = [one for _, one in explanation.record.sendings[SENDER] if one.carries]
+    sent = [one for one in sent if began <= one.sent.at * MS <= (ended or float("inf"))]
+    if not sent:
+        raise PlotError(f"there is nothing to draw: {explanation.name} sent no data")
+    numbered = sent[0].is_numbered
+    unit = 1 if numbered else 1000
+    arrived = [one for one in sent if one.dropped is None]
+    new = [one for one in arrived if not one.repeated]
+    _points(axes, new, unit, _Look("sent", BLUE, "."))
+    _points(
+        axes, [one for one in arrived if one.repeated], unit, _Look("retransmitted", ORANGE, "^")
+    )
+    lost = [one for one in sent if one.dropped is not None]
+    _points(axes, lost, unit, _Look("dropped", RED, "x"))
+    _acknowledged(axes, explanation, unit)
+    waits = "waiting for a timer"
+    for chain in explanation.chains:
+        from_ms = (chain.timer.at - chain.waited) * MS
+        axes.axvspan(from_ms, chain.timer.at * MS, color=RED, alpha=0.12, lw=0, label=waits)
+        waits = "_"
+    axes.set_ylabel("packets" if numbered else "KB of the stream")
+
+
+class _Look(NamedTuple):
+    """How a kind of packets is drawn."""
+
+    label: str
+    colour: str
+    marker: str
+
+
+def _points(axes: Axes, packets: list[Packet], unit: int, look: _Look) -> None:
+    if packets:
+        times = [one.sent.at * MS for one in packets]
+        heights = [(one.sent.seq or 0) / unit for one in packets]
+        axes.plot(times, heights, look.marker, color=look.colour, label=look.label, markersize=4)
+
+
+def _acknowledged(axes: Axes, explanation: Explanation, unit: int) -> None:
+    """Draw the highest acknowledgement that had reached the sender."""
+    times: list[float] = []
+    heights: list[float] = []
+    first = explanation.began_s * PS_PER_S
+    last = None if explanation.ended_s is None else explanation.ended_s * PS_PER_S
+    for at, packet in explanation.record.arrivals[SENDER]:
+        within = at >= first and (last is None or at <= last)
+        ack = packet.sent.ack
+        if within and ack is not None and (not heights or ack / unit > heights[-1]):
+            times.append(at * MS)
+            heights.append(ack / unit)
+    if times:
+        axes.step(times, heights, where="post", color=GREY, linewidth=1.0, label="acknowledged")
+
+
+def _strip(axes: Axes, explanation: Explanation) -> None:
+    for kind in explanation.path.by_kind():
+        pieces = [one for one in explanation.path.pieces if one.kind == kind]
+        bars = [(one.begins * MS, one.span * MS) for one in pieces]
+        colour, label = COLOURS[kind], PARTS[kind]
+        axes.broken_barh(bars, (0, 1), facecolors=colour, linewidth=0, label=label)
+    axes.set_yticks([])
+    axes.grid(visible=False)
+    axes.set_xlabel("time (ms)")

@@ -1,0 +1,34 @@
+"""What lies at a path that somebody has named: for messages that say which command takes it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SUMMARY, HEADER, CLAIMS = "summary.json", "sweep.json", "claims.json"
+"""The files by which the directory of a result, a sweep and a report is recognised."""
+MAX_NAMED = 3
+"""Results of a folder that a message names."""
+
+
+def described(path: Path) -> str | None:
+    """Say what a path is and what to do with it; None where nobody can tell."""
+    if path.is_file() and path.suffix == ".toml":
+        return f"it is a scenario; `incastle run {path}` makes a result of it"
+    if (path / SUMMARY).is_file():
+        return "it is the result of one run; `incastle plot` and `incastle explain` take it"
+    if (path / HEADER).is_file():
+        return (
+            "it is a sweep, which has a row for each run and no further tables; `incastle sweep "
+            f"{path} --plot ...` draws it, `incastle run` makes the result of one combination"
+        )
+    if (path / CLAIMS).is_file():
+        return "it is a report; `incastle diff` compares it with another"
+    inside = sorted(one.parent for one in path.glob(f"*/{SUMMARY}"))
+    if not inside:
+        return None
+    more = ", ..." if len(inside) > MAX_NAMED else ""
+    shown = ", ".join(str(one) for one in inside[:MAX_NAMED]) + more
+    return f"it holds {len(inside)} results: name one of them, as {shown}"
