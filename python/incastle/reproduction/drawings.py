@@ -94,6 +94,8 @@ class Panels:
                 continue
             shown |= self.draw(axes, panel)
             axes.set_title(fill(panel.title, round(75 / columns)), fontsize=9 if columns < 4 else 7)  # noqa: PLR2004
+        for axes, panel in zip(grid.flat, panels, strict=False):
+            self.limit(axes, panel)  # after all are drawn: the first of shared axes would fix them
         for place, panel in enumerate(panels):
             if place < len(panels) - columns and not self.sideways:
                 grid.flat[place].set_xlabel("")
@@ -112,6 +114,11 @@ class Panels:
     def draw(self, axes: Axes, panel: Panel) -> dict[str, Any]:
         """Draw a panel; give the handle of each series."""
         raise NotImplementedError
+
+    def limit(self, axes: Axes, panel: Panel) -> None:
+        """Limit the axis of the values."""
+        if panel.look.scale != "log":
+            axes.set_ylim(panel.look.bottom, panel.look.top)
 
     def name_values(self, axes: Axes, label: str) -> None:
         """Name the axis of the values."""
@@ -151,7 +158,7 @@ class Panels:
 
     def _shared(self, panels: Sequence[Panel]) -> Literal["all", "row", "none"]:
         """Give which panels have one vertical axis: those of the same number."""
-        if self.sideways or (len(self.y) > 1 and self.across):
+        if self.sideways or ((len(self.y) > 1 or self.down) and self.across):
             return "row"
         alike = len({panel.look.label for panel in panels}) == 1 and panels[0].look.label
         return "all" if alike else "none"
@@ -200,7 +207,16 @@ class Curves(Panels):
             self._series(axes, part, panel.y, {"label": str(name), **self.style(name, place)})
             shown[str(name)] = axes.lines[-1]
         self._axes(axes, panel)
+        if self.series in {"", self.across}:  # the panels name their series
+            return {name: handle for name, handle in shown.items() if name in self.everywhere}
         return shown
+
+    def limit(self, axes: Axes, panel: Panel) -> None:
+        """Limit the axis of the values, or that of the shares."""
+        if self.how == "distribution":
+            axes.set_ylim(0, 1.02)
+        else:
+            super().limit(axes, panel)
 
     def _series(self, axes: Axes, data: pl.DataFrame, y: str, style: dict[str, Any]) -> None:
         seeds = "seed" in data.columns
@@ -234,12 +250,9 @@ class Curves(Panels):
             axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks], fontsize=8)
             axes.minorticks_off()
         if self.how == "distribution":
-            axes.set_ylim(0, 1.02)
             _scale(axes.xaxis, _wide(panel.data[panel.y]) if look.scale == "wide" else look.scale)
             return
         _scale(axes.yaxis, look.scale)
-        if look.scale != "log":
-            axes.set_ylim(bottom=look.bottom, top=look.top)
 
 
 @dataclass(frozen=True)
@@ -302,6 +315,12 @@ class Dots(Panels):
     def _turned(self, place: float, value: float) -> tuple[list[float], list[float]]:
         return ([value], [place]) if self.sideways else ([place], [value])
 
+    def limit(self, axes: Axes, panel: Panel) -> None:
+        """Limit the axis of the values."""
+        if panel.look.scale != "log":
+            limits = axes.set_xlim if self.sideways else axes.set_ylim
+            limits(panel.look.bottom, panel.look.top)
+
     def name_values(self, axes: Axes, label: str) -> None:
         """Name the axis of the values."""
         (axes.set_xlabel if self.sideways else axes.set_ylabel)(label)
@@ -318,9 +337,6 @@ class Dots(Panels):
             axes.set_xlim(-0.6, len(places) - 0.4)
             _scale(axes.yaxis, panel.look.scale)
             axes.grid(visible=False, axis="x")
-        limits = axes.set_xlim if self.sideways else axes.set_ylim
-        if panel.look.scale != "log":
-            limits(panel.look.bottom, panel.look.top)
 
 
 @dataclass(frozen=True)
@@ -353,8 +369,6 @@ class Stacked(Panels):
         axes.set_xticks(range(len(xs)), [str(x) for x in xs], fontsize=7)
         axes.set_xlabel(self.x_label)
         axes.grid(visible=False, axis="x")
-        if panel.look.top is not None:
-            axes.set_ylim(0, panel.look.top)
         return shown
 
 
@@ -387,6 +401,9 @@ class Maps(Panels):
         axes.set_yticks(range(len(ys)), [str(y) for y in ys], fontsize=7)
         axes.set_xlabel(self.x_label)
         return {}
+
+    def limit(self, axes: Axes, panel: Panel) -> None:
+        """Leave the axes: they are those of the cells."""
 
     def __call__(self, figure: Figure, data: pl.DataFrame) -> None:
         """Draw the maps with one scale of colours."""
