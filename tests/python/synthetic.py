@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from incastle.papers import Observation, Observations
+from incastle.reproduction.papers import Observation, Observations
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from incastle.papers import Length, Paper
+    from incastle.reproduction.papers import Length, Paper
 
 PORT = "switch->receiver"
 

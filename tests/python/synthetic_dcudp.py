@@ -6,7 +6,7 @@ import functools
 
 import polars as pl
 
-from incastle.papers import Observation
+from incastle.reproduction.papers import Observation
 
 PORT = "switch->receiver"
 MANY = 20

@@ -6,7 +6,7 @@ import functools
 
 import polars as pl
 
-from incastle.papers import Observation
+from incastle.reproduction.papers import Observation
 from synthetic import scenario
 
 SECONDS = 2.0

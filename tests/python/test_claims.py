@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incastle import claims
 from incastle.analysis import confidence
 from incastle.analysis.ends import Ends
-from incastle.claims import Band, Claim, ClaimError, Verdict
+from incastle.reproduction import claims
+from incastle.reproduction.claims import Band, Claim, ClaimError, Verdict
 
 if TYPE_CHECKING:
     from pathlib import Path

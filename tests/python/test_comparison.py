@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from incastle import report, reproduce
 from incastle.analysis.ends import Ends
-from incastle.papers import Length, Observation, Observations, comparison
+from incastle.papers import comparison
 from incastle.papers.comparison import (
     coexistence,
     drawings,
@@ -24,6 +23,9 @@ from incastle.papers.comparison import (
     standings,
 )
 from incastle.papers.comparison.standings import BEST, EQUAL, NOT_RUN, OTHER
+from incastle.reproduction import main as reproduce
+from incastle.reproduction import report
+from incastle.reproduction.papers import Length, Observation, Observations
 from incastle.scenario import load
 from synthetic import observations, scenario
 from synthetic_comparison import (

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from incastle import claims
 from incastle.analysis.ends import Ends, ends
-from incastle.papers import Length, Observation, Observations, dctcp
+from incastle.papers import dctcp
 from incastle.papers.dctcp import facts, measures, plan, why
+from incastle.reproduction import claims
+from incastle.reproduction.papers import Length, Observation, Observations
 from incastle.runner import run as ic_run
 from incastle.scenario import load
 from synthetic import scenario

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
 
-from incastle import claims
-from incastle.papers import Length, Observation, Observations, dcudp
-from incastle.papers.dcudp import answer, plan, runs
-from incastle.papers.dcudp.facts import FACTS
-from incastle.papers.dcudp.measures import MEASURES, OF_READING
+from incastle.analysis.ends import ends
+from incastle.papers import dcudp
+from incastle.papers.dcudp import answer, runs
 from incastle.papers.dcudp.readings import (
     BASE,
     DEFAULT,
@@ -23,11 +22,20 @@ from incastle.papers.dcudp.readings import (
     Reading,
     combinations,
 )
-from incastle.papers.dcudp.tables import frame, printed
+from incastle.reproduction import claims
+from incastle.reproduction.drawings import printed
+from incastle.reproduction.expressions import Choice, Scope, quotient
+from incastle.reproduction.papers import Length, Observation, Observations
+from incastle.reproduction.statistics import jain
 from synthetic import observations
 from synthetic_dcudp import flows, goodput, links, made_up, queue_samples
 
 PAPER = dcudp.PAPER
+DECLARED = dcudp.DECLARED
+MEASURES, FACTS = PAPER.measures, PAPER.facts
+if TYPE_CHECKING:
+    from incastle.reproduction.declarations import Declarations
+
 # The worker that has this paper's runs.
 pytestmark = pytest.mark.xdist_group(PAPER.name)
 CLAIMS = {claim.id: claim for claim in claims.load(PAPER.folder / "claims.toml")}
@@ -45,7 +53,7 @@ def rows(columns: list[str], *values: tuple[object, ...]) -> pl.DataFrame:
 
 
 def test_each_named_reading_differs_in_the_one_place_that_it_names() -> None:
-    assert BASE.overrides == {}
+    assert BASE.of["set"] == {}
     assert NAMED["default"] == DEFAULT
     differing = {
         label: [f.name for f in fields(Reading) if getattr(one, f.name) != getattr(DEFAULT, f.name)]
@@ -59,7 +67,7 @@ def test_each_named_reading_differs_in_the_one_place_that_it_names() -> None:
 
 
 def test_the_readings_are_set_by_keys() -> None:
-    keys = {system.label: dict(system.overrides) for system in READINGS}
+    keys = {system.of["label"]: dict(system.of["set"]) for system in READINGS}
     assert keys["growth per-rtt"] == {"transport.readings.growth": "per-rtt"}
     assert keys["K = 64"] == {"transport.exit_window": "64"}
     assert keys["marker red"]["switch.queue.w_q"] == "0.002"
@@ -79,21 +87,21 @@ def test_the_map_has_every_combination_once() -> None:
     # 3 markers, control packets ECN-capable or not, 3 laws with growth, 2 floors, 3 ends.
     every = combinations()
     assert len({reading.key for reading in every}) == len(every) == 3 * 2 * 3 * 2 * 3
-    assert len({answer.row_of(reading) for reading in every}) == len(every) // 3
+    assert len({reading.row for reading in every}) == len(every) // 3
     assert DEFAULT in every
     assert {reading for reading in FURTHER.values() if not reading.without_data} <= set(every)
 
 
 def test_every_length_has_the_senders_that_the_tables_name() -> None:
     for length in Length:
-        assert {*plan.MAP_SENDERS} <= set(plan.senders(length))
-    assert plan.senders(Length.FULL) == tuple(range(1, 21))
+        names = DECLARED.names(length)
+        assert {*names["map_senders"], 20} <= set(names["senders"])
+    assert DECLARED.names(Length.FULL)["senders"] == tuple(range(1, 21))
 
 
 def test_the_expected_work_is_what_the_plan_says() -> None:
     work = {
-        length: sum(one.cost * one.seeds for one in plan.experiments(length)) / 1e6
-        for length in Length
+        length: sum(one.cost * one.seeds for one in PAPER.plan(length)) / 1e6 for length in Length
     }
     assert work == pytest.approx(
         {Length.QUICK: 39, Length.DEFAULT: 271, Length.FULL: 2000}, rel=0.1
@@ -102,9 +110,10 @@ def test_the_expected_work_is_what_the_plan_says() -> None:
 
 def test_the_other_transfer_ends_in_the_middle() -> None:
     for length in Length:
-        (one,) = (e for e in plan.experiments(length) if e.name == "after/tcp")
-        assert one.overrides["flows.ftp.stop"] == f"{1e3 * plan.ended(length):g} ms"
-        assert one.overrides["run.duration"] == f"{2 * plan.ended(length):g} s"
+        ended = DECLARED.scope(Observations(length)).evaluate("ended")
+        (one,) = (e for e in PAPER.plan(length) if e.name == "after/tcp")
+        assert one.overrides["flows.ftp.stop"] == f"{1e3 * ended:g} ms"
+        assert one.overrides["run.duration"] == f"{2 * ended:g} s"
 
 
 # ---- every claim, from made-up runs
@@ -122,7 +131,7 @@ def test_every_measure_gives_the_cases_of_its_claim_for_every_seed(
     cases = MEASURES[name](made)
     assert set(cases) == set(CLAIMS[name].cases)
     assert {len(values) for values in cases.values()} == {3}
-    assert not any(math.isnan(value) for values in cases.values() for value in values)
+    assert not any(math.isnan(ends(value).low) for values in cases.values() for value in values)
     claims.judge(CLAIMS[name], cases)
 
 
@@ -244,9 +253,9 @@ def test_the_return_to_udp_mode(changes: list[tuple[float, str]], waited: float)
 
 
 def test_jains_index() -> None:
-    assert runs.jain([1, 1, 1, 1]) == 1
-    assert runs.jain([1, 0, 0, 0]) == 0.25
-    assert math.isnan(runs.jain([0, 0]))
+    assert jain([1, 1, 1, 1]) == 1
+    assert jain([1, 0, 0, 0]) == 0.25
+    assert math.isnan(jain([0, 0]))
 
 
 def test_who_delivers_nothing_in_a_burst_counts() -> None:
@@ -259,9 +268,9 @@ def test_who_delivers_nothing_in_a_burst_counts() -> None:
 
 
 def test_divisions() -> None:
-    assert runs.divide(1, 0) == math.inf
-    assert math.isnan(runs.divide(0, 0))
-    assert runs.change([1.1], [1.0]) == pytest.approx([10])
+    assert quotient(1, 0) == math.inf
+    assert math.isnan(quotient(0, 0))
+    assert quotient(-1, 0) == -math.inf
 
 
 # ---- the figures
@@ -280,7 +289,7 @@ def test_each_figure_can_be_drawn(length: Length) -> None:
 
 
 def test_the_answer_is_shaded_by_the_bands(made: Observations) -> None:
-    table = answer.as_taken(made)
+    table = answer.as_taken(DECLARED, made)
     assert len(table) == len(SHOWN) * len(answer.COLUMNS)
     assert set(table.filter(in_band=False)["column"]) == {"loss, (%)"}
     assert table["shaded"].equals(table["in_band"])
@@ -288,8 +297,13 @@ def test_the_answer_is_shaded_by_the_bands(made: Observations) -> None:
 
 def test_a_figure_of_which_one_column_fails_is_not_shaded(monkeypatch: pytest.MonkeyPatch) -> None:
     made = observations(PAPER, Length.QUICK, made_up)
-    monkeypatch.setitem(OF_READING, "fig7-small", lambda *_: [1e6])
-    table = answer.as_taken(made)
+    of_reading = answer.of_reading
+
+    def fails_small(declared: Declarations, scope: Scope, claim: str, system: Choice) -> float:
+        return 1e6 if claim == "fig7-small" else of_reading(declared, scope, claim, system)
+
+    monkeypatch.setattr(answer, "of_reading", fails_small)
+    table = answer.as_taken(DECLARED, made)
     of_7b = table.filter(pl.col("column").str.starts_with("7b"))
     assert of_7b["in_band"].sum() == len(of_7b) * 3 // 4
     assert not of_7b["shaded"].any()
@@ -309,7 +323,7 @@ def test_the_map_tells_which_figures_appear() -> None:
         ("RED drops, control ECT: per-rtt, floor idle", "K = 64, 7b", 15.0, True),
     ]
     row, other = cells[0][0], cells[3][0]
-    found = answer.appearing(frame(cells))
+    found = answer.appearing(answer.frame(cells))
     assert found == {(row, "K = 8"): {"6a", "8"}, (other, "K = 64"): {"7b"}}
 
 

@@ -7,10 +7,11 @@ import math
 import polars as pl
 import pytest
 
-from incastle.papers import Length, Observation, Observations, dt_cwa
-from incastle.papers.dt_cwa import answer, plan, runs
+from incastle.papers import dt_cwa
+from incastle.papers.dt_cwa import answer, runs
 from incastle.papers.dt_cwa.readings import DCTCP, READINGS
 from incastle.plotting.style import canvas
+from incastle.reproduction.papers import Length, Observation, Observations
 from synthetic import scenario
 from synthetic_dt_cwa import transfers
 
@@ -42,16 +43,16 @@ def test_a_query_that_did_not_end_has_lasted_until_the_end() -> None:
 def made(*, cut: bool) -> Observations:
     """Give the queries under every reading; those of DT-CWA are cut or not, DCTCP's take 24 ms."""
     found = {}
-    for kind in plan.QUERY_KINDS:
-        for n in plan.many(Length.QUICK):
-            found[f"{kind}/{DCTCP.key}/n={n}"] = [run(1.2, cut=False)]
-            found |= {f"{kind}/{one.key}/n={n}": [run(1, cut=cut)] for one in READINGS}
+    for kind in ("total", "unit"):
+        for n in dt_cwa.DECLARED.names(Length.QUICK)["many"]:
+            found[f"{kind}/{DCTCP}/n={n}"] = [run(1.2, cut=False)]
+            found |= {f"{kind}/{one}/n={n}": [run(1, cut=cut)] for one in READINGS}
     return Observations(Length.QUICK, found)
 
 
 def test_comparisons_with_what_did_not_end_are_open_upwards_or_downwards() -> None:
     # 83.33 or more over 24 ms, for each of three n; in throughput 96 of 333.3 Mbit/s or less.
-    label = READINGS[0].label
+    label = READINGS[0].of["label"]
     (less,) = PAPER.measures["fig7-total-less"](made(cut=True))[label]
     assert less == pytest.approx((500 / 6 / 24, math.inf, 3))
     (changed,) = PAPER.measures["fig6-total-30"](made(cut=True))[label]
@@ -62,8 +63,7 @@ def test_comparisons_with_what_did_not_end_are_open_upwards_or_downwards() -> No
 
 def test_the_answer_has_both_ends_in_its_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answer, "WHATS", {"total": answer.WHATS["total"]})
-    monkeypatch.setattr(plan, "QUERY_KINDS", ("total",))
-    data = answer.as_taken(made(cut=True))
+    data = answer.as_taken(dt_cwa.DECLARED, made(cut=True))
     asked = data.filter(pl.col("n") == 30).row(0, named=True)
     assert (asked["change_percent"], asked["change_percent_high"]) == pytest.approx((-100, -71.2))
     assert asked["change_percent_unfinished"] == 1

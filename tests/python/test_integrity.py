@@ -18,8 +18,8 @@ import pytest
 
 import incastle as ic
 from conftest import SMALL, Said
-from incastle import run_cache
-from incastle.papers import Observation
+from incastle.reproduction import run_cache
+from incastle.reproduction.papers import Observation
 from incastle.storage import files, names
 from incastle.storage import results as store
 from incastle.storage.delays import kept

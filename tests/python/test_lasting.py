@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from incastle import figures
 from incastle.analysis import ends
 from incastle.analysis.confidence import interval_of
 from incastle.analysis.ends import Ends
-from incastle.papers import Observation, lasting
 from incastle.plotting.style import canvas
+from incastle.reproduction import figures, lasting
+from incastle.reproduction.papers import Observation
 from synthetic import scenario
 
 if TYPE_CHECKING:

@@ -13,15 +13,18 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from incastle import claims, papers, reproduce
 from incastle.analysis import confidence
 from incastle.analysis.ends import apart, ends
-from incastle.figures import UNFINISHED
-from incastle.papers import Length, Observation, Observations, dctcp_ns2, selected
-from incastle.papers.dctcp_ns2 import measures, plan, theory
+from incastle.papers import dctcp_ns2
+from incastle.papers.dctcp_ns2 import runs as statistics
+from incastle.papers.dctcp_ns2 import theory
 from incastle.papers.dctcp_ns2.cycles import cycles
 from incastle.papers.dctcp_ns2.facts import cycle
 from incastle.plotting.style import canvas
+from incastle.reproduction import claims, papers
+from incastle.reproduction import main as reproduce
+from incastle.reproduction.figures import UNFINISHED
+from incastle.reproduction.papers import Length, Observation, Observations, selected
 from incastle.scenario import load
 from synthetic import observation, observations
 from synthetic_comparison import made_up as comparison_made_up
@@ -31,7 +34,7 @@ from synthetic_dt_cwa import made_up as dt_cwa_made_up
 from synthetic_qcn import made_up as qcn_made_up
 
 if TYPE_CHECKING:
-    from incastle.papers import Paper
+    from incastle.reproduction.papers import Paper
 
 EXPECTED = Path(__file__).parent / "expected"
 SHIPPED = list(papers.discover().values())
@@ -269,22 +272,22 @@ def test_every_paper_numbers_its_figures(paper: Paper) -> None:
 
 
 def names(length: Length, prefix: str) -> list[str]:
-    return [one.name for one in plan.experiments(length) if one.name.startswith(prefix)]
+    return [one.name for one in PAPER.plan(length) if one.name.startswith(prefix)]
 
 
 def test_the_plan_has_the_experiments_of_the_paper() -> None:
-    seeds = {one.name: one.seeds for one in plan.experiments(Length.DEFAULT)}
+    seeds = {one.name: one.seeds for one in PAPER.plan(Length.DEFAULT)}
     assert len(names(Length.DEFAULT, "threshold/dctcp/")) == 10 + 4 + 7
     assert seeds["queue/100M/tcp/n=20"] == 5
     assert seeds["steady/dctcp/n=48/k=60"] == 2
-    assert {one.seeds for one in plan.experiments(Length.FULL)} == {20}
+    assert {one.seeds for one in PAPER.plan(Length.FULL)} == {20}
 
 
 def test_the_quick_plan_is_short() -> None:
-    experiments = plan.experiments(Length.QUICK)
+    experiments = PAPER.plan(Length.QUICK)
     assert {one.seeds for one in experiments} == {1}
     assert len(names(Length.QUICK, "threshold/dctcp/")) == 6
-    assert plan.threshold_window(Length.QUICK).duration == 3
+    assert dctcp_ns2.DECLARED.names(Length.QUICK)["windows"][0].of["duration"] == 3
 
 
 @pytest.mark.parametrize("length", Length)
@@ -350,8 +353,8 @@ def test_every_measure_gives_the_cases_of_its_claim_for_every_seed(runs: Observa
 
 def test_the_queue_is_evaluated_between_its_times() -> None:
     run = observation(list(range(1000)), 1.0)
-    window = plan.queue_window("100M", Length.DEFAULT)
-    queue = measures.samples(run, window)
+    window = dctcp_ns2.DECLARED.names(Length.DEFAULT)["windows"][0]
+    queue = statistics.samples(run, window.of["begin"], window.of["end"])["packets"]
     assert (queue.min(), queue.max()) == (400, 900)
 
 
@@ -382,10 +385,10 @@ def test_curves_over_k(runs: Observations) -> None:
 
 def test_the_knee_is_found_between_the_thresholds() -> None:
     # From 99.8 at 10 to 100 at 20: 99.9 lies half way.
-    assert measures.knee({1: 98.0, 10: 99.8, 20: 100.0, 50: 100.0}) == pytest.approx(15)
-    assert measures.knee({1: 99.0, 10: 99.95, 20: 99.0, 50: 100.0}) == pytest.approx(47)
-    assert measures.knee({1: 100.0, 10: 100.0}) == 1
-    assert measures.knee({1: 98.0, 10: 99.0}) == 10
+    assert statistics.knee({1: 98.0, 10: 99.8, 20: 100.0, 50: 100.0}.items()) == pytest.approx(15)
+    assert statistics.knee({1: 99.0, 10: 99.95, 20: 99.0, 50: 100.0}.items()) == pytest.approx(47)
+    assert statistics.knee({1: 100.0, 10: 100.0}.items()) == 1
+    assert statistics.knee({1: 98.0, 10: 99.0}.items()) == 10
 
 
 def test_division_by_an_empty_queue() -> None:
@@ -475,7 +478,7 @@ def test_the_facts_of_a_swing() -> None:
     samples = observation(saw, 1.0).tables["queue_samples"]
     samples = samples.with_columns(time_s=20 + 0.002 * pl.int_range(pl.len()))
     run = Observation({"queue_samples": samples}, "", "")
-    swing, period = cycle(run, plan.steady_window(Length.DEFAULT), 112)
+    swing, period = cycle(run, dctcp_ns2.DECLARED.names(Length.DEFAULT)["windows"][2], 112)
     assert swing == 120
     assert period == pytest.approx(3.92, rel=0.005)
 
@@ -525,7 +528,7 @@ def test_alpha_solves_its_equation() -> None:
 
 def test_the_fluid_model_fills_the_link_above_its_knee() -> None:
     pipe = theory.PIPE
-    for flows in plan.STEADY_FLOWS:
+    for flows in (2, 48):
         knee = theory.knee(flows, pipe, exact=True)
         assert theory.throughput(flows, pipe, knee + 0.1) == 1
         below = [theory.throughput(flows, pipe, knee * share) for share in (0.2, 0.5, 0.8)]

@@ -9,12 +9,12 @@ import re
 import polars as pl
 import pytest
 
-from incastle import claims
 from incastle.analysis.ends import ends
-from incastle.papers import Length, Observation, Observations, qcn_incast
-from incastle.papers.qcn_incast import counters, measures, nearest, plan, points, rates, runs
-from incastle.papers.qcn_incast.drawings import TABLE_2
-from incastle.papers.qcn_incast.drawings_beyond import completion
+from incastle.papers import qcn_incast
+from incastle.papers.qcn_incast import counters, nearest, rates, runs
+from incastle.reproduction import claims
+from incastle.reproduction.expressions import Seeds, divide, each_seed
+from incastle.reproduction.papers import Length, Observation, Observations
 from incastle.scenario import load
 from synthetic import observations
 from synthetic_qcn import made_up
@@ -31,7 +31,7 @@ def made_runs() -> Observations:
 
 
 def names(length: Length) -> dict[str, int]:
-    return {one.name: one.seeds for one in plan.experiments(length)}
+    return {one.name: one.seeds for one in PAPER.plan(length)}
 
 
 # ---- the plan
@@ -39,14 +39,14 @@ def names(length: Length) -> dict[str, int]:
 
 def test_the_full_plan_is_the_matrix_of_the_paper() -> None:
     planned = names(Length.FULL)
-    for system in points.VARIANTS:
+    for system in ("I", "II", "III", "IV", "V", "VI"):
         for rto in ("200ms", "10ms"):
             for buffer in (32, 64, 128, 256):
                 for n in (2, 4, 8, 16, 32, 64):
                     assert planned[f"{system}/rto={rto}/b={buffer}/n={n}"] == 5
     lengths = {
         one.overrides["run.duration"]
-        for one in plan.experiments(Length.FULL)
+        for one in PAPER.plan(Length.FULL)
         if one.name.startswith(("tcp/", "I/rto=200ms", "drr/")) and "200us" not in one.name
     }
     assert lengths == {"20 s"}
@@ -59,7 +59,7 @@ def test_the_full_plan_has_fewer_seeds_beside_the_matrix() -> None:
     assert planned["every/rto=200ms/b=32/n=64"] == 3
     assert planned["barrier/tcp/rto=1ms/b=256/n=16"] == 2
     # Seeds that both have are compared.
-    assert measures.ratio([2, 4, 6], [1, 2, 3, 4, 5]) == [2, 2, 2]
+    assert each_seed(divide, Seeds([2, 4, 6]), Seeds([1, 2, 3, 4, 5])) == (2, 2, 2)
 
 
 def test_the_default_plan_has_two_seeds_and_the_quick_one() -> None:
@@ -69,13 +69,14 @@ def test_the_default_plan_has_two_seeds_and_the_quick_one() -> None:
 
 
 def test_a_point_becomes_its_scenario() -> None:
-    one = points.Point("VI", "10ms", 64, 16, "udp/").experiment(points.Extent(20, 5))
+    name = "udp/VI/rto=200ms/b=64/n=16"
+    one = next(one for one in PAPER.plan(Length.FULL) if one.name == name)
     scenario = load(PAPER.scenario(one), tuple(one.overrides.items()))
     assert scenario["network.senders"] == 17
     assert scenario["flows.storage.from"] == "sender:1..16"
     assert scenario["switch.qcn.variant"] == "VI"
     assert scenario["switch.buffer"] == "64 KiB"
-    assert (scenario["transport.min_rto"], scenario["transport.initial_rto"]) == ("10 ms",) * 2
+    assert (scenario["transport.min_rto"], scenario["transport.initial_rto"]) == ("200 ms",) * 2
 
 
 # What the paper and the experiments' description say; the rest is in the resolved scenario.
@@ -130,9 +131,20 @@ def test_a_setting_that_is_left_out_cannot_be_measured() -> None:
     assert not math.isnan(ends(*PAPER.measures["fig3-32"](quick)["32 KiB"]).low)
 
 
+def of_goodput(mbit: float) -> Observation:
+    flows = pl.DataFrame({"group": ["storage"], "goodput_bit_s": [mbit * 1e6]})
+    return Observation({"flows": flows}, "", "")
+
+
+def collapse_at(points: dict[int, float]) -> float:
+    made = {f"tcp/rto=200ms/b=256/n={n}": [of_goodput(mbit)] for n, mbit in points.items()}
+    (found,) = PAPER.measures["fig2-collapse-256"](Observations(Length.QUICK, made))["256 KiB"]
+    return ends(found).low
+
+
 def test_collapse_is_the_least_n_below_half_the_link() -> None:
-    assert measures.collapse_at({2: 900, 4: 499, 8: 700, 16: 100}) == 4
-    assert measures.collapse_at({2: 900, 4: 500}) == math.inf
+    assert collapse_at({2: 900, 4: 499, 8: 700, 16: 100}) == 4
+    assert collapse_at({2: 900, 4: 500}) == math.inf
     # 40 b / n Mbit/s: 1280 / n at 32 KiB is 640 at 2 and 320 at 4; beside UDP 300 is the line.
     assert PAPER.measures["fig2-collapse-32"](made_runs())["32 KiB"] == [4, 4]
     assert PAPER.measures["fig14-half"](made_runs())["32 KiB"] == [2, 2]
@@ -147,7 +159,7 @@ def test_goodput_is_compared_where_somebody_has_collapsed() -> None:
 
 
 def test_counts_are_for_20_seconds() -> None:
-    run = made_runs()[points.point("II", "200ms", 128, 8)][0]
+    run = made_runs()["II/rto=200ms/b=128/n=8"][0]
     # 2 s with 10 n notifications, twice as many under II; 3 timeouts of each flow.
     assert runs.notifications(run) == 1600
     assert runs.timeouts_per_flow(run) == 30
@@ -159,7 +171,7 @@ def test_counts_are_for_20_seconds() -> None:
 def test_rates_are_weighted_by_time() -> None:
     # Two flows for 2 s. One is at 50 Mbit/s from the start on; the other at the line rate for one
     # second, then at 500.
-    run = made_runs()[points.point("I", "200ms", 128, 2)][0]
+    run = made_runs()["I/rto=200ms/b=128/n=2"][0]
     table = rates.steps(run)
     assert table["time_s"].to_list() == [0.0, 1.0]
     assert table["until_s"].to_list() == [1.0, 2.0]
@@ -190,7 +202,7 @@ def test_the_least_rate_passes_from_flow_to_flow() -> None:
 
 def test_servers_wait_for_the_slowest() -> None:
     # Of 8 servers 7 are done in half of the round: 7 / 8 of 50 %.
-    run = made_runs()[points.point("I", "200ms", 128, 8)][0]
+    run = made_runs()["I/rto=200ms/b=128/n=8"][0]
     assert rates.waiting(run) == pytest.approx(43.75)
     answers = rates.answers(run)
     assert answers["round"].max() == 19
@@ -198,7 +210,7 @@ def test_servers_wait_for_the_slowest() -> None:
 
 
 def test_a_round_that_the_end_cuts_off_has_no_slowest_server() -> None:
-    run = made_runs()[points.point("I", "200ms", 128, 8)][0]
+    run = made_runs()["I/rto=200ms/b=128/n=8"][0]
     last = pl.col("started_s") == pl.col("started_s").max()
     cut = run["transfers"].with_columns(
         pl.when(last & (pl.col("flow") == 7))
@@ -224,16 +236,12 @@ def test_a_round_that_the_end_cuts_off_has_no_slowest_server() -> None:
 
 
 def test_without_a_collapse_alone_there_is_no_half() -> None:
-    def run(mbit: float) -> Observation:
-        flows = pl.DataFrame({"group": ["storage"], "goodput_bit_s": [mbit * 1e6]})
-        return Observation({"flows": flows}, "", "")
-
     def made(alone: float, beside: float) -> Observations:
         found = {}
-        for buffer in points.BUFFERS:
-            for n in points.SERVERS:
-                found[points.point("tcp", "200ms", buffer, n)] = [run(alone)]
-                found[points.point("tcp", "200ms", buffer, n, "udp/")] = [run(beside)]
+        for buffer in (32, 64, 128, 256):
+            for n in (2, 4, 8, 16, 32, 64):
+                found[f"tcp/rto=200ms/b={buffer}/n={n}"] = [of_goodput(alone)]
+                found[f"udp/tcp/rto=200ms/b={buffer}/n={n}"] = [of_goodput(beside)]
         return Observations(Length.QUICK, found)
 
     half = PAPER.measures["fig14-half"]
@@ -244,9 +252,9 @@ def test_without_a_collapse_alone_there_is_no_half() -> None:
 def test_timeouts_have_one_kind_each() -> None:
     # Of a server's three the one that was dropped nowhere is spurious, whatever its form.
     run = made_runs()["barrier/tcp/rto=200ms/b=128/n=8"][0]
-    shares = [runs.share_of_kind(kind)(run) for kind in ("full-window", "last-packet", "spurious")]
+    shares = [runs.share_of_kind(run, kind) for kind in ("full-window", "last-packet", "spurious")]
     assert shares == pytest.approx([100 / 3] * 3)
-    assert runs.share_of_kind("few-duplicates")(run) == 0
+    assert runs.share_of_kind(run, "few-duplicates") == 0
 
 
 def test_counters_are_read_off_the_intervals() -> None:
@@ -272,9 +280,9 @@ def test_counters_are_read_off_the_intervals() -> None:
 
 def test_completion_has_an_upper_end_without_limit_where_a_round_did_not_end() -> None:
     # 20 rounds of 0.1 s; the last had lasted as long when the run ended.
-    mean, most = completion(made_runs()["barrier/tcp/rto=200ms/b=128/n=2"][0])
-    assert mean == pytest.approx((100, math.inf, 1))
-    assert most == pytest.approx((100, math.inf, 1))
+    run = made_runs()["barrier/tcp/rto=200ms/b=128/n=2"][0]
+    assert runs.completion_mean(run) == pytest.approx((100, math.inf, 1))
+    assert runs.completion_p99(run) == pytest.approx((100, math.inf, 1))
 
 
 def test_differences_of_section_9_have_no_sign() -> None:
@@ -287,7 +295,7 @@ def test_differences_of_section_9_have_no_sign() -> None:
     systems = {"I": (4.0, 20.0), "II": (3.9, 25.0), "IV": (4.0, 20.0)}
     found = {
         f"baseline/{scenario}/{system}": [run(*numbers)]
-        for scenario in plan.BASELINES
+        for scenario in ("capacity", "output", "input", "stages")
         for system, numbers in systems.items()
     }
     made = Observations(Length.QUICK, found)
@@ -302,11 +310,11 @@ def test_differences_of_section_9_have_no_sign() -> None:
 
 def test_the_nearest_readings_take_the_places_of_the_variants() -> None:
     again = nearest.instead(made_runs())
-    name = points.point("V", "200ms", 64, 8)
+    name = "V/rto=200ms/b=64/n=8"
     assert again[name] is not made_runs()[name]
-    assert again[name][0] is made_runs()[f"{plan.NEAREST}{name}"][0]
+    assert again[name][0] is made_runs()[f"{nearest.NEAREST}{name}"][0]
     assert again["tcp/rto=200ms/b=64/n=8"][0] is made_runs()["tcp/rto=200ms/b=64/n=8"][0]
-    shares = nearest.shares(again, PAPER.folder)
+    shares = nearest.shares(qcn_incast.DECLARED, again)
     assert set(shares) == set(nearest.AGAIN) <= set(PAPER.measures)
     assert all(math.isnan(share) or 0 <= share <= 1 for share in shares.values())
 
@@ -315,7 +323,8 @@ def test_the_paper_values_of_the_claims_are_those_of_its_tables() -> None:
     (claim,) = (
         one for one in claims.load(PAPER.folder / "claims.toml") if one.id == "table2-fewer"
     )
-    least = min(TABLE_2["II"][64], TABLE_2["III"][64])
+    table = qcn_incast.DECLARED.names(Length.FULL)["table2"]
+    least = min(table["II"]["64"], table["III"]["64"])
     stated = [float(text) for text in re.findall(r"\d\.\d+", claim.paper_value)]
-    computed = [TABLE_2[system][64] / least for system in ("IV", "V", "VI")]
+    computed = [table[system]["64"] / least for system in ("IV", "V", "VI")]
     assert stated == pytest.approx(computed, abs=0.005)

@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from incastle import claims, figures, render_pool, report, reproduce, runner
+from incastle import runner
 from incastle.build import engine_build
 from incastle.errors import IncastleError
-from incastle.figures import Drawing
-from incastle.papers import Length, dctcp_ns2, discover
+from incastle.papers import dctcp_ns2
 from incastle.plotting.style import FORMATS
+from incastle.reproduction import claims, figures, render_pool, report
+from incastle.reproduction import main as reproduce
+from incastle.reproduction.figures import Drawing
+from incastle.reproduction.papers import Length, discover
+from incastle.reproduction.run_cache import RunCache, observe
 from incastle.results import Result
-from incastle.run_cache import RunCache, observe
 from synthetic import observations, tables
 from synthetic_qcn import made_up
 

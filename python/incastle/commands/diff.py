@@ -211,7 +211,7 @@ def _weight(one: ClaimChange) -> tuple[bool, bool, bool, float]:
 
 
 def _with_unit(one: ClaimChange, value: float | None) -> str:
-    from incastle.claims import number  # noqa: PLC0415  only here
+    from incastle.reproduction.claims import number  # noqa: PLC0415  only here
 
     return "-" if value is None else escape(f"{number(value)} {one.unit}")
 

@@ -58,7 +58,7 @@ def list_(
 
 def _listing(what: Listing) -> list[tuple[str, str]]:
     if what is Listing.PAPERS:
-        from incastle import papers as module  # noqa: PLC0415  only here
+        from incastle.reproduction import papers as module  # noqa: PLC0415  only here
 
         return [(name, paper.listed()) for name, paper in module.discover().items()]
     if what is Listing.MEASURES:

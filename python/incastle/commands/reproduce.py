@@ -49,7 +49,7 @@ def reproduce(
     Writes a report: each figure as PNG, SVG, PDF and CSV, claims.json, and index.html, which shows
     everything on one page. Finished runs are reused.
     """
-    from incastle import reproduce as module  # noqa: PLC0415  slow to import
+    from incastle.reproduction import main as module  # noqa: PLC0415  slow to import
 
     if quick and full:
         raise IncastleError("--quick and --full cannot be used together")

@@ -6,7 +6,7 @@ mixed round trips, and what DCTCP and CUBIC do to each other in one queue and in
 
 from pathlib import Path
 
-from incastle.papers import Paper
+from incastle.reproduction.papers import Paper
 
 from .drawings import FIGURES
 from .facts import FACTS

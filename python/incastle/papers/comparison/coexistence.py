@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from incastle import figures
 from incastle.analysis.ends import rising, shown
-from incastle.papers import FigureSpec, lasting
+from incastle.reproduction import figures, lasting
+from incastle.reproduction.papers import FigureSpec
 
 from .measures import mean_queue, number, queries
 from .plan import COEXIST, ECN, EXTENTS, QUEUES, coexistence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from incastle.analysis.ends import Value
-    from incastle.papers import Observation, Observations
+    from incastle.reproduction.papers import Observation, Observations
 
 P95 = 0.95
 SERIES = {

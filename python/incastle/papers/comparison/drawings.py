@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from incastle import figures
 from incastle.analysis.ends import ends, shown
-from incastle.claims import number
-from incastle.papers import Cell, FigureSpec, Grid, lasting
+from incastle.reproduction import figures, lasting
+from incastle.reproduction.claims import number
+from incastle.reproduction.papers import Cell, FigureSpec, Grid
 
 from . import coexistence
 from .measures import rates
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from incastle.papers import Observations
+    from incastle.reproduction.papers import Observations
 
 _COLUMNS = 4
 """Panels side by side."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from incastle.analysis.ends import shown
-from incastle.claims import number
+from incastle.reproduction.claims import number
 
 from . import coexistence
 from .measures import METRICS
@@ -15,7 +15,7 @@ from .standings import BEST, EQUAL, OTHER, of_metric, rank
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from incastle.papers import Observations
+    from incastle.reproduction.papers import Observations
 
     from .measures import Metric
     from .standings import Standing

@@ -1,8 +1,8 @@
 """What is measured of each workload: two to four numbers that an operator asks for, one per seed.
 
 A query's time is from the request to the last answer. What was unfinished at the end of a run gives
-its numbers two ends (`incastle.papers.lasting`). The cluster has time to complete what has begun;
-of a barrier at most the last round is open.
+its numbers two ends (`incastle.reproduction.lasting`). The cluster has time to complete what has
+begun; of a barrier at most the last round is open.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import polars as pl
 
 from incastle.analysis import ends
-from incastle.papers import lasting
+from incastle.reproduction import lasting
 
 from .plan import BEGIN, runs_of
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from incastle.analysis.ends import Value
-    from incastle.papers import Observation, Observations
+    from incastle.reproduction.papers import Observation, Observations
 
 Values: TypeAlias = "Sequence[Value]"
 Statistic: TypeAlias = "Callable[[Observation], Value]"

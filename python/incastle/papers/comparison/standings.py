@@ -3,8 +3,9 @@
 Of each row the best mean is best. Equal to it is whose 95 % interval (Student's t over the seeds)
 overlaps that of a best one; with one seed there are no intervals, and only equal means are equal.
 
-A number that unfinished transfers leave open (`incastle.ends`) ranks by its worse end, then by its
-better one. Its interval spans that of both ends, so it may be equal where it would be another.
+A number that unfinished transfers leave open (`incastle.analysis.ends`) ranks by its worse end,
+then by its better one. Its interval spans that of both ends, so it may be equal where it
+would be another.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import polars as pl
 
 from incastle.analysis import ends
 from incastle.analysis.confidence import interval_of
-from incastle.papers import lasting
+from incastle.reproduction import lasting
 
 from .measures import METRICS
 from .plan import ALGORITHMS, WORKLOADS
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from incastle.analysis.ends import Value
-    from incastle.papers import Observations
+    from incastle.reproduction.papers import Observations
 
     from .measures import Metric, Values
 

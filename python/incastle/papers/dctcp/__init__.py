@@ -6,7 +6,7 @@ build-up, buffer pressure, the cluster benchmark; and the same with hosts of tod
 
 from pathlib import Path
 
-from incastle.papers import Experiment, Length, Paper
+from incastle.reproduction.papers import Experiment, Length, Paper
 
 from . import plan, why
 from .drawings import FIGURES

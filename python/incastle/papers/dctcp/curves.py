@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from incastle import figures
-from incastle.papers import lasting
+from incastle.reproduction import figures, lasting
 
 from . import measures
 from .plan import ALGORITHMS
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from incastle.analysis.ends import Value
-    from incastle.papers import Observations
+    from incastle.reproduction.papers import Observations
 
 SHARES = [share / 100 for share in (*range(0, 90, 2), *range(90, 101))] + [0.995, 0.999]
 """The quantiles of a distribution that is drawn."""

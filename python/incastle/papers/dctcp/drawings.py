@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from incastle import figures
-from incastle.papers import FigureSpec, lasting
+from incastle.reproduction import figures, lasting
+from incastle.reproduction.papers import FigureSpec
 
 from . import curves, drawings_cluster, drawings_why, measures, plan
 from .plan import ALGORITHMS, SPEEDS
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from incastle.analysis.ends import Value
-    from incastle.papers import Observations
+    from incastle.reproduction.papers import Observations
 
 # ---- figure 13: the queue of two long flows
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from incastle import figures
-from incastle.papers import lasting
+from incastle.reproduction import figures, lasting
 
 from . import curves, measures, why
 from .plan import ALGORITHMS
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-    from incastle.papers import Observations
+    from incastle.reproduction.papers import Observations
 
 
 def background_times(runs: Observations) -> pl.DataFrame:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from incastle.papers import lasting
+from incastle.reproduction import lasting
 
 from . import curves, measures, plan, why
 from .plan import ALGORITHMS
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
-    from incastle.papers import Observations
+    from incastle.reproduction.papers import Observations
 
 
 # ---- convergence, incast

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from incastle.analysis.ends import Value
-    from incastle.papers import Observation, Observations
+    from incastle.reproduction.papers import Observation, Observations
 
 Facts: TypeAlias = dict[str, str]
 CLIENT = "switch->sender:0"

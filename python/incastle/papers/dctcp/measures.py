@@ -1,8 +1,8 @@
 """What dctcp measures for its claims: per claim and case one value for each seed.
 
 A query is a row of `rounds`: from the request to the last answer. One that was unfinished when its
-run ended gives completion times their two ends (`incastle.papers.lasting`); it counts for timeouts
-with those that it had. Comparisons are formed between runs of the same seed.
+run ended gives completion times their two ends (`incastle.reproduction.lasting`); it counts for
+timeouts with those that it had. Comparisons are formed between runs of the same seed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 import polars as pl
 
 from incastle.analysis import ends
-from incastle.papers import lasting
+from incastle.reproduction import lasting
 
 from . import plan
 from .plan import PHASES, SPEEDS
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from incastle.analysis.ends import Value
-    from incastle.papers import Observation, Observations
+    from incastle.reproduction.papers import Observation, Observations
 
 ONSET = 1.0
 """Per cent of the queries: from here on an algorithm suffers timeouts."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from incastle.papers import Experiment, Length
+from incastle.reproduction.papers import Experiment, Length
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

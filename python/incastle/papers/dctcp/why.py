@@ -14,7 +14,7 @@ from . import plan
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from incastle.papers import Experiment
+    from incastle.reproduction.papers import Experiment
 
     from .plan import Extent
 

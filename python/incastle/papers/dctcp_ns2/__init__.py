@@ -7,19 +7,11 @@ at 1 and 10 Gbit/s, and the recommended K = 65 at 10 Gbit/s.
 
 from pathlib import Path
 
-from incastle.papers import Paper
+from incastle.reproduction.declarations import Declarations
 
-from .drawings import FIGURES
-from .facts import FACTS
-from .measures import MEASURES
-from .plan import experiments
+from . import drawings, facts, runs
 
-PAPER = Paper(
-    name="dctcp-ns2",
-    folder=Path(__file__).parent,
-    tables=("queue_samples", "links", "flows"),
-    plan=experiments,
-    figures=FIGURES,
-    measures=MEASURES,
-    facts=FACTS,
+DECLARED = Declarations(
+    Path(__file__).parent, (runs, facts, drawings), {"fluid_ks": tuple(range(1, 101))}
 )
+PAPER = DECLARED.paper()

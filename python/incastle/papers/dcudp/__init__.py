@@ -1,25 +1,14 @@
 """dcudp: UDT with ECN and two modes for data centers (Ye, Mhamdi and Hamdi).
 
 Figures 6 to 9 for every reading of its damaged law and of its exit rule, its claims about UDT,
-fairness and convergence, and tables that tell under which reading its figures appear.
+fairness and convergence, and tables of the readings under which its figures appear.
 """
 
-from dataclasses import replace
 from pathlib import Path
 
-from incastle.papers import Paper
+from incastle.reproduction.declarations import Declarations
 
-from .drawings import FIGURES
-from .facts import FACTS, needed
-from .measures import MEASURES
-from .plan import experiments
+from . import answer, readings, runs
 
-PAPER = Paper(
-    name="dcudp",
-    folder=Path(__file__).parent,
-    tables=("flows", "links"),
-    plan=experiments,
-    figures=tuple(replace(one, uses=(*one.uses, *needed(*one.claims))) for one in FIGURES),
-    measures=MEASURES,
-    facts=FACTS,
-)
+DECLARED = Declarations(Path(__file__).parent, (runs, answer), readings.AXES)
+PAPER = DECLARED.paper()

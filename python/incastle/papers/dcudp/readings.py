@@ -1,18 +1,19 @@
 """The readings of DCUDP, and the protocols it is compared with, as keys of a scenario.
 
-A reading is one choice in each of eight places: the law of figure 4, its growth, its floor, the
-rule for leaving congestion mode, the length K of that rule's windows, the marker, whether control
-packets are ECN-capable, and whether intervals without data have an ACK. Claims have a case for the
-default, for single other choices in the first six, and for all that stands in print at once. More
-readings, tried when the runs were examined, are shown beside them; the map has the combinations of
-the first seven. Under the printed law nothing grows, so that growth is no choice there.
+A reading is one choice in each of eight places: law, growth, floor, the rule for leaving congestion
+mode, the length K of its windows, the marker, whether control packets are ECN-capable, and whether
+intervals without data have an ACK. Claims have a case for the default, for single other choices in
+the first six, and for all that stands in print at once; the map has the combinations of the first
+seven. Under the printed law nothing grows, so that growth is no choice there.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING
+
+from incastle.reproduction.expressions import Choice
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,14 +35,9 @@ RED_DROP = {**RED, "switch.queue.action": "mark-below-max"}
 _MARKERS: dict[str, Mapping[str, str]] = {"threshold": {}, "red": RED, "red-drop": RED_DROP}
 
 
-@dataclass(frozen=True)
-class System:
-    """A protocol with its switch: key, label, which scenarios it takes and how it sets them."""
-
-    key: str
-    label: str
-    scenarios: str
-    overrides: Mapping[str, str] = field(default_factory=dict)
+def _system(key: str, label: str, kind: str, keys: Mapping[str, str]) -> Choice:
+    """Give a protocol with its switch: which scenarios it takes, and how it sets them."""
+    return Choice(key, {"key": key, "label": label, "kind": kind, "set": keys})
 
 
 @dataclass(frozen=True)
@@ -68,8 +64,8 @@ class Reading:
             "transport.readings.floor": (self.floor, default.floor),
             "transport.readings.exit": (self.exit, default.exit),
             "transport.exit_window": (str(self.window), str(default.window)),
-            "transport.ect_on_control": (_capable(self.control), _capable(default.control)),
-            "transport.ack_without_data": (_word(self.without_data), _word(default.without_data)),
+            "transport.ect_on_control": (_word(self.control == "ect"), "false"),
+            "transport.ack_without_data": (_word(self.without_data), "false"),
         }
         found = {key: value for key, (value, usual) in keys.items() if value != usual}
         return {**found, **_MARKERS[self.marker]}
@@ -81,13 +77,17 @@ class Reading:
         places = (law, self.floor, self.exit, f"K{self.window}", self.marker, self.control)
         return "+".join((*places, "without-data") if self.without_data else places)
 
-    def system(self, label: str) -> System:
+    def system(self, label: str) -> Choice:
         """Give it as a system."""
-        return System(self.key, label, "dcudp", self.overrides)
+        return _system(self.key, label, "dcudp", self.overrides)
 
-
-def _capable(control: str) -> str:
-    return _word(control == "ect")
+    @property
+    def row(self) -> str:
+        """Name its row of the map: what the switch does, then what the sender does."""
+        marker = {"threshold": "threshold", "red": "RED marks", "red-drop": "RED drops"}
+        control = "control ECT" if self.control == "ect" else "control not ECT"
+        law = "printed law" if self.law == "printed" else self.growth
+        return f"{marker[self.marker]}, {control}: {law}, floor {self.floor}"
 
 
 def _word(value: bool) -> str:
@@ -141,33 +141,43 @@ def combinations(floors: tuple[str, ...] = FLOORS) -> list[Reading]:
     ]
 
 
-def _dctcp(threshold: int, key: str, label: str) -> System:
-    overrides = {
-        "transport.congestion": "dctcp",
-        "transport.recovery": "sack",
-        "transport.g": "0.3",
-        "switch.queue.kind": "threshold",
-        "switch.queue.marking_threshold": f"{threshold} packets",
-    }
-    return System(key, label, "tcp", overrides)
-
-
-TCP = System("tcp", "TCP", "tcp")
-TCP_ECN = System("tcp-ecn", "TCP-ECN", "tcp", {"transport.ecn": "classic", **RED})
-DCTCP = _dctcp(10, "dctcp", "DCTCP")
-DCTCP_50 = _dctcp(50, "dctcp-50", "DCTCP, K = 50")
-DCTCP_ONE = System(
-    "dctcp-one",
-    "DCTCP, least window 1",
-    "tcp",
-    {**DCTCP.overrides, "transport.min_cwnd": "1 packet"},
+_DCTCP = {
+    "transport.congestion": "dctcp",
+    "transport.recovery": "sack",
+    "transport.g": "0.3",
+    "switch.queue.kind": "threshold",
+    "switch.queue.marking_threshold": "10 packets",
+}
+_K = "switch.queue.marking_threshold"
+OTHERS = (
+    _system("tcp", "TCP", "tcp", {}),
+    _system("tcp-ecn", "TCP-ECN", "tcp", {"transport.ecn": "classic", **RED}),
+    _system("dctcp", "DCTCP", "tcp", _DCTCP),
+    _system("dctcp-50", "DCTCP, K = 50", "tcp", {**_DCTCP, _K: "50 packets"}),
+    # Linux has at least 2 segments, as is taken; DCTCP's patch for ns-2 has one.
+    _system(
+        "dctcp-one", "DCTCP, least window 1", "tcp", {**_DCTCP, "transport.min_cwnd": "1 packet"}
+    ),
+    # In 10 ms a link takes 833 packets, and slow start brings at most twice as many: no marks.
+    _system("dctcp-unmarked", "DCTCP without marks", "tcp", {**_DCTCP, _K: "2000 packets"}),
+    _system("udt", "UDT", "udt", {}),
 )
-"""Linux has at least 2 segments, as is taken; DCTCP's patch for ns-2 has one."""
-DCTCP_UNMARKED = System(
-    "dctcp-unmarked",
-    "DCTCP without marks",
-    "tcp",
-    {**DCTCP.overrides, "switch.queue.marking_threshold": "2000 packets"},
-)
-"""In 10 ms a link takes 833 packets, and slow start brings at most twice as many: no marks."""
-UDT = System("udt", "UDT", "udt")
+_END = {end: name for name, end in ENDS.items()}
+AXES = {
+    "readings": READINGS,
+    "shown": SHOWN,
+    "systems": (*SHOWN, *OTHERS),
+    "combinations": tuple(
+        Choice(
+            reading.key,
+            {
+                **reading.system(reading.key).of,
+                "floor": reading.floor,
+                "row": reading.row,
+                "end": _END[reading.exit, reading.window],
+            },
+        )
+        for reading in combinations()
+    ),
+}
+"""What the declarations loop over, from here: readings by their keys, and the other protocols."""

@@ -1,27 +1,27 @@
-"""Numbers of one run of dcudp, and of the seeds of an experiment."""
+"""Statistics of one run of dcudp: by name in the expressions of its declarations."""
 
 from __future__ import annotations
 
 import math
-from functools import wraps
 from statistics import fmean
-from typing import TYPE_CHECKING, ParamSpec, TypeAlias, TypeVar
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from .plan import BURST_S, LINK, MANY, PERIOD_S, PORT
+from incastle.reproduction.expressions import quotient
+from incastle.reproduction.statistics import between, jain, link, number
+
 from .readings import TH_MAX
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable
-    from typing import Concatenate
+    from incastle.reproduction.papers import Observation
 
-    from incastle.papers import Observation, Observations
-
-Values: TypeAlias = list[float]
-Statistic: TypeAlias = "Callable[[Observation], float]"
-
+PORT = "switch->receiver"
+LINK = 1e9
+"""Of the receiver, in bit/s."""
+MANY = 20
+"""Senders of figure 7, and of the bursts."""
+BURST_S, PERIOD_S = 0.1, 0.25
 SMALL = 3 * TH_MAX
 """Packets: the queue that the claims call small at first."""
 WATCHED_S = 0.1
@@ -39,47 +39,16 @@ _EDGE = 1e-9
 _THIRD = round(MANY / 3)
 
 
-_Rest = ParamSpec("_Rest")
-_Measured = TypeVar("_Measured")
-
-
-def _once(
-    measure: Callable[Concatenate[Observation, _Rest], _Measured],
-) -> Callable[Concatenate[Observation, _Rest], _Measured]:
-    """Measure each run once: claims, tables, notes and drawings ask for the same numbers."""
-    known: WeakKeyDictionary[Observation, dict[Hashable, _Measured]] = WeakKeyDictionary()
-
-    @wraps(measure)
-    def measured(run: Observation, /, *args: _Rest.args, **kwargs: _Rest.kwargs) -> _Measured:
-        of_run = known.setdefault(run, {})
-        key = (args, tuple(kwargs.items()))
-        if key not in of_run:
-            of_run[key] = measure(run, *args, **kwargs)
-        return of_run[key]
-
-    return measured
-
-
-# ---- figures 6 and 7
-
-
-@_once
 def throughput(run: Observation, seconds: float) -> float:
-    """Give the IP bytes that came to the receiver in the first so many seconds, in Gbit/s."""
+    """Give the IP bytes that came to the receiver in the first seconds, in Gbit/s."""
     inside = (pl.col("host") == "receiver") & (pl.col("time_s") < seconds - _EDGE)
     came = run["goodput"].filter(inside)["ip_bytes"].sum()
     return float(came) * 8 / seconds / 1e9
 
 
-def timeouts_per_flow(run: Observation) -> float:
-    """Give the timeouts of a run per flow."""
-    return number(run["flows"]["timeouts"].mean())
-
-
-@_once
 def mean_queue(run: Observation) -> float:
     """Give the mean queue to the receiver over the run, in packets."""
-    return float(_port(run)["mean_queue_packets"].item())
+    return link(run, PORT, "mean_queue_packets")
 
 
 def queue(run: Observation, begin: float = 0.0, end: float = math.inf) -> pl.Series:
@@ -90,13 +59,21 @@ def queue(run: Observation, begin: float = 0.0, end: float = math.inf) -> pl.Ser
     return samples.filter(here)["packets"].cast(pl.Float64)
 
 
-@_once
+def queue_mean(run: Observation, begin: float, end: float) -> float:
+    """Give the mean of the samples of the queue between two instants, in packets."""
+    return number(queue(run, begin, end).mean())
+
+
+def queue_deviation(run: Observation, begin: float) -> float:
+    """Give the standard deviation of the samples of the queue from an instant on, in packets."""
+    return number(queue(run, begin).std(ddof=0))
+
+
 def burst(run: Observation, seconds: float) -> float:
     """Give the longest queue in the first 10 ms over the mean of the second half."""
-    return divide(number(queue(run, 0.0, 0.01).max()), number(queue(run, seconds / 2).mean()))
+    return quotient(number(queue(run, 0.0, 0.01).max()), queue_mean(run, seconds / 2, math.inf))
 
 
-@_once
 def calm_after(run: Observation, seconds: float) -> float:
     """Give when the queue is small after its first peak, in ms; the run's length if it never is."""
     here = run["queue_samples"].filter(pl.col("port") == PORT).sort("time_s")
@@ -107,9 +84,8 @@ def calm_after(run: Observation, seconds: float) -> float:
     return 1e3 * (seconds if first is None else number(first))
 
 
-@_once
 def loss(run: Observation) -> float:
-    """Give what the port to the receiver drops of the data packets sent, in per cent.
+    """Give what the port to the receiver drops of the data packets sent, in %.
 
     Those that neither arrived nor wait at the end: the port's own count has ACK2s in it, which RED
     drops where data are marked.
@@ -117,31 +93,27 @@ def loss(run: Observation) -> float:
     sent = float(run["flows"]["packets"].sum())
     arrived = float(run["udt"]["packets_received"].sum())
     samples = run["queue_samples"].filter(pl.col("port") == PORT).sort("time_s")
-    return 100 * divide(max(sent - arrived - float(samples["packets"][-1]), 0.0), sent)
+    return 100 * quotient(max(sent - arrived - float(samples["packets"][-1]), 0.0), sent)
 
 
 def packets_per_ack(run: Observation) -> float:
     """Give the data packets that arrived for each ACK that the receivers sent."""
     counters = run["udt"]
-    return divide(float(counters["packets_received"].sum()), float(counters["acks_sent"].sum()))
+    return quotient(float(counters["packets_received"].sum()), float(counters["acks_sent"].sum()))
 
 
 # ---- figures 8 and 9
 
 
 def share_after(run: Observation, kind: str, ended: float) -> float:
-    """Give the share of the link that the constant sender takes after the other's end, in per cent.
+    """Give the share of the link that the constant sender takes after the other's end, in %.
 
     Its data in order, with headers; `kind` is that of the scenario.
     """
-    return share(run, kind, "cbr", ended, ended + WATCHED_S)
-
-
-def share(run: Observation, kind: str, group: str, begin: float, end: float) -> float:
-    """Give the share of the link that a group of flows takes between two instants, in per cent."""
-    came = _between(run["throughput"], begin, end).join(_of(run, group), on="flow", how="semi")
+    end = ended + WATCHED_S
+    came = between(run["throughput"], ended, end).join(_of(run, "cbr"), on="flow", how="semi")
     wire = float(came["bytes"].sum()) * PACKET / PAYLOAD[kind]
-    return 100 * wire * 8 / (LINK * (end - begin))
+    return 100 * wire * 8 / (LINK * (end - ended))
 
 
 def growth_per_round_trip(run: Observation, ended: float) -> float:
@@ -154,7 +126,7 @@ def growth_per_round_trip(run: Observation, ended: float) -> float:
         return math.nan
     trips = float((after["time_s"].diff() / after["rtt_s"]).drop_nulls().sum())
     grown = float(after["cwnd_bytes"][-1]) - float(after["cwnd_bytes"][0])
-    return divide(grown / MSS, trips)
+    return quotient(grown / MSS, trips)
 
 
 def window_before(run: Observation, ended: float) -> float:
@@ -180,12 +152,9 @@ def until_udp_mode(run: Observation, ended: float, lasts: float) -> float:
     return 1e3 * ((lasts if free is None else number(free)) - ended)
 
 
-# ---- newcomers and bursts
-
-
 def newcomer(run: Observation, begin: float) -> float:
     """Give the bytes that the newcomer delivers in its first 10 ms."""
-    came = _between(run["throughput"], begin, begin + NEW_S)
+    came = between(run["throughput"], begin, begin + NEW_S)
     return float(came.join(_of(run, "newcomer"), on="flow", how="semi")["bytes"].sum())
 
 
@@ -211,75 +180,43 @@ def short_over_long(run: Observation, bursts: int) -> float:
     """
     sums = [_delivered(run, number_) for number_ in range(bursts)]
     short = sum(sum(one[:_THIRD]) for one in sums)
-    return divide(short, sum(sum(one[-_THIRD:]) for one in sums))
+    return quotient(short, sum(sum(one[-_THIRD:]) for one in sums))
 
 
-def jain(shares: Values) -> float:
-    """Jain's index of fairness; of nothing it is no number."""
-    return divide(sum(shares) ** 2, len(shares) * sum(one**2 for one in shares))
-
-
-@_once
-def _delivered(run: Observation, number_: int, last: float = BURST_S) -> Values:
+def _delivered(run: Observation, number_: int, last: float = BURST_S) -> list[float]:
     """Give the bytes of every sender in a burst; who delivered nothing has no row in the table."""
     end = number_ * PERIOD_S + BURST_S
-    came = _between(run["throughput"], end - last, end).group_by("flow").agg(pl.col("bytes").sum())
+    came = between(run["throughput"], end - last, end).group_by("flow").agg(pl.col("bytes").sum())
     found: dict[int, float] = dict(came.iter_rows())
     return [float(found.get(flow, 0)) for flow in run["flows"].sort("index")["flow"]]
-
-
-# ---- of seeds
-
-
-def of(runs: Observations, name: str, what: Statistic) -> Values:
-    """Give a number of each seed of an experiment."""
-    return [what(run) for run in runs[name]]
-
-
-def by_seed(choose: Callable[[Iterable[float]], float], lists: Iterable[Values]) -> Values:
-    """Choose, for each seed, among the values of several experiments."""
-    return [choose(values) for values in zip(*lists, strict=True)]
-
-
-def change(ours: Values, theirs: Values) -> Values:
-    """Give ours / theirs, less 1, in per cent, seed by seed."""
-    return [100 * (value - 1) for value in ratio(ours, theirs)]
-
-
-def ratio(ours: Values, theirs: Values) -> Values:
-    """Give ours / theirs, seed by seed."""
-    return [divide(a, b) for a, b in zip(ours, theirs, strict=True)]
-
-
-def difference(ours: Values, theirs: Values) -> Values:
-    """Give ours less theirs, seed by seed."""
-    return [a - b for a, b in zip(ours, theirs, strict=True)]
-
-
-def divide(above: float, below: float) -> float:
-    """Divide; x / 0 is infinite, 0 / 0 is no number."""
-    if below:
-        return above / below
-    return math.copysign(math.inf, above) if above else math.nan
-
-
-def number(value: object) -> float:
-    """Take a number of polars; what has no value (no rows) is not a number."""
-    return float(value) if isinstance(value, int | float) else math.nan
-
-
-def _port(run: Observation) -> pl.DataFrame:
-    return run["links"].filter(pl.col("port") == PORT)
 
 
 def _of(run: Observation, group: str) -> pl.DataFrame:
     return run["flows"].filter(pl.col("group") == group).select("flow")
 
 
-def _between(table: pl.DataFrame, begin: float, end: float) -> pl.DataFrame:
-    time = pl.col("time_s")
-    return table.filter((time >= begin - _EDGE) & (time < end - _EDGE))
-
-
 def _windows(run: Observation, begin: float, end: float) -> pl.DataFrame:
-    return _between(run["windows"], begin, end).sort("time_s")
+    return between(run["windows"], begin, end).sort("time_s")
+
+
+def per_millisecond(run: Observation) -> pl.DataFrame:
+    """Give the longest queue of each millisecond: x in ms, y in packets."""
+    here = run["queue_samples"].filter(pl.col("port") == PORT)
+    whole = ((pl.col("time_s") * 1e3 + 1e-6).floor()).alias("x")
+    return here.group_by(whole).agg(pl.col("packets").max().cast(pl.Float64).alias("y")).sort("x")
+
+
+def rates(run: Observation, kind: str) -> pl.DataFrame:
+    """Give what both flows of figure 8 take over time: series, x in s, y in Mbit/s with headers."""
+    scale = 8 * PACKET / PAYLOAD[kind] / 0.01 / 1e6
+    names = {"cbr": "constant rate", "ftp": "bulk transfer"}
+    named = run["flows"].select("flow", pl.col("group").replace(names).alias("series"))
+    came = run["throughput"].join(named, on="flow", maintain_order="left")
+    return came.select("series", x="time_s", y=pl.col("bytes") * scale)
+
+
+def windows(run: Observation, ended: float) -> list[dict[str, float]]:
+    """Give windows around the end of the other flow: x in ms from it, y in segments."""
+    samples = run["windows"].sort("time_s").select("time_s", "cwnd_bytes").iter_rows()
+    near = ((time, size) for time, size in samples if abs(time - ended) <= BURST_S)
+    return [{"x": 1e3 * (time - ended), "y": size / MSS} for time, size in near]

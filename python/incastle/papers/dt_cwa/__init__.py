@@ -1,24 +1,14 @@
 """dt-cwa: double threshold and congestion window adjustment (Sreekumari 2018).
 
 Figures 4, 6, 7 and 8 for every reading of its equations and thresholds, its reasons as claims, and
-one table that tells under which reading its numbers appear.
+one table of the readings under which its numbers appear.
 """
 
 from pathlib import Path
 
-from incastle.papers import Paper
+from incastle.reproduction.declarations import Declarations
 
-from .drawings import FIGURES
-from .facts import FACTS
-from .measures import MEASURES
-from .plan import experiments
+from . import answer, readings, runs
 
-PAPER = Paper(
-    name="dt-cwa",
-    folder=Path(__file__).parent,
-    tables=("flows", "links"),
-    plan=experiments,
-    figures=FIGURES,
-    measures=MEASURES,
-    facts=FACTS,
-)
+DECLARED = Declarations(Path(__file__).parent, (runs, answer), readings.AXES)
+PAPER = DECLARED.paper()

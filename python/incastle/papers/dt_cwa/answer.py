@@ -1,6 +1,6 @@
 """The answer: under which reading Sreekumari's +59 % and +43 % appear, and what else was tried.
 
-Two tables of changes against DCTCP, in percent: of every reading as taken, and of the readings that
+Two tables of changes against DCTCP, in %: of every reading as taken, and of the readings that
 differ most under other values of what Sreekumari leaves open.
 """
 
@@ -13,154 +13,143 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from incastle import figures
-from incastle.analysis.ends import apart, ends, rising, shown
-from incastle.papers import FigureSpec, lasting
+from incastle.analysis.ends import apart, ends, rising, shown, size
+from incastle.reproduction import lasting
+from incastle.reproduction.drawings import Cells
 
-from . import plan
-from .measures import ftp_change, query_change, throughputs
-from .readings import DCTCP, READINGS
-from .runs import change, of, query_throughput
+from .readings import DCTCP, MARKERS, READINGS, SWITCH_ALONE, reading
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
 
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from incastle.analysis.ends import Value
-    from incastle.papers import Observations
-
-    from .readings import System
-    from .runs import Values
+    from incastle.reproduction.declarations import Declarations
+    from incastle.reproduction.expressions import Choice, Scope
+    from incastle.reproduction.papers import Observations
 
 BANDS = {30: (49, 69), 55: (33, 53)}
-"""The bands of claims.toml, in percent, for the numbers of flows with a number in the paper."""
+"""The bands of claims.toml, in %, for the numbers of flows with a number in the paper."""
 WHATS = {"ftp": "long flows", "total": "queries, 1 MB / n", "unit": "queries, 64 KB"}
 GREATEST = "greatest"
 _SCHEMA = ["setting", "reading", "what", "n", "dctcp_mbit_s", "change_percent", "in_band", "column"]
 
 
-def _row(
-    setting: str, reading: str, what: str, n: int, dctcp: Values, changed: Values
-) -> tuple[str, str, str, int, Value, Value, bool, str]:
+def _throughput(what: str, system: str = "{s}") -> str:
+    """Give the expression of a system's throughput, of long flows or of queries."""
+    path = f"{{place}}{what}/{system}/n={{n}}"
+    return f"throughput('{path}', seconds)" if what == "ftp" else f"query_throughput('{path}')"
+
+
+def _mean(scope: Scope, text: str) -> Value:
+    return rising(fmean, scope.seeds(text))
+
+
+def _dctcp(scope: Scope, what: str) -> Value:
+    return _mean(scope, _throughput(what, "dctcp"))
+
+
+def _change(scope: Scope, what: str) -> Value:
+    return _mean(scope, f"100 * ({_throughput(what)} / {_throughput(what, 'dctcp')} - 1)")
+
+
+def _row(scope: Scope, setting: str, what: str) -> tuple[Any, ...]:
+    n, mean = scope.names["n"], _change(scope, what)
     low, high = BANDS[n]
-    mean = rising(fmean, changed)
     inside = low <= ends(mean).low and ends(mean).high <= high
-    beside = rising(fmean, dctcp)
-    return setting, reading, WHATS[what], n, beside, mean, inside, _column(what, n)
+    label = scope.names["s"].of["label"]
+    column = f"{WHATS[what]}, n = {n}, ({'+59 %' if n == min(BANDS) else '+43 %'})"
+    return setting, label, WHATS[what], n, _dctcp(scope, what), mean, inside, column
 
 
-def _column(what: str, n: int) -> str:
-    number = "+59 %" if n == plan.ASKED[0] else "+43 %"
-    return f"{WHATS[what]}, n = {n}, ({number})"
-
-
-def _dctcp(runs: Observations, what: str, n: int) -> Values:
-    name = f"{what}/{DCTCP.key}/n={n}"
-    return throughputs(runs, name) if what == "ftp" else of(runs, name, query_throughput)
-
-
-def _change(runs: Observations, what: str, system: System, n: int) -> Values:
-    if what == "ftp":
-        return ftp_change(runs, system, n)
-    return query_change(runs, what, system, n)
-
-
-def greatest(runs: Observations, what: str, system: System) -> tuple[Value, int]:
+def greatest(scope: Scope, what: str) -> tuple[Value, int]:
     """Give the greatest mean change of queries over all numbers of flows, and at which it is.
 
     Where unfinished flows leave changes open: at which its lower end is greatest.
     """
-    means = {n: rising(fmean, _change(runs, what, system, n)) for n in plan.many(runs.length)}
+    means = {n: _change(scope.having(n=n), what) for n in scope.names["many"]}
     at = max(means, key=lambda n: (ends(means[n]).low, n))
     return rising(max, means.values()), at
 
 
-def as_taken(runs: Observations) -> pl.DataFrame:
-    """Give every reading's change, with DCTCP's throughput beside it, and the greatest over n."""
-    label = "as taken"
+def as_taken(declared: Declarations, runs: Observations) -> pl.DataFrame:
+    """Give every reading's change, with DCTCP's throughput in its row, and the greatest over n."""
+    scope = declared.scope(runs).having(place="")
     rows = [
-        _row(label, system.label, what, n, _dctcp(runs, what, n), _change(runs, what, system, n))
+        _row(scope.having(s=system, n=n), "as taken", what)
         for system in READINGS
         for what in WHATS
-        for n in plan.ASKED
+        for n in BANDS
     ]
     for system in READINGS:
-        for what in plan.QUERY_KINDS:
-            value, n = greatest(runs, what, system)
-            dctcp = rising(fmean, _dctcp(runs, what, n))
+        for what in [what for what in WHATS if what != "ftp"]:
+            value, n = greatest(scope.having(s=system), what)
+            dctcp = _dctcp(scope.having(n=n), what)
             column = f"{WHATS[what]}, {GREATEST}, (at n)"
-            rows.append((label, system.label, WHATS[what], n, dctcp, value, False, column))
+            label = system.of["label"]
+            rows.append(("as taken", label, WHATS[what], n, dctcp, value, False, column))
     return lasting.table(rows, _SCHEMA)
 
 
-def _of_variant(runs: Observations, place: int, what: str, system: System, n: int) -> Values:
-    name = f"variant/{place}/{what}/{system.key}/n={n}"
-    return throughputs(runs, name) if what == "ftp" else of(runs, name, query_throughput)
-
-
-def variants(runs: Observations) -> pl.DataFrame:
+def variants(declared: Declarations, runs: Observations) -> pl.DataFrame:
     """Give the chosen readings' changes for each other value of what is open."""
-    rows = []
-    for place, variant in enumerate(plan.VARIANTS):
-        for what in WHATS:
-            for n in plan.ASKED:
-                dctcp = _of_variant(runs, place, what, DCTCP, n)
-                rows += [
-                    _row(
-                        variant,
-                        system.label,
-                        what,
-                        n,
-                        dctcp,
-                        change(_of_variant(runs, place, what, system, n), dctcp),
-                    )
-                    for system in plan.chosen(runs.length)
-                ]
+    scope = declared.scope(runs)
+    chosen = [one for one in READINGS if one.of["reaction"] in scope.names["chosen"]]
+    rows = [
+        _row(scope.having(s=system, n=n, place=f"variant/{v.of['place']}/"), str(v), what)
+        for v in scope.names["variants"]
+        for what in WHATS
+        for n in BANDS
+        for system in chosen
+    ]
     return lasting.table(rows, _SCHEMA)
+
+
+# ---- the drawings
 
 
 def draw_as_taken(figure: Figure, data: pl.DataFrame) -> None:
     """Draw a table: a row for each reading, DCTCP's throughput on top."""
-    names = data["reading"].unique(maintain_order=True).to_list()
-    columns = sorted(data["column"].unique(maintain_order=True), key=_is_greatest)
-    figure.set_size_inches(8.2, 1.1 + 0.24 * (len(names) + 2))
-    axes = figure.subplots()
-    _frame(axes, ["DCTCP (Mbit/s)", *names], columns)
-    for x, column in enumerate(columns):
-        part = data.filter(pl.col("column") == column)
-        if not _is_greatest(column):
-            _cell(axes, x, 0, _dctcp_of(part.row(0, named=True)), inside=False)
-        for y, row in enumerate(part.iter_rows(named=True), 1):
-            where = f" ({row['n']})" if _is_greatest(column) else ""
-            text = shown(lasting.read(row, "change_percent"), partial(_signed, digits=1))
-            _cell(axes, x, y, text + where, inside=row["in_band"])
+    ordered = data.sort(data["column"].str.contains(GREATEST), maintain_order=True)
+    Cells(width=8.2)(figure, _cells([*_of_dctcp(ordered), *_of_readings(ordered)]))
+
+
+def _of_dctcp(data: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    for row in data.unique("column", maintain_order=True).iter_rows(named=True):
+        if GREATEST not in row["column"]:
+            yield _cell("DCTCP (Mbit/s)", row["column"], _dctcp_of(row))
+
+
+def _of_readings(data: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    for row in data.iter_rows(named=True):
+        where = f" ({row['n']})" if GREATEST in row["column"] else ""
+        text = shown(lasting.read(row, "change_percent"), partial(_signed, digits=1))
+        yield _cell(row["reading"], row["column"], text + where, inside=row["in_band"])
 
 
 def draw_variants(figure: Figure, data: pl.DataFrame) -> None:
     """Draw a table: a row for each setting, with DCTCP's throughput and the range of changes."""
-    names = data["setting"].unique(maintain_order=True).to_list()
-    columns = data["column"].unique(maintain_order=True).to_list()
-    figure.set_size_inches(7.6, 1.1 + 0.42 * (len(names) + 1))
-    axes = figure.subplots()
-    _frame(axes, names, columns)
-    for x, column in enumerate(columns):
-        for y, name in enumerate(names):
-            part = data.filter((pl.col("column") == column) & (pl.col("setting") == name))
-            rows = list(part.iter_rows(named=True))
-            lows, highs = apart([lasting.read(row, "change_percent") for row in rows])
-            most = "∞" if math.isinf(max(highs)) else _signed(max(highs), 0)
-            text = f"{_dctcp_of(rows[0])}\n{_signed(min(lows), 0)} to {most}"
-            _cell(axes, x, y, text, inside=any(part["in_band"]))
+    cells = []
+    for (setting, column), part in data.group_by("setting", "column", maintain_order=True):
+        rows = list(part.iter_rows(named=True))
+        lows, highs = apart([lasting.read(row, "change_percent") for row in rows])
+        most = "∞" if math.isinf(max(highs)) else _signed(max(highs), 0)
+        text = f"{_dctcp_of(rows[0])}\n{_signed(min(lows), 0)} to {most}"
+        cells.append(_cell(setting, column, text, inside=any(part["in_band"])))
+    Cells(height=0.42)(figure, _cells(cells))
+
+
+def _cell(row: object, column: object, text: str, *, inside: bool = False) -> dict[str, Any]:
+    return {"row": row, "column": column, "text": text, "in_band": inside}
+
+
+def _cells(cells: list[dict[str, Any]]) -> pl.DataFrame:
+    return pl.DataFrame(cells, infer_schema_length=None)
 
 
 def _dctcp_of(row: dict[str, Any]) -> str:
     return shown(lasting.read(row, "dctcp_mbit_s"), "{:.0f}".format)
-
-
-def _is_greatest(column: str) -> bool:
-    return GREATEST in column
 
 
 def _signed(value: float, digits: int) -> str:
@@ -169,52 +158,60 @@ def _signed(value: float, digits: int) -> str:
     return text.lstrip("+-") if float(text) == 0 else text
 
 
-def _frame(axes: Axes, rows: Sequence[str], columns: Sequence[str]) -> None:
-    """Name rows and columns, without lines of their own."""
-    axes.set_xlim(-0.5, len(columns) - 0.5)
-    axes.set_ylim(len(rows) - 0.5, -0.5)
-    axes.set_yticks(range(len(rows)), rows, fontsize=8)
-    labels = [column.replace(", ", "\n") for column in columns]
-    axes.set_xticks(range(len(columns)), labels, fontsize=8)
-    axes.xaxis.tick_top()
-    axes.grid(visible=False)
-    axes.tick_params(length=0)
-    for side in ("left", "bottom"):
-        axes.spines[side].set_visible(False)
-    for y in range(len(rows)):
-        axes.axhline(y + 0.5, color="#dddddd", lw=0.6)
+# ---- what the notes quote
 
 
-def _cell(axes: Axes, x: int, y: int, text: str, *, inside: bool) -> None:
-    box = {"facecolor": figures.GREEN, "alpha": 0.25, "lw": 0, "pad": 2} if inside else None
-    weight = "bold" if inside else "normal"
-    axes.text(x, y, text, ha="center", va="center", fontsize=8, weight=weight, bbox=box)
+def _number(value: Value, digits: int = 1) -> str:
+    return shown(value, lambda one: f"{one:.{digits}f}")
 
 
-FIGURES = (
-    FigureSpec(
-        number="answer",
-        kind="table",
-        title="Where are +59 % and +43 %?",
-        caption="DT-CWA's throughput against DCTCP's in percent, for every reading; shaded what "
-        "lies within 10 percentage points of the document's number. The first row is DCTCP's own; "
-        "the last columns are the greatest change at any number of flows, and at which.",
-        uses=("ftp/", "total/", "unit/"),
-        claims=(),
-        data=as_taken,
-        draw=draw_as_taken,
-    ),
-    FigureSpec(
-        number="answer-open",
-        kind="table",
-        title="Where are +59 % and +43 %, with other values of what is open?",
-        caption="DCTCP's throughput in Mbit/s, and below it the least and the greatest change in "
-        "percent over nine readings (three pairs of thresholds; subtract, subtract with "
-        "notification, printed; at the quick length subtract alone); shaded where any of them is "
-        "in the band.",
-        uses=("variant/",),
-        claims=(),
-        data=variants,
-        draw=draw_variants,
-    ),
-)
+def sender(declared: Declarations, runs: Observations) -> dict[str, str]:
+    """Give how far the query completion time is from that under DCTCP's sender, in %.
+
+    Both at the same thresholds; the largest, over the kinds, readings and numbers of flows.
+    """
+    scope, found = declared.scope(runs), [0.0]
+    pairs = [(s, a) for a, m in zip(SWITCH_ALONE, MARKERS, strict=True) for s in _of_marker(m)]
+    for kind in scope.names["query_kinds"]:
+        for n in scope.names["many"]:
+            for ours, alone in pairs:
+                path = f"query_completion('{kind}/{{one}}/n={n}')"
+                both = (path.replace("{one}", one) for one in (ours, alone))
+                found.append(size(_mean(scope, "100 * ({} / {} - 1)".format(*both))))  # type: ignore[arg-type]
+    return {"sender": _number(rising(max, found))}
+
+
+def _of_marker(marker: str) -> list[Choice]:
+    return [one for one in READINGS if one.of["marker"] == marker]
+
+
+def answer_facts(declared: Declarations, runs: Observations) -> dict[str, str]:
+    """Give the least throughput of DCTCP, and the greatest changes of long flows and queries."""
+    scope = declared.scope(runs).having(place="")
+    flows = scope.names["flows"]
+    changes = [_change(scope.having(s=one, n=n), "ftp") for one in READINGS for n in flows]
+    value, at = greatest(scope.having(s=reading("around-k", "subtract")), "total")
+    smallest = min(ends(_dctcp(scope.having(s=DCTCP, n=n), "ftp")).low for n in flows)
+    return {
+        "least": _number(smallest, 0),
+        "most": _number(rising(max, [*changes, 0.0])),
+        "best": _number(value, 0),
+        "best_at": str(at),
+    }
+
+
+def open_facts(declared: Declarations, runs: Observations) -> dict[str, str]:
+    """List the settings under which a number appears, and give the greatest change."""
+    found = variants(declared, runs)
+    hits = [
+        f"{row['setting']} ({row['reading']}, {row['what']}, n = {row['n']})"
+        for row in found.filter(found["in_band"]).iter_rows(named=True)
+    ]
+    most = found.row(found["change_percent"].arg_max() or 0, named=True)
+    return {
+        "hits": "; ".join(hits) or "none",
+        "count": str(len(hits)),
+        "all": str(len(found)),
+        "most": _number(lasting.read(most, "change_percent"), 0),
+        "most_where": f"{most['setting']}, {most['reading']}, {most['what']}, n = {most['n']}",
+    }

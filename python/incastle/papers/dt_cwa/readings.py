@@ -6,11 +6,7 @@ of experiments. `DCTCP` and, for the switch alone, DCTCP's sender at two thresho
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from incastle.reproduction.expressions import Choice
 
 MARKERS = ("as-printed", "dt-dctcp", "around-k")
 _REACTIONS: dict[str, dict[str, str]] = {
@@ -23,34 +19,41 @@ _REACTIONS: dict[str, dict[str, str]] = {
 REACTIONS = tuple(_REACTIONS)
 
 
-@dataclass(frozen=True)
-class System:
-    """A switch with a sender: its key, its label, which scenarios it takes and how it sets them."""
-
-    key: str
-    label: str
-    switch: str
-    overrides: Mapping[str, str] = field(default_factory=dict)
+_PLAIN = {"marker": "", "reaction": ""}
 
 
-def reading(marker: str, reaction: str) -> System:
+def _system(key: str, label: str, switch: str, **of: object) -> Choice:
+    """Give a switch with a sender: which scenarios it takes, and how it sets them."""
+    return Choice(
+        key, {"key": key, "label": label, "shown": label, **_PLAIN, "switch": switch, **of}
+    )
+
+
+def reading(marker: str, reaction: str) -> Choice:
     """Give DT-CWA in one of its readings."""
     key = f"{marker}+{reaction.replace(', ', '+')}"
-    overrides = {"switch.queue.readings.thresholds": marker, **_REACTIONS[reaction]}
-    return System(key, f"{marker}, {reaction}", "double", overrides)
+    keys = {"switch.queue.readings.thresholds": marker, **_REACTIONS[reaction]}
+    of = {"marker": marker, "reaction": reaction, "shown": reaction, "set": keys}
+    return _system(key, f"{marker}, {reaction}", "double", **of)
 
 
-DCTCP = System("dctcp", "DCTCP", "dctcp")
+DCTCP = _system("dctcp", "DCTCP", "dctcp")
 READINGS = tuple(reading(marker, reaction) for marker in MARKERS for reaction in REACTIONS)
 SWITCH_ALONE = tuple(
-    System(
+    _system(
         f"{marker}+dctcp",
         f"{marker}, DCTCP's sender",
         "double",
-        {"switch.queue.readings.thresholds": marker, "transport.congestion": "dctcp"},
+        marker=marker,
+        shown="DCTCP's sender",
+        set={"switch.queue.readings.thresholds": marker, "transport.congestion": "dctcp"},
     )
     for marker in MARKERS
 )
-# Of the answer's variants: the readings that differ most.
-REACTIONS_CHOSEN = ("subtract", "subtract, notification", "printed")
-CHOSEN = tuple(reading(marker, reaction) for marker in MARKERS for reaction in REACTIONS_CHOSEN)
+AXES = {
+    "readings": READINGS,
+    "switch_alone": SWITCH_ALONE,
+    "systems": (DCTCP, *READINGS, *SWITCH_ALONE),
+    "markers": MARKERS,
+}
+"""What the declarations loop over, from here."""

@@ -1,42 +1,27 @@
-"""Numbers of one run of dt-cwa, and of the seeds of an experiment."""
+"""Statistics of one run of dt-cwa: by name in the expressions of its declarations."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from incastle.analysis import ends
-from incastle.papers import lasting
-
-from .plan import PORT
+from incastle.reproduction import lasting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from incastle.analysis.ends import Value
-    from incastle.papers import Observation, Observations
+    from incastle.reproduction.papers import Observation
 
 SEGMENT = 1460
-Values: TypeAlias = "Sequence[Value]"
-Statistic: TypeAlias = "Callable[[Observation], Value]"
+PORT = "switch:0->receiver"
 
 
 def throughput(run: Observation, seconds: float) -> float:
     """Give the IP bytes that the port to the aggregator took in, in Mbit/s over the whole run."""
     taken: int = _port(run, "links")["bytes"].item()
     return taken * 8 / seconds / 1e6
-
-
-def drops(run: Observation) -> float:
-    """Give the packets dropped at the port to the aggregator."""
-    return float(_port(run, "links")["drops"].item())
-
-
-def timeouts_per_flow(run: Observation) -> float:
-    """Give the timeouts of a run per flow."""
-    return float(run["flows"]["timeouts"].mean())  # type: ignore[arg-type]
 
 
 def deviation(run: Observation) -> float:
@@ -48,14 +33,16 @@ def deviation(run: Observation) -> float:
     return math.sqrt(float(((packets - mean) ** 2 * seconds).sum()) / total)
 
 
-def mean_queue(run: Observation) -> float:
-    """Give the mean queue to the aggregator, in packets."""
-    return float(_port(run, "links")["mean_queue_packets"].item())
+def windows_up_to(run: Observation, segments: int) -> float:
+    """Give the share of samples in which a window is at most this many segments, in %."""
+    small = run["windows"]["cwnd_bytes"] <= segments * SEGMENT
+    return 100 * float(small.mean())  # type: ignore[arg-type]
 
 
-def at_one_segment(run: Observation) -> float:
-    """Give the share of samples in which a window is one segment or less, in percent."""
-    return 100 * float((run["windows"]["cwnd_bytes"] <= SEGMENT).mean())  # type: ignore[arg-type]
+def window_shares(run: Observation) -> list[dict[str, float]]:
+    """Give the same for each number of segments up to ten."""
+    found = ((segments, windows_up_to(run, segments)) for segments in range(1, 11))
+    return [{"segments": segments, "share_percent": share} for segments, share in found]
 
 
 def query_completion(run: Observation) -> Value:
@@ -77,26 +64,6 @@ def query_throughput(run: Observation) -> Value:
     asked = int(queries["bytes"].sum())
     bits = asked * 8 / len(queries)
     return ends.ratio(bits, ends.rising(lambda ms: ms[0] * 1e3, [query_completion(run)]))
-
-
-def of(runs: Observations, name: str, what: Statistic) -> Values:
-    """Give a number of each seed of an experiment."""
-    return [what(run) for run in runs[name]]
-
-
-def change(ours: Values, theirs: Values) -> Values:
-    """Give ours / theirs, less 1, in percent, seed by seed."""
-    return [ends.rising(lambda one: 100 * (one[0] - 1), [part]) for part in ratio(ours, theirs)]
-
-
-def ratio(ours: Values, theirs: Values) -> Values:
-    """Give ours / theirs, seed by seed; 0 / 0 is no value."""
-    return [ends.ratio(a, b) for a, b in zip(ours, theirs, strict=True)]
-
-
-def difference(ours: Values, theirs: Values) -> Values:
-    """Give ours less theirs, seed by seed."""
-    return [ends.difference(a, b) for a, b in zip(ours, theirs, strict=True)]
 
 
 def _port(run: Observation, table: str) -> pl.DataFrame:

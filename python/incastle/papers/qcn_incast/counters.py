@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 if TYPE_CHECKING:
-    from incastle.papers import Observation
+    from incastle.reproduction.papers import Observation
 
 _INTERVALS = [150e3, 75e3, 50e3, 37.5e3, 30e3, 25e3, 21.5e3, 18.5e3]
 """Bytes between samples for psi = 0 to 7, 8 to 15 and so on: pseudocode 2.2."""

@@ -11,17 +11,16 @@ import math
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from incastle import claims
 from incastle.analysis.ends import ends, rising
-from incastle.papers import Observations
-
-from .measures import MEASURES
-from .plan import NEAREST
+from incastle.reproduction import claims
+from incastle.reproduction.papers import Observations
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
+    from incastle.reproduction.declarations import Declarations
+
+NEAREST = "open/nearest/"
 # Claims about QCN whose every run exists under both readings.
 AGAIN = (
     *("fig4-small", "fig4-large", "fig5-limit", "fig5-dip", "fig5-before"),
@@ -52,19 +51,31 @@ def _cut(runs: Observations, names: dict[str, str]) -> Observations:
     return Observations(runs.length, {name: runs[source][:seeds] for name, source in names.items()})
 
 
-def shares(runs: Observations, folder: Path) -> dict[str, float]:
+def shares(declared: Declarations, runs: Observations) -> dict[str, float]:
     """Give, for each claim, the share of its cases whose mean lies in the band."""
-    known = {claim.id: claim for claim in claims.load(folder / "claims.toml")}
+    known = {claim.id: claim for claim in claims.load(declared.folder / "claims.toml")}
     found = {}
     for name in AGAIN:
-        cases = MEASURES[name](runs)
-        means = [ends(rising(fmean, values)) for values in cases.values()]
+        means = [ends(rising(fmean, one)) for one in declared.measure(name)(runs).values()]
         band = known[name].band
         inside = [all(map(band.contains, mean[:2])) for mean in means if not math.isnan(mean.low)]
         found[name] = sum(inside) / len(inside) if inside else math.nan
     return found
 
 
-def listed(names: Iterable[str]) -> str:
-    """Give names as a sentence has them."""
+def again(declared: Declarations, runs: Observations) -> dict[str, str]:
+    """List the claims that would be in their bands under the nearest readings, and as taken."""
+    before = shares(declared, taken(runs))
+    after = shares(declared, instead(runs))
+    return {
+        "judged": str(len(after)),
+        "before": str(sum(share == 1 for share in before.values())),
+        "after": str(sum(share == 1 for share in after.values())),
+        "gained": _listed(name for name in after if after[name] > before[name]),
+        "lost": _listed(name for name in after if after[name] < before[name]),
+        "out": _listed(name for name, share in after.items() if share == 0),
+    }
+
+
+def _listed(names: Iterable[str]) -> str:
     return ", ".join(names) or "none"

@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from incastle.analysis.ends import Ends
-from incastle.papers import lasting
+from incastle.reproduction import lasting
 
-from .runs import LINK, seconds
+from .runs import seconds
 
 if TYPE_CHECKING:
     from incastle.analysis.ends import Value
-    from incastle.papers import Observation
+    from incastle.reproduction.papers import Observation
 
+LINK = 1000.0
+"""Mbit/s."""
 LOW = 80.0
 """Mbit/s: figure 6 says that the least rate is always below."""
 

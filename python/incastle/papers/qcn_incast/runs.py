@@ -1,81 +1,38 @@
-"""What is read from one run of qcn-incast, and from the runs of one experiment."""
+"""Statistics of one run of qcn-incast: by name in the expressions of its declarations."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from .points import SERVERS
+from incastle.reproduction import lasting
+from incastle.reproduction.statistics import flow_sum, link, of_group, summary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from incastle.analysis.ends import Value
-    from incastle.papers import Observation, Observations
-
-    from .points import Line
+    from incastle.reproduction.papers import Observation
 
 PORT = "switch->receiver"
-LINK = 1000.0
-"""Mbit/s."""
-COLLAPSE = LINK / 2
-UDP = 400.0
-REST = LINK - UDP
-"""What UDP leaves of the link, in Mbit/s."""
 RUN = 20.0
-"""The paper's runs, in seconds: timeouts and notifications are counted per so many."""
+"""The paper's runs, in seconds: timeouts and notifications are counted for this time."""
 _STORAGE, _BACKGROUND = "storage", "background"
-
-Number = TypeVar("Number", float, "Value")
-Values: TypeAlias = list[float]
-Statistic: TypeAlias = "Callable[[Observation], float]"
-
-
-def each(runs: Observations, name: str, what: Callable[[Observation], Number]) -> list[Number]:
-    """Give a number for each run of an experiment; not a number where this length has none."""
-    if name in runs.runs:
-        return [what(run) for run in runs[name]]
-    return [math.nan] * seeds_of(runs, name)
-
-
-def seeds_of(runs: Observations, name: str) -> int:
-    """Give how many seeds an experiment would have: as many as others of its kind."""
-    kind = name.rpartition("/")[0]
-    for known, found in runs.runs.items():
-        if known.startswith(f"{kind}/"):
-            return len(found)
-    return 1
-
-
-def curve(runs: Observations, line: Line, what: Statistic | None = None) -> dict[int, Values]:
-    """Give a number for each n and seed: the goodput unless told."""
-    return {n: each(runs, line.at(n), what or goodput) for n in SERVERS}
-
-
-def _of_group(run: Observation, group: str) -> float:
-    flows = run["flows"].filter(pl.col("group") == group)
-    return float(flows["goodput_bit_s"].sum()) / 1e6
 
 
 def goodput(run: Observation) -> float:
     """Give the goodput of the requests in Mbit/s."""
-    return _of_group(run, _STORAGE)
+    return flow_sum(run, "goodput_bit_s", _STORAGE) / 1e6
 
 
 def udp_goodput(run: Observation) -> float:
     """Give what UDP delivers, in Mbit/s."""
-    return _of_group(run, _BACKGROUND)
+    return flow_sum(run, "goodput_bit_s", _BACKGROUND) / 1e6
 
 
-def flows_mean(run: Observation) -> float:
+def goodput_of_all(run: Observation) -> float:
     """Give what requests and UDP deliver together, in Mbit/s."""
     return goodput(run) + udp_goodput(run)
-
-
-def _link(run: Observation, port: str, column: str) -> float:
-    return float(run["links"].filter(pl.col("port") == port)[column].item())
 
 
 def queue_kilobytes(run: Observation) -> float:
@@ -83,37 +40,49 @@ def queue_kilobytes(run: Observation) -> float:
 
     It is counted in packets. Nearly all are full; the mean size is that of what the port sent.
     """
-    sent = _link(run, PORT, "packets")
-    size = _link(run, PORT, "bytes") / sent / 1e3 if sent else 0.0
-    return _link(run, PORT, "mean_queue_packets") * size
+    sent = link(run, PORT, "packets")
+    size = link(run, PORT, "bytes") / sent / 1e3 if sent else 0.0
+    return link(run, PORT, "mean_queue_packets") * size
 
 
 def seconds(run: Observation) -> float:
     """Give how long the run lasted."""
-    return float(run["summary"]["simulated_s"].item())
+    return summary(run, "simulated_s")
 
 
 def notifications(run: Observation) -> float:
     """Give the notifications (CNMs) that the port to the client sent, in 20 s."""
-    return _link(run, PORT, "cnms") * RUN / seconds(run)
+    return link(run, PORT, "cnms") * RUN / seconds(run)
 
 
 def timeouts_per_flow(run: Observation) -> float:
-    """Give the timeouts of a server's flow in 20 s, in the mean."""
-    flows = run["flows"].filter(pl.col("group") == _STORAGE)
+    """Give the timeouts of a server's flow in 20 s, on average."""
+    flows = of_group(run["flows"], _STORAGE)
     return float(flows["timeouts"].sum()) / len(flows) * RUN / seconds(run)
 
 
 def datagrams_refused(run: Observation) -> float:
-    """Give the share of UDP's datagrams that its host's buffer refused, in per cent."""
-    flows = run["flows"].filter(pl.col("group") == _BACKGROUND)
-    refused = float(flows["send_buffer_drops"].sum())
-    return 100 * refused / (refused + float(flows["packets"].sum()))
+    """Give the share of UDP's datagrams that its host's buffer refused, in %."""
+    refused = flow_sum(run, "send_buffer_drops", _BACKGROUND)
+    return 100 * refused / (refused + flow_sum(run, "packets", _BACKGROUND))
+
+
+# ---- rounds
+
+
+def completion_mean(run: Observation) -> Value:
+    """Give the mean completion time of a round, in ms."""
+    return lasting.mean(lasting.begun(run, run["rounds"]))
+
+
+def completion_p99(run: Observation) -> Value:
+    """Give the 99th percentile of the completion times of rounds, in ms."""
+    return lasting.quantile(lasting.begun(run, run["rounds"]), 0.99)
 
 
 # ---- the timeouts of a run, one by one
 
-UNDER_WAY = "spurious"
+SPURIOUS = "spurious"
 _STARTED_BY = 0.003  # s: by then a round's first windows and what they lost are over
 
 
@@ -121,24 +90,31 @@ def kinds() -> pl.Expr:
     """Name a timeout's kind: what happened to the oldest segment that was not acknowledged.
 
     `port` says where its last transmission was dropped. Where it was not, that transmission, or its
-    acknowledgement, was still under way: spurious, whatever the form.
+    acknowledgement, was still on its path: spurious, whatever the form.
     """
     kept = pl.col("port") == ""
-    return pl.when(kept).then(pl.lit(UNDER_WAY)).otherwise(pl.col("kind"))
+    return pl.when(kept).then(pl.lit(SPURIOUS)).otherwise(pl.col("kind"))
 
 
-def share_of_kind(kind: str) -> Statistic:
-    """Give the share of a run's timeouts that are of a kind, in per cent."""
+def share_of_kind(run: Observation, kind: str) -> float:
+    """Give the share of a run's timeouts that are of a kind, in %."""
+    found = run["timeouts"]
+    return 100 * len(found.filter(kinds() == kind)) / len(found) if len(found) else math.nan
 
-    def share(run: Observation) -> float:
-        found = run["timeouts"]
-        return 100 * len(found.filter(kinds() == kind)) / len(found) if len(found) else math.nan
 
-    return share
+def kind_per_flow(run: Observation, kind: str, n: int) -> float:
+    """Give the timeouts of a kind for each of n flows in 20 s."""
+    return len(run["timeouts"].filter(kinds() == kind)) / n * RUN / seconds(run)
+
+
+def kind_idle(run: Observation, kind: str) -> float:
+    """Give the time for which the link was idle for timeouts of a kind, in % of the run."""
+    idle = float(run["timeouts"].filter(kinds() == kind)["idle_s"].sum() or 0)
+    return 100 * idle / seconds(run)
 
 
 def early_waits(run: Observation) -> float:
-    """Give the share of timeouts whose wait began in a round's first 3 ms, in per cent."""
+    """Give the share of timeouts whose wait began in a round's first 3 ms, in %."""
     rounds = run["rounds"].select(pl.col("round").cast(pl.Float64), "started_s")
     waits = run["timeouts"].with_columns(pl.col("round").cast(pl.Float64))
     begun = waits.join(rounds, on="round")
@@ -153,7 +129,7 @@ _HOT = ("switch->receiver", "second->hot")
 
 def baseline_throughput(run: Observation) -> float:
     """Give what all sources deliver, in Gbit/s."""
-    return float(run["flows"]["delivered_bytes"].sum()) * 8 / seconds(run) / 1e9
+    return flow_sum(run, "delivered_bytes") * 8 / seconds(run) / 1e9
 
 
 def baseline_queue(run: Observation) -> float:
@@ -163,6 +139,5 @@ def baseline_queue(run: Observation) -> float:
 
 
 def baseline_drops(run: Observation) -> float:
-    """Give the share of packets that were dropped, in per cent."""
-    flows = run["flows"]
-    return 100 * float(flows["drops"].sum()) / float(flows["packets"].sum())
+    """Give the share of packets that were dropped, in %."""
+    return 100 * flow_sum(run, "drops") / flow_sum(run, "packets")

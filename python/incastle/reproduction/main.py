@@ -18,17 +18,18 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
-from incastle import claims, render_pool, report, runner, terminal
+from incastle import runner, terminal
 from incastle.analysis.ends import shown
 from incastle.errors import IncastleError
-from incastle.papers import Length, Observations, discover, selected
-from incastle.run_cache import RunCache, observe
+from incastle.reproduction import claims, render_pool, report
+from incastle.reproduction.papers import Length, Observations, discover, selected
+from incastle.reproduction.run_cache import RunCache, observe
 from incastle.scenario import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from incastle.papers import Experiment, FigureSpec, Observation, Paper
+    from incastle.reproduction.papers import Experiment, FigureSpec, Observation, Paper
     from incastle.results import Result
     from incastle.scenario import Scenario
 

@@ -17,9 +17,10 @@ Beside it lies `reasons.toml`: what the authors of the reproduction understood o
 is shown only where the verdict is the one that it explains, so that it cannot contradict what was
 measured; numbers in it are names in braces, in whose place the paper's facts are put.
 
-A value may have two ends (`incastle.ends`): what was unfinished when a run ended could change it.
-The case is then judged as a whole, from the interval of the lower ends to that of the upper ends:
-it holds or fails only if it does so wherever the value lies, and is unclear otherwise.
+A value may have two ends (`incastle.analysis.ends`): what was unfinished when a run ended could
+change it. The case is then judged as a whole, from the interval of the lower ends to that of
+the upper ends: it holds or fails only if it does so wherever the value lies, and is unclear
+otherwise.
 
 What this leaves out: no correction for many claims at once, and no test of a distribution's shape.
 """

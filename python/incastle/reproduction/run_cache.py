@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from incastle.build import engine_build
-from incastle.papers import Observation
+from incastle.reproduction.papers import Observation
 from incastle.storage.files import scratch_file
 
 if TYPE_CHECKING:

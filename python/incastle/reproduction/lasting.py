@@ -1,8 +1,9 @@
 """How long transfers and rounds of a paper's runs lasted, those among them that never completed.
 
-As everywhere in Incastle (`incastle.completions`): what began in the measured interval counts. One
-that was unfinished when the run ended lasted at least until then; the lower end of a mean or
-percentile has it at that, the upper end at infinity. Papers take their completion times from here.
+As everywhere in Incastle (`incastle.analysis.completions`): what began in the measured interval
+counts. One that was unfinished when the run ended lasted at least until then; the lower end of a
+mean or percentile has it at that, the upper end at infinity. Papers take their completion
+times from here.
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from incastle.analysis.ends import Ends
-from incastle.figures import HIGH, UNFINISHED
+from incastle.reproduction.figures import HIGH, UNFINISHED
 from incastle.units import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from incastle.analysis.ends import Value
-    from incastle.papers import Observation
+    from incastle.reproduction.papers import Observation
 
 
 class Interval(NamedTuple):

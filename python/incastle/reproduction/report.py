@@ -20,18 +20,18 @@ from typing import TYPE_CHECKING, Any
 
 from incastle import _engine
 from incastle.analysis.ends import shown
-from incastle.claims import Verdict, number, unfinished_words
 from incastle.errors import IncastleError
-from incastle.figures import Drawing
-from incastle.papers import Length
+from incastle.reproduction.claims import Verdict, number, unfinished_words
+from incastle.reproduction.figures import Drawing
+from incastle.reproduction.papers import Length
 from incastle.storage.files import put_in_place, recover, scratch_folder
 from incastle.storage.places import CLAIMS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from incastle.claims import Claim, Judged, JudgedCase
-    from incastle.papers import Cell, Experiment, FigureSpec, Grid, Observations, Paper
+    from incastle.reproduction.claims import Claim, Judged, JudgedCase
+    from incastle.reproduction.papers import Cell, Experiment, FigureSpec, Grid, Observations, Paper
 
 RUNS = "runs"
 _PAGE = "index.html"
@@ -172,7 +172,7 @@ def _write_runs(path: Path, content: PaperReport) -> None:
 def _command(paper: Paper, experiment: Experiment, seed: int | None = None) -> str:
     """Give the command that repeats an experiment alone."""
     path = paper.scenario(experiment)
-    shown = Path("python", "incastle") / path.relative_to(Path(__file__).parent)
+    shown = Path("python", "incastle") / path.relative_to(Path(__file__).parents[1])
     words = ["incastle", "run", str(shown)]
     for key, value in experiment.overrides.items():
         words += ["--set", f"{key}={value}"]

@@ -1,8 +1,9 @@
 """Renders many figures on all cores: other interpreters take their shares over pipes.
 
 `multiprocessing` would not do. Forking is unsafe beside the threads of the engine and of polars,
-and spawning imports the user's own program again. Here each helper is `python -m
-incastle.render_pool`, which reads its drawings from its standard input and answers with the SVGs.
+and spawning imports the user's own program again. Here each helper is
+`python -m incastle.reproduction.render_pool`, which reads its drawings from its standard input and
+answers with the SVGs.
 Files and texts are the same as from one process.
 """
 
@@ -15,12 +16,12 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from incastle import figures
+from incastle.reproduction import figures
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from incastle.figures import Drawing
+    from incastle.reproduction.figures import Drawing
 
 SHARE = 4
 """A helper takes half a second to start, as long as one or two figures: it must have this many."""
@@ -46,7 +47,7 @@ def _render(drawings: Sequence[Drawing]) -> list[str]:
 
 def _help(drawings: Sequence[Drawing]) -> list[str]:
     """Let a helper draw; nothing if it could not start or failed."""
-    command = [sys.executable, "-m", "incastle.render_pool"]
+    command = [sys.executable, "-m", "incastle.reproduction.render_pool"]
     try:
         work = pickle.dumps(list(drawings))
     except (pickle.PicklingError, AttributeError, TypeError):
