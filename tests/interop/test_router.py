@@ -81,7 +81,7 @@ def test_a_threshold_leaves_others_alone_or_drops_them() -> None:
     options = ("--queue", "threshold", "--marking-threshold", "15 packets")
     forward, received = through(300, NOT_ECT, *options)
     assert (forward["marked"], received) == (0, [300, 0, 0, 0])
-    forward, received = through(300, NOT_ECT, *options, "--drop-non-ect")
+    forward, received = through(300, NOT_ECT, *options, "--drop-not-ect")
     assert forward["dropped_early"] > 0
     assert received[NOT_ECT] == forward["left"] - LAST_PACKETS == 300 - forward["dropped_early"]
     # A packet that finds 16 waiting is dropped: never more than 16 wait.
@@ -89,7 +89,7 @@ def test_a_threshold_leaves_others_alone_or_drops_them() -> None:
 
 
 def test_red_with_one_threshold_marks_or_drops() -> None:
-    red = ("--queue", "red", "--th-min", "15 packets", "--th-max", "15 packets", "--weight", "1")
+    red = ("--queue", "red", "--min-th", "15 packets", "--max-th", "15 packets", "--w-q", "1")
     forward, received = through(300, ECT0, *red)
     assert 0 < received[CE] == forward["marked"]
     forward, received = through(300, NOT_ECT, *red)
@@ -112,7 +112,7 @@ def test_a_full_buffer_drops() -> None:
         (["tun0", "x/tun0"], "namespace and a device"),
         (["no-such/tun0", "no-such/tun1"], "cannot attach to tun0 in namespace no-such"),
         (["a/b", "c/d", "--rate", "0 Mbit/s"], "above zero"),
-        (["a/b", "c/d", "--queue", "red", "--th-min", "20 packets"], "must not be above"),
+        (["a/b", "c/d", "--queue", "red", "--min-th", "20 packets"], "must not be above"),
         (["a/b", "c/d", "--queue", "codel"], "drop-tail, threshold, red"),
     ],
 )

@@ -38,7 +38,7 @@ const NAP: Duration = Duration::from_micros(50);
 const MOST_EVENTS: u64 = 100_000;
 
 /// Runs a scenario on so many threads, or on one where it has to be
-/// ([`alone_because`](crate::alone_because)). The result is the same.
+/// (`incastle_experiment::parts::alone_because`). The result is the same.
 pub fn run_in_parts(
     scenario: &Scenario,
     control: &Control,

@@ -67,13 +67,13 @@ struct Options {
     drop_not_ect: bool,
     /// With RED: below this average nothing is marked
     #[arg(long, default_value = "5 packets")]
-    th_min: Amount,
+    min_th: Amount,
     /// With RED: from this average on everything is marked, or dropped if it cannot be
     #[arg(long, default_value = "15 packets")]
-    th_max: Amount,
+    max_th: Amount,
     /// With RED: the weight of the newest sample in the average
     #[arg(long, default_value_t = 0.002)]
-    weight: f64,
+    w_q: f64,
     /// With RED: the probability of a mark just below the upper threshold
     #[arg(long, default_value_t = 0.1)]
     max_p: f64,
@@ -129,10 +129,10 @@ impl Options {
             })),
             Queue::Red => {
                 let config = RedConfig {
-                    min_th: self.th_min,
-                    max_th: self.th_max,
+                    min_th: self.min_th,
+                    max_th: self.max_th,
                     max_p: self.max_p,
-                    w_q: self.weight,
+                    w_q: self.w_q,
                     ..RedConfig::default()
                 };
                 config.check().map_err(|error| error.to_string())?;
