@@ -2,7 +2,7 @@
 //!
 //! A run's way through this crate: `network` builds what `incastle-scenario` has checked; `run` lets time pass,
 //! in one piece or in `parts`, within the memory that `budget` and [`memory`] find; `record` is what a finished
-//! run leaves; `tables`, `notes` and `ideal` FCTs are made from it, as columns of [`output`].
+//! run leaves; `tables`, `notes` and `ideal` FCTs are made from it, as columns of `output`.
 //!
 //! Leaves out: threads, files, the wall clock (`incastle-driver`), estimates (`incastle-estimate`).
 

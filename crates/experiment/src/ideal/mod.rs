@@ -1,6 +1,6 @@
 //! Ideal flow completion times: how long a transfer would take with the network to itself.
 //!
-//! [`Ideals`] gives them for the result tables, by one of two definitions that `[measure] ideal` names:
+//! `Ideals` gives them for the result tables, by one of two definitions that `[measure] ideal` names:
 //! `line_rate` is the same for every transport and controller, and no transfer is faster; `own_transport`
 //! simulates the lone transfer under its own transport and controller.
 //! Leaves out: rounds, which are many transfers.
