@@ -68,7 +68,7 @@ pub enum Phase {
     AfterTimeout,
 }
 
-/// What one acknowledgement brings.
+/// One acknowledgement, as the transport has evaluated it.
 #[derive(Debug, Clone, Copy)]
 pub struct AckSample {
     /// Data newly acknowledged, cumulatively. Zero for a duplicate.

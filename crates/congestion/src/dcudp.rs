@@ -193,7 +193,7 @@ impl Dcudp {
         self.idle = [self.idle, sample, first].into_iter().flatten().min();
     }
 
-    /// What the law needs of the path now.
+    /// The path as the law sees it now.
     fn path(&self, cx: &Context<'_>) -> Path {
         let latest = match self.config.rtt {
             DcudpRtt::Latest => self.latest.or(cx.smoothed_rtt),

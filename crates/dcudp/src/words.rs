@@ -4,19 +4,19 @@ use std::io;
 
 use crate::protocol::is_invisible;
 
-/// A peer's text without anything that a terminal would obey.
+/// A peer's string without anything that a terminal would obey.
 pub fn plain(text: &str) -> String {
     let hidden = |c: char| c.is_control() || is_invisible(c);
     let shown = |c: char| if hidden(c) { '\u{fffd}' } else { c };
     text.chars().map(shown).collect()
 }
 
-/// What the system says, without its number.
+/// The system's message of an error, without its number.
 pub fn reason(error: &io::Error) -> String {
     unnumbered(error.to_string())
 }
 
-/// A text that ends in what the system says, without its number.
+/// A string that ends in a message of the system, without its number.
 pub fn unnumbered(text: String) -> String {
     match text.find(" (os error") {
         Some(end) => text[..end].to_owned(),

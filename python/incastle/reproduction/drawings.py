@@ -7,6 +7,7 @@ without a seed is no run's: the paper's own value, or a theory's, drawn as a lin
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from itertools import groupby, zip_longest
 from textwrap import fill
@@ -53,8 +54,8 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Panels:
-    """What drawings in panels have in common.
+class Panels(ABC):
+    """A drawing in panels.
 
     Panels are those of the columns `y`, of the values of the columns `across` and `down`, or of
     both. `looks` are by the name of a panel's column or value, or "" for all.
@@ -111,9 +112,9 @@ class Panels:
                 title=self.legend or None,
             )
 
+    @abstractmethod
     def draw(self, axes: Axes, panel: Panel) -> dict[str, Any]:
-        """Draw a panel; give the handle of each series."""
-        raise NotImplementedError
+        """Draw a panel; return the handle of each series."""
 
     def limit(self, axes: Axes, panel: Panel) -> None:
         """Limit the axis of the values."""

@@ -6,8 +6,7 @@
 //! event simulation", ACM TOMACS 15(3), 2005. In a large network of equal links thousands of events
 //! share one instant: a bucket takes them unsorted, and one sort orders them all. Events beyond the
 //! calendar wait in the heap; the first event is the earlier of both firsts. Width and number
-//! of the buckets follow the density of events; they and the heap decide about speed alone, never about
-//! order.
+//! of the buckets follow the density of events; they and the heap affect speed alone, never the order.
 
 mod calendar;
 
@@ -36,8 +35,8 @@ const FEW: u64 = 12;
 /// The queue.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
-    /// What happens before the calendar begins, in order; what lies before `next` has been
-    /// taken.
+    /// The events before the beginning of the calendar, in order; those before index `next` have
+    /// been taken.
     current: Vec<Brief>,
     next: usize,
     begins: Time,
@@ -46,7 +45,7 @@ pub(crate) struct EventQueue {
     /// No more events than this are left then.
     kept_sorted: usize,
     calendar: Calendar,
-    /// What lies beyond the calendar, or came late into a crowd.
+    /// The events beyond the calendar, and late ones of a crowded bucket.
     far: BinaryHeap<Reverse<Event>>,
     /// The first of them, or [`Event::NEVER`].
     far_first: Event,
@@ -110,7 +109,7 @@ impl EventQueue {
         self.next >= self.enough
     }
 
-    /// What is left of the current buckets has changed otherwise than by taking the next event.
+    /// Counts the events left of the current buckets, after any change but taking the next event.
     fn recount(&mut self) {
         self.enough = self.current.len().saturating_sub(self.kept_sorted);
     }
@@ -127,7 +126,7 @@ impl EventQueue {
         first.min(self.far_first.at)
     }
 
-    /// What is left of the current buckets, in order.
+    /// The events left of the current buckets, in order.
     pub(crate) fn current(&self) -> impl Iterator<Item = Event> {
         let left = self.current[self.next..].iter();
         left.map(|one| one.event(self.begins))
