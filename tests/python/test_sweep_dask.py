@@ -286,6 +286,42 @@ def test_cluster_of_the_page_and_a_scheduler_that_dies(
     assert not (folder / "s").exists()
 
 
+def test_result_that_was_fetched_counts_though_its_worker_dies_before_it_is_taken(
+    client: Client,
+) -> None:
+    def five(build: str) -> int:
+        on_cluster.check_build(build)
+        return 5
+
+    taken: list[int] = []
+    pids = list(client.run(os.getpid).values())
+
+    def kill_after_the_answer(_threads: int) -> None:
+        if not pids:
+            return
+        (future,) = client.futures.values()
+        wait_until(lambda: future.status == "finished")
+        time.sleep(0.5)  # the answer is fetched meanwhile
+        while pids:
+            os.kill(pids.pop(), signal.SIGKILL)
+        wait_until(lambda: future.status == "lost")
+
+    ears: on_cluster.Ears[int] = on_cluster.Ears(
+        done=lambda _task, answer: taken.append(answer),
+        failed=lambda _task, why: pytest.fail(why),
+        threads=kill_after_the_answer,
+    )
+    on_cluster.Cluster(client).execute([0], lambda _: on_cluster.Call("five", five, ()), ears)
+    assert taken == [5]
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    patience = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < patience
+        time.sleep(0.01)
+
+
 # The last one: the workers of this cluster keep the poison.
 def install_poison(deaths: Path) -> None:
     """Let a worker die of runs with three senders always, of one with seven for the first times."""

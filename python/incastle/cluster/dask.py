@@ -145,7 +145,7 @@ class _Pass(Generic[Task]):
                 if not done.has_ready():
                     time.sleep(POLL_S)
                 for future, answer in done.next_batch(block=False):
-                    self._take(future, answer, under_way.pop(future))
+                    self._take(answer, under_way.pop(future))
                 hand_over()
         finally:
             # After Ctrl-C or an error: what nobody waits for any more need not be done.
@@ -183,9 +183,14 @@ class _Pass(Generic[Task]):
                     self.client.cancel([future], force=True)
                 return False
         with connection():
-            answer = future.result() if future.status == "finished" else None
-            error = future.exception() if future.status == "error" else None
-        self._take(future, answer if error is None else (type(error), error), task)
+            if future.status == "error":
+                error = future.exception()
+                answer = (type(error), error)
+            elif future.status == "finished":
+                answer = future.result()
+            else:
+                raise ClusterError(LOST)
+        self._take(answer, task)
         survived = not self.suspects
         self.suspects = []
         return survived
@@ -206,15 +211,20 @@ class _Pass(Generic[Task]):
         with connection():
             return self.client.submit(call.function, *arguments, key=key, pure=False, **where)
 
-    def _take(self, future: Future[Any], answer: Any, task: Task) -> None:  # noqa: ANN401
+    def _take(self, answer: Any, task: Task) -> None:  # noqa: ANN401
+        """Take an answer: a value, (type, exception, ...) if it raised, or why it was cancelled."""
         from distributed.scheduler import KilledWorker  # noqa: PLC0415  slow to import
 
-        if future.status == "finished":
-            self.ears.done(task, answer)
-            return
-        if future.status != "error":
+        # The answer that was fetched decides, not the future: its state goes back to "lost" when
+        # the worker dies that still holds a copy of what has long arrived.
+        if isinstance(answer, BaseException):
             raise ClusterError(LOST)
-        error = answer[1]
+        match answer:
+            case (type(), BaseException() as error, *_):
+                pass
+            case _:
+                self.ears.done(task, answer)
+                return
         if isinstance(error, KilledWorker):
             self.suspects.append(task)
             return
