@@ -26,6 +26,7 @@ from incastle.papers.comparison.standings import BEST, EQUAL, NOT_RUN, OTHER
 from incastle.reproduction import main as reproduce
 from incastle.reproduction import report
 from incastle.reproduction.papers import Length, Observation, Observations
+from incastle.reproduction.report import Shown
 from incastle.scenario import load
 from synthetic import observations, scenario
 from synthetic_comparison import (
@@ -276,7 +277,10 @@ def test_the_page_marks_the_best(runs: Observations) -> None:
     row = next(row for row in grid.rows if row[1].text.startswith("mean queue"))
     kinds = {name: cell.kind for name, cell in zip(grid.head, row, strict=True)}
     assert (kinds["DCTCP"], kinds["CUBIC"], kinds["D2TCP"]) == ("best", "", "none")
-    html = report._grid(grid)
+    figure = next(one for one in PAPER.figures if one.grid is not None)
+    content = report.PaperReport(PAPER, (figure,), [], runs, [])
+    page = report._page([content], Length.DEFAULT, {(PAPER.name, figure.number): Shown("", grid)})
+    html = page.partition('<table class="grid">')[2].partition("</table>")[0]
     assert '<span class="best">20</span>' in html
     assert html.count("<tr>") == len(grid.rows) + 1
     assert {"mean queue, packets ↓", "timeouts per query ↓"} <= {row[1].text for row in grid.rows}

@@ -13,13 +13,14 @@ import csv
 import json
 import os
 import shlex
+from collections import Counter
 from dataclasses import dataclass
-from html import escape
+from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from incastle import _engine
-from incastle.analysis.ends import shown
+from incastle.analysis.ends import shown as write_ends
 from incastle.errors import IncastleError
 from incastle.reproduction.claims import Verdict, number, unfinished_words
 from incastle.reproduction.figures import Drawing
@@ -28,26 +29,22 @@ from incastle.storage.files import put_in_place, recover, scratch_folder
 from incastle.storage.places import CLAIMS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from incastle.reproduction.claims import Claim, Judged, JudgedCase
-    from incastle.reproduction.papers import Cell, Experiment, FigureSpec, Grid, Observations, Paper
+    from jinja2 import Template
+
+    from incastle.reproduction.claims import Claim, Judged
+    from incastle.reproduction.papers import Experiment, FigureSpec, Grid, Observations, Paper
 
 RUNS = "runs"
 _PAGE = "index.html"
+_TEMPLATE = "page.html.jinja"
 _BASIS = {
     "words": "the document says it in words; the number is ours",
     "number": "the document's number",
     "figure": "read from the document's figure",
     "theory": "from the fluid model",
     "ours": "the document gives no measure; this one is ours",
-}
-
-
-_REASONS = {
-    False: "Its reason stands beside it.",
-    True: "Reasons and notes on figures are given at the default length and above: this length "
-    "runs too little to show causes.",
 }
 
 
@@ -65,13 +62,22 @@ class PaperReport:
     observations: Observations
     judged: list[Judged]
 
+    def judged_beside(self, figure: FigureSpec) -> list[Judged]:
+        """Give the claims of a figure, in its order."""
+        by_id = {judged.claim.id: judged for judged in self.judged}
+        return [by_id[claim] for claim in figure.claims]
+
+    def scenarios(self) -> list[tuple[str, Experiment]]:
+        """Give each scenario file with an experiment that runs it."""
+        return sorted({one.scenario: one for one in self.experiments}.items())
+
 
 @dataclass(frozen=True)
 class Shown:
     """A figure in the page: its image's address, and its table, if it has one."""
 
     image: str
-    grid: str
+    grid: Grid | None
 
 
 def prepare_folder(folder: Path) -> Path:
@@ -133,9 +139,9 @@ def _write(
                 drawing = Drawing(place / figure.stem, data, figure.draw)
                 drawings[content.paper.name, figure.number] = drawing
                 if figure.grid is not None:
-                    grids[content.paper.name, figure.number] = _grid(figure.grid(data))
+                    grids[content.paper.name, figure.number] = figure.grid(data)
         images = dict(zip(drawings, map(_image, render(list(drawings.values()))), strict=True))
-        shown = {name: Shown(image, grids.get(name, "")) for name, image in images.items()}
+        shown = {name: Shown(image, grids.get(name)) for name, image in images.items()}
         for content in contents:
             _write_runs(scratch / content.paper.name / "runs.csv", content)
         entries = [judged.as_json() for content in contents for judged in content.judged]
@@ -184,136 +190,43 @@ def _command(paper: Paper, experiment: Experiment, seed: int | None = None) -> s
 
 
 def _page(
-    contents: Sequence[PaperReport], length: Length, shown: dict[tuple[str, str], Shown]
+    contents: Sequence[PaperReport], length: Length, shown: Mapping[tuple[str, str], Shown]
 ) -> str:
-    papers = "\n".join(_paper(content, length, shown) for content in contents)
-    counts = _counts(judged for content in contents for judged in content.judged)
-    title = "Incastle: " + ", ".join(content.paper.name for content in contents)
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="generator" content="Incastle {escape(_engine.__version__)}">
-<title>{escape(title)}</title>
-<style>{_STYLE}</style>
-</head>
-<body>
-<header>
-<h1>What the papers claim, and what runs here</h1>
-<p>Computed by Incastle {escape(_engine.__version__)}, length
-<strong>{length}</strong>. {counts}</p>
-<p class="small">A claim <em>holds</em> when the whole 95&nbsp;% interval of what was measured
-(Student's t over the seeds, comparisons paired by seed) lies in the band that was fixed before
-measuring; it <em>fails</em> when the interval lies outside, and is <em>unclear</em> when it spans
-an edge. With one seed there is no interval and the value alone decides. Where the situation that
-a claim begins from has failed already, it <em>fails: base</em>. A claim over several cases of
-which some hold, <em>holds in part</em>; one of which a part could not be measured is at best
-<em>unclear</em>. A failing claim is a finding, not a defect. {_REASONS[length is Length.QUICK]}</p>
-{_contents(contents)}
-</header>
-<main>
-{papers}
-</main>
-</body>
-</html>
-"""
-
-
-def _contents(contents: Sequence[PaperReport]) -> str:
-    """List the papers with their verdicts, where there are several."""
-    if len(contents) == 1:
-        return ""
-    items = "".join(
-        f'<li><a href="#{escape(content.paper.name)}">{escape(content.paper.name)}</a>: '
-        f"{escape(content.paper.about()['title'])}. {_counts(content.judged)}</li>"
-        for content in contents
+    return _template().render(
+        contents=contents,
+        length=length,
+        shown=shown,
+        version=_engine.__version__,
+        basis=_BASIS,
+        again=partial(_again, length=length),
+        by_verdict=_by_verdict,
+        command=_command,
+        css=_css,
+        measured=lambda case: write_ends(case.value, number),
+        note=_note,
+        paper_value=_paper_value,
+        unfinished=unfinished_words,
     )
-    return f"<ul>{items}</ul>"
 
 
-def _paper(content: PaperReport, length: Length, shown: dict[tuple[str, str], Shown]) -> str:
-    about, name = content.paper.about(), content.paper.name
-    by_id = {judged.claim.id: judged for judged in content.judged}
-    sections = "\n".join(
-        _figure(
-            name,
-            figure,
-            shown[name, figure.number],
-            _paragraphs(content, about, figure.number),
-            [by_id[claim] for claim in figure.claims],
-            length,
-        )
-        for figure in content.figures
+@cache
+def _template() -> Template:
+    import jinja2  # noqa: PLC0415  slow to import: only where a page is written
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    return f"""<section id="{escape(name)}">
-<h2>{escape(name)}: {escape(about["title"])}</h2>
-<p class="source">{escape(about["source"])}</p>
-{_texts(about["summary"])}
-<p>This report shows: {escape(about["lengths"][length])}</p>
-{_guide(content, about)}
-{_overview(content.judged)}
-{_open(content, about.get("open", []))}
-{sections}
-<h3 id="{escape(name)}-parameters">Parameters</h3>
-{_parameters(about["parameter"])}
-<h3 id="{escape(name)}-deviations">{_departs(content.paper).capitalize()}</h3>
-<ul>{"".join(f"<li>{escape(text)}</li>" for text in about["deviations"])}</ul>
-<h3>Every experiment</h3>
-<p>All of it again: <code>{escape(_again(name, length))}</code>. One experiment alone, in a clone of
-the repository (digests of each run in <a href="{escape(name)}/runs.csv">runs.csv</a>):</p>
-<details><summary>{len(content.experiments)} experiments</summary>
-{_experiments(content)}
-</details>
-</section>"""
+    environment.filters["number"] = number
+    return environment.get_template(_TEMPLATE)
 
 
-def _departs(paper: Paper) -> str:
-    return "where this departs from the document" if paper.document else "what this leaves out"
-
-
-def _guide(content: PaperReport, about: dict[str, Any]) -> str:
-    """Link to what is to be known before a result, and to what stands after the figures."""
-    name = content.paper.name
-    question = ("open", "what the document leaves open, and what was taken")
-    parts = [question] if "open" in about else []
-    parts += [("parameters", "parameters"), ("deviations", _departs(content.paper))]
-    links = (f'<a href="#{escape(name)}-{place}">{words}</a>' for place, words in parts)
-    claims = "; first every claim with its verdict:" if content.judged else "."
-    return f"<p>In this part: {', '.join(links)}{claims}</p>"
-
-
-def _again(name: str, length: Length, figure: str | None = None) -> str:
+def _again(name: str, figure: str | None = None, *, length: Length) -> str:
     option = "" if length == "default" else f" --{length}"
     return f"incastle reproduce {name}{f' --figure {figure}' if figure else ''}{option}"
-
-
-def _figure(
-    paper: str,
-    figure: FigureSpec,
-    shown: Shown,
-    paragraphs: str,
-    judged: Sequence[Judged],
-    length: Length,
-) -> str:
-    stem = f"{paper}/{figure.stem}"
-    files = " · ".join(
-        f'<a href="{escape(stem)}.{form}">{form.upper()}</a>'
-        for form in ("svg", "png", "pdf", "csv")
-    )
-    original = f" (figure {figure.original} of the original)" if figure.original else ""
-    return f"""<section class="figure" id="{escape(paper)}-{escape(figure.stem)}">
-<h3>{escape(figure.kind.capitalize())} {escape(figure.number)}{escape(original)}: \
-{escape(figure.title)}</h3>
-<figure>
-<img alt="{escape(figure.title)}" src="{shown.image}">
-<figcaption>{escape(figure.caption)} <span class="small">{files} · again:
-<code>{escape(_again(paper, length, figure.number))}</code></span></figcaption>
-</figure>
-{shown.grid}
-{paragraphs}
-{_claims(judged)}
-</section>"""
 
 
 def _image(svg: str) -> str:
@@ -321,66 +234,16 @@ def _image(svg: str) -> str:
     return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
 
 
-def _grid(grid: Grid) -> str:
-    head = "".join(f"<th>{escape(name)}</th>" for name in grid.head)
-    rows = "\n".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in grid.rows)
-    return f"""<div class="wide"><table class="grid"><thead><tr>{head}</tr></thead>
-<tbody>
-{rows}
-</tbody>
-</table></div>"""
+def _note(content: PaperReport, figure: FigureSpec) -> str:
+    """Give the paper's own text on a figure, where it has one, with the measured facts in it.
 
-
-def _cell(cell: Cell) -> str:
-    title = f' title="{escape(cell.title)}"' if cell.title else ""
-    text = f'<span class="{escape(cell.kind)}">{escape(cell.text)}</span>' if cell.kind else ""
-    return f"<td{title}>{text or escape(cell.text)}</td>"
-
-
-def _claims(judged: Sequence[Judged]) -> str:
-    if not judged:
+    Like reasons, these texts are written for runs of the default length and above.
+    """
+    if content.observations.length is Length.QUICK:
         return ""
-    rows = "\n".join(_claim(one) for one in judged)
-    return f"""<div class="wide"><table class="claims">
-<thead><tr><th>claim</th><th>the paper</th><th>band</th><th>measured here</th>
-<th>verdict</th></tr></thead>
-<tbody>
-{rows}
-</tbody>
-</table></div>"""
-
-
-def _claim(judged: Judged) -> str:
-    claim = judged.claim
-    cases = "".join(_case(case, claim) for case in judged.cases)
-    return f"""<tr id="{escape(claim.paper)}-{escape(claim.id)}">
-<td><strong>{escape(claim.statement)}</strong>
-<div class="small">{escape(claim.id)} · {escape(claim.document)}, {escape(claim.place)} ·
-{escape(claim.metric)}, {escape(claim.unit)}{_rests_on(claim)}</div></td>
-<td>{escape(_paper_value(claim))}</td>
-<td><span class="nowrap">{escape(str(claim.band))}</span>
-<div class="small" title="{escape(_BASIS[claim.basis])}">{escape(claim.basis)}</div></td>
-<td>{cases}</td>
-<td>{_badge(judged.verdict)}{_coverage(judged)}</td>
-</tr>{_explanation(judged)}"""
-
-
-def _rests_on(claim: Claim) -> str:
-    """Tell the condition without which a claim says nothing."""
-    if claim.base is None:
-        return ""
-    base = claim.base
-    return f" · base: {escape(base.metric)} {escape(str(base.band))} {escape(base.unit)}"
-
-
-def _coverage(judged: Judged) -> str:
-    return f'<div class="small">{escape(judged.coverage)}</div>' if judged.coverage else ""
-
-
-def _explanation(judged: Judged) -> str:
-    if not judged.explanation:
-        return ""
-    return f'\n<tr class="reason"><td colspan="5">{escape(judged.explanation)}</td></tr>'
+    text: str = content.paper.about().get("notes", {}).get(figure.number, "")
+    facts = content.paper.facts.get(figure.number)
+    return text.format_map(facts(content.observations)) if facts else text
 
 
 def _paper_value(claim: Claim) -> str:
@@ -389,159 +252,11 @@ def _paper_value(claim: Claim) -> str:
     return f"{claim.paper_value} {claim.unit}" if bare else claim.paper_value
 
 
-def _case(case: JudgedCase, claim: Claim) -> str:
-    if not case.known:
-        return f'<div class="case unclear">{escape(case.case)}: not measurable in this run</div>'
-    base = ""
-    if case.base is not None and claim.base is not None:
-        base = f'<div class="small">base: {_value(case.base, claim.base.unit)}</div>'
-    return (
-        f'<div class="case {_css(case.verdict)}">{escape(case.case)}: '
-        f"{_value(case, claim.unit)}{base}</div>"
-    )
-
-
-def _value(case: JudgedCase, unit: str) -> str:
-    """Give a case's mean and, where there are such, its interval and what was unfinished."""
-    text = shown(case.value, number)
-    mean = f'<span class="nowrap"><strong>{text}</strong> {escape(unit)}</span>'
-    if case.range is not None:
-        low, high = case.range
-        mean += f' <span class="small nowrap">[{number(low)}, {number(high)}]</span>'
-    words = unfinished_words(case)
-    return f'{mean} <span class="small">({words})</span>' if words else mean
-
-
-def _overview(judged: Sequence[Judged]) -> str:
-    if not judged:
-        return ""
-    items = "".join(
-        f'<li><a href="#{escape(claim.paper)}-{escape(claim.id)}">{escape(claim.id)}</a> '
-        f"{_badge(verdict)}</li>"
-        for claim, verdict in ((one.claim, one.verdict) for one in judged)
-    )
-    return f'<ul class="overview">{items}</ul>'
-
-
-def _parameters(parameters: Sequence[dict[str, str]]) -> str:
-    rows = "".join(
-        f"<tr><td>{escape(one['name'])}</td><td>{escape(one['value'])}</td>"
-        f"<td>{escape(one['source'])}</td></tr>"
-        for one in parameters
-    )
-    head = "<thead><tr><th>parameter</th><th>value</th><th>source</th></tr></thead>"
-    return f'<div class="wide"><table>{head}<tbody>{rows}</tbody></table></div>'
-
-
-def _open(content: PaperReport, questions: Sequence[dict[str, str]]) -> str:
-    """Tell what the document leaves open, what was taken, why, and which figure shows another."""
-    if not questions:
-        return ""
-    links = {
-        figure.stem: f' (<a href="#{escape(content.paper.name)}-{escape(figure.stem)}">'
-        f"{escape(figure.kind)} {escape(figure.number)}</a>)"
-        for figure in content.figures
-    }
-    rows = "".join(
-        f"<tr><td>{escape(one['what'])}</td><td>{escape(one['taken'])}</td>"
-        f"<td>{escape(one['why'])}{links.get(one['shown'], '')}</td></tr>"
-        for one in questions
-    )
-    head = "<thead><tr><th>open</th><th>taken</th><th>why</th></tr></thead>"
-    return f"""<h3 id="{escape(content.paper.name)}-open">What the document leaves open</h3>
-<p>What was taken was chosen before any result was seen. Where another value was tried only after
-the results, the row says so.</p>
-<div class="wide"><table>{head}<tbody>{rows}</tbody></table></div>"""
-
-
-def _experiments(content: PaperReport) -> str:
-    items = "\n".join(
-        f"<dt>{escape(one.name)}</dt><dd><code>{escape(_command(content.paper, one))}</code></dd>"
-        for one in content.experiments
-    )
-    first = {one.scenario: one for one in content.experiments}
-    scenarios = "".join(
-        f"<details><summary>{escape(name)}, complete, as {escape(one.name)} runs it</summary>"
-        f"<pre>{escape(content.observations[one.name][0].resolved)}</pre></details>"
-        for name, one in sorted(first.items())
-    )
-    return f"<dl>{items}</dl>{scenarios}"
-
-
-def _paragraphs(content: PaperReport, about: dict[str, Any], figure: str) -> str:
-    """Give the paper's own text on a figure, where it has one, with the measured facts in it.
-
-    Like reasons, these texts are written for runs of the default length and above.
-    """
-    if content.observations.length is Length.QUICK:
-        return ""
-    notes: dict[str, str] = about.get("notes", {})
-    facts = content.paper.facts.get(figure)
-    text = notes.get(figure, "")
-    return _texts(text.format_map(facts(content.observations)) if facts else text)
-
-
-def _texts(text: str) -> str:
-    parts = [" ".join(part.split()) for part in text.split("\n\n")]
-    return "\n".join(f"<p>{escape(part)}</p>" for part in parts if part)
-
-
-def _counts(judged: Iterable[Judged]) -> str:
-    found = [one.verdict for one in judged]
-    counts = [(verdict, found.count(verdict)) for verdict in Verdict]
-    told = ", ".join(f"{count} {_badge(verdict)}" for verdict, count in counts if count)
-    return f"{len(found)} claims: {told}." if found else "No claims."
-
-
-def _badge(verdict: Verdict) -> str:
-    return f'<span class="badge {_css(verdict)}">{verdict}</span>'
+def _by_verdict(judged: Iterable[Judged]) -> list[tuple[Verdict, int]]:
+    """Count the verdicts that occur."""
+    found = Counter(one.verdict for one in judged)
+    return [(verdict, found[verdict]) for verdict in Verdict if found[verdict]]
 
 
 def _css(verdict: Verdict) -> str:
     return verdict.replace(":", "").replace(" ", "-")
-
-
-_STYLE = """
-:root { color-scheme: light dark; --text: #1c1e21; --soft: #5b6169; --page: #ffffff;
-  --card: #f6f7f9; --line: #d9dde2; --link: #0b57a4;
-  --good: #0a6b3d; --part: #7a5200; --bad: #a3241b; --base: #7b3294; --open: #4f5661; }
-@media (prefers-color-scheme: dark) { :root { --text: #e6e8eb; --soft: #a2a9b2; --page: #14161a;
-  --card: #1d2025; --line: #363b43; --link: #7db8f2;
-  --good: #5fd39a; --part: #e8b64c; --bad: #ff8d82; --base: #d9a6ee; --open: #b3bac4; } }
-* { box-sizing: border-box; }
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--text); background: var(--page);
-  max-width: 62rem; margin: 0 auto; padding: 1rem 1.25rem 4rem; }
-h1 { font-size: 1.7rem; line-height: 1.2; } h2 { font-size: 1.35rem; margin-top: 2.5rem; }
-h3 { font-size: 1.1rem; margin-top: 2.2rem; }
-a { color: var(--link); }
-.small { font-size: .8rem; color: var(--soft); } .source { color: var(--soft); }
-.nowrap { white-space: nowrap; }
-figure { margin: 0; padding: .75rem; background: var(--card); border: 1px solid var(--line);
-  border-radius: .5rem; }
-figure img { display: block; width: 100%; height: auto; background: #fff; border-radius: .25rem; }
-figcaption { margin-top: .6rem; font-size: .9rem; }
-code { font-size: .85em; overflow-wrap: anywhere; }
-pre { font-size: .8rem; overflow-x: auto; background: var(--card); padding: .75rem; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; width: 100%; margin: 1rem 0; font-size: .9rem; }
-th, td { text-align: left; vertical-align: top; padding: .45rem .6rem;
-  border-top: 1px solid var(--line); }
-th { font-weight: 600; color: var(--soft); }
-.claims td:first-child { min-width: 17rem; width: 45%; }
-.claims strong { font-weight: 600; }
-.grid { font-size: .78rem; } .grid th { white-space: nowrap; }
-.grid td, .grid th { padding: .35rem .4rem; }
-.grid .best { font-weight: 600; color: var(--good); border: 1.5px solid currentColor;
-  border-radius: .25rem; padding: 0 .25rem; }
-.grid .equal { text-decoration: underline dotted; text-underline-offset: .2em; }
-.grid .none { color: var(--soft); }
-.reason td { border-top: 0; padding-top: 0; font-size: .85rem; color: var(--soft); }
-.badge { display: inline-block; white-space: nowrap; font-size: .78rem; font-weight: 600;
-  padding: .05rem .5rem; border: 1px solid currentColor; border-radius: 1rem; }
-.holds { color: var(--good); } .holds-in-part { color: var(--part); }
-.fails { color: var(--bad); } .fails-base { color: var(--base); } .unclear { color: var(--open); }
-.case { padding-left: .5rem; border-left: 3px solid currentColor; margin-bottom: .25rem; }
-.case > * { color: var(--text); } .case > .small { color: var(--soft); }
-.overview { list-style: none; padding: 0; display: flex; flex-wrap: wrap; gap: .35rem 1rem; }
-dt { font-weight: 600; margin-top: .5rem; } dd { margin: 0; }
-"""
