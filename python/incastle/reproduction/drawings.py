@@ -34,6 +34,8 @@ _LARGE = 10_000
 class Look:
     """How the axes of a panel look."""
 
+    title: str = ""
+    """In the place of the names of the panel's values."""
     label: str = ""
     line: float | None = None
     top: float | None = None
@@ -148,7 +150,7 @@ class Panels(ABC):
                     look = self._look(y, across, down)
                     titles = [str(one) for one in (down, across) if one is not None]
                     part = data.filter(*here) if here else data
-                    found.append(Panel(", ".join(titles), part, y, look))
+                    found.append(Panel(look.title or ", ".join(titles), part, y, look))
         return found
 
     def _look(self, *names: object) -> Look:
@@ -262,6 +264,7 @@ class Dots(Panels):
 
     series: str = "algorithm"
     category: tuple[str, ...] = ("setting",)
+    category_label: str = ""
     bars: bool = False
     rotation: float = 0
 
@@ -335,6 +338,7 @@ class Dots(Panels):
         else:
             side = "right" if self.rotation else "center"
             axes.set_xticks(ticks, places, rotation=self.rotation, ha=side, fontsize=8)
+            axes.set_xlabel(self.category_label)
             axes.set_xlim(-0.6, len(places) - 0.4)
             _scale(axes.yaxis, panel.look.scale)
             axes.grid(visible=False, axis="x")

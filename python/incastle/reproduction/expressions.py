@@ -143,8 +143,8 @@ class Scope:
 
     def _call(self, name: str, args: list[Any]) -> Any:  # noqa: ANN401
         """Call a statistic of the runs of an experiment, or a function of numbers."""
-        if name == "over_seeds":
-            return fmean(args[0])
+        if name in _OVER_SEEDS:
+            return _OVER_SEEDS[name](args[0])
         if name in _NUMBERS:
             return each_seed(_NUMBERS[name], *args)
         what = self._function(name)
@@ -305,6 +305,11 @@ _FOLDS: dict[str, Callable[[list[float]], float]] = {
     "max": max,
     "mean": fmean,
     "sum": sum,
+}
+_OVER_SEEDS: dict[str, Callable[[Seeds], float]] = {
+    "over_seeds": fmean,
+    "max_over_seeds": max,
+    "sum_over_seeds": sum,
 }
 _NUMBERS: dict[str, Callable[..., Any]] = {
     "abs": ends.size,
