@@ -175,11 +175,10 @@ impl Receiver {
         if config.timestamps {
             self.update_timestamp(segment);
         }
-        let fin = segment.flags.contains(Flags::FIN);
-        if segment.payload > 0 || fin {
+        if segment.payload > 0 || segment.flags.contains(Flags::FIN) {
             stats.segments_received += 1;
             self.update_echo(arrival, stats);
-            self.accept(segment, fin, config, stats);
+            self.accept(segment, config, stats);
         } else if wire(self.next).wrapping_sub(segment.seq) == 1 {
             // A window probe (RFC 9293, section 3.8.6.1): an empty segment just outside the window,
             // which must be answered (section 3.10.7.4).
@@ -216,20 +215,22 @@ impl Receiver {
     }
 
     #[inline]
-    fn accept(&mut self, segment: &Segment, fin: bool, config: &Config, stats: &mut Stats) {
+    fn accept(&mut self, segment: &Segment, config: &Config, stats: &mut Stats) {
         let seq = offset(segment.seq, self.next);
         let sent_end = seq + u64::from(segment.payload);
         let end = sent_end.min(self.edge(config));
-        if fin && end == sent_end {
+        // RFC 9293, section 3.10.7.4: neither text nor a FIN is processed once a FIN was received.
+        let open = !self.fin_received;
+        if open && segment.flags.contains(Flags::FIN) && end == sent_end {
             self.fin_at = end;
         }
-        if seq <= self.next && (end > self.next || self.fin_at == self.next) {
+        if open && seq <= self.next && (end > self.next || self.fin_at == self.next) {
             self.accept_in_order(end);
             return;
         }
         // RFC 5681, section 4.2: an out-of-order segment is acknowledged at once; RFC 9293,
         // section 3.10.7.4: an unacceptable one too.
-        let new = end > seq && seq > self.next && self.hold(seq, end);
+        let new = open && end > seq && seq > self.next && self.hold(seq, end);
         stats.duplicates_received += u64::from(!new);
         self.queue_ack();
     }
@@ -240,6 +241,7 @@ impl Receiver {
 
     #[inline]
     fn accept_in_order(&mut self, end: u64) {
+        assert!(!self.fin_received, "nothing lies beyond the FIN");
         self.next = self.next.max(end);
         if let Some(aside) = &mut self.aside
             && !aside.reassembly.is_empty()

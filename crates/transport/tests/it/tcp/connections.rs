@@ -1,7 +1,9 @@
 //! Opening and closing: the packets of the handshake and of the FIN exchange, also under loss.
 
-use super::wire::{Fate, MSS, Wire, assert_trace, config, ms, new_reno};
-use incastle_transport::tcp::{Config, Connection, EcnMode, Event, Flags, Role};
+use incastle_transport::tcp::{Batch, Config, Connection, EcnMode, Event, Flags, Role};
+use incastle_units::Ecn;
+
+use super::wire::{Fate, MSS, Receiver, Wire, assert_trace, config, data, ms, new_reno};
 
 fn with_handshake() -> Config {
     Config {
@@ -220,6 +222,28 @@ fn a_repeated_fin_is_acknowledged_again() {
          1010 B ack 1001",
     );
     assert_eq!(wire.ends[1].delivered(), 1000);
+}
+
+/// RFC 9293, section 3.10.7.4: once a FIN was received, later text and FINs are not processed. They are
+/// acknowledged like any other segment that is not acceptable.
+#[test]
+fn nothing_beyond_a_received_fin_is_processed() {
+    let mut receiver = Receiver::new(&config());
+    let mut take = |at, seq, payload, flags| {
+        let mut segment = data(ms(at), seq, payload);
+        segment.flags = segment.flags.with(flags);
+        receiver.take(&segment, Ecn::NotEct, Batch::Last)
+    };
+    assert_eq!(take(0, 0, 1000, Flags::FIN), ["0 B ack 1001"]);
+    // At the next number expected, before it and beyond a gap: a FIN, data, and both.
+    assert_eq!(take(1, 1001, 0, Flags::FIN), ["1 B ack 1001"]);
+    assert_eq!(take(2, 1001, 500, Flags::NONE), ["2 B ack 1001"]);
+    assert_eq!(take(3, 1001, 500, Flags::FIN), ["3 B ack 1001"]);
+    assert_eq!(take(4, 500, 1000, Flags::FIN), ["4 B ack 1001"]);
+    assert_eq!(take(5, 2000, 500, Flags::FIN), ["5 B ack 1001"]);
+    let connection = &receiver.connection;
+    assert_eq!((connection.delivered(), connection.held()), (1000, 0));
+    assert_eq!(connection.stats().duplicates_received, 5);
 }
 
 #[test]
