@@ -6,7 +6,9 @@ use incastle_transport::udt::wire::{
     Beside, Content, Control, ControlHeader, Dialect, Extension, Handshake, HandshakeKind, Packet,
     SocketKind, destination, parse, write,
 };
-use incastle_transport::udt::{ByteConnection, Config, Connection, Identity, Number, Protocol};
+use incastle_transport::udt::{
+    ByteConnection, Config, Connection, Identity, MessageOptions, Number, Protocol,
+};
 use incastle_units::{Bytes, Ecn, Rate, Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
@@ -218,12 +220,13 @@ impl Subject {
                 self.connection.write(&data);
             }
             SocketKind::Message => {
-                let ttl = bytes
-                    .is_multiple_of(3)
-                    .then_some(Span::from_us(bytes as u64));
-                let in_order = bytes.is_multiple_of(2);
+                let ttl = bytes.is_multiple_of(3);
+                let options = MessageOptions {
+                    ttl: ttl.then_some(Span::from_us(bytes as u64)),
+                    in_order: bytes.is_multiple_of(2),
+                };
                 // A message that does not fit is refused.
-                let _ = self.connection.send_message(self.now, &data, ttl, in_order);
+                let _ = self.connection.send_message(self.now, &data, options);
             }
         }
         assert!(self.connection.buffered() <= self.connection.send_buffer());

@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use incastle_transport::udt::SendError;
+use incastle_transport::udt::{self, SendError};
 use incastle_units::{Span, Time};
 
 use crate::endpoint::Handle;
@@ -106,10 +106,11 @@ impl Connection {
         if let Some(error) = state.write_error() {
             return Poll::Ready(Err(error));
         }
-        let ttl = options.ttl.map(span);
-        let sent = state
-            .connection
-            .send_message(now, message, ttl, options.in_order);
+        let options = udt::MessageOptions {
+            ttl: options.ttl.map(span),
+            in_order: options.in_order,
+        };
+        let sent = state.connection.send_message(now, message, options);
         Poll::Ready(match sent {
             Ok(()) => Ok(()),
             Err(SendError::Full) => {

@@ -1,7 +1,7 @@
 //! What one end of a test connection wants: to send so many known bytes, to receive so many, and who
 //! closes. The bytes are a stream, or messages of one length that together are that stream.
 
-use incastle_transport::udt::{ByteConnection, SendError};
+use incastle_transport::udt::{ByteConnection, MessageOptions, SendError};
 use incastle_units::Time;
 
 use crate::data::{Source, Tally};
@@ -102,7 +102,7 @@ impl Application {
         if self.task.message.is_none() {
             return Ok(connection.write(&self.pending));
         }
-        match connection.send_message(now, &self.pending, None, true) {
+        match connection.send_message(now, &self.pending, MessageOptions::default()) {
             Ok(()) => Ok(self.pending.len()),
             Err(SendError::Full) => Ok(0),
             Err(error) => Err(error),

@@ -12,7 +12,8 @@ use incastle_transport::udt::wire::{
     Losses, NumberRange, Packet, Place, SocketKind, View, parse, write,
 };
 use incastle_transport::udt::{
-    Answer, ByteConnection, Config, Connection, Identity, Listener, Number, PeerAddress,
+    Answer, ByteConnection, Config, Connection, Identity, Listener, MessageOptions, Number,
+    PeerAddress,
 };
 use incastle_units::{Bytes, Ecn, Rate, Span, Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -111,16 +112,14 @@ impl Session {
     /// A message of one to four packets, every fifth with a short life.
     fn say(&mut self, round: u32) {
         let length = 1_000 * (1 + round as usize / 10 % 4);
-        let life = (round.is_multiple_of(50)).then_some(Span::from_us(150));
+        let options = MessageOptions {
+            ttl: (round.is_multiple_of(50)).then_some(Span::from_us(150)),
+            in_order: round.is_multiple_of(20),
+        };
         let now = self.now;
         if let Some(client) = &mut self.ends[0].connection {
             // Full: then there is one less.
-            let _ = client.send_message(
-                now,
-                &vec![round as u8; length],
-                life,
-                round.is_multiple_of(20),
-            );
+            let _ = client.send_message(now, &vec![round as u8; length], options);
         }
     }
 

@@ -14,7 +14,7 @@ use incastle_units::{Ecn, Rate, Span, Time};
 use rand_core::Rng;
 
 use super::config::{Config, EcnMode};
-use super::handshake::Handshake;
+use super::handshake::{Handshake, Role};
 use super::io::{AckInfo, Io};
 use super::receiver::{Ack, Arrival, Receiver};
 use super::segment::{Flags, SackBlock, Segment};
@@ -22,15 +22,6 @@ use super::sender::{Chunk, Sender};
 use super::sequence::{offset, wire};
 use super::stats::Stats;
 use super::timeout::TimeoutReport;
-
-/// Which endpoint opens the connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    /// Sends the SYN.
-    Active,
-    /// Waits for it.
-    Passive,
-}
 
 /// What the application may want to hear of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

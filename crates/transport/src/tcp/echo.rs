@@ -1,7 +1,10 @@
 //! What a receiver echoes about congestion marks: RFC 3168's latch and DCTCP's two-state machine.
 //! Leaves out: when the ACKs leave, which the receiver decides.
 
+use incastle_units::Ecn;
+
 use super::config::{CeChange, EcnMode};
+use super::segment::Flags;
 
 /// The state of the echo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,23 +36,26 @@ impl EchoState {
         }
     }
 
-    /// The rule for ACKs if a packet with this CE bit would change DCTCP's state.
+    /// The rule for ACKs if a packet with this ECN field would change DCTCP's state.
     #[inline]
-    pub(super) fn change(self, ce: bool) -> Option<CeChange> {
+    pub(super) fn change(self, ecn: Ecn) -> Option<CeChange> {
         match self {
-            Self::Dctcp { ce: state, kind } if state != ce => Some(kind),
+            Self::Dctcp { ce, kind } if ce != (ecn == Ecn::Ce) => Some(kind),
             _ => None,
         }
     }
 
-    /// Takes in the bits of a data packet.
+    /// Takes in the ECN field and the flags of a data packet.
     #[inline]
-    pub(super) fn on_packet(&mut self, ce: bool, cwr: bool) {
+    pub(super) fn on_packet(&mut self, ecn: Ecn, flags: Flags) {
+        let marked = ecn == Ecn::Ce;
         match self {
             Self::Off => {}
             // CWR ends the echo of earlier marks, not that of a mark on the packet itself.
-            Self::Classic { echoing } => *echoing = ce || (*echoing && !cwr),
-            Self::Dctcp { ce: state, .. } => *state = ce,
+            Self::Classic { echoing } => {
+                *echoing = marked || (*echoing && !flags.contains(Flags::CWR));
+            }
+            Self::Dctcp { ce, .. } => *ce = marked,
         }
     }
 }

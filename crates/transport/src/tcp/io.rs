@@ -18,18 +18,33 @@ pub(super) struct Io<'a> {
     pub(super) stats: &'a mut Stats,
 }
 
+/// The window of new data.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SendWindow {
+    /// In octets.
+    pub(super) cwnd: u64,
+    /// What limits a sender that fills it.
+    pub(super) limited_by: LimitedBy,
+}
+
 impl Io<'_> {
-    /// The controller's window, at least one segment (else nothing would ever move), and what it
-    /// is called when it binds.
+    /// The controller's window, at least one segment (else nothing would ever move), and at most the
+    /// configuration's.
     #[inline]
-    pub(super) fn window(&self) -> (u64, LimitedBy) {
+    pub(super) fn window(&self) -> SendWindow {
         let window = match self.algorithm.window() {
             Window::Limited(bytes) => bytes.count().max(u64::from(self.config.mss)),
             Window::Unlimited => u64::MAX / 4,
         };
         match self.config.max_cwnd {
-            Some(max) if max.count() < window => (max.count(), LimitedBy::Application),
-            _ => (window, LimitedBy::Window),
+            Some(max) if max.count() < window => SendWindow {
+                cwnd: max.count(),
+                limited_by: LimitedBy::Application,
+            },
+            _ => SendWindow {
+                cwnd: window,
+                limited_by: LimitedBy::Window,
+            },
         }
     }
 }

@@ -11,6 +11,7 @@ mod handshake;
 mod io;
 mod limit;
 mod losses;
+mod opening;
 mod ranges;
 mod reassembly;
 mod receiver;
@@ -27,7 +28,8 @@ mod timeout;
 mod timer;
 
 pub use config::{CeChange, Config, ConfigError, EcnMode, MAX_RECEIVE_WINDOW, Recovery, RtoConfig};
-pub use connection::{Connection, Departure, Event, Role, Transmit};
+pub use connection::{Connection, Departure, Event, Transmit};
+pub use handshake::Role;
 pub use receiver::{Arrival, Batch};
 pub use segment::{Flags, MAX_SACK_BLOCKS, SackBlock, Segment};
 pub use sequence::offset;

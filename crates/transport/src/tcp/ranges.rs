@@ -11,6 +11,14 @@ pub(super) struct Interval {
     pub(super) end: u64,
 }
 
+/// Numbers that are not in a set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Gap {
+    pub(super) start: u64,
+    /// Where the next interval begins; absent above the last one.
+    pub(super) end: Option<u64>,
+}
+
 /// The set.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RangeSet {
@@ -82,14 +90,19 @@ impl RangeSet {
             .sum()
     }
 
-    /// The first gap at or after `from`: its first number, and where the next interval begins
-    /// (`None` above the last one).
-    pub(super) fn gap_after(&self, from: u64) -> (u64, Option<u64>) {
+    /// The first gap at or after `from`.
+    pub(super) fn gap_after(&self, from: u64) -> Gap {
         let index = self.intervals.partition_point(|i| i.end <= from);
+        let start = |index: usize| self.intervals.get(index).map(|i| i.start);
         match self.intervals.get(index) {
-            None => (from, None),
-            Some(i) if i.start > from => (from, Some(i.start)),
-            Some(i) => (i.end, self.intervals.get(index + 1).map(|next| next.start)),
+            Some(i) if i.start <= from => Gap {
+                start: i.end,
+                end: start(index + 1),
+            },
+            _ => Gap {
+                start: from,
+                end: start(index),
+            },
         }
     }
 }
@@ -135,9 +148,9 @@ mod tests {
             let covered = model.iter().filter(|seq| (from..to).contains(*seq)).count();
             prop_assert_eq!(set.covered(from, to), covered as u64);
             prop_assert_eq!(set.containing(from).is_some(), model.contains(&from));
-            let gap = (from..200).find(|seq| !model.contains(seq)).expect("the set is finite");
-            let next = model.iter().copied().find(|seq| *seq > gap);
-            prop_assert_eq!(set.gap_after(from), (gap, next));
+            let start = (from..200).find(|seq| !model.contains(seq)).expect("the set is finite");
+            let end = model.iter().copied().find(|seq| *seq > start);
+            prop_assert_eq!(set.gap_after(from), Gap { start, end });
             prop_assert_eq!(set.highest(), model.last().map(|last| last + 1));
         }
     }

@@ -200,9 +200,8 @@ impl Receiver {
 
     #[inline]
     fn update_echo(&mut self, arrival: &Arrival<'_>, stats: &mut Stats) {
-        let ce = arrival.ecn == Ecn::Ce;
-        stats.ce_received += u64::from(ce);
-        if let Some(kind) = self.echo.change(ce) {
+        stats.ce_received += u64::from(arrival.ecn == Ecn::Ce);
+        if let Some(kind) = self.echo.change(arrival.ecn) {
             // RFC 8257, section 3.2, and figure 10 of the DCTCP paper: what came before the change
             // is acknowledged with the old echo.
             if self.pending > 0 {
@@ -210,8 +209,7 @@ impl Receiver {
             }
             self.immediate = kind == CeChange::Linux;
         }
-        let cwr = arrival.segment.flags.contains(Flags::CWR);
-        self.echo.on_packet(ce, cwr);
+        self.echo.on_packet(arrival.ecn, arrival.segment.flags);
     }
 
     #[inline]

@@ -9,7 +9,8 @@ use incastle_units::{Span, Time};
 
 use super::config::{Config, Recovery};
 use super::losses::Losses;
-use super::sack::{DUP_THRESH, NextSeg, Scoreboard};
+use super::ranges::Interval;
+use super::sack::{DUP_THRESH, Holes, NextSeg, Scoreboard};
 use super::segment::SackBlock;
 use super::send_space::SendSpace;
 use super::timeout::{TimeoutKind, TimeoutReport};
@@ -310,7 +311,7 @@ impl LossRecovery {
         let (una, max) = (space.una(), space.max());
         let mut end = max.min(una + u64::from(mss));
         if let Some(scoreboard) = self.scoreboard_mut() {
-            end = scoreboard.gap_after(una).1.unwrap_or(end).min(end);
+            end = scoreboard.gap_after(una).end.unwrap_or(end).min(end);
             scoreboard.start(end);
             scoreboard.set_pipe(una, max, mss);
         }
@@ -322,16 +323,15 @@ impl LossRecovery {
     pub(super) fn unmarked_segment(&self, space: &SendSpace, mss: u16) -> Option<NextSeg> {
         let scoreboard = self.scoreboard()?;
         scoreboard
-            .next_hole(space.una(), mss, true)
+            .next_hole(space.una(), mss, Holes::Any)
             .or_else(|| scoreboard.rescue(space.una(), space.max(), mss))
     }
 
-    /// A segment that NextSeg gave is sent again: its start and its end.
-    pub(super) fn retransmit(&mut self, segment: NextSeg, space: &SendSpace) -> (u64, u64) {
+    /// A segment that NextSeg gave is sent again: its octets.
+    pub(super) fn retransmit(&mut self, segment: NextSeg, space: &SendSpace) -> Interval {
         let recover = self.recover().unwrap_or(space.max());
-        let (NextSeg::Lost(start, end)
-        | NextSeg::Unknown(start, end)
-        | NextSeg::Rescue(start, end)) = segment;
+        let (NextSeg::Lost(octets) | NextSeg::Unknown(octets) | NextSeg::Rescue(octets)) = segment;
+        let Interval { start, end } = octets;
         assert!(
             space.una() <= start && start < end && end <= space.max(),
             "only what is outstanding is sent again"
@@ -340,7 +340,7 @@ impl LossRecovery {
             scoreboard.retransmitted(segment, recover);
             scoreboard.add_to_pipe(end - start);
         }
-        (start, end)
+        octets
     }
 
     /// A reduction makes the next new data carry CWR (RFC 3168, section 6.1.2: whatever the reason
@@ -356,20 +356,20 @@ impl LossRecovery {
         std::mem::take(&mut self.cwr_due)
     }
 
-    /// Why only the timer could help; `all_sent` is set where there is nothing new to send, and
-    /// `timeouts` counts those since SND.UNA last moved.
+    /// Why only the timer could help, where the stream ends at `end` and `timeouts` counts those since
+    /// SND.UNA last moved.
     pub(super) fn timeout_kind(
         &self,
         space: &SendSpace,
         mss: u16,
-        all_sent: bool,
+        end: u64,
         timeouts: u32,
     ) -> TimeoutKind {
         // Segments are counted in octets, as RFC 5681 and 6675 count what is outstanding.
         let tail = u64::from(DUP_THRESH) * u64::from(mss);
         if self.head_was_repeated(space, timeouts) {
             TimeoutKind::LostRetransmission
-        } else if all_sent && space.max() - space.una() <= tail {
+        } else if space.max() == end && end - space.una() <= tail {
             TimeoutKind::LastPacket
         } else if self.dup_acks == 0 && !self.is_reported(space) {
             TimeoutKind::FullWindow

@@ -4,7 +4,7 @@
 //! Leaves out: reneging (our receivers never discard what they reported, so that the scoreboard is
 //! kept over a timeout, as section 5.1 discusses), duplicate SACK.
 
-use super::ranges::{Interval, RangeSet};
+use super::ranges::{Gap, Interval, RangeSet};
 use super::segment::SackBlock;
 use super::sequence::offset;
 
@@ -29,12 +29,21 @@ pub(super) struct Scoreboard {
 /// What NextSeg returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NextSeg {
-    /// Retransmit a lost segment (rule 1): start and exclusive end.
-    Lost(u64, u64),
+    /// Retransmit a lost segment (rule 1).
+    Lost(Interval),
     /// Retransmit a segment that is not yet known to be lost (rule 3).
-    Unknown(u64, u64),
+    Unknown(Interval),
     /// Retransmit the last outstanding octets (rule 4).
-    Rescue(u64, u64),
+    Rescue(Interval),
+}
+
+/// Which holes may be sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Holes {
+    /// Those that are lost (rule 1).
+    Lost,
+    /// Others too (rule 3).
+    Any,
 }
 
 impl Scoreboard {
@@ -66,8 +75,8 @@ impl Scoreboard {
         self.sacked.covered(from, to)
     }
 
-    /// The first gap at or after `from`: where it starts, and where it ends if a report lies above.
-    pub(super) fn gap_after(&self, from: u64) -> (u64, Option<u64>) {
+    /// The first gap in the reports at or after `from`.
+    pub(super) fn gap_after(&self, from: u64) -> Gap {
         self.sacked.gap_after(from)
     }
 
@@ -129,18 +138,19 @@ impl Scoreboard {
         una < self.high_rxt || (start..end).contains(&una)
     }
 
-    /// Rules 1 and, with `any` set, 3 of NextSeg.
-    pub(super) fn next_hole(&self, una: u64, mss: u16, any: bool) -> Option<NextSeg> {
+    /// Rules 1 and 3 of NextSeg.
+    pub(super) fn next_hole(&self, una: u64, mss: u16, holes: Holes) -> Option<NextSeg> {
         let highest = self.sacked.highest()?;
-        let (start, end) = self.sacked.gap_after(self.high_rxt.max(una));
+        let Gap { start, end } = self.sacked.gap_after(self.high_rxt.max(una));
         let end = end?.min(start + u64::from(mss));
         if start >= highest {
             return None;
         }
+        let hole = Interval { start, end };
         if start < self.lost_below(mss) {
-            Some(NextSeg::Lost(start, end))
+            Some(NextSeg::Lost(hole))
         } else {
-            any.then_some(NextSeg::Unknown(start, end))
+            (holes == Holes::Any).then_some(NextSeg::Unknown(hole))
         }
     }
 
@@ -159,19 +169,19 @@ impl Scoreboard {
             (before, last.start)
         };
         let start = start.max(end.saturating_sub(u64::from(mss)));
-        (start < end).then_some(NextSeg::Rescue(start, end))
+        (start < end).then_some(NextSeg::Rescue(Interval { start, end }))
     }
 
     /// A retransmission left: steps C.2 of section 5, and of rule 4.
     pub(super) fn retransmitted(&mut self, segment: NextSeg, recovery_point: u64) {
         match segment {
-            NextSeg::Lost(_, end) | NextSeg::Unknown(_, end) => {
-                assert!(self.high_rxt < end, "a recovery repeats a hole once");
-                self.high_rxt = end;
+            NextSeg::Lost(hole) | NextSeg::Unknown(hole) => {
+                assert!(self.high_rxt < hole.end, "a recovery repeats a hole once");
+                self.high_rxt = hole.end;
             }
-            NextSeg::Rescue(start, end) => {
+            NextSeg::Rescue(tail) => {
                 self.rescue_rxt = Some(recovery_point);
-                self.rescued = Interval { start, end };
+                self.rescued = tail;
             }
         }
     }
@@ -279,11 +289,11 @@ mod tests {
         board.set_pipe(una, max, MSS);
         prop_assert_eq!(board.pipe(), octets.pipe());
         let found = match (
-            board.next_hole(una, MSS, false),
-            board.next_hole(una, MSS, true),
+            board.next_hole(una, MSS, Holes::Lost),
+            board.next_hole(una, MSS, Holes::Any),
         ) {
-            (Some(NextSeg::Lost(start, _)), _) => Some((start, true)),
-            (None, Some(NextSeg::Unknown(start, _))) => Some((start, false)),
+            (Some(NextSeg::Lost(hole)), _) => Some((hole.start, true)),
+            (None, Some(NextSeg::Unknown(hole))) => Some((hole.start, false)),
             _ => None,
         };
         prop_assert_eq!(found, octets.hole());
@@ -294,10 +304,12 @@ mod tests {
     fn a_retransmission_ends_at_the_next_report() {
         let mut board = Scoreboard::default();
         board.update(&[block(1002, 4000), block(5000, 6000)], 1000, 9000);
-        assert_eq!(
-            board.next_hole(1000, 1000, false),
-            Some(NextSeg::Lost(1000, 1002))
-        );
+        let hole = Interval {
+            start: 1000,
+            end: 1002,
+        };
+        let next = board.next_hole(1000, 1000, Holes::Lost);
+        assert_eq!(next, Some(NextSeg::Lost(hole)));
     }
 
     #[test]
@@ -307,9 +319,12 @@ mod tests {
         board.start(1000);
         assert_eq!(board.rescue(1000, 5500, 1000), None);
         board.advance(4000);
-        let rescue = board.rescue(4000, 5500, 1000);
-        assert_eq!(rescue, Some(NextSeg::Rescue(4500, 5500)));
-        board.retransmitted(NextSeg::Rescue(4500, 5500), 5500);
+        let tail = NextSeg::Rescue(Interval {
+            start: 4500,
+            end: 5500,
+        });
+        assert_eq!(board.rescue(4000, 5500, 1000), Some(tail));
+        board.retransmitted(tail, 5500);
         assert_eq!(board.rescue(4000, 5500, 1000), None);
     }
 
@@ -321,6 +336,7 @@ mod tests {
         assert_eq!(board.update(&[block(2000, 3000)], 4000, 9000), 0);
         assert_eq!(board.update(&[block(4000, 5000)], 4000, 9000), 0);
         assert_eq!(board.update(&[block(9000, 9500)], 4000, 9000), 0);
-        assert_eq!(board.gap_after(4000), (4000, None));
+        let (start, end) = (4000, None);
+        assert_eq!(board.gap_after(4000), Gap { start, end });
     }
 }

@@ -10,11 +10,12 @@ use incastle_units::{Bytes, Rate, Span, Time};
 use rand_core::Rng;
 
 use super::config::{Config, Recovery};
-use super::io::{AckInfo, Io, Progress};
+use super::io::{AckInfo, Io, Progress, SendWindow};
 use super::limit::Room;
 use super::recovery::{LossRecovery, NewAck, Timeout};
+use super::sack::Holes;
 use super::send_space::SendSpace;
-use super::stream::Stream;
+use super::stream::{Content, Stream};
 use super::timeout::{TimeoutKind, TimeoutReport};
 use super::timer::RetransmissionTimer;
 use crate::pacer::Pacer;
@@ -139,7 +140,7 @@ impl Sender {
         if outstanding == 0 && io.config.slow_start_after_idle {
             self.check_idle(io);
         }
-        let (cwnd, limited_by) = io.window();
+        let SendWindow { cwnd, limited_by } = io.window();
         let window = self.recovery.extended(cwnd, io.config);
         let wanted = self.stream.payload_from(nxt, io.config.mss);
         if outstanding + wanted > window {
@@ -204,17 +205,17 @@ impl Sender {
         let max = self.space.max();
         let mut limit = max;
         if let Some(scoreboard) = self.recovery.scoreboard() {
-            let (start, end) = scoreboard.gap_after(self.space.nxt());
-            self.space.skip_to(start);
-            limit = end.unwrap_or(max).min(max);
+            let gap = scoreboard.gap_after(self.space.nxt());
+            self.space.skip_to(gap.start);
+            limit = gap.end.unwrap_or(max).min(max);
             if self.space.nxt() == max {
                 return self.poll_new(io);
             }
         }
         let nxt = self.space.nxt();
         let end = limit.min(nxt + u64::from(io.config.mss));
-        let (window, limited_by) = io.window();
-        if self.recovery.outstanding(&self.space) + (end - nxt) > window {
+        let SendWindow { cwnd, limited_by } = io.window();
+        if self.recovery.outstanding(&self.space) + (end - nxt) > cwnd {
             self.stream.limit.set(limited_by);
             return None;
         }
@@ -236,14 +237,14 @@ impl Sender {
     fn poll_sack(&mut self, io: &mut Io<'_>) -> Option<Chunk> {
         let mss = io.config.mss;
         let max = self.space.max();
-        let (cwnd, limited_by) = io.window();
+        let SendWindow { cwnd, limited_by } = io.window();
         let scoreboard = self.recovery.scoreboard_mut()?;
         if cwnd < scoreboard.pipe() + u64::from(mss) {
             self.stream.limit.set(limited_by);
             return None;
         }
         // NextSeg, rules 1 to 4.
-        let lost = scoreboard.next_hole(self.space.una(), mss, false);
+        let lost = scoreboard.next_hole(self.space.una(), mss, Holes::Lost);
         let unsent = self.stream.payload_from(max, mss);
         let new = max < self.stream.end() && self.space.room_from(max) >= unsent;
         if lost.is_none() && new {
@@ -255,14 +256,14 @@ impl Sender {
             self.stream.limit.set(LimitedBy::Application);
             return None;
         };
-        let (start, end) = self.recovery.retransmit(segment, &self.space);
-        Some(self.chunk(start, end))
+        let octets = self.recovery.retransmit(segment, &self.space);
+        Some(self.chunk(octets.start, octets.end))
     }
 
     /// The segment of the octets `start..end`, plus the FIN where it follows the last byte.
     #[inline]
     fn chunk(&self, start: u64, end: u64) -> Chunk {
-        let (len, fin) = self.stream.segment(start, end);
+        let Content { len, fin } = self.stream.content(start, end);
         Chunk {
             seq: start,
             len,
@@ -458,8 +459,8 @@ impl Sender {
             return;
         }
         let backoff = self.timer.timeouts();
-        let all_sent = self.space.max() == self.stream.end();
-        let kind = (self.recovery).timeout_kind(&self.space, io.config.mss, all_sent, backoff);
+        let end = self.stream.end();
+        let kind = (self.recovery).timeout_kind(&self.space, io.config.mss, end, backoff);
         self.keep_report(io.now, io.config, kind, backoff);
         io.stats.timeouts += 1;
         self.report(io, CongestionEvent::Timeout { backoff });

@@ -10,6 +10,15 @@ const UNLIMITED: u64 = u64::MAX / 4;
 /// Sequence numbers stay below, whatever is written.
 const LARGEST: u64 = u64::MAX / 2;
 
+/// What a segment carries.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Content {
+    /// Bytes of data.
+    pub(super) len: u16,
+    /// Whether the FIN follows them.
+    pub(super) fin: bool,
+}
+
 /// One direction's stream of octets.
 #[derive(Debug, Clone)]
 pub(super) struct Stream {
@@ -77,11 +86,13 @@ impl Stream {
         self.written.saturating_sub(from).min(u64::from(mss))
     }
 
-    /// How many of the octets `start..end` are data, and whether the FIN follows them.
+    /// What a segment of the octets `start..end` carries.
     #[inline]
-    pub(super) fn segment(&self, start: u64, end: u64) -> (u16, bool) {
+    pub(super) fn content(&self, start: u64, end: u64) -> Content {
         let data_end = end.min(self.written);
-        let fin = self.closed && data_end == self.written;
-        (data_end.saturating_sub(start) as u16, fin)
+        Content {
+            len: data_end.saturating_sub(start) as u16,
+            fin: self.closed && data_end == self.written,
+        }
     }
 }

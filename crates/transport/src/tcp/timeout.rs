@@ -89,22 +89,30 @@ impl TimeoutReport {
     }
 }
 
+/// A retransmission.
+#[derive(Debug, Clone, Copy)]
+struct Repeat {
+    /// Where the segment begins.
+    seq: u64,
+    at: Time,
+}
+
 /// The retransmissions of what is not acknowledged yet.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Repeats(VecDeque<(u64, Time)>);
+pub(super) struct Repeats(VecDeque<Repeat>);
 
 impl Repeats {
     /// The segment that begins at `seq` has been sent again; everything below `una` is acknowledged.
     pub(super) fn enter(&mut self, seq: u64, una: u64, now: Time) {
-        while self.0.front().is_some_and(|&(first, _)| first < una) {
+        while self.0.front().is_some_and(|first| first.seq < una) {
             self.0.pop_front();
         }
-        self.0.push_back((seq, now));
+        self.0.push_back(Repeat { seq, at: now });
     }
 
     /// When the segment that begins there was last sent again.
     pub(super) fn last(&self, seq: u64) -> Option<Time> {
-        let of = self.0.iter().rev().find(|&&(repeated, _)| repeated == seq);
-        of.map(|&(_, at)| at)
+        let last = self.0.iter().rev().find(|repeat| repeat.seq == seq);
+        last.map(|repeat| repeat.at)
     }
 }

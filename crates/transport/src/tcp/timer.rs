@@ -161,16 +161,18 @@ impl RetransmissionTimer {
         self.arm(now, config, rng);
     }
 
-    /// The handshake is over, perhaps with a round trip, after the SYN was sent `again` or not.
-    pub(super) fn on_established(&mut self, rtt: Option<Span>, again: bool, config: &RtoConfig) {
+    /// The handshake is over, perhaps with a round trip.
+    pub(super) fn on_established(&mut self, rtt: Option<Span>, config: &RtoConfig) {
         self.stop();
         self.forget_timed();
         if let Some(rtt) = rtt {
             self.rto.sample(rtt, config);
         }
-        if again {
-            self.rto.syn_was_lost(config);
-        }
+    }
+
+    /// The handshake is over after a SYN was sent more than once.
+    pub(super) fn syn_was_lost(&mut self, config: &RtoConfig) {
+        self.rto.syn_was_lost(config);
     }
 
     /// Whether nothing was sent for longer than the timeout (RFC 5681, section 4.1); then idleness is

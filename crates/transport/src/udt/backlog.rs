@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use incastle_units::Time;
 
-use super::wire::{Dialect, Place, max_message};
+use super::wire::{Dialect, Place, SocketKind, max_message};
 
 /// Unsent bytes from which on the rest counts as unlimited.
 const UNLIMITED: u64 = u64::MAX / 4;
@@ -24,14 +24,29 @@ pub(super) struct Payload {
     pub(super) in_order: bool,
 }
 
+/// A message as the application writes it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Message {
+    /// In bytes.
+    pub(super) length: u64,
+    /// When it is given up, or NEVER.
+    pub(super) expires: Time,
+    pub(super) in_order: bool,
+}
+
 /// A message that was not sent, or not wholly.
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
-    length: u64,
+    message: Message,
     sent: u64,
-    expires: Time,
     number: u32,
-    in_order: bool,
+}
+
+impl Waiting {
+    /// Bytes that were not sent.
+    const fn left(&self) -> u64 {
+        self.message.length - self.sent
+    }
 }
 
 /// A message that is too old before all of it was sent.
@@ -58,9 +73,9 @@ pub(super) struct Backlog {
 }
 
 impl Backlog {
-    pub(super) const fn new(stream: bool) -> Self {
+    pub(super) const fn new(kind: SocketKind) -> Self {
         Self {
-            stream,
+            stream: matches!(kind, SocketKind::Stream),
             unsent: 0,
             messages: VecDeque::new(),
             offset: 0,
@@ -89,23 +104,21 @@ impl Backlog {
     }
 
     /// Adds a message.
-    pub(super) fn write_message(&mut self, length: u64, expires: Time, in_order: bool) {
+    pub(super) fn write_message(&mut self, message: Message) {
         assert!(!self.stream, "a stream socket has no messages");
         self.messages.push_back(Waiting {
-            length,
+            message,
             sent: 0,
-            expires,
             number: 0,
-            in_order,
         });
-        self.unsent += length;
+        self.unsent += message.length;
     }
 
     /// Forgets what was never sent; a message that was begun goes on.
     pub(super) fn forget(&mut self) {
         self.messages.retain(|message| message.sent > 0);
         let begun = self.messages.front();
-        let left = begun.map_or(0, |message| message.length - message.sent);
+        let left = begun.map_or(0, Waiting::left);
         assert!(left <= self.unsent, "a begun message is part of the rest");
         self.offset += self.unsent - left;
         self.unsent = left;
@@ -114,7 +127,7 @@ impl Backlog {
     /// The first message, where it is too old.
     pub(super) fn expired(&self, now: Time) -> Option<Expired> {
         let waiting = self.messages.front()?;
-        (waiting.expires <= now).then_some(Expired {
+        (waiting.message.expires <= now).then_some(Expired {
             begun: waiting.sent > 0,
             number: waiting.number,
         })
@@ -123,7 +136,7 @@ impl Backlog {
     /// Forgets what is left of the first message.
     pub(super) fn forget_message(&mut self) {
         if let Some(waiting) = self.messages.pop_front() {
-            let left = waiting.length - waiting.sent;
+            let left = waiting.left();
             assert!(left <= self.unsent, "a message is part of the rest");
             self.unsent -= left;
             self.offset += left;
@@ -172,17 +185,17 @@ impl Backlog {
         if first {
             waiting.number = self.next_message;
         }
-        let left = waiting.length - waiting.sent;
+        let left = waiting.left();
         let length = left.min(u64::from(full));
         assert!(length > 0, "a message that waits is not wholly sent");
         waiting.sent += length;
         let payload = Payload {
             offset: self.offset,
-            expires: waiting.expires,
+            expires: waiting.message.expires,
             message: self.next_message,
             length: length as u16,
             place: Place::of(first, length == left),
-            in_order: waiting.in_order,
+            in_order: waiting.message.in_order,
         };
         if length == left {
             self.messages.pop_front();

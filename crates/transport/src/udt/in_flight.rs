@@ -229,9 +229,13 @@ impl InFlight {
         })
     }
 
-    /// Gives up the message of a packet: the request that the peer drops it, and whether it was not
-    /// given up before.
-    pub(super) fn give_up(&mut self, packet: u64) -> (Drop, bool) {
+    /// Whether the message of a packet was given up.
+    pub(super) fn is_given_up(&self, packet: u64) -> bool {
+        self.sent[(packet - self.una) as usize].dropped
+    }
+
+    /// Gives up the message of a packet: the request that the peer drops it.
+    pub(super) fn give_up(&mut self, packet: u64) -> Drop {
         assert!(
             (self.una..self.nxt).contains(&packet),
             "a packet in flight belongs to its message"
@@ -241,7 +245,6 @@ impl InFlight {
         let same = |sent: &&Sent| sent.payload.message == message;
         let before = self.sent.range(..index).rev().take_while(same).count();
         let after = self.sent.range(index + 1..).take_while(same).count();
-        let new = !self.sent[index].dropped;
         for sent in self.sent.range_mut(index - before..=index + after) {
             sent.dropped = true;
         }
@@ -249,11 +252,10 @@ impl InFlight {
         for gone in first..=last {
             self.losses.remove(gone);
         }
-        let drop = Drop {
+        Drop {
             message,
             first: self.numbering.wire(first),
             last: self.numbering.wire(last),
-        };
-        (drop, new)
+        }
     }
 }

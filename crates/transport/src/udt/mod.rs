@@ -33,7 +33,7 @@ pub use config::{
     Config, ConfigError, Dcudp, ExpRepeat, MAX_FLOW_WINDOW, MAX_PACKET_SIZE, MIN_PACKET_SIZE,
     NakRepeat, Protocol, ReportedRtt,
 };
-pub use connection::{Connection, Event, Failure, Identities, Identity, Transmit};
+pub use connection::{Connection, Event, Failure, Identities, Identity, MessageOptions, Transmit};
 pub use exit_rule::{ExitReading, ExitRule, ExitRuleConfig, ExitStage};
 pub use listener::{Answer, Incoming, Listener, PeerAddress};
 pub use loss_list::LossRange;

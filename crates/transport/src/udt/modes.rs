@@ -15,6 +15,24 @@ const MIN_REPEAT: Span = Span::from_us(100);
 /// It is doubled as often at most.
 const MAX_DOUBLINGS: u32 = 10;
 
+/// A change of the sender's mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Change {
+    /// How many there were before it, and itself.
+    pub(super) number: u32,
+    /// Whether it changed to congestion mode.
+    pub(super) congested: bool,
+}
+
+/// What a data packet shows of congestion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Bits {
+    /// CE: it was marked.
+    pub(super) ce: bool,
+    /// CWR: its sender has slowed down.
+    pub(super) cwr: bool,
+}
+
 /// An OBS-change that nobody has answered.
 #[derive(Debug, Clone, Copy)]
 struct Unanswered {
@@ -125,10 +143,9 @@ pub(super) struct Watch {
     ce: bool,
     /// A data packet arrived without ECT.
     pub(super) not_ect: bool,
-    /// The latest change of the sender's mode, and what it changed to.
-    change: Option<u32>,
-    sender_congested: bool,
-    /// The change to be answered.
+    /// The latest change of the sender's mode.
+    change: Option<Change>,
+    /// The number of the change to be answered.
     pub(super) answer: Option<u32>,
 }
 
@@ -140,7 +157,6 @@ impl Watch {
             ce: false,
             not_ect: false,
             change: None,
-            sender_congested: false,
             answer: None,
         }
     }
@@ -155,7 +171,7 @@ impl Watch {
     }
 
     /// A data packet arrived; gives whether an ACK must report it at once: the first mark.
-    pub(super) fn on_data(&mut self, ce: bool, cwr: bool) -> bool {
+    pub(super) fn on_data(&mut self, Bits { ce, cwr }: Bits) -> bool {
         // RFC 3168, section 6.1.3: CWR ends the echo, unless its own packet is marked.
         self.ce = ce || (self.ce && !cwr);
         let first = ce && !self.observes();
@@ -178,7 +194,7 @@ impl Watch {
         if let Some(rule) = &mut self.rule {
             rule.on_rtt(rtt);
         }
-        if !self.sender_congested {
+        if self.change.is_none_or(|change| !change.congested) {
             // The sender never heard of it (or its change is late and will begin anew): nobody would
             // answer OBS = 0.
             self.forget_if_over();
@@ -197,23 +213,21 @@ impl Watch {
         Some(rule.ack_interval(rtt.latest(), rtt.idle()))
     }
 
-    /// The sender announces its mode, as its change number `change`; false if that is late.
-    pub(super) fn on_change(&mut self, change: u32, congested: bool) -> bool {
-        let newer = self
-            .change
-            .is_none_or(|seen| change.wrapping_sub(seen).cast_signed() > 0);
-        if newer {
-            self.change = Some(change);
-            self.follow(congested);
-        } else if self.change != Some(change) {
-            return false;
+    /// The sender announces its mode; false if that is late.
+    pub(super) fn on_change(&mut self, change: Change) -> bool {
+        let ahead = |seen: Change| change.number.wrapping_sub(seen.number).cast_signed();
+        match self.change.map(ahead) {
+            None | Some(1..) => self.follow(change),
+            Some(0) => {}
+            Some(..0) => return false,
         }
-        self.answer = Some(change);
+        self.answer = Some(change.number);
         true
     }
 
-    fn follow(&mut self, congested: bool) {
-        self.sender_congested = congested;
+    fn follow(&mut self, change: Change) {
+        self.change = Some(change);
+        let congested = change.congested;
         if congested && !self.observes() {
             // The sender saw a loss, or an ACK from before the end.
             self.rule = Some(ExitRule::new(self.config));
@@ -233,6 +247,24 @@ mod tests {
     use super::*;
 
     const RTT: Span = Span::from_us(100);
+    const PLAIN: Bits = Bits {
+        ce: false,
+        cwr: false,
+    };
+    const CE: Bits = Bits { ce: true, ..PLAIN };
+    const CWR: Bits = Bits { cwr: true, ..PLAIN };
+
+    /// A change to congestion mode.
+    const fn entry(number: u32) -> Change {
+        let congested = true;
+        Change { number, congested }
+    }
+
+    /// A change to UDP mode.
+    const fn exit(number: u32) -> Change {
+        let congested = false;
+        Change { number, congested }
+    }
 
     fn us(count: u64) -> Time {
         Time::ZERO + Span::from_us(count)
@@ -249,7 +281,7 @@ mod tests {
     /// and two round trips.
     fn calm(watch: &mut Watch) {
         for _ in 0..8 {
-            assert!(!watch.on_data(false, false));
+            assert!(!watch.on_data(PLAIN));
             watch.on_rtt(RTT);
         }
         assert!(!watch.observes());
@@ -307,28 +339,31 @@ mod tests {
     fn the_first_mark_asks_for_an_ack_at_once_and_one_ack_echoes_one_interval() {
         let mut watch = watch();
         assert!(!watch.observes());
-        assert!(watch.on_data(true, false));
-        assert!(!watch.on_data(true, false));
+        assert!(watch.on_data(CE));
+        assert!(!watch.on_data(CE));
         assert!(watch.observes());
         assert!(watch.take_echo());
         assert!(!watch.take_echo());
         // CWR ends the echo of its interval, but not that of its own packet.
-        watch.on_data(true, false);
-        watch.on_data(false, true);
+        watch.on_data(CE);
+        watch.on_data(CWR);
         assert!(!watch.take_echo());
-        watch.on_data(true, true);
+        watch.on_data(Bits {
+            ce: true,
+            cwr: true,
+        });
         assert!(watch.take_echo());
     }
 
     #[test]
     fn the_receiver_stops_when_the_sender_has_left() {
         let mut watch = watch();
-        watch.on_data(true, false);
-        assert!(watch.on_change(1, true));
+        watch.on_data(CE);
+        assert!(watch.on_change(entry(1)));
         calm(&mut watch);
         let rtt = Rtt::new(RTT);
         assert!(watch.ack_interval(&rtt).is_some());
-        assert!(watch.on_change(2, false));
+        assert!(watch.on_change(exit(2)));
         assert_eq!(watch.ack_interval(&rtt), None);
         assert_eq!(watch.answer, Some(2));
     }
@@ -338,10 +373,10 @@ mod tests {
         let mut watch = watch();
         // Two fractions of two packets, 1/2 and 0, and one round trip.
         for ce in [true, false, false, false] {
-            watch.on_data(ce, false);
+            watch.on_data(Bits { ce, cwr: false });
         }
         watch.on_rtt(RTT);
-        assert!(watch.on_change(1, true));
+        assert!(watch.on_change(entry(1)));
         assert!(watch.observes());
         watch.on_rtt(RTT);
         assert!(!watch.observes());
@@ -350,19 +385,19 @@ mod tests {
     #[test]
     fn a_mark_after_the_end_brings_the_mode_back() {
         let mut watch = watch();
-        watch.on_data(true, false);
-        assert!(watch.on_change(1, true));
+        watch.on_data(CE);
+        assert!(watch.on_change(entry(1)));
         calm(&mut watch);
         // The sender's change to UDP mode crosses a new mark.
-        assert!(watch.on_data(true, false));
-        assert!(watch.on_change(2, false));
+        assert!(watch.on_data(CE));
+        assert!(watch.on_change(exit(2)));
         assert!(watch.observes());
     }
 
     #[test]
     fn congestion_of_which_the_sender_never_heard_is_forgotten_when_it_is_over() {
         let mut watch = watch();
-        assert!(watch.on_data(true, false));
+        assert!(watch.on_data(CE));
         calm(&mut watch);
         assert_eq!(watch.ack_interval(&Rtt::new(RTT)), None);
     }
@@ -370,29 +405,22 @@ mod tests {
     #[test]
     fn late_and_repeated_changes_have_no_effect() {
         let mut watch = watch();
-        assert!(watch.on_change(1, true));
+        assert!(watch.on_change(entry(1)));
         assert!(watch.observes());
         // Repeated: answered again.
         watch.answer = None;
-        assert!(watch.on_change(1, true));
+        assert!(watch.on_change(entry(1)));
         assert_eq!(watch.answer, Some(1));
         calm(&mut watch);
-        assert!(watch.on_change(2, false));
+        assert!(watch.on_change(exit(2)));
         // The first one, from long ago.
         watch.answer = None;
-        assert!(!watch.on_change(1, true));
+        assert!(!watch.on_change(entry(1)));
         assert!(!watch.observes());
         assert_eq!(watch.answer, None);
         // A lost change in between does not matter.
-        assert!(watch.on_change(5, true));
+        assert!(watch.on_change(entry(5)));
         assert!(watch.observes());
-    }
-
-    /// An OBS-change under way.
-    #[derive(Debug, Clone, Copy)]
-    struct Change {
-        number: u32,
-        congested: bool,
     }
 
     /// A control packet of the receiver's, with its place among them.
@@ -447,7 +475,7 @@ mod tests {
         }
 
         fn data(&mut self, ce: bool) {
-            if self.watch.on_data(ce, false) {
+            if self.watch.on_data(Bits { ce, cwr: false }) {
                 self.ack();
             }
             self.watch.on_rtt(RTT);
@@ -462,7 +490,7 @@ mod tests {
         }
 
         fn receive(&mut self, change: Change) {
-            self.watch.on_change(change.number, change.congested);
+            self.watch.on_change(change);
             if let Some(change) = self.watch.answer.take() {
                 self.send(Word::Answer { change });
             }

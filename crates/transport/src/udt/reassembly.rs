@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use super::wire::{DataHeader, Place};
+use super::wire::{DataHeader, Place, SocketKind};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -59,11 +59,11 @@ pub(super) struct Reassembly {
 }
 
 impl Reassembly {
-    pub(super) const fn new(stream: bool) -> Self {
+    pub(super) const fn new(kind: SocketKind) -> Self {
         Self {
             base: 0,
             slots: VecDeque::new(),
-            stream,
+            stream: matches!(kind, SocketKind::Stream),
             ready: VecDeque::new(),
             begun: 0,
             scanned: 0,

@@ -16,7 +16,7 @@ use super::received::Received;
 use super::reports::{Repeat, Reports};
 use super::sequence::{Number, Numbering};
 use super::stats::Stats;
-use super::wire::{DataHeader, NumberRange};
+use super::wire::{DataHeader, NumberRange, SocketKind};
 
 /// Ranges in one NAK: with a header they fit the smallest packet.
 pub(super) const MAX_NAK_RANGES: usize = 8;
@@ -36,7 +36,7 @@ pub(super) enum Fate {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReceiverSetup {
     pub(super) first: Number,
-    pub(super) stream: bool,
+    pub(super) kind: SocketKind,
     pub(super) payload: u16,
     pub(super) buffer: u32,
     pub(super) reads_at_once: bool,
@@ -68,7 +68,7 @@ impl Receiver {
             numbering: Numbering::new(setup.first),
             next: 0,
             end: 0,
-            reassembly: Reassembly::new(setup.stream),
+            reassembly: Reassembly::new(setup.kind),
             losses: LossList::new(setup.max_loss_ranges as usize),
             reports: Reports::new(setup.max_loss_ranges as usize),
             naks: VecDeque::new(),
@@ -88,6 +88,10 @@ impl Receiver {
     /// The clocks of repeated NAKs have changed: from the next report on.
     pub(super) fn set_repeat(&mut self, repeat: Repeat) {
         self.reports.repeat = repeat;
+    }
+
+    const fn is_stream(&self) -> bool {
+        matches!(self.setup.kind, SocketKind::Stream)
     }
 
     /// Packets that the buffer still takes beyond `next`.
@@ -179,7 +183,7 @@ impl Receiver {
     }
 
     fn read_all(&mut self, stats: &mut Stats) {
-        if self.setup.stream {
+        if self.is_stream() {
             let readable = self.reassembly.readable(self.next);
             stats.delivered += self.reassembly.consume(readable, self.next);
             return;
@@ -236,7 +240,7 @@ impl Receiver {
         let (Some(first), Some(last)) = (first.or(Some(0)), last) else {
             return false;
         };
-        if self.setup.stream || first > last || last >= self.edge() {
+        if self.is_stream() || first > last || last >= self.edge() {
             return false;
         }
         if last < self.next {

@@ -10,13 +10,13 @@ use incastle_congestion::{Algorithm, Context, Controller, LimitedBy, Window};
 use incastle_units::{Bytes, Rate, Span, Time};
 use rand_core::Rng;
 
-use super::backlog::Backlog;
+use super::backlog::{Backlog, Message};
 use super::config::ExpRepeat;
 use super::estimates::Estimates;
 use super::in_flight::{Acked, Chunk, Drop, InFlight, Lost};
 use super::sequence::Number;
 use super::stats::Stats;
-use super::wire::{Dialect, Losses};
+use super::wire::{Dialect, Losses, SocketKind};
 use crate::pacer::{Lags, Pacer};
 
 /// A packet pair begins at every 16th number: its second packet leaves at once.
@@ -51,7 +51,7 @@ pub(super) enum AckKind {
 pub(super) struct SenderSetup {
     pub(super) first: Number,
     pub(super) dialect: Dialect,
-    pub(super) stream: bool,
+    pub(super) kind: SocketKind,
     pub(super) payload: u16,
     pub(super) flow_window: u32,
     pub(super) pairs: bool,
@@ -108,7 +108,7 @@ pub(super) struct Sender {
 impl Sender {
     pub(super) fn new(setup: SenderSetup) -> Self {
         Self {
-            backlog: Backlog::new(setup.stream),
+            backlog: Backlog::new(setup.kind),
             in_flight: InFlight::new(setup.first, setup.max_loss_ranges),
             window: FlowWindow::new(setup.flow_window, setup.flow_window),
             drops: VecDeque::new(),
@@ -139,6 +139,10 @@ impl Sender {
         self.window.agreed as u64 * self.setup.payload as u64
     }
 
+    const fn is_stream(&self) -> bool {
+        matches!(self.setup.kind, SocketKind::Stream)
+    }
+
     pub(super) const fn payload(&self) -> u16 {
         self.setup.payload
     }
@@ -164,8 +168,8 @@ impl Sender {
     }
 
     /// Adds a message.
-    pub(super) fn write_message(&mut self, length: u64, expires: Time, in_order: bool) {
-        self.backlog.write_message(length, expires, in_order);
+    pub(super) fn write_message(&mut self, message: Message) {
+        self.backlog.write_message(message);
     }
 
     /// Payload bytes written and not acknowledged.
@@ -252,7 +256,7 @@ impl Sender {
     /// Whether certainly no data may leave now; messages may grow too old, which a poll finds out.
     #[inline]
     pub(super) fn is_quiet(&mut self, now: Time, algorithm: &Algorithm) -> bool {
-        self.setup.stream && (self.is_idle() || self.is_held(now, self.pacing(algorithm)))
+        self.is_stream() && (self.is_idle() || self.is_held(now, self.pacing(algorithm)))
     }
 
     /// Whether there is nothing to send.
@@ -335,8 +339,8 @@ impl Sender {
 
     /// Gives up the message of a packet that was sent, and asks for a drop request.
     fn drop_message(&mut self, packet: u64, stats: &mut Stats) {
-        let (drop, new) = self.in_flight.give_up(packet);
-        stats.messages_expired += u64::from(new);
+        stats.messages_expired += u64::from(!self.in_flight.is_given_up(packet));
+        let drop = self.in_flight.give_up(packet);
         self.backlog.forget_rest_of(drop.message);
         self.drops.push_back(drop);
     }
@@ -354,7 +358,7 @@ impl Sender {
     }
 
     fn poll_new(&mut self, io: &mut Io<'_>) -> Option<Chunk> {
-        if !self.setup.stream {
+        if !self.is_stream() {
             self.expire(io);
         }
         if self.backlog.unsent() == 0 {

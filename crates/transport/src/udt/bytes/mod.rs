@@ -7,11 +7,11 @@
 mod arrived;
 mod written;
 
-use incastle_units::{Ecn, Span, Time};
+use incastle_units::{Ecn, Time};
 use rand_core::Rng;
 use thiserror::Error;
 
-use super::connection::{Connection, Event, Transmit};
+use super::connection::{Connection, Event, MessageOptions, Transmit};
 use super::received::Received;
 use super::wire::{
     Content, HEADER_BYTES, IP_UDP_BYTES, WireError, data_header, data_sequence, parse, write,
@@ -43,6 +43,13 @@ pub enum SendError {
     Over,
 }
 
+/// Data packets that have come and gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Moved {
+    received: u64,
+    sent: u64,
+}
+
 /// One endpoint of a connection, with its bytes.
 pub struct ByteConnection {
     core: Connection,
@@ -55,8 +62,8 @@ pub struct ByteConnection {
     single: Vec<u8>,
     /// Such a datagram that was polled when a batch was under way: it leaves next.
     waiting: Option<Ecn>,
-    /// Data packets that had come and gone at the last timeout.
-    moved: (u64, u64),
+    /// At the last timeout.
+    moved: Moved,
 }
 
 /// Datagrams that leave together: all of one length but the last, which may be shorter, and all with
@@ -88,7 +95,7 @@ impl ByteConnection {
             taken: 0,
             single: Vec::new(),
             waiting: None,
-            moved: (0, 0),
+            moved: Moved::default(),
         }
     }
 
@@ -141,7 +148,10 @@ impl ByteConnection {
     pub fn handle_timeout(&mut self, now: Time, rng: &mut dyn Rng) {
         self.core.handle_timeout(now, rng);
         let stats = self.core.stats();
-        let moved = (stats.packets_received, stats.packets_sent);
+        let moved = Moved {
+            received: stats.packets_received,
+            sent: stats.packets_sent,
+        };
         if std::mem::replace(&mut self.moved, moved) == moved {
             // Nothing has moved between two timeouts: an idle connection is small.
             self.arrived.trim();
@@ -273,14 +283,12 @@ impl ByteConnection {
         count
     }
 
-    /// Adds a message, which is given up once `ttl` has passed. One that is not `in_order` may be taken
-    /// before earlier ones. Both the send buffer and the peer's window must take it whole.
+    /// Adds a message. Both the send buffer and the peer's window must take it whole.
     pub fn send_message(
         &mut self,
         now: Time,
         bytes: &[u8],
-        ttl: Option<Span>,
-        in_order: bool,
+        options: MessageOptions,
     ) -> Result<(), SendError> {
         if self.core.is_closing() || self.core.is_over() {
             return Err(SendError::Over);
@@ -301,7 +309,7 @@ impl ByteConnection {
             return Err(SendError::Full);
         }
         self.written.write_message(self.core.payload(), bytes);
-        self.core.write_message(now, length, ttl, in_order);
+        self.core.write_message(now, length, options);
         Ok(())
     }
 

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use super::super::wire::HEADER_BYTES;
+use super::super::wire::{HEADER_BYTES, SocketKind};
 
 /// Bytes of a chunk: what one call of the system takes, and a packet of any size.
 const CHUNK: usize = 65_507;
@@ -70,20 +70,22 @@ impl Written {
             self.end += more.len() as u64;
             bytes = rest;
         }
-        self.push(bytes, false);
+        self.push(bytes, SocketKind::Stream);
     }
 
     /// Adds a message, which begins a new packet.
     pub(super) fn write_message(&mut self, payload: u16, bytes: &[u8]) {
         self.lay_out(payload);
-        self.push(bytes, true);
+        self.push(bytes, SocketKind::Message);
     }
 
-    fn push(&mut self, bytes: &[u8], message: bool) {
+    fn push(&mut self, bytes: &[u8], kind: SocketKind) {
         let mut left = bytes.len();
         for part in bytes.chunks(self.payload) {
-            let (index, start) = self.make_room(left);
+            self.make_room(left);
+            let index = self.first + self.chunks.len() as u64 - 1;
             let chunk = self.chunks.back_mut().expect("room was made");
+            let start = chunk.len();
             chunk.extend_from_slice(&[0; HEADER_BYTES]);
             chunk.extend_from_slice(part);
             left -= part.len();
@@ -92,17 +94,16 @@ impl Written {
                 chunk: index,
                 start: start as u32,
                 length: part.len() as u16,
-                ends: message && left == 0,
+                ends: kind == SocketKind::Message && left == 0,
             });
             self.bytes += part.len();
             self.end += part.len() as u64;
         }
     }
 
-    /// A chunk at the end with room for a full packet; gives its number and where the packet begins.
-    /// `coming` bytes are to be written in all. Where everything before has left they begin a new
-    /// chunk rather than being torn.
-    fn make_room(&mut self, coming: usize) -> (u64, usize) {
+    /// The last chunk has room for a full packet, or a new one is added. `coming` bytes are to be
+    /// written in all. Where everything before has left they begin a new chunk rather than being torn.
+    fn make_room(&mut self, coming: usize) {
         let full = HEADER_BYTES + self.payload;
         let packets = coming.div_ceil(self.payload);
         let bytes = (coming + packets * HEADER_BYTES).min(CHUNK / full * full);
@@ -117,8 +118,6 @@ impl Written {
             chunk.reserve(bytes);
             self.chunks.push_back(chunk);
         }
-        let index = self.first + self.chunks.len() as u64 - 1;
-        (index, self.chunks.back().map_or(0, Vec::len))
     }
 
     /// The packet size was agreed after something was written: it is laid out anew.
@@ -136,11 +135,11 @@ impl Written {
             let location = slot.location();
             part.extend_from_slice(&old.packet(location)[HEADER_BYTES..]);
             if slot.ends {
-                self.push(&part, true);
+                self.push(&part, SocketKind::Message);
                 part.clear();
             }
         }
-        self.push(&part, false);
+        self.push(&part, SocketKind::Stream);
     }
 
     /// Everything below that offset will never be sent again.

@@ -17,7 +17,7 @@ use super::{Config, Connection, Event, Failure, Identity, Number, Packet, Protoc
 pub struct Identities {
     /// This endpoint.
     pub own: Identity,
-    /// The other one.
+    /// The peer.
     pub peer: Identity,
 }
 
@@ -91,7 +91,8 @@ impl Connection {
         let without_data = self.dcudp().is_some_and(|dcudp| dcudp.ack_without_data);
         self.receiver.ack.set_without_data(without_data);
         self.set_clocks();
-        self.exp.heard(now, true, &self.config);
+        self.exp.heard(now, &self.config);
+        self.exp.restart(now);
         self.events.raise(Event::Connected);
         if matches!(self.config.protocol, Protocol::Dcudp(_)) && !self.peering.speaks_dcudp() {
             self.fall_back(Event::Fallback);

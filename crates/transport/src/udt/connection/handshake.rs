@@ -10,8 +10,17 @@ use incastle_units::Time;
 
 use super::super::config::{Config, MIN_PACKET_SIZE, Protocol};
 use super::super::listener::Incoming;
+use super::super::sequence::Number;
 use super::super::wire::{Dialect, Extension, Handshake, HandshakeKind, VERSION};
-use super::Identity;
+
+/// Who an endpoint is. Both numbers must be random where peers are not trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identity {
+    /// Its socket, from 1 to 2^31 - 1: the library delivers to no other.
+    pub socket: u32,
+    /// The number of its first data packet. A server uses its client's instead.
+    pub first: Number,
+}
 
 /// An endpoint that has no peer yet.
 #[derive(Debug, Clone, Copy)]

@@ -6,6 +6,7 @@ use rand_core::Rng;
 
 use super::super::control_window::Refusal;
 use super::super::in_flight::{Acked, Drop};
+use super::super::modes::{Bits, Change};
 use super::super::received::Received;
 use super::super::receiver::Fate;
 use super::super::sender::AckKind;
@@ -94,7 +95,8 @@ impl Connection {
                 self.watch.not_ect = true;
                 self.set_clocks();
             }
-            if self.watch.on_data(ecn == Ecn::Ce, header.cwr) {
+            let (ce, cwr) = (ecn == Ecn::Ce, header.cwr);
+            if self.watch.on_data(Bits { ce, cwr }) {
                 self.receiver.ack.demand();
                 self.set_ack_interval(now);
             }
@@ -109,8 +111,10 @@ impl Connection {
     /// A packet came that the peer may well have sent.
     fn note_heard(&mut self, now: Time) {
         self.measure_answer(now);
-        let resets = !self.sender.is_outstanding();
-        self.exp.heard(now, resets, &self.config);
+        self.exp.heard(now, &self.config);
+        if !self.sender.is_outstanding() {
+            self.exp.restart(now);
+        }
     }
 
     fn note_readable(&mut self) {
@@ -171,7 +175,16 @@ impl Connection {
                     last,
                 },
             ),
-            Control::ObserveChange { change } => self.handle_change(now, change, header.observe),
+            Control::ObserveChange { change } => {
+                let congested = header.observe;
+                self.handle_change(
+                    now,
+                    Change {
+                        number: change,
+                        congested,
+                    },
+                )
+            }
             Control::ObserveChanged { change } => {
                 let answers = self.control.mode.on_answer(index, change);
                 self.stats.refused.late_changes += u64::from(!answers);
@@ -366,8 +379,8 @@ impl Connection {
         true
     }
 
-    fn handle_change(&mut self, now: Time, change: u32, congested: bool) -> bool {
-        if !self.watch.on_change(change, congested) {
+    fn handle_change(&mut self, now: Time, change: Change) -> bool {
+        if !self.watch.on_change(change) {
             self.stats.refused.late_changes += 1;
             return false;
         }

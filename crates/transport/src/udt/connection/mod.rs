@@ -15,6 +15,7 @@ mod agreement;
 mod control;
 mod control_packets;
 mod events;
+mod exp;
 mod handshake;
 mod incoming;
 mod outgoing;
@@ -25,6 +26,7 @@ use incastle_congestion::{Algorithm, CongestionEvent, ControlState, Controller, 
 use incastle_units::{Ecn, Rate, Span, Time};
 use rand_core::Rng;
 
+use super::backlog::Message;
 use super::config::{Config, Dcudp, Protocol};
 use super::exit_rule::ExitRuleConfig;
 use super::listener::Incoming;
@@ -35,27 +37,17 @@ use super::rtt::Rtt;
 use super::sender::{Sender, SenderSetup};
 use super::sequence::Number;
 use super::stats::Stats;
-use super::wire::{
-    Beside, Dialect, Handshake, HandshakeKind, Losses, NumberRange, Packet, SocketKind,
-};
+use super::wire::{Beside, Dialect, Handshake, HandshakeKind, Losses, NumberRange, Packet};
 use crate::pacer::Lags;
 pub use agreement::Identities;
 use control::CongestionControl;
 use control_packets::ControlPackets;
 use events::Events;
 pub use events::{Event, Failure};
+use exp::Exp;
+pub use handshake::Identity;
 use handshake::{Agreement, Peering};
 use shutdown::Shutdown;
-use timers::Exp;
-
-/// Who an endpoint is. Both numbers must be random where peers are not trusted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Identity {
-    /// Its socket, from 1 to 2^31 - 1: the library delivers to no other.
-    pub socket: u32,
-    /// The number of its first data packet. A server uses its client's instead.
-    pub first: Number,
-}
 
 /// A packet that leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,6 +60,24 @@ pub struct Transmit {
     pub retransmission: bool,
     /// Of data: where the payload begins in what the application wrote, in bytes.
     pub offset: u64,
+}
+
+/// How a message is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MessageOptions {
+    /// It is given up once this has passed. Absent: never.
+    pub ttl: Option<Span>,
+    /// Whether the peer's application takes it after all earlier ones.
+    pub in_order: bool,
+}
+
+impl Default for MessageOptions {
+    fn default() -> Self {
+        Self {
+            ttl: None,
+            in_order: true,
+        }
+    }
 }
 
 /// What a packet needs beside its header.
@@ -163,7 +173,7 @@ impl Connection {
         assert_eq!(config.check(), Ok(()), "a checked configuration");
         let first = peering.own().first;
         let payload = Config::payload_of(config.packet_size);
-        let stream = config.socket_kind == SocketKind::Stream;
+        let kind = config.socket_kind;
         let rule = match &config.protocol {
             Protocol::Udt => ExitRuleConfig::default(),
             Protocol::Dcudp(dcudp) => dcudp.exit_rule,
@@ -175,7 +185,7 @@ impl Connection {
             sender: Sender::new(SenderSetup {
                 first,
                 dialect: Dialect::Udt,
-                stream,
+                kind,
                 payload,
                 flow_window: config.flow_window,
                 pairs: config.packet_pairs,
@@ -189,7 +199,7 @@ impl Connection {
             }),
             receiver: Receiver::new(ReceiverSetup {
                 first,
-                stream,
+                kind,
                 payload,
                 buffer: config.receive_buffer,
                 reads_at_once: config.reads_at_once,
@@ -237,10 +247,9 @@ impl Connection {
         self.check_done();
     }
 
-    /// Adds a message of `bytes`, at least 1 and at most [`Self::max_message`]. It is given up once
-    /// `ttl` has passed. One that is not `in_order` may be taken before earlier ones. Panics on a stream
-    /// socket, for such a length and after [`Self::close`].
-    pub fn write_message(&mut self, now: Time, bytes: u64, ttl: Option<Span>, in_order: bool) {
+    /// Adds a message of `bytes`, at least 1 and at most [`Self::max_message`]. Panics on a stream
+    /// socket, for another length and after [`Self::close`].
+    pub fn write_message(&mut self, now: Time, bytes: u64, options: MessageOptions) {
         assert!(
             !self.shutdown.is_closing(),
             "an application writes before it closes"
@@ -250,8 +259,12 @@ impl Connection {
             possible.contains(&bytes),
             "a message fits the peer's buffer"
         );
-        let expires = ttl.map_or(Time::NEVER, |ttl| now.saturating_add(ttl));
-        self.sender.write_message(bytes, expires, in_order);
+        let expires = |ttl| now.saturating_add(ttl);
+        self.sender.write_message(Message {
+            length: bytes,
+            expires: options.ttl.map_or(Time::NEVER, expires),
+            in_order: options.in_order,
+        });
         self.events.on_write(bytes);
     }
 

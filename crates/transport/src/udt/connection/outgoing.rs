@@ -12,6 +12,13 @@ use super::super::sequence::Number;
 use super::super::wire::{AckReport, Content, Control, ControlHeader, DataHeader, Packet};
 use super::{Connection, Transmit};
 
+/// Which half of the endpoint sends a control packet: OBS is that half's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Half {
+    Sender,
+    Receiver,
+}
+
 impl Connection {
     /// Whether [`Self::poll_transmit`] would certainly give nothing now. A quick look, for worlds that
     /// ask after each event; where it returns false, a poll may still give nothing.
@@ -64,7 +71,7 @@ impl Connection {
 
     fn poll_control(&mut self, now: Time) -> Option<Transmit> {
         if let Some(number) = self.packets.poll_ack2() {
-            return Some(self.control(now, self.control.mode.congested, Control::Ack2 { number }));
+            return Some(self.control(now, Half::Sender, Control::Ack2 { number }));
         }
         if self.peering.speaks_dcudp()
             && let Some(change) = self.poll_change(now)
@@ -73,7 +80,7 @@ impl Connection {
         }
         if self.receiver.poll_nak(&mut self.attachment.nak) {
             self.stats.naks_sent += 1;
-            return Some(self.control(now, self.watch.observes(), Control::Nak));
+            return Some(self.control(now, Half::Receiver, Control::Nak));
         }
         if let Some(number) = self.receiver.ack.poll_full(now) {
             return Some(self.full_ack(now, number));
@@ -81,7 +88,7 @@ impl Connection {
         if let Some(next) = self.receiver.ack.poll_light() {
             self.stats.light_acks_sent += 1;
             let next = self.receiver.numbering.wire(next);
-            return Some(self.control(now, self.watch.observes(), Control::LightAck { next }));
+            return Some(self.control(now, Half::Receiver, Control::LightAck { next }));
         }
         if let Some(drop) = self.sender.poll_drop() {
             let control = Control::Drop {
@@ -89,11 +96,11 @@ impl Connection {
                 first: drop.first,
                 last: drop.last,
             };
-            return Some(self.control(now, self.control.mode.congested, control));
+            return Some(self.control(now, Half::Sender, control));
         }
         if std::mem::take(&mut self.packets.keep_alive_due) {
             self.stats.keep_alives += 1;
-            return Some(self.control(now, self.control.mode.congested, Control::KeepAlive));
+            return Some(self.control(now, Half::Sender, Control::KeepAlive));
         }
         if !self.shutdown.is_due() {
             return None;
@@ -109,13 +116,11 @@ impl Connection {
 
     fn poll_change(&mut self, now: Time) -> Option<Transmit> {
         if let Some(change) = self.watch.answer.take() {
-            let observes = self.watch.observes();
-            return Some(self.control(now, observes, Control::ObserveChanged { change }));
+            return Some(self.control(now, Half::Receiver, Control::ObserveChanged { change }));
         }
         let change = self.control.mode.poll(now, self.rtt.smoothed())?;
         self.stats.changes_sent += 1;
-        let congested = self.control.mode.congested;
-        Some(self.control(now, congested, Control::ObserveChange { change }))
+        Some(self.control(now, Half::Sender, Control::ObserveChange { change }))
     }
 
     fn full_ack(&mut self, now: Time, number: Number) -> Transmit {
@@ -147,7 +152,7 @@ impl Connection {
             not_ect: self.watch.not_ect,
             report,
         };
-        self.control(now, self.watch.observes(), ack)
+        self.control(now, Half::Receiver, ack)
     }
 
     fn shutdown(&mut self, now: Time) -> Transmit {
@@ -164,7 +169,7 @@ impl Connection {
             answers,
             gone: failed,
         };
-        self.control(now, self.control.mode.congested, shutdown)
+        self.control(now, Half::Sender, shutdown)
     }
 
     fn poll_data(&mut self, now: Time, rng: &mut dyn Rng) -> Option<Transmit> {
@@ -239,7 +244,11 @@ impl Connection {
         }
     }
 
-    fn control(&mut self, now: Time, observe: bool, control: Control) -> Transmit {
+    fn control(&mut self, now: Time, half: Half, control: Control) -> Transmit {
+        let observe = match half {
+            Half::Sender => self.control.mode.congested,
+            Half::Receiver => self.watch.observes(),
+        };
         let number = if self.peering.speaks_dcudp() {
             self.packets.number()
         } else {

@@ -1,9 +1,5 @@
-//! The clocks of a connection (draft-gg-udt-03, section 6): EXP and keep-alive here; ACK, NAK, pacer,
-//! OBS-change, handshake and controller where they belong.
-//!
-//! EXP fires after N (4 RTT + RTTVar + SYN), at least a floor; N counts expirations without a packet from
-//! the peer. It is set anew by ACKs and NAKs that bring something new, and by anything while nothing is
-//! outstanding: what else a peer sends, or repeats, does not show that our data arrive.
+//! The clocks of a connection (draft-gg-udt-03, section 6): what each of them causes. EXP's period is in
+//! `exp`; ACK, NAK, pacer, OBS-change, handshake and controller have theirs.
 //!
 //! A timer that has expired waits for nothing: what it causes is noted, and leaves when it can. So
 //! [`Connection::poll_timeout`] lies ahead after each [`Connection::handle_timeout`], whatever the
@@ -13,100 +9,9 @@ use incastle_congestion::{CongestionEvent, Controller};
 use incastle_units::{Span, Time};
 use rand_core::Rng;
 
-use super::super::config::{Config, NakRepeat};
+use super::super::config::NakRepeat;
 use super::super::reports::Repeat;
-use super::super::rtt::Rtt;
 use super::{Connection, Failure};
-
-/// No period is longer: a clock that jumped is taken for a long round trip. As RFC 6298, section 2.5.
-const LONGEST_EXP: Span = Span::from_secs(60);
-
-/// The EXP timer. Its periods are stored: every poll reads them.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Exp {
-    /// From when on the period runs.
-    from: Time,
-    /// N.
-    count: u32,
-    last_heard: Time,
-    /// 4 RTT + RTTVar + SYN.
-    one: Span,
-    /// The period while data are outstanding, and while none are.
-    busy: Span,
-    idle: Span,
-}
-
-impl Exp {
-    pub(super) fn new(now: Time, rtt: &Rtt, config: &Config) -> Self {
-        let mut exp = Self {
-            from: now,
-            count: 1,
-            last_heard: now,
-            one: Span::ZERO,
-            busy: Span::ZERO,
-            idle: Span::ZERO,
-        };
-        exp.learn(rtt, config);
-        exp
-    }
-
-    /// The round-trip time has changed.
-    pub(super) fn learn(&mut self, rtt: &Rtt, config: &Config) {
-        self.one = rtt.smoothed() * 4 + rtt.variance() + config.syn;
-        self.refresh(config);
-    }
-
-    fn refresh(&mut self, config: &Config) {
-        let period = self.one.saturating_mul(u64::from(self.count));
-        let period = period.min(LONGEST_EXP);
-        self.busy = period.max(config.exp_floor);
-        // A peer's keep-alive sets our timer anew: who was not answered waits longer, or the other
-        // would never come to speak.
-        self.idle = period.max(config.keep_alive * u64::from(self.count.min(2)));
-        assert!(
-            self.busy.min(self.idle) > Span::ZERO,
-            "EXP waits for something"
-        );
-    }
-
-    /// The peer sent something; `resets` where that sets the timer anew.
-    pub(super) fn heard(&mut self, now: Time, resets: bool, config: &Config) {
-        self.last_heard = now;
-        if self.count != 1 {
-            self.count = 1;
-            self.refresh(config);
-        }
-        if resets {
-            self.from = now;
-        }
-    }
-
-    /// Data leave where none were outstanding, or an ACK or NAK brought something new.
-    pub(super) fn restart(&mut self, now: Time) {
-        self.from = now;
-    }
-
-    /// One more period has passed.
-    fn expire(&mut self, now: Time, config: &Config) {
-        assert!(
-            self.at(true).min(self.at(false)) <= now,
-            "a period has passed"
-        );
-        self.count += 1;
-        self.from = now;
-        self.refresh(config);
-    }
-
-    fn at(&self, outstanding: bool) -> Time {
-        let period = if outstanding { self.busy } else { self.idle };
-        self.from.saturating_add(period)
-    }
-
-    fn is_hopeless(&self, now: Time, config: &Config) -> bool {
-        let silence = now.saturating_since(self.last_heard);
-        self.count > config.max_exp && silence >= config.min_silence
-    }
-}
 
 impl Connection {
     /// The instant of [`Self::poll_timeout`] has come; an early call does no harm.
@@ -160,7 +65,7 @@ impl Connection {
         let timer = udt && self.config.nak_repeat == NakRepeat::Timer;
         self.receiver.set_repeat(Repeat {
             rtt: self.rtt.smoothed(),
-            period: if timer { self.exp.one } else { Span::ZERO },
+            period: if timer { self.exp.one() } else { Span::ZERO },
         });
     }
 
@@ -169,12 +74,15 @@ impl Connection {
             return Time::NEVER;
         }
         // A shutdown that was sent is outstanding, too.
-        self.exp
-            .at(self.sender.is_outstanding() || self.shutdown.is_sent())
+        if self.sender.is_outstanding() || self.shutdown.is_sent() {
+            self.exp.busy_at()
+        } else {
+            self.exp.idle_at()
+        }
     }
 
     fn on_exp(&mut self, now: Time, rng: &mut dyn Rng) {
-        let backoff = self.exp.count - 1;
+        let backoff = self.exp.backoff();
         self.exp.expire(now, &self.config);
         if self.exp.is_hopeless(now, &self.config) {
             return self.give_up();

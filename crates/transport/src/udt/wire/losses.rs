@@ -54,27 +54,30 @@ impl<'a> Losses<'a> {
     /// The ranges, in the order of the list.
     pub fn ranges(self) -> impl Iterator<Item = NumberRange> + 'a {
         let mut at = 0;
-        std::iter::from_fn(move || {
-            let (range, used) = self.range(at)?;
-            at += used;
-            Some(range)
-        })
+        std::iter::from_fn(move || self.next_range(&mut at))
     }
 
-    /// The range that begins at place `at`, and how many places it takes.
-    fn range(self, at: usize) -> Option<(NumberRange, usize)> {
-        match self.0 {
-            Form::Typed(ranges) => Some((*ranges.get(at)?, 1)),
-            Form::Wire(body) => {
-                let word_at = word(body, at)?;
-                let first = Number::from_word(word_at);
-                if word_at & OPENS == 0 {
-                    return Some((NumberRange { first, last: first }, 1));
-                }
-                let last = Number::from_word(word(body, at + 1)?);
-                Some((NumberRange { first, last }, 2))
+    /// The range that begins at place `at`, which moves behind it.
+    fn next_range(self, at: &mut usize) -> Option<NumberRange> {
+        let body = match self.0 {
+            Form::Typed(ranges) => {
+                *at += 1;
+                return ranges.get(*at - 1).copied();
             }
-        }
+            Form::Wire(body) => body,
+        };
+        let opens = word(body, *at)?;
+        let closes = if opens & OPENS == 0 {
+            opens
+        } else {
+            *at += 1;
+            word(body, *at)?
+        };
+        *at += 1;
+        Some(NumberRange {
+            first: Number::from_word(opens),
+            last: Number::from_word(closes),
+        })
     }
 
     /// Bytes that the list takes on the wire.

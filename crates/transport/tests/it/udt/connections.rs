@@ -1,7 +1,7 @@
 //! Opening, transfers, closing.
 
 use incastle_transport::udt::wire::{Dialect, SocketKind};
-use incastle_transport::udt::{ByteConnection, Config, Event, Failure, SendError};
+use incastle_transport::udt::{ByteConnection, Config, Event, Failure, MessageOptions, SendError};
 use incastle_units::{Ecn, Span};
 
 use super::hand::{self, GONE, Hand, dcudp, messages, shutdown};
@@ -376,7 +376,8 @@ fn a_send_buffer_takes_what_fits() {
 fn a_message_fits_the_send_buffer_or_is_refused() {
     let hand = Hand::new(&messages(udt_config()));
     let mut connection = ByteConnection::new(hand.connection, 1_000);
-    let mut send = |bytes: usize| connection.send_message(hand.now, &vec![7; bytes], None, true);
+    let options = MessageOptions::default();
+    let mut send = |bytes: usize| connection.send_message(hand.now, &vec![7; bytes], options);
     let long = SendError::Long {
         bytes: 1_001,
         most: 1_000,

@@ -97,12 +97,12 @@ fn an_ack_beyond_what_was_sent_has_no_effect() {
 #[test]
 fn a_nak_of_what_was_never_sent_has_no_effect() {
     let mut hand = sending(&udt());
-    hand.nak(&[(110, 110), (99, 99), (FIRST + 1000, FIRST + 2000)]);
+    hand.nak(&[110..=110, 99..=99, FIRST + 1000..=FIRST + 2000]);
     assert_eq!(refused(&hand).nak_ranges, 3);
     assert_eq!(hand.data(), []);
     // What is acknowledged is not sent again.
     hand.control(ack(0, 105));
-    hand.nak(&[(100, 104)]);
+    hand.nak(&[100..=104]);
     assert_eq!(refused(&hand).nak_ranges, 4);
     assert_eq!(hand.data(), []);
 }
@@ -110,12 +110,12 @@ fn a_nak_of_what_was_never_sent_has_no_effect() {
 #[test]
 fn a_nak_of_a_huge_range_has_no_effect() {
     let mut hand = sending(&udt());
-    hand.nak(&[(100, 100 + (1 << 30) - 1), (105, 1 << 30), (100, 110)]);
+    hand.nak(&[100..=100 + (1 << 30) - 1, 105..=1 << 30, 100..=110]);
     assert_eq!(refused(&hand).nak_ranges, 3);
     assert_eq!(hand.data(), []);
     // A range that begins among what was acknowledged counts from there on.
     hand.control(ack(0, 105));
-    hand.nak(&[(102, 106)]);
+    hand.nak(&[102..=106]);
     assert_eq!(hand.data(), [105, 106]);
 }
 
@@ -224,7 +224,8 @@ fn the_senders_loss_list_is_bounded() {
     let mut hand = Hand::fixed(&config, None, 1_000);
     hand.connection.write(16 * FULL);
     assert_eq!(hand.data().len(), 16);
-    let every_other: Vec<(u32, u32)> = (0..8).map(|i| (100 + 2 * i, 100 + 2 * i)).collect();
+    let single = |number| number..=number;
+    let every_other: Vec<_> = (100..116).step_by(2).map(single).collect();
     hand.nak(&every_other);
     assert_eq!(refused(&hand).nak_ranges, 4);
     assert_eq!(hand.data(), [100, 102, 104, 106]);
@@ -358,7 +359,7 @@ fn what_is_not_believed_is_no_sign_of_life() {
     assert_eq!(hand.timer_us(), 460_000 + 920_000);
     hand.go(500_000).control(ack(0, 5_000));
     hand.control(Control::Ack2 { number: number(7) });
-    hand.nak(&[(5_000, 5_001)]);
+    hand.nak(&[5_000..=5_001]);
     hand.arrive(100_000, Ecn::NotEct);
     assert_eq!(hand.timer_us(), 460_000 + 920_000);
     hand.control(Control::KeepAlive);

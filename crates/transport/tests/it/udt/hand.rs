@@ -1,5 +1,7 @@
 //! A connection whose peer is written by hand, packet by packet.
 
+use std::ops::RangeInclusive;
+
 use incastle_congestion::{
     AckSample, Algorithm, CongestionEvent, Context, ControlState, Controller, Reaction, Window,
 };
@@ -52,7 +54,7 @@ impl Controller for Fixed {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Sent {
     pub(crate) transmit: Transmit,
-    pub(crate) losses: Vec<(u32, u32)>,
+    pub(crate) losses: Vec<RangeInclusive<u32>>,
 }
 
 pub(crate) struct Hand {
@@ -204,7 +206,7 @@ impl Hand {
         let losses = match self.connection.beside() {
             Beside::Losses(losses) => losses
                 .ranges()
-                .map(|range| (range.first.word(), range.last.word()))
+                .map(|range| range.first.word()..=range.last.word())
                 .collect(),
             _ => Vec::new(),
         };
@@ -268,10 +270,10 @@ impl Hand {
     }
 
     /// The peer reports losses.
-    pub(crate) fn nak(&mut self, ranges: &[(u32, u32)]) {
-        let range = |(first, last): &(u32, u32)| NumberRange {
-            first: number(*first),
-            last: number(*last),
+    pub(crate) fn nak(&mut self, ranges: &[RangeInclusive<u32>]) {
+        let range = |range: &RangeInclusive<u32>| NumberRange {
+            first: number(*range.start()),
+            last: number(*range.end()),
         };
         let ranges: Vec<NumberRange> = ranges.iter().map(range).collect();
         let packet = self.control_packet(Control::Nak, false);

@@ -1,7 +1,7 @@
 //! Message sockets: borders, order, time to live, drop requests.
 
 use incastle_transport::udt::wire::{Control, DataHeader, Place};
-use incastle_transport::udt::{Config, Event, SendError};
+use incastle_transport::udt::{Config, Event, MessageOptions, SendError};
 use incastle_units::{Ecn, Span};
 
 use super::hand::{Hand, ack, dcudp, messages, number, udt};
@@ -10,9 +10,23 @@ use super::net::{Net, Path, Side, dcudp_config, pattern, udt_config};
 const FULL: u64 = 1456;
 const MS: fn(u64) -> Span = Span::from_ms;
 
-fn write(hand: &mut Hand, bytes: u64, ttl: Option<Span>, in_order: bool) {
+/// How most messages are sent: they never grow old, and come in order.
+const KEPT: MessageOptions = MessageOptions {
+    ttl: None,
+    in_order: true,
+};
+
+/// Messages that grow old.
+fn within(ttl: Span) -> MessageOptions {
+    MessageOptions {
+        ttl: Some(ttl),
+        ..KEPT
+    }
+}
+
+fn write(hand: &mut Hand, bytes: u64, options: MessageOptions) {
     let now = hand.now;
-    hand.connection.write_message(now, bytes, ttl, in_order);
+    hand.connection.write_message(now, bytes, options);
 }
 
 fn sender() -> Hand {
@@ -22,8 +36,12 @@ fn sender() -> Hand {
 #[test]
 fn a_message_is_cut_into_packets_that_say_where_they_lie() {
     let mut hand = sender();
-    write(&mut hand, 2 * FULL + 1, None, true);
-    write(&mut hand, FULL, None, false);
+    write(&mut hand, 2 * FULL + 1, KEPT);
+    let out_of_order = MessageOptions {
+        in_order: false,
+        ..KEPT
+    };
+    write(&mut hand, FULL, out_of_order);
     let (_, data) = hand.headers();
     let fields: Vec<_> = data
         .iter()
@@ -43,14 +61,14 @@ fn a_message_is_cut_into_packets_that_say_where_they_lie() {
 #[test]
 fn a_message_too_old_to_be_sent_again_is_dropped() {
     let mut hand = sender();
-    write(&mut hand, 3 * FULL, Some(MS(50)), true);
-    write(&mut hand, FULL, None, true);
+    write(&mut hand, 3 * FULL, within(MS(50)));
+    write(&mut hand, FULL, KEPT);
     assert_eq!(hand.data(), [100, 101, 102, 103]);
     // In time it is sent again.
-    hand.go(49_999).nak(&[(101, 101)]);
+    hand.go(49_999).nak(&[101..=101]);
     assert_eq!(hand.data(), [101]);
     // At 50 ms it is not; what can be acknowledged without it is not touched.
-    hand.go(50_000).nak(&[(101, 101), (103, 103)]);
+    hand.go(50_000).nak(&[101..=101, 103..=103]);
     let (controls, data) = hand.headers();
     let drop = Control::Drop {
         message: 1,
@@ -61,7 +79,7 @@ fn a_message_too_old_to_be_sent_again_is_dropped() {
     assert_eq!(controls[0].control, drop);
     assert_eq!(hand.connection.stats().messages_expired, 1);
     // Should the request be lost: it comes again, the message does not.
-    hand.nak(&[(100, 102)]);
+    hand.nak(&[100..=102]);
     assert_eq!(hand.controls(), [drop]);
     hand.control(ack(0, 104));
     assert_eq!(hand.events(), [Event::Finished]);
@@ -70,11 +88,11 @@ fn a_message_too_old_to_be_sent_again_is_dropped() {
 #[test]
 fn a_message_that_was_never_sent_is_forgotten_when_it_is_too_old() {
     let mut hand = sender();
-    write(&mut hand, 16 * FULL, None, true);
+    write(&mut hand, 16 * FULL, KEPT);
     assert_eq!(hand.data().len(), 16);
     // The flow window of 16 is full.
-    write(&mut hand, 5 * FULL, Some(MS(5)), true);
-    write(&mut hand, 10, None, true);
+    write(&mut hand, 5 * FULL, within(MS(5)));
+    write(&mut hand, 10, KEPT);
     hand.go(6_000).control(ack(0, 116));
     let (_, data) = hand.headers();
     assert_eq!(data.len(), 1);
@@ -85,7 +103,7 @@ fn a_message_that_was_never_sent_is_forgotten_when_it_is_too_old() {
 #[test]
 fn the_rest_of_a_message_that_grows_too_old_half_sent_is_not_numbered() {
     let mut hand = sender();
-    write(&mut hand, 20 * FULL, Some(MS(5)), true);
+    write(&mut hand, 20 * FULL, within(MS(5)));
     assert_eq!(hand.data().len(), 16);
     hand.go(6_000).control(ack(0, 104));
     let (controls, data) = hand.headers();
@@ -99,7 +117,7 @@ fn the_rest_of_a_message_that_grows_too_old_half_sent_is_not_numbered() {
     hand.control(ack(1, 116));
     assert_eq!(hand.events(), [Event::Finished]);
     // The next message has the next number.
-    write(&mut hand, 10, None, true);
+    write(&mut hand, 10, KEPT);
     assert_eq!(hand.headers().1[0].sequence, number(116));
 }
 
@@ -225,7 +243,7 @@ fn what_cannot_be_a_message_is_refused() {
     let now = net.local(Side::A);
     let connection = net.a.connection.as_mut().expect("connected");
     assert_eq!(
-        connection.send_message(now, &[], None, true),
+        connection.send_message(now, &[], KEPT),
         Err(SendError::Empty)
     );
     let long = vec![0; most as usize + 1];
@@ -233,15 +251,15 @@ fn what_cannot_be_a_message_is_refused() {
         bytes: most + 1,
         most,
     };
-    assert_eq!(connection.send_message(now, &long, None, true), Err(error));
-    assert_eq!(connection.send_message(now, &long[1..], None, true), Ok(()));
+    assert_eq!(connection.send_message(now, &long, KEPT), Err(error));
+    assert_eq!(connection.send_message(now, &long[1..], KEPT), Ok(()));
     assert_eq!(
-        connection.send_message(now, &[1; 257], None, true),
+        connection.send_message(now, &[1; 257], KEPT),
         Err(SendError::Full)
     );
     connection.close(now);
     assert_eq!(
-        connection.send_message(now, &[1], None, true),
+        connection.send_message(now, &[1], KEPT),
         Err(SendError::Over)
     );
 }
@@ -265,8 +283,11 @@ fn messages_that_may_grow_old_come_whole_or_not_at_all() {
         for n in 0..count {
             let body: Vec<u8> = (0..=n * 30).map(|at| pattern(n, at)).collect();
             let message = [&n.to_be_bytes()[..], &body].concat();
-            let ttl = (n % 2 == 1).then_some(Span::from_ms(1 + n % 20));
-            sender.send_message(now, &message, ttl, true).expect("room");
+            let options = MessageOptions {
+                ttl: (n % 2 == 1).then_some(Span::from_ms(1 + n % 20)),
+                ..KEPT
+            };
+            sender.send_message(now, &message, options).expect("room");
         }
         let mut came = Vec::new();
         let until = net.now + Span::from_secs(60);
@@ -297,8 +318,8 @@ fn messages_that_may_grow_old_come_whole_or_not_at_all() {
 #[test]
 fn a_message_that_was_begun_goes_on_when_the_rest_is_forgotten() {
     let mut hand = sender();
-    write(&mut hand, 20 * FULL, None, true);
-    write(&mut hand, 7, None, true);
+    write(&mut hand, 20 * FULL, KEPT);
+    write(&mut hand, 7, KEPT);
     assert_eq!(hand.data().len(), 16);
     hand.connection.forget_unsent();
     assert_eq!(hand.connection.unacknowledged(), 20 * FULL);

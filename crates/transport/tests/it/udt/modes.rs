@@ -266,7 +266,7 @@ fn acks_from_before_do_not_end_what_a_loss_has_begun() {
         hand.go_to(at);
         sent += hand.data().len();
     }
-    hand.nak(&[(100, 100)]);
+    hand.nak(&[100..=100]);
     assert!(hand.connection.in_congestion_mode());
     hand.poll();
     // This one left before the peer knew, although it is the newest.

@@ -74,7 +74,7 @@ impl End {
                 self.hand
                     .control(ack_with(self.acks, FIRST + next, 50, ece));
             }
-            Step::Nak(first, more) => self.hand.nak(&[(FIRST + first, FIRST + first + more)]),
+            Step::Nak(first, more) => self.hand.nak(&[FIRST + first..=FIRST + first + more]),
             Step::Ack2(ack) => self.hand.control(Control::Ack2 {
                 number: number(ack),
             }),

@@ -1,6 +1,8 @@
 //! When ACKs, NAKs, ACK2s, EXP and data leave, to the microsecond. Under UDT the first round-trip time is
 //! 100 ms, under DCUDP the handshake's 100 us.
 
+use std::ops::RangeInclusive;
+
 use incastle_transport::udt::wire::Control;
 use incastle_transport::udt::{
     Config, Connection, Dcudp, Event, ExpRepeat, Identities, Identity, NakRepeat, Protocol,
@@ -75,21 +77,21 @@ fn a_gap_is_reported_at_once_and_again_after_two_then_three_round_trips() {
     let mut hand = Hand::new(&udt());
     hand.arrive(100, Ecn::NotEct);
     hand.go(1_000).arrive(103, Ecn::NotEct);
-    let losses = |hand: &mut Hand| -> Vec<(u32, u32)> {
+    let losses = |hand: &mut Hand| -> Vec<RangeInclusive<u32>> {
         hand.poll()
             .into_iter()
             .flat_map(|sent| sent.losses)
             .collect()
     };
-    assert_eq!(losses(&mut hand), [(101, 102)]);
+    assert_eq!(losses(&mut hand), [101..=102]);
     // k = 2: 1 + 200 ms; k = 3: 300 ms later; k = 4: 400 ms later.
     for (before, at) in [(200_999, 201_000), (500_999, 501_000), (900_999, 901_000)] {
         assert_eq!(losses(hand.go(before)), []);
-        assert_eq!(losses(hand.go(at)), [(101, 102)], "at {at}");
+        assert_eq!(losses(hand.go(at)), [101..=102], "at {at}");
     }
     // What is filled is not reported any more.
     hand.arrive(101, Ecn::NotEct);
-    assert_eq!(losses(hand.go(1_401_000)), [(102, 102)]);
+    assert_eq!(losses(hand.go(1_401_000)), [102..=102]);
     hand.arrive(102, Ecn::NotEct);
     assert_eq!(losses(hand.go(9_000_000)), []);
 }
@@ -139,7 +141,7 @@ fn dcudp_has_no_nak_timer_until_a_packet_comes_without_ect() {
 fn reported(hand: &mut Hand) -> Vec<u32> {
     let sent = hand.poll().into_iter();
     let losses = sent.flat_map(|sent| sent.losses);
-    losses.map(|(first, _)| first).collect()
+    losses.map(|range| *range.start()).collect()
 }
 
 #[test]
@@ -228,7 +230,7 @@ fn exp_may_repeat_the_ends_alone() {
     let mut hand = repeating(ExpRepeat::Ends);
     assert_eq!(hand.data(), [101, 105]);
     // The peer's NAK tells the rest; one packet is both ends.
-    hand.nak(&[(103, 104)]);
+    hand.nak(&[103..=104]);
     assert_eq!(hand.data(), [103, 104]);
     hand.control(ack(1, 105));
     assert_eq!(hand.go(60_000).data(), [105]);
@@ -258,7 +260,7 @@ fn a_nak_sends_the_loss_list_first() {
     assert_eq!(hand.data().len(), 16);
     hand.connection.write(4 * FULL);
     hand.control(ack(0, 104));
-    hand.nak(&[(105, 106), (110, 110)]);
+    hand.nak(&[105..=106, 110..=110]);
     assert_eq!(hand.data(), [105, 106, 110, 116, 117, 118, 119]);
     assert_eq!(hand.connection.stats().retransmissions, 3);
 }

@@ -4,7 +4,7 @@
 //! `UDT_WORLD=123` replays one, `UDT_WORLDS=5000` runs that many.
 
 use incastle_transport::udt::wire::SocketKind;
-use incastle_transport::udt::{Config, Event, Failure};
+use incastle_transport::udt::{Config, Event, Failure, MessageOptions};
 use incastle_units::{Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -204,10 +204,11 @@ impl World {
                     .map(|at| pattern(salt ^ number, at))
                     .collect();
                 message.extend(number.to_be_bytes());
-                if connection
-                    .send_message(now, &message, None, number.is_multiple_of(2))
-                    .is_err()
-                {
+                let options = MessageOptions {
+                    in_order: number.is_multiple_of(2),
+                    ..MessageOptions::default()
+                };
+                if connection.send_message(now, &message, options).is_err() {
                     break;
                 }
                 self.written[i] += 1;

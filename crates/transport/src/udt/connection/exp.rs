@@ -1,0 +1,115 @@
+//! The period of EXP (draft-gg-udt-03, section 6): it fires after N (4 RTT + RTTVar + SYN), at least a floor; N
+//! counts expirations without a packet from the peer.
+//!
+//! It is set anew by ACKs and NAKs that bring something new, and by anything while nothing is outstanding:
+//! what else a peer sends, or repeats, does not show that our data arrive. Leaves out what an expiry causes.
+
+use incastle_units::{Span, Time};
+
+use super::super::config::Config;
+use super::super::rtt::Rtt;
+
+/// No period is longer: a clock that jumped is taken for a long round trip. As RFC 6298, section 2.5.
+const LONGEST_EXP: Span = Span::from_secs(60);
+
+/// The EXP timer. Its periods are stored: every poll reads them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Exp {
+    /// From when on the period runs.
+    from: Time,
+    /// N.
+    count: u32,
+    last_heard: Time,
+    /// 4 RTT + RTTVar + SYN.
+    one: Span,
+    /// The period while data are outstanding, and while none are.
+    busy: Span,
+    idle: Span,
+}
+
+impl Exp {
+    pub(super) fn new(now: Time, rtt: &Rtt, config: &Config) -> Self {
+        let mut exp = Self {
+            from: now,
+            count: 1,
+            last_heard: now,
+            one: Span::ZERO,
+            busy: Span::ZERO,
+            idle: Span::ZERO,
+        };
+        exp.learn(rtt, config);
+        exp
+    }
+
+    /// The round-trip time has changed.
+    pub(super) fn learn(&mut self, rtt: &Rtt, config: &Config) {
+        self.one = rtt.smoothed() * 4 + rtt.variance() + config.syn;
+        self.refresh(config);
+    }
+
+    fn refresh(&mut self, config: &Config) {
+        let period = self.one.saturating_mul(u64::from(self.count));
+        let period = period.min(LONGEST_EXP);
+        self.busy = period.max(config.exp_floor);
+        // A peer's keep-alive sets our timer anew: who was not answered waits longer, or the other
+        // would never come to speak.
+        self.idle = period.max(config.keep_alive * u64::from(self.count.min(2)));
+        assert!(
+            self.busy.min(self.idle) > Span::ZERO,
+            "EXP waits for something"
+        );
+    }
+
+    /// The peer sent something.
+    pub(super) fn heard(&mut self, now: Time, config: &Config) {
+        self.last_heard = now;
+        if self.count != 1 {
+            self.count = 1;
+            self.refresh(config);
+        }
+    }
+
+    /// The timer is set anew: data leave where none were outstanding, an ACK or NAK brought something
+    /// new, or the peer sent anything while nothing is outstanding.
+    pub(super) fn restart(&mut self, now: Time) {
+        self.from = now;
+    }
+
+    /// One more period has passed.
+    pub(super) fn expire(&mut self, now: Time, config: &Config) {
+        assert!(
+            self.busy_at().min(self.idle_at()) <= now,
+            "a period has passed"
+        );
+        self.count += 1;
+        self.from = now;
+        self.refresh(config);
+    }
+
+    /// Expirations without a packet from the peer.
+    pub(super) const fn backoff(&self) -> u32 {
+        self.count - 1
+    }
+
+    /// 4 RTT + RTTVar + SYN.
+    pub(super) const fn one(&self) -> Span {
+        self.one
+    }
+
+    /// When it fires while data are outstanding.
+    #[inline]
+    pub(super) fn busy_at(&self) -> Time {
+        self.from.saturating_add(self.busy)
+    }
+
+    /// When it fires while none are.
+    #[inline]
+    pub(super) fn idle_at(&self) -> Time {
+        self.from.saturating_add(self.idle)
+    }
+
+    pub(super) fn is_hopeless(&self, now: Time, config: &Config) -> bool {
+        let silence = now.saturating_since(self.last_heard);
+        self.count > config.max_exp && silence >= config.min_silence
+    }
+}
