@@ -11,9 +11,12 @@ import pytest
 
 from incastle.analysis.ends import Ends, ends
 from incastle.papers import dctcp
-from incastle.papers.dctcp import facts, measures, plan, why
+from incastle.papers.dctcp import runs as statistics
 from incastle.reproduction import claims
+from incastle.reproduction.declarations import mean_and_interval
+from incastle.reproduction.expressions import divide
 from incastle.reproduction.papers import Length, Observation, Observations
+from incastle.reproduction.statistics import jain, query_mean, query_quantile, with_timeouts
 from incastle.runner import run as ic_run
 from incastle.scenario import load
 from synthetic import scenario
@@ -22,7 +25,12 @@ from synthetic_dctcp import links, memory, rounds, throughput, timeouts, transfe
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from incastle.analysis.ends import Value
+    from incastle.reproduction.expressions import Choice
+
 PAPER = dctcp.PAPER
+ALGORITHMS = ("tcp", "dctcp")
+RTOS = ("300ms", "10ms")
 # The worker that has this paper's runs.
 pytestmark = pytest.mark.xdist_group(PAPER.name)
 
@@ -33,6 +41,11 @@ def run(**tables: pl.DataFrame) -> Observation:
 
 def queries(ms: list[float], timeouts: list[int]) -> Observation:
     return run(rounds=rounds(ms, timeouts))
+
+
+def axis(name: str, length: Length = Length.FULL) -> tuple[Choice, ...]:
+    found: tuple[Choice, ...] = dctcp.DECLARED.names(length)[name]
+    return found
 
 
 # ---- the plan
@@ -84,7 +97,7 @@ def test_an_interval_of_rates_lies_in_one_phase() -> None:
         run = next(one for one in PAPER.plan(length) if one.name == "convergence/tcp")
         every = Fraction(run.overrides["measure.throughput.every"].removesuffix(" s"))
         begin = Fraction(run.overrides["flows.sender1.start"].removesuffix(" s"))
-        assert begin == plan.RATES * every
+        assert begin == 30 * every
 
 
 def test_samples_of_the_memory_do_not_grow_with_the_length() -> None:
@@ -97,15 +110,13 @@ def test_samples_of_the_memory_do_not_grow_with_the_length() -> None:
 
 def test_a_variation_differs_in_what_it_says_alone() -> None:
     runs = {one.name: one.overrides for one in PAPER.plan(Length.FULL)}
-    for key, one in why.ALL.items():
-        rounds = {"flows.query.rounds"}
-        assert differing(runs["all/tcp"], runs[f"why/all/{key}/tcp"]) == one.keys.keys() | rounds
+    for key in axis("all_varied"):
+        changed = key.of["set"].keys() | {"flows.query.rounds"}
+        assert differing(runs["all/tcp"], runs[f"why/all/{key}/tcp"]) == changed
     length = {"run.duration", "measure.buffer_occupancy.every"}
-    for key, one in why.PRESSURE.items():
-        assert (
-            differing(runs["pressure/beside/tcp"], runs[f"why/pressure/{key}/beside/tcp"])
-            == one.keys.keys() | length
-        )
+    for key in axis("pressure_varied"):
+        varied = runs[f"why/pressure/{key}/beside/tcp"]
+        assert differing(runs["pressure/beside/tcp"], varied) == key.of["set"].keys() | length
     window = differing(runs["convergence/tcp"], runs["why/convergence/256KB/tcp"])
     assert window == {"transport.receive_window"}
 
@@ -126,7 +137,7 @@ def test_four_long_flows_arrive_at_each_of_the_33_hosts() -> None:
 
 def test_every_length_has_the_servers_that_the_claims_name() -> None:
     for length in Length:
-        assert {10, 29, 35, 40} <= set(plan.EXTENTS[length].servers)
+        assert {10, 29, 35, 40} <= set(axis("servers", length))
 
 
 PARAMETERS = {
@@ -156,20 +167,20 @@ def test_the_scenarios_say_what_the_paper_says(path: object) -> None:
 def test_an_unfinished_query_counts() -> None:
     # It began at 0.3 s of 100: 99,700 ms or more. Half way between 10 and 12 at both ends.
     seen = queries([8, 10, 12, 0], [0, 0, 1, 1])
-    assert measures.with_timeouts(seen) == 50
-    assert measures.quantile(0.5)(seen) == pytest.approx((11, 11, 1))
-    assert measures.mean_completion(seen) == pytest.approx((99_730 / 4, math.inf, 1))
-    assert measures.mean_completion(queries([0], [0])) == pytest.approx((100_000, math.inf, 1))
+    assert with_timeouts(seen) == 50
+    assert query_quantile(seen, 0.5) == pytest.approx((11, 11, 1))
+    assert query_mean(seen) == pytest.approx((99_730 / 4, math.inf, 1))
+    assert query_mean(queries([0], [0])) == pytest.approx((100_000, math.inf, 1))
 
 
 def test_slower_or_not_is_open_where_a_query_without_background_never_ended() -> None:
     # 95th percentiles of two: with background 20 ms; without, 0.95 of the way from 10 ms to at
     # least 99,900 ms. So the ratio is between 0 and 20 / 94,905.5.
     made = {
-        "p/beside/tcp": [queries([20.0, 20.0], [0, 0])],
-        "p/alone/tcp": [queries([10.0, 0], [0, 0])],
+        "pressure/beside/tcp": [queries([20.0, 20.0], [0, 0])],
+        "pressure/alone/tcp": [queries([10.0, 0], [0, 0])],
     }
-    (found,) = measures.slowdown(Observations(Length.QUICK, made), "p", "tcp")
+    (found,) = PAPER.measures["pressure-tcp"](Observations(Length.QUICK, made))["10:1"]
     assert found == pytest.approx((0, 20 / 94_905.5, 1))
 
 
@@ -177,46 +188,57 @@ def test_the_least_over_n_has_the_least_ends() -> None:
     # TCP at n = 8: a mean of at least (8 + 99,900) / 2; at n = 10: 12 ms, which nothing changes.
     made = {
         f"incast/static/{name}/rto={rto}/n={n}": [queries(ms, [0, 0])]
-        for name in plan.ALGORITHMS
-        for rto in plan.RTOS
+        for name in ALGORITHMS
+        for rto in RTOS
         for n, ms in ((8, [8.0, 0]), (10, [12.0, 12.0]))
     }
     found = PAPER.measures["static-least"](Observations(Length.QUICK, made))
     assert found["TCP, 10 ms"][0] == pytest.approx((12, 12, 1))
 
 
+def of_shares(**shares: dict[int, float]) -> Observations:
+    """Make static incast of each algorithm with these shares of queries with a timeout, in %."""
+    made = {
+        f"incast/static/{name}/rto={rto}/n={n}": [
+            queries([9.0] * 200, [1] * round(2 * share) + [0] * round(200 - 2 * share))
+        ]
+        for name, of_servers in shares.items()
+        for rto in RTOS
+        for n, share in of_servers.items()
+    }
+    return Observations(Length.DEFAULT, made)
+
+
 def test_onset_and_joining() -> None:
     # TCP: 0.5 % at 8, 1 % at 10, 80 % at 35. DCTCP: none below 35, 39 % at 35, 60 % at 40.
-    tcp = {8: 0.5, 10: 1.0, 35: 80.0, 40: 90.0}
-    assert measures.joined(tcp, {8: 0, 10: 0, 35: 39, 40: 60}) == 40
-    assert measures.joined(tcp, {8: 0, 10: 0, 35: 40, 40: 60}) == 35
-    assert measures.joined(tcp, dict.fromkeys(tcp, 0.0)) == math.inf
-    assert measures.joined({1: 0.0}, {1: 0.0}) == math.inf
-    ten = [0] * 99 + [1]
-    runs = Observations(
-        Length.DEFAULT,
-        {
-            f"incast/static/tcp/rto={rto}/n={n}": [queries([9.0] * 100, some)]
-            for rto in plan.RTOS
-            for n, some in ((8, [0] * 100), (10, ten), (12, [1] * 100))
-        },
-    )
-    assert PAPER.measures["static-tcp"](runs) == {"300 ms": [10], "10 ms": [10]}
+    tcp: dict[int, float] = {8: 0.5, 10: 1.0, 35: 80.0, 40: 90.0}
+    assert PAPER.measures["static-tcp"](of_shares(tcp=tcp)) == {"300 ms": [10], "10 ms": [10]}
+    cases: list[tuple[dict[int, float], float]] = [
+        ({8: 0, 10: 0, 35: 39, 40: 60}, 40),
+        ({8: 0, 10: 0, 35: 40, 40: 60}, 35),
+        (dict.fromkeys(tcp, 0.0), math.inf),
+    ]
+    for dctcp_, joined in cases:
+        found = PAPER.measures["static-join"](of_shares(tcp=tcp, dctcp=dctcp_))
+        assert found == {"300 ms": [joined], "10 ms": [joined]}
+    nobody = of_shares(tcp={1: 0.0}, dctcp={1: 0.0})
+    assert PAPER.measures["static-join"](nobody)["10 ms"] == [math.inf]
+    assert PAPER.measures["static-tcp"](nobody)["10 ms"] == [math.inf]
 
 
 def test_shares_of_a_phase() -> None:
     # Two thirds of a phase of 15 s are 20 intervals of 0.5 s. Flow 1 has twice flow 0's packets in
     # phase 1: shares 2/3 and 4/3 of the fair one; Jain (2)^2 / 2 / (4/9 + 16/9) = 0.9.
-    seen = measures.phases(run(throughput=throughput(270, [1, 2, 1, 1, 1], 0.5)), 15)
+    seen = statistics.phases(run(throughput=throughput(270, [1, 2, 1, 1, 1], 0.5)), 15)
     assert [len(phase) for phase in seen] == [1, 2, 3, 4, 5, 4, 3, 2, 1]
     assert [len(flow) for flow in seen[1]] == [20, 20]
     assert [flow[0] for flow in seen[1]] == pytest.approx([2 / 3, 4 / 3])
-    assert measures.jain([2 / 3, 4 / 3]) == pytest.approx(0.9)
+    assert jain([2 / 3, 4 / 3]) == pytest.approx(0.9)
 
 
 def test_an_interval_in_which_nothing_arrived_counts() -> None:
     rates = throughput(60, [1, 1], 0.5).filter((pl.col("flow") == 0) | (pl.col("time_s") < 20))
-    (_, phase, *_) = measures.phases(run(throughput=pl.concat([rates, late()])), 15)
+    (_, phase, *_) = statistics.phases(run(throughput=pl.concat([rates, late()])), 15)
     # Flow 1 has nothing in all of phase 1's last two thirds, 20 to 30 s: flow 0 has it all.
     assert phase[0] == pytest.approx([2] * 20)
     assert phase[1] == [0] * 20
@@ -230,19 +252,20 @@ def late() -> pl.DataFrame:
 
 def test_background_flows_by_size() -> None:
     seen = run(transfers=transfers([5e3, 200e3, 900e3, 1e6], 0.5))
-    assert measures.background(seen)["bytes"].to_list() == [5000, 200_000, 900_000, 1_000_000]
-    assert measures.background(seen)["ms_low"].to_list() == pytest.approx([500.0] * 4)
+    sizes = {row["size"]: row for row in statistics.background_by_size(seen)}
+    assert [row["flows"] for row in sizes.values()] == [1, 0, 2, 1, 0, 2, 1]
+    assert sizes["100 KB to 1 MB"]["mean_ms"] == pytest.approx(500.0)
+    assert sizes["10 to 100 KB"]["mean_ms"] is None
     # 200 and 900 KB are short messages. A third of 500 KB, from 1 s on, has no end: the 95th of
     # 500, 500, 99,000 ms lies 0.9 of the way to the last.
     never = transfers([500e3], 0)
     both = run(transfers=pl.concat([seen["transfers"], never]))
-    assert measures.short_messages(both) == pytest.approx((500 + 0.9 * 98_500, math.inf, 1))
-    assert [label for label, *_ in measures.size_bins()][2] == "100 KB to 1 MB"
+    assert statistics.short_messages(both) == pytest.approx((500 + 0.9 * 98_500, math.inf, 1))
 
 
 def test_a_comparison_with_nothing_is_no_value() -> None:
-    assert measures.ratio([3, 3, 0], [2, 0, 0])[:2] == [1.5, math.inf]
-    assert math.isnan(ends(measures.ratio([0], [0])[0]).low)
+    assert [divide(3, 2), divide(3, 0)] == [1.5, math.inf]
+    assert math.isnan(ends(divide(0, 0)).low)
 
 
 # ---- the base of buffer pressure
@@ -252,7 +275,7 @@ def pressure(timeouts: list[int], beside_ms: float) -> Observations:
     names = {
         f"{place}pressure/{kind}/{name}": ms
         for place in ("", "today/")
-        for name in plan.ALGORITHMS
+        for name in ALGORITHMS
         for kind, ms in (("alone", 10.0), ("beside", beside_ms))
     }
     made = {
@@ -282,19 +305,20 @@ def test_pressure_rests_on_queries_without_timeouts(
 
 def test_means_are_told_with_their_interval() -> None:
     # Mean 12, half an interval 4.9683 (test_claims.py); equal values have none.
-    assert facts.told([10, 12, 14]) == "12.0 [7.0, 17.0]"
-    assert facts.told([2.0, 2.0, 2.0], 2) == "2.00"
-    assert facts.told([3.25]) == "3.2"
+    assert mean_and_interval([10, 12, 14], ".1f") == "12.0 [7.0, 17.0]"
+    assert mean_and_interval([2.0, 2.0, 2.0], ".2f") == "2.00"
+    assert mean_and_interval([3.25], ".1f") == "3.2"
     # With ends: the intervals of 10, 12, 14 and of 10, 12, 17 (mean 13; s = 3.6056, half of it
     # 4.3027 * 3.6056 / sqrt(3) = 8.957).
-    assert facts.told([10.0, 12.0, Ends(14.0, 17.0, 1)]) == "12.0 to 13.0 [4.0, 22.0]"
-    assert facts.told([10.0, 12.0, Ends(14.0, math.inf, 1)]) == "≥ 12.0 [7.0, ∞]"
+    some: list[Value] = [10.0, 12.0, Ends(14.0, 17.0, 1)]
+    assert mean_and_interval(some, ".1f") == "12.0 to 13.0 [4.0, 22.0]"
+    assert mean_and_interval([*some[:2], Ends(14.0, math.inf, 1)], ".1f") == "≥ 12.0 [7.0, ∞]"
 
 
 def test_transfers_with_timeouts_and_where_their_packets_were_lost() -> None:
     # Of five transfers the second and the fourth; one timeout, lost at the receiver's port.
     made = run(rounds=rounds([5.0] * 5, [0, 1, 0, 2, 0]), timeouts=timeouts())
-    found = facts.FACTS["buildup-timeouts"](
+    found = PAPER.facts["buildup-timeouts"](
         Observations(Length.DEFAULT, {"build-up/tcp": [made, made]})
     )
     assert found["transfers"] == "4"
@@ -313,9 +337,9 @@ def test_the_port_to_the_rest_and_the_places_of_both() -> None:
             )
         ]
         for place in ("cluster", "why/rest")
-        for name in plan.ALGORITHMS
+        for name in ALGORITHMS
     }
-    found = facts.FACTS["23-rest"](Observations(Length.DEFAULT, made))
+    found = PAPER.facts["23-rest"](Observations(Length.DEFAULT, made))
     assert (found["query_even"], found["short_half"]) == ("0.50", "0.25")
     assert (found["used_even"], found["longest_half"], found["tcp_even"]) == ("25.0", "7", "25.0")
 
@@ -333,13 +357,11 @@ def test_timeouts_by_kind() -> None:
     kinds = ["last-packet"] * 3 + ["full-window"]
     table = pl.DataFrame({"group": ["query"] * 4, "kind": kinds})
     table = table.vstack(pl.DataFrame({"group": ["near"], "kind": ["full-window"]}))
-    found = facts._kinds([run(timeouts=table)], "query")
-    assert found == {
-        "last_packet": "75",
-        "lost_retransmission": "0",
-        "few_duplicates": "0",
-        "full_window": "25",
-    }
+    made = [run(rounds=rounds([9.0], [1]), timeouts=table)] * 2
+    runs = Observations(Length.DEFAULT, {"incast/static/tcp/rto=10ms/n=10": made})
+    found = PAPER.facts["static-tcp"](runs)
+    assert (found["last_packet"], found["lost_retransmission"]) == ("75", "0")
+    assert statistics.timeouts_of(made[0], "query", "kind", "full-window") == 1
 
 
 def test_what_the_switch_stores() -> None:
@@ -348,15 +370,15 @@ def test_what_the_switch_stores() -> None:
             run(rounds=rounds([10.0], [0]), buffer_occupancy=memory(full=name == "tcp"))
         ]
         for kind in ("alone", "beside")
-        for name in plan.ALGORITHMS
+        for name in ALGORITHMS
     }
     made |= {
         f"why/pressure/{key}/{kind}/{name}": [queries([ms], [0])]
-        for key in why.PRESSURE
+        for key in axis("pressure_varied")
         for kind, ms in (("alone", 8.0), ("beside", 12.0))
-        for name in plan.ALGORITHMS
+        for name in ALGORITHMS
     }
-    found = facts.FACTS["2"](Observations(Length.DEFAULT, made))
+    found = PAPER.facts["pressure-tcp"](Observations(Length.DEFAULT, made))
     assert found["tcp_stored"] == "0.6"
     assert found["tcp_threshold"] == "200"
     assert found["times_2MB"] == "1.50"

@@ -308,6 +308,7 @@ _FOLDS: dict[str, Callable[[list[float]], float]] = {
 }
 _OVER_SEEDS: dict[str, Callable[[Seeds], float]] = {
     "over_seeds": fmean,
+    "min_over_seeds": min,
     "max_over_seeds": max,
     "sum_over_seeds": sum,
 }

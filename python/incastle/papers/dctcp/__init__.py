@@ -6,27 +6,9 @@ build-up, buffer pressure, the cluster benchmark; and the same with hosts of tod
 
 from pathlib import Path
 
-from incastle.reproduction.papers import Experiment, Length, Paper
+from incastle.reproduction.declarations import Declarations
 
-from . import plan, why
-from .drawings import FIGURES
-from .facts import FACTS
-from .measures import BASES, MEASURES
+from . import drawings, runs
 
-
-def experiments(length: Length) -> list[Experiment]:
-    """List every experiment at this length."""
-    extent = plan.EXTENTS[length]
-    return [*plan.of_the_paper(extent), *why.variations(extent)]
-
-
-PAPER = Paper(
-    name="dctcp",
-    folder=Path(__file__).parent,
-    tables=("summary",),
-    plan=experiments,
-    figures=FIGURES,
-    measures=MEASURES,
-    facts=FACTS,
-    bases=BASES,
-)
+DECLARED = Declarations(Path(__file__).parent, (runs, drawings))
+PAPER = DECLARED.paper()
