@@ -14,19 +14,14 @@ import pytest
 
 from incastle.analysis.ends import Ends
 from incastle.papers import comparison
-from incastle.papers.comparison import (
-    coexistence,
-    drawings,
-    facts,
-    measures,
-    plan,
-    standings,
-)
+from incastle.papers.comparison import drawings, facts, standings
+from incastle.papers.comparison import runs as statistics
 from incastle.papers.comparison.standings import BEST, EQUAL, NOT_RUN, OTHER
 from incastle.reproduction import main as reproduce
 from incastle.reproduction import report
 from incastle.reproduction.papers import Length, Observation, Observations
 from incastle.reproduction.report import Shown
+from incastle.reproduction.statistics import jain, query_mean, query_quantile
 from incastle.scenario import load
 from synthetic import observations, scenario
 from synthetic_comparison import (
@@ -42,8 +37,11 @@ from synthetic_comparison import (
 if TYPE_CHECKING:
     from incastle.analysis.ends import Value
     from incastle.papers.comparison.standings import Standing
+    from incastle.reproduction.expressions import Choice
 
 PAPER = comparison.PAPER
+PANELS = ("share", "queue", "dctcp_ms", "cubic_ms")
+"""The columns of the figure on coexistence."""
 # The worker that has this paper's runs.
 pytestmark = pytest.mark.xdist_group(PAPER.name)
 EXPECTED = Path(__file__).parent / "expected" / "comparison-quick.json"
@@ -58,23 +56,31 @@ def runs() -> Observations:
     return observations(PAPER, Length.DEFAULT, made_up)
 
 
+def axis(name: str) -> tuple[Choice, ...]:
+    found: tuple[Choice, ...] = comparison.DECLARED.names(Length.QUICK)[name]
+    return found
+
+
+LABELS = [one.of["label"] for one in axis("algorithms")]
+
+
 # ---- the plan
 
 
 @pytest.mark.parametrize("length", Length)
 def test_every_workload_has_every_algorithm(length: Length) -> None:
-    planned = {one.name for one in plan.experiments(length)}
-    for workload, of in plan.WORKLOADS.items():
-        for algorithm in plan.ALGORITHMS:
-            expected = algorithm != "d2tcp" or of.deadlines
+    planned = {one.name for one in PAPER.plan(length)}
+    for workload in axis("workloads"):
+        for algorithm in axis("algorithms"):
+            expected = algorithm != "d2tcp" or workload.of["deadlines"]
             assert (f"{workload}/{algorithm}" in planned) == expected
-    assert {plan.coexistence("two", "classic", 20), plan.coexistence("one", "off", 20)} <= planned
+    assert {"coexistence/two/classic/k=20", "coexistence/one/off/k=20"} <= planned
 
 
 def test_a_deadline_is_where_the_plan_says() -> None:
-    for workload, of in plan.WORKLOADS.items():
+    for workload in axis("workloads"):
         text = (PAPER.folder / "scenarios" / f"{workload}.toml").read_text(encoding="utf-8")
-        assert ("deadline = " in text) == of.deadlines
+        assert ("deadline = " in text) == workload.of["deadlines"]
 
 
 PARAMETERS = {
@@ -104,14 +110,15 @@ def test_all_scenarios_have_one_setting(path: Path) -> None:
 @pytest.mark.parametrize("workload", ["long", "mixed", "build-up", "pressure", "pressure-alone"])
 def test_measurements_begin_where_the_scenario_says(workload: str) -> None:
     scenario = load(PAPER.folder / "scenarios" / f"{workload}.toml")
-    milliseconds = round(1e3 * plan.BEGIN[workload])
+    (begin,) = (one.of["begin"] for one in axis("workloads") if one == workload)
+    milliseconds = round(1e3 * begin)
     assert scenario["measure.warmup"] in {f"{milliseconds} ms", f"{milliseconds / 1e3:g} s"}
 
 
 def test_each_algorithm_has_its_own_switch_and_sender() -> None:
     settings = {
         one.name.removeprefix("incast/"): load(PAPER.scenario(one), tuple(one.overrides.items()))
-        for one in plan.experiments(Length.QUICK)
+        for one in PAPER.plan(Length.QUICK)
         if one.name.startswith("incast/")
     }
     found = {
@@ -137,11 +144,8 @@ def test_each_algorithm_has_its_own_switch_and_sender() -> None:
 
 
 def test_two_queues_are_two_classes() -> None:
-    (one,) = (
-        one
-        for one in plan.experiments(Length.QUICK)
-        if one.name == plan.coexistence("two", "off", 20)
-    )
+    plan = PAPER.plan(Length.QUICK)
+    (one,) = (one for one in plan if one.name == "coexistence/two/off/k=20")
     scenario = load(PAPER.scenario(one), tuple(one.overrides.items()))
     assert scenario["switch.queue.classify_by"] == "traffic-class"
     classes = {
@@ -157,51 +161,66 @@ def test_two_queues_are_two_classes() -> None:
 def test_an_unfinished_query_has_lasted_until_the_end_or_longer() -> None:
     # It began at 0.2 s of 12. The median of 8, 12 and at least 11,800 is 12 at both ends.
     seen = run(rounds=rounds([8, 12, 0], [0, 1, 0]))
-    assert measures.quantile(0.5)(seen) == pytest.approx((12, 12, 1))
-    assert measures.quantile(1)(seen) == pytest.approx((11_800, math.inf, 1))
-    assert metric("incast_mean").value(seen) == pytest.approx((11_820 / 3, math.inf, 1))
+    assert query_quantile(seen, 0.5) == pytest.approx((12, 12, 1))
+    assert query_quantile(seen, 1) == pytest.approx((11_800, math.inf, 1))
+    assert query_mean(seen) == pytest.approx((11_820 / 3, math.inf, 1))
 
 
 def test_rates_shares_and_jain() -> None:
     # 2 + 1 + 1 + 0 packets of 1460 B in each 10 ms: 4 x 1.168 Mbit/s in all. The least has nothing.
     table = throughput([2, 1, 1, 0], 2.0)
-    found = measures.rates(run(throughput=table.filter(pl.col("bytes") > 0)), 1.0)
-    assert found == pytest.approx([2.336, 1.168, 1.168, 0])
-    assert measures.jain(found) == pytest.approx(16 / (4 * 6))
-    assert measures.least_share(found) == 0
-    assert measures.least_share([30, 10]) == pytest.approx(50)
+    seen = run(throughput=table.filter(pl.col("bytes") > 0))
+    assert statistics.rates(seen, 1.0) == pytest.approx([2.336, 1.168, 1.168, 0])
+    assert statistics.goodput(seen, 1.0) == pytest.approx(4 * 1.168)
+    assert statistics.fairness(seen, 1.0) == pytest.approx(16 / (4 * 6))
+    assert jain([30, 10]) == pytest.approx(0.8)
+    assert statistics.least_share(seen, 1.0) == 0
+    half = run(throughput=throughput([3, 1, 3, 1], 2.0))
+    assert statistics.least_share(half, 1.0) == pytest.approx(50)
 
 
 def test_the_queue_is_that_of_the_bottleneck() -> None:
-    assert measures.mean_queue(run(links=links(12.5))) == 12.5
+    assert value("long_queue", run(links=links(12.5))) == 12.5
 
 
 def test_slowdown_is_against_the_link() -> None:
     # 1,460,000 B are 1000 packets of 1538 B: 12.304 ms at 1 Gbit/s, and 0.1 ms.
-    seen = measures.background(run(transfers=transfers([1_460_000], 24.808e-3)))
-    assert seen["slowdown_low"].to_list() == pytest.approx([2.0])
-    assert seen["ms_low"].to_list() == pytest.approx([24.808])
+    seen = run(transfers=transfers([1_460_000], 24.808e-3))
+    assert value("cluster_slowdown", seen) == pytest.approx(2.0)
     # Unfinished after 12 s: at least 12 s over 12.404 ms.
     never = transfers([1_460_000], 1.0).with_columns(completed_s=pl.lit(None, pl.Float64))
-    found = metric("cluster_slowdown").value(run(transfers=never))
+    found = value("cluster_slowdown", run(transfers=never))
     assert found == pytest.approx((12 / 12.404e-3, math.inf, 1))
 
 
-def metric(key: str) -> measures.Metric:
-    (found,) = (one for one in measures.METRICS if one.key == key)
+def metric(key: str) -> Choice:
+    (found,) = (one for one in axis("metrics") if one == key)
     return found
+
+
+def value(key: str, seen: Observation) -> Value:
+    """Give a metric of a run."""
+    workload = metric(key).of["workload"]
+    (found,) = values(key, {f"{workload}/dctcp": [seen]})
+    return found
+
+
+def values(key: str, made: dict[str, list[Observation]]) -> list[Value]:
+    """Give a metric of DCTCP's runs."""
+    scope = comparison.DECLARED.scope(Observations(Length.DEFAULT, made)).having(a="dctcp")
+    return scope.seeds(metric(key).of["value"])
 
 
 def test_short_messages_and_deadlines() -> None:
     seen = run(transfers=transfers([50e3, 100e3, 1e6, 5e6], 0.04), summary=deadlines(3, 1))
-    assert metric("cluster_short").value(seen) == pytest.approx(40)
-    assert metric("cluster_deadlines").value(seen) == 75
+    assert value("cluster_short", seen) == pytest.approx(40)
+    assert value("cluster_deadlines", seen) == 75
 
 
 def test_who_can_still_meet_his_deadline_may_or_may_not() -> None:
     # 3 of 4 have; with one more that is not decided 3 or 4 of 5.
     seen = run(transfers=transfers([], 0.04, open_deadlines=1), summary=deadlines(3, 1))
-    assert metric("message_deadlines").value(seen) == (60, 80, 1)
+    assert value("message_deadlines", seen) == (60, 80, 1)
 
 
 def test_pressure_is_against_the_same_seed_without_it() -> None:
@@ -209,12 +228,7 @@ def test_pressure_is_against_the_same_seed_without_it() -> None:
         "pressure/dctcp": [run(rounds=rounds([ms], [0])) for ms in (20.0, 30.0)],
         "pressure-alone/dctcp": [run(rounds=rounds([ms], [0])) for ms in (10.0, 20.0)],
     }
-    values = metric("pressure_ratio").values(Observations(Length.DEFAULT, made), "dctcp")
-    assert values == pytest.approx([2, 1.5])
-
-
-def test_rows_have_keys_of_their_own() -> None:
-    assert len({one.key for one in measures.METRICS}) == len(measures.METRICS)
+    assert values("pressure_ratio", made) == pytest.approx([2, 1.5])
 
 
 # ---- who is best
@@ -223,27 +237,27 @@ def test_rows_have_keys_of_their_own() -> None:
 def test_best_equal_and_other() -> None:
     # Means 2, 3 and 9. Half an interval of (1, 2, 3) is 4.30 * 1 / sqrt(3) = 2.48: A has -0.48 to
     # 4.48, B (2.9, 3, 3.1) 2.75 to 3.25, C (8.9, 9, 9.1) 8.75 to 9.25.
-    values = {"A": [1.0, 2, 3], "B": [2.9, 3, 3.1], "C": [8.9, 9, 9.1]}
-    low = standings.standings(values, high=False)
+    seeds = {"A": [1.0, 2, 3], "B": [2.9, 3, 3.1], "C": [8.9, 9, 9.1]}
+    low = standings.standings(seeds, high=False)
     assert {name: one.standing for name, one in low.items()} == {"A": BEST, "B": EQUAL, "C": OTHER}
     assert (low["A"].low, low["A"].high) == pytest.approx((2 - 2.484, 2 + 2.484), abs=1e-3)
-    high = standings.standings(values, high=True)
+    high = standings.standings(seeds, high=True)
     assert {name: one.standing for name, one in high.items()} == {"A": OTHER, "B": OTHER, "C": BEST}
 
 
 def test_unfinished_queries_leave_the_order_open() -> None:
     # Low is better. A lies between 5 and any number, B is 6, C between 7 and 8: B is best at the
     # worse end, A may be better or not, and C is beaten by B wherever it lies.
-    values: dict[str, list[Value]] = {
+    seeds: dict[str, list[Value]] = {
         "A": [Ends(5.0, math.inf, 1)],
         "B": [6.0],
         "C": [Ends(7.0, 8.0, 2)],
     }
-    low = standings.standings(values, high=False)
+    low = standings.standings(seeds, high=False)
     assert {name: one.standing for name, one in low.items()} == {"A": EQUAL, "B": BEST, "C": OTHER}
     assert (low["C"].mean, low["C"].low, low["C"].high) == (Ends(7, 8, 2), 7, 8)
     # High is better: A is at least 5, so C is best at the worse end, and A may be.
-    high = standings.standings(values, high=True)
+    high = standings.standings(seeds, high=True)
     assert {name: one.standing for name, one in high.items()} == {"A": EQUAL, "B": OTHER, "C": BEST}
 
 
@@ -259,8 +273,8 @@ def test_what_has_no_value_ranks_nowhere() -> None:
 
 
 def test_d2tcp_without_deadlines_has_no_number(runs: Observations) -> None:
-    table = standings.table(runs)
-    assert len(table) == len(measures.METRICS) * len(plan.ALGORITHMS)
+    table = standings.standings_table(comparison.DECLARED, runs)
+    assert len(table) == len(axis("metrics")) * len(LABELS)
     none = table.filter(pl.col("standing") == NOT_RUN)
     assert set(none["algorithm"]) == {"D2TCP"}
     assert set(none["workload"]) == {"long flows", "mixed round trips"}
@@ -271,8 +285,8 @@ def test_d2tcp_without_deadlines_has_no_number(runs: Observations) -> None:
 
 
 def test_the_page_marks_the_best(runs: Observations) -> None:
-    grid = drawings.grid(standings.table(runs))
-    assert grid.head[2:] == tuple(one.label for one in plan.ALGORITHMS.values())
+    grid = drawings.grid(standings.standings_table(comparison.DECLARED, runs))
+    assert grid.head[2:] == tuple(LABELS)
     assert {len(row) for row in grid.rows} == {len(grid.head)}
     row = next(row for row in grid.rows if row[1].text.startswith("mean queue"))
     kinds = {name: cell.kind for name, cell in zip(grid.head, row, strict=True)}
@@ -290,11 +304,11 @@ def test_a_cell_tells_what_was_unfinished() -> None:
     made = {"incast/cubic": [run(rounds=rounds([8.0, 0], [0, 0]))]}
     made |= {
         f"incast/{key}": [run(rounds=rounds([9.0], [0]))]
-        for key in plan.ALGORITHMS
+        for key in axis("algorithms")
         if key != "cubic"
     }
-    of_incast = [one for one in measures.METRICS if one.key == "incast_mean"]
-    found = standings.of_metric(Observations(Length.QUICK, made), of_incast[0])
+    scope = comparison.DECLARED.scope(Observations(Length.QUICK, made))
+    found = standings.of_metric(scope, metric("incast_mean"))
     # A mean of 8 and at least 11,900 (from 0.1 s to 12 s): at least 5954.
     assert found["CUBIC"].mean == pytest.approx((5954, math.inf, 1))
     assert said_of(found) == (
@@ -307,15 +321,15 @@ def said_of(found: dict[str, Standing]) -> str:
     return facts.verdict(metric("incast_mean"), found)
 
 
-def said(values: dict[str, list[float]], *, high: bool = False) -> str:
+def said(seeds: dict[str, list[float]], *, high: bool = False) -> str:
     chosen = metric("long_goodput" if high else "incast_mean")
-    return facts.verdict(chosen, standings.standings(values, high=high))
+    return facts.verdict(chosen, standings.standings(seeds, high=high))
 
 
 def test_words_follow_the_numbers() -> None:
-    values = {"A": [1.0, 1.01], "B": [1.0, 1.02], "C": [5.0, 5.01], "D": [9.0, 9.01]}
-    assert said(values) == "A with 1.005 ms, not told apart from B; last D with 9.005 ms"
-    assert said(values, high=True) == "D with 9.005 Mbit/s; last A with 1.005 Mbit/s"
+    seeds = {"A": [1.0, 1.01], "B": [1.0, 1.02], "C": [5.0, 5.01], "D": [9.0, 9.01]}
+    assert said(seeds) == "A with 1.005 ms, not told apart from B; last D with 9.005 ms"
+    assert said(seeds, high=True) == "D with 9.005 Mbit/s; last A with 1.005 Mbit/s"
     assert said({"A": [1.0, 1.1], "B": [1.0, 1.2]}) == "none is told apart (1.05 to 1.1 ms)"
     wide = {"A": [1.0, 1.01], "B": [2.0, 2.01], "C": [1.0, 99.0]}
     expected = "A with 1.005 ms, not told apart from C; last of the others B with 2.005 ms"
@@ -324,14 +338,13 @@ def test_words_follow_the_numbers() -> None:
 
 def test_rows_are_counted() -> None:
     def row(**of: str) -> dict[str, Standing]:
-        labels = [one.label for one in plan.ALGORITHMS.values()]
         return {
             label: standings.Standing(0, 0, 0, of.get(label, OTHER), 1)
-            for label in labels
+            for label in LABELS
             if of.get(label) != NOT_RUN
         }
 
-    found = facts.tally([row(CUBIC=BEST, D2TCP=NOT_RUN), row(CUBIC=EQUAL, DCTCP=EQUAL)])
+    found = facts.tally(LABELS, [row(CUBIC=BEST, D2TCP=NOT_RUN), row(CUBIC=EQUAL, DCTCP=EQUAL)])
     assert list(found.items())[:2] == [("CUBIC", (1, 1)), ("DCTCP", (0, 1))]
     assert found["D2TCP"] == (0, 0)
 
@@ -347,7 +360,7 @@ def test_the_notes_come_from_the_runs(runs: Observations) -> None:
 
 
 def test_shares_over_round_trips(runs: Observations) -> None:
-    table = drawings.shares(runs)
+    (table,) = (one.data(runs) for one in PAPER.figures if one.number == "rtt")
     assert "D2TCP" not in table["algorithm"].to_list()
     cubic = table.filter((pl.col("algorithm") == "CUBIC") & (pl.col("seed") == 1))
     assert cubic["rtt_us"].to_list() == [100, 200, 400, 800]
@@ -361,7 +374,9 @@ def test_coexistence_by_hand() -> None:
         throughput=throughput([3, 3, 1, 1], 2.0),
         flows=pl.DataFrame({"flow": range(4), "group": ["dctcp", "dctcp", "cubic", "cubic"]}),
     )
-    assert coexistence.numbers(seen) == pytest.approx((75, 90, 3, 7))
+    runs = Observations(Length.QUICK, {"coexistence/one/off/k=20": [seen]})
+    (table,) = (one.data(runs) for one in PAPER.figures if one.number == "coexistence")
+    assert table.select(PANELS).row(0) == pytest.approx((75, 90, 3, 7))
 
 
 # ---- the whole, at the quick length
@@ -399,8 +414,8 @@ def quick(folder: Path) -> dict[str, float | list[float]]:
         if row["mean"]:
             found[f"{row['key']}/{row['algorithm']}"] = _ends(row, "mean")
     for row in _rows(folder, "coexistence"):
-        name = plan.coexistence(row["queues"], row["ecn"], int(row["k"]))
-        found |= {f"{name}/{panel}": _ends(row, panel) for panel in coexistence.PANELS}
+        name = f"coexistence/{row['queues']}/{row['ecn']}/k={row['k']}"
+        found |= {f"{name}/{panel}": _ends(row, panel) for panel in PANELS}
     return found
 
 

@@ -132,7 +132,8 @@ class Panels(ABC):
         found = self.styles.get(str(name)) or {"marker": _MARKERS[place % len(_MARKERS)]}
         colour = found.get("color", "")
         known = getattr(figures, colour.upper(), figures.SERIES[place % len(figures.SERIES)])
-        return {**found, "color": known}
+        ls = found.get("ls", "-")
+        return {**found, "color": known, "ls": tuple(ls) if isinstance(ls, list) else ls}
 
     def _panels(self, data: pl.DataFrame) -> list[Panel]:
         downs = _values(data, self.down) if self.down else [None]

@@ -17,7 +17,7 @@ import operator
 import string
 from dataclasses import dataclass, field, replace
 from functools import cache
-from statistics import fmean
+from statistics import fmean, median
 from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakKeyDictionary
 
@@ -144,7 +144,7 @@ class Scope:
     def _call(self, name: str, args: list[Any]) -> Any:  # noqa: ANN401
         """Call a statistic of the runs of an experiment, or a function of numbers."""
         if name in _OVER_SEEDS:
-            return _OVER_SEEDS[name](args[0])
+            return ends.rising(_OVER_SEEDS[name], args[0])
         if name in _NUMBERS:
             return each_seed(_NUMBERS[name], *args)
         what = self._function(name)
@@ -306,11 +306,12 @@ _FOLDS: dict[str, Callable[[list[float]], float]] = {
     "mean": fmean,
     "sum": sum,
 }
-_OVER_SEEDS: dict[str, Callable[[Seeds], float]] = {
+_OVER_SEEDS: dict[str, Callable[[list[float]], float]] = {
     "over_seeds": fmean,
     "min_over_seeds": min,
     "max_over_seeds": max,
     "sum_over_seeds": sum,
+    "median_over_seeds": median,
 }
 _NUMBERS: dict[str, Callable[..., Any]] = {
     "abs": ends.size,

@@ -6,19 +6,9 @@ mixed round trips, and what DCTCP and CUBIC do to each other in one queue and in
 
 from pathlib import Path
 
-from incastle.reproduction.papers import Paper
+from incastle.reproduction.declarations import Declarations
 
-from .drawings import FIGURES
-from .facts import FACTS
-from .plan import experiments
+from . import drawings, facts, runs, standings
 
-PAPER = Paper(
-    name="comparison",
-    folder=Path(__file__).parent,
-    tables=(),
-    plan=experiments,
-    figures=FIGURES,
-    measures={},
-    facts=FACTS,
-    document=False,
-)
+DECLARED = Declarations(Path(__file__).parent, (runs, standings, facts, drawings))
+PAPER = DECLARED.paper(document=False)

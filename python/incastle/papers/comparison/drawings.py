@@ -1,8 +1,9 @@
-"""The figures of the comparison: every number as a dot and in a table, shares, coexistence."""
+"""The drawings of the comparison that are its own: every number as a dot, and in a table."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -10,33 +11,17 @@ import polars as pl
 from incastle.analysis.ends import ends, shown
 from incastle.reproduction import figures, lasting
 from incastle.reproduction.claims import number
-from incastle.reproduction.papers import Cell, FigureSpec, Grid
+from incastle.reproduction.drawings import Curves, Panel
+from incastle.reproduction.papers import Cell, Grid
 
-from . import coexistence
-from .measures import rates
-from .plan import ALGORITHMS, BEGIN, WORKLOADS, runs_of
-from .standings import BEST, EQUAL, NOT_RUN, table
+from .standings import BEST, EQUAL, NOT_RUN
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from incastle.reproduction.papers import Observations
-
 _COLUMNS = 4
 """Panels side by side."""
-RTTS_US = (100, 200, 400, 800)
-"""Of the four flows of mixed.toml."""
-STYLES: dict[str, dict[str, Any]] = {
-    "NewReno": {"color": figures.RED, "marker": "s"},
-    "SACK + ECN": {"color": figures.ORANGE, "marker": "D"},
-    "CUBIC": {"color": figures.BLACK, "marker": "v", "ls": "--"},
-    "DCTCP": {"color": figures.BLUE, "marker": "o"},
-    "D2TCP": {"color": figures.OLIVE, "marker": "P"},
-    "DT-DCTCP": {"color": figures.SKY, "marker": "^", "ls": "-."},
-    "DT-CWA": {"color": figures.GREEN, "marker": "x", "ls": ":"},
-    "QCN VI": {"color": figures.PURPLE, "marker": "*", "ls": (0, (5, 1))},
-}
 
 
 # ---- all workloads
@@ -119,63 +104,23 @@ def _dots(axes: Axes, part: pl.DataFrame, labels: list[str]) -> None:
     axes.grid(visible=True, axis="y", color="#eeeeee")
 
 
-# ---- shares of mixed round trips
+# ---- coexistence
 
 
-def shares(runs: Observations) -> pl.DataFrame:
-    """Give algorithm, rtt_us, seed, share (of a fair share, in %)."""
-    rows = []
-    for key, algorithm in ALGORITHMS.items():
-        for seed, run in enumerate(runs.runs.get(runs_of("mixed", key) or "", ()), 1):
-            found = rates(run, BEGIN["mixed"])
-            for rtt, rate in zip(RTTS_US, found, strict=True):
-                share = 100 * rate * len(found) / sum(found)
-                rows.append((algorithm.label, rtt, seed, share))
-    return pl.DataFrame(rows, schema=["algorithm", "rtt_us", "seed", "share"], orient="row")
+@dataclass(frozen=True)
+class Coexistence(Curves):
+    """Curves for each use of the port: how many queues it has, and whether CUBIC has ECN."""
 
+    def __call__(self, figure: Figure, data: pl.DataFrame) -> None:
+        """Draw it, with the names of the curves."""
+        queues = pl.col("queues").replace({"one": "one queue", "two": "two queues"})
+        ecn = pl.col("ecn").replace({"off": "CUBIC without ECN", "classic": "CUBIC with ECN"})
+        named = data.with_columns(series=pl.concat_str(queues, ecn, separator=", "))
+        super().__call__(figure, named)
 
-def draw_shares(figure: Figure, data: pl.DataFrame) -> None:
-    """Draw a curve for each algorithm."""
-    figure.set_size_inches(6.4, 3.6)
-    axes = figure.subplots()
-    for label in data["algorithm"].unique(maintain_order=True):
-        part = data.filter(pl.col("algorithm") == label)
-        figures.spread(axes, part, "rtt_us", "share", label=label, **STYLES[label])
-    axes.axhline(100, color=figures.GREY, lw=0.9, ls=(0, (4, 3)))
-    axes.set_xscale("log")
-    axes.set_xticks(RTTS_US, [str(rtt) for rtt in RTTS_US])
-    axes.minorticks_off()
-    axes.set_ylim(bottom=0)
-    axes.set_xlabel("round trip without queues (µs)")
-    axes.set_ylabel("throughput (% of a fair share)")
-    figure.legend(loc="outside right center")
-
-
-FIGURES = (
-    FigureSpec(
-        number="workloads",
-        title="Eight algorithms, six workloads: what wins where",
-        caption="Mean over the seeds and its 95 % interval; p95 and p99 are percentiles. Best is "
-        "the best mean; not told apart is whose interval overlaps that of a best one. The table "
-        "below has the same numbers (↓: low is better, ↑: high): the best is framed, its equals "
-        "are underlined, intervals show under the pointer. D2TCP is DCTCP where nothing has a "
-        "deadline. Slowdown is the time of a message over that of its bytes at the link's rate "
-        "and one round trip.",
-        uses=tuple(f"{workload}/" for workload in WORKLOADS),
-        claims=(),
-        data=table,
-        draw=draw_workloads,
-        grid=grid,
-    ),
-    FigureSpec(
-        number="rtt",
-        title="Who gets how much when round trips differ",
-        caption="Four flows at one port, of 100, 200, 400 and 800 µs; median over the seeds and "
-        "their range. Dashed: a fair share.",
-        uses=("mixed/",),
-        claims=(),
-        data=shares,
-        draw=draw_shares,
-    ),
-    coexistence.FIGURE,
-)
+    def limit(self, axes: Axes, panel: Panel) -> None:
+        """Limit the axis of the values; that of times is the same in both panels."""
+        super().limit(axes, panel)
+        if panel.look.scale == "log":
+            low, high = axes.get_ylim()
+            axes.set_ylim(min(low, 1), max(high, 100))

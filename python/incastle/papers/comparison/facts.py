@@ -1,4 +1,4 @@
-"""What wins where, in words: names and numbers for the notes of paper.toml, all from the runs."""
+"""What wins where, in words: names and numbers for a note of paper.toml, all from the runs."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING
 from incastle.analysis.ends import shown
 from incastle.reproduction.claims import number
 
-from . import coexistence
-from .measures import METRICS
-from .plan import ALGORITHMS, runs_of
 from .standings import BEST, EQUAL, OTHER, of_metric, rank
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
+    from incastle.reproduction.declarations import Declarations
+    from incastle.reproduction.expressions import Choice
     from incastle.reproduction.papers import Observations
 
-    from .measures import Metric
     from .standings import Standing
 
 
@@ -26,13 +24,15 @@ def joined(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def verdict(metric: Metric, found: dict[str, Standing]) -> str:
+def verdict(metric: Choice, found: dict[str, Standing]) -> str:
     """Tell who is best, whom the runs do not tell from the best, and the last of the others."""
-    order = sorted(found, key=lambda name: rank(found[name].mean, high=metric.high))
+    order = sorted(
+        found, key=lambda name: rank(found[name].mean, high=metric.of["better"] == "high")
+    )
 
     def value(*names: str) -> str:
         means = (shown(found[name].mean, number) for name in names)
-        return f"{' to '.join(means)} {metric.unit}".rstrip()
+        return f"{' to '.join(means)} {metric.of['unit']}".rstrip()
 
     def those(standing: str) -> list[str]:
         return [name for name in order if found[name].standing == standing]
@@ -46,28 +46,25 @@ def verdict(metric: Metric, found: dict[str, Standing]) -> str:
     return f"{told}{beside}; {last} with {value(others[-1])}"
 
 
-def tally(tables: Sequence[dict[str, Standing]]) -> dict[str, tuple[int, int]]:
+def tally(
+    labels: Sequence[str], tables: Sequence[dict[str, Standing]]
+) -> dict[str, tuple[int, int]]:
     """Count in how many rows each algorithm is best, and in how many equal; the most first."""
 
     def count(label: str, standing: str) -> int:
         return sum(row[label].standing == standing for row in tables if label in row)
 
-    labels = [one.label for one in ALGORITHMS.values()]
     counts = {label: (count(label, BEST), count(label, EQUAL)) for label in labels}
     return dict(sorted(counts.items(), key=lambda item: item[1], reverse=True))
 
 
-def _workloads(runs: Observations) -> dict[str, str]:
-    rows = {metric: of_metric(runs, metric) for metric in METRICS}
-    facts = {metric.key: verdict(metric, found) for metric, found in rows.items()}
-    counts = [f"{name} {best} + {equal}" for name, (best, equal) in tally([*rows.values()]).items()]
-    not_run = sum(runs_of(metric.workload, "d2tcp") is None for metric in METRICS)
-    told = {"rows": str(len(METRICS)), "not_run": str(not_run), "tally": joined(counts)}
-    return {**facts, **told}
-
-
-FACTS: dict[str, Callable[[Observations], dict[str, str]]] = {
-    "workloads": _workloads,
-    "coexistence": coexistence.facts,
-}
-"""By figure, for its note."""
+def wins(declared: Declarations, runs: Observations) -> dict[str, str]:
+    """Give the verdict of each row, and how often each algorithm is best or equal."""
+    scope = declared.scope(runs)
+    rows = {metric: of_metric(scope, metric) for metric in scope.names["metrics"]}
+    facts = {str(metric): verdict(metric, found) for metric, found in rows.items()}
+    labels = [one.of["label"] for one in scope.names["algorithms"]]
+    counts = tally(labels, [*rows.values()]).items()
+    told = joined([f"{name} {best} + {equal}" for name, (best, equal) in counts])
+    not_run = sum("D2TCP" not in found for found in rows.values())
+    return {**facts, "rows": str(len(rows)), "not_run": str(not_run), "tally": told}

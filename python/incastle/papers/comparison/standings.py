@@ -21,16 +21,13 @@ from incastle.analysis import ends
 from incastle.analysis.confidence import interval_of
 from incastle.reproduction import lasting
 
-from .measures import METRICS
-from .plan import ALGORITHMS, WORKLOADS
-
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from incastle.analysis.ends import Value
+    from incastle.reproduction.declarations import Declarations
+    from incastle.reproduction.expressions import Choice, Scope
     from incastle.reproduction.papers import Observations
-
-    from .measures import Metric, Values
 
 BEST, EQUAL, OTHER = "best", "equal", ""
 NOT_RUN = "as DCTCP"
@@ -62,7 +59,7 @@ class Standing:
     seeds: int
 
 
-def standings(values: Mapping[str, Values], *, high: bool) -> dict[str, Standing]:
+def standings(values: Mapping[str, Sequence[Value]], *, high: bool) -> dict[str, Standing]:
     """Rank algorithms by their values per seed. What is not a number ranks nowhere."""
     means = {name: ends.rising(fmean, seeds) for name, seeds in values.items()}
     ranks = {name: rank(mean, high=high) for name, mean in means.items()}
@@ -92,22 +89,28 @@ def rank(mean: Value, *, high: bool) -> tuple[float, float]:
     return (-low, -top) if high else (top, low)
 
 
-def of_metric(runs: Observations, metric: Metric) -> dict[str, Standing]:
+def of_metric(scope: Scope, metric: Choice) -> dict[str, Standing]:
     """Rank the algorithms that are run in a row, by label."""
-    found = {one.label: metric.values(runs, key) for key, one in ALGORITHMS.items()}
-    return standings({k: v for k, v in found.items() if v is not None}, high=metric.high)
+    values = {}
+    for algorithm in scope.names["algorithms"]:
+        here = scope.having(a=algorithm)
+        here.missing.clear()
+        found = here.seeds(metric.of["value"])
+        if not here.missing:
+            values[algorithm.of["label"]] = found
+    return standings(values, high=metric.of["better"] == "high")
 
 
-def table(runs: Observations) -> pl.DataFrame:
+def standings_table(declared: Declarations, runs: Observations) -> pl.DataFrame:
     """Give a row for each metric and algorithm; without numbers where it is not run."""
+    scope = declared.scope(runs)
     rows = []
-    for metric in METRICS:
-        found = of_metric(runs, metric)
-        better = "high" if metric.high else "low"
-        label = WORKLOADS[metric.workload].label
-        for algorithm in ALGORITHMS.values():
-            one = found.get(algorithm.label)
-            row = (metric.key, label, metric.label, metric.unit, better, algorithm.label)
+    for metric in scope.names["metrics"]:
+        found, of = of_metric(scope, metric), metric.of
+        label = scope.evaluate(f"workloads['{of['workload']}'].label")
+        for algorithm in (one.of["label"] for one in scope.names["algorithms"]):
+            one = found.get(algorithm)
+            row = (str(metric), label, of["label"], of["unit"], of["better"], algorithm)
             cell = (
                 (0, None, None, None, NOT_RUN)
                 if one is None
