@@ -7,6 +7,7 @@ benchmarks; `tests/python/test_bench.py` holds the page that is there against th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from incastle.benchmarks.engines import Incastle
@@ -20,7 +21,6 @@ from incastle.units import si
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from incastle.benchmarks.turns import Measured
 
 PAGE, FIGURE = "benchmarks.md", "images/benchmarks.png"
+ONCE = Path(__file__).with_name("once.md")
+"""Figures that `make bench` does not measure."""
 BUSY = 0.05
 """Share of the machine above which others disturbed the measurement."""
 PANELS: tuple[tuple[str, Mapping[int, str]], ...] = (
@@ -46,7 +48,7 @@ class Setting:
     """Where and how it was measured.
 
     Attributes:
-        machine: what it is, as `machine.description` tells.
+        machine: what it is, from `machine.description`.
         versions: of what was measured, by name.
         others, stolen: shares of the machine's time that other programs had, and its host took.
         repeats: runs of each.
@@ -73,7 +75,7 @@ def write(docs: Path, measured: Sequence[Measured], setting: Setting) -> None:
 
 
 def text(measured: Sequence[Measured], setting: Setting) -> str:
-    """Give the page."""
+    """Return the page."""
     parts = [INTRODUCTION, busy(setting), of_machine(setting), TABLE, table(measured)]
     parts += [
         PUBLISHED.format(source=PUBLISHED_SOURCE),
@@ -81,6 +83,7 @@ def text(measured: Sequence[Measured], setting: Setting) -> str:
         growth(measured),
         memory(measured),
         costs(setting),
+        ONCE.read_text(encoding="utf-8").strip(),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -88,14 +91,14 @@ def text(measured: Sequence[Measured], setting: Setting) -> str:
 INTRODUCTION = """\
 # Benchmarks
 
-How fast the engine is, beside others where they can be installed, and how its cost grows. `make
-bench` measures yours and writes this page anew, its figure too; `incastle bench --all` prints the
-table alone. `bench/README.md` tells the method."""
+The engine's speed, compared with other simulators where they can be installed, and how its cost
+grows. `make bench` measures yours and writes this page and its figure anew; `incastle bench --all`
+prints the table alone. `bench/README.md` has the method."""
 TABLE = """\
 ## Speed
 
 Packet-hops per second of processor time of one core: packets of any kind, ACKs too, fully received
-at the far end of a link. Medians, with the range from the minimum to the maximum; *times ours*: how
+at the end of a link. Medians, with the range from the minimum to the maximum; *times ours*: how
 many times faster Incastle is, by the medians. Long DCTCP flows with one ACK per packet everywhere,
 but NewReno with ECN on ns-2, which has no DCTCP, and DCUDP where the name says so."""
 PUBLISHED = "\\* Not in this run, but {source}."
@@ -120,8 +123,8 @@ def busy(setting: Setting) -> str:
 
 
 def of_machine(setting: Setting) -> str:
-    """Give the table of the machine and the versions."""
-    told = {
+    """Return the table of the machine and the versions."""
+    entries = {
         "processor": f"{setting.machine['processor']}, {setting.machine['processors']} cores",
         "system": f"{setting.machine['system']}, Linux {setting.machine['kernel']}",
         "measured": f"{setting.machine['date']}, {setting.repeats} runs of each, in turns",
@@ -129,11 +132,12 @@ def of_machine(setting: Setting) -> str:
         "taken by its host": f"{100 * setting.stolen:.1f} %",
         **setting.versions,
     }
-    return "\n".join(("| | |", "|---|---|", *(f"| {key} | {said} |" for key, said in told.items())))
+    rows = (f"| {key} | {value} |" for key, value in entries.items())
+    return "\n".join(("| | |", "|---|---|", *rows))
 
 
 def table(measured: Sequence[Measured]) -> str:
-    """Give the table of all rows."""
+    """Return the table of all rows."""
     head = (
         "| benchmark | | on | million packet-hops/s | range | times ours | goal | time | memory |",
         "|---|---|---|--:|--:|--:|--:|--:|--:|",
@@ -142,7 +146,7 @@ def table(measured: Sequence[Measured]) -> str:
 
 
 def line(row: Row) -> str:
-    """Give a line of the table; the benchmark is named in the first of its lines."""
+    """Return a line of the table; the benchmark is named in the first of its lines."""
     ours, rate = row.ratio is None, row.rate
     cells = (
         f"`{row.benchmark.name}`" if ours else "",
@@ -159,7 +163,7 @@ def line(row: Row) -> str:
 
 
 def growth(measured: Sequence[Measured]) -> str:
-    """Give the exponents."""
+    """Return the exponents."""
     lines = [
         f"| {GROWTH[name].words} | {found:.2f} |" for name, found in exponents(measured).items()
     ]
@@ -167,7 +171,7 @@ def growth(measured: Sequence[Measured]) -> str:
 
 
 def memory(measured: Sequence[Measured]) -> str:
-    """Tell what memory grows with."""
+    """Describe the growth of memory."""
     ours = by_name(measured, Incastle.name)
     long, short = ours["star-20-long"], ours["star-20"]
     grown = (long.memory_bytes - short.memory_bytes) / 1e6
@@ -183,12 +187,12 @@ def memory(measured: Sequence[Measured]) -> str:
 
 
 def costs(setting: Setting) -> str:
-    """Tell what one thing more takes, and what it should."""
-    told = (
+    """Describe the memory of one flow and one packet, and the goals."""
+    words = (
         f"{cost.of.words} {si(cost.bytes, 'B')} (goal {si(cost.of.goal, 'B')})"
         for cost in setting.costs
     )
-    return "".join(("One more takes, at the peak: ", ", ".join(told), ".")) if setting.costs else ""
+    return f"One more takes, at the peak: {', '.join(words)}." if setting.costs else ""
 
 
 def draw(figure: Figure, measured: Sequence[Measured]) -> None:

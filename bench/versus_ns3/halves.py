@@ -1,6 +1,6 @@
 """Both halves of the comparison: one scenario, run by Incastle and by ns-3.
 
-A scenario is a folder with scenario.toml and arrivals.csv. What ns-3 is told is read from the same
+A scenario is a folder with scenario.toml and arrivals.csv. The input of ns-3 is read from the same
 file, so that no parameter is written twice. Either half gives a `Run`.
 """
 
@@ -214,7 +214,7 @@ def packets_of(text: str) -> int:
     """Return a number of packets."""
     number, unit = text.split()
     if unit != "packets":
-        raise ValueError(f"{text}: ns-3 is told packets")
+        raise ValueError(f"{text}: ns-3 takes packets")
     return int(number)
 
 
