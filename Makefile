@@ -26,8 +26,8 @@ $(VENV)/.packages: requirements.lock
 	@$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
 	@touch $@
 
-# The engine, optimized, and the package beside it, editable. Its module lies among the sources: where it is gone, it is
-# built again, whatever the stamp says.
+# The engine, optimized, and the package, editable. Its module lies among the sources: where it is gone, it is built
+# again, whatever the stamp's time.
 MODULE := python/incastle/_engine.abi3.so
 $(VENV)/.native: $(VENV)/.packages pyproject.toml $(RUST_SOURCES) $(if $(wildcard $(MODULE)),,module-is-missing)
 	@PYTHON="$(PYTHON)" scripts/prerequisites.sh
@@ -44,20 +44,20 @@ reproduce: setup ## every shipped paper: figures, claims, report/index.html
 check: setup ## formatting, lints, types, and unit tests of what changed
 	@$(BIN)/python scripts/check_changed.py
 
-test: setup ## every kind of check, in some ten minutes; the last line counts
+test: setup ## every kind of check; the last line counts
 	@scripts/system.sh --if-possible
 	@$(BIN)/python scripts/test.py
 
 test-all: test ## `test`, then the full counts of random inputs, the documents, the wheel
 	@$(BIN)/python scripts/test.py --tier full
 
-bench: setup ## all benchmarks beside ns-2 and ns-3 (downloads it), docs/benchmarks.md
+bench: setup ## all benchmarks, compared with ns-2 and ns-3 (downloads it), docs/benchmarks.md
 	@$(BIN)/python bench/bench.py
 
-bench-ns3: setup ## the cluster benchmark and the star beside ns-3, times and physics (downloads it)
+bench-ns3: setup ## the cluster benchmark and the star compared with ns-3 (downloads it)
 	@$(BIN)/python bench/versus_ns3/run.py
 
-bench-transports: ## DCUDP and UDT of ours beside TCP, QUIC, UDT4 and SRT, on this machine (needs root)
+bench-transports: ## our DCUDP and UDT compared with TCP, QUIC, UDT4 and SRT, on this machine (needs root)
 	@$(PYTHON) bench/versus_transports/versus.py
 
 docs: $(VENV)/.packages ## the documentation, into site/

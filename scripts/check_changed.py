@@ -58,6 +58,7 @@ def checks(files: set[str]) -> list[list[str]]:
         [*python, "ruff", "format", "--check", "."],
         [*python, "ruff", "check", "."],
         [sys.executable, "scripts/check_crates.py"],
+        [sys.executable, "scripts/check_sizes.py"],
         [*python, "mypy"],
     ]
     packages = [word for name in crates(files) for word in ("-p", name)]

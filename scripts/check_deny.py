@@ -1,7 +1,7 @@
 # ruff: noqa: INP001
-"""Runs what `cargo deny` can tell without a network: licences, duplicates, sources.
+"""Runs what `cargo deny` can check without a network: licences, duplicates, sources.
 
-Advisories need a database that is fetched over the network: `make deny` asks for those too.
+Advisories need a database that is fetched over the network: `make deny` checks those, too.
 """
 
 import shutil
@@ -13,7 +13,7 @@ SKIPPED = 77
 
 
 def main() -> None:
-    """Run it where it is installed, else say so."""
+    """Run it where it is installed, else skip it."""
     if shutil.which("cargo-deny") is None:
         print("skipped: cargo-deny is not installed (cargo install --locked cargo-deny)")
         sys.exit(SKIPPED)

@@ -1,9 +1,9 @@
 # ruff: noqa: INP001
 """Compares the digests of all examples and of the papers' quick runs with tests/digests.csv.
 
-A digest is the hash of everything that happened in a simulation: whoever renames or moves code
-changes none. Where a change of the model means to, `--write` writes the list anew, and the commit
-says why.
+A digest is the hash of everything that happened in a simulation. Renaming or moving code changes
+none. Where a change of the model does, `--write` writes the list anew, and the commit has the
+reason.
 """
 
 from __future__ import annotations
@@ -79,9 +79,10 @@ def main() -> None:
     """Compare, or write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="write the list anew")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="keep the report of the papers")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="incastle-digests-") as folder:
-        found = dict([*of_examples(), *of_papers(Path(folder))])
+        found = dict([*of_examples(), *of_papers(arguments.out or Path(folder))])
     if arguments.write:
         write(found)
         print(f"{len(found):,} digests in {LIST.relative_to(ROOT)}")

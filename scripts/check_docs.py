@@ -1,12 +1,12 @@
 # ruff: noqa: INP001
-"""Runs what the README and the tutorials tell a new user to type, in their order.
+"""Runs the commands of the README and the tutorials, in their order.
 
 A ```sh block is run line by line where a line begins with `incastle`, `python examples/` or, where
 it is installed, `tshark -r` (installation, and `reproduce`, which tests of its own cover, are left
 out); a ```python block as a program, or is saved where the line above it ends in `NAME.py`:; a
 ```toml block is saved under the name that the line above it gives. A ```text block shows lines that
 the command before it prints, in their order; what it leaves out does not matter. Each document has
-a folder of its own. ```console blocks, which show a session with servers, are run by `consoles`.
+a separate folder. ```console blocks, which show a session with servers, are run by `consoles`.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ FENCE = re.compile(r"^ *```(\w+)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 
 @dataclass
 class Step:
-    """A command of a document: its name, how it is run, and the lines that it is said to print."""
+    """A command of a document: its name, how it is run, and the lines that it should print."""
 
     title: str
     command: list[str]
@@ -88,7 +88,7 @@ def commands(document: str, folder: Path) -> list[Step]:
 
 
 def try_document(document: str) -> list[str]:
-    """Run a document's commands; return those that failed, after showing what they said."""
+    """Run a document's commands; return those that failed, after showing their output."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     failed = []
     passed = 0

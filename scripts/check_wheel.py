@@ -3,7 +3,7 @@
 
 Its dependencies come from requirements.lock, by their hashes. With --out DIR the wheel is only
 built, into that directory (`make wheel`), and the lines of requirements.lock that it needs are
-written beside it. The size of the wheel and the time of `incastle --help` are printed, and not
+written next to it. The size of the wheel and the time of `incastle --help` are printed, and not
 judged.
 """
 
@@ -28,7 +28,7 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).resolve().parent.parent
 SKIPPED = 77
 NO_NETWORK = "Retrying (Retry("
-"""What pip says where nothing answers."""
+"""The message of pip where nothing answers."""
 LOCK = "requirements.lock"
 SCENARIO = "incast.toml"
 
@@ -104,7 +104,7 @@ def install(wheel: Path, folder: Path) -> Path:
     return programs
 
 
-def say(programs: Path, folder: Path, *command: str) -> str:
+def output_of(programs: Path, folder: Path, *command: str) -> str:
     """Run a command where only the new environment is to be found; return what it prints."""
     environment = {
         "PATH": f"{programs}:/usr/bin:/bin",
@@ -135,27 +135,29 @@ def tried(programs: Path, folder: Path) -> None:
     run = ("run", SCENARIO, "--out")
     here = os.fspath(Path(sys.executable).with_name("incastle"))
     outputs = [
-        say(programs, folder, "incastle", *run, "wheel"),
-        say(Path(here).parent, folder, here, *run, "sources"),
+        output_of(programs, folder, "incastle", *run, "wheel"),
+        output_of(Path(here).parent, folder, here, *run, "sources"),
     ]
     first, second = map(digest, outputs)
     if first != second:
         sys.exit(f"the wheel's digest is {first}, that of the sources {second}")
-    version = say(programs, folder, "incastle", "--version").split()[-1]
-    told = say(programs, folder, "dcudp", "--version")
-    if version not in told:
-        sys.exit(f"incastle is {version}, but dcudp says {told}")
-    if "dctcp" not in say(programs, folder, "incastle", "list", "papers"):
+    version = output_of(programs, folder, "incastle", "--version").split()[-1]
+    of_dcudp = output_of(programs, folder, "dcudp", "--version")
+    if version not in of_dcudp:
+        sys.exit(f"incastle is {version}, but dcudp is {of_dcudp}")
+    if "dctcp" not in output_of(programs, folder, "incastle", "list", "papers"):
         sys.exit("the wheel has no papers")
-    say(programs, folder, "incastle", "reproduce", "dctcp", "--figure", "13", "--quick")
-    say(programs, folder, "python", "-c", "from incastle import dcudp, load; load('incast.toml')")
+    output_of(programs, folder, "incastle", "reproduce", "dctcp", "--figure", "13", "--quick")
+    output_of(
+        programs, folder, "python", "-c", "from incastle import dcudp, load; load('incast.toml')"
+    )
 
 
 def start_up(programs: Path, folder: Path) -> float:
     """Return the seconds of the third `incastle --help`: files are in memory then."""
     for _ in range(3):
         begun = time.monotonic()
-        say(programs, folder, "incastle", "--help")
+        output_of(programs, folder, "incastle", "--help")
         took = time.monotonic() - begun
     return took
 

@@ -1,7 +1,7 @@
 # ruff: noqa: INP001
 """Runs the ```console blocks of a document: what is typed behind `$`, and what that prints.
 
-Commands that serve go on beside the others until the next one that serves, or the end. Their ports
+Commands that serve go on with the others until the next one that serves, or the end. Their ports
 are chosen by the system, and the document's own names of servers and directories stand for those of
 the test. Of what is shown only the words are compared, in their order, whatever the numbers and
 units are.
@@ -84,7 +84,7 @@ def missing(shown: list[str], printed: str) -> list[str]:
 
 
 class Session:
-    """The commands of one document, in a folder of their own."""
+    """The commands of one document, in a separate folder."""
 
     def __init__(self, folder: Path, path: str) -> None:
         self.folder = folder
@@ -107,8 +107,8 @@ class Session:
         if status:
             return [f"exit status {status}", printed]
         wrong = missing([self.here(line) for line in command.shown], printed)
-        said = [f"the document shows a line that is not printed: {line}" for line in wrong]
-        return [*said, printed] if wrong else []
+        messages = [f"the document shows a line that is not printed: {line}" for line in wrong]
+        return [*messages, printed] if wrong else []
 
     def finish(self, command: Typed) -> tuple[str, int]:
         """Run a command to its end; return what it printed, and its exit status."""

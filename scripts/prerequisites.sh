@@ -1,5 +1,5 @@
 #!/bin/sh
-# Says in words what is missing before anything is built. PYTHON names the interpreter.
+# Reports what is missing before anything is built. PYTHON names the interpreter.
 missing=0
 need() { # what, how to get it
     echo "make: $1" >&2

@@ -4,11 +4,11 @@
 There are two tiers: `quick` (`make test`) has every kind of check, `full` (`make test-all` runs it
 after the quick one) the full counts of random inputs, what needs long builds, and slow tests.
 
-Each runner's own report is read: cargo's `test result` lines, pytest's JUnit file; a check that
-has no tests of its own (a formatter, a linter, a build) counts as one. A runner that fails
-without naming a failed test (a compile error, a crash) counts as one failure. The last line is
-the sum, alone: `N passed, N failed, N skipped`; the exit status is 1 if anything failed. Exit
-status 77 of a check says that it could not run here, and its last line why. The time of each check
+Each report is read: cargo's `test result` lines, pytest's JUnit file. A check without tests
+(a formatter, a linter, a build) counts as one. A runner that fails without naming a failed test (a
+compile error, a crash) counts as one failure. The last line is the sum, alone: `N passed, N failed,
+N skipped`; the exit status is 1 if anything failed. Exit status 77 of a check means that it could
+not run here, for the reason in its last line. The time of each check
 is printed, and kept in target/test-times-TIER.csv.
 
     scripts/test.py                      the quick tier
@@ -42,9 +42,11 @@ ALONE = "alone"
 """The mark of tests in real time, or with time-outs that others set."""
 SLOW = "slow"
 """The mark of tests that take seconds each, and run in the full tier alone."""
+RANDOM = "hypothesis"
+"""The mark that hypothesis gives to its tests."""
 QUICK, FULL = "quick", "full"
 ALL_CASES = {"INCASTLE_TESTS": "full"}
-"""Asks tests with random inputs for all of their cases."""
+"""Has tests with random inputs run all of their cases."""
 WORKERS_PER_CORE, MAX_WORKERS = 2, 8
 """Two, because many tests wait: for the ends of connections, for other programs."""
 
@@ -66,12 +68,12 @@ class Count:
         )
 
     def __str__(self) -> str:
-        """Return the words of the closing line."""
+        """Return the text of the last line."""
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
 
 
 def single(_output: str) -> Count:
-    """Count a check without tests of its own."""
+    """Count a check without tests."""
     return Count(passed=1)
 
 
@@ -98,7 +100,13 @@ def python(*arguments: str) -> list[str]:
     return [sys.executable, *arguments]
 
 
-def pytest_check(folder: Path, name: str, *options: str, tier: str = QUICK) -> Check:
+def pytest_check(
+    folder: Path,
+    name: str,
+    *options: str,
+    env: dict[str, str] | None = None,
+    tier: str = QUICK,
+) -> Check:
     """Return a check that runs pytest, and reads its JUnit file."""
     report = folder / f"{name}.xml"
 
@@ -113,25 +121,28 @@ def pytest_check(folder: Path, name: str, *options: str, tier: str = QUICK) -> C
         return Count(len(cases) - skipped - failed, failed, skipped)
 
     command = python("-m", "pytest", "-rs", f"--junitxml={report}", *options)
-    return Check(name, command, count, tier=tier)
+    return Check(name, command, count, env=env or {}, tier=tier)
 
 
 def pytest_checks(folder: Path) -> list[Check]:
-    """Return pytest's tests: those on all cores, those that a neighbour disturbs, the slow ones.
+    """Return pytest's tests: those on all cores, those that others disturb, the slow ones.
 
-    Each test is in one of them, whatever it is marked with.
+    Each test is in one of them, whatever its marks. Tests with random inputs run once more with all
+    of their cases.
     """
     workers = str(min(WORKERS_PER_CORE * (os.cpu_count() or 1), MAX_WORKERS))
     on_all_cores = ("-n", workers, "--dist", "loadgroup")
+    finished = {"INCASTLE_RUNS": str(folder / "quick" / "runs")}  # by the check of digests
     together = ("-m", f"not {ALONE} and not {SLOW}", *on_all_cores)
     slow = ("-m", f"not {ALONE} and {SLOW}", *on_all_cores)
     alone = ("-m", f"{ALONE} and not {SLOW}")
     slow_alone = ("-m", f"{ALONE} and {SLOW}")
     return [
-        pytest_check(folder, "pytest", *together),
+        pytest_check(folder, "pytest", *together, env=finished),
         pytest_check(folder, f"pytest, {ALONE}", *alone),
         pytest_check(folder, f"pytest, {SLOW}", *slow, tier=FULL),
         pytest_check(folder, f"pytest, {SLOW} and {ALONE}", *slow_alone, tier=FULL),
+        pytest_check(folder, "pytest, all cases", "-m", RANDOM, env=ALL_CASES, tier=FULL),
     ]
 
 
@@ -173,6 +184,7 @@ def all_checks(folder: Path) -> list[Check]:
         Check("mypy", python("-m", "mypy")),
         Check("stubtest", engine),
         Check("crates", python("scripts/check_crates.py")),
+        Check("sizes", python("scripts/check_sizes.py")),
         Check("cargo deny", python("scripts/check_deny.py")),
         Check("lints", python("scripts/check_lints.py")),
         Check("clippy", clippy),
@@ -183,7 +195,7 @@ def all_checks(folder: Path) -> list[Check]:
             python("-m", "mkdocs", "build", "--strict", "-d", str(folder / "site")),
             env={"NO_MKDOCS_2_WARNING": "1"},
         ),
-        Check("digests", python("scripts/check_digests.py")),
+        Check("digests", python("scripts/check_digests.py", "--out", str(folder / "quick"))),
         *examples(folder),
         *pytest_checks(folder),
         Check("cargo test, all cases", tests, cargo_tests, env=ALL_CASES, tier=FULL),
@@ -215,12 +227,12 @@ def execute(check: Check) -> Count:
     count = check.count("".join(lines))
     if process.returncode == 0:
         return count
-    # A linter that failed did not pass; a runner that died may have named nobody.
+    # A linter that failed did not pass; a runner that died may have named no test.
     return count if count.failed else Count(count.passed * (check.count is not single), 1)
 
 
 def keep_times(tier: str, rows: list[tuple[str, float, Count]]) -> Path:
-    """Write what each check took, for who wants to make the tests faster."""
+    """Write the time of each check."""
     path = ROOT / TARGET / f"test-times-{tier}.csv"
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="", encoding="utf-8") as file:
