@@ -7,7 +7,7 @@
 
 `load` and `Scenario` make scenarios, `run` and `run_many` simulate them, `Result` holds what was
 measured as polars frames. `sweep` runs every combination of the values of some keys, `find` and
-`optimize` search among them, `diff` compares two results or two reports, `explain` tells why a flow
+`optimize` search among them, `diff` compares two results or two reports, `explain` shows why a flow
 took its time. `estimate` gives completion times where a network is too large to simulate.
 `Controller` is what congestion controls of your own derive from. Units are in the names: `_s`
 seconds, `_bytes`, `_bit_s` bits per second.
@@ -102,7 +102,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    """Import what a name needs when it is first asked for.
+    """Import what a name needs at its first use.
 
     The command line has to answer Ctrl-C before all of that is there.
     """

@@ -72,8 +72,8 @@ class Options(TypedDict, total=False):
 
     Attributes:
         kind: "stream", one of bytes in each direction, or "messages". Both peers must use the same.
-        packet_bytes: the largest IP packet, 1500. The smaller of both ends counts.
-        capacity_bit_s: the rate of the interface; what the system says of it, else 10e9.
+        packet_bytes: the largest IP packet, 1500. The smaller of both endpoints counts.
+        capacity_bit_s: the rate of the interface; as the system reports it, else 10e9.
         rate_limit_bit_s: no more is sent, whatever the control allows.
         send_buffer_bytes: bytes that may be written and not acknowledged, 16 MiB; no message
             can be longer.
@@ -95,7 +95,7 @@ class Options(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Statistics:
-    """What one end of a connection has seen so far.
+    """The state and counters of one endpoint.
 
     Attributes:
         control: the control that runs, "dcudp" or "udt": DCUDP's falls back to UDT's where the
@@ -105,9 +105,9 @@ class Statistics:
         rtt_s: the smoothed round-trip time.
         unacknowledged_bytes: payload written and not acknowledged.
         acknowledged_bytes: payload that the peer has acknowledged.
-        sent_bytes: payload sent, what was sent again included.
-        delivered_bytes: payload that this end's application has taken.
-        retransmissions: data packets sent again.
+        sent_bytes: payload sent, retransmissions included.
+        delivered_bytes: payload that this endpoint's application has taken.
+        retransmissions: data packets retransmitted.
         losses_reported: NAKs received.
         marks_echoed: acknowledgements that echoed a mark.
         marks_received: data packets that arrived with a mark.
@@ -143,12 +143,12 @@ class SendTimeoutError(TimeoutError):
         self.total = total
 
     def __reduce__(self) -> tuple[type[SendTimeoutError], tuple[int, int]]:
-        """Pickle by what it was made of."""
+        """Pickle by the constructor's arguments."""
         return type(self), (self.sent, self.total)
 
 
 class Connection:
-    """One end of a connection, made by `connect` or by a listener.
+    """One endpoint of a connection, made by `connect` or by a listener.
 
     As a context manager it is closed at the end of the block, which waits until everything is
     delivered; where an exception leaves the block it is aborted instead.
@@ -186,9 +186,9 @@ class Connection:
         peer has it.
 
         Raises:
-            SendTimeoutError: time is up; its `sent` says how many bytes were taken.
+            SendTimeoutError: time is up; its `sent` is the number of bytes that were taken.
             ConnectionResetError: the peer has closed.
-            ConnectionAbortedError: the peer is silent, or this end has aborted.
+            ConnectionAbortedError: the peer is silent, or this endpoint has aborted.
 
         """
         if isinstance(data, bytes):
@@ -213,7 +213,7 @@ class Connection:
 
         Raises:
             TimeoutError: nothing came in time.
-            ConnectionAbortedError: the peer is silent, or this end has aborted.
+            ConnectionAbortedError: the peer is silent, or this endpoint has aborted.
 
         """
         return self._native.recv(_at_least_0("most", most), timeout)
@@ -224,17 +224,17 @@ class Connection:
         Raises:
             EOFError: the stream ended before; what came can still be read.
             TimeoutError: they did not come in time; what came can still be read.
-            ConnectionAbortedError: the peer is silent, or this end has aborted.
+            ConnectionAbortedError: the peer is silent, or this endpoint has aborted.
 
         """
         return self._native.recv_exactly(_at_least_0("count", count), timeout)
 
     def recv_into(self, buffer: Buffer, *, timeout: float | None = None) -> int:
-        """Read what is there into a writable buffer, and say how many bytes: 0 at the end.
+        """Read what is there into a writable buffer; return the number of bytes, 0 at the end.
 
         Raises:
             TimeoutError: nothing came in time.
-            ConnectionAbortedError: the peer is silent, or this end has aborted.
+            ConnectionAbortedError: the peer is silent, or this endpoint has aborted.
 
         """
         view = memoryview(buffer)
@@ -257,7 +257,7 @@ class Connection:
         """Queue a message, once the send buffer has room for all of it.
 
         Args:
-            message: at least one byte, and no more than both ends' buffers hold.
+            message: at least one byte, and no more than both endpoints' buffers hold.
             ttl: it is given up after this many seconds; None for never.
             ordered: whether it waits at the peer for those before it.
             timeout: how long to wait for room.
@@ -265,7 +265,7 @@ class Connection:
         Raises:
             TimeoutError: there was no room in time; nothing of it is sent.
             ConnectionResetError: the peer has closed.
-            ConnectionAbortedError: the peer is silent, or this end has aborted.
+            ConnectionAbortedError: the peer is silent, or this endpoint has aborted.
 
         """
         self._native.send_message(bytes(memoryview(message)), ttl, ordered, timeout)
@@ -275,7 +275,7 @@ class Connection:
 
         Raises:
             TimeoutError: none came in time.
-            ConnectionAbortedError: the peer is silent, or this end has aborted.
+            ConnectionAbortedError: the peer is silent, or this endpoint has aborted.
 
         """
         return self._native.recv_message(timeout)
@@ -286,35 +286,35 @@ class Connection:
         Raises:
             TimeoutError: it has not in time.
             ConnectionResetError: the peer closed before.
-            ConnectionAbortedError: the peer is silent, or this end has aborted.
+            ConnectionAbortedError: the peer is silent, or this endpoint has aborted.
 
         """
         self._native.flush(timeout)
 
     def statistics(self) -> Statistics:
-        """Say what has happened so far; after the end, what had."""
+        """Return the statistics so far; after the end, the last ones."""
         return Statistics(**self._native.statistics())
 
     def close(self, *, timeout: float | None = None) -> None:
-        """Deliver everything that was written, tell the peer, and let go of the socket.
+        """Deliver everything that was written, notify the peer, and release the socket.
 
-        UDT knows no half-closed connection: what the peer still sends is not received.
+        UDT has no half-closed connection: what the peer still sends is not received.
 
         Raises:
             TimeoutError: not all was delivered in time (it goes on, and can be waited for again),
                 or within the option `linger` (then it is over).
             ConnectionResetError: the peer closed before it had everything.
-            ConnectionAbortedError: the peer is silent, or this end has aborted.
+            ConnectionAbortedError: the peer is silent, or this endpoint has aborted.
 
         """
         self._native.close(timeout)
 
     def abort(self) -> None:
-        """Give up what is under way, tell the peer, and let go of the socket, at once."""
+        """Abort transfers, notify the peer, and release the socket, at once."""
         self._native.abort()
 
     def __enter__(self) -> Self:
-        """Give the connection."""
+        """Return the connection."""
         return self
 
     def __exit__(
@@ -330,7 +330,7 @@ class Connection:
             self.abort()
 
     def __del__(self) -> None:
-        """Warn of a connection that nobody has closed: nobody knows whether all was delivered."""
+        """Warn of a connection that was not closed: whether all was delivered is unknown."""
         native = getattr(self, "_native", None)
         if native is not None and not native.closed:
             warnings.warn(f"unclosed {self!r}", ResourceWarning, source=self, stacklevel=2)
@@ -385,12 +385,12 @@ class Listener:
         self._native.close()
 
     def __iter__(self) -> Iterator[Connection]:
-        """Give the connections as they come."""
+        """Yield the connections as they come."""
         while (native := self._native.accept(None)) is not None:
             yield Connection(native)
 
     def __enter__(self) -> Self:
-        """Give the listener."""
+        """Return the listener."""
         return self
 
     def __exit__(
@@ -436,16 +436,16 @@ def connect(
         ConnectionRefusedError: nobody listens on that port, or not for this kind.
         socket.gaierror: the name has no address.
         OSError: the host is not reachable.
-        ValueError: a parameter that cannot be right; which, and what would be.
+        ValueError: an invalid parameter; the message has the remedy.
 
     """
-    told = _told("connect", control, key, options)
+    settings = _settings("connect", control, key, options)
     addresses = _resolve(host, port, minimum=1)
     _check_safety(addresses, insecure=insecure or key is not None)
     for address in addresses[:-1]:
         with suppress(OSError):
-            return Connection(_engine.dcudp_connect(address, told, timeout))
-    return Connection(_engine.dcudp_connect(addresses[-1], told, timeout))
+            return Connection(_engine.dcudp_connect(address, settings, timeout))
+    return Connection(_engine.dcudp_connect(addresses[-1], settings, timeout))
 
 
 def listen(
@@ -462,8 +462,8 @@ def listen(
 
     Args:
         host: an IP address of this machine, or its name; "0.0.0.0" and "::" for all of them.
-        port: the UDP port; 0 for one that is free, which `Listener.address` tells.
-        control: which congestion control, "dcudp" or "udt". A peer that wants UDT gets it.
+        port: the UDP port; 0 for a free one, which `Listener.address` has.
+        control: which congestion control, "dcudp" or "udt". A peer that requests UDT gets it.
         key: 32 secret bytes that peers must have as well: others are not even answered.
         insecure: without a key only this machine itself is served, unless this is true: everybody
             can connect, and everybody on the path read and change what is sent.
@@ -472,15 +472,15 @@ def listen(
 
     Raises:
         OSError: the port is in use, or the address not this machine's.
-        ValueError: a parameter that cannot be right; which, and what would be.
+        ValueError: an invalid parameter; the message has the remedy.
 
     """
-    told = _told("listen", control, key, options)
+    settings = _settings("listen", control, key, options)
     address = _resolve(host, port, minimum=0)[0]
     _check_safety([address], insecure=insecure or key is not None)
     if backlog < 1:
         raise ValueError(f"backlog = {backlog}: it must be 1 or more")
-    return Listener(_engine.dcudp_listen(address, told, backlog))
+    return Listener(_engine.dcudp_listen(address, settings, backlog))
 
 
 def read_key(path: str | os.PathLike[str]) -> bytes:
@@ -504,17 +504,17 @@ class _Deadline:
         self._whole = timeout
 
     def left(self) -> float | None:
-        """Give what is left of it; at first all, so that a wrong one is told as it was given."""
+        """Return what is left of it; at first all, so that a wrong one is reported as given."""
         whole, self._whole = self._whole, None
         if self._end is None or whole is not None:
             return whole
         return max(0.0, self._end - time.monotonic())
 
 
-def _told(
+def _settings(
     function: str, control: Control, key: bytes | None, options: Options
 ) -> dict[str, object]:
-    """Put together what the native side is told, and refuse what it does not know."""
+    """Put together the settings of the native side, and refuse unknown ones."""
     known = list(Options.__annotations__)
     for name in options:
         if name not in known:
@@ -525,8 +525,8 @@ def _told(
         raise ValueError(
             f"key of {len(key)} bytes: it must have {_KEY_BYTES}, as read_key gives it"
         )
-    told = {name: value for name, value in options.items() if value is not None}
-    return {"control": control, "key": key, **told}
+    given = {name: value for name, value in options.items() if value is not None}
+    return {"control": control, "key": key, **given}
 
 
 def _resolve(host: str, port: int, *, minimum: int) -> list[Resolved]:
@@ -545,7 +545,7 @@ def _resolve(host: str, port: int, *, minimum: int) -> list[Resolved]:
 
 
 def _check_safety(addresses: list[Resolved], *, insecure: bool) -> None:
-    """Refuse what others can reach, unless that is safe or was asked for."""
+    """Refuse what others can reach, unless that is safe or was requested."""
     for host, *_ in addresses:
         address = ipaddress.ip_address(host)
         mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
@@ -564,7 +564,7 @@ def _at_least_0(name: str, value: int) -> int:
 
 def main() -> NoReturn:
     """Run the program `dcudp`, the very same code as the binary."""
-    # The program hears of Ctrl-C itself, once it has begun. Where it is ignored it stays so.
+    # The program handles Ctrl-C itself, once it has begun. Where it is ignored it stays so.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.exit(_engine.dcudp_program(["dcudp", *sys.argv[1:]]))

@@ -1,4 +1,4 @@
-"""A scenario taken apart link by link, and what the engine says when that or a link fails."""
+"""A scenario taken apart link by link, and the errors of that and of links."""
 
 from __future__ import annotations
 
@@ -33,6 +33,6 @@ def take_apart(scenario: Scenario, links: int | None, threads: int) -> _engine.E
 
 
 def failed(what: str, failure: _engine.Failure) -> RunError:
-    """Give the error of a failure of the engine."""
+    """Return the error of a failure of the engine."""
     kind = InternalError if failure.internal else RunError
     return kind(f"{what}: {failure.message}")

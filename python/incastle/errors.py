@@ -36,7 +36,7 @@ class Diagnostic:
         column: the column in characters, from 1; 0 where there is none.
         key: the key concerned, in full (`flows.storage.count`); empty for a syntax error.
         message: what was found.
-        help: what would be right, or None.
+        help: the remedy, or None.
 
     """
 
@@ -50,7 +50,7 @@ class Diagnostic:
 
     @property
     def place(self) -> str:
-        """`file:line:column`; or the override alone, quoted as a shell wants it."""
+        """`file:line:column`; or the override alone, quoted for a shell."""
         if self.line:
             return f"{self.file}:{self.line}:{self.column}"
         option, space, setting = self.file.partition(" ")
@@ -80,7 +80,7 @@ class ScenarioError(IncastleError, ValueError):
         self.diagnostics: tuple[Diagnostic, ...] = tuple(diagnostics)
 
     def __str__(self) -> str:
-        """Give every mistake, one after the other."""
+        """Return every mistake, one after the other."""
         return "\n".join(str(diagnostic) for diagnostic in self.diagnostics)
 
 
@@ -89,7 +89,7 @@ class ResultError(IncastleError):
 
 
 def unreadable(path: Path, error: BaseException, advice: str = "") -> ResultError:
-    """Say why a file cannot be read, in words without those of Python, and what to do."""
+    """Describe why a file cannot be read, and the remedy, without Python's terms."""
     if isinstance(error, OSError):
         why = error.strerror or str(error)
     elif isinstance(error, json.JSONDecodeError):
@@ -125,12 +125,12 @@ class RunError(IncastleError, RuntimeError):
         self.results: tuple[Result | None, ...] = tuple(results)
 
     def __str__(self) -> str:
-        """Give the message alone."""
+        """Return the message alone."""
         return self.message
 
 
 class ControllerError(RunError):
-    """A controller of your own that lacks a method, raised, or gave a window that is none.
+    """A user's controller lacks a method, raised, or returned an invalid window.
 
     The message has the class, the method, the simulated time, and the traceback of your code.
     """
@@ -150,7 +150,7 @@ class Interrupted(KeyboardInterrupt):
     """Ctrl-C during a run. The engine has stopped; what was finished is here.
 
     Attributes:
-        results: one per run that was asked for: finished, or None.
+        results: one per requested run: finished, or None.
         partial: the runs that were under way, up to the moment of the interrupt
             (`Result.interrupted` is true for them). A run whose controller did not come back is
             not among them.
@@ -170,7 +170,7 @@ class Interrupted(KeyboardInterrupt):
         self.within = within
 
     def __str__(self) -> str:
-        """Say how far it came."""
+        """Describe how far it came."""
         done = sum(result is not None for result in self.results)
         return f"interrupted: {done} of {len(self.results)} runs were finished{self._where()}"
 

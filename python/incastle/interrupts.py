@@ -1,4 +1,4 @@
-"""Ctrl-C at a bad moment: at the very start, or while what must not be torn is done."""
+"""Ctrl-C at a bad moment: at the very start, or during work that must not be interrupted."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Waiting:
 
 @dataclass(frozen=True)
 class Patience:
-    """How long code of the user's may keep a Ctrl-C waiting.
+    """How long a user's code may delay a Ctrl-C.
 
     Attributes:
         seconds: after them it is raised within that code, and again until the block ends.
@@ -59,7 +59,7 @@ class Patience:
     spared: Callable[..., object]
 
     def spares(self, frame: FrameType | None) -> bool:
-        """Tell whether the function is at work in this frame, or below it."""
+        """Return whether the function runs in this frame, or below it."""
         while frame is not None:
             if frame.f_code is self.spared.__code__:
                 return True

@@ -54,7 +54,7 @@ class Result:
         tables: every table by name; those below are attributes as well.
         warnings: what was probably not as intended in the scenario, each with its place.
         sources: files of controllers of your own, by their paths from the scenario's folder.
-        captures: what `[measure] pcap` asks for: by the name of each link a file in pcapng.
+        captures: files in pcapng by the name of their link, with `[measure] pcap`.
         offered_load: what the scenario offers to links on average, as `Scenario.offered_load`;
             empty where an earlier version wrote the result.
 
@@ -96,7 +96,7 @@ class Result:
 
         group, index, kind, flow, started_s, completed_s and fct_s (the flow completion time, from
         the write or the request to the last byte at the receiver; both null if not completed),
-        bytes, deadline_s (the instant at which it was wanted, null without one); with [measure]
+        bytes, deadline_s (the instant at which it is due, null without one); with [measure]
         slowdown also ideal_fct_s (null of rounds) and slowdown (null also where not completed).
         """
         return self.table("transfers")
@@ -113,7 +113,7 @@ class Result:
 
     @property
     def timeouts(self) -> pl.DataFrame:
-        """One row per retransmission timeout, where [measure] timeouts asks.
+        """One row per retransmission timeout, with `[measure] timeouts`.
 
         time_s, flow, group, index, host (whose timer), round (of a barrier, else null),
         kind (lost-retransmission, last-packet, full-window, few-duplicates), port (where
@@ -125,7 +125,7 @@ class Result:
 
     @property
     def events(self) -> pl.DataFrame:
-        """Every event of recorded flows, in order, where [measure] events asks.
+        """Every event of recorded flows, in order, with `[measure] events`.
 
         time_s, flow, end (sender or receiver), event, packet (its number among those of its end),
         kind (what the packet is), port, seq, bytes, ack, count, queue_packets, queue_bytes,
@@ -137,7 +137,7 @@ class Result:
 
     @property
     def rates(self) -> pl.DataFrame:
-        """The reaction points of QCN at each change, where [measure] qcn asks.
+        """The reaction points of QCN at each change, with `[measure] qcn`.
 
         time_s, flow, current_bit_s, target_bit_s, byte_stage, time_stage, memory. `flow` is the
         number in `flows`; `with_groups("rates")` adds its group and index.
@@ -146,7 +146,7 @@ class Result:
 
     @property
     def cnms(self) -> pl.DataFrame:
-        """The samples of QCN's congestion points, where [measure] qcn asks.
+        """The samples of QCN's congestion points, with `[measure] qcn`.
 
         time_s, port, flow, psi (0: no notification), feedback_bytes, queue_bytes, interval_bytes.
         """
@@ -164,7 +164,7 @@ class Result:
 
     @property
     def queue_samples(self) -> pl.DataFrame:
-        """The queue at regular instants, where [measure] queue asks.
+        """The queue at regular instants, with `[measure] queue`.
 
         time_s, port, packets, bytes.
         """
@@ -172,7 +172,7 @@ class Result:
 
     @property
     def buffer_occupancy(self) -> pl.DataFrame:
-        """What switches store at regular instants, where [measure] buffer_occupancy asks.
+        """What switches store at regular instants, with `[measure] buffer_occupancy`.
 
         time_s, switch, port ("all": of all ports together; ports that store nothing have no row),
         bytes, threshold_bytes (of "all" the shared memory, of a port what it may hold then).
@@ -206,7 +206,7 @@ class Result:
 
     @property
     def windows(self) -> pl.DataFrame:
-        """The sender's state over time, where [measure] window asks.
+        """The sender's state over time, with `[measure] window`.
 
         time_s, flow, cwnd_bytes, ssthresh_bytes, alpha (0 to 1), rtt_s (smoothed). `flow` is the
         number in `flows`; `with_groups("windows")` adds its group and index.
@@ -215,7 +215,7 @@ class Result:
 
     @property
     def throughput(self) -> pl.DataFrame:
-        """Bytes delivered per interval and flow, where [measure] throughput asks.
+        """Bytes delivered per interval and flow, with `[measure] throughput`.
 
         time_s (start of the interval), flow, bytes. `flow` is the number in `flows`;
         `with_groups("throughput")` adds its group and index. From time zero to a flow's last
@@ -250,7 +250,7 @@ class Result:
         return completions.observed(self.transfers, self.totals)
 
     def with_groups(self, name: str) -> pl.DataFrame:
-        """Give a table that has a column `flow`, with `group` and `index` added from `flows`.
+        """Return a table that has a column `flow`, with `group` and `index` added from `flows`.
 
         Raises:
             TableMissing: this result has no such table.
@@ -260,7 +260,7 @@ class Result:
         return self.over_time(name).join(names, on="flow", how="left", maintain_order="left")
 
     def over_time(self, name: str) -> pl.DataFrame:
-        """Give a table by its name; of `goodput` and `throughput` also the empty bins, with zeros.
+        """Return a table by its name; `goodput` and `throughput` with empty bins as zeros.
 
         Raises:
             TableMissing: this result has no such table.
@@ -271,10 +271,10 @@ class Result:
         return bins.filled(name, frame, self.scenario) if name in bins.OWNERS else frame
 
     def table(self, name: str) -> pl.DataFrame:
-        """Give a table by its name, as it is saved.
+        """Return a table by its name, as it is saved.
 
         Raises:
-            TableMissing: this result has no such table; the message says how to get it.
+            TableMissing: this result has no such table; the message has the remedy.
 
         """
         frame = self.tables.get(name)
@@ -294,7 +294,7 @@ class Result:
         raise TableMissing(f"the result of {self.name!r} has no table {name!r}: {advice}")
 
     def to_summary(self) -> dict[str, Any]:
-        """Give what summary.json holds: all but tables, captures and the contents of files."""
+        """Return what summary.json holds: all but tables, captures and the contents of files."""
         summary = {
             "name": self.name,
             "version": self.version,

@@ -40,7 +40,7 @@ class Progress:
 
     Attributes:
         finished: runs that are over.
-        total: runs that were asked for.
+        total: requested runs.
         simulated_s: simulated seconds so far, over all runs.
         duration_s: simulated seconds in the end, over all runs.
 
@@ -204,7 +204,7 @@ class _Threads(NamedTuple):
 
 
 class _Batch:
-    """The runs of one call, and who is told what has come of them."""
+    """The runs of one call, and its callbacks."""
 
     def __init__(
         self,
@@ -239,7 +239,7 @@ class _Batch:
         with interrupts.put_off():
             self._hand_over(index, outcome)
         if self.waiting.arrived:
-            raise KeyboardInterrupt  # short runs may all be over before there is progress to tell
+            raise KeyboardInterrupt  # short runs may all be over before any progress
 
     def _hand_over(self, index: int, outcome: _engine.Output | _engine.Failure) -> None:
         scenario = self.scenarios[index]
@@ -272,7 +272,7 @@ def _error(scenario: Scenario, failure: _engine.Failure) -> RunError:
 
 
 def _notes(scenario: Scenario, output: _engine.Output) -> list[str]:
-    """Give what a reader of the numbers has to know; a controller's fault belongs to the last."""
+    """Return the notes on the numbers; a controller's fault belongs to the last."""
     notes = output.notes
     if output.fault is not None:
         kind = controllers_of(scenario)[output.fault.controller].kind

@@ -107,7 +107,7 @@ class Scenario:
     def with_overrides(
         self, overrides: Mapping[str, Value] | None = None, **more: Value
     ) -> Scenario:
-        """Give this scenario with some keys changed or added; the original stays as it is.
+        """Return this scenario with some keys changed or added; the original stays as it is.
 
         Keys are dotted, as for `--set`: `with_overrides({"flows.storage.count": 40})`, or
         `with_overrides(**{"switch.queue.marking_threshold": "65 packets"})`.
@@ -121,7 +121,7 @@ class Scenario:
         return Scenario(self._text, self._file, self._overrides + added, self._origins.bound)
 
     def with_controllers(self, controllers: Mapping[str, type]) -> Scenario:
-        """Give this scenario with classes behind the names of controllers.
+        """Return this scenario with classes behind the names of controllers.
 
         Where the scenario has `congestion = "custom"` and `controller = "mine"`, write
         `with_controllers({"mine": Mine})`. Classes in files need no such word.
@@ -134,7 +134,7 @@ class Scenario:
         return Scenario(self._text, self._file, self._overrides, bound)
 
     def with_seed(self, seed: int) -> Scenario:
-        """Give this scenario with another seed, 0 to 2^64 - 1."""
+        """Return this scenario with another seed, 0 to 2^64 - 1."""
         return self.with_overrides({"run.seed": seed})
 
     @property
@@ -177,7 +177,7 @@ class Scenario:
         return load
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the complete scenario as nested dictionaries, every default written out."""
+        """Return the complete scenario as nested dictionaries, every default written out."""
         return tomllib.loads(self.resolved)
 
     def __getitem__(self, key: str) -> Any:  # noqa: ANN401  a TOML value of any type
@@ -190,7 +190,7 @@ class Scenario:
         return value
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether both resolve to the same text."""
+        """Return whether both resolve to the same text."""
         if not isinstance(other, Scenario):
             return NotImplemented
         return self.resolved == other.resolved
@@ -237,15 +237,15 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 
 def _meant(path: Path) -> str:
-    """Name the scenario that somebody may have meant who named this path."""
-    inside, beside = path / "scenario.toml", Path(f"{path}.toml")
+    """Name the scenario that this path was probably meant to be."""
+    inside, sibling = path / "scenario.toml", Path(f"{path}.toml")
     if inside.is_file():
         return f": the scenario in it is {inside}"
-    return f": did you mean {beside}?" if beside.is_file() else ""
+    return f": did you mean {sibling}?" if sibling.is_file() else ""
 
 
 def no_other_than(scenario: object) -> Scenario:
-    """Give what is a scenario back.
+    """Return what is a scenario back.
 
     Raises:
         TypeError: it is something else, such as the name of a file.
@@ -259,18 +259,18 @@ def no_other_than(scenario: object) -> Scenario:
 
 
 def source_of(scenario: Scenario) -> Parts:
-    """Give what a scenario was made from."""
+    """Return what a scenario was made from."""
     _, parts = no_other_than(scenario).__reduce__()
     return parts
 
 
 def checked_form(scenario: Scenario) -> _engine.Scenario:
-    """Give what the engine has checked."""
+    """Return what the engine has checked."""
     return scenario._checked  # noqa: SLF001  private to the package, not to the class
 
 
 def runnable_form(scenario: Scenario) -> _engine.Scenario:
-    """Give what the engine runs, with its controllers in Python.
+    """Return what the engine runs, with its controllers in Python.
 
     Raises:
         IncastleError: a controller is unknown.
@@ -282,7 +282,7 @@ def runnable_form(scenario: Scenario) -> _engine.Scenario:
 
 
 def controllers_of(scenario: Scenario) -> dict[str, Bound]:
-    """Give the classes that a scenario needs; their files are executed.
+    """Return the classes that a scenario needs; their files are executed.
 
     Raises as `runnable_form`.
     """
@@ -290,7 +290,7 @@ def controllers_of(scenario: Scenario) -> dict[str, Bound]:
 
 
 def controller_files(scenario: Scenario) -> dict[str, str]:
-    """Give path and text of the files of its controllers that lie in the scenario's folder."""
+    """Return path and text of the files of its controllers that lie in the scenario's folder."""
     return _origins(scenario).texts(checked_form(scenario).custom_controllers())
 
 

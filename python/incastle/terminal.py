@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any, TextIO
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    from rich.progress import Progress
 
     from incastle import runner
     from incastle.errors import Diagnostic, ScenarioError
@@ -33,7 +34,7 @@ SLOW_CHECKS = 500
 
 
 def output() -> Console:
-    """Give standard output, made anew because tests and pipes replace it."""
+    """Return standard output, made anew because tests and pipes replace it."""
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = PIPE_WIDTH
@@ -41,17 +42,17 @@ def output() -> Console:
 
 
 def errors() -> Console:
-    """Give standard error."""
+    """Return standard error."""
     return Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def error(message: str) -> None:
-    """Say what is wrong."""
+    """Report what is wrong."""
     errors().print(f"[bold red]error:[/] {escape(message)}")
 
 
 def note(message: str) -> None:
-    """Say something in passing."""
+    """Print a note."""
     errors().print(escape(message))
 
 
@@ -63,7 +64,7 @@ def show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Say what the package warns of, without the line of ours; show other warnings as ever."""
+    """Report warnings of the package without its source line; show others unchanged."""
     if category is UserWarning and file is None:
         errors().print(f"[yellow]warning:[/] {escape(str(message))}")
     else:
@@ -95,16 +96,16 @@ def print_json(value: object) -> None:
     """Print JSON, and nothing else, on standard output.
 
     Infinity, the upper end of what unfinished transfers could raise without limit, becomes null:
-    JSON has no word for it.
+    JSON cannot express it.
     """
-    print(json.dumps(_known_to_json(value), indent=2, allow_nan=False))
+    print(json.dumps(_expressible(value), indent=2, allow_nan=False))
 
 
-def _known_to_json(value: Any) -> Any:  # noqa: ANN401  any JSON
+def _expressible(value: Any) -> Any:  # noqa: ANN401  any JSON
     if isinstance(value, dict):
-        return {key: _known_to_json(one) for key, one in value.items()}
+        return {key: _expressible(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_known_to_json(one) for one in value]
+        return [_expressible(one) for one in value]
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
@@ -117,11 +118,19 @@ def json_alone(as_json: bool) -> Iterator[None]:
 
 @contextmanager
 def bars() -> Iterator[Progress | None]:
-    """Give room for bars with the time left, or None where nobody would see them."""
+    """Yield room for bars with the time left, or None where nobody would see them."""
     console = errors()
     if not (console.is_terminal and sys.stderr.isatty()):
         yield None
         return
+    from rich.progress import (  # noqa: PLC0415  slow to import
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
     left = (TimeRemainingColumn(elapsed_when_finished=True), TextColumn("{task.fields[runs]}"))
     with Progress(*columns, *left, console=console, transient=True) as shown:
@@ -130,7 +139,7 @@ def bars() -> Iterator[Progress | None]:
 
 @contextmanager
 def progress_bar(what: str) -> Iterator[Callable[[runner.Progress], None] | None]:
-    """Give a callable that draws a bar with the time left, or None where nobody would see it."""
+    """Yield a callable that draws a bar with the time left, or None where nobody would see it."""
     with bars() as shown:
         if shown is None:
             yield None
@@ -146,7 +155,7 @@ def progress_bar(what: str) -> Iterator[Callable[[runner.Progress], None] | None
 
 @contextmanager
 def counting(what: str, total: int) -> Iterator[Callable[[int], None] | None]:
-    """Give a callable that draws a bar of things done, or None where nobody would see it."""
+    """Yield a callable that draws a bar of things done, or None where nobody would see it."""
     with bars() as shown:
         if shown is None or total < SLOW_CHECKS:
             yield None

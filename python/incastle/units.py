@@ -1,6 +1,6 @@
 """The units of the scenario language, and quantities written in them: what is printed can be typed.
 
-Three digits are for readers; what must be told exactly has more.
+Three digits are for readers; exact quantities have more.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ QUANTITY = re.compile(r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?) *([A-Za-z\u0
 
 
 def scale_of(numbers: Sequence[float], base: str, digits: int = DIGITS) -> tuple[float, str]:
-    """Give the unit in which the largest of these numbers is written best: factor and name."""
+    """Return the unit in which the largest of these numbers is written best: factor and name."""
     largest = max((abs(number) for number in numbers if math.isfinite(number)), default=0.0)
     chosen = (1.0, base)
     if base in PREFIXED:
@@ -82,7 +82,7 @@ def _digits(size: float, digits: int) -> str:
 
 
 def parse(text: str) -> tuple[float, str] | None:
-    """Give a quantity in its base unit, and that unit; none if the text is no quantity."""
+    """Return a quantity in its base unit, and that unit; none if the text is no quantity."""
     found = QUANTITY.fullmatch(text.strip())
     if found is None:
         return None
@@ -94,21 +94,21 @@ def parse(text: str) -> tuple[float, str] | None:
 
 
 def as_numbers(values: Sequence[Value]) -> tuple[list[float], str] | None:
-    """Give values as numbers in their common base unit; none if they have none."""
+    """Return values as numbers in their common base unit; none if they have none."""
     parsed = []
     for value in values:
         if isinstance(value, bool) or not isinstance(value, int | float | str):
             return None
         parsed.append(parse(value) if isinstance(value, str) else (float(value), ""))
-    known = [one for one in parsed if one is not None]
-    units = {unit for _, unit in known}
-    if len(known) < len(parsed) or len(units) != 1:
+    found = [one for one in parsed if one is not None]
+    units = {unit for _, unit in found}
+    if len(found) < len(parsed) or len(units) != 1:
         return None
-    return [number for number, _ in known], units.pop()
+    return [number for number, _ in found], units.pop()
 
 
 def as_written(values: Sequence[Value]) -> tuple[list[float], str] | None:
-    """Give quantities in the unit that all are written in, else in a common one; none as above."""
+    """Return quantities in the unit of all, else in a common one; none as above."""
     common = as_numbers(values)
     if common is None:
         return None

@@ -53,8 +53,9 @@ def path(*options: str) -> Iterator[Network]:
         except UnavailableError as why:
             pytest.skip(str(why))
         serve = ["bench", "--serve", "--listen", f"{RIGHT}:9000", "--insecure"]
-        start(stack, net.on_right(dcudp(*serve)))
-        time.sleep(0.5)
+        server = start(stack, net.on_right(dcudp(*serve)))
+        assert server.stdout
+        assert f" on {RIGHT}:9000" in server.stdout.readline()
         yield net
 
 
@@ -150,12 +151,14 @@ def shared_with_tcp(*options: str) -> Share:
     return Share(tcp, reports, lost / forward["arrived"])
 
 
+@pytest.mark.slow
 def test_a_path_that_never_marks_is_shared_with_tcp() -> None:
     share = shared_with_tcp(*UNMARKED)
     assert share.tcp >= 0.10
     assert share.loss < 0.05
 
 
+@pytest.mark.slow
 def test_a_path_that_clears_ecn_gets_udts_control_and_is_shared_with_tcp() -> None:
     share = shared_with_tcp(*UNMARKED, "--bleach")
     assert {one["control"] for one in share.dcudp} == {"udt"}

@@ -26,7 +26,7 @@ def send(address: str, count: int, ecn: int) -> None:
         time.sleep(1.0)
         one.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, 0)
         for _ in range(20):
-            time.sleep(0.05)
+            time.sleep(0.01)
             one.sendto(b".", (address, PORT))
 
 

@@ -7,20 +7,32 @@ import signal
 import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 import incastle as ic
 from incastle.commands import app
+from incastle.reproduction.papers import Length
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 # A shell that starts this in the background has its children ignore interrupts; tests of them would
 # then wait for ever.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# As in Rust: INCASTLE_TESTS=full runs all examples. Time limits would depend on other programs.
+for name, examples in {"quick": 25, "full": 100}.items():
+    settings.register_profile(
+        name,
+        max_examples=examples,
+        deadline=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+settings.load_profile(os.environ.get("INCASTLE_TESTS", "quick"))
 
 SMALL = """\
 name = "small"
@@ -69,13 +81,19 @@ window = ["long:0", "long:1"]
 throughput = { every = "1 ms" }
 """
 
+LENGTHS = [
+    Length.QUICK,
+    *(pytest.param(one, marks=pytest.mark.slow) for one in (Length.DEFAULT, Length.FULL)),
+]
+"""The lengths of a reproduction, for tests that take long at those above quick."""
+
 LONG = SMALL.replace("20 ms", "10000 s")
 """So long that only an interrupt ends it."""
 
 
 @dataclass(frozen=True)
-class Said:
-    """What a command said, and its exit status."""
+class Output:
+    """The exit status of a command, and what it printed."""
 
     status: int
     out: str
@@ -102,26 +120,26 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def say(
+def cli(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., Said]:
-    """Give a command line in this process: fast, and whatever it does wrong is seen."""
+) -> Callable[..., Output]:
+    """Return a function that runs a command line in this process: fast, and no error is hidden."""
     del folder
 
-    def call(*arguments: str) -> Said:
+    def call(*arguments: str) -> Output:
         monkeypatch.setattr(sys, "argv", ["incastle", *arguments])
         capsys.readouterr()
         with pytest.raises(SystemExit) as left:
             app.main()
         captured = capsys.readouterr()
-        return Said(int(left.value.code or 0), captured.out, captured.err)
+        return Output(int(left.value.code or 0), captured.out, captured.err)
 
     return call
 
 
 @pytest.fixture
 def tiny_disk(tmp_path: Path) -> Iterator[Path]:
-    """Give a file system of 16 KB, where this system lets us make one."""
+    """Yield a file system of 16 KB, where this system allows it."""
     mount = ["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", str(tmp_path)]
     try:
         made = subprocess.run(mount, check=False, capture_output=True).returncode == 0
@@ -131,6 +149,15 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
         pytest.skip("a small file system can be made by the superuser only")
     yield tmp_path
     subprocess.run(["umount", str(tmp_path)], check=True)  # noqa: S607
+
+
+def with_finished_runs(report: Path) -> Path:
+    """Link the quick runs that scripts/check_digests.py has just done into a report, if there."""
+    finished = Path(os.environ.get("INCASTLE_RUNS", "absent"))
+    if finished.is_dir():
+        report.mkdir(parents=True)
+        (report / "runs").symlink_to(finished)
+    return report
 
 
 def start(folder: Path, *arguments: str, stdout: int = subprocess.PIPE) -> subprocess.Popen[str]:

@@ -24,9 +24,9 @@ from incastle.errors import IncastleError, InternalError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conftest import Said
+    from conftest import Output
 
-    Say = Callable[..., Said]
+    Cli = Callable[..., Output]
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -110,12 +110,12 @@ def test_sizes_are_those_of_the_scenarios() -> None:
 class Fake:
     """Counts its runs."""
 
-    def __init__(self, name: str, log: list[str], knows: str = "") -> None:
+    def __init__(self, name: str, log: list[str], supports: str = "") -> None:
         self.name = name
         self.log = log
-        self.only = knows
+        self.only = supports
 
-    def knows(self, benchmark: Benchmark) -> bool:
+    def supports(self, benchmark: Benchmark) -> bool:
         """Tell whether it can run this."""
         return self.only in benchmark.name
 
@@ -127,13 +127,13 @@ class Fake:
 
 def test_all_take_turns() -> None:
     log: list[str] = []
-    told: list[tuple[int, int, str]] = []
+    output: list[tuple[int, int, str]] = []
     two = (Benchmark("a", ""), Benchmark("b", ""))
-    both = [Fake("x", log), Fake("y", log, knows="b")]
-    measured = turns.measure(two, both, 2, lambda *state: told.append(state))
+    both = [Fake("x", log), Fake("y", log, supports="b")]
+    measured = turns.measure(two, both, 2, lambda *state: output.append(state))
     assert log == ["x a", "x b", "y b"] * 2
-    assert told[0] == (0, 6, "a, x")
-    assert told[-1] == (5, 6, "b, y")
+    assert output[0] == (0, 6, "a, x")
+    assert output[-1] == (5, 6, "b, y")
     assert [(one.benchmark.name, one.engine) for one in measured] == [
         *(("a", "x"), ("b", "x"), ("b", "y"))
     ]
@@ -197,20 +197,22 @@ def program(path: Path, says: str, status: int = 0) -> Path:
 
 
 def test_ns2_is_read(tmp_path: Path) -> None:
-    said = "version 2.35 simulated_s 4 wall_ms 1500 data_packets 10 sent_packets 11 packet_hops 40"
-    ns2 = engines.Ns2(str(program(tmp_path / "ns", said)))
+    reason = (
+        "version 2.35 simulated_s 4 wall_ms 1500 data_packets 10 sent_packets 11 packet_hops 40"
+    )
+    ns2 = engines.Ns2(str(program(tmp_path / "ns", reason)))
     run = ns2.run(suite.BY_NAME["star-20"])
     assert (run.simulated_s, run.wall_s, run.data_packets, run.packet_hops) == (4, 1.5, 10, 40)
     assert 0 < run.cpu_s < 1
     assert ns2.version == "2.35"
-    assert not ns2.knows(suite.BY_NAME["fat-tree-128"])
+    assert not ns2.supports(suite.BY_NAME["fat-tree-128"])
     (arguments,) = (tmp_path / "ns.log").read_text().splitlines()
     assert arguments.split()[1:] == ["20", "4"]
 
 
 def test_ns3_is_counted_once(tmp_path: Path) -> None:
-    said = '{"wall_s": 2.0, "user_s": 1.5, "packet_hops": 400, "received": 146000}'
-    ns3 = engines.Ns3(program(tmp_path / "replay", said))
+    reason = '{"wall_s": 2.0, "user_s": 1.5, "packet_hops": 400, "received": 146000}'
+    ns3 = engines.Ns3(program(tmp_path / "replay", reason))
     runs = [ns3.run(suite.BY_NAME["star-2"]) for _ in range(2)]
     assert runs[0] == runs[1]
     assert (runs[0].cpu_s, runs[0].wall_s, runs[0].packet_hops) == (1.5, 2.0, 400)
@@ -247,7 +249,7 @@ def test_a_tree_of_ns3_has_the_flows_of_ours(tmp_path: Path) -> None:
 
 def test_trees_of_ns3_are_those_of_the_list() -> None:
     ns3 = engines.Ns3(Path("replay"))
-    trees = [one.name for one in SUITE if ns3.knows(one) and not one.senders]
+    trees = [one.name for one in SUITE if ns3.supports(one) and not one.senders]
     assert trees == list(engines.NS3_TREE_SECONDS)
 
 
@@ -283,14 +285,14 @@ def alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("alone")
-def test_bench_all(say: Say) -> None:
-    (row,) = json.loads(say("bench", "--all", "--repeats", "2", "--json").out)
+def test_bench_all(cli: Cli) -> None:
+    (row,) = json.loads(cli("bench", "--all", "--repeats", "2", "--json").out)
     assert (row["benchmark"], row["engine"], row["runs"]) == ("star-20", "Incastle", 2)
     assert row["simulated_s"] == pytest.approx(0.02)
     rate = row["packet_hops_per_cpu_s"]
     assert 0 < rate["minimum"] <= rate["median"] <= rate["maximum"]
     assert rate["minimum"] == pytest.approx(row["packet_hops"] / row["cpu_s"]["maximum"])
-    shown = say("bench", "--all", "--repeats", "1").out
+    shown = cli("bench", "--all", "--repeats", "1").out
     assert "star-20" in shown
     assert "p *" in shown
     assert "* not measured in this run" in shown
@@ -308,10 +310,10 @@ def test_bench_all(say: Say) -> None:
         (("--all", "--ns3", "."), "--ns3 .: no such program"),
     ],
 )
-def test_bench_tells_mistakes(say: Say, arguments: tuple[str, ...], message: str) -> None:
-    said = say("bench", *arguments)
-    assert (said.status, said.out) == (2, "")
-    assert message in said.err
+def test_bench_tells_mistakes(cli: Cli, arguments: tuple[str, ...], message: str) -> None:
+    reason = cli("bench", *arguments)
+    assert (reason.status, reason.out) == (2, "")
+    assert message in reason.err
 
 
 def test_the_table_has_all_rows_and_exponents(capsys: pytest.CaptureFixture[str]) -> None:
@@ -395,5 +397,5 @@ def test_the_page_is_made_of_what_was_measured(tmp_path: Path) -> None:
     assert (tmp_path / page.FIGURE).read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_busy_machine_is_told() -> None:
+def test_a_busy_machine_is_reported() -> None:
     assert "**The machine was busy**: other programs had 30 %" in page.text(made_up(), setting(0.3))

@@ -1,4 +1,4 @@
-"""Captures of links: where they go and what is said of them; tests/interop reads them."""
+"""Captures of links: where they go and messages about them; tests/interop reads them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from conftest import Said
+    from conftest import Output
 
-    Say = Callable[..., Said]
+    Cli = Callable[..., Output]
 
 PCAPNG = b"\x0a\x0d\x0d\x0a"
 BOTH = ("--set", "measure.pcap=['switch<->receiver', 'sender:1->switch']")
@@ -37,27 +37,27 @@ def test_without_captures_nothing_is_written(result: ic.Result, tmp_path: Path) 
     assert ic.Result.load(place).captures == {}
 
 
-def test_run_says_where_they_are(say: Say, folder: Path) -> None:
-    said = say("run", "small.toml", *BOTH, "--out", "one")
-    assert said.status == 0
-    assert "captures: 2 files for Wireshark in one/captures" in said.err
+def test_run_says_where_they_are(cli: Cli, folder: Path) -> None:
+    output = cli("run", "small.toml", *BOTH, "--out", "one")
+    assert output.status == 0
+    assert "captures: 2 files for Wireshark in one/captures" in output.err
     names = sorted(path.name for path in (folder / "one" / "captures").iterdir())
     assert names == ["sender-1-switch.pcapng", "switch-receiver.pcapng"]
-    assert "captures" not in say("run", "small.toml", "--out", "two").err
-    several = say("run", "small.toml", *BOTH, "--seeds", "2", "--out", "many")
+    assert "captures" not in cli("run", "small.toml", "--out", "two").err
+    several = cli("run", "small.toml", *BOTH, "--seeds", "2", "--out", "many")
     assert "captures: 2 files for Wireshark in many/seed-N/captures" in several.err
     assert (folder / "many" / "seed-2" / "captures" / "switch-receiver.pcapng").exists()
 
 
-def test_a_result_whose_capture_is_gone_is_not_there_already(say: Say, folder: Path) -> None:
-    assert say("run", "small.toml", *BOTH, "--out", "one").status == 0
-    assert "already in one" in say("run", "small.toml", *BOTH, "--out", "one").err
+def test_a_result_whose_capture_is_gone_is_not_there_already(cli: Cli, folder: Path) -> None:
+    assert cli("run", "small.toml", *BOTH, "--out", "one").status == 0
+    assert "already in one" in cli("run", "small.toml", *BOTH, "--out", "one").err
     (folder / "one" / "captures" / "switch-receiver.pcapng").unlink()
-    assert say("run", "small.toml", *BOTH, "--out", "one").status == 2
+    assert cli("run", "small.toml", *BOTH, "--out", "one").status == 2
 
 
-def test_a_link_that_is_not_there_is_told_with_those_that_are(say: Say) -> None:
-    said = say("run", "small.toml", "--set", "measure.pcap=switch->reciever")
-    assert said.status == 2
-    assert 'no link "switch->reciever"' in said.err
-    assert 'did you mean "switch->receiver"?' in said.err
+def test_a_link_that_is_not_there_is_reported_with_those_that_are(cli: Cli) -> None:
+    output = cli("run", "small.toml", "--set", "measure.pcap=switch->reciever")
+    assert output.status == 2
+    assert 'no link "switch->reciever"' in output.err
+    assert 'did you mean "switch->receiver"?' in output.err

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -12,38 +11,39 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import incastle as ic
-from conftest import MEASURED, SMALL, Said, start
+from conftest import MEASURED, SMALL, Output, start
 from incastle.commands import run
+from incastle.commands.app import COMMANDS, command
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    Say = Callable[..., Said]
+    Cli = Callable[..., Output]
 
 
-def test_run_shows_tables_and_writes_a_result(say: Say, folder: Path) -> None:
-    said = say("run", "small.toml")
-    assert said.status == 0, said.err
+def test_run_shows_tables_and_writes_a_result(cli: Cli, folder: Path) -> None:
+    output = cli("run", "small.toml")
+    assert output.status == 0, output.err
     words = ("small", "long", "short", "min to max", "switch->receiver", "packet-hops/s")
     for word in words:
-        assert word in said.out
+        assert word in output.out
     (place,) = (folder / "results").iterdir()
     assert place.name.startswith("small-")
-    assert f"written to results/{place.name}" in said.err
+    assert f"written to results/{place.name}" in output.err
     assert ic.Result.load(place).digest.startswith(place.name.removeprefix("small-"))
 
 
-def test_threads_of_one_run(say: Say) -> None:
-    said = say("run", "small.toml", "--threads", "2")
-    assert said.status == 0, said.err
-    assert said.err.startswith("threads = 2: this scenario has ")
-    assert "runs on 1" in said.err
-    assert "runs on 1" not in say("run", "small.toml", "--threads", "2", "--seeds", "2").err
+def test_threads_of_one_run(cli: Cli) -> None:
+    output = cli("run", "small.toml", "--threads", "2")
+    assert output.status == 0, output.err
+    assert output.err.startswith("threads = 2: this scenario has ")
+    assert "runs on 1" in output.err
+    assert "runs on 1" not in cli("run", "small.toml", "--threads", "2", "--seeds", "2").err
 
 
-def test_json_is_all_there_is_on_standard_output(say: Say, folder: Path) -> None:
-    said = say("run", "small.toml", "--json", "--out", "one")
-    summary = json.loads(said.out)
+def test_json_is_all_there_is_on_standard_output(cli: Cli, folder: Path) -> None:
+    output = cli("run", "small.toml", "--json", "--out", "one")
+    summary = json.loads(output.out)
     assert summary["digest"] == ic.Result.load(folder / "one").digest
     assert summary["directory"] == "one"
     assert summary["totals"]["packet_hops"] > 0
@@ -55,18 +55,18 @@ def test_json_is_all_there_is_on_standard_output(say: Say, folder: Path) -> None
     }
 
 
-def test_settings_and_seed(say: Say, folder: Path) -> None:
+def test_settings_and_seed(cli: Cli, folder: Path) -> None:
     changes = ("--set", "run.duration=7 ms", "--set", "network.senders = 3", "--seed", "9")
-    assert say("run", "small.toml", *changes, "--out", "one").status == 0
+    assert cli("run", "small.toml", *changes, "--out", "one").status == 0
     text = (folder / "one" / "scenario.toml").read_text()
     resolved = tomllib.loads(text)
     assert resolved["run"] == {"duration": "7 ms", "stop": "duration", "seed": 9}
     assert resolved["network"]["senders"] == 3
 
 
-def test_seeds_run_in_a_row_each_in_a_directory(say: Say, folder: Path) -> None:
-    said = say("run", "small.toml", "--seed", "5", "--seeds", "3", "--out", "many")
-    assert said.status == 0
+def test_seeds_run_in_a_row_each_in_a_directory(cli: Cli, folder: Path) -> None:
+    output = cli("run", "small.toml", "--seed", "5", "--seeds", "3", "--out", "many")
+    assert output.status == 0
     assert sorted(path.name for path in (folder / "many").iterdir()) == [
         "seed-5",
         "seed-6",
@@ -80,118 +80,118 @@ def test_seeds_run_in_a_row_each_in_a_directory(say: Say, folder: Path) -> None:
         "Flow completion times, all transfers, 3 runs",
         "99th",
     ):
-        assert word in said.out
-    assert "Goodput of flows, 3 runs together" in said.out
-    as_list = json.loads(say("run", "small.toml", "--seeds", "2", "--json").out)
+        assert word in output.out
+    assert "Goodput of flows, 3 runs together" in output.out
+    as_list = json.loads(cli("run", "small.toml", "--seeds", "2", "--json").out)
     assert [one["seed"] for one in as_list] == [1, 2]
-    alone = json.loads(say("run", "small.toml", "--seed", "2", "--json", "--out", "x").out)
+    alone = json.loads(cli("run", "small.toml", "--seed", "2", "--json", "--out", "x").out)
     assert alone["digest"] == as_list[1]["digest"]
 
 
-def test_failed_links_are_told(say: Say) -> None:
+def test_failed_links_are_reported(cli: Cli) -> None:
     link = ("--set", "network.failures.one.between=['sender:0', 'switch']")
     times = [("--set", f"network.failures.one.{key}") for key in ("down=5 ms", "up=10 ms")]
-    said = say("run", "small.toml", *link, *times[0], *times[1])
-    assert said.status == 0
-    assert "packets lost on failed links" in said.out
-    assert 'no path between "sender:0" and "receiver" from 5 ms to 10 ms' in said.err
-    cut_off = say("check", "small.toml", *link)
+    output = cli("run", "small.toml", *link, *times[0], *times[1])
+    assert output.status == 0
+    assert "packets lost on failed links" in output.out
+    assert 'no path between "sender:0" and "receiver" from 5 ms to 10 ms' in output.err
+    cut_off = cli("check", "small.toml", *link)
     assert cut_off.status == 2
     assert 'no path between "sender:0" and "receiver", from the beginning' in cut_off.err
 
 
-def test_existing_directory(say: Say, folder: Path) -> None:
-    assert say("run", "small.toml", "--out", "one").status == 0
-    again = say("run", "small.toml", "--out", "one", "--seed", "2")
-    assert (again.status, again.out) == (2, ""), "told before the run"
+def test_existing_directory(cli: Cli, folder: Path) -> None:
+    assert cli("run", "small.toml", "--out", "one").status == 0
+    again = cli("run", "small.toml", "--out", "one", "--seed", "2")
+    assert (again.status, again.out) == (2, ""), "reported before the run"
     assert "one already exists" in again.err
     (folder / "one" / "mark").touch()
-    same = say("run", "small.toml", "--out", "one")
+    same = cli("run", "small.toml", "--out", "one")
     assert same.status == 0
     assert same.err == "the same result is already in one, nothing is replaced\n"
     assert (folder / "one" / "mark").exists()
-    assert say("run", "small.toml", "--out", "one", "--force").status == 0
+    assert cli("run", "small.toml", "--out", "one", "--force").status == 0
     assert not (folder / "one" / "mark").exists()
 
 
-def test_a_result_is_the_same_on_any_number_of_threads(say: Say) -> None:
+def test_a_result_is_the_same_on_any_number_of_threads(cli: Cli) -> None:
     fabric = str(Path(__file__).parents[2] / "examples" / "fat-tree.toml")
-    first = say("run", fabric, "--threads", "1", "--out", "one")
+    first = cli("run", fabric, "--threads", "1", "--out", "one")
     assert first.status == 0, first.err
     for threads in ("2", "3"):
-        again = say("run", fabric, "--threads", threads, "--out", "one")
+        again = cli("run", fabric, "--threads", threads, "--out", "one")
         assert again.status == 0, again.err
         assert again.err == "the same result is already in one, nothing is replaced\n"
 
 
-def test_existing_directory_that_only_looks_the_same(say: Say, folder: Path) -> None:
-    assert say("run", "small.toml", "--out", "one").status == 0
+def test_existing_directory_that_only_looks_the_same(cli: Cli, folder: Path) -> None:
+    assert cli("run", "small.toml", "--out", "one").status == 0
     summary = folder / "one" / "summary.json"
     text = summary.read_text()
     summary.write_text(text.replace(ic.Result.load(folder / "one").digest, "0" * 16))
-    again = say("run", "small.toml", "--out", "one")
+    again = cli("run", "small.toml", "--out", "one")
     assert again.status == 2
     assert "one already exists" in again.err
     summary.write_text(text.replace(f'"version": "{ic.__version__}"', '"version": "0.0"'))
-    assert say("run", "small.toml", "--out", "one").out == "", "by another version: told before"
+    assert cli("run", "small.toml", "--out", "one").out == "", "by another version: reported before"
 
 
-def test_seeds_go_into_no_folder_of_others(say: Say, folder: Path) -> None:
-    assert say("run", "small.toml", "--out", "one").status == 0
+def test_seeds_go_into_no_folder_of_others(cli: Cli, folder: Path) -> None:
+    assert cli("run", "small.toml", "--out", "one").status == 0
     (folder / "foreign").mkdir()
     (folder / "foreign" / "thesis.tex").touch()
     for place, inside in (("one", "flows.parquet"), ("foreign", "thesis.tex")):
         for force in ((), ("--force",)):
-            said = say("run", "small.toml", "--seeds", "2", "--out", place, *force)
-            assert (said.status, said.out) == (2, "")
-            assert f"{place} already exists and has {inside} in it" in said.err
+            output = cli("run", "small.toml", "--seeds", "2", "--out", place, *force)
+            assert (output.status, output.out) == (2, "")
+            assert f"{place} already exists and has {inside} in it" in output.err
         assert not (folder / place / "seed-1").exists()
     (folder / "many").mkdir()
-    assert say("run", "small.toml", "--seeds", "1", "--out", "many").status == 0
-    more = say("run", "small.toml", "--seeds", "2", "--out", "many")
+    assert cli("run", "small.toml", "--seeds", "1", "--out", "many").status == 0
+    more = cli("run", "small.toml", "--seeds", "2", "--out", "many")
     assert more.status == 0
     assert "1 of them: the same result is already in many" in more.err
-    said = say("run", "small.toml", "--force", "--out", "many")
-    assert said.status == 2
-    assert "it holds 2 results: name one of them, as many/seed-1, many/seed-2" in said.err
+    output = cli("run", "small.toml", "--force", "--out", "many")
+    assert output.status == 2
+    assert "it holds 2 results: name one of them, as many/seed-1, many/seed-2" in output.err
 
 
-def test_python_instead_of_a_scenario_is_told_once(say: Say, folder: Path) -> None:
+def test_python_instead_of_a_scenario_is_reported_once(cli: Cli, folder: Path) -> None:
     (folder / "mine.py").write_text("class Mine:\n    pass\n")
-    said = say("run", "mine.py")
-    assert said.status == 2
-    assert "mine.py: error: this is a file of Python, not a scenario" in said.err
-    assert 'congestion = "mine.py:CLASS"' in said.err
-    assert "TOML" not in said.err
+    output = cli("run", "mine.py")
+    assert output.status == 2
+    assert "mine.py: error: this is a file of Python, not a scenario" in output.err
+    assert 'congestion = "mine.py:CLASS"' in output.err
+    assert "TOML" not in output.err
 
 
-def test_same_run_again_finds_its_result(say: Say, folder: Path) -> None:
-    first = json.loads(say("run", "small.toml", "--json").out)
+def test_same_run_again_finds_its_result(cli: Cli, folder: Path) -> None:
+    first = json.loads(cli("run", "small.toml", "--json").out)
     mark = folder / first["directory"] / "mark"
     mark.touch()
-    again = say("run", "small.toml", "--json")
+    again = cli("run", "small.toml", "--json")
     assert again.status == 0
     assert again.err == f"the same result is already in {first['directory']}, nothing is replaced\n"
     assert json.loads(again.out)["directory"] == first["directory"]
     assert mark.exists()
-    assert say("run", "small.toml", "--force").status == 0
+    assert cli("run", "small.toml", "--force").status == 0
     assert not mark.exists()
 
 
-def test_same_digest_with_other_measurements_is_not_the_same_result(say: Say, folder: Path) -> None:
-    first = json.loads(say("run", "small.toml", "--json").out)
-    again = say("run", "small.toml", "--json", "--set", "measure.window=long")
+def test_same_digest_with_other_measurements_is_not_the_same_result(cli: Cli, folder: Path) -> None:
+    first = json.loads(cli("run", "small.toml", "--json").out)
+    again = cli("run", "small.toml", "--json", "--set", "measure.window=long")
     assert again.status == 2
     assert f"{first['directory']} already exists" in again.err
     assert json.loads(again.out)["digest"] == first["digest"]
     assert json.loads(again.out)["directory"] is None
     (folder / first["directory"] / "summary.json").write_text("[]")
-    assert say("run", "small.toml").status == 2
+    assert cli("run", "small.toml").status == 2
 
 
-def test_same_seeds_again_find_their_results(say: Say) -> None:
-    assert "2 results written to results" in say("run", "small.toml", "--seeds", "2").err
-    again = say("run", "small.toml", "--seeds", "3")
+def test_same_seeds_again_find_their_results(cli: Cli) -> None:
+    assert "2 results written to results" in cli("run", "small.toml", "--seeds", "2").err
+    again = cli("run", "small.toml", "--seeds", "3")
     assert again.status == 0
     assert "1 result written" in again.err
     assert "2 of them: the same result is already in results" in again.err
@@ -214,38 +214,38 @@ BROKEN = {
 
 
 @pytest.mark.parametrize(("setting", "hint"), BROKEN.values(), ids=BROKEN)
-def test_broken_scenario(say: Say, folder: Path, setting: str, hint: str) -> None:
-    said = say("run", "small.toml", "--set", setting)
-    assert (said.status, said.out) == (2, "")
-    assert setting.partition("=")[0].rpartition(".")[2] in said.err
-    assert hint in said.err
-    assert "Traceback" not in said.err
+def test_broken_scenario(cli: Cli, folder: Path, setting: str, hint: str) -> None:
+    output = cli("run", "small.toml", "--set", setting)
+    assert (output.status, output.out) == (2, "")
+    assert setting.partition("=")[0].rpartition(".")[2] in output.err
+    assert hint in output.err
+    assert "Traceback" not in output.err
     assert not (folder / "results").exists()
 
 
-def test_broken_file_is_told_with_line_and_column(say: Say, folder: Path) -> None:
+def test_broken_file_is_reported_with_line_and_column(cli: Cli, folder: Path) -> None:
     text = SMALL.replace("marking_threshold", "mark_abvoe").replace("128 KiB", "128 potatoes")
     (folder / "broken.toml").write_text(text)
-    said = say("check", "broken.toml", "small.toml")
-    assert said.status == 2
+    output = cli("check", "broken.toml", "small.toml")
+    assert output.status == 2
     for key, text_there in (("mark_abvoe", "marking_threshold"), ("potatoes", "128")):
         line = 1 + text[: text.index(key)].count("\n")
-        assert f"broken.toml:{line}:" in said.err
-        assert text_there in said.err
-    assert "3 mistakes" in said.err, "an unknown key, the missing one, a wrong unit"
-    assert "small.toml: correct" in said.out
+        assert f"broken.toml:{line}:" in output.err
+        assert text_there in output.err
+    assert "3 mistakes" in output.err, "an unknown key, the missing one, a wrong unit"
+    assert "small.toml: correct" in output.out
 
 
-def test_not_toml(say: Say, folder: Path) -> None:
+def test_not_toml(cli: Cli, folder: Path) -> None:
     (folder / "broken.toml").write_text('name = "x\n')
-    said = say("check", "broken.toml")
-    assert said.status == 2
-    assert "broken.toml:1:" in said.err
+    output = cli("check", "broken.toml")
+    assert output.status == 2
+    assert "broken.toml:1:" in output.err
 
 
-def test_check_prints_the_complete_scenario(say: Say, scenario: ic.Scenario) -> None:
-    said = say("check", "small.toml", "--resolved")
-    assert said.out == scenario.resolved
+def test_check_prints_the_complete_scenario(cli: Cli, scenario: ic.Scenario) -> None:
+    output = cli("check", "small.toml", "--resolved")
+    assert output.out == scenario.resolved
 
 
 @pytest.mark.parametrize(
@@ -280,25 +280,25 @@ def test_check_prints_the_complete_scenario(say: Say, scenario: ic.Scenario) -> 
     ],
 )
 def test_bad_input_is_one_message_and_status_2(
-    say: Say, arguments: tuple[str, ...], message: str
+    cli: Cli, arguments: tuple[str, ...], message: str
 ) -> None:
-    said = say(*arguments)
-    assert (said.status, said.out) == (2, "")
-    assert message in said.err
-    assert "Traceback" not in said.err
-    assert len(said.err.splitlines()) <= 3
+    output = cli(*arguments)
+    assert (output.status, output.out) == (2, "")
+    assert message in output.err
+    assert "Traceback" not in output.err
+    assert len(output.err.splitlines()) <= 3
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="/proc is Linux's")
-def test_directory_that_cannot_be_written(say: Say) -> None:
+def test_directory_that_cannot_be_written(cli: Cli) -> None:
     for place in ("/proc/incastle/result", "/proc/incastle"):
-        said = say("run", "small.toml", "--out", place)
-        assert (said.status, said.out) == (2, ""), "told before the run"
-        assert said.err.startswith("error: /proc/incastle: ")
+        output = cli("run", "small.toml", "--out", place)
+        assert (output.status, output.out) == (2, ""), "reported before the run"
+        assert output.err.startswith("error: /proc/incastle: ")
 
 
 def test_run_that_fails_leaves_no_empty_directory(
-    say: Say, monkeypatch: pytest.MonkeyPatch, folder: Path
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, folder: Path
 ) -> None:
     def stop(*_: Any) -> None:
         raise ic.Interrupted([None, None])
@@ -306,21 +306,21 @@ def test_run_that_fails_leaves_no_empty_directory(
     monkeypatch.setattr(run, "run_many", stop)
     (folder / "old").mkdir()
     for out in ("many", "deep/many", "old/many"):
-        assert say("run", "small.toml", "--seeds", "2", "--out", out).status == 130
-    assert say("run", "small.toml").status == 130
+        assert cli("run", "small.toml", "--seeds", "2", "--out", out).status == 130
+    assert cli("run", "small.toml").status == 130
     assert {path.name for path in folder.iterdir() if path.is_dir()} == {"old"}
     assert list((folder / "old").iterdir()) == []
 
 
-def test_full_disk(say: Say, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+def test_full_disk(cli: Cli, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Path, "write_bytes", full)
-    said = say("run", "small.toml", "--out", "one")
-    assert said.status == 2
-    assert "one: No space left on device" in said.err
-    assert "packet-hops/s" in said.out, "what was measured is shown all the same"
+    output = cli("run", "small.toml", "--out", "one")
+    assert output.status == 2
+    assert "one: No space left on device" in output.err
+    assert "packet-hops/s" in output.out, "what was measured is shown all the same"
     assert {path.name for path in folder.iterdir()} == {"small.toml", "long.toml"}
 
 
@@ -333,13 +333,13 @@ def test_full_disk_behind_standard_output(folder: Path) -> None:
     assert err == "error: standard output: No space left on device\n"
 
 
-def test_engine_that_stops_a_run(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_engine_that_stops_a_run(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(*_: Any) -> None:
         raise ic.RunError("small, seed 1: more than 10 million events at 0.5 s")
 
     monkeypatch.setattr(run, "run_many", stop)
-    said = say("run", "small.toml")
-    assert (said.status, said.err) == (
+    output = cli("run", "small.toml")
+    assert (output.status, output.err) == (
         2,
         "error: small, seed 1: more than 10 million events at 0.5 s\n",
     )
@@ -347,21 +347,21 @@ def test_engine_that_stops_a_run(say: Say, monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("defect", [ic.InternalError("queue below zero"), ZeroDivisionError("x")])
 def test_defect_asks_for_a_report(
-    say: Say, monkeypatch: pytest.MonkeyPatch, defect: Exception
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, defect: Exception
 ) -> None:
     def fail(*_: Any) -> None:
         raise defect
 
     monkeypatch.setattr(run, "run_many", fail)
-    said = say("run", "small.toml")
-    assert said.status == 3
-    assert str(defect) in said.err
-    assert "Please report it" in said.err
-    assert "Traceback" not in said.err
+    output = cli("run", "small.toml")
+    assert output.status == 3
+    assert str(defect) in output.err
+    assert "Please report it" in output.err
+    assert "Traceback" not in output.err
 
 
-def test_version(say: Say) -> None:
-    assert say("--version").out == f"incastle {ic.__version__}\n"
+def test_version(cli: Cli) -> None:
+    assert cli("--version").out == f"incastle {ic.__version__}\n"
 
 
 @pytest.mark.parametrize(
@@ -375,45 +375,50 @@ def test_version(say: Say) -> None:
         ("plots", {"queue", "window", "goodput"}),
     ],
 )
-def test_lists(say: Say, what: str, names: set[str]) -> None:
-    entries = json.loads(say("list", what, "--json").out)
+def test_lists(cli: Cli, what: str, names: set[str]) -> None:
+    entries = json.loads(cli("list", what, "--json").out)
     assert names <= {entry["name"] for entry in entries}
     assert all(entry["description"] for entry in entries)
-    shown = say("list", what).out
+    shown = cli("list", what).out
     assert all(name in shown for name in names)
 
 
-def test_list_of_everything(say: Say) -> None:
-    said = say("list")
-    assert said.status == 0
-    assert all(word in said.out for word in ("algorithms", "dctcp", "star", "dctcp-ns2"))
+def test_list_of_everything(cli: Cli) -> None:
+    output = cli("list")
+    assert output.status == 0
+    assert all(word in output.out for word in ("algorithms", "dctcp", "star", "dctcp-ns2"))
 
 
-def test_list_of_measures(say: Say) -> None:
-    names = [one["name"] for one in json.loads(say("list", "measures", "--json").out)]
+def test_list_of_measures(cli: Cli) -> None:
+    names = [one["name"] for one in json.loads(cli("list", "measures", "--json").out)]
     assert {"goodput", "completion_p99", "queue_mean", "timeouts"} <= set(names)
     assert len(names) == len(set(names))
 
 
-def test_schema_is_json_that_knows_the_tables(say: Say) -> None:
-    schema = json.loads(say("schema").out)
+def test_schema_is_json_that_knows_the_tables(cli: Cli) -> None:
+    schema = json.loads(cli("schema").out)
     assert {"run", "network", "switch", "transport", "flows"} <= set(schema["properties"])
+
+
+def test_help_of_all_commands_has_the_first_line_of_each() -> None:
+    for name, line in COMMANDS.items():
+        assert (command(name)[0].__doc__ or "").partition("\n")[0] == line
 
 
 @pytest.mark.parametrize(
     "command",
     ["run", "check", "list", "plot", "sweep", "find", "estimate", "reproduce", "bench", "schema"],
 )
-def test_help_has_examples(say: Say, command: str) -> None:
-    said = say(command, "--help")
-    assert said.status == 0
-    assert f"incastle {command}" in said.out.partition("Examples:")[2]
-    assert command in say().out
+def test_help_has_examples(cli: Cli, command: str) -> None:
+    output = cli(command, "--help")
+    assert output.status == 0
+    assert f"incastle {command}" in output.out.partition("Examples:")[2]
+    assert command in cli().out
 
 
-def test_what_a_path_is_when_it_is_no_result(say: Say) -> None:
-    assert say("run", "small.toml", "--out", "out/one").status == 0
-    assert say("sweep", "small.toml", "--set", "network.senders=4", "--out", "swept").status == 0
+def test_what_a_path_is_when_it_is_no_result(cli: Cli) -> None:
+    assert cli("run", "small.toml", "--out", "out/one").status == 0
+    assert cli("sweep", "small.toml", "--set", "network.senders=4", "--out", "swept").status == 0
     for arguments, message in (
         (("explain", "small.toml"), "small.toml is not a result directory: it is a scenario; `inc"),
         (("plot", "swept", "queue"), "swept is not a result directory: it is a sweep, which has"),
@@ -422,26 +427,26 @@ def test_what_a_path_is_when_it_is_no_result(say: Say) -> None:
         (("sweep", "out/one", "--plot", "x=a y=b"), "is not a sweep: it is the result of one run"),
         (("run", "out/one"), "the scenario in it is out/one/scenario.toml"),
     ):
-        said = say(*arguments)
-        assert (said.status, said.out) == (2, "")
-        assert message in said.err
+        output = cli(*arguments)
+        assert (output.status, output.out) == (2, "")
+        assert message in output.err
 
 
-def test_plot(say: Say, folder: Path) -> None:
+def test_plot(cli: Cli, folder: Path) -> None:
     (folder / "measured.toml").write_text(SMALL + MEASURED)
-    say("run", "measured.toml", "--out", "one")
-    said = say("plot", "one", "queue")
-    assert (said.status, said.out) == (
+    cli("run", "measured.toml", "--out", "one")
+    output = cli("plot", "one", "queue")
+    assert (output.status, output.out) == (
         0,
         "one/queue.png, drawn from samples (queue_samples.parquet)\n",
     )
-    assert say("plot", "one", "window", "--out", "w.pdf").status == 0
+    assert cli("plot", "one", "window", "--out", "w.pdf").status == 0
     assert (folder / "w.pdf").exists()
 
 
-def test_bench(say: Say) -> None:
-    said = say("bench", "--json", "--scenario", "small.toml", "--scenario", "small.toml")
-    rows = json.loads(said.out)
+def test_bench(cli: Cli) -> None:
+    output = cli("bench", "--json", "--scenario", "small.toml", "--scenario", "small.toml")
+    rows = json.loads(output.out)
     assert [row["scenario"] for row in rows] == ["small", "small"]
     assert rows[0]["digest"] == rows[1]["digest"]
     for row in rows:
@@ -451,14 +456,14 @@ def test_bench(say: Say) -> None:
         assert 1e6 < row["peak_memory_bytes"] < 1e9
         assert 0 < row["wall_s"] < row["process_wall_s"]
         assert row["events"] > 0
-    assert "per second" in say("bench", "--scenario", "small.toml").out
+    assert "per second" in cli("bench", "--scenario", "small.toml").out
 
 
-def test_bench_of_a_broken_scenario(say: Say, folder: Path) -> None:
+def test_bench_of_a_broken_scenario(cli: Cli, folder: Path) -> None:
     (folder / "broken.toml").write_text(SMALL.replace("senders = 4", "senders = 0"))
-    said = say("bench", "--scenario", "broken.toml")
-    assert (said.status, said.out) == (2, "")
-    assert "broken.toml:" in said.err
+    output = cli("bench", "--scenario", "broken.toml")
+    assert (output.status, output.out) == (2, "")
+    assert "broken.toml:" in output.err
 
 
 def test_quiet_where_there_is_no_terminal(folder: Path) -> None:
@@ -476,11 +481,3 @@ def test_reader_that_goes_away(folder: Path) -> None:
     assert process.stderr.read() == ""
     process.wait()
     process.stderr.close()
-
-
-def test_native_module_matches_its_stub() -> None:
-    config = Path(__file__).parents[2] / "scripts" / "stubtest.ini"
-    command = [sys.executable, "-m", "mypy.stubtest", "--mypy-config-file", str(config)]
-    command.append("incastle._engine")
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
+from conftest import with_finished_runs
 from incastle.analysis.ends import Ends
 from incastle.papers import comparison
 from incastle.papers.comparison import drawings, facts, standings
@@ -408,7 +409,8 @@ def quick(folder: Path) -> dict[str, float | list[float]]:
 
     Where unfinished transfers leave it open these are both ends.
     """
-    reproduce.main(["comparison"], length="quick", out=folder / "report")
+    out = with_finished_runs(folder / "report")
+    reproduce.main(["comparison"], length="quick", out=out)
     found = {}
     for row in _rows(folder, "workloads"):
         if row["mean"]:

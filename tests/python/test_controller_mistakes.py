@@ -1,4 +1,4 @@
-"""What is wrong with a controller of one's own is told with its class, method, time and line."""
+"""Mistakes of a controller are reported with its class, method, time and line."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import incastle as ic
-from conftest import SMALL, Said
+from conftest import SMALL, Output
 from test_controllers import FIXED, Fixed, own
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    Say = Callable[..., Said]
+    Cli = Callable[..., Output]
 
 PAIR = {"next_timer": lambda _: 0.001, "on_timer": lambda *_: None}
 NO_PACE = {"pacing": lambda _: None}
@@ -50,7 +50,7 @@ def test_an_exception_names_method_time_and_the_line_of_the_user(method: str) ->
 
 
 @pytest.mark.parametrize(
-    ("method", "value", "said"),
+    ("method", "value", "reason"),
     [
         ("window", -1, "window() gave -1; expected bytes, 0 or more, or None"),
         ("window", math.nan, "window() gave nan; expected bytes"),
@@ -65,28 +65,28 @@ def test_an_exception_names_method_time_and_the_line_of_the_user(method: str) ->
         ("on_congestion", 7, "gave 7; expected True (it slowed down), False, or None"),
     ],
 )
-def test_a_value_that_is_none(method: str, value: object, said: str) -> None:
+def test_a_value_that_is_none(method: str, value: object, reason: str) -> None:
     kind = type("Broken", (Fixed,), PAIR | {method: lambda *_: value})
     marked = own({"transport.ecn": "classic", "switch.queue.marking_threshold": "1 packets"})
     with pytest.raises(ic.ControllerError) as raised:
         ic.run(marked, controllers={"own": kind})
-    assert said in str(raised.value)
+    assert reason in str(raised.value)
 
 
-def test_what_beginners_forget_is_told() -> None:
+def test_what_beginners_forget_is_reported() -> None:
     bare = type("Bare", (Fixed,), {"__init__": lambda self, _: self.__dict__.update(mine=1)})
     with pytest.raises(ic.ControllerError, match=r"begin __init__ with super\(\).__init__\(conn"):
         ic.run(own(), controllers={"own": bare})
     slip = type("Slip", (Fixed,), {"on_ack": lambda _, ack: ack.rtt})
-    said = "did you mean rtt_s[?] there are acked_bytes, after_timeout"
-    with pytest.raises(ic.ControllerError, match=said):
+    reason = "did you mean rtt_s[?] there are acked_bytes, after_timeout"
+    with pytest.raises(ic.ControllerError, match=reason):
         ic.run(own(), controllers={"own": slip})
 
 
 def test_a_timer_that_stays_where_it_is() -> None:
     kind = type("Broken", (Fixed,), PAIR)
-    said = r"next_timer\(\) at 1 ms of simulated time gave 0.001"
-    with pytest.raises(ic.ControllerError, match=said):
+    reason = r"next_timer\(\) at 1 ms of simulated time gave 0.001"
+    with pytest.raises(ic.ControllerError, match=reason):
         ic.run(own(), controllers={"own": kind})
 
 
@@ -97,15 +97,15 @@ def test_what_is_no_controller_is_refused_before_the_run() -> None:
         (object, "lacks on_ack and on_congestion and window; incastle.Controller has all"),
         (type("Half", (Fixed,), {"on_timer": lambda *_: None}), "the class Half lacks next_timer"),
     ]
-    for kind, said in cases:
-        with pytest.raises(ic.ControllerError, match=said):
+    for kind, reason in cases:
+        with pytest.raises(ic.ControllerError, match=reason):
             ic.run(own(), controllers={"own": kind})
     with pytest.raises(ic.IncastleError, match='unknown controller "own"'):
         ic.run(own())
 
 
 @pytest.mark.parametrize(
-    ("written", "said"),
+    ("written", "reason"),
     [
         ("none.py:Fixed", "small.toml:25:14: error: none.py: No such file or directory"),
         ("fixed.py:Fxied", "fixed.py has no class Fxied\n    its classes are Fixed"),
@@ -114,27 +114,27 @@ def test_what_is_no_controller_is_refused_before_the_run() -> None:
         ("binary.py:Fixed", "binary.py: not a UTF-8 file"),
     ],
 )
-def test_a_file_that_is_none(written: str, said: str, folder: Path, say: Say) -> None:
+def test_a_file_that_is_none(written: str, reason: str, folder: Path, cli: Cli) -> None:
     (folder / "fixed.py").write_text(FIXED)
     (folder / "torn.py").write_text("class Fixed(\n")
     (folder / "binary.py").write_bytes(b"\xff")
     (folder / "small.toml").write_text(SMALL.replace('"dctcp"', f'"{written}"'))
     for command in (("check",), ("run", "--out", "out")):
-        told = say(*command, "small.toml")
-        assert told.status == 2
-        assert said in told.err
+        output = cli(*command, "small.toml")
+        assert output.status == 2
+        assert reason in output.err
 
 
-def test_a_file_that_raises_when_it_is_executed(folder: Path, say: Say) -> None:
+def test_a_file_that_raises_when_it_is_executed(folder: Path, cli: Cli) -> None:
     (folder / "raises.py").write_text("class Fixed:\n    pass\n\nnumber = [][1]\n")
     setting = ("--set", "transport.congestion=raises.py:Fixed")
-    assert say("check", "small.toml", *setting).status == 0, "to check does not execute"
-    told = say("run", "small.toml", *setting, "--out", "out")
-    assert told.status == 2
-    assert "raises.py cannot be used:" in told.err
-    assert "number = [][1]" in told.err
-    assert "IndexError: list index out of range" in told.err
-    assert "incastle" not in told.err.replace("incastle_controller", "")
+    assert cli("check", "small.toml", *setting).status == 0, "to check does not execute"
+    output = cli("run", "small.toml", *setting, "--out", "out")
+    assert output.status == 2
+    assert "raises.py cannot be used:" in output.err
+    assert "number = [][1]" in output.err
+    assert "IndexError: list index out of range" in output.err
+    assert "incastle" not in output.err.replace("incastle_controller", "")
 
 
 LEAVES = """\
@@ -149,22 +149,26 @@ class Leaves(ic.Controller):
 """
 
 
-def test_sys_exit_is_a_fault_and_not_the_end(folder: Path, say: Say) -> None:
+def test_sys_exit_is_a_fault_and_not_the_end(folder: Path, cli: Cli) -> None:
     (folder / "leaves.py").write_text(LEAVES)
-    told = say("run", "small.toml", "--set", "transport.congestion=leaves.py:Leaves", "--out", "o")
-    assert told.status == 2
-    assert 'the controller "leaves.py:Leaves" raised in on_ack at 162.177136 us' in told.err
-    assert 'leaves.py", line 8, in on_ack' in told.err
-    assert told.err.rstrip().endswith("sys.exit(3)\nSystemExit: 3")
+    output = cli(
+        "run", "small.toml", "--set", "transport.congestion=leaves.py:Leaves", "--out", "o"
+    )
+    assert output.status == 2
+    assert 'the controller "leaves.py:Leaves" raised in on_ack at 162.177136 us' in output.err
+    assert 'leaves.py", line 8, in on_ack' in output.err
+    assert output.err.rstrip().endswith("sys.exit(3)\nSystemExit: 3")
     among = "transport.congestion=leaves.py:Leaves,dctcp"
-    told = say("sweep", "small.toml", "--set", among, "--out", "swept")
-    assert told.status == 2
-    assert "1 run in swept\nerror: 1 run failed:" in told.err
+    output = cli("sweep", "small.toml", "--set", among, "--out", "swept")
+    assert output.status == 2
+    assert "1 run in swept\nerror: 1 run failed:" in output.err
     (folder / "leaves.py").write_text(LEAVES + "\n\nsys.exit(4)\n")
-    told = say("run", "small.toml", "--set", "transport.congestion=leaves.py:Leaves", "--out", "o")
-    assert told.status == 2
-    assert "leaves.py cannot be used:" in told.err
-    assert told.err.rstrip().endswith("SystemExit: 4")
+    output = cli(
+        "run", "small.toml", "--set", "transport.congestion=leaves.py:Leaves", "--out", "o"
+    )
+    assert output.status == 2
+    assert "leaves.py cannot be used:" in output.err
+    assert output.err.rstrip().endswith("SystemExit: 4")
 
 
 HEAD = """\
@@ -180,7 +184,7 @@ ON_ACK = HEAD + "    def on_ack(self, ack):\n        pass\n"
 
 
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("source", "reason"),
     [
         (HEAD, 'mine.py:4: the controller "mine.py:Mine": the class Mine lacks on_ack'),
         (
@@ -201,13 +205,13 @@ ON_ACK = HEAD + "    def on_ack(self, ack):\n        pass\n"
         ),
     ],
 )
-def test_a_method_that_cannot_be_called_is_told_with_its_line(
-    source: str, said: str, folder: Path, say: Say
+def test_a_method_that_cannot_be_called_is_reported_with_its_line(
+    source: str, reason: str, folder: Path, cli: Cli
 ) -> None:
     (folder / "mine.py").write_text(source)
-    told = say("run", "small.toml", "--set", "transport.congestion=mine.py:Mine", "--out", "out")
-    assert told.status == 2
-    assert said in told.err
+    output = cli("run", "small.toml", "--set", "transport.congestion=mine.py:Mine", "--out", "out")
+    assert output.status == 2
+    assert reason in output.err
     assert not (folder / "out").exists()
 
 
@@ -228,19 +232,19 @@ def test_arguments_may_have_other_names_and_defaults() -> None:
         ("from incastle import Controller\n\n\nclass Heir(Controller):\n    pass\n", "it has none"),
     ],
 )
-def test_a_parameter_that_is_misspelt_is_told_with_its_place(
-    source: str, known: str, folder: Path, say: Say
+def test_a_parameter_that_is_misspelt_is_reported_with_its_place(
+    source: str, known: str, folder: Path, cli: Cli
 ) -> None:
     (folder / "mine.py").write_text(source)
     name = "mine.py:Heir" if "Heir" in source else "mine.py:Mine"
     text = SMALL.replace('"dctcp"', f'"{name}"\nparameters = {{ beat = 1 }}')
     (folder / "small.toml").write_text(text)
     for command in (("check",), ("run", "--out", "out")):
-        told = say(*command, "small.toml")
-        assert told.status == 2
+        output = cli(*command, "small.toml")
+        assert output.status == 2
         place = f'small.toml:26:16: error: the controller "{name}" has no parameter beat'
-        assert place in told.err
-        assert known in told.err
+        assert place in output.err
+        assert known in output.err
 
 
 def test_a_parameter_of_a_class_in_no_file() -> None:
@@ -255,16 +259,16 @@ def test_a_parameter_of_a_class_in_no_file() -> None:
         ic.run(own({"transport.parameters": {"beat": 0.5}}), controllers={"own": Tuned})
 
 
-def test_parameters_that_show_only_when_it_is_made(folder: Path, say: Say) -> None:
+def test_parameters_that_show_only_when_it_is_made(folder: Path, cli: Cli) -> None:
     loose = ON_ACK.replace("beta=0.5, *, gain=1.0", "**more")
     (folder / "mine.py").write_text(loose.replace("(connection)\n", "(connection, **more)\n"))
     values = ("transport.congestion=mine.py:Mine", "transport.parameters.beat=2")
     given = ("--set", values[0], "--set", values[1])
-    assert say("check", "small.toml", *given).status == 0
-    told = say("run", "small.toml", *given, "--out", "out")
-    assert told.status == 2
-    assert "unexpected keyword argument 'beat'" in told.err
-    assert "Traceback" in told.err
+    assert cli("check", "small.toml", *given).status == 0
+    output = cli("run", "small.toml", *given, "--out", "out")
+    assert output.status == 2
+    assert "unexpected keyword argument 'beat'" in output.err
+    assert "Traceback" in output.err
 
 
 TALKS = ON_ACK.replace("pass", 'print("an ACK")')
@@ -280,16 +284,16 @@ TALKS = ON_ACK.replace("pass", 'print("an ACK")')
     ],
 )
 def test_json_stands_alone_whatever_a_controller_prints(
-    command: tuple[str, ...], folder: Path, say: Say
+    command: tuple[str, ...], folder: Path, cli: Cli
 ) -> None:
     (folder / "mine.py").write_text("print('begun')\n" + TALKS)
     (folder / "small.toml").write_text(SMALL.replace('"dctcp"', '"mine.py:Mine"'))
-    told = say(*command, "--json")
-    assert told.status == 0, told.err
-    assert json.loads(told.out)
-    assert "an ACK\n" in told.err
+    output = cli(*command, "--json")
+    assert output.status == 0, output.err
+    assert json.loads(output.out)
+    assert "an ACK\n" in output.err
     if command[0] == "run" and "--seeds" not in command:
-        assert "an ACK\n" in say(*command, "--force").out, "where nobody reads JSON, it is output"
-        again = say("explain", "o", "--json")
+        assert "an ACK\n" in cli(*command, "--force").out, "where nobody reads JSON, it is output"
+        again = cli("explain", "o", "--json")
         assert json.loads(again.out)
         assert "an ACK\n" in again.err

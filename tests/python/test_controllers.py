@@ -11,13 +11,13 @@ import polars as pl
 import pytest
 
 import incastle as ic
-from conftest import SMALL, Said
+from conftest import SMALL, Output
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    Say = Callable[..., Said]
+    Cli = Callable[..., Output]
 
 FIXED = """\
 import incastle as ic
@@ -149,32 +149,32 @@ def test_a_rule_of_ours_in_python_takes_the_same_course(changes: dict[str, Any])
     assert sum(answered.row(0)) > 20, "congestion was there to be answered"
 
 
-def test_a_file_beside_the_scenario_and_its_copy_in_the_result(folder: Path, say: Say) -> None:
+def test_a_file_beside_the_scenario_and_its_copy_in_the_result(folder: Path, cli: Cli) -> None:
     (folder / "fixed.py").write_text(FIXED)
     setting = ("--set", "transport.congestion=fixed.py:Fixed")
-    first = say("run", "small.toml", *setting, "--out", "first")
+    first = cli("run", "small.toml", *setting, "--out", "first")
     assert first.status == 0, first.err
     result = ic.Result.load("first")
     assert 'controller = "fixed.py:Fixed"' in result.scenario
     assert result.sources == {"fixed.py": FIXED}
-    assert say("run", "first/scenario.toml", "--out", "second").status == 0
+    assert cli("run", "first/scenario.toml", "--out", "second").status == 0
     assert ic.Result.load("second").digest == result.digest
     # Another source is another controller.
     (folder / "first" / "fixed.py").write_text(FIXED + "# changed\n")
-    refused = say("run", "first/scenario.toml", "--out", "third")
+    refused = cli("run", "first/scenario.toml", "--out", "third")
     assert refused.status == 2
     assert "has the hash" in refused.err
     assert "take controller_source out" in refused.err
 
 
-def test_a_result_is_explained_with_its_copy_of_the_controller(folder: Path, say: Say) -> None:
+def test_a_result_is_explained_with_its_copy_of_the_controller(folder: Path, cli: Cli) -> None:
     (folder / "fixed.py").write_text(FIXED)
     setting = ("--set", "transport.congestion=fixed.py:Fixed")
-    assert say("run", "small.toml", *setting, "--out", "first").status == 0
+    assert cli("run", "small.toml", *setting, "--out", "first").status == 0
     (folder / "fixed.py").unlink()
-    told = say("explain", "first")
-    assert told.status == 0, told.err
-    assert "run again with a record: identical run" in told.err
+    output = cli("explain", "first")
+    assert output.status == 0, output.err
+    assert "run again with a record: identical run" in output.err
     bound = ic.run(own(), controllers={"own": Fixed})
     with pytest.raises(ic.ResultError, match=r"cannot be run again: unknown cont"):
         ic.explain(bound)
@@ -364,12 +364,12 @@ def test_a_controller_that_raises_alone_costs_the_ideals_only() -> None:
     assert result.transfers["fct_s"].null_count() == 0
     long = result.transfers.filter(pl.col("group") == "long")
     assert long["ideal_fct_s"].to_list() == long["slowdown"].to_list() == [None]
-    (told,) = [one for one in result.warnings if "ideal" in one]
-    assert told.startswith(
+    (output,) = [one for one in result.warnings if "ideal" in one]
+    assert output.startswith(
         "no ideal FCTs and slowdowns from transfer 0 of flows.long on: the simulation of it alone "
         "(64000 B, sender:0 -> receiver) was stopped: the controller"
     )
-    assert "ValueError: no more of me" in told
+    assert "ValueError: no more of me" in output
     row = result.completions().filter(pl.col("group") == "long").row(0, named=True)
     assert (row["slowdown_p99"], row["slowdown_p99_low"]) == (None, 0.0), "it can be anything"
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
+from conftest import LENGTHS
 from incastle.analysis.ends import ends
 from incastle.papers import dcudp
 from incastle.papers.dcudp import answer, runs
@@ -276,7 +277,7 @@ def test_divisions() -> None:
 # ---- the figures
 
 
-@pytest.mark.parametrize("length", Length)
+@pytest.mark.parametrize("length", LENGTHS)
 def test_each_figure_can_be_drawn(length: Length) -> None:
     from incastle.plotting.style import canvas  # noqa: PLC0415  as slow as drawing
 
@@ -330,11 +331,11 @@ def test_the_map_tells_which_figures_appear() -> None:
 def test_the_note_on_the_map_counts(made: Observations) -> None:
     # In made-up runs 6a, 6b and 7b appear everywhere, and 8 nowhere: the map's other transfer ends
     # at 300 ms, before the link becomes free.
-    told = FACTS["answer-map"](made)
-    assert (told["all"], told["n6a"], told["n7b"], told["both"]) == ("108",) * 4
-    assert (told["best"], told["n8"]) == ("6a and 6b and 7b in 108", "0")
-    assert told["with_8"] == "no reading"
-    assert "RED drops, control not ECT (18)" in told["with_7b"]
+    output = FACTS["answer-map"](made)
+    assert (output["all"], output["n6a"], output["n7b"], output["both"]) == ("108",) * 4
+    assert (output["best"], output["n8"]) == ("6a and 6b and 7b in 108", "0")
+    assert output["with_8"] == "no reading"
+    assert "RED drops, control not ECT (18)" in output["with_7b"]
     assert FACTS["answer"](made)["appear"] == "6a, 6b, 7b, 8"
 
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from conftest import Said
+    from conftest import Output
 
-    Say = Callable[..., Said]
+    Cli = Callable[..., Output]
 
 DCUDP = """\
 name = "dcudp"
@@ -178,18 +178,18 @@ def file_with(keys: dict[str, Any], folder: Path) -> Path:
 
 
 @pytest.mark.parametrize(("keys", "message", "right"), WRONG.values(), ids=WRONG)
-def test_it_is_told_once_with_its_place(
-    say: Say, folder: Path, keys: dict[str, Any], message: str, right: str
+def test_it_is_reported_once_with_its_place(
+    cli: Cli, folder: Path, keys: dict[str, Any], message: str, right: str
 ) -> None:
     path = file_with(keys, folder)
-    said = say("run", path.name)
-    assert (said.status, said.out) == (2, "")
-    assert "Traceback" not in said.err
-    errors = [line for line in said.err.splitlines() if ": error: " in line]
-    assert len(errors) == 1, said.err
+    reason = cli("run", path.name)
+    assert (reason.status, reason.out) == (2, "")
+    assert "Traceback" not in reason.err
+    errors = [line for line in reason.err.splitlines() if ": error: " in line]
+    assert len(errors) == 1, reason.err
     assert errors[0].startswith("broken.toml:")
     assert message in errors[0]
-    assert right in said.err
+    assert right in reason.err
     with pytest.raises(ic.ScenarioError) as found:
         ic.Scenario.from_dict(changed(keys))
     (wrong,) = (one for one in found.value.diagnostics if one.severity == "error")
@@ -198,24 +198,24 @@ def test_it_is_told_once_with_its_place(
     assert wrong.line > 0
 
 
-def test_without_marks_the_summary_says_so(say: Say, folder: Path) -> None:
+def test_without_marks_the_summary_says_so(cli: Cli, folder: Path) -> None:
     nothing = "dcudp over queues that never mark: it cannot react to congestion"
     part = 'dcudp through "right->receiver", which never marks (1 of 2 switch ports on its path)'
-    for keys, told in (
+    for keys, output in (
         ({"switch.queue": {"kind": "drop-tail"}}, nothing),
         ({"switch.ports": {"receiver": {"queue": {"kind": "drop-tail"}}}}, part),
     ):
         path = file_with(keys, folder)
-        said = say("run", path.name, "--force")
-        assert said.status == 0
-        assert told in said.err, "before the run"
-        assert told in said.out, "and in its summary"
-        assert told in say("run", path.name, "--force", "--seeds", "2").out
+        reason = cli("run", path.name, "--force")
+        assert reason.status == 0
+        assert output in reason.err, "before the run"
+        assert output in reason.out, "and in its summary"
+        assert output in cli("run", path.name, "--force", "--seeds", "2").out
         result = ic.run(ic.load(path))
-        assert any(told in warning for warning in result.warnings)
+        assert any(output in warning for warning in result.warnings)
         again = ic.Result.load(result.save(folder / "kept", force=True))
         assert again.warnings == result.warnings
-    assert "arning" not in say("run", file_with({}, folder).name, "--force").out
+    assert "arning" not in cli("run", file_with({}, folder).name, "--force").out
 
 
 def test_what_is_not_on_the_way_may_not_mark(folder: Path) -> None:

@@ -575,9 +575,11 @@ def test_who_does_not_use_it_does_not_import_it() -> None:
 def test_the_program_is_the_binary_s() -> None:
     installed = Path(sys.executable).parent / "dcudp"
     for command in ([str(installed)], [sys.executable, "-m", "incastle.dcudp"]):
-        said = subprocess.run([*command, "--version"], capture_output=True, text=True, check=False)
-        assert (said.returncode, said.stderr) == (0, "")
-        assert said.stdout.startswith("dcudp ")
+        output = subprocess.run(
+            [*command, "--version"], capture_output=True, text=True, check=False
+        )
+        assert (output.returncode, output.stderr) == (0, "")
+        assert output.stdout.startswith("dcudp ")
         wrong = subprocess.run([*command, "serv"], capture_output=True, text=True, check=False)
         assert wrong.returncode == 2
         assert "Traceback" not in wrong.stderr
@@ -588,9 +590,9 @@ def test_ctrl_c_ends_the_program(tmp_path: Path) -> None:
     command += ["--listen", "127.0.0.1:0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as child:
         assert child.stdout is not None
-        said = child.stdout.readline() + child.stdout.readline()
+        output = child.stdout.readline() + child.stdout.readline()
         child.send_signal(signal.SIGINT)
         out, _ = child.communicate(timeout=PATIENCE_S)
-    assert b" on 127.0.0.1:" in said
+    assert b" on 127.0.0.1:" in output
     assert b"Traceback" not in out
     assert child.returncode in {0, 130}

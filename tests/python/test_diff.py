@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from conftest import Said
+    from conftest import Output
 
-    Say = Callable[..., Said]
+    Cli = Callable[..., Output]
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def test_values_that_differ_are_named_with_their_change() -> None:
     assert relative(True, 2) is None
 
 
-def test_the_same_result_differs_in_nothing(tmp_path: Path, result: ic.Result, say: Say) -> None:
+def test_the_same_result_differs_in_nothing(tmp_path: Path, result: ic.Result, cli: Cli) -> None:
     a, b = result.save(tmp_path / "a"), replace(result, wall_s=9.0).save(tmp_path / "b")
     found = compared((a, b))
     assert found.same_course
@@ -67,10 +67,10 @@ def test_the_same_result_differs_in_nothing(tmp_path: Path, result: ic.Result, s
     assert found.groups.is_empty()
     assert found.ports.is_empty()
     assert found.curves.is_empty()
-    said = say("diff", str(a), str(b))
-    assert said.status == 0
-    assert "identical runs" in said.out
-    assert said.out.rstrip().endswith("nothing differs")
+    reason = cli("diff", str(a), str(b))
+    assert reason.status == 0
+    assert "identical runs" in reason.out
+    assert reason.out.rstrip().endswith("nothing differs")
 
 
 def test_parameters_totals_groups_and_ports_agree_with_the_tables(
@@ -105,33 +105,33 @@ def test_curves_are_compared_at_the_same_instants(
     assert abs(row["furthest"][0]) == gaps.abs().max()
     place = result.queue_samples.row(int(gaps.abs().arg_max() or 0), named=True)
     assert row["where"][0] == f"{place['port']} at {si(place['time_s'], 's', 6)}"
-    # Windows are told at each change: at other instants in another course.
+    # Windows have a row per change: at other instants in another course.
     windows = curves.filter(pl.col("table") == "windows", pl.col("column") == "cwnd_bytes")
     assert windows["rms"].to_list() == [None]
     assert windows["mean_b"][0] == pytest.approx(other.windows["cwnd_bytes"].mean())
 
 
-def test_a_table_of_one_result_alone_is_told(tmp_path: Path, result: ic.Result, say: Say) -> None:
+def test_a_table_of_one_result_is_reported(tmp_path: Path, result: ic.Result, cli: Cli) -> None:
     tables = {name: table for name, table in result.tables.items() if name != "windows"}
     a, b = result.save(tmp_path / "a"), replace(result, tables=tables).save(tmp_path / "b")
     assert compared((a, b)).only_in == (["windows"], [])
-    assert "only A has the table windows" in say("diff", str(a), str(b)).out
+    assert "only A has the table windows" in cli("diff", str(a), str(b)).out
 
 
 def test_the_command_shows_tables_writes_json_and_draws(
-    both: tuple[Path, Path], tmp_path: Path, say: Say
+    both: tuple[Path, Path], tmp_path: Path, cli: Cli
 ) -> None:
     picture = tmp_path / "diff.svg"
-    said = say("diff", *map(str, both), "--figure", str(picture))
-    assert said.status == 0
+    reason = cli("diff", *map(str, both), "--figure", str(picture))
+    assert reason.status == 0
     for line in ("different runs", "Parameters", "Totals", "Groups of flows", "Switch ports"):
-        assert line in said.out
-    assert "20 packets  5 packets" in said.out
+        assert line in reason.out
+    assert "20 packets  5 packets" in reason.out
     assert picture.read_bytes().startswith(b"<?xml")
-    told = json.loads(say("diff", *map(str, both), "--json").out)
-    assert told["kind"] == "results"
-    assert told["a"]["totals"]["marks"] != told["b"]["totals"]["marks"]
-    assert told["parameters"][0]["name"] == "switch.queue.marking_threshold"
+    output = json.loads(cli("diff", *map(str, both), "--json").out)
+    assert output["kind"] == "results"
+    assert output["a"]["totals"]["marks"] != output["b"]["totals"]["marks"]
+    assert output["parameters"][0]["name"] == "switch.queue.marking_threshold"
 
 
 def entry(name: str, measured: float | None, verdict: str, **other: Any) -> dict[str, Any]:
@@ -198,23 +198,23 @@ def test_reports_are_compared_by_runs_claims_and_data(reports: tuple[Path, Path]
     assert figure.relative == pytest.approx(0.5)
 
 
-def test_the_command_shows_other_verdicts_first(reports: tuple[Path, Path], say: Say) -> None:
+def test_the_command_shows_other_verdicts_first(reports: tuple[Path, Path], cli: Cli) -> None:
     picture = reports[0].parent / "r.png"
-    said = say("diff", *map(str, reports), "--figure", str(picture))
-    assert said.status == 0
-    lines = [line for line in said.out.splitlines() if line.startswith("p: ")]
+    reason = cli("diff", *map(str, reports), "--figure", str(picture))
+    assert reason.status == 0
+    lines = [line for line in reason.out.splitlines() if line.startswith("p: ")]
     assert lines[0].startswith("p: turned")
     assert lines[0].rstrip().endswith("holds -> fails")
-    assert "4 claims differ: 1 have another verdict, 1 are apart" in said.out
+    assert "4 claims differ: 1 have another verdict, 1 are apart" in reason.out
     assert picture.read_bytes().startswith(b"\x89PNG")
-    same = say("diff", str(reports[0]), str(reports[0]))
+    same = cli("diff", str(reports[0]), str(reports[0]))
     assert "all claims are the same" in same.out
-    told = json.loads(say("diff", *map(str, reports), "--json").out)
-    assert [one["id"] for one in told["claims"]] == ["moved", "turned", "gone", "new"]
+    output = json.loads(cli("diff", *map(str, reports), "--json").out)
+    assert [one["id"] for one in output["claims"]] == ["moved", "turned", "gone", "new"]
 
 
-def test_what_cannot_be_compared_is_told_with_what_can(
-    both: tuple[Path, Path], reports_elsewhere: Path, tmp_path: Path, say: Say
+def test_what_cannot_be_compared_is_reported_with_what_can(
+    both: tuple[Path, Path], reports_elsewhere: Path, tmp_path: Path, cli: Cli
 ) -> None:
     a, b = map(str, both)
     (tmp_path / "empty").mkdir()
@@ -224,12 +224,12 @@ def test_what_cannot_be_compared_is_told_with_what_can(
         ((str(tmp_path), b), "holds 2 results: name one of them"),
         ((a, str(tmp_path / "nothing")), "does not exist"),
     ):
-        said = say("diff", *pair)
-        assert (said.status, said.out) == (2, "")
-        assert words in said.err
-    said = say("diff", a, b, "--figure", "x.gif")
-    assert said.status == 2
-    assert "must end in one of .png, .svg, .pdf" in said.err
+        reason = cli("diff", *pair)
+        assert (reason.status, reason.out) == (2, "")
+        assert words in reason.err
+    reason = cli("diff", a, b, "--figure", "x.gif")
+    assert reason.status == 2
+    assert "must end in one of .png, .svg, .pdf" in reason.err
 
 
 @pytest.fixture
@@ -247,13 +247,13 @@ def reports_elsewhere(tmp_path: Path) -> Path:
         ("{}", "it is no list of claims"),
     ],
 )
-def test_a_broken_report_is_told(
-    reports: tuple[Path, Path], broken: str, why: str, say: Say
+def test_a_broken_report_is_reported(
+    reports: tuple[Path, Path], broken: str, why: str, cli: Cli
 ) -> None:
     (reports[1] / "claims.json").write_text(broken)
-    said = say("diff", *map(str, reports))
-    assert said.status == 2
-    assert f"claims.json cannot be read: {why}" in said.err
+    reason = cli("diff", *map(str, reports))
+    assert reason.status == 2
+    assert f"claims.json cannot be read: {why}" in reason.err
 
 
 def test_a_figure_without_anything_to_draw_is_refused(reports: tuple[Path, Path]) -> None:

@@ -13,7 +13,7 @@ import typer
 
 import incastle as ic
 from incastle import _engine
-from incastle.commands.app import app
+from incastle.commands.app import COMMANDS, application
 from incastle.controllers.base import OPTIONAL, REQUIRED
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ def page(name: str) -> str:
 def test_the_page_of_the_api_has_every_name_and_no_other() -> None:
     described = re.findall(r"^::: incastle\.(\w+)$", page("python-api.md"), re.MULTILINE)
     assert len(described) == len(set(described))
-    told = {*described, *re.findall(r"`incastle\.(\w+)`", page("python-api.md"))}
-    assert told == set(ic.__all__)
+    output = {*described, *re.findall(r"`incastle\.(\w+)`", page("python-api.md"))}
+    assert output == set(ic.__all__)
 
 
 def test_what_the_api_describes_has_words() -> None:
@@ -54,10 +54,11 @@ def words_of(schema: Any) -> Iterator[str]:
 
 
 def test_what_stands_beside_ns_3_is_there() -> None:
-    commands: Any = typer.main.get_command(app)
+    applications: list[Any] = [typer.main.get_command(application(name)) for name in COMMANDS]
     options = {
         option.lstrip("-")
-        for command in commands.commands.values()
+        for one in applications
+        for command in one.commands.values()
         for parameter in command.params
         for option in parameter.opts
     }
@@ -65,7 +66,7 @@ def test_what_stands_beside_ns_3_is_there() -> None:
     known = {
         *words_of(json.loads(_engine.schema())),
         *("incastle", "packets", "us", "long", "receiver"),
-        *commands.commands,
+        *COMMANDS,
         *options,
         *tables,
         *REQUIRED,
@@ -101,8 +102,8 @@ def test_the_start_of_dctcp_is_as_its_page_says() -> None:
     ]
     results = ic.run_many((scenario, overrides, None) for overrides in settings)
     means = [result.switch_ports["mean_queue_packets"].max() for result in results]
-    told = [float(one) for one in (*by_g.groups(), *by_alpha.groups())]
-    assert means == pytest.approx(told, abs=1)
+    output = [float(one) for one in (*by_g.groups(), *by_alpha.groups())]
+    assert means == pytest.approx(output, abs=1)
 
 
 def test_delayed_acks_do_to_dctcp_what_its_page_says() -> None:

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import incastle as ic
 from incastle.cluster import estimates as on_dask
 from incastle.cluster.dask import WrongVersion
-from incastle.commands.app import app
+from incastle.commands.app import application
 from incastle.errors import PlotError, ResultError, ScenarioError
 from incastle.estimates import api
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from distributed import LocalCluster
 
-    from conftest import Said
+    from conftest import Output
 
-    Say = Callable[..., Said]
+    Cli = Callable[..., Output]
 
 FABRIC = """
 [run]
@@ -109,7 +109,7 @@ def test_a_stopped_estimate_goes_on(scenario: ic.Scenario, tmp_path: Path) -> No
         if share > 0:
             raise KeyboardInterrupt
 
-    # Progress is told twenty times a second: a small estimate may be over before.
+    # Progress is reported twenty times a second: a small estimate may be over before.
     slow = scenario.with_overrides({"flows.web.stop": "90 ms"})
     with pytest.raises(ic.EstimateStopped, match="--resume goes on") as stopped:
         ic.estimate(slow, threads=1, progress=stop, file=place)
@@ -124,7 +124,7 @@ def test_a_stopped_estimate_goes_on(scenario: ic.Scenario, tmp_path: Path) -> No
     assert finished.digest == ic.estimate(slow).digest != whole.digest
 
 
-def test_a_broken_file_is_told(scenario: ic.Scenario, tmp_path: Path) -> None:
+def test_a_broken_file_is_reported(scenario: ic.Scenario, tmp_path: Path) -> None:
     place = tmp_path / "broken"
     place.write_text("not a database, but long enough to be looked at as one " * 4)
     with pytest.raises(ResultError, match="broken cannot be read"):
@@ -135,55 +135,55 @@ def test_a_broken_file_is_told(scenario: ic.Scenario, tmp_path: Path) -> None:
 def test_the_command_writes_a_result(file: Path, tmp_path: Path) -> None:
     place, figure = tmp_path / "out", tmp_path / "slowdowns.svg"
     call = ["estimate", str(file), "--links", "2", "--out", str(place), "--figure", str(figure)]
-    shown = CliRunner().invoke(app, call)
+    shown = CliRunner().invoke(application("estimate"), call)
     assert shown.exit_code == 0, shown.output
     assert "links simulated" in shown.stdout
     assert "99.9th" in shown.stdout
     assert figure.read_text().startswith("<?xml")
     result = ic.Result.load(place)
-    told = CliRunner().invoke(app, [*call[:-2], "--json", "--force"])
-    summary = json.loads(told.stdout)
+    output = CliRunner().invoke(application("estimate"), [*call[:-2], "--json", "--force"])
+    summary = json.loads(output.stdout)
     assert summary["digest"] == result.digest
     assert summary["completions"][0]["slowdown_p99"] > 1
 
 
-def test_a_run_and_its_estimate_show_slowdowns(file: Path, tmp_path: Path, say: Say) -> None:
+def test_a_run_and_its_estimate_show_slowdowns(file: Path, tmp_path: Path, cli: Cli) -> None:
     places = [str(tmp_path / name) for name in ("estimate", "run")]
     for command, place in zip(("estimate", "run"), places, strict=True):
-        said = say(command, str(file), "--out", place)
-        assert "Slowdowns (FCT / ideal FCT)" in said.out
-        assert "100 KB to 1 MB" in said.out
-    several = say("run", str(file), "--seeds", "2", "--out", str(tmp_path / "seeds"))
+        reason = cli(command, str(file), "--out", place)
+        assert "Slowdowns (FCT / ideal FCT)" in reason.out
+        assert "100 KB to 1 MB" in reason.out
+    several = cli("run", str(file), "--seeds", "2", "--out", str(tmp_path / "seeds"))
     assert "Slowdowns (FCT / ideal FCT), all transfers, 2 runs together" in several.out
-    compared = json.loads(say("diff", *places, "--json").out)["groups"]
+    compared = json.loads(cli("diff", *places, "--json").out)["groups"]
     assert {"flow slowdown_median", "flow slowdown_p99"} <= {one["measure"] for one in compared}
 
 
-def test_an_interrupt_is_told_with_how_to_go_on(
-    file: Path, tmp_path: Path, say: Say, monkeypatch: pytest.MonkeyPatch
+def test_an_interrupt_is_reported_with_how_to_go_on(
+    file: Path, tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def press(*_: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(api, "take_apart", press)
     place = tmp_path / "one"
-    early = say("estimate", str(file), "--out", str(place))
+    early = cli("estimate", str(file), "--out", str(place))
     assert (early.status, early.out) == (130, "")
     assert early.err == "error: interrupted before links were simulated\n"
     (tmp_path / "one.unfinished").touch()
-    again = say("estimate", str(file), "--out", str(place), "--resume")
+    again = cli("estimate", str(file), "--out", str(place), "--resume")
     assert again.status == 130
     assert f"; --resume goes on with {place}.unfinished" in again.err
     monkeypatch.setattr("incastle.commands.estimate.load_scenario", press)
-    before = say("estimate", str(file), "--out", str(place))
+    before = cli("estimate", str(file), "--out", str(place))
     assert (before.status, before.out, before.err) == (130, "", "error: interrupted\n")
 
 
-def test_a_wrong_figure_is_told_before_the_estimate(file: Path, tmp_path: Path) -> None:
+def test_a_wrong_figure_is_reported_before_the_estimate(file: Path, tmp_path: Path) -> None:
     place = tmp_path / "out"
     with pytest.raises(PlotError, match="must end in one of"):
         CliRunner().invoke(
-            app,
+            application("estimate"),
             ["estimate", str(file), "--out", str(place), "--figure", "slowdowns.gif"],
             catch_exceptions=False,
         )
@@ -225,7 +225,7 @@ def test_a_cluster_gives_the_same_estimate(
     assert shares[-1] == pytest.approx(1.0)
     address = cluster.scheduler_address
     call = ["estimate", str(file), "--links", "3", "--on", address, "--out", str(tmp_path / "out")]
-    shown = CliRunner().invoke(app, call)
+    shown = CliRunner().invoke(application("estimate"), call)
     assert shown.exit_code == 0, shown.output
     assert ic.Result.load(tmp_path / "out").digest == here.digest
 
@@ -268,18 +268,18 @@ def test_a_cluster_that_is_not_there(scenario: ic.Scenario) -> None:
 def test_nothing_stays_of_an_estimate_that_came_to_nothing(file: Path, tmp_path: Path) -> None:
     place = tmp_path / "out"
     call = ["estimate", str(file), "--links", "2", "--out", str(place)]
-    lost = CliRunner().invoke(app, [*call, "--on", "http://localhost:8786"])
+    lost = CliRunner().invoke(application("estimate"), [*call, "--on", "http://localhost:8786"])
     assert lost.exit_code != 0
     assert list(tmp_path.glob("out*")) == []
-    assert CliRunner().invoke(app, call).exit_code == 0
+    assert CliRunner().invoke(application("estimate"), call).exit_code == 0
 
 
 @pytest.mark.parametrize(
-    ("setting", "told"),
+    ("setting", "output"),
     [("flows.web.stop=1 ns", "no flow begins"), ("network.delay=60 ms", "no flow was completed")],
 )
-def test_no_flow_at_all_is_told(
-    file: Path, tmp_path: Path, say: Say, setting: str, told: str
+def test_no_flow_at_all_is_reported(
+    file: Path, tmp_path: Path, cli: Cli, setting: str, output: str
 ) -> None:
-    said = say("estimate", str(file), "--out", str(tmp_path / "out"), "--set", setting)
-    assert (said.status, told in said.err) == (0, True), said
+    reason = cli("estimate", str(file), "--out", str(tmp_path / "out"), "--set", setting)
+    assert (reason.status, output in reason.err) == (0, True), reason

@@ -21,9 +21,9 @@ from incastle.plotting import explanation as draw
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conftest import Said
+    from conftest import Output
 
-    Say = Callable[..., Said]
+    Cli = Callable[..., Output]
 
 ENDS = (SENDER, RECEIVER)
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -130,9 +130,9 @@ def test_a_loss_in_the_middle_of_a_window_is_repaired_by_three_duplicates() -> N
     assert why.path.span == 285.64 * US
     assert [one.number for one in why.path.flights] == [7, 10]
     assert why.headline == "202 of 286 us: on links, in 2 trips one after the other, 1 for repairs"
-    told = [step.text for step in why.story]
-    assert "fast retransmit: packet 10 (bytes 5,840 to 7,300) again" in told
-    assert "3 duplicate ACKs, the last at 0.210640 ms" in told
+    output = [step.text for step in why.story]
+    assert "fast retransmit: packet 10 (bytes 5,840 to 7,300) again" in output
+    assert "3 duplicate ACKs, the last at 0.210640 ms" in output
     assert why.chains == ()
 
 
@@ -150,7 +150,7 @@ def test_a_lost_retransmission_costs_a_timeout() -> None:
     assert texts(why)[-1] == "sent again as packet 11, received after 75 us"
 
 
-def test_lost_acks_are_told_from_lost_data() -> None:
+def test_lost_acks_are_reported_from_lost_data() -> None:
     # The other way round: the long link is the receiver's. Data have left the sender's at 121 us,
     # the first ACK would come there at 125.32 us.
     text = TEN.replace('"50 us"', '"X"').replace('"1 us"', '"50 us"').replace('"X"', '"1 us"')
@@ -243,7 +243,7 @@ def test_a_paced_sender_may_wait_for_its_timer_or_its_application() -> None:
     assert why.path.by_kind()["pacing"] == 8 * 116.8 * US
 
 
-def test_a_result_without_a_record_is_run_again(tmp_path: Path, say: Say) -> None:
+def test_a_result_without_a_record_is_run_again(tmp_path: Path, cli: Cli) -> None:
     kept = ran(178)
     bare = ic.run(ic.Scenario.from_text(TEN + cut(178)).with_overrides({"measure.events": "off"}))
     assert "events" not in bare.tables
@@ -253,13 +253,13 @@ def test_a_result_without_a_record_is_run_again(tmp_path: Path, say: Say) -> Non
     again, before = ic.explain(bare), ic.explain(kept, "one:0")
     assert (again.source.rerun, before.source.rerun) == (True, False)
     assert {**again.as_json(), "rerun": False} == before.as_json()
-    said = say("explain", str(bare.save(tmp_path / "bare")), "--flow", "0")
-    assert said.status == 0
-    assert "10 of 10.3 ms: one retransmission timeout" in said.out
-    assert f"run again with a record: identical run, digest {bare.digest}" in said.err
+    reason = cli("explain", str(bare.save(tmp_path / "bare")), "--flow", "0")
+    assert reason.status == 0
+    assert "10 of 10.3 ms: one retransmission timeout" in reason.out
+    assert f"run again with a record: identical run, digest {bare.digest}" in reason.err
 
 
-def test_an_ack_and_the_data_behind_it_are_told_apart() -> None:
+def test_an_ack_and_the_data_behind_it_are_reported_apart() -> None:
     # A server answers at the instant at which it acknowledges the request: the two packets have the
     # same numbers, and into a full port the small one may go where the large one is dropped.
     servers = """
@@ -323,8 +323,8 @@ def test_another_course_is_not_explained() -> None:
         ic.explain(replace(bare, interrupted=True))
 
 
-def test_an_interrupted_run_is_told(
-    tmp_path: Path, say: Say, monkeypatch: pytest.MonkeyPatch
+def test_an_interrupted_run_is_reported(
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bare = ic.run(ic.Scenario.from_text(TEN).with_overrides({"measure.events": "off"}))
 
@@ -332,9 +332,9 @@ def test_an_interrupted_run_is_told(
         raise ic.Interrupted
 
     monkeypatch.setattr(rerun, "run", press)
-    said = say("explain", str(bare.save(tmp_path / "ten")))
-    assert (said.status, said.out) == (130, "")
-    assert said.err == (
+    reason = cli("explain", str(bare.save(tmp_path / "ten")))
+    assert (reason.status, reason.out) == (130, "")
+    assert reason.err == (
         "error: interrupted while it was run again with a record; nothing is explained\n"
     )
 
@@ -364,24 +364,24 @@ events = ["one:0"]
 """Both ends send data, and both begin anew with the initial window after each pause."""
 
 
-def test_what_happens_at_the_receiver_is_told_as_such() -> None:
+def test_what_happens_at_the_receiver_is_reported_as_such() -> None:
     result = ic.run(ic.Scenario.from_text(ANSWERS))
     cuts = result.events.filter(pl.col("event") == "reduced")
     assert "receiver" in cuts["end"]
     record = ic.explain(result).record
     steps = story(record, 0, round(0.06 * PS_PER_S))
     at = {end: {round(s * PS_PER_S) for s in cuts.filter(end=end)["time_s"]} for end in ENDS}
-    told = [step for step in steps if "the window is cut" in step.text]
-    assert told
-    for step in told:
+    output = [step for step in steps if "the window is cut" in step.text]
+    assert output
+    for step in output:
         receiver = step.text.startswith("at the receiver: ")
         assert step.at in at["receiver" if receiver else "sender"], step
-    assert {step.text.startswith("at the receiver: ") for step in told} == {
+    assert {step.text.startswith("at the receiver: ") for step in output} == {
         end == "receiver" for end in cuts["end"].unique()
     }
 
 
-def test_bad_input_is_one_message(tmp_path: Path, say: Say) -> None:
+def test_bad_input_is_one_message(tmp_path: Path, cli: Cli) -> None:
     place = str(ran().save(tmp_path / "ten"))
     wrong = {
         ("--flow", "7"): "has no flow 7: there are 0 to 0 (one:0)",
@@ -391,11 +391,11 @@ def test_bad_input_is_one_message(tmp_path: Path, say: Say) -> None:
         ("--timeouts", "--plot", "why.png"): "--plot draws one flow",
     }
     for arguments, message in wrong.items():
-        said = say("explain", place, *arguments)
-        assert (said.status, said.out) == (2, ""), arguments
-        assert message in said.err
-        assert "Traceback" not in said.err
-    assert "does not exist" in say("explain", str(tmp_path / "none")).err
+        reason = cli("explain", place, *arguments)
+        assert (reason.status, reason.out) == (2, ""), arguments
+        assert message in reason.err
+        assert "Traceback" not in reason.err
+    assert "does not exist" in cli("explain", str(tmp_path / "none")).err
     endless = TEN.replace('size = "14600 B"\n', "").replace("100 ms", "1 ms")
     with pytest.raises(ic.ResultError, match="no flow of 'ten' has an end"):
         ic.explain(ic.run(ic.Scenario.from_text(endless)))
@@ -452,20 +452,20 @@ def test_every_answer_of_an_incast_is_explained(incast: ic.Result) -> None:
         assert "retransmission timeout" in why.headline
 
 
-def test_the_slowest_is_explained_and_drawn(incast: ic.Result, tmp_path: Path, say: Say) -> None:
+def test_the_slowest_is_explained_and_drawn(incast: ic.Result, tmp_path: Path, cli: Cli) -> None:
     place = str(incast.save(tmp_path / "incast"))
     picture = tmp_path / "why.svg"
-    said = say("explain", place, "--plot", str(picture), "--json")
-    assert said.status == 0
-    told = json.loads(said.out)
+    reason = cli("explain", place, "--plot", str(picture), "--json")
+    assert reason.status == 0
+    output = json.loads(reason.out)
     lasts = pl.col("completed_s").fill_null(incast.totals["simulated_s"]) - pl.col("started_s")
     responses = incast.transfers.filter(pl.col("kind") == "response")
     longest = responses.select(lasts.max()).item()
-    row = responses.filter(pl.col("flow") == told["flow"]).select(lasts.max()).item()
+    row = responses.filter(pl.col("flow") == output["flow"]).select(lasts.max()).item()
     assert row == longest
-    assert sum(part["seconds"] for part in told["parts"]) == pytest.approx(longest)
+    assert sum(part["seconds"] for part in output["parts"]) == pytest.approx(longest)
     assert "waiting for retransmission timeouts" in picture.read_text(encoding="utf-8")
-    all_of_them = json.loads(say("explain", place, "--timeouts", "--json").out)
+    all_of_them = json.loads(cli("explain", place, "--timeouts", "--json").out)
     assert 0 < len(all_of_them) <= 5
     assert all(one["timeouts"] for one in all_of_them)
 
@@ -495,12 +495,12 @@ def test_under_every_transport_the_course_is_the_same_and_the_parts_add_up(
     draw.save(why, tmp_path / "why.png")
 
 
-def test_congestion_notifications_and_modes_are_told() -> None:
-    def told(name: str) -> str:
+def test_congestion_notifications_and_modes_are_reported() -> None:
+    def output(name: str) -> str:
         text, changes, flow = SHORT[name]
         why = ic.explain(ic.run(ic.Scenario.from_text(text).with_overrides({**changes})), flow)
         return "\n".join(step.text for step in why.story)
 
-    assert "congestion notification" in told("qcn")
-    assert "rate limiter: down to" in told("qcn")
-    assert "congestion mode begins" in told("dcudp")
+    assert "congestion notification" in output("qcn")
+    assert "rate limiter: down to" in output("qcn")
+    assert "congestion mode begins" in output("dcudp")

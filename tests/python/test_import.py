@@ -16,9 +16,9 @@ from incastle.importers import quantities
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conftest import Said
+    from conftest import Output
 
-    Say = Callable[..., Said]
+    Cli = Callable[..., Output]
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "import"
 
@@ -81,12 +81,12 @@ bundle 2
 """
 
 
-def made(folder: Path, say: Say, *arguments: str) -> tuple[dict[str, Any], Said]:
-    """Import; return the scenario and what was said."""
-    said = say("import", *arguments, "--out", "made")
-    assert said.status == 0, said.err
-    assert say("check", "made/scenario.toml").status == 0
-    return tomllib.loads((folder / "made" / "scenario.toml").read_text()), said
+def made(folder: Path, cli: Cli, *arguments: str) -> tuple[dict[str, Any], Output]:
+    """Import; return the scenario and the output."""
+    reason = cli("import", *arguments, "--out", "made")
+    assert reason.status == 0, reason.err
+    assert cli("check", "made/scenario.toml").status == 0
+    return tomllib.loads((folder / "made" / "scenario.toml").read_text()), reason
 
 
 def run(**overrides: Any) -> ic.Result:
@@ -106,9 +106,9 @@ def put(folder: Path, **files: str) -> None:
         (folder / name.replace("_", ".")).write_text(text)
 
 
-def test_hpcc_files_become_a_graph_and_a_list(say: Say, folder: Path) -> None:
+def test_hpcc_files_become_a_graph_and_a_list(cli: Cli, folder: Path) -> None:
     put(folder, topology_txt=TOPOLOGY, flow_txt=FLOWS)
-    scenario, said = made(folder, say, "flow.txt", "topology.txt")
+    scenario, reason = made(folder, cli, "flow.txt", "topology.txt")
     assert scenario["network"]["hosts"] == ["host:0..1", "host:3"]
     assert scenario["network"]["switches"] == ["switch:2", "switch:4"]
     groups = list(scenario["network"]["links"].values())
@@ -125,13 +125,13 @@ def test_hpcc_files_become_a_graph_and_a_list(say: Say, folder: Path) -> None:
         "2.000001,host:0,host:3,2000",
         "2.1,host:3,host:0,500",
     ]
-    assert "graph, 3 hosts, 2 switches, 5 links" in said.out
-    for told in (
+    assert "graph, 3 hosts, 2 switches, 5 links" in reason.out
+    for output in (
         "topology.txt:7: warning: a link loses packets at random (error rate up to 0.01)",
         "topology.txt:9: warning: what follows the 5 links of the first line is not read",
         "flow.txt:3: warning: starts before the flow above it: sorted by start",
     ):
-        assert told in said.err
+        assert output in reason.err
     result = run()
     assert result.transfers["completed_s"].null_count() == 0
     both = links(result)
@@ -139,25 +139,27 @@ def test_hpcc_files_become_a_graph_and_a_list(say: Say, folder: Path) -> None:
     assert both["host:3->switch:4"] == 1
 
 
-def test_flows_without_ports_and_an_unlinked_node(say: Say, folder: Path) -> None:
+def test_flows_without_ports_and_an_unlinked_node(cli: Cli, folder: Path) -> None:
     flows = "2\n0 3 3 2000 0\n1 3 1 1000 1e-6\n"
     put(folder, topology_txt=TOPOLOGY.replace("5 2 5", "7 2 5"), flow_txt=flows)
-    scenario, said = made(folder, say, "topology.txt", "flow.txt")
+    scenario, reason = made(folder, cli, "topology.txt", "flow.txt")
     assert scenario["run"]["duration"] == "1001 ms"
     assert "0.000001,host:1,host:3,1000" in (folder / "made" / "flows.csv").read_text()
-    assert "topology.txt:1: warning: 2 nodes have no link: left out" in said.err
-    assert "flow.txt:3: warning: priorities 3 and 1: all flows are of one traffic class" in said.err
+    assert "topology.txt:1: warning: 2 nodes have no link: left out" in reason.err
+    assert (
+        "flow.txt:3: warning: priorities 3 and 1: all flows are of one traffic class" in reason.err
+    )
 
 
-def test_transfers_that_begin_together_are_told_at_one_time(say: Say, folder: Path) -> None:
+def test_transfers_that_begin_together_are_reported_at_one_time(cli: Cli, folder: Path) -> None:
     put(folder, topology_txt=TOPOLOGY, flow_txt="2\n0 3 3 2000 2\n1 3 3 1000 2\n")
-    _, said = made(folder, say, "topology.txt", "flow.txt")
-    assert "2 transfers, 3 KB, at 2 s\n" in said.out
+    _, reason = made(folder, cli, "topology.txt", "flow.txt")
+    assert "2 transfers, 3 KB, at 2 s\n" in reason.out
 
 
-def test_a_matrix_alone_gets_the_fat_tree_of_htsim(say: Say, folder: Path) -> None:
+def test_a_matrix_alone_gets_the_fat_tree_of_htsim(cli: Cli, folder: Path) -> None:
     put(folder, m_cm=MATRIX.replace("Nodes 8", "Nodes 16"))
-    scenario, said = made(folder, say, "m.cm")
+    scenario, reason = made(folder, cli, "m.cm")
     assert (scenario["network"]["topology"], scenario["network"]["k"]) == ("fat-tree", 4)
     for group in scenario["network"]["links"].values():
         assert group == {"rate": "100 Gbit/s", "delay": "1 us"}
@@ -167,9 +169,9 @@ def test_a_matrix_alone_gets_the_fat_tree_of_htsim(say: Say, folder: Path) -> No
     ]
     assert scenario["flows"]["endless-1"]["from"] == ["host:2..3"]
     assert scenario["run"]["duration"] == "11 ms"
-    assert "m.cm:1: warning: no topology: a fat tree of k = 4" in said.err
-    assert "m.cm:6: warning: prio: all flows are of one traffic class" in said.err
-    assert "4 transfers, 2 of them without end" in said.out
+    assert "m.cm:1: warning: no topology: a fat tree of k = 4" in reason.err
+    assert "m.cm:6: warning: prio: all flows are of one traffic class" in reason.err
+    assert "4 transfers, 2 of them without end" in reason.out
     result = run(run__duration="100 us")
     assert result.transfers.filter(group="imported")["completed_s"].null_count() == 0
     assert result.flows.filter(group="endless-1")["completed_s"].null_count() == 2
@@ -195,9 +197,9 @@ trigger id 4 oneshot
 """
 
 
-def test_connections_begin_at_triggers(say: Say, folder: Path) -> None:
+def test_connections_begin_at_triggers(cli: Cli, folder: Path) -> None:
     put(folder, t_topo=THREE_TIERS, m_cm=TRIGGERS)
-    scenario, said = made(folder, say, "t.topo", "m.cm")
+    scenario, reason = made(folder, cli, "t.topo", "m.cm")
     assert (folder / "made" / "flows.csv").read_text().splitlines() == [
         "start_s,source,destination,bytes,after,acknowledged,arrived",
         "0.0000000005,host:2,host:0,8000,,,",
@@ -209,12 +211,12 @@ def test_connections_begin_at_triggers(say: Say, folder: Path) -> None:
         "0,host:6,host:5,6000,3:2,,",
     ]
     # The last of the multishot has no third shot, and nothing fires trigger 4.
-    for told in (
+    for output in (
         "m.cm:4: warning: 6->7 never begins: trigger 4 (line 16) fires 0 times; left out",
         "m.cm:13: warning: 7->0 never begins: trigger 3 (line 15) fires 2 times; left out",
     ):
-        assert told in said.err
-    assert "7 transfers, 29 KB, from 500 ps to 1 ns, 5 after others" in said.out
+        assert output in reason.err
+    assert "7 transfers, 29 KB, from 500 ps to 1 ns, 5 after others" in reason.out
     assert scenario["run"]["duration"] == "1001 ms"
     transfers = run(transport__delayed_ack_count=1).transfers.sort("index")
     started, over = (transfers[name].to_list() for name in ("started_s", "completed_s"))
@@ -224,9 +226,9 @@ def test_connections_begin_at_triggers(say: Say, folder: Path) -> None:
     assert (started[5], started[6]) == (over[3], over[5])
 
 
-def test_a_file_with_triggers_is_the_same_as_the_one_by_hand(say: Say, folder: Path) -> None:
+def test_a_file_with_triggers_is_the_same_as_the_one_by_hand(cli: Cli, folder: Path) -> None:
     files = (str(EXAMPLES / name) for name in ("leaf-spine.topo", "ring.cm"))
-    made(folder, say, *files)
+    made(folder, cli, *files)
     by_hand = """\
 start_s,source,destination,bytes,after,acknowledged,arrived
 0,host:0,host:8,500000,,,a
@@ -250,10 +252,10 @@ start_s,source,destination,bytes,after,acknowledged,arrived
     assert imported.transfers["completed_s"].null_count() == 0
 
 
-def test_leaf_spine_by_its_numbers(say: Say, folder: Path) -> None:
+def test_leaf_spine_by_its_numbers(cli: Cli, folder: Path) -> None:
     files = (str(EXAMPLES / name) for name in ("leaf-spine.topo", "incast.cm"))
     scenario, _ = made(
-        folder, say, *files, "--congestion", "dctcp", "--marking-threshold", "65 packets"
+        folder, cli, *files, "--congestion", "dctcp", "--marking-threshold", "65 packets"
     )
     assert scenario["network"] == {
         "topology": "leaf-spine",
@@ -270,26 +272,26 @@ def test_leaf_spine_by_its_numbers(say: Say, folder: Path) -> None:
     assert run().transfers["completed_s"].null_count() == 0
 
 
-def test_latency_of_switches_is_in_every_way_between_hosts(say: Say, folder: Path) -> None:
+def test_latency_of_switches_is_in_every_way_between_hosts(cli: Cli, folder: Path) -> None:
     one = "Nodes 32\nConnections 1\n31->0 start 0 size 1\n"
     put(folder, m_cm=one)
-    made(folder, say, str(EXAMPLES / "leaf-spine.topo"), "m.cm")
+    made(folder, cli, str(EXAMPLES / "leaf-spine.topo"), "m.cm")
     (took,) = run(transport__handshake=False).transfers["completed_s"]
     # Four links of 500 ns, three switches of 300 ns, 41 bytes sent four times at 100 Gbit/s;
     # timestamps are not on the wire.
     assert took == pytest.approx(4 * 500e-9 + 3 * 300e-9 + 4 * 41 * 8 / 100e9, abs=1e-13)
 
 
-def test_three_tiers_with_bundles_become_a_graph(say: Say, folder: Path) -> None:
+def test_three_tiers_with_bundles_become_a_graph(cli: Cli, folder: Path) -> None:
     put(folder, t_topo=THREE_TIERS)
-    scenario, said = made(folder, say, "t.topo")
-    assert "graph, 8 hosts, 12 switches, 32 links" in said.out
+    scenario, reason = made(folder, cli, "t.topo")
+    assert "graph, 8 hosts, 12 switches, 32 links" in reason.out
     assert scenario["flows"]["permutation"]["workload"] == "permutation"
     assert scenario["switches"] == {
         "edge": {"of": "edge:0..3", "buffer": "100 KB"},
         "aggregation": {"of": "aggregation:0..3", "buffer": "200 KB"},
     }
-    assert "Queue_Up 50000 and Queue_Down 200000" in said.err
+    assert "Queue_Up 50000 and Queue_Down 200000" in reason.err
     delays = {group["delay"] for group in scenario["network"]["links"].values()}
     assert delays == {"1050 ns", "1150 ns", "1300 ns"}
     found = links(run())
@@ -301,10 +303,10 @@ def test_three_tiers_with_bundles_become_a_graph(say: Say, folder: Path) -> None
     assert found["host:5->edge:2"] == 1
 
 
-def test_without_bundles_the_same_numbers_are_a_clos(say: Say, folder: Path) -> None:
+def test_without_bundles_the_same_numbers_are_a_clos(cli: Cli, folder: Path) -> None:
     plain = THREE_TIERS.replace("bundle 2", "bundle 1").replace("radix_down 4", "radix_down 2")
     put(folder, t_topo=plain)
-    scenario, _ = made(folder, say, "t.topo", "--buffer", "1 MB", "--duration", "5 ms")
+    scenario, _ = made(folder, cli, "t.topo", "--buffer", "1 MB", "--duration", "5 ms")
     network = scenario["network"]
     assert network.pop("links")["aggregation-core"] == {"rate": "100 Gbit/s", "delay": "1300 ns"}
     assert network == {
@@ -319,11 +321,11 @@ def test_without_bundles_the_same_numbers_are_a_clos(say: Say, folder: Path) -> 
     assert scenario["run"]["duration"] == "5 ms"
 
 
-def test_flows_of_one_family_over_a_network_of_the_other(say: Say, folder: Path) -> None:
+def test_flows_of_one_family_over_a_network_of_the_other(cli: Cli, folder: Path) -> None:
     text = (EXAMPLES / "leaf-spine.topo").read_text()
     bundled = text.replace("Radix_Down 4", "Radix_Down 8") + "Bundle 2\n"
     put(folder, t_topo=bundled, flow_txt="1\n31 2 3 100 5000 0.25\n")
-    scenario, _ = made(folder, say, "flow.txt", "t.topo")
+    scenario, _ = made(folder, cli, "flow.txt", "t.topo")
     assert scenario["network"]["switches"] == ["leaf:0..3", "spine:0..1"]
     result = run()
     found = links(result)
@@ -331,8 +333,8 @@ def test_flows_of_one_family_over_a_network_of_the_other(say: Say, folder: Path)
     assert result.transfers["completed_s"].null_count() == 0
 
 
-def test_a_radix_that_passes_in_htsim_is_told_where_the_wiring_has_another(
-    say: Say, folder: Path
+def test_a_radix_that_passes_in_htsim_is_reported_where_the_wiring_has_another(
+    cli: Cli, folder: Path
 ) -> None:
     text = (EXAMPLES / "leaf-spine.topo").read_text()
     for old, new in {
@@ -343,19 +345,19 @@ def test_a_radix_that_passes_in_htsim_is_told_where_the_wiring_has_another(
         assert old in text
         text = text.replace(old, new)
     put(folder, t_topo=text)
-    scenario, said = made(folder, say, "t.topo")
+    scenario, reason = made(folder, cli, "t.topo")
     # 32 x 100 / (400 x 4) = 2 links upwards, of which a spine with one link takes one.
     assert (scenario["network"]["leaves"], scenario["network"]["spines"]) == (4, 2)
     assert (
-        "t.topo:14: warning: tier 1: Radix_Down 1; htsim gives each of its switches 4" in said.err
+        "t.topo:14: warning: tier 1: Radix_Down 1; htsim gives each of its switches 4" in reason.err
     )
 
 
-def test_a_failed_link_is_not_there(say: Say, folder: Path) -> None:
+def test_a_failed_link_is_not_there(cli: Cli, folder: Path) -> None:
     failure = "failure switch_type AGG switch_id 3 link_id 1\n"
     matrix = "Nodes 8\nConnections 1\nFailures 1\n0->5 start 0 size 3000\n" + failure
     put(folder, t_topo=THREE_TIERS, m_cm=matrix)
-    made(folder, say, "t.topo", "m.cm")
+    made(folder, cli, "t.topo", "m.cm")
     result = run()
     found = links(result)
     # Place 1 in its pod: core 1 x 2 + 1, the first link of the bundle.
@@ -364,14 +366,14 @@ def test_a_failed_link_is_not_there(say: Say, folder: Path) -> None:
     assert result.transfers["completed_s"].null_count() == 0
 
 
-def test_every_way_to_name_the_files_gives_the_same(say: Say, folder: Path) -> None:
+def test_every_way_to_name_the_files_gives_the_same(cli: Cli, folder: Path) -> None:
     put(folder, topology_txt=TOPOLOGY, flow_txt=FLOWS)
     ways = (
         ("topology.txt", "flow.txt"),
         ("--format", "hpcc", "flow.txt", "--topology", "topology.txt"),
         ("--flows", "flow.txt", "--topology", "topology.txt", "--format", "hpcc"),
     )
-    texts = [made(folder, say, *way, "--force")[0] for way in ways]
+    texts = [made(folder, cli, *way, "--force")[0] for way in ways]
     assert all(a == b for a, b in pairwise(texts))
 
 

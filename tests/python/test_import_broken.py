@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from conftest import Said
+    from conftest import Output
 
-    Say = Callable[..., Said]
+    Cli = Callable[..., Output]
 
 SIMULATOR = {"topology.txt": TOPOLOGY, "flow.txt": FLOWS}
 HTSIM = {"t.topo": THREE_TIERS, "m.cm": MATRIX}
@@ -50,7 +50,7 @@ BROKEN = [
     ("flow.txt", "1 3 3 100 1000", "1 3 3 100 1e3", "flow.txt:3: the bytes must be a whole number"),
     ("flow.txt", "1 3 3 100 1000", "1 3 3 1000", "flow.txt:3: expected as many columns as above"),
     ("flow.txt", "1 3 3 100 1000", "1 3 3", "flow.txt:3: expected a flow: source destination"),
-    ("flow.txt", "1 3 3 100 1000", "1 3 3 100 0", "flow.txt:3: a flow has 1 byte at least"),
+    ("flow.txt", "1 3 3 100 1000", "1 3 3 100 0", "flow.txt:3: a flow has at least 1 byte"),
     ("flow.txt", "2.1", "soon", "flow.txt:4: expected a start in seconds"),
     ("flow.txt", "2.1", "1e9", "flow.txt:4: expected a start in seconds, whole picoseconds up to"),
     ("flow.txt", "1 3 3", "2 3 3", "flow.txt:3: 2 is no host of HPCC's topology topology.txt"),
@@ -104,24 +104,24 @@ BROKEN = [
 ]
 
 
-def refused(say: Say, folder: Path, *arguments: str) -> str:
+def refused(cli: Cli, folder: Path, *arguments: str) -> str:
     """Import what must be refused; return the message."""
-    said = say("import", *arguments, "--out", "made")
-    assert (said.status, said.out) == (2, "")
+    output = cli("import", *arguments, "--out", "made")
+    assert (output.status, output.out) == (2, "")
     assert not (folder / "made").exists()
-    assert said.err.startswith("error: ")
-    return said.err.removeprefix("error: ")
+    assert output.err.startswith("error: ")
+    return output.err.removeprefix("error: ")
 
 
 @pytest.mark.parametrize(("file", "good", "bad", "message"), BROKEN)
 def test_each_mistake_has_its_place(
-    say: Say, folder: Path, file: str, good: str, bad: str, message: str
+    cli: Cli, folder: Path, file: str, good: str, bad: str, message: str
 ) -> None:
     files = SIMULATOR if file in SIMULATOR else HTSIM
     for name, text in files.items():
         assert name != file or good in text
         (folder / name).write_text(text.replace(good, bad, 1) if name == file else text)
-    assert refused(say, folder, *files).startswith(message)
+    assert refused(cli, folder, *files).startswith(message)
 
 
 @pytest.mark.parametrize(
@@ -142,18 +142,18 @@ def test_each_mistake_has_its_place(
     ],
 )
 def test_links_that_cannot_fail(
-    say: Say, folder: Path, switch: int, link: int, message: str
+    cli: Cli, folder: Path, switch: int, link: int, message: str
 ) -> None:
     failure = f"failure switch_type AGG switch_id {switch} link_id {link}"
     matrix = f"Nodes 8\nConnections 1\nFailures 1\n0->5 start 0 size 3000\n{failure}\n"
     (folder / "t.topo").write_text(THREE_TIERS)
     (folder / "m.cm").write_text(matrix)
-    assert refused(say, folder, "t.topo", "m.cm").startswith(f"m.cm:5: {message}")
+    assert refused(cli, folder, "t.topo", "m.cm").startswith(f"m.cm:5: {message}")
     (folder / "m.cm").write_text(matrix.replace("AGG", "TOR"))
-    assert "expected switch_type AGG" in refused(say, folder, "t.topo", "m.cm")
+    assert "expected switch_type AGG" in refused(cli, folder, "t.topo", "m.cm")
 
 
-def test_files_that_are_not_the_right_ones(say: Say, folder: Path) -> None:
+def test_files_that_are_not_the_right_ones(cli: Cli, folder: Path) -> None:
     for name, text in (SIMULATOR | HTSIM).items():
         (folder / name).write_text(text)
     (folder / "binary").write_bytes(b"\xff\xfe\x00")
@@ -166,63 +166,66 @@ def test_files_that_are_not_the_right_ones(say: Say, folder: Path) -> None:
         ("empty",): "empty: an empty file; expected one of: a topology of HPCC's simulator",
         ("config.txt",): "config.txt: a configuration of HPCC's simulator: import its TOPOLOGY",
         ("flow.txt",): "flow.txt: flows without a network: name one with --topology FILE",
-        ("t.topo", "topology.txt"): "t.topo and topology.txt: one file can say the topology",
+        ("t.topo", "topology.txt"): "t.topo and topology.txt: one file can have the topology",
         ("--topology", "flow.txt"): "flow.txt: looks like flows of HPCC's simulator, not like",
         ("m.cm", "--format", "hpcc"): "m.cm: looks like a connection matrix of htsim (.cm), not",
         ("t.topo", "--congestion", "cubicc"): "--congestion cubicc: ",
         ("t.topo", "--marking-threshold", "65"): "--marking-threshold 65: ",
         ("t.topo", "--duration", "5"): "--duration 5: ",
     }.items():
-        assert refused(say, folder, *arguments).startswith(message)
+        assert refused(cli, folder, *arguments).startswith(message)
 
 
 @pytest.mark.parametrize("congestion", ["delay.py:Delay", "custom"])
 def test_a_controller_of_ones_own_comes_after_the_import(
-    say: Say, folder: Path, congestion: str
+    cli: Cli, folder: Path, congestion: str
 ) -> None:
     (folder / "t.topo").write_text(THREE_TIERS)
-    said = say("import", "t.topo", "--out", "out", "--congestion", congestion)
-    assert said.status == 2
-    assert "--set transport.congestion=FILE.py:CLASS" in said.err
+    output = cli("import", "t.topo", "--out", "out", "--congestion", congestion)
+    assert output.status == 2
+    assert "--set transport.congestion=FILE.py:CLASS" in output.err
     assert not (folder / "out").exists()
 
 
-def test_failures_need_a_network_of_htsim(say: Say, folder: Path) -> None:
+def test_failures_need_a_network_of_htsim(cli: Cli, folder: Path) -> None:
     failure = "failure switch_type AGG switch_id 0 link_id 0"
     (folder / "m.cm").write_text(
         f"Nodes 3\nConnections 1\nFailures 1\n0->1 start 0 size 1\n{failure}\n"
     )
     (folder / "topology.txt").write_text(TOPOLOGY)
-    message = refused(say, folder, "topology.txt", "m.cm")
+    message = refused(cli, folder, "topology.txt", "m.cm")
     assert message.startswith("m.cm:5: failures are for a network of htsim")
 
 
-def test_a_network_in_parts_is_told_as_check_tells_it(say: Say, folder: Path) -> None:
+def test_a_network_in_parts_is_reported_as_check_tells_it(cli: Cli, folder: Path) -> None:
     (folder / "topology.txt").write_text("4 2 2\n2 3\n0 2 1Gbps 1us 0\n1 3 1Gbps 1us 0\n")
     before = sorted(folder.iterdir())
-    said = say("import", "topology.txt", "--out", "new/made")
-    assert said.status == 2
-    assert said.err.startswith("new/made/scenario.toml:")
-    assert '"host:1" cannot be reached from "host:0"' in said.err
+    output = cli("import", "topology.txt", "--out", "new/made")
+    assert output.status == 2
+    assert output.err.startswith("new/made/scenario.toml:")
+    assert '"host:1" cannot be reached from "host:0"' in output.err
     assert sorted(folder.iterdir()) == before
 
 
-def test_what_is_there_is_not_replaced_unless_forced(say: Say, folder: Path) -> None:
+def test_what_is_there_is_not_replaced_unless_forced(cli: Cli, folder: Path) -> None:
     (folder / "t.topo").write_text(THREE_TIERS)
     (folder / "made").mkdir()
     (folder / "made" / "other").write_text("mine")
     (folder / "made" / "scenario.toml").write_text("mine")
-    said = say("import", "t.topo", "--out", "made")
-    assert said.status == 2
-    assert "--out made: has a scenario.toml already; --force replaces it" in said.err
+    output = cli("import", "t.topo", "--out", "made")
+    assert output.status == 2
+    assert "--out made: has a scenario.toml already; --force replaces it" in output.err
     assert (folder / "made" / "scenario.toml").read_text() == "mine"
-    assert say("import", "t.topo", "--out", "made", "--force").status == 0
+    assert cli("import", "t.topo", "--out", "made", "--force").status == 0
     assert (folder / "made" / "scenario.toml").read_text().startswith("# Made by")
     assert (folder / "made" / "other").read_text() == "mine"
     assert sorted(path.name for path in (folder / "made").iterdir()) == ["other", "scenario.toml"]
     for place in ("t.topo", "t.topo/made"):
-        said = say("import", "t.topo", "--out", place)
-        assert (said.status, said.err) == (2, f"error: --out {place}: t.topo is not a directory\n")
+        output = cli("import", "t.topo", "--out", place)
+        assert (output.status, output.err) == (
+            2,
+            f"error: --out {place}: t.topo is not a directory\n",
+        )
 
 
 TWO = "trigger id 1 oneshot\n"
@@ -246,9 +249,9 @@ TWO = "trigger id 1 oneshot\n"
         ),
     ],
 )
-def test_triggers_that_cannot_be(say: Say, folder: Path, lines: str, message: str) -> None:
+def test_triggers_that_cannot_be(cli: Cli, folder: Path, lines: str, message: str) -> None:
     lines += TWO
     head = f"Nodes 8\nConnections {lines.count('->')}\nTriggers {lines.count('trigger id')}\n"
     (folder / "t.topo").write_text(THREE_TIERS)
     (folder / "m.cm").write_text(head + lines)
-    assert refused(say, folder, "t.topo", "m.cm").startswith(message)
+    assert refused(cli, folder, "t.topo", "m.cm").startswith(message)

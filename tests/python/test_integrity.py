@@ -1,4 +1,4 @@
-"""Stored results are what was written: each changed bit is told, names lead nowhere else."""
+"""Stored results are what was written: each changed bit is reported, names lead nowhere else."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 
 import incastle as ic
-from conftest import SMALL, Said
+from conftest import SMALL, Output
 from incastle.reproduction import run_cache
 from incastle.reproduction.papers import Observation
 from incastle.storage import files, names
@@ -29,7 +29,7 @@ from test_controllers import FIXED
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    Say = Callable[..., Said]
+    Cli = Callable[..., Output]
 
 
 @pytest.fixture(scope="module")
@@ -73,10 +73,10 @@ def test_every_flipped_bit_of_a_result_is_refused_or_changes_nothing(
 ) -> None:
     place = little.save(tmp_path / "one")
     assert is_same(ic.Result.load(place), little)
-    told = refused = unnamed = 0
+    output = refused = unnamed = 0
     for path in sorted(path for path in place.rglob("*") if path.is_file()):
         for byte, bit in flips(path):
-            told += 1
+            output += 1
             try:
                 loaded = ic.Result.load(place)
             except ic.ResultError as error:
@@ -85,11 +85,11 @@ def test_every_flipped_bit_of_a_result_is_refused_or_changes_nothing(
             else:
                 assert is_same(loaded, little), f"bit {bit} of byte {byte} of {path.name}"
     assert unnamed == 0
-    assert refused > 0.98 * told > 10_000, "what is not refused is white space of summary.json"
+    assert refused > 0.98 * output > 10_000, "what is not refused is white space of summary.json"
 
 
 def test_a_result_can_be_read_without_its_hashes(
-    result: ic.Result, tmp_path: Path, say: Say
+    result: ic.Result, tmp_path: Path, cli: Cli
 ) -> None:
     place = result.save(tmp_path / "one")
     text = (place / "scenario.toml").read_text()
@@ -97,8 +97,8 @@ def test_a_result_can_be_read_without_its_hashes(
     with pytest.raises(ic.ResultError, match=r"one/scenario\.toml cannot be read: it was changed"):
         ic.Result.load(place)
     assert ic.Result.load(place, verify=False).scenario.startswith("# mine")
-    assert say("plot", str(place), "queue").status == 2
-    assert say("plot", str(place), "queue", "--unverified").status == 0
+    assert cli("plot", str(place), "queue").status == 2
+    assert cli("plot", str(place), "queue", "--unverified").status == 0
 
 
 @pytest.mark.slow
@@ -130,15 +130,15 @@ def test_result_of_the_layout_before_is_refused_in_a_sentence(
         ic.Result.load(place)
 
 
-def test_result_that_was_changed_is_not_the_same(say: Say, folder: Path) -> None:
+def test_result_that_was_changed_is_not_the_same(cli: Cli, folder: Path) -> None:
     once = ("run", "small.toml", "--out", "one")
-    assert say(*once).status == 0
-    assert "already in one" in say(*once).err
+    assert cli(*once).status == 0
+    assert "already in one" in cli(*once).err
     (folder / "one" / "flows.parquet").write_bytes(b"PAR1")
-    again = say(*once)
+    again = cli(*once)
     assert (again.status, "already exists" in again.err) == (2, True)
     assert "was changed or lost: --force makes it again" in again.err
-    assert say(*once, "--force").status == 0
+    assert cli(*once, "--force").status == 0
     assert ic.Result.load(folder / "one").flows.height == 5
 
 
@@ -167,9 +167,9 @@ def test_delays_of_a_link_with_another_hash_are_not_known(tmp_path: Path) -> Non
         with there.database:
             there.database.execute("update delays set content = ? where number = 2", (b"twp",))
     with kept(path, "x = 1", resume=True, force=False) as there:
-        assert there.known() == {1: b"one"}
+        assert there.intact() == {1: b"one"}
         there.keep(2, b"two")
-        assert there.known() == {1: b"one", 2: b"two"}
+        assert there.intact() == {1: b"one", 2: b"two"}
 
 
 def test_estimate_of_another_build_is_not_gone_on_with(
@@ -256,12 +256,12 @@ def test_a_controller_is_kept_under_a_plain_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize("command", [("run",), ("sweep", "--set", "network.senders=2,3")])
 @pytest.mark.parametrize("letter", ["\u202e", "\u2028", "\u2067"])
 def test_places_with_invisible_names_are_refused(
-    say: Say, folder: Path, command: tuple[str, ...], letter: str
+    cli: Cli, folder: Path, command: tuple[str, ...], letter: str
 ) -> None:
-    said = say(*command, "small.toml", "--out", f"one{letter}two")
-    assert said.status == 2
-    assert f"U+{ord(letter):04X}" in said.err
-    assert letter not in said.err
+    reason = cli(*command, "small.toml", "--out", f"one{letter}two")
+    assert reason.status == 2
+    assert f"U+{ord(letter):04X}" in reason.err
+    assert letter not in reason.err
     assert not (folder / f"one{letter}two").exists()
 
 
@@ -332,16 +332,16 @@ def killed(how: str) -> None:
 
 
 def test_killed_after_the_exchange_the_new_result_is_there(
-    say: Say, folder: Path, tmp_path: Path
+    cli: Cli, folder: Path, tmp_path: Path
 ) -> None:
     if not files.exchange(*(exchanged(tmp_path, name) for name in ("x", "y"))):
         pytest.skip("this file system cannot exchange two names")
-    assert say("run", "small.toml", "--out", "one").status == 0
+    assert cli("run", "small.toml", "--out", "one").status == 0
     killed("exchange")
     assert ic.Result.load(folder / "one").seed == 2
     (left,) = folder.glob(".one-*")
     assert ic.Result.load(left).seed == 1, "the old one, which nobody has removed"
-    assert say("run", "small.toml", "--out", "one", "--force").status == 0
+    assert cli("run", "small.toml", "--out", "one", "--force").status == 0
     assert list(folder.glob(".one-*")) == []
 
 
@@ -352,14 +352,14 @@ def exchanged(folder: Path, name: str) -> Path:
 
 
 def test_killed_between_two_renames_the_old_result_is_named_and_comes_back(
-    say: Say, folder: Path
+    cli: Cli, folder: Path
 ) -> None:
-    assert say("run", "small.toml", "--out", "one").status == 0
+    assert cli("run", "small.toml", "--out", "one").status == 0
     killed("steps")
     assert not (folder / "one").exists()
     with pytest.raises(ic.ResultError, match=r"left the earlier result in .*\.one-.*\.old"):
         ic.Result.load("one")
-    again = say("run", "small.toml", "--out", "one")
+    again = cli("run", "small.toml", "--out", "one")
     assert (again.status, "already in one" in again.err) == (0, True), again.err
     assert ic.Result.load("one").seed == 1
     assert list(folder.glob(".one-*")) == []
@@ -374,13 +374,13 @@ def test_folder_that_somebody_fills_is_not_removed(folder: Path, result: ic.Resu
     assert result.save(folder / "one").is_dir()
 
 
-def test_symbolic_link_is_not_replaced(say: Say, folder: Path) -> None:
-    assert say("run", "small.toml", "--out", "one").status == 0
+def test_symbolic_link_is_not_replaced(cli: Cli, folder: Path) -> None:
+    assert cli("run", "small.toml", "--out", "one").status == 0
     (folder / "link").symlink_to("one")
     (folder / "dangling").symlink_to("nowhere")
     for name in ("link", "dangling"):
-        said = say("run", "small.toml", "--seed", "2", "--out", name, "--force")
-        assert said.status == 2
-        assert f"{name} is a symbolic link to" in said.err
+        reason = cli("run", "small.toml", "--seed", "2", "--out", name, "--force")
+        assert reason.status == 2
+        assert f"{name} is a symbolic link to" in reason.err
         assert (folder / name).is_symlink()
     assert ic.Result.load(folder / "one").seed == 1

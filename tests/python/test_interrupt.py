@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,7 +22,6 @@ from test_controllers import Fixed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 
@@ -29,14 +29,25 @@ PATIENCE_S = 60.0
 """A run of `LONG` takes much longer; a busy machine does not."""
 
 
-def interrupt_soon(seconds: float) -> None:
-    threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT)).start()
+def interrupt_once(is_time: Callable[[runner.Progress], bool]) -> Callable[[runner.Progress], None]:
+    """Return a progress callback that has this process interrupted, once and from outside."""
+    sent = threading.Event()
+
+    def progress(state: runner.Progress) -> None:
+        if is_time(state) and not sent.is_set():
+            sent.set()
+            threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+    return progress
+
+
+def has_begun(state: runner.Progress) -> bool:
+    return state.simulated_s > 0
 
 
 def test_one_run_stops_and_is_kept_as_far_as_it_went() -> None:
-    interrupt_soon(0.3)
     with pytest.raises(ic.Interrupted) as stopped:
-        ic.run(ic.Scenario.from_text(LONG))
+        ic.run(ic.Scenario.from_text(LONG), progress=interrupt_once(has_begun))
     assert stopped.value.results == (None,)
     (partial,) = stopped.value.partial
     assert partial.interrupted
@@ -45,10 +56,11 @@ def test_one_run_stops_and_is_kept_as_far_as_it_went() -> None:
 
 
 def test_finished_runs_are_kept() -> None:
-    interrupt_soon(0.8)
     short = ic.Scenario.from_text(SMALL)
+    jobs = [short, ic.Scenario.from_text(LONG), short.with_seed(2)]
+    progress = interrupt_once(lambda state: state.finished == 2)
     with pytest.raises(ic.Interrupted, match="2 of 3 runs") as stopped:
-        ic.run_many([short, ic.Scenario.from_text(LONG), short.with_seed(2)], threads=2)
+        ic.run_many(jobs, threads=2, progress=progress)
     first, second, third = stopped.value.results
     assert first is not None
     assert second is None
@@ -57,19 +69,22 @@ def test_finished_runs_are_kept() -> None:
 
 
 def test_is_a_keyboard_interrupt() -> None:
-    interrupt_soon(0.2)
     with pytest.raises(KeyboardInterrupt):
-        ic.run(ic.Scenario.from_text(LONG))
+        ic.run(ic.Scenario.from_text(LONG), progress=interrupt_once(has_begun))
     assert not issubclass(ic.Interrupted, Exception), "`except Exception` must not swallow it"
 
 
-def send_once_running(
-    folder: Path, arguments: tuple[str, ...], is_running: Callable[[], bool]
+def interrupt_running(
+    folder: Path, arguments: tuple[str, ...], is_running: Callable[[], bool] | None = None
 ) -> tuple[int, str, str]:
-    """Start the command line, interrupt it once it has come so far, and wait for its end."""
+    """Start the command line, interrupt it while it simulates, and wait for its end."""
     process = start(folder, *arguments)
-    patience = time.monotonic() + PATIENCE_S
-    while not is_running() and time.monotonic() < patience:
+    threads = Path(f"/proc/{process.pid}/task")
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        # The engine has separate threads.
+        if is_running() if is_running else len(list(threads.iterdir())) > 1:
+            break
         time.sleep(0.05)
     assert process.poll() is None, process.communicate()
     process.send_signal(signal.SIGINT)
@@ -77,16 +92,8 @@ def send_once_running(
     return process.returncode, out, err
 
 
-def after(seconds: float) -> Callable[[], bool]:
-    """Give a question that is answered by yes after so many seconds."""
-    then = time.monotonic() + seconds
-    return lambda: time.monotonic() >= then
-
-
 def test_command_line_keeps_a_single_run_as_far_as_it_went(folder: Path) -> None:
-    status, out, err = send_once_running(
-        folder, ("run", "long.toml", "--json", "--out", "one"), after(2.0)
-    )
+    status, out, err = interrupt_running(folder, ("run", "long.toml", "--json", "--out", "one"))
     assert status == 130
     assert "interrupted after" in err
     assert "Traceback" not in err
@@ -100,7 +107,7 @@ def test_command_line_keeps_finished_seeds(folder: Path) -> None:
     (folder / "half.toml").write_text(text)
     arguments = ("run", "half.toml", "--seeds", "500", "--threads", "2", "--json", "--out", "many")
     first_kept = (folder / "many").glob
-    status, out, err = send_once_running(
+    status, out, err = interrupt_running(
         folder, arguments, lambda: any(first_kept("seed-*/summary.json"))
     )
     assert status == 130
@@ -144,7 +151,7 @@ def test_a_controller_that_does_not_come_back_is_ended_by_one_interrupt(
     what: str, arguments: tuple[str, ...], folder: Path
 ) -> None:
     (folder / "stuck.py").write_text(STUCK.format(what=what))
-    status, out, err = send_once_running(folder, (*arguments, *OF_STUCK), (folder / "stuck").exists)
+    status, out, err = interrupt_running(folder, (*arguments, *OF_STUCK), (folder / "stuck").exists)
     assert (status, out) == (130, "")
     assert "error: interrupted: 0 of " in err
     assert re.search(r"a controller did not come back: stuck.py:1[01], in on_ack", err)
@@ -154,7 +161,7 @@ def test_a_controller_that_does_not_come_back_is_ended_by_one_interrupt(
 def test_what_is_finished_is_kept_where_a_controller_does_not_come_back(folder: Path) -> None:
     (folder / "stuck.py").write_text(STUCK.format(what="pass"))
     among = ("--set", "transport.congestion=dctcp,stuck.py:Stuck", "--out", "swept")
-    status, _, err = send_once_running(
+    status, _, err = interrupt_running(
         folder, ("sweep", "small.toml", *among), (folder / "stuck").exists
     )
     assert status == 130

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from conftest import Said
+    from conftest import Output
 
-    Say = Callable[..., Said]
+    Cli = Callable[..., Output]
 
 FABRIC = """
 [run]
@@ -52,43 +52,43 @@ def lines(out: str) -> list[str]:
     return [" ".join(line.split()) for line in out.splitlines()]
 
 
-def test_check_shows_each_tier_and_warns(say: Say, three_to_one: str) -> None:
-    said = say("check", three_to_one)
-    assert said.status == 0
-    assert "three.toml: correct\n" in said.out
-    assert "Offered load, on average" in said.out
-    found = lines(said.out)
+def test_check_shows_each_tier_and_warns(cli: Cli, three_to_one: str) -> None:
+    output = cli("check", three_to_one)
+    assert output.status == 0
+    assert "three.toml: correct\n" in output.out
+    assert "Offered load, on average" in output.out
+    found = lines(output.out)
     hosts = "hosts both 48 of 48 50.0 % 51.4 % 51.4 % host:0->leaf:0"
     uplinks = "uplinks both 16 of 16 114.9 % 118.0 % 118.0 % leaf:0->spine:0"
     assert hosts in found
     assert uplinks in found
     line = 1 + FABRIC[: FABRIC.index("load = 0.5")].count("\n")
-    assert f"three.toml:{line}:8: warning: this group offers 118.0 % of" in said.err
-    assert 'load = 0.423 makes it 100 %; load_of = "uplinks"' in said.err
+    assert f"three.toml:{line}:8: warning: this group offers 118.0 % of" in output.err
+    assert 'load = 0.423 makes it 100 %; load_of = "uplinks"' in output.err
     # Nothing but the scenario where that is asked for.
-    assert "Offered" not in say("check", three_to_one, "--resolved").out
+    assert "Offered" not in cli("check", three_to_one, "--resolved").out
 
 
-def test_what_is_below_is_not_warned_of(say: Say, three_to_one: str) -> None:
-    said = say("check", three_to_one, "--set", "flows.search.load_of=uplinks")
-    assert "uplinks both 16 of 16 50.0 % 51.4 % 51.4 % leaf:0->spine:0" in lines(said.out)
-    assert said.err == ""
-    said = say("check", three_to_one, "--set", "network.oversubscription=1:1")
-    assert "uplinks both 16 of 16 38.3 % 39.3 % 39.3 % leaf:0->spine:0" in lines(said.out)
-    assert said.err == ""
+def test_what_is_below_is_not_warned_of(cli: Cli, three_to_one: str) -> None:
+    output = cli("check", three_to_one, "--set", "flows.search.load_of=uplinks")
+    assert "uplinks both 16 of 16 50.0 % 51.4 % 51.4 % leaf:0->spine:0" in lines(output.out)
+    assert output.err == ""
+    output = cli("check", three_to_one, "--set", "network.oversubscription=1:1")
+    assert "uplinks both 16 of 16 38.3 % 39.3 % 39.3 % leaf:0->spine:0" in lines(output.out)
+    assert output.err == ""
 
 
-def test_a_tier_that_is_not_there(say: Say, three_to_one: str) -> None:
-    said = say("check", three_to_one, "--set", "flows.search.load_of=core")
-    assert said.status == 2
-    assert "this network has no core links" in said.err
-    assert 'valid: "hosts", "uplinks"' in said.err
+def test_a_tier_that_is_not_there(cli: Cli, three_to_one: str) -> None:
+    output = cli("check", three_to_one, "--set", "flows.search.load_of=core")
+    assert output.status == 2
+    assert "this network has no core links" in output.err
+    assert 'valid: "hosts", "uplinks"' in output.err
 
 
-def test_run_shows_and_keeps_it(say: Say, three_to_one: str, folder: Path) -> None:
-    said = say("run", three_to_one, "--out", "one")
-    assert "uplinks both 16 of 16 114.9 % 118.0 % 118.0 % leaf:0->spine:0" in lines(said.out)
-    assert "this group offers 118.0 %" in said.out.partition("Warnings")[2]
+def test_run_shows_and_keeps_it(cli: Cli, three_to_one: str, folder: Path) -> None:
+    output = cli("run", three_to_one, "--out", "one")
+    assert "uplinks both 16 of 16 114.9 % 118.0 % 118.0 % leaf:0->spine:0" in lines(output.out)
+    assert "this group offers 118.0 %" in output.out.partition("Warnings")[2]
     kept = ic.Result.load(folder / "one")
     assert kept.offered_load == ic.load(folder / "three.toml").offered_load
     hosts, uplinks = kept.offered_load["together"]
@@ -103,29 +103,29 @@ def test_run_shows_and_keeps_it(say: Say, three_to_one: str, folder: Path) -> No
         "max": pytest.approx(UPLINKS * FULL),
         "max_link": "leaf:0->spine:0",
     }
-    said = say("run", three_to_one, "--json", "--out", "two")
-    assert json.loads(said.out)["offered_load"] == kept.offered_load
-    assert any("this group offers 118.0 %" in one for one in json.loads(said.out)["warnings"])
-    assert "Offered load" in say("run", three_to_one, "--seeds", "2", "--out", "seeds").out
+    output = cli("run", three_to_one, "--json", "--out", "two")
+    assert json.loads(output.out)["offered_load"] == kept.offered_load
+    assert any("this group offers 118.0 %" in one for one in json.loads(output.out)["warnings"])
+    assert "Offered load" in cli("run", three_to_one, "--seeds", "2", "--out", "seeds").out
 
 
-def test_run_says_what_it_drew(say: Say, three_to_one: str, folder: Path) -> None:
+def test_run_says_what_it_drew(cli: Cli, three_to_one: str, folder: Path) -> None:
     drawn = {}
     for sizes in ("16 KB", "websearch"):
-        said = say("run", three_to_one, "--set", f"flows.search.sizes={sizes}", "--out", sizes)
+        output = cli("run", three_to_one, "--set", f"flows.search.sizes={sizes}", "--out", sizes)
         kept = ic.Result.load(folder / sizes)
         [group] = kept.offered_load["groups"]
         expected = group["application_bytes_s"] * kept.totals["simulated_s"]
         drawn[sizes] = kept.transfers["bytes"].sum() / expected
         apart = abs(drawn[sizes] - 1) > 0.05
-        assert (f"offered load on average: search {drawn[sizes]:.0%}" in said.out) == apart, drawn
+        assert (f"offered load on average: search {drawn[sizes]:.0%}" in output.out) == apart, drawn
     assert abs(drawn["16 KB"] - 1) < 0.05 < abs(drawn["websearch"] - 1)
 
 
-def test_groups_have_rows_of_their_own(say: Say, three_to_one: str) -> None:
+def test_groups_have_rows_of_their_own(cli: Cli, three_to_one: str) -> None:
     more = "{ workload = 'cbr', from = 'host:0', to = 'host:1', rate = '1 Gbit/s' }"
-    said = say("check", three_to_one, "--set", f"flows.steady={more}")
-    found = lines(said.out)
+    output = cli("check", three_to_one, "--set", f"flows.steady={more}")
+    found = lines(output.out)
     assert "steady hosts both 1 of 48 10.0 % 10.3 % 10.3 % host:0->leaf:0" in found
     assert "uplinks both 0 of 16" in found
     assert "all together hosts both" in " ".join(found)
@@ -133,12 +133,12 @@ def test_groups_have_rows_of_their_own(say: Say, three_to_one: str) -> None:
     assert [one["group"] for one in load["groups"]] == ["search", "steady"]
 
 
-def test_what_adapts_is_named(say: Say) -> None:
-    said = say("check", "small.toml")
-    assert "offered load of long (bulk)" in said.out
-    assert "adapts to the network" in said.out
+def test_what_adapts_is_named(cli: Cli) -> None:
+    output = cli("check", "small.toml")
+    assert "offered load of long (bulk)" in output.out
+    assert "adapts to the network" in output.out
 
 
-def test_help_says_what_is_checked(say: Say) -> None:
-    words = " ".join(say("check", "--help").out.replace("│", " ").split())
+def test_help_says_what_is_checked(cli: Cli) -> None:
+    words = " ".join(cli("check", "--help").out.replace("│", " ").split())
     assert "offered load on average, for each tier" in words

@@ -1,4 +1,4 @@
-"""Too little memory: said before a run, and the end of that run alone, in words."""
+"""Too little memory: reported before a run, and the end of that run alone, in words."""
 
 from __future__ import annotations
 

@@ -32,5 +32,5 @@ def test_every_cell_runs(tmp_path: Path) -> None:
     shown = [output for cell in code for output in cell.outputs]
     kinds = {kind for output in shown for kind in output.get("data", {})}
     assert "image/png" in kinds, "the queue is drawn"
-    said = "".join(output.get("text", "") for output in shown)
-    assert "mark_over" in said, "the mistakes are told"
+    text = "".join(output.get("text", "") for output in shown)
+    assert "mark_over" in text, "the mistakes are reported"

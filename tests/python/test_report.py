@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
-    from conftest import Said
+    from conftest import Output
     from incastle.scenario import Scenario
 
 PAPER = dctcp_ns2.PAPER
@@ -379,14 +379,14 @@ def test_a_kept_run_comes_back_as_it_was(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("room", [60_000, 400_000])
 def test_full_disk_is_told_with_its_place(
-    say: Callable[..., Said], tiny_disk: Path, room: int
+    cli: Callable[..., Output], tiny_disk: Path, room: int
 ) -> None:
     mount = ["mount", "-o", f"remount,size={room}", str(tiny_disk)]
     subprocess.run(mount, check=True)
     out = tiny_disk / "report"
-    said = say("reproduce", "dctcp-ns2", "--figure", "3", "--quick", "--out", str(out))
-    assert said.status == 2
-    assert f"error: {out}" in said.err
-    assert "No space left on device" in said.err
-    assert "Traceback" not in said.err
-    assert len(said.err.splitlines()) == 1
+    output = cli("reproduce", "dctcp-ns2", "--figure", "3", "--quick", "--out", str(out))
+    assert output.status == 2
+    assert f"error: {out}" in output.err
+    assert "No space left on device" in output.err
+    assert "Traceback" not in output.err
+    assert len(output.err.splitlines()) == 1

@@ -7,7 +7,7 @@ import tomllib
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import incastle as ic
@@ -83,7 +83,7 @@ def test_overrides_add_up(scenario: ic.Scenario) -> None:
     assert (changed.seed, changed.duration_s) == (4, 0.005)
 
 
-def test_every_mistake_is_told_with_its_place() -> None:
+def test_every_mistake_is_reported_with_its_place() -> None:
     text = SMALL.replace("senders = 4", 'sendres = 4\nrate = "fast"', 1).replace(
         'rate = "1 Gbit/s"\n', "", 1
     )
@@ -138,7 +138,6 @@ VALUES = st.recursive(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])  # on a machine that does much else
 @given(VALUES)
 def test_every_value_survives_as_one_line_of_toml(value: Any) -> None:
     line = one_line_toml(value)

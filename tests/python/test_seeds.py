@@ -46,14 +46,14 @@ def test_a_measure_that_unfinished_transfers_could_change_has_two_ends() -> None
 def test_conditions_hold_for_all_of_an_interval() -> None:
     columns = ["completion_p99_s", "completion_p99_low_s", "completion_p99_high_s"]
     row = dict(zip(columns, (None, 0.010, math.inf), strict=True))
-    said = {text: parse_condition(text, columns) for text in (
+    output = {text: parse_condition(text, columns) for text in (
         "completion_p99 < 20 ms", "completion_p99 < 5 ms", "completion_p99 > 5 ms",
         "completion_p99 > 20 ms", "completion_p99 == 20 ms", "completion_p99 != 5 ms",
     )}  # fmt: skip
-    assert [one.holds(row) for one in said.values()] == [False, False, True, False, False, True]
-    assert [one.is_open(row) for one in said.values()] == [True, False, False, True, True, False]
-    assert said["completion_p99 < 5 ms"].shortfall(row) == 1.0
-    assert said["completion_p99 > 20 ms"].shortfall(row) == 1.0
+    assert [one.holds(row) for one in output.values()] == [False, False, True, False, False, True]
+    assert [one.is_open(row) for one in output.values()] == [True, False, False, True, True, False]
+    assert output["completion_p99 < 5 ms"].shortfall(row) == 1.0
+    assert output["completion_p99 > 20 ms"].shortfall(row) == 1.0
 
 
 def test_a_find_names_what_unfinished_transfers_leave_open() -> None:

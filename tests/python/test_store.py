@@ -105,7 +105,7 @@ def test_load_what_is_damaged(result: ic.Result, tmp_path: Path, victim: str) ->
 
 
 @pytest.mark.parametrize(
-    ("written", "said"),
+    ("written", "output"),
     [
         ("{", "no JSON in line 1: "),
         ("7", "it is no summary of a run"),
@@ -116,7 +116,7 @@ def test_load_what_is_damaged(result: ic.Result, tmp_path: Path, victim: str) ->
     ],
 )
 def test_load_a_summary_that_is_none(
-    result: ic.Result, tmp_path: Path, written: str | dict[str, Any], said: str
+    result: ic.Result, tmp_path: Path, written: str | dict[str, Any], output: str
 ) -> None:
     place = result.save(tmp_path / "one")
     if isinstance(written, str):
@@ -125,15 +125,15 @@ def test_load_a_summary_that_is_none(
         entries = json.loads((place / "summary.json").read_text()) | written
         del entries["sha256"]
         (place / "summary.json").write_text(json.dumps(sealed(entries)))
-    with pytest.raises(ic.ResultError, match=rf"one/summary\.json cannot be read: {said}"):
+    with pytest.raises(ic.ResultError, match=rf"one/summary\.json cannot be read: {output}"):
         ic.Result.load(place)
 
 
 def test_load_what_has_lost_its_scenario(result: ic.Result, tmp_path: Path) -> None:
     place = result.save(tmp_path / "one")
     (place / "scenario.toml").unlink()
-    said = r"one/scenario\.toml cannot be read: No such file or directory"
-    with pytest.raises(ic.ResultError, match=said):
+    output = r"one/scenario\.toml cannot be read: No such file or directory"
+    with pytest.raises(ic.ResultError, match=output):
         ic.Result.load(place)
 
 

@@ -1,14 +1,11 @@
-"""Sweeps: which runs there are, the same results on any threads, resumed, killed, full disks."""
+"""Sweeps: which runs there are, the same results on any threads, resumed, failed, full disks."""
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +14,7 @@ import polars as pl
 import pytest
 
 import incastle as ic
-from conftest import SMALL, Said, start
+from conftest import SMALL, Output
 from incastle import runner
 from incastle.analysis import measures
 from incastle.commands import many_runs
@@ -33,7 +30,7 @@ if TYPE_CHECKING:
     from incastle.analysis.outcome import Wanted
     from incastle.scenario import Scenario, Value
 
-    Say = Callable[..., Said]
+    Cli = Callable[..., Output]
 
 KEYS: dict[str, Sequence[Value]] = {
     "network.senders": [2, 3],
@@ -277,15 +274,15 @@ def test_places_that_are_no_sweep_are_left_alone(scenario: Scenario, tmp_path: P
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.txt"]
 
 
-def test_force_replaces_a_sweep_and_nothing_else(say: Say, folder: Path) -> None:
+def test_force_replaces_a_sweep_and_nothing_else(cli: Cli, folder: Path) -> None:
     once = ("sweep", "small.toml", "--set", "network.senders=2,3", "--out", "s")
-    assert say(*once).status == 0
+    assert cli(*once).status == 0
     other = ("sweep", "small.toml", "--set", "run.duration=9 ms", "--out", "s", "--force")
-    assert say(*other).status == 0
+    assert cli(*other).status == 0
     assert ic.Sweep.load(folder / "s").header.keys == ["run.duration"]
     (folder / "s" / "notes.txt").write_text("mine")
-    said = say(*once, "--force")
-    assert (said.status, "notes.txt was not written by a sweep" in said.err) == (2, True)
+    output = cli(*once, "--force")
+    assert (output.status, "notes.txt was not written by a sweep" in output.err) == (2, True)
     assert set(files(folder / "s")) == {f"{name}.parquet" for name in part_of(folder / "s")}
 
 
@@ -304,18 +301,18 @@ def test_one_sweep_at_a_time_in_a_directory(scenario: Scenario, tmp_path: Path) 
     assert list(tmp_path.iterdir()) == [], "nothing is left of a sweep that did not begin"
 
 
-def test_all_mistakes_are_told_before_the_first_run(
-    say: Say, folder: Path, monkeypatch: pytest.MonkeyPatch
+def test_all_mistakes_are_reported_before_the_first_run(
+    cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done = counted(monkeypatch)
-    said = say(
+    output = cli(
         *("sweep", "small.toml", "--set", "network.senders=2,-3,4"),
         *("--set", "transport.congestion=dctcp,new-rno", "--set", "run.duratio=1 ms"),
     )
-    assert said.status == 2
-    assert said.err.count("network.senders=-3") == 1
-    assert 'did you mean "new-reno"' in said.err
-    assert "did you mean duration" in said.err
+    assert output.status == 2
+    assert output.err.count("network.senders=-3") == 1
+    assert 'did you mean "new-reno"' in output.err
+    assert "did you mean duration" in output.err
     assert done == []
     assert not (folder / "results").exists()
 
@@ -383,7 +380,7 @@ def break_runs(monkeypatch: pytest.MonkeyPatch, kind: type[ic.RunError]) -> None
 
 @pytest.mark.parametrize(("kind", "status"), [(ic.InternalError, 3), (ic.RunError, 2)])
 def test_a_failed_run_does_not_end_the_sweep(
-    say: Say,
+    cli: Cli,
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
     kind: type[ic.RunError],
@@ -391,31 +388,33 @@ def test_a_failed_run_does_not_end_the_sweep(
 ) -> None:
     with monkeypatch.context() as broken:
         break_runs(broken, kind)
-        said = say("sweep", "small.toml", "--set", "network.senders=2,3,4", "--out", "s", "--json")
-    assert said.status == status
-    assert "1 run failed" in said.err
-    assert "network.senders=3, seed 1: small, seed 1: queue below zero" in said.err
-    assert [row["network.senders"] for row in json.loads(said.out)["runs"]] == [2, 4]
+        output = cli(
+            "sweep", "small.toml", "--set", "network.senders=2,3,4", "--out", "s", "--json"
+        )
+    assert output.status == status
+    assert "1 run failed" in output.err
+    assert "network.senders=3, seed 1: small, seed 1: queue below zero" in output.err
+    assert [row["network.senders"] for row in json.loads(output.out)["runs"]] == [2, 4]
     (failure,) = json.loads((folder / "s" / "failures.json").read_text())
     assert failure["values"] == {"network.senders": 3}
     done = counted(monkeypatch)
     args = ("sweep", "small.toml", "--set", "network.senders=2,3,4", "--out", "s", "--resume")
-    assert say(*args).status == 0
+    assert cli(*args).status == 0
     assert [one["network.senders"] for one in done] == [3]
     assert not (folder / "s" / "failures.json").exists()
 
 
-def test_sweep_of_which_every_run_fails(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sweep_of_which_every_run_fails(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     break_runs(monkeypatch, ic.RunError)
-    said = say("sweep", "small.toml", "--set", "network.senders=3", "--seeds", "12")
-    assert said.status == 2
-    assert "12 runs failed" in said.err
-    assert "and 2 more" in said.err
-    assert "Traceback" not in said.err
+    output = cli("sweep", "small.toml", "--set", "network.senders=3", "--seeds", "12")
+    assert output.status == 2
+    assert "12 runs failed" in output.err
+    assert "and 2 more" in output.err
+    assert "Traceback" not in output.err
 
 
-def test_full_disk_is_told_and_what_is_finished_stays(
-    say: Say, tiny_disk: Path, scenario: Scenario
+def test_full_disk_is_reported_and_what_is_finished_stays(
+    cli: Cli, tiny_disk: Path, scenario: Scenario
 ) -> None:
     def resize(size: str) -> None:
         mount = ["mount", "-o", f"remount,size={size}", str(tiny_disk)]
@@ -424,75 +423,20 @@ def test_full_disk_is_told_and_what_is_finished_stays(
     resize("1m")
     out = str(tiny_disk / "s")
     small = ("sweep", "small.toml", "--tables", "queues", "--out", out)
-    assert say(*small, "--set", "network.senders=2,3").status == 0
+    assert cli(*small, "--set", "network.senders=2,3").status == 0
     used = sum(path.stat().st_blocks * 512 for path in tiny_disk.rglob("*") if path.is_file())
     resize(str(used + 8192))
-    said = say(*small, "--set", "network.senders=2..40", "--resume")
-    assert said.status == 2
-    assert "No space left on device" in said.err
-    assert "What is finished stays" in said.err
+    output = cli(*small, "--set", "network.senders=2..40", "--resume")
+    assert output.status == 2
+    assert "No space left on device" in output.err
+    assert "What is finished stays" in output.err
     kept = ic.Sweep.load(tiny_disk / "s")
     assert kept.frame["network.senders"].to_list() == [2, 3]
     assert kept.frame["digest"][0] == ic.run(scenario.with_overrides({"network.senders": 2})).digest
     assert kept.tables["queues"].height > 0
     resize("1m")
-    assert say(*small, "--set", "network.senders=2..4", "--resume").status == 0
+    assert cli(*small, "--set", "network.senders=2..4", "--resume").status == 0
     assert ic.Sweep.load(tiny_disk / "s").frame.height == 3
-
-
-def slow(folder: Path, runs: int) -> tuple[str, ...]:
-    """Write a scenario whose runs take some tens of milliseconds each."""
-    (folder / "slow.toml").write_text(SMALL.replace("20 ms", "1 s"))
-    return ("sweep", "slow.toml", "--seeds", str(runs), "--jobs", "1", "--out", "s")
-
-
-def wait_for(process: subprocess.Popen[str], folder: Path, runs: int) -> None:
-    """Wait until so many runs are finished."""
-    patience = time.monotonic() + 60
-    while in_parts(folder / "s") < runs:
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < patience
-        time.sleep(0.01)
-
-
-def in_parts(directory: Path) -> int:
-    """Count the runs of the parts that count."""
-    header = directory / "sweep.json"
-    parts = json.loads(header.read_text())["parts"] if header.exists() else []
-    return sum(part["runs"] for part in parts)
-
-
-def test_killed_sweep_goes_on_where_it_was(folder: Path) -> None:
-    arguments = slow(folder, 100)
-    process = start(folder, *arguments)
-    wait_for(process, folder, 3)
-    process.kill()
-    process.communicate()
-    before = in_parts(folder / "s")
-    assert 3 <= before < 100, "it was killed in the middle"
-    partial = ic.Sweep.load(folder / "s").frame
-    assert partial.height == before
-    again = start(folder, *arguments, "--resume")
-    _, err = again.communicate(timeout=60)
-    assert again.returncode == 0, err
-    assert f"{before} of them from before" in err
-    whole = ic.sweep(ic.load(folder / "slow.toml"), {}, 100, out=folder / "whole").frame
-    assert ic.Sweep.load(folder / "s").frame.equals(whole)
-    assert partial.equals(whole.join(partial.select("seed"), on="seed", how="semi"))
-    assert files(folder / "s") == files(folder / "whole")
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-def test_interrupt_keeps_what_is_finished(folder: Path) -> None:
-    process = start(folder, *slow(folder, 200))
-    wait_for(process, folder, 2)
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "Traceback" not in err
-    kept = ic.Sweep.load(folder / "s").frame.height
-    assert 2 <= kept < 200
-    assert f"{kept} of 200 runs are in s; --resume does the rest" in err
 
 
 @pytest.mark.parametrize(
@@ -514,34 +458,34 @@ def test_interrupt_keeps_what_is_finished(folder: Path) -> None:
         (("--set", "network.senders=2", "--plot", "x=network.senders y=goodputt"), "no measure"),
     ],
 )
-def test_mistakes_are_told_in_one_message(
-    say: Say, folder: Path, arguments: tuple[str, ...], message: str
+def test_mistakes_are_reported_in_one_message(
+    cli: Cli, folder: Path, arguments: tuple[str, ...], message: str
 ) -> None:
-    said = say("sweep", "small.toml", *arguments)
-    assert said.status == 2
-    assert message in said.err
-    assert said.out == ""
+    output = cli("sweep", "small.toml", *arguments)
+    assert output.status == 2
+    assert message in output.err
+    assert output.out == ""
     assert not (folder / "results").exists()
 
 
-def test_sweep_and_its_figure_from_the_command_line(say: Say, folder: Path) -> None:
+def test_sweep_and_its_figure_from_the_command_line(cli: Cli, folder: Path) -> None:
     axes = ("--plot", "x=network.senders", "y=goodput", "hue=transport.congestion")
-    said = say("sweep", "small.toml", *SETTINGS, *axes)
-    assert said.status == 0, said.err
+    output = cli("sweep", "small.toml", *SETTINGS, *axes)
+    assert output.status == 0, output.err
     place = folder / "results" / "small-by-network.senders-transport.congestion"
     assert (place / "goodput-by-network.senders.png").read_bytes().startswith(b"\x89PNG")
-    assert "8 runs in results/" in said.err
+    assert "8 runs in results/" in output.err
     frame = ic.Sweep.load(place).frame
     mine = frame.filter(pl.col("network.senders") == 3, pl.col("transport.congestion") == "dctcp")
     goodput = f"{fmean(mine['goodput_bit_s'].to_list()) / 1e6:.0f}"
-    assert goodput in said.out
-    again = say("sweep", "small.toml", *SETTINGS)
+    assert goodput in output.out
+    again = cli("sweep", "small.toml", *SETTINGS)
     assert "8 of them from before" in again.err
     words = "x=network.senders y=queue_mean transport.congestion=dctcp"
-    assert say("sweep", str(place), "--plot", words, "--figure", "q.svg").status == 0
+    assert cli("sweep", str(place), "--plot", words, "--figure", "q.svg").status == 0
     assert (folder / "q.svg").read_text().startswith("<?xml")
-    wrong = say("sweep", str(place), "--plot", words.replace("queue_mean", "goodputt"))
-    assert (wrong.status, wrong.out) == (2, ""), "told without the table"
+    wrong = cli("sweep", str(place), "--plot", words.replace("queue_mean", "goodputt"))
+    assert (wrong.status, wrong.out) == (2, ""), "reported without the table"
     assert "no measure 'goodputt'" in wrong.err
 
 
@@ -630,13 +574,3 @@ def test_start_of_the_command_line_does_not_pay_for_sweeps() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
-
-
-def test_interrupted_sweep_is_known_from_python(scenario: Scenario, tmp_path: Path) -> None:
-    def stop(state: ic.SweepProgress) -> None:
-        if state.finished == 3:
-            raise KeyboardInterrupt
-
-    with pytest.raises(ic.SweepStopped, match=r"of 8 runs are in") as stopped:
-        ic.sweep(scenario, KEYS, 2, threads=1, out=tmp_path / "s", progress=stop)
-    assert ic.Sweep.load(tmp_path / "s").frame.height == stopped.value.progress.finished >= 3

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import incastle as ic
-from conftest import SMALL, Said
+from conftest import SMALL, Output
 from incastle import runner
 from incastle.analysis.outcome import Failure, Wanted
 from incastle.build import engine_build
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from incastle.scenario import Scenario
 
-    Say = Callable[..., Said]
+    Cli = Callable[..., Output]
 
 # Dask's processes have time-outs of their own, and the order of the tests counts.
 pytestmark = pytest.mark.alone
@@ -105,13 +105,13 @@ def test_same_frames_and_files_as_on_threads(
 
 
 def test_command_line_with_a_cluster_object_resumes_what_threads_began(
-    cluster: LocalCluster, say: Say, folder: Path
+    cluster: LocalCluster, cli: Cli, folder: Path
 ) -> None:
     few = ("sweep", "small.toml", "--seeds", "2", "--out", "s")
-    assert say(*few, "--set", "network.senders=2").status == 0
+    assert cli(*few, "--set", "network.senders=2").status == 0
     on = ("--on", cluster.scheduler_address, "--resume")
-    said = say(*few, "--set", "network.senders=2,3", *on)
-    assert (said.status, "4 runs in s, 2 of them from before" in said.err) == (0, True)
+    output = cli(*few, "--set", "network.senders=2,3", *on)
+    assert (output.status, "4 runs in s, 2 of them from before" in output.err) == (0, True)
     scenario = ic.load(folder / "small.toml")
     again = ic.sweep(scenario, {"network.senders": [2, 3]}, 2, on=cluster)
     assert again.frame.equals(ic.Sweep.load(folder / "s").frame)
@@ -189,13 +189,13 @@ def test_interrupt_takes_the_runs_back(client: Client, scenario: Scenario, tmp_p
     ],
 )
 def test_scheduler_that_is_not_there(
-    say: Say, folder: Path, monkeypatch: pytest.MonkeyPatch, address: str, message: str
+    cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch, address: str, message: str
 ) -> None:
     monkeypatch.setattr(on_cluster, "CONNECT_S", 1)
-    said = say("sweep", "small.toml", "--on", address)
-    assert said.status == 2
-    assert message in said.err
-    assert "tcp://host:8786" in said.err
+    output = cli("sweep", "small.toml", "--on", address)
+    assert output.status == 2
+    assert message in output.err
+    assert "tcp://host:8786" in output.err
     assert not (folder / "results").exists()
 
 
@@ -255,7 +255,7 @@ def wait_for_port(port: int) -> None:
 
 
 def test_cluster_of_the_page_and_a_scheduler_that_dies(
-    say: Say, folder: Path, monkeypatch: pytest.MonkeyPatch
+    cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(on_cluster, "CONNECT_S", 30)
     (folder / "examples").symlink_to(PAGE.parents[1] / "examples")
@@ -264,8 +264,8 @@ def test_cluster_of_the_page_and_a_scheduler_that_dies(
     with running(scheduler) as process:
         wait_for_port(port)
         with running(worker):
-            said = say(*sweep[1:])
-        assert said.status == 0, said.err
+            output = cli(*sweep[1:])
+        assert output.status == 0, output.err
         frame = ic.Sweep.load(folder / "results/cluster").frame
         assert frame["network.senders"].to_list() == [5, 10]
         # Nobody works there now: a sweep waits, until the scheduler is gone.
@@ -278,11 +278,11 @@ def test_cluster_of_the_page_and_a_scheduler_that_dies(
             return 0
 
         monkeypatch.setattr(on_cluster, "threads_of", count_and_kill)
-        said = say("sweep", "small.toml", "--on", f"tcp://127.0.0.1:{port}", "--out", "s")
-    assert said.status == 2
-    assert "no worker is connected to the scheduler yet" in said.err
-    assert "the connection to the scheduler is lost" in said.err
-    assert "Traceback" not in said.err
+        output = cli("sweep", "small.toml", "--on", f"tcp://127.0.0.1:{port}", "--out", "s")
+    assert output.status == 2
+    assert "no worker is connected to the scheduler yet" in output.err
+    assert "the connection to the scheduler is lost" in output.err
+    assert "Traceback" not in output.err
     assert not (folder / "s").exists()
 
 
@@ -306,12 +306,12 @@ def test_result_that_was_fetched_counts_though_its_worker_dies_before_it_is_take
             os.kill(pids.pop(), signal.SIGKILL)
         wait_until(lambda: future.status == "lost")
 
-    ears: on_cluster.Ears[int] = on_cluster.Ears(
+    callbacks: on_cluster.Callbacks[int] = on_cluster.Callbacks(
         done=lambda _task, answer: taken.append(answer),
         failed=lambda _task, why: pytest.fail(why),
         threads=kill_after_the_answer,
     )
-    on_cluster.Cluster(client).execute([0], lambda _: on_cluster.Call("five", five, ()), ears)
+    on_cluster.Cluster(client).execute([0], lambda _: on_cluster.Call("five", five, ()), callbacks)
     assert taken == [5]
 
 

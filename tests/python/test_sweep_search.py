@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import incastle as ic
-from conftest import SMALL, Said
+from conftest import SMALL, Output
 from incastle import units
 from incastle.analysis.measures import columns_of, find_column
 from incastle.sweeps.bisect import NEIGHBOURS, Bisection, most_values
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from incastle.scenario import Scenario
 
-    Say = Callable[..., Said]
+    Cli = Callable[..., Output]
 
 COLUMNS = columns_of(["long", "short"])
 FULL = "goodput > 0.9 Gbit/s"
@@ -232,61 +232,63 @@ def test_smallest_buffer_is_the_same_on_any_threads() -> None:
     assert first.values != {"switch.buffer": "16 KiB"}
 
 
-def test_find_from_the_command_line(say: Say, folder: Path) -> None:
+def test_find_from_the_command_line(cli: Cli, folder: Path) -> None:
     arguments = ("--largest", "network.senders=2..5", "--where", FULL, "--seeds", "2")
-    said = say("find", "small.toml", *arguments, "--set", "run.duration=30 ms")
-    assert said.status == 0, said.err
-    assert "largest network.senders with goodput > 0.9 Gbit/s in all of 2 seeds: " in said.out
-    assert "Assumed: along the values the condition changes once" in said.out + said.err
+    output = cli("find", "small.toml", *arguments, "--set", "run.duration=30 ms")
+    assert output.status == 0, output.err
+    assert "largest network.senders with goodput > 0.9 Gbit/s in all of 2 seeds: " in output.out
+    assert "Assumed: along the values the condition changes once" in output.out + output.err
     place = folder / "results" / "small-find-network.senders"
     assert ic.Sweep.load(place).frame["simulated_s"].unique().to_list() == [0.03]
-    said = say("find", "small.toml", *arguments, "--resume", "--json")
-    assert (said.status, "was begun with another scenario" in said.err) == (2, True)
+    output = cli("find", "small.toml", *arguments, "--resume", "--json")
+    assert (output.status, "was begun with another scenario" in output.err) == (2, True)
 
 
-def test_find_says_that_there_is_nothing(say: Say) -> None:
+def test_find_says_that_there_is_nothing(cli: Cli) -> None:
     arguments = ("--largest", "network.senders=2..5", "--where", "goodput > 2 Gbit/s")
-    said = say("find", "small.toml", *arguments, "--seeds", "1", "--json")
-    assert said.status == 2
-    assert json.loads(said.out)["answer"] is None
-    assert "does not hold at network.senders=2, the end where it was expected to hold" in said.err
+    output = cli("find", "small.toml", *arguments, "--seeds", "1", "--json")
+    assert output.status == 2
+    assert json.loads(output.out)["answer"] is None
+    assert "does not hold at network.senders=2, the end where it was expected to hold" in output.err
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ((), "one of --largest"),
-        (("--largest", "a=1..2", "--minimise", "drops"), "needed, not --largest and --minimise"),
+        (("--largest", "a=1..2", "--minimize", "drops"), "needed, not --largest and --minimize"),
         (("--largest", "network.senders=2..5"), "needs --where"),
-        (("--minimise", "drops"), "needs --over"),
+        (("--minimize", "drops"), "needs --over"),
         (("--largest", "network.sendrs=2..5", "--where", "drops == 0"), "did you mean senders"),
         (("--largest", "network.senders=2..5", "--where", "dops == 0"), "did you mean drops"),
-        (("--minimise", "dops", "--over", "network.senders=2..5"), "did you mean drops"),
+        (("--minimize", "dops", "--over", "network.senders=2..5"), "did you mean drops"),
     ],
 )
 def test_find_tells_mistakes_in_one_message(
-    say: Say, folder: Path, arguments: tuple[str, ...], message: str
+    cli: Cli, folder: Path, arguments: tuple[str, ...], message: str
 ) -> None:
-    said = say("find", "small.toml", *arguments)
-    assert (said.status, said.out) == (2, "")
-    assert message in said.err
+    output = cli("find", "small.toml", *arguments)
+    assert (output.status, output.out) == (2, "")
+    assert message in output.err
     assert not (folder / "results").exists()
 
 
-def test_find_says_what_was_not_measured(say: Say) -> None:
+def test_find_says_what_was_not_measured(cli: Cli) -> None:
     arguments = ("--largest", "network.senders=2..3", "--where", "slowdown_p99 < 5", "--seeds", "1")
-    said = say("find", "small.toml", *arguments)
-    assert said.status == 2
-    assert "no run has a value of slowdown_p99 at network.senders=2" in said.err
-    assert "[measure] slowdown = true measures it" in said.err
+    output = cli("find", "small.toml", *arguments)
+    assert output.status == 2
+    assert "no run has a value of slowdown_p99 at network.senders=2" in output.err
+    assert "[measure] slowdown = true measures it" in output.err
 
 
-def test_nothing_measured_fulfils_nothing_and_is_not_drawn(say: Say) -> None:
+def test_nothing_measured_fulfils_nothing_and_is_not_drawn(cli: Cli) -> None:
     late = ("run.stop=when-done", "flows.long.stop=1 ms", "flows.short.stop=1 ms")
     sets = [part for one in (*late, "measure.warmup=9 ms") for part in ("--set", one)]
     arguments = ("--largest", "network.senders=2..3", "--where", "utilisation > 50 %")
-    said = say("find", "small.toml", *arguments, *sets, "--seeds", "1")
-    assert (said.status, "no run has a value of utilisation" in said.err) == (2, True), said.err
+    output = cli("find", "small.toml", *arguments, *sets, "--seeds", "1")
+    assert (output.status, "no run has a value of utilisation" in output.err) == (2, True), (
+        output.err
+    )
     axes = (
         "--set",
         "network.senders=2,3",
@@ -295,23 +297,26 @@ def test_nothing_measured_fulfils_nothing_and_is_not_drawn(say: Say) -> None:
         "--plot",
         "x=network.senders y=utilisation",
     )
-    said = say("sweep", "small.toml", *sets, *axes, "--out", "late")
-    assert (said.status, "utilisation has no value in any of these runs" in said.err) == (2, True)
+    output = cli("sweep", "small.toml", *sets, *axes, "--out", "late")
+    assert (output.status, "utilisation has no value in any of these runs" in output.err) == (
+        2,
+        True,
+    )
 
 
-def test_the_best_says_what_was_unfinished(say: Say) -> None:
+def test_the_best_says_what_was_unfinished(cli: Cli) -> None:
     arguments = ("--over", "network.senders=2,3", "--set", "run.duration=1 ms", "--seeds", "1")
-    said = say("find", "small.toml", "--minimise", "short.completion_median", *arguments)
-    assert "transfers and rounds were unfinished at the ends of their runs" in said.err
-    assert "its upper end counts" in said.err
+    output = cli("find", "small.toml", "--minimize", "short.completion_median", *arguments)
+    assert "transfers and rounds were unfinished at the ends of their runs" in output.err
+    assert "its upper end counts" in output.err
 
 
-def test_find_stops_at_a_run_that_failed(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_find_stops_at_a_run_that_failed(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     break_runs(monkeypatch, ic.InternalError)
     arguments = ("--largest", "network.senders=2..4", "--where", FULL, "--seeds", "1")
-    said = say("find", "small.toml", *arguments)
-    assert said.status == 3
-    assert "network.senders=3, seed 1: small, seed 1: queue below zero" in said.err
+    output = cli("find", "small.toml", *arguments)
+    assert output.status == 3
+    assert "network.senders=3, seed 1: small, seed 1: queue below zero" in output.err
 
 
 def test_optimum_of_few_combinations_is_the_best_of_all(scenario: Scenario) -> None:
@@ -319,7 +324,7 @@ def test_optimum_of_few_combinations_is_the_best_of_all(scenario: Scenario) -> N
         "switch.queue.marking_threshold": ["2 packets", "20 packets", "60 packets"],
         "transport.congestion": ["dctcp", "new-reno"],
     }
-    found = ic.optimize(scenario, values, minimise="short.completion_median", seeds=3, trials=6)
+    found = ic.optimize(scenario, values, minimize="short.completion_median", seeds=3, trials=6)
     medians = (
         ic.sweep(scenario, values, 3)
         .frame.group_by(*values, maintain_order=True)
@@ -344,7 +349,7 @@ def test_optuna_proposes_the_same_on_any_threads_and_after_a_stop(
         "switch.queue.marking_threshold": "1..80 packets",
         "transport.congestion": ["dctcp", "new-reno", "cubic"],
     }
-    how: dict[str, Any] = {"maximise": "goodput", "where": "queue_p99 < 60 packets", "seeds": 2}
+    how: dict[str, Any] = {"maximize": "goodput", "where": "queue_p99 < 60 packets", "seeds": 2}
     first = ic.optimize(scenario, values, trials=14, threads=1, out=tmp_path / "s", **how)
     second = ic.optimize(scenario, values, trials=14, threads=2, **how)
     assert len(first.tried) == 14
@@ -370,24 +375,24 @@ def test_optuna_proposes_the_same_on_any_threads_and_after_a_stop(
     assert third.to_json()["tried"] == first.to_json()["tried"]
 
 
-def test_optimum_that_nothing_fulfils(say: Say) -> None:
-    goal = ("--maximise", "goodput", "--over", "network.senders=2,3", "--seeds", "1")
-    said = say("find", "small.toml", *goal, "--where", "goodput > 2 Gbit/s")
-    assert said.status == 2
-    assert "none of the 2 combinations that were tried fulfils goodput > 2 Gbit/s" in said.err
+def test_optimum_that_nothing_fulfils(cli: Cli) -> None:
+    goal = ("--maximize", "goodput", "--over", "network.senders=2,3", "--seeds", "1")
+    output = cli("find", "small.toml", *goal, "--where", "goodput > 2 Gbit/s")
+    assert output.status == 2
+    assert "none of the 2 combinations that were tried fulfils goodput > 2 Gbit/s" in output.err
 
 
-def test_failed_runs_are_not_the_optimum(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_runs_are_not_the_optimum(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     break_runs(monkeypatch, ic.RunError)
-    goal = ("--maximise", "goodput", "--over", "network.senders=2,3", "--seeds", "1")
-    said = say("find", "small.toml", *goal)
-    assert "maximum goodput of those tried: network.senders = 2" in said.out
-    assert (said.status, "1 run failed" in said.err) == (2, True)
+    goal = ("--maximize", "goodput", "--over", "network.senders=2,3", "--seeds", "1")
+    output = cli("find", "small.toml", *goal)
+    assert "maximum goodput of those tried: network.senders = 2" in output.out
+    assert (output.status, "1 run failed" in output.err) == (2, True)
 
 
 def test_one_goal_from_python(scenario: Scenario) -> None:
     with pytest.raises(ValueError, match="one key"):
         ic.find(scenario, FULL)
     with pytest.raises(ValueError, match="one measure"):
-        ic.optimize(scenario, {"network.senders": [2]}, maximise="goodput", minimise="drops")
+        ic.optimize(scenario, {"network.senders": [2]}, maximize="goodput", minimize="drops")
     assert SMALL

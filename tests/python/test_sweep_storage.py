@@ -16,20 +16,21 @@ import polars as pl
 import pytest
 
 import incastle as ic
-from conftest import SMALL, Said
+from conftest import SMALL, Output
 from incastle.storage import parts
 from incastle.sweeps import dataset, forecast
 from incastle.sweeps.plan import Plan, Source
 from incastle.sweeps.values import axis_from_text
 from test_integrity import flips
-from test_sweep import KEYS, counted, files, in_parts
+from test_sweep import KEYS, counted, files
+from test_sweep_stopped import in_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from incastle.scenario import Scenario
 
-    Say = Callable[..., Said]
+    Cli = Callable[..., Output]
 
 
 @pytest.fixture
@@ -41,25 +42,25 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("small_parts")
 @pytest.mark.parametrize("table", ["summary", "flows", "runs"])
-def test_lost_table_is_told_and_made_again(
-    say: Say, folder: Path, monkeypatch: pytest.MonkeyPatch, table: str
+def test_lost_table_is_reported_and_made_again(
+    cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch, table: str
 ) -> None:
     once = ("sweep", "small.toml", "--set", "network.senders=2..9", "--tables", "flows")
-    assert say(*once, "--out", "s").status == 0
+    assert cli(*once, "--out", "s").status == 0
     whole, read = files(folder / "s"), ic.Sweep.load(folder / "s")
     frame, flows = read.frame, read.tables["flows"]
     victim = min((folder / "s" / table).iterdir())
     runs = pl.read_parquet(folder / "s" / "runs" / victim.name).height
     victim.unlink()
-    said = say(*once, "--out", "s")
-    assert said.status == 2
-    assert f"{victim.relative_to(folder)} is lost or was changed" in said.err
-    assert f"--resume makes its {runs} runs again" in said.err
+    reason = cli(*once, "--out", "s")
+    assert reason.status == 2
+    assert f"{victim.relative_to(folder)} is lost or was changed" in reason.err
+    assert f"--resume makes its {runs} runs again" in reason.err
     if table != "runs":
         with pytest.raises(ic.ResultError, match=rf"{victim.name} is lost: --resume"):
             ic.Sweep.load(folder / "s").tables["flows"]
     done = counted(monkeypatch)
-    again = say(*once, "--out", "s", "--resume")
+    again = cli(*once, "--out", "s", "--resume")
     assert again.status == 0
     assert len(done) == runs
     assert f"{8 - runs} of them from before" in again.err
@@ -76,14 +77,14 @@ def test_every_flipped_bit_of_a_sweep_is_refused_or_changes_nothing(
     out = tmp_path / "s"
     ic.sweep(scenario, {"network.senders": [2]}, out=out, tables=["transfers"])
     whole = ic.Sweep.load(out)
-    told = refused = unnamed = 0
+    output = refused = unnamed = 0
     for path in [*sorted(out.rglob("*.parquet")), out / "sweep.json"]:
         # Of all bits some, by a prime step: the test takes seconds.
         step = 101 if path.stat().st_size < 4000 else 997
         for number, (byte, bit) in enumerate(flips(path)):
             if number % step:
                 continue
-            told += 1
+            output += 1
             try:
                 loaded = ic.Sweep.load(out)
                 same = loaded.frame.equals(whole.frame) and all(
@@ -96,7 +97,7 @@ def test_every_flipped_bit_of_a_sweep_is_refused_or_changes_nothing(
                 assert same, f"bit {bit} of {byte} of {path}"
                 assert loaded.header == whole.header
     assert unnamed == 0
-    assert 0.5 * told < refused <= told
+    assert 0.5 * output < refused <= output
 
 
 @pytest.mark.parametrize("victim", ["sweep.json", "sweep.json.copy", "scenario.toml", "summary"])
@@ -125,19 +126,19 @@ def test_hashes_can_be_left_alone(scenario: Scenario, tmp_path: Path) -> None:
     assert ic.Sweep.load(out, verify=False).frame["drops"].to_list() == [7] * 4
 
 
-def test_sweep_of_the_layout_before_is_refused_and_can_be_replaced(say: Say, folder: Path) -> None:
+def test_sweep_of_the_layout_before_is_refused_and_can_be_replaced(cli: Cli, folder: Path) -> None:
     (folder / "s" / "summary").mkdir(parents=True)
     (folder / "s" / "summary" / "0123456789abcdef0123.parquet").write_bytes(b"PAR1PAR1")
     old = {"version": "0.1.0", "name": "small", "kinds": {}, "values": {}, "seeds": [1]}
     (folder / "s" / "sweep.json").write_text(json.dumps({**old, "tables": [], "first": []}))
     for more in ((), ("--resume",)):
-        said = say("sweep", "small.toml", "--out", "s", *more)
-        assert said.status == 2
+        reason = cli("sweep", "small.toml", "--out", "s", *more)
+        assert reason.status == 2
         assert (
-            "an earlier Incastle wrote this sweep, in a layout that this one does not" in said.err
+            "an earlier Incastle wrote this sweep, in a layout that this one does not" in reason.err
         )
-    assert say("sweep", "s").status == 2
-    assert say("sweep", "small.toml", "--out", "s", "--force").status == 0
+    assert cli("sweep", "s").status == 2
+    assert cli("sweep", "small.toml", "--out", "s", "--force").status == 0
     assert ic.Sweep.load(folder / "s").frame.height == 1
 
 
@@ -253,12 +254,12 @@ def test_a_part_is_on_the_disk_before_it_counts(
     assert len(summaries) < 20, "once for many runs"
 
 
-def test_large_sweep_is_not_begun_without_a_question(say: Say, folder: Path) -> None:
-    said = say("sweep", "small.toml", "--set", "network.senders=2..6", "--seeds", "2001")
-    assert said.status == 2
-    assert "10,005 runs (5 of network.senders x 2,001 seeds): about " in said.err
-    assert " of disk (from 3 of them" in said.err
-    assert "--yes starts them" in said.err
+def test_large_sweep_is_not_begun_without_a_question(cli: Cli, folder: Path) -> None:
+    reason = cli("sweep", "small.toml", "--set", "network.senders=2..6", "--seeds", "2001")
+    assert reason.status == 2
+    assert "10,005 runs (5 of network.senders x 2,001 seeds): about " in reason.err
+    assert " of disk (from 3 of them" in reason.err
+    assert "--yes starts them" in reason.err
     assert not (folder / "results").exists()
 
 
@@ -275,39 +276,39 @@ def test_large_sweep_asks_on_a_terminal(folder: Path, answer: str, status: int) 
     ) as process:
         os.close(slave)
         os.write(master, answer.encode())
-        said = b""
+        reason = b""
         try:
             while chunk := os.read(master, 4096):
-                said += chunk
+                reason += chunk
         except OSError:
             pass  # the end of a terminal
-        assert process.wait(60) == status, said
+        assert process.wait(60) == status, reason
     os.close(master)
-    assert b"4 runs (one x 4 seeds): about" in said
-    assert b"Start? [y/N]" in said
+    assert b"4 runs (one x 4 seeds): about" in reason
+    assert b"Start? [y/N]" in reason
     assert (folder / "s").exists() == (status == 0)
 
 
 def test_large_sweep_that_is_there_is_not_asked_about(
-    say: Say, monkeypatch: pytest.MonkeyPatch
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("incastle.commands.sweep.MANY", 3)
     once = ("sweep", "small.toml", "--seeds", "4", "--out", "s")
-    assert say(*once).status == 2
-    assert say(*once, "--yes").status == 0
-    assert "4 of them from before" in say(*once).err
+    assert cli(*once).status == 2
+    assert cli(*once, "--yes").status == 0
+    assert "4 of them from before" in cli(*once).err
 
 
 def test_forecast_counts_what_is_not_over_by_its_share(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "s.toml").write_text(SMALL.replace("20 ms", "1000 s"))
-    monkeypatch.setattr(forecast, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(forecast, "TIME_LIMIT_S", 0.2)
     plan = Plan(Source.read(tmp_path / "s.toml"), (axis_from_text("network.senders", "2,3"),), (1,))
     found = forecast.forecast(plan, 10, [])
     assert found is not None
     assert [one.whole for one in found.samples] == [False, False]
-    assert found.seconds > 10 * forecast.PATIENCE_S
+    assert found.seconds > 10 * forecast.TIME_LIMIT_S
 
 
 def test_repr_is_short(scenario: Scenario, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The half of bench/versus_ns3 that needs no ns-3: its lists, its scenarios, what ns-3 is told."""
+"""The half of bench/versus_ns3 that needs no ns-3: its lists, its scenarios, the input of ns-3."""
 
 from __future__ import annotations
 
@@ -76,24 +76,24 @@ def test_the_star_fills_its_link(work: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["cluster", "star"])
-def test_ns3_is_told_what_the_scenario_says(name: str, work: Path) -> None:
+def test_ns3_gets_the_options_of_the_scenario(name: str, work: Path) -> None:
     folder = run.case(name, {}, arrivals.of_star(2))
     assert folder.is_relative_to(work)
     # The scenario is right, so that what is read from it is what Incastle runs.
     assert ic.load(folder / "scenario.toml").warnings == ()
-    told = halves.ns3_options(halves.fields_of(folder))
-    assert told["senderRate"] == "1Gbps"
-    assert told["delay"] == "25us"
-    assert told["markAbove"] == "20"
-    assert told["seconds"] == "1.0"
+    options = halves.ns3_options(halves.fields_of(folder))
+    assert options["senderRate"] == "1Gbps"
+    assert options["delay"] == "25us"
+    assert options["markAbove"] == "20"
+    assert options["seconds"] == "1.0"
     expected = {
         "cluster": ("45", "10Gbps", "462", str(128 << 10), "2", "0.0"),
         "star": ("2", "1Gbps", "2000", str(1 << 20), "1", "0.5"),
     }
     keys = ("senders", "receiverRate", "switchPackets", "receiveWindow", "ackEvery", "from")
-    assert tuple(told[key] for key in keys) == expected[name]
+    assert tuple(options[key] for key in keys) == expected[name]
 
 
 def test_what_ns3_cannot_be_told_is_refused() -> None:
-    with pytest.raises(ValueError, match="ns-3 is told packets"):
+    with pytest.raises(ValueError, match="ns-3 takes packets"):
         halves.packets_of("694 KB")

@@ -48,21 +48,22 @@ def test_both_ends_are_charged_for_what_they_use() -> None:
 
 
 @pytest.mark.parametrize(
-    ("server", "client", "words"),
+    ("server", "client", "limit_s", "words"),
     [
-        ("raise SystemExit('port in use')", "", "the server: port in use"),
-        ("", "", "the server: nothing was said"),
-        (f"{READY}input()", "raise SystemExit('refused')", "the client: refused"),
+        ("raise SystemExit('port in use')", "", 60, "the server: port in use"),
+        ("", "", 60, "the server: nothing was said"),
+        (f"{READY}input()", "raise SystemExit('refused')", 60, "the client: refused"),
         (
             f"{READY}import time; time.sleep(60)",
             "import time; time.sleep(60)",
+            1,
             "not done after 1 s",
         ),
     ],
 )
-def test_what_goes_wrong_is_told(server: str, client: str, words: str) -> None:
+def test_failures_are_reported(server: str, client: str, limit_s: float, words: str) -> None:
     with pytest.raises(ends.FailedError, match=words):
-        ends.measured(python(server), python(client), {}, 1)
+        ends.measured(python(server), python(client), {}, limit_s)
 
 
 def test_no_process_is_left(tmp_path: Path) -> None:
@@ -147,7 +148,7 @@ def test_tables_have_medians_and_what_is_missing() -> None:
     assert tables.WARNING not in shown
 
 
-def test_a_busy_machine_is_told() -> None:
+def test_a_busy_machine_is_reported() -> None:
     busy = [replace(one, others=0.2) for one in records()]
     assert tables.WARNING in tables.everything(document({}), busy)
 

@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     import polars as pl
 
 OWNERS = {"goodput": "host", "throughput": "flow"}
-"""The tables of bins, with the column that says whose a bin is."""
+"""The tables of bins, with the column of their owner."""
 
 HOST_BIN_S = 1e-3
 """The width of the bins of `goodput`."""
 
 MAX_ROWS = 50_000_000
-"""Rows of a filled table at the most: some gigabytes."""
+"""Maximum rows of a filled table: some gigabytes."""
 
 
 def filled(name: str, table: pl.DataFrame, scenario: str) -> pl.DataFrame:
-    """Give a table of bins with the bins in which nothing arrived.
+    """Return a table of bins with the bins in which nothing arrived.
 
     Args:
         name: which table: `goodput` or `throughput`.
@@ -59,7 +59,7 @@ def filled(name: str, table: pl.DataFrame, scenario: str) -> pl.DataFrame:
 
 
 def _width_s(name: str, scenario: str) -> float:
-    """Give the width of a table's bins, to the last bit as the engine has it."""
+    """Return the width of a table's bins, to the last bit as the engine has it."""
     from decimal import Decimal  # noqa: PLC0415  slow to import
 
     if name == "goodput":

@@ -2,12 +2,12 @@
 
 Transfers count by their start: those that began in the measured interval, from the end of the
 warm-up on. One that was unfinished when the run ended has an FCT of at least the time that it had
-lasted; nothing more is known of it. A mean or percentile is therefore an interval: its lower end
+lasted; no more can be derived. A mean or percentile is therefore an interval: its lower end
 has each unfinished transfer at the FCT, or slowdown, that it had reached, its upper end has it at
 infinity. It is one number only where both ends agree.
 
 The size classes are those of the evaluation of DCTCP (Alizadeh et al., SIGCOMM 2010, figure 22),
-unless the caller says otherwise. Quantiles interpolate linearly between the two sorted values
+unless the caller passes others. Quantiles interpolate linearly between the two sorted values
 around the share (definition 7 of Hyndman and Fan, "Sample quantiles in statistical packages", The
 American Statistician 50(4), 1996).
 """
@@ -59,13 +59,13 @@ def quantile(ordered: Sequence[float], share: float) -> float | None:
 
 
 def quantile_of(value: pl.Expr, share: float) -> pl.Expr:
-    """Give the same of a column."""
+    """Return the quantile of a column."""
     # Between infinity and infinity polars has no number.
     return value.quantile(share, interpolation="linear").fill_nan(math.inf)
 
 
 def observed(transfers: pl.DataFrame, totals: Mapping[str, float]) -> pl.DataFrame:
-    """Give the transfers that began in the measured interval, with the ends of what they come to.
+    """Return the transfers that began in the measured interval, with the ends of what they come to.
 
     `fct_low_s` and `fct_high_s` are added and, where slowdowns were measured, `slowdown_low` and
     `slowdown_high`, null where a transfer has no ideal FCT by its kind (a round).
@@ -92,7 +92,7 @@ def observed(transfers: pl.DataFrame, totals: Mapping[str, float]) -> pl.DataFra
 
 
 def statistics_of(value: str, names: Sequence[str], prefix: str, unit: str = "") -> list[pl.Expr]:
-    """Give columns of the mean and of quantiles of `value`, each with its ends.
+    """Return columns of the mean and of quantiles of `value`, each with its ends.
 
     Args:
         value: a column of `observed` that has ends.
@@ -117,7 +117,7 @@ def statistics_of(value: str, names: Sequence[str], prefix: str, unit: str = "")
 
 
 def counts() -> list[pl.Expr]:
-    """Give the columns begun, completed and unfinished."""
+    """Return the columns begun, completed and unfinished."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
     done = pl.col("fct_s").is_not_null()
@@ -128,16 +128,16 @@ def counts() -> list[pl.Expr]:
     ]
 
 
-def class_name(least: int) -> str:
+def class_name(start: int) -> str:
     """Name the class of `SIZE_CLASSES` that begins at n bytes, such as "10 to 100 KB"."""
-    if least == SIZE_CLASSES[-1]:
-        return f"from {si(least, 'B')}"
-    most = next(size for size in SIZE_CLASSES if size > least)
-    return f"below {si(most, 'B')}" if least == 0 else between(least, most, "B")
+    if start == SIZE_CLASSES[-1]:
+        return f"from {si(start, 'B')}"
+    end = next(size for size in SIZE_CLASSES if size > start)
+    return f"below {si(end, 'B')}" if start == 0 else between(start, end, "B")
 
 
 def by_size(transfers: pl.DataFrame, sizes: Sequence[int] = SIZE_CLASSES) -> pl.DataFrame:
-    """Give one row per group, kind and size class of `observed`, smallest sizes first.
+    """Return one row per group, kind and size class of `observed`, smallest sizes first.
 
     Raises:
         ValueError: the sizes do not ascend from above 0.
@@ -147,10 +147,10 @@ def by_size(transfers: pl.DataFrame, sizes: Sequence[int] = SIZE_CLASSES) -> pl.
 
     if any(low >= high for low, high in pairwise((0, *sizes))):
         raise ValueError(f"size classes ascend from above 0, not {list(sizes)}")
-    least = pl.lit(0, pl.UInt64)
+    start = pl.lit(0, pl.UInt64)
     for size in sizes:
-        least = pl.when(pl.col("bytes") >= size).then(pl.lit(size, pl.UInt64)).otherwise(least)
-    groups = transfers.with_columns(least_bytes=least).group_by(
+        start = pl.when(pl.col("bytes") >= size).then(pl.lit(size, pl.UInt64)).otherwise(start)
+    groups = transfers.with_columns(least_bytes=start).group_by(
         "group", "kind", "least_bytes", maintain_order=True
     )
     names = ("mean", *QUANTILES)
@@ -174,7 +174,7 @@ def shown(low: float | None, high: float | None, unit: str) -> str:
 
 
 def unfinished_note(begun: pl.DataFrame) -> str | None:
-    """Say how many of `observed` were unfinished, what that means, and the remedy."""
+    """Describe how many of `observed` are unfinished, the consequence and the remedy."""
     unfinished = begun["fct_s"].null_count()
     if not unfinished:
         return None

@@ -32,12 +32,12 @@ Value: TypeAlias = "float | Ends"
 
 
 def ends(value: Value) -> Ends:
-    """Give the ends of a value; those of a plain number are equal."""
+    """Return the ends of a value; those of a plain number are equal."""
     return value if isinstance(value, Ends) else Ends(value, value)
 
 
 def joined(low: float, high: float, parts: Iterable[Value]) -> Value:
-    """Give what was computed from parts: a plain number where all of them are.
+    """Return what was computed from parts: a plain number where all of them are.
 
     What has no value at one end has none.
     """
@@ -74,14 +74,14 @@ def difference(one: Value, other: Value) -> Value:
 
 
 def size(value: Value) -> Value:
-    """Give the absolute value."""
+    """Return the absolute value."""
     low, high, _ = ends(value)
     sizes = sorted((abs(low), abs(high)))
     return joined(0.0 if low < 0 < high else sizes[0], sizes[1], (value,))
 
 
 def apart(values: Sequence[Value]) -> tuple[list[float], list[float]]:
-    """Give the lower ends of several values, and their upper ends."""
+    """Return the lower ends of several values, and their upper ends."""
     both = [ends(value) for value in values]
     return [one.low for one in both], [one.high for one in both]
 

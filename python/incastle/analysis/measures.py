@@ -3,7 +3,7 @@
 The totals of the run come first, as in `Result.totals`; then the measures below, and with several
 groups of flows those of each group, as `GROUP.measure`. A measure that does not exist in a run is
 null: an FCT where nothing began. One that unfinished transfers could change is null as well, and
-its ends have what is known (`completions`).
+its ends bound it (`completions`).
 
 Sums are exact (`math.fsum`) and quantiles those of `completions`, so that a number does not depend
 on the order of summation that a machine or a library prefers.
@@ -89,19 +89,19 @@ COUNTERS = ("retransmissions", "timeouts", "marks", "drops")
 """Of groups alone: those of the whole run are totals."""
 
 UNITS = {"_bit_s": "bit/s", "_bytes": "B", "_packets": "packets", "_s": "s"}
-"""What the end of a column's name says; every other column is a plain number."""
+"""The unit by the end of a column's name; every other column is a plain number."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the summary that can be asked for by name."""
+    """A column of the summary that has a name for users."""
 
     name: str
     unit: str
 
 
 def listed() -> Iterator[tuple[str, str]]:
-    """Give names, without units, and what they stand for; totals are in the language's page."""
+    """Yield names, without units, and what they stand for; totals are in the language's page."""
     for name, text in (MEASURES | OF_PORTS).items():
         yield shortened(name), text
     for name in TOTALS:
@@ -132,18 +132,18 @@ def find_column(name: str, columns: Iterable[str]) -> Column:
 
 
 def unit_of(column: str) -> str:
-    """Give the unit that the name of a column ends in, or nothing."""
+    """Return the unit that the name of a column ends in, or nothing."""
     return next((unit for ending, unit in UNITS.items() if column.endswith(ending)), "")
 
 
 def shortened(column: str) -> str:
-    """Give a column's name without its unit."""
+    """Return a column's name without its unit."""
     ending = next((ending for ending in UNITS if column.endswith(ending)), "")
     return column.removesuffix(ending)
 
 
 def ends_in(row: Mapping[str, Any], column: str) -> tuple[float, float] | None:
-    """Give the ends of a measure in a row of the summary: twice its value where it has one."""
+    """Return the ends of a measure in a row of the summary: twice its value where it has one."""
     value = row.get(column)
     if value is not None:
         return value, value
@@ -152,7 +152,7 @@ def ends_in(row: Mapping[str, Any], column: str) -> tuple[float, float] | None:
 
 
 def columns_of(groups: Sequence[str]) -> list[str]:
-    """Give the names of all measures of a scenario with these groups of flows."""
+    """Return the names of all measures of a scenario with these groups of flows."""
     measures = [*OF_FLOWS, *OF_TRANSFERS]
     measures += [column for name in STATISTICS for column in (name, *ends_of(name))]
     names = [*TOTALS, *measures, *OF_PORTS]
@@ -162,7 +162,7 @@ def columns_of(groups: Sequence[str]) -> list[str]:
 
 
 def measure(result: Result) -> dict[str, int | float | None]:
-    """Give the totals and measures of a run."""
+    """Return the totals and measures of a run."""
     flows, transfers = _Flows(result.flows), _Transfers(result.observed)
     seconds = float(result.totals["simulated_s"])
     row: dict[str, int | float | None] = dict(result.totals)
@@ -178,7 +178,7 @@ def measure(result: Result) -> dict[str, int | float | None]:
 
 
 def measured(data: pl.DataFrame, keys: Sequence[str]) -> list[str]:
-    """Give the columns that are measures."""
+    """Return the columns that are measures."""
     return [name for name in data.columns if name not in {*keys, "seed", "digest"}]
 
 
@@ -199,11 +199,11 @@ class _Rows:
             self.places.setdefault(group, []).append(place)
 
     def all(self) -> dict[str, list[Any]]:
-        """Give all rows, by column."""
+        """Return all rows, by column."""
         return self.values
 
     def of(self, group: str) -> dict[str, list[Any]]:
-        """Give the rows of a group, by column."""
+        """Return the rows of a group, by column."""
         places = self.places.get(group, [])
         return {name: [some[place] for place in places] for name, some in self.values.items()}
 
@@ -256,7 +256,7 @@ def _statistic(name: str, ordered: Sequence[float]) -> float | None:
 
 
 def _between(name: str, low: float | None, high: float | None) -> dict[str, float | None]:
-    """Give a statistic, null where its ends differ, and the ends."""
+    """Return a statistic, null where its ends differ, and the ends."""
     return {
         name: low if low == high else None,
         **dict(zip(ends_of(name), (low, high), strict=True)),
@@ -282,7 +282,7 @@ def _mean(values: Sequence[float]) -> float | None:
 
 
 def _time_quantile(histogram: Sequence[tuple[int, float]], share: float) -> int | None:
-    """Give the queue that was not exceeded for this share of the time."""
+    """Return the queue that was not exceeded for this share of the time."""
     ordered = sorted(histogram)
     wanted = share * math.fsum(seconds for _, seconds in ordered)
     passed = 0.0

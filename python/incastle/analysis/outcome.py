@@ -33,7 +33,7 @@ class Failure:
 
     @classmethod
     def of(cls, error: RunError) -> Failure:
-        """Give the failure that an error of the engine is."""
+        """Return the failure that an error of the engine is."""
         return cls(error.message, isinstance(error, InternalError))
 
 
@@ -53,10 +53,10 @@ class Wanted:
     tables: tuple[str, ...]
 
     def of_result(self, result: Result) -> dict[str, pl.DataFrame]:
-        """Give the rows of each table, the swept values and the seed in front.
+        """Return the rows of each table, the swept values and the seed in front.
 
         Raises:
-            TableMissing: the scenario did not ask for a table.
+            TableMissing: the scenario does not request a table.
 
         """
         import polars as pl  # noqa: PLC0415  slow to import: only where frames are made
@@ -85,7 +85,7 @@ class Wanted:
 
 
 def in_column(values: Sequence[Value], kind: str) -> list[Any]:
-    """Give values as the column of their key holds them."""
+    """Return values as the column of their key holds them."""
     return [as_words(value) if kind == "text" else value for value in values]
 
 
@@ -95,7 +95,7 @@ def packed(tables: Mapping[str, pl.DataFrame]) -> dict[str, bytes]:
 
 
 def unpacked(tables: Mapping[str, bytes]) -> dict[str, pl.DataFrame]:
-    """Give tables that have travelled."""
+    """Return tables that have travelled."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are made
 
     return {name: pl.read_parquet(io.BytesIO(content)) for name, content in tables.items()}
@@ -108,7 +108,7 @@ def _parquet(frame: pl.DataFrame) -> bytes:
 
 
 def _type(name: str, result: Result) -> Any:  # noqa: ANN401  a type of polars
-    """Give a column's type: the summary's own for totals; counts whole, the rest with a point."""
+    """Return a column's type: the summary's own for totals; counts whole, the rest with a point."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are made
 
     if name == "digest":

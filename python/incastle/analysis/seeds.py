@@ -22,7 +22,7 @@ STATISTICS = ("runs", "low", "high", "mean_from", "mean_to", "min", "max")
 
 
 def over_seeds(frame: pl.DataFrame, keys: Sequence[str], column: str) -> pl.DataFrame:
-    """Give one row per combination that has the measure: keys and `STATISTICS`.
+    """Return one row per combination that has the measure: keys and `STATISTICS`.
 
     `low` and `high` are the ends of the mean, `mean_from` and `mean_to` those of its 95 % interval,
     null with one seed.
@@ -34,17 +34,17 @@ def over_seeds(frame: pl.DataFrame, keys: Sequence[str], column: str) -> pl.Data
         value.fill_null(pl.col(end)) if end in frame.columns else value for end in ends_of(column)
     ]
     named = [
-        end.cast(pl.Float64).alias(name) for end, name in zip(ends, ("least", "most"), strict=True)
+        end.cast(pl.Float64).alias(name) for end, name in zip(ends, ("lower", "upper"), strict=True)
     ]
-    rows = frame.select(*keys, *named).drop_nulls("least")
+    rows = frame.select(*keys, *named).drop_nulls("lower")
     statistics = [
         pl.len().alias("runs"),
-        pl.col("least").mean().alias("low"),
-        pl.col("most").mean().alias("high"),
-        _half("least").alias("below"),
-        _half("most").alias("above"),
-        pl.col("least").min().alias("min"),
-        pl.col("most").max().alias("max"),
+        pl.col("lower").mean().alias("low"),
+        pl.col("upper").mean().alias("high"),
+        _half("lower").alias("below"),
+        _half("upper").alias("above"),
+        pl.col("lower").min().alias("min"),
+        pl.col("upper").max().alias("max"),
     ]
     grouped = (
         rows.group_by(*keys, maintain_order=True).agg(*statistics)
@@ -61,7 +61,7 @@ def over_seeds(frame: pl.DataFrame, keys: Sequence[str], column: str) -> pl.Data
 
 
 def _half(column: str) -> pl.Expr:
-    """Give the standard error of the mean."""
+    """Return the standard error of the mean."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
     return pl.col(column).std() / pl.len().sqrt()

@@ -1,9 +1,9 @@
-"""Who runs the benchmarks: Incastle, and ns-2 and ns-3 where they are installed.
+"""The simulators that run the benchmarks: Incastle, and ns-2 and ns-3 where they are installed.
 
-Each run is a separate process with one busy thread. Processor time is what rates are made of: on
-a machine that others use as well it says more than the clock's. Incastle's covers the engine's work
-with its default probes, from building the network to result tables; ns-2's its whole process, of
-which some hundredths of a second are the start of its interpreter; ns-3's `Simulator::Run` alone.
+Each run is a separate process with one busy thread. Rates are per processor time: on a shared
+machine it is more exact than wall time. Incastle's covers the engine's work with its default
+probes, from building the network to result tables; ns-2's its whole process, of which some
+hundredths of a second are the start of its interpreter; ns-3's `Simulator::Run` alone.
 Neither of the two has a probe.
 
 ns-2 has no DCTCP and runs NewReno with ECN over the same links (star.tcl): a comparison of speed,
@@ -59,7 +59,7 @@ class Run:
 
     Attributes:
         cpu_s, wall_s: time of the processor and of the clock.
-        peak_memory_bytes: of the whole process; 0 of a program that does not tell it.
+        peak_memory_bytes: of the whole process; 0 if a program does not report it.
 
     """
 
@@ -83,8 +83,8 @@ class Engine(Protocol):
     def name(self) -> str:
         """Its name, with what runs on it where that differs."""
 
-    def knows(self, benchmark: Benchmark) -> bool:
-        """Tell whether it can run this."""
+    def supports(self, benchmark: Benchmark) -> bool:
+        """Return whether the simulator can run this."""
 
     def run(self, benchmark: Benchmark) -> Run:
         """Run it once."""
@@ -95,8 +95,8 @@ class Incastle:
 
     name = "Incastle"
 
-    def knows(self, _: Benchmark) -> bool:
-        """Tell whether it can run this: it can."""
+    def supports(self, _: Benchmark) -> bool:
+        """Return true."""
         return True
 
     def run(self, benchmark: Benchmark) -> Run:
@@ -115,8 +115,8 @@ class Ns2:
         self.program = program
         self.version = ""
 
-    def knows(self, benchmark: Benchmark) -> bool:
-        """Tell whether it can run this: only stars."""
+    def supports(self, benchmark: Benchmark) -> bool:
+        """Return whether this is a star."""
         return benchmark.senders > 0
 
     def run(self, benchmark: Benchmark) -> Run:
@@ -144,8 +144,8 @@ class Ns3:
     name: str = "ns-3, wheel"
     _hops: dict[str, int] = field(default_factory=dict)
 
-    def knows(self, benchmark: Benchmark) -> bool:
-        """Tell whether it can run this: stars, and fat trees that it does not take minutes for."""
+    def supports(self, benchmark: Benchmark) -> bool:
+        """Return whether this is a star, or a fat tree that does not take minutes."""
         return benchmark.senders > 0 or benchmark.name in NS3_TREE_SECONDS
 
     def run(self, benchmark: Benchmark) -> Run:
@@ -227,7 +227,7 @@ def metered(command: list[str]) -> tuple[str, float]:
 
 
 def installed(ns3: Path | None = None) -> list[Engine]:
-    """Give Incastle, ns-2 where it is installed, and ns-3 where its program is given.
+    """Return Incastle, ns-2 where it is installed, and ns-3 where its program is given.
 
     Raises:
         IncastleError: there is no such program.

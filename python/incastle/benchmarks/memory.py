@@ -1,8 +1,7 @@
 """Memory of a flow and of a packet in flight: the peak with many, less that with few.
 
-Peaks are of whole processes, so that all that a run holds for them counts: of a flow both ends of
-its connection, the packet that it has in flight, and its rows of the result tables; of a packet
-the room that arrays keep as they grow.
+Peaks are of whole processes. A flow has two endpoints, a packet in flight, and its rows of the
+result tables. A packet has the room that arrays keep as they grow.
 """
 
 from __future__ import annotations
@@ -60,12 +59,12 @@ PACKET_NS = 1472 * 8 / 9
 
 
 def flows(count: int) -> str:
-    """Give a scenario with n flows at once."""
+    """Return a scenario with n flows at once."""
     return FLOWS.format(count=count)
 
 
 def packets(count: int) -> str:
-    """Give a scenario with n packets in flight."""
+    """Return a scenario with n packets in flight."""
     delay_ns = round(count * PACKET_NS / 2)
     # Three times the delay, so that as many have arrived as are in flight.
     return PACKETS.format(count=count, delay_ns=delay_ns, span_ns=6 * delay_ns)
@@ -101,7 +100,7 @@ class Cost:
     bytes: float
 
     def as_row(self) -> dict[str, Any]:
-        """Give it for JSON."""
+        """Return it for JSON."""
         return {"memory": self.of.words, "bytes": self.bytes, "goal_bytes": self.of.goal}
 
 

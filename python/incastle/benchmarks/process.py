@@ -23,12 +23,12 @@ from incastle.errors import IncastleError, InternalError
 
 
 def shipped(name: str) -> Path:
-    """Give the path of a shipped benchmark scenario."""
+    """Return the path of a shipped benchmark scenario."""
     return Path(str(resources.files("incastle") / "benchmarks" / f"{name}.toml"))
 
 
 def find(name: str) -> Path:
-    """Give the path of a shipped benchmark scenario by its name, or of a file.
+    """Return the path of a shipped benchmark scenario by its name, or of a file.
 
     Raises:
         IncastleError: there is neither.
@@ -37,8 +37,8 @@ def find(name: str) -> Path:
     if name in BY_NAME:
         return shipped(name)
     if not Path(name).is_file():
-        known = ", ".join(dict.fromkeys((*SHORT, *BY_NAME)))
-        raise IncastleError(f"--scenario {name}: neither a file nor a benchmark; there are {known}")
+        names = ", ".join(dict.fromkeys((*SHORT, *BY_NAME)))
+        raise IncastleError(f"--scenario {name}: neither a file nor a benchmark; there are {names}")
     return Path(name)
 
 
@@ -102,7 +102,7 @@ def measure_here(scenario: Path) -> dict[str, Any]:
 
 
 def peak_memory_bytes() -> int:
-    """Give the largest resident size that this process has had, in bytes; 0 where unknown."""
+    """Return the largest resident size that this process has had, in bytes; 0 where unknown."""
     status = Path("/proc/self/status")
     if status.exists():
         # Not ru_maxrss: on Linux it starts from the size of the parent that forked this process.

@@ -70,7 +70,7 @@ class Row:
 
 
 def rows(measured: Sequence[Measured]) -> list[Row]:
-    """Give all rows, those of one benchmark together."""
+    """Return all rows, those of one benchmark together."""
     ours = by_name(measured, Incastle.name)
     found: list[Row] = []
     for one in ours.values():
@@ -104,7 +104,7 @@ def _row(one: Measured, own: float | None) -> Row:
 
 
 def exponents(measured: Sequence[Measured]) -> dict[str, float]:
-    """Give e of processor time as packet-hops to the power of e, along each of `GROWTH`.
+    """Return e of processor time as packet-hops to the power of e, along each of `GROWTH`.
 
     One is linear. What was not measured is left out.
     """

@@ -1,4 +1,4 @@
-"""The benchmarks: their scenarios, what each is to reach, and what is known of others on them.
+"""The benchmarks: their scenarios, the goal of each, and published figures of other simulators.
 
 Each has a scenario of its name in this folder. The goals are packet-hops per second of one core,
 with one ACK per packet and the default probes.
@@ -93,7 +93,7 @@ SUITE = (
 )
 BY_NAME = {one.name: one for one in SUITE}
 SHORT = ("star-20", "star-2", "dcudp-20", "dcudp-20-congested")
-"""What `incastle bench` measures unless told, in the order of its rows."""
+"""The benchmarks of `incastle bench` without --scenario, in the order of its rows."""
 
 HOSTS = {
     128: "fat-tree-128",

@@ -32,7 +32,7 @@ class Spread:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Spread:
-        """Give it for these values."""
+        """Return it for these values."""
         return cls(median(values), min(values), max(values))
 
 
@@ -70,7 +70,7 @@ class Measured:
         return median([run.peak_memory_bytes for run in self.runs])
 
     def as_row(self) -> dict[str, Any]:
-        """Give it for JSON."""
+        """Return it for JSON."""
         first = self.runs[0]
         return {
             "benchmark": self.benchmark.name,
@@ -96,7 +96,7 @@ def measure(
 
     Args:
         suite: what to measure.
-        engines: on whom; each on what it knows.
+        engines: simulators; each runs the benchmarks that it supports.
         repeats: runs of each, 1 or more.
         progress: called before each run with the number of finished ones, of all, and a name.
 
@@ -105,7 +105,7 @@ def measure(
         InternalError: two runs of the same scenario did different work.
 
     """
-    places = [(one, engine) for one in suite for engine in engines if engine.knows(one)]
+    places = [(one, engine) for one in suite for engine in engines if engine.supports(one)]
     runs: dict[tuple[str, str], list[Run]] = {}
     for number, (one, engine) in enumerate(places * repeats):
         if progress is not None:
@@ -120,12 +120,12 @@ def measure(
 
 
 def by_name(measured: Sequence[Measured], engine: str) -> dict[str, Measured]:
-    """Give what one engine did, by the names of the benchmarks."""
+    """Return what one engine did, by the names of the benchmarks."""
     return {one.benchmark.name: one for one in measured if one.engine == engine}
 
 
 def exponent(points: Sequence[tuple[float, float]]) -> float:
-    """Give e where y grows as x to the power of e: the least squares' slope of the logarithms."""
+    """Return e where y grows as x to the power of e: the least-squares slope of the logarithms."""
     xs = [math.log(x) for x, _ in points]
     ys = [math.log(y) for _, y in points]
     mean_x, mean_y = fmean(xs), fmean(ys)
@@ -136,7 +136,7 @@ def exponent(points: Sequence[tuple[float, float]]) -> float:
 def points(
     names: Iterable[str], ours: Mapping[str, Measured], *, per_second: bool
 ) -> list[tuple[float, float]]:
-    """Give packet-hops and processor time of some benchmarks, of the whole or per simulated second.
+    """Return packet-hops and processor time of benchmarks, in total or per simulated second.
 
     Per simulated second where networks differ: larger ones are simulated for a shorter time.
     """

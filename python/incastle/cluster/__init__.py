@@ -1,1 +1,1 @@
-"""Work on a Dask cluster: `dask` calls functions there, the other modules say which ones."""
+"""Work on a Dask cluster: `dask` calls functions there; the other modules are these functions."""

@@ -3,9 +3,10 @@
 Workers need the same build of Incastle, and nothing else: no file system in common, no scenario.
 
 Dask calls a function again if its worker dies, as often as the scheduler's `allowed-failures` says.
-Which of the tasks on a worker was the cause it cannot know, nor whether any was: machines are taken
+It cannot determine which task on a worker was the cause, nor whether any was: machines are taken
 away, memory is used up by others. So tasks that it has given up are tried again after all others,
-one at a time, each bound to one worker, three times: only if that dies each time has a task failed.
+one at a time, each bound to one worker, three times. A task has failed only if its worker dies each
+time.
 
 Leaves out: progress within a task.
 """
@@ -30,17 +31,17 @@ if TYPE_CHECKING:
     from distributed import Client, Future
 
 CONNECT_S = 5
-"""Patience with a scheduler that does not answer."""
+"""Time-out for a scheduler that does not answer."""
 
 AHEAD = 1000
 """Tasks that are handed to the scheduler before they can be done: enough for a cluster that grows
 with its work, few enough for the memory of the scheduler."""
 
 POLL_S = 0.05
-"""How often it is seen what is over, and whether a worker that may die has."""
+"""Interval of looking for finished tasks and dead workers."""
 
-ASK_S = 1.0
-"""How often the scheduler is asked for its workers."""
+REFRESH_S = 1.0
+"""Interval of fetching the list of workers from the scheduler."""
 
 ALONE = 3
 """How often a task is tried by itself: a worker may die of something else once, and even twice."""
@@ -52,18 +53,18 @@ SAME_BUILD = "all need the same build, as from one wheel"
 LOST = "the connection to the scheduler is lost"
 
 Task = TypeVar("Task")
-"""What is to be done, as the caller knows it."""
+"""A task in the form of the caller."""
 
 
 class WrongVersion(IncastleError):  # noqa: N818  reads well where it is caught
-    """A worker has another build of Incastle than the task wants."""
+    """A worker has another build of Incastle than the task needs."""
 
 
 class Call(NamedTuple):
     """What a worker does for a task: a function of (build, *arguments).
 
     Attributes:
-        name: tells the task from the others of its kind.
+        name: unique among the tasks of a call.
         function: begins with `check_build`.
         arguments: after the build; they travel.
 
@@ -74,13 +75,13 @@ class Call(NamedTuple):
     arguments: tuple[Any, ...]
 
 
-class Ears(NamedTuple, Generic[Task]):
-    """Who is told, in the thread that waits.
+class Callbacks(NamedTuple, Generic[Task]):
+    """Functions that are called in the thread that waits.
 
     Attributes:
-        done: of a task and what its function gave.
-        failed: of a task and why there is nothing.
-        threads: how many threads the workers have, several times a second.
+        done: with a task and the result of its function.
+        failed: with a task and the reason.
+        threads: with the number of threads of all workers, several times a second.
 
     """
 
@@ -97,16 +98,16 @@ class Cluster:
         check_workers(client)
 
     def execute(
-        self, tasks: Sequence[Task], call: Callable[[Task], Call], ears: Ears[Task]
+        self, tasks: Sequence[Task], call: Callable[[Task], Call], callbacks: Callbacks[Task]
     ) -> None:
-        """Do the tasks; `ears` hear of each as soon as it is over.
+        """Do the tasks; call `callbacks` for each as soon as it is over.
 
         Raises:
             ClusterError: the scheduler is gone, or a worker cannot be used.
             IncastleError: what a function raised, if it is one of these.
 
         """
-        together = _Pass(self.client, call, ears)
+        together = _Pass(self.client, call, callbacks)
         for task in together.do(tasks):
             together.alone(task)
 
@@ -114,17 +115,19 @@ class Cluster:
 class _Pass(Generic[Task]):
     """Hands tasks to the scheduler, some ahead, and takes what comes back."""
 
-    def __init__(self, client: Client, call: Callable[[Task], Call], ears: Ears[Task]) -> None:
+    def __init__(
+        self, client: Client, call: Callable[[Task], Call], callbacks: Callbacks[Task]
+    ) -> None:
         self.client = client
         self.call = call
-        self.ears = ears
+        self.callbacks = callbacks
         self.suspects: list[Task] = []
         self.group = f"incastle-{uuid.uuid4().hex}"
         self.threads = 0
-        self.asked_at = -ASK_S
+        self.refreshed_at = -REFRESH_S
 
     def do(self, tasks: Sequence[Task]) -> list[Task]:
-        """Do the tasks; give those whose workers died."""
+        """Do the tasks; return those whose workers died."""
         from distributed import as_completed  # noqa: PLC0415  slow to import: only on a cluster
 
         waiting = iter(tasks)
@@ -140,7 +143,7 @@ class _Pass(Generic[Task]):
         try:
             hand_over()
             while not done.is_empty():
-                self._tell_threads()
+                self._report_threads()
                 # Not until there is one: what was finished is written meanwhile.
                 if not done.has_ready():
                     time.sleep(POLL_S)
@@ -148,34 +151,34 @@ class _Pass(Generic[Task]):
                     self._take(answer, under_way.pop(future))
                 hand_over()
         finally:
-            # After Ctrl-C or an error: what nobody waits for any more need not be done.
+            # After Ctrl-C or an error: the results are not needed any more.
             if under_way and self.client.status == "running":
                 with suppress(ClusterError), connection():
                     self.client.cancel(list(under_way), force=True)
         suspects, self.suspects = self.suspects, []
         return suspects
 
-    def _tell_threads(self) -> None:
-        """Tell how many threads there are; the scheduler is asked once a second."""
+    def _report_threads(self) -> None:
+        """Report the number of threads, which is fetched once a second."""
         now = time.monotonic()
-        if now - self.asked_at >= ASK_S:
-            self.threads, self.asked_at = threads_of(self.client), now
-        self.ears.threads(self.threads)
+        if now - self.refreshed_at >= REFRESH_S:
+            self.threads, self.refreshed_at = threads_of(self.client), now
+        self.callbacks.threads(self.threads)
 
     def alone(self, task: Task) -> None:
         """Do a task on a worker that has no other of ours: if each one dies, it was the cause."""
         for attempt in range(ALONE):
             if self._survived(task, attempt):
                 return
-        self.ears.failed(task, DIED)
+        self.callbacks.failed(task, DIED)
 
     def _survived(self, task: Task, attempt: int) -> bool:
-        """Do a task on one worker; tell whether that lived to its end."""
+        """Do a task on one worker; return whether that lived to its end."""
         worker = self._free_worker()
         group = f"{self.group}-alone-{attempt}"
         future = self._submit(task, group, workers=[worker], allow_other_workers=False)
         while not future.done():
-            self._tell_threads()
+            self._report_threads()
             time.sleep(POLL_S)
             # Bound to a worker that is gone, a task waits for ever.
             if worker not in workers_of(self.client) and not future.done():
@@ -196,9 +199,9 @@ class _Pass(Generic[Task]):
         return survived
 
     def _free_worker(self) -> str:
-        """Give a worker; wait for one if there is none."""
+        """Return a worker; wait for one if there is none."""
         while not (there := workers_of(self.client)):
-            self.ears.threads(0)
+            self.callbacks.threads(0)
             time.sleep(POLL_S)
         return min(there)
 
@@ -223,7 +226,7 @@ class _Pass(Generic[Task]):
             case (type(), BaseException() as error, *_):
                 pass
             case _:
-                self.ears.done(task, answer)
+                self.callbacks.done(task, answer)
                 return
         if isinstance(error, KilledWorker):
             self.suspects.append(task)
@@ -232,7 +235,7 @@ class _Pass(Generic[Task]):
         check_workers(self.client)
         if isinstance(error, IncastleError):
             raise error
-        self.ears.failed(task, f"{type(error).__name__} on a worker: {error}")
+        self.callbacks.failed(task, f"{type(error).__name__} on a worker: {error}")
 
 
 def check_build(build: str) -> None:
@@ -286,7 +289,7 @@ def threads_of(client: Client) -> int:
 
 
 def workers_of(client: Client) -> dict[str, dict[str, Any]]:
-    """Give what the scheduler knows of each worker, by address."""
+    """Return the scheduler's entry of each worker, by address."""
     with connection():
         workers: dict[str, dict[str, Any]] = client.scheduler_info(n_workers=-1)["workers"]
     return workers
@@ -310,7 +313,7 @@ def connection() -> Iterator[None]:
 
 @contextmanager
 def connected(on: Any) -> Iterator[Cluster]:  # noqa: ANN401  an address, a cluster or a client
-    """Give the cluster at an address, of a `distributed` cluster object, or of a client.
+    """Yield the cluster at an address, of a `distributed` cluster object, or of a client.
 
     Raises:
         ClusterError: no scheduler answers there, or a worker cannot be used.
@@ -329,7 +332,7 @@ def connected(on: Any) -> Iterator[Cluster]:  # noqa: ANN401  an address, a clus
 
 
 def _check_scheduler(address: str) -> None:
-    """Ask whether a scheduler answers: a client that finds none is slow to say so."""
+    """Check that a scheduler answers: a client that finds none is slow to fail."""
     from distributed.core import rpc  # noqa: PLC0415  slow to import: only on a cluster
     from distributed.security import Security  # noqa: PLC0415
 
@@ -348,9 +351,9 @@ def _check_scheduler(address: str) -> None:
         with ThreadPoolExecutor(1) as pool:
             answer = pool.submit(asyncio.run, identity()).result()
     except (TypeError, ValueError) as error:
-        # Of a port in letters Python tells no more than that it is no integer.
-        said = "the port is no number" if "invalid literal" in str(error) else error
-        raise ClusterError(f"--on {address}: {said}; {right}") from None
+        # About a port in letters Python reports only that it is no integer.
+        reason = "the port is no number" if "invalid literal" in str(error) else error
+        raise ClusterError(f"--on {address}: {reason}; {right}") from None
     except OSError:
         raise ClusterError(f"--on {address}: no scheduler answers there; {right}") from None
     if answer.get("type") != "Scheduler":

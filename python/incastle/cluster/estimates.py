@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from incastle.cluster.dask import Call, Ears, check_build, connected
+from incastle.cluster.dask import Call, Callbacks, check_build, connected
 from incastle.decomposition import failed, take_apart
 from incastle.errors import RunError
 from incastle.scenario import Scenario
@@ -90,8 +90,8 @@ def simulate(
         return Call(str(bundle.numbers[0]), simulate_links, (text, task.links, bundle.numbers))
 
     with connected(on) as cluster:
-        ears = Ears(over, lost, lambda _: None)
-        cluster.execute(list(bundles(missing, whole)), call, ears)
+        callbacks = Callbacks(over, lost, lambda _: None)
+        cluster.execute(list(bundles(missing, whole)), call, callbacks)
 
 
 def bundles(jobs: Sequence[tuple[int, int]], whole: int) -> Iterator[Bundle]:

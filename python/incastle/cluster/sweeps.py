@@ -50,12 +50,12 @@ class Workers:
         def over(run: Run, outcome: dict[str, bytes] | Failure) -> None:
             on_end(run, outcome if isinstance(outcome, Failure) else unpacked(outcome))
 
-        ears = cluster.Ears[tuple["Run", Wanted]](
+        callbacks = cluster.Callbacks[tuple["Run", Wanted]](
             done=lambda task, outcome: over(task[0], outcome),
             failed=lambda task, why: on_end(task[0], Failure(why)),
             threads=lambda threads: note(0.0, threads),
         )
-        self.there.execute(runs, call, ears)
+        self.there.execute(runs, call, callbacks)
 
 
 def do_run(
@@ -79,7 +79,7 @@ def do_run(
 
 @contextmanager
 def connected(on: Any) -> Iterator[Workers]:  # noqa: ANN401  an address, a cluster or a client
-    """Give the workers of a cluster.
+    """Yield the workers of a cluster.
 
     Raises:
         ClusterError: no scheduler answers there, or a worker cannot be used.

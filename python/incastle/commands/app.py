@@ -1,7 +1,7 @@
 """The command line.
 
-Exit status: 0 done; 2 bad input or a place that cannot be written, told in one message; 3 a defect
-of Incastle; 130 interrupted, with what was finished kept. A traceback never reaches the user,
+Exit status: 0 done; 2 bad input or a place that cannot be written, with one message; 3 a defect of
+Incastle; 130 interrupted, with what was finished kept. A traceback never reaches the user,
 unless INCASTLE_TRACEBACK is set.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
@@ -17,21 +18,6 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from incastle import __version__, interrupts, terminal
-from incastle.commands import (
-    bench,
-    check,
-    diff,
-    estimate,
-    explain,
-    find,
-    import_,
-    plot,
-    reproduce,
-    run,
-    schema,
-    sweep,
-)
-from incastle.commands import list as list_
 from incastle.commands.options import examples
 from incastle.errors import IncastleError, InternalError, ScenarioError
 from incastle.interrupts import INTERRUPTED
@@ -39,22 +25,28 @@ from incastle.interrupts import INTERRUPTED
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-COMMANDS: dict[str, tuple[Callable[..., None], tuple[str, ...]]] = {
-    "run": (run.run, run.EXAMPLES),
-    "check": (check.check, check.EXAMPLES),
-    "sweep": (sweep.sweep, sweep.EXAMPLES),
-    "find": (find.find, find.EXAMPLES),
-    "estimate": (estimate.estimate, estimate.EXAMPLES),
-    "explain": (explain.explain, explain.EXAMPLES),
-    "diff": (diff.diff, diff.EXAMPLES),
-    "plot": (plot.plot, plot.EXAMPLES),
-    "reproduce": (reproduce.reproduce, reproduce.EXAMPLES),
-    "list": (list_.list_, list_.EXAMPLES),
-    "schema": (schema.schema, schema.EXAMPLES),
-    "import": (import_.import_, import_.EXAMPLES),
-    "bench": (bench.bench, bench.EXAMPLES),
+COMMANDS = {
+    "run": "Simulate a scenario and save the result.",
+    "check": (
+        "Check scenarios without running them: each mistake with its line and the valid choices."
+    ),
+    "sweep": "Simulate every combination of the values of some keys, with one or more seeds each.",
+    "find": "Find the limit of a condition along a key, or the best values for a measure.",
+    "estimate": (
+        "Estimate flow completion times link by link, for networks too large for one simulation."
+    ),
+    "explain": "Explain why a flow was slow: what it waited for, and the cause of each timeout.",
+    "diff": "Show what differs between two results, or between two reports.",
+    "plot": "Draw one figure of a result.",
+    "reproduce": "Reproduce the figures of papers, and judge their claims one by one.",
+    "list": (
+        "List the names that a scenario can use, the papers, the measures or the kinds of plots."
+    ),
+    "schema": "Print the JSON Schema of the scenario language, for use in editors.",
+    "import": "Make a scenario from files of other simulators.",
+    "bench": "Measure the speed of the engine in packet-hops per second.",
 }
-"""Each command and the examples at the end of its help, in the order of `incastle --help`."""
+"""Each command and the first line of its help, in the order of `incastle --help`."""
 
 
 class _Commands(TyperGroup):
@@ -68,30 +60,12 @@ class _Commands(TyperGroup):
             raise typer.Exit(INTERRUPTED) from None
 
 
-app = typer.Typer(
-    name="incastle",
-    cls=_Commands,
-    invoke_without_command=True,
-    add_completion=False,
-    rich_markup_mode="markdown",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
 def _show_version(wanted: bool) -> None:
     if wanted:
         print(f"incastle {__version__}")
         raise typer.Exit
 
 
-@app.callback(
-    epilog=examples(
-        "incastle run examples/incast.toml",
-        "incastle reproduce --quick",
-        "incastle run --help",
-    )
-)
 def incastle(
     context: typer.Context,
     version: Annotated[
@@ -105,8 +79,42 @@ def incastle(
         print(context.get_help())
 
 
-for _name, (_command, _examples) in COMMANDS.items():
-    app.command(_name, epilog=examples(*_examples))(_command)
+def application(name: str | None = None) -> typer.Typer:
+    """Return the command line with one command, or with names and short help of all.
+
+    Importing all commands would take longer than any short one.
+    """
+    app = typer.Typer(
+        name="incastle",
+        cls=_Commands,
+        invoke_without_command=True,
+        add_completion=False,
+        rich_markup_mode="markdown",
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback(
+        epilog=examples(
+            "incastle run examples/incast.toml",
+            "incastle reproduce --quick",
+            "incastle run --help",
+        )
+    )(incastle)
+    if name in COMMANDS:
+        function, lines = command(name)
+        app.command(name, epilog=examples(*lines))(function)
+        return app
+    for other, line in COMMANDS.items():
+        app.command(other, help=line)(lambda: None)
+    return app
+
+
+def command(name: str) -> tuple[Callable[..., None], tuple[str, ...]]:
+    """Import a command; return its function and the examples of its help."""
+    # `list` and `import` are names of Python.
+    place = f"incastle.commands.{name}"
+    module = import_module(f"{place}_" if name == "import" else place)
+    return getattr(module, name, None) or getattr(module, f"{name}_"), module.EXAMPLES
 
 
 def main() -> NoReturn:
@@ -139,11 +147,12 @@ def main() -> NoReturn:
 def _run_app() -> int | None:
     interrupts.raise_again()
     try:
-        status: int | None = app(prog_name="incastle", standalone_mode=False)
-        # A full disk behind a redirection shows itself here, while it can still be told.
+        name = next((word for word in sys.argv[1:] if not word.startswith("-")), None)
+        status: int | None = application(name)(prog_name="incastle", standalone_mode=False)
+        # A full disk behind a redirection shows itself here, where it can still be reported.
         sys.stdout.flush()
     except OSError as error:
-        # Whatever else is written knows its name.
+        # Other files have a name.
         error.filename = error.filename or "standard output"
         raise
     return status
@@ -166,7 +175,7 @@ def _explain_usage(error: TyperException) -> NoReturn:
 
 
 def _os_error(error: OSError) -> str:
-    """Say which file and why, in the system's words."""
+    """Describe the file and the system's reason."""
     reason = error.strerror or str(error)
     return f"{error.filename}: {reason}" if error.filename else reason
 

@@ -119,7 +119,7 @@ def _show(rows: Sequence[dict[str, Any]]) -> None:
 
 @contextmanager
 def progress() -> Iterator[Callable[[int, int, str], None] | None]:
-    """Give a callable that draws a bar, or None where nobody would see it."""
+    """Yield a callable that draws a bar, or None where nobody would see it."""
     with terminal.bars() as shown:
         if shown is None:
             yield None
@@ -158,7 +158,7 @@ def show_suite(measured: Sequence[Measured], costs: Sequence[Cost]) -> None:
 
 
 def cells(row: Row) -> tuple[str, ...]:
-    """Give the cells of a row."""
+    """Return the cells of a row."""
     spread = row.rate
     several = spread is not None and spread.minimum < spread.maximum
     return (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from pathlib import Path  # noqa: TC003  typer looks at it
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -37,45 +37,53 @@ EXAMPLES = (
 )
 
 
+Seed = Annotated[
+    int | None,
+    typer.Option(min=0, max=MAX_SEED, help="Seed.", show_default="run.seed of the scenario"),
+]
+Links = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="Simulate about N links of each class of similar links at most.",
+        show_default="all",
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(help="Directory of the result.", show_default="results/NAME-estimate"),
+]
+Figure = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Draw the slowdowns into this .png, .svg or .pdf file."),
+]
+Resume = Annotated[
+    bool, typer.Option("--resume", help="Reuse links that an interrupted call has finished.")
+]
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        "--threads",
+        min=1,
+        help="Number of links simulated concurrently.",
+        show_default="all cores",
+    ),
+]
+
+
 def estimate(
     scenario: ScenarioFile,
     settings: Settings = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(min=0, max=MAX_SEED, help="Seed.", show_default="run.seed of the scenario"),
-    ] = None,
-    links: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="Simulate about N links of each class of similar links at most.",
-            show_default="all",
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Directory of the result.", show_default="results/NAME-estimate"),
-    ] = None,
-    figure: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Draw the slowdowns into this .png, .svg or .pdf file."),
-    ] = None,
+    seed: Seed = None,
+    links: Links = None,
+    out: Out = None,
+    figure: Figure = None,
     as_json: AsJson = False,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Reuse links that an interrupted call has finished.")
-    ] = False,
+    resume: Resume = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing result.")] = False,
     on: On = None,
-    threads: Annotated[
-        int | None,
-        typer.Option(
-            "--threads",
-            min=1,
-            help="Number of links simulated concurrently.",
-            show_default="all cores",
-        ),
-    ] = None,
+    threads: Threads = None,
 ) -> None:
     """Estimate flow completion times link by link, for networks too large for one simulation.
 

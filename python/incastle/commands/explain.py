@@ -120,7 +120,7 @@ def _show(explanations: Sequence[Explanation], *, only_timeouts: bool) -> None:
             console.print("\n[bold]In order[/]")
             _steps(console, one.story)
     if explanations:
-        terminal.note(explanations[0].source.told)
+        terminal.note(explanations[0].source.description)
 
 
 def _head(console: Console, one: Explanation) -> None:

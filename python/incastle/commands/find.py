@@ -35,49 +35,52 @@ if TYPE_CHECKING:
 EXAMPLES = (
     "incastle find my.toml --largest network.senders=2..200 --where 'goodput > 0.9 Gbit/s'",
     "incastle find my.toml --smallest 'switch.buffer=16..512 KiB' --where 'timeouts == 0'",
-    "incastle find my.toml --minimise completion_p99 --over network.senders=2,4,8 --trials 20",
+    "incastle find my.toml --minimize completion_p99 --over network.senders=2,4,8 --trials 20",
 )
 
 BEST = 10
-"""Combinations of an optimisation that are shown."""
+"""Combinations of an optimization that are shown."""
+
+
+Largest = Annotated[
+    str | None,
+    typer.Option(metavar="KEY=VALUES", help="Find the largest value for which --where holds."),
+]
+Smallest = Annotated[
+    str | None,
+    typer.Option(metavar="KEY=VALUES", help="Find the smallest value for which --where holds."),
+]
+Maximize = Annotated[
+    str | None,
+    typer.Option(metavar="MEASURE", help="Find the values of --over that maximize this measure."),
+]
+Minimize = Annotated[
+    str | None,
+    typer.Option(metavar="MEASURE", help="Find the values of --over that minimize this measure."),
+]
+Over = Annotated[
+    list[str] | None,
+    typer.Option(metavar="KEY=VALUES", help="Values of a key to try. Repeatable."),
+]
+Where = Annotated[
+    str | None,
+    typer.Option(metavar="CONDITION", help="Such as 'goodput > 0.9 Gbit/s and timeouts == 0'."),
+]
+Trials = Annotated[
+    int,
+    typer.Option(min=1, metavar="N", help="With --maximize or --minimize: combinations to try."),
+]
 
 
 def find(
     scenario: ScenarioFile,
-    largest: Annotated[
-        str | None,
-        typer.Option(metavar="KEY=VALUES", help="Find the largest value for which --where holds."),
-    ] = None,
-    smallest: Annotated[
-        str | None,
-        typer.Option(metavar="KEY=VALUES", help="Find the smallest value for which --where holds."),
-    ] = None,
-    maximise: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MEASURE", help="Find the values of --over that maximise this measure."
-        ),
-    ] = None,
-    minimise: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MEASURE", help="Find the values of --over that minimise this measure."
-        ),
-    ] = None,
-    over: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUES", help="Values of a key to try. Repeatable."),
-    ] = None,
-    where: Annotated[
-        str | None,
-        typer.Option(metavar="CONDITION", help="Such as 'goodput > 0.9 Gbit/s and timeouts == 0'."),
-    ] = None,
-    trials: Annotated[
-        int,
-        typer.Option(
-            min=1, metavar="N", help="With --maximise or --minimise: combinations to try."
-        ),
-    ] = 40,
+    largest: Largest = None,
+    smallest: Smallest = None,
+    maximize: Maximize = None,
+    minimize: Minimize = None,
+    over: Over = None,
+    where: Where = None,
+    trials: Trials = 40,
     settings: Settings = None,
     seeds: Annotated[
         int, typer.Option(min=1, metavar="N", help="Number of seeds per combination.")
@@ -97,7 +100,7 @@ def find(
 
     --largest and --smallest bisect the values of one key. They assume that the condition changes
     once along these values; they also run the neighbours of the answer, and report values that
-    contradict. --maximise and --minimise try combinations of one or more keys, chosen by Optuna.
+    contradict. --maximize and --minimize try combinations of one or more keys, chosen by Optuna.
     Values are written as in `incastle sweep`: 2..200, "16..512 KiB", 2,4,8. A condition must hold
     for every seed; a measure counts by its median over the seeds. Runs are saved as in a sweep.
     """
@@ -105,12 +108,12 @@ def find(
     from incastle.sweeps.optimize import Objective, optimize  # noqa: PLC0415
     from incastle.sweeps.work import Execution  # noqa: PLC0415
 
-    goals = {"largest": largest, "smallest": smallest, "maximise": maximise, "minimise": minimise}
+    goals = {"largest": largest, "smallest": smallest, "maximize": maximize, "minimize": minimize}
     given = {name: text for name, text in goals.items() if text is not None}
     if len(given) != 1:
         all_given = f", not {' and '.join(f'--{name}' for name in given)}" if given else ""
         raise IncastleError(
-            "one of --largest, --smallest, --maximise and --minimise is needed" + all_given
+            "one of --largest, --smallest, --maximize and --minimize is needed" + all_given
         )
     goal, text = next(iter(given.items()))
     bisecting = goal in {"largest", "smallest"}
@@ -120,7 +123,7 @@ def find(
         raise IncastleError(f"--{goal} MEASURE needs --over KEY=VALUES")
     plan = many_runs.read_plan(str(scenario), [text] if bisecting else over, seeds, seed, settings)
     place = many_runs.place_of(out or default_place(plan, "find"), resume=resume, force=force)
-    saved = many_runs.told_of_the_rest(place.directory)
+    saved = many_runs.reporting_kept_runs(place.directory)
     shown = many_runs.sweep_bar(scenario.stem)
     with terminal.json_alone(as_json), saved, shown as progress:
         execution = Execution(on, jobs, progress)
@@ -128,7 +131,7 @@ def find(
         if bisecting:
             found = bisect(plan, where or "", place, execution, largest=goal == "largest")
         else:
-            wanted = Objective(text, goal == "maximise", where, trials)
+            wanted = Objective(text, goal == "maximize", where, trials)
             found = optimize(plan, wanted, place, execution)
     if as_json:
         terminal.print_json(found.to_json())
@@ -191,7 +194,7 @@ def _undecided(found: SearchResult) -> None:
 
 
 def _assumption(found: SearchResult) -> None:
-    """Say what the answer rests on, and whether the values that were run agree."""
+    """Report the assumption behind the answer, and the values that contradict it."""
     assumed = "Assumed: along the values the condition changes once"
     if not found.contradictions:
         terminal.output().print(f"{assumed}. All {len(found.tried)} values that were run agree.")
@@ -205,10 +208,10 @@ def _assumption(found: SearchResult) -> None:
 
 
 def _spread(column: str, rows: Sequence[Mapping[str, Any]]) -> str:
-    known = [ends for row in rows if (ends := ends_in(row, column)) is not None]
-    if not known:
+    found = [ends for row in rows if (ends := ends_in(row, column)) is not None]
+    if not found:
         return "-"
-    minimum, maximum = min(low for low, _ in known), max(high for _, high in known)
+    minimum, maximum = min(low for low, _ in found), max(high for _, high in found)
     if math.isinf(maximum):
         return f"\u2265 {quantity(column, minimum)}"
     low, high = quantity(column, minimum), quantity(column, maximum)
@@ -218,10 +221,10 @@ def _spread(column: str, rows: Sequence[Mapping[str, Any]]) -> str:
 def _optimum(found: Optimum) -> None:
     keys = list(found.tried[0].values)
     name = shortened(found.column)
-    word = "maximum" if found.maximise else "minimum"
+    word = "maximum" if found.maximize else "minimum"
     ranked = sorted(
         found.tried,
-        key=lambda one: (not one.counts, (-1 if found.maximise else 1) * (one.objective or 0.0)),
+        key=lambda one: (not one.counts, (-1 if found.maximize else 1) * (one.objective or 0.0)),
     )
     more = [] if found.condition is None else [found.condition.text]
     title = f"{word} {name}: the best of {len(found.tried)} combinations"
@@ -237,5 +240,5 @@ def _optimum(found: Optimum) -> None:
         figure = quantity(found.column, found.best.objective)
         line = f"\n{word} {name} of those tried: [bold]{escape(best)}[/], {figure}"
         terminal.output().print(line, soft_wrap=True)
-    end = "lower" if found.maximise else "upper"
-    many_runs.tell_unfinished(found.sweep.frame, f"its {end} end counts, if finite")
+    end = "lower" if found.maximize else "upper"
+    many_runs.report_unfinished(found.sweep.frame, f"its {end} end counts, if finite")

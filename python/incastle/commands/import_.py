@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path  # noqa: TC003  typer looks at it
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -28,6 +28,36 @@ class Simulator(StrEnum):
     HTSIM = "htsim"
 
 
+Topology = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="File with the topology, if its content does not show that."),
+]
+Flows = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="File with the flows, if its content does not show that."),
+]
+Format = Annotated[
+    Simulator | None,
+    typer.Option("--format", help="Simulator that the files are for.", show_default="by content"),
+]
+Congestion = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Congestion control; see `incastle list algorithms`.",
+        show_default="new-reno",
+    ),
+]
+MarkingThreshold = Annotated[
+    str | None,
+    typer.Option(
+        metavar="K",
+        help="Mark above this queue, such as '65 packets' or '100 KB'.",
+        show_default="no marking",
+    ),
+]
+
+
 def import_(
     out: Annotated[
         Path,
@@ -39,40 +69,11 @@ def import_(
             metavar="[FILE]...", help="A topology, a list of flows, or both, in any order."
         ),
     ] = None,
-    topology: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="File with the topology, if its content does not show that."
-        ),
-    ] = None,
-    flows: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="File with the flows, if its content does not show that."
-        ),
-    ] = None,
-    format_: Annotated[
-        Simulator | None,
-        typer.Option(
-            "--format", help="Simulator that the files are for.", show_default="by content"
-        ),
-    ] = None,
-    congestion: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Congestion control; see `incastle list algorithms`.",
-            show_default="new-reno",
-        ),
-    ] = None,
-    marking_threshold: Annotated[
-        str | None,
-        typer.Option(
-            metavar="K",
-            help="Mark above this queue, such as '65 packets' or '100 KB'.",
-            show_default="no marking",
-        ),
-    ] = None,
+    topology: Topology = None,
+    flows: Flows = None,
+    format_: Format = None,
+    congestion: Congestion = None,
+    marking_threshold: MarkingThreshold = None,
     buffer: Annotated[
         str | None,
         typer.Option(

@@ -82,15 +82,15 @@ def default_place(plan: Plan, word: str) -> Path:
 
 
 def place_of(directory: Path, *, resume: bool, force: bool) -> Place:
-    """Give the place of a dataset."""
+    """Return the place of a dataset."""
     from incastle.sweeps.work import Place  # noqa: PLC0415  slow to import
 
     return Place(directory, resume=resume, force=force)
 
 
 @contextmanager
-def told_of_the_rest(directory: Path | None) -> Iterator[None]:
-    """Say after Ctrl-C, a lost cluster or a full disk what is kept."""
+def reporting_kept_runs(directory: Path | None) -> Iterator[None]:
+    """Report the runs that are kept after Ctrl-C, a lost cluster or a full disk."""
     from incastle.sweeps.sweep import SweepStopped  # noqa: PLC0415  slow to import
 
     try:
@@ -114,10 +114,10 @@ def leave(outcome: Sweep) -> None:
 
 @contextmanager
 def sweep_bar(name: str) -> Iterator[Callable[[SweepProgress], None]]:
-    """Give a callable that draws a bar with failures, the rate and the time left."""
+    """Yield a callable that draws a bar with failures, the rate and the time left."""
     with terminal.bars() as shown:
         if shown is None:
-            yield _only_what_a_log_needs()
+            yield _without_terminal()
             return
         task = shown.add_task(escape(name), total=1.0, runs="")
         started = time.monotonic()
@@ -131,15 +131,15 @@ def sweep_bar(name: str) -> Iterator[Callable[[SweepProgress], None]]:
         yield show
 
 
-def _only_what_a_log_needs() -> Callable[[SweepProgress], None]:
-    """Say, where there is no terminal for a bar, why nothing happens on a cluster."""
-    said = False
+def _without_terminal() -> Callable[[SweepProgress], None]:
+    """Return a callable that reports once, without a terminal, that a cluster has no worker."""
+    reported = False
 
     def show(state: SweepProgress) -> None:
-        nonlocal said
-        if state.workers == 0 and not said:
+        nonlocal reported
+        if state.workers == 0 and not reported:
             terminal.note("no worker is connected to the scheduler yet: waiting for one")
-            said = True
+            reported = True
 
     return show
 
@@ -175,8 +175,8 @@ def titled(title: str, table: Table) -> None:
     console.print(table)
 
 
-def tell_unfinished(frame: pl.DataFrame, consequence: str) -> None:
-    """Say how many transfers were unfinished, and what that means for values they could change."""
+def report_unfinished(frame: pl.DataFrame, consequence: str) -> None:
+    """Report the number of unfinished transfers, and the consequence for their values."""
     count = int(sum(frame[one].sum() for one in UNFINISHED))
     if count:
         terminal.note(
@@ -193,7 +193,7 @@ def number(value: float) -> str:
 
 
 def headings(keys: Sequence[str]) -> list[str]:
-    """Give keys as narrow headings: the last part alone where that says which key it is."""
+    """Return keys as narrow headings: the last part alone where it is unique."""
     last = [key.rpartition(".")[2] for key in keys]
     return [
         short if last.count(short) == 1 else key.replace(".", ".\n")

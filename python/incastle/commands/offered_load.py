@@ -20,7 +20,7 @@ MAX_GROUPS = 8
 TITLE = "Offered load, on average (wire: with headers, without ACKs)"
 
 CHANCE = 0.05
-"""So far drawn bytes may be from those expected without a word."""
+"""Deviation of drawn bytes from those expected that is not reported."""
 
 
 def show(load: dict[str, Any], console: Console) -> None:
@@ -32,7 +32,7 @@ def show(load: dict[str, Any], console: Console) -> None:
 
 
 def drawn(outcome: Result, console: Console) -> None:
-    """Say where the transfers that a run drew come to other bytes than those expected."""
+    """Report groups whose drawn transfers have other bytes than expected."""
     shares = {one["group"]: _drawn(outcome, one) for one in outcome.offered_load.get("groups", ())}
     apart = [f"{group} {share:.0%}" for group, share in shares.items() if _is_apart(share)]
     if apart:
@@ -48,7 +48,7 @@ def _is_apart(share: float | None) -> bool:
 
 
 def _drawn(outcome: Result, load: dict[str, Any]) -> float | None:
-    """Give the share of the expected bytes that a group's flows have; None if it has none."""
+    """Return the share of the expected bytes that a group's flows have; None if it has none."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
     if "transfers" not in outcome.tables or "application_bytes_s" not in load:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from incastle import terminal
 from incastle.errors import IncastleError
-from incastle.scenario import Scenario, load
+
+if TYPE_CHECKING:
+    from incastle.scenario import Scenario
 
 MAX_SEED = 2**64 - 1
 RESULTS = Path("results")
@@ -57,6 +59,8 @@ def setting(text: str) -> tuple[str, str]:
 
 def load_scenario(path: Path, settings: list[str] | None, seed: int | None = None) -> Scenario:
     """Read, override and check a scenario; warnings are shown."""
+    from incastle.scenario import load  # noqa: PLC0415  slow to import
+
     overrides = [setting(text) for text in settings or []]
     if seed is not None:
         overrides.append(("run.seed", str(seed)))

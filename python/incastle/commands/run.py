@@ -233,14 +233,14 @@ def show_run(outcome: Result) -> None:
 
 
 def _foreknown(outcome: Result, console: Console) -> None:
-    """Repeat what was known before the run: figures are read with it in mind."""
+    """Repeat the warnings from before the run, next to the figures."""
     offered_load.show(outcome.offered_load, console)
     offered_load.drawn(outcome, console)
     _warnings(outcome, console)
 
 
 def _warnings(outcome: Result, console: Console) -> None:
-    """Repeat in short what was told before the run: figures are read with it in mind."""
+    """Repeat the warnings from before the run in short, next to the figures."""
     if outcome.warnings:
         console.print("\n[bold]Warnings[/]")
     for warning in outcome.warnings:
@@ -312,7 +312,7 @@ def _ports(outcome: Result) -> Table | None:
 
 
 def _switch_ports(outcome: Result) -> pl.DataFrame | None:
-    """Give the rows of `links` of switches where packets waited, or of their busiest port."""
+    """Return the rows of `links` of switches where packets waited, or of their busiest port."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
     if "links" not in outcome.tables or "queues" not in outcome.tables:

@@ -84,21 +84,33 @@ Tables = Annotated[
 ]
 
 
+Source = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="SCENARIO", help="A scenario in TOML, or the directory of an earlier sweep."
+    ),
+]
+Lists = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUES",
+        help="Values of a key: 2,4,8 or 1..20 or a TOML list. Repeatable.",
+    ),
+]
+Plot = Annotated[
+    str | None,
+    typer.Option(metavar="'x=KEY y=MEASURE hue=KEY'", help="Draw a figure of the results."),
+]
+Figure = Annotated[
+    Path | None,
+    typer.Option(help="File of the figure: .png, .svg or .pdf.", show_default="DIR/Y-by-X.png"),
+]
+
+
 def sweep(
-    place: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="SCENARIO", help="A scenario in TOML, or the directory of an earlier sweep."
-        ),
-    ],
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUES",
-            help="Values of a key: 2,4,8 or 1..20 or a TOML list. Repeatable.",
-        ),
-    ] = None,
+    place: Source,
+    settings: Lists = None,
     seeds: Annotated[
         int, typer.Option(min=1, metavar="N", help="Number of seeds per combination.")
     ] = 1,
@@ -112,14 +124,8 @@ def sweep(
     tables: Tables = None,
     on: On = None,
     jobs: Jobs = None,
-    plot: Annotated[
-        str | None,
-        typer.Option(metavar="'x=KEY y=MEASURE hue=KEY'", help="Draw a figure of the results."),
-    ] = None,
-    figure: Annotated[
-        Path | None,
-        typer.Option(help="File of the figure: .png, .svg or .pdf.", show_default="DIR/Y-by-X.png"),
-    ] = None,
+    plot: Plot = None,
+    figure: Figure = None,
     as_json: AsJson = False,
     yes: Annotated[
         bool, typer.Option("--yes", help=f"Start more than {MANY:,} runs without confirmation.")
@@ -130,7 +136,7 @@ def sweep(
 
     All combinations are checked before the first run starts. The results are a directory of
     Parquet files. Ctrl-C loses the runs in progress; a crash or power failure also loses up to one
-    second of finished runs. --resume runs what is missing, lost or changed. A large sweep asks for
+    second of finished runs. --resume runs what is missing, lost or changed. A large sweep requires
     confirmation, with its expected time and disk space. A failed run does not stop the sweep: it
     is reported at the end, and the exit status is not 0. A directory in place of a scenario prints
     that sweep again.
@@ -150,7 +156,7 @@ def sweep(
             raise IncastleError(f"{place[0]} is a directory: give the scenario to do more runs")
         outcome = Sweep.load(place[0], verify=not unverified)
         if axes is not None and not outcome.frame.is_empty():
-            picture.column_of(outcome, axes)  # told instead of the table, not below it
+            picture.column_of(outcome, axes)  # reported instead of the table, not below it
     else:
         plan = many_runs.read_plan(place[0], settings, seeds, seed)
         if plan.number_of_runs > MANY and not yes:
@@ -180,10 +186,10 @@ def _words(text: str) -> list[str]:
 def _ask(
     plan: Plan, out: Path | None, tables: Sequence[str], on: str | None, jobs: int | None
 ) -> None:
-    """Ask before a large sweep, with what it will cost; without a terminal there is nobody to ask.
+    """Ask before a large sweep, with its expected cost; without a terminal --yes is required.
 
     Raises:
-        IncastleError: nobody can be asked.
+        IncastleError: there is no terminal.
 
     """
     from incastle.sweeps.forecast import forecast  # noqa: PLC0415  slow to import
@@ -194,13 +200,13 @@ def _ask(
     if missing <= MANY:
         return
     lists = " x ".join(f"{len(axis.choices):,} of {axis.key}" for axis in plan.axes)
-    told = f"{plan.number_of_runs:,} runs ({lists or 'one'} x {len(plan.seeds):,} seeds)"
+    text = f"{plan.number_of_runs:,} runs ({lists or 'one'} x {len(plan.seeds):,} seeds)"
     if missing < plan.number_of_runs:
-        told += f", of which {missing:,} are missing"
+        text += f", of which {missing:,} are missing"
     price = cost(forecast(plan, missing, wanted), None if on else jobs or cores())
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise IncastleError(f"{told}: {price}; --yes starts them")
-    terminal.note(f"{told}: {price}")
+        raise IncastleError(f"{text}: {price}; --yes starts them")
+    terminal.note(f"{text}: {price}")
     if not typer.confirm("Start?", err=True):
         terminal.note("nothing was run")
         raise typer.Exit(IncastleError.exit_status)
@@ -213,13 +219,13 @@ def _finished_in(directory: Path) -> int:
     try:
         return Dataset.load(directory, repair=True).size
     except ResultError:
-        return 0  # told when it is opened
+        return 0  # reported when it is opened
 
 
 def _checked(plan: Plan) -> Checked:
     """Check every combination."""
-    with terminal.counting("checking", plan.number_of_cells) as tell:
-        checked = plan.check(tell)
+    with terminal.counting("checking", plan.number_of_cells) as report:
+        checked = plan.check(report)
     terminal.diagnostics(checked.warnings)
     return checked
 
@@ -247,7 +253,7 @@ def _do(
     from incastle.sweeps.work import run_plan  # noqa: PLC0415  slow to import
 
     name = checked.runs[0].scenario().name
-    with many_runs.told_of_the_rest(place.directory), many_runs.sweep_bar(name) as progress:
+    with many_runs.reporting_kept_runs(place.directory), many_runs.sweep_bar(name) as progress:
         execution = replace(execution, progress=progress)
         return run_plan(plan, checked.runs, place, tables, execution)
 
@@ -268,15 +274,15 @@ def _draw(outcome: Sweep, axes: Any, path: Path) -> None:  # noqa: ANN401
 
 
 def long_time(seconds: float) -> str:
-    """Write a time that somebody waits."""
+    """Write a long time."""
     size, unit = next((one for one in LONG if seconds >= 2 * one[0]), LONG[-1])
     return f"{seconds / size:,.3g} {unit}"
 
 
 def cost(expected: Forecast | None, cores: int | None) -> str:
-    """Say what a sweep will cost, and from what that is known; without cores of a cluster."""
+    """Describe the expected cost of a sweep and its basis; without cores of a cluster."""
     if expected is None:
-        return "what they take is not known, as the first, middle and last one give no result"
+        return "their cost is unknown: the first, middle and last one give no result"
     if cores is None:
         time_ = f"about {long_time(expected.seconds)} of processor time"
     else:
@@ -285,10 +291,10 @@ def cost(expected: Forecast | None, cores: int | None) -> str:
     samples = expected.samples
     low, high = (si(end(one.seconds for one in samples), "s") for end in (min, max))
     each = low if low == high else f"{low} to {high}"
-    known = f"from {len(samples)} of them, {each} each" if len(samples) > 1 else f"from one, {each}"
+    basis = f"from {len(samples)} of them, {each} each" if len(samples) > 1 else f"from one, {each}"
     if not all(one.whole for one in samples):
-        known += ", those that took long not to their end"
-    return f"{time_} and at most {si(expected.bytes, 'B')} of disk ({known})"
+        basis += ", long ones not to their end"
+    return f"{time_} and at most {si(expected.bytes, 'B')} of disk ({basis})"
 
 
 def _show_table(outcome: Sweep) -> None:
@@ -328,7 +334,7 @@ def _combinations(frame: pl.DataFrame, outcome: Sweep) -> None:
         numbers = (_of_seeds(by_measure[one].get(row), scales[one][0]) for one in measures)
         table.add_row(*words, str(runs[row]), *numbers)
     many_runs.titled(title, table)
-    many_runs.tell_unfinished(outcome.frame, "its lower end is shown (\u2265)")
+    many_runs.report_unfinished(outcome.frame, "its lower end is shown (\u2265)")
 
 
 def _has_values(frame: pl.DataFrame, column: str) -> bool:
@@ -339,7 +345,7 @@ def _has_values(frame: pl.DataFrame, column: str) -> bool:
 
 
 def _runs(frame: pl.DataFrame, keys: Sequence[str]) -> Iterator[tuple[tuple[Any, ...], int]]:
-    """Give the number of runs of each combination."""
+    """Yield the number of runs of each combination."""
     if not keys:
         yield (), len(frame)
         return
@@ -350,18 +356,18 @@ def _runs(frame: pl.DataFrame, keys: Sequence[str]) -> Iterator[tuple[tuple[Any,
 def _by_cell(
     frame: pl.DataFrame, keys: Sequence[str]
 ) -> dict[tuple[Any, ...], dict[str, float | None]]:
-    """Give the statistics over the seeds by combination."""
+    """Return the statistics over the seeds by combination."""
     rows = frame.iter_rows(named=True)
     return {tuple(row[key] for key in keys): row for row in rows}
 
 
 def _scale(column: str, rows: Iterable[Mapping[str, Any]]) -> tuple[float, str]:
-    """Give the unit in which the middle one of a column's means is written best."""
+    """Return the unit in which the middle one of a column's means is written best."""
     from statistics import median  # noqa: PLC0415  slow to import
 
     means = [row["low"] for row in rows]
     factor, unit = scale_of([median(means)] if means else [], unit_of(column))
-    return factor, "" if unit == "packets" else unit  # the heading says so
+    return factor, "" if unit == "packets" else unit  # as in the heading
 
 
 def _of_seeds(row: Mapping[str, Any] | None, factor: float) -> str:

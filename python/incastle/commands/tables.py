@@ -59,7 +59,7 @@ def transfers(*outcomes: Result) -> Table | None:
 
 
 def slowdowns(*outcomes: Result) -> Table | None:
-    """Show those of all transfers with an ideal FCT, where [measure] slowdown asks."""
+    """Show those of all transfers with an ideal FCT, with `[measure] slowdown`."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
     frame = _observed(outcomes)
@@ -83,7 +83,7 @@ def slowdowns(*outcomes: Result) -> Table | None:
 
 
 def _observed(outcomes: Sequence[Result]) -> pl.DataFrame | None:
-    """Give the transfers that count, of all runs together, with the end of each one's run."""
+    """Return the transfers that count, of all runs together, with the end of each one's run."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
     frames = [
@@ -96,14 +96,14 @@ def _observed(outcomes: Sequence[Result]) -> pl.DataFrame | None:
 
 
 def _begun(outcomes: Sequence[Result]) -> str:
-    """Say which transfers count."""
+    """Describe the transfers that count."""
     if all(is_whole(one) for one in outcomes):
         return "all transfers"
     return f"transfers that began from {measured(*outcomes)}"
 
 
 def is_whole(outcome: Result) -> bool:
-    """Tell whether the measured interval is the whole run."""
+    """Return whether the measured interval is the whole run."""
     totals = outcome.totals
     return not totals["measured_from_s"] and totals["measured_to_s"] == totals["simulated_s"]
 
@@ -118,15 +118,15 @@ def _bounded(row: dict[str, Any], column: str, unit: str) -> str:
 
 
 def unfinished(outcomes: Sequence[Result], console: Console) -> None:
-    """Say how many transfers were unfinished, or that none counts, and what can be done."""
+    """Report how many transfers are unfinished, or that none counts, with the remedy."""
     frame = _observed(outcomes)
-    told = _none_began(outcomes) if frame is None else completions.unfinished_note(frame)
-    if told is not None:
-        console.print(f"\n{escape(told)}", soft_wrap=True)
+    note = _none_began(outcomes) if frame is None else completions.unfinished_note(frame)
+    if note is not None:
+        console.print(f"\n{escape(note)}", soft_wrap=True)
 
 
 def _none_began(outcomes: Sequence[Result]) -> str | None:
-    """Say why there are no FCTs, where there are transfers."""
+    """Describe why there are no FCTs, where there are transfers."""
     count = sum(len(one.tables.get("transfers", ())) for one in outcomes)
     if not count:
         return None

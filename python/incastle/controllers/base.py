@@ -18,13 +18,13 @@ OPTIONAL = ("on_sent", "pacing", "on_timer", "next_timer")
 
 
 class Controller:
-    """A congestion controller: one object for each end of a connection.
+    """A congestion controller: one object for each endpoint of a connection.
 
-    Write `on_ack`, and what else is to be different. It is called with what the transport knows,
-    and keeps `cwnd_bytes`; after each call the transport asks for `window()`. Parameters of the
+    Write `on_ack`, and override further methods as needed. It is called with the transport's state,
+    and keeps `cwnd_bytes`; after each call the transport calls `window()`. Parameters of the
     scenario (`parameters = { gain = 0.5 }`) are keyword arguments of `__init__`.
 
-    Methods that a class may have besides, each asked or called only where it is there:
+    Optional methods, each called only where a class has it:
 
     - `pacing(self) -> float | None`: the rate in bits per second at which packets leave, at least
       1; None sends as the window allows.
@@ -51,13 +51,13 @@ class Controller:
         """SND.NXT at the last reaction: what was sent before it is answered."""
 
     def on_ack(self, ack: Ack) -> None:
-        """Hear of an acknowledgement, duplicates included: grow the window, or not."""
+        """Handle an acknowledgement, duplicates included: grow the window, or not."""
         raise NotImplementedError
 
     def on_congestion(self, event: CongestionEvent) -> bool | None:
-        """Hear of a mark ("ecn"), a loss, a timeout, or a start after idleness ("idle").
+        """Handle a mark ("ecn"), a loss, a timeout, or a start after idleness ("idle").
 
-        The transport tells of every ACK with an echo, and of the start of each recovery. Return
+        The transport reports every ACK with an echo, and the start of each recovery. Return
         whether this was an answer, by which CWR is set; None leaves that to the window: it was, if
         the window or the rate is smaller than before.
         """
@@ -86,5 +86,5 @@ class Controller:
         return event.snd_una <= last
 
     def window(self) -> float | None:
-        """Give the bytes that may be outstanding; None is no limit."""
+        """Return the bytes that may be outstanding; None is no limit."""
         return self.cwnd_bytes

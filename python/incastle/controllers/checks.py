@@ -1,4 +1,4 @@
-"""What a class must have to be a controller: told with its line before the run begins.
+"""What a class must have to be a controller: reported with its line before the run begins.
 
 Checked are the methods, what they are called with, and which parameters `__init__` takes. Leaves
 out: methods that are no plain functions (made by `functools.partial`, written in C), and what a
@@ -75,7 +75,7 @@ def _of(function: FunctionType) -> list[inspect.Parameter]:
 
 
 def _never_executed(function: FunctionType) -> str | None:
-    """Say why a call of a function makes an object and executes nothing, if that is so."""
+    """Describe why a call of a function makes an object and executes nothing, if that is so."""
     if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
         return "is async, which is never executed"
     if inspect.isgeneratorfunction(function):
@@ -87,7 +87,7 @@ def _place_of(kind: type) -> str | None:
     try:
         return f"{inspect.getsourcefile(kind)}:{inspect.getsourcelines(kind)[1]}"
     except (OSError, TypeError):
-        return None  # it was typed in
+        return None  # typed in
 
 
 def _error(place: str | None, name: str, what: str) -> ControllerError:
@@ -96,9 +96,9 @@ def _error(place: str | None, name: str, what: str) -> ControllerError:
 
 
 def parameters_of(kind: type) -> list[str] | None:
-    """Give the names of all parameters that a class takes; None where nobody can tell."""
+    """Return the names of a class's parameters; None where that cannot be determined."""
     if type(kind) is not type:
-        return None  # a metaclass may do as it likes
+        return None  # a metaclass may do anything
     made = inspect.getattr_static(kind, "__init__")
     if not isinstance(made, FunctionType) or inspect.getattr_static(kind, "__new__") is not (
         object.__new__
@@ -111,9 +111,10 @@ def parameters_of(kind: type) -> list[str] | None:
 
 
 def parameters_in(tree: ast.Module, name: str) -> list[str] | None:
-    """Give the names of all parameters that a class in a file takes, without executing the file.
+    """Return the names of all parameters that a class in a file takes, without executing the file.
 
-    None where nobody can tell: `__init__` takes any (`**more`), is decorated, or lies elsewhere.
+    None where that cannot be determined: `__init__` takes any (`**more`), is decorated, or lies
+    elsewhere.
     """
     classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
     seen: set[str] = set()

@@ -1,4 +1,4 @@
-"""What is said of a controller that failed: where, when, and the traceback of the user's code."""
+"""The message about a controller that failed: where, when, and the traceback of the user's code."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def words_of(fault: ControllerFault, kind: type) -> str:
 
 
 def _hint(error: BaseException | None) -> str:
-    """Say what would be right where an attribute is missing that a beginner misses."""
+    """Describe the remedy for a missing attribute that beginners forget."""
     if not isinstance(error, AttributeError):
         return ""
     if isinstance(error.obj, Controller) and not hasattr(error.obj, "connection"):
@@ -56,11 +56,11 @@ def stopped_within(stop: KeyboardInterrupt) -> str | None:
 
 
 def raised_outside(error: BaseException) -> str:
-    """Give an exception as Python prints it, without the frames of this package."""
-    told = traceback.TracebackException.from_exception(error)
-    theirs = [frame for frame in told.stack if not frame.filename.startswith(PACKAGE)]
-    told.stack = traceback.StackSummary.from_list(theirs)
-    lines = list(told.format())
+    """Return an exception as Python prints it, without the frames of this package."""
+    report = traceback.TracebackException.from_exception(error)
+    theirs = [frame for frame in report.stack if not frame.filename.startswith(PACKAGE)]
+    report.stack = traceback.StackSummary.from_list(theirs)
+    lines = list(report.format())
     if not theirs:
         lines = [line for line in lines if not line.startswith("Traceback ")]
     return "".join(lines).rstrip()

@@ -1,4 +1,4 @@
-"""Where the classes of controllers come from, and by which hash their source is known.
+"""Where the classes of controllers come from, and the hash of their source.
 
 A scenario names a class in a file next to it (`delay.py:Delay`), or something that `controllers=`
 binds to a class. To check a scenario its files are read and parsed; they are executed when a run
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 AS_FILE = re.compile(r"(?P<path>.+\.py):(?P<name>[^\W\d]\w*)")
 Answer = tuple[str | None, list[str] | None, str | None, str | None]
-"""The hash of a source and the parameters of the class, or what is wrong, and what would be right.
+"""The hash of a source and the parameters of the class, or the mistake and its remedy.
 
 The parameters are None where they show only when a controller is made.
 """
@@ -46,7 +46,7 @@ class Bound:
     source: str
 
 
-class _Mistake(Exception):  # noqa: N818  it is told, never raised to users
+class _Mistake(Exception):  # noqa: N818  it becomes a message, users never see it raised
     def __init__(self, message: str, help_: str | None = None) -> None:
         super().__init__(message)
         self.message, self.help = message, help_
@@ -67,7 +67,7 @@ class Origins:
         self._texts: dict[str, str] = {}
 
     def source(self, name: str) -> Answer:
-        """Answer the engine, which asks while it checks a scenario."""
+        """Answer the engine, which calls this while it checks a scenario."""
         if name in self.bound:
             one = self.bound[name]
             return one.source, parameters_of(one.kind), None, None
@@ -105,7 +105,7 @@ class Origins:
         return _hash(text), parameters_in(tree, found["name"])
 
     def load(self, names: Iterable[str]) -> dict[str, Bound]:
-        """Give the classes of these names; files are executed.
+        """Return the classes of these names; files are executed.
 
         Raises:
             IncastleError: a controller is unknown.
@@ -115,7 +115,7 @@ class Origins:
         return {name: self._load(name) for name in names}
 
     def texts(self, names: Iterable[str]) -> dict[str, str]:
-        """Give the text of each file within the scenario's folder that these names need.
+        """Return the text of each file within the scenario's folder that these names need.
 
         The names are plain: of `./own.py` it is `own.py`.
         """
@@ -164,7 +164,7 @@ def bind(controllers: Mapping[str, type]) -> dict[str, Bound]:
 
 
 def makers(classes: Mapping[str, Bound]) -> list[_engine.ControllerMaker]:
-    """Give the engine what makes the controllers of each name."""
+    """Return what makes the controllers of each name, for the engine."""
     return [_engine.ControllerMaker(name, _maker(one.kind)) for name, one in classes.items()]
 
 
@@ -189,7 +189,7 @@ def _executed(file: str, text: str) -> ModuleType:
     module = ModuleType(f"incastle_controller_{Path(file).stem}")
     module.__file__ = file
     try:
-        exec(compile(text, file, "exec"), module.__dict__)  # noqa: S102  it is what the user asks for
+        exec(compile(text, file, "exec"), module.__dict__)  # noqa: S102  the user requests it
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001  whatever a file of the user's raises, sys.exit too
@@ -198,7 +198,7 @@ def _executed(file: str, text: str) -> ModuleType:
 
 
 def _other_names(tree: ast.Module) -> set[str]:
-    """Give the names that a file has at its top other than by a class statement."""
+    """Return the names that a file has at its top other than by a class statement."""
     names = {
         alias.asname or alias.name
         for node in tree.body
@@ -216,7 +216,7 @@ def _class_hash(kind: type) -> str:
 
 
 def _text_of(kind: type) -> str:
-    """Give the source of a class; of one that was typed in, what its methods were compiled to."""
+    """Return the source of a class; of one that was typed in, what its methods were compiled to."""
     try:
         return inspect.getsource(kind)
     except (OSError, TypeError):

@@ -1,5 +1,5 @@
 """What differs between two results, or between two reports: `incastle diff`.
 
 `values` compares plain values, `results` two results, `reports` two reports, `draw` makes the
-figures, `api` tells which of them is meant.
+figures, `api` selects one of them.
 """

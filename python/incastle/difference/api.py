@@ -1,4 +1,4 @@
-"""`diff`: which comparison two places ask for, and clear words where there is none."""
+"""`diff`: selects the comparison for two paths, or reports that there is none."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ class ClaimChange:
         return bool(a and b) and (a[1] < b[0] or b[1] < a[0])
 
     def as_json(self) -> dict[str, Any]:
-        """Give its entry in the JSON of a comparison."""
+        """Return its entry in the JSON of a comparison."""
         sides = zip("ab", self.verdicts, self.measured, strict=True)
         entry: dict[str, Any] = {"paper": self.paper, "id": self.id, "unit": self.unit}
         for side, verdict, measured in sides:
@@ -169,7 +169,7 @@ class ReportDiff:
         return [change for paper in self.papers for change in _figures(paper, *self.places)]
 
     def as_json(self) -> dict[str, Any]:
-        """Give all of it as plain values."""
+        """Return all of it as plain values."""
         return {
             "kind": "reports",
             "a": {"directory": str(self.places[0]), "claims": len(self.a)},
@@ -259,7 +259,7 @@ def _figure(paper: str, stem: str, a: pl.DataFrame, b: pl.DataFrame) -> FigureCh
 
 
 def _move(a: pl.Series, b: pl.Series) -> float | None:
-    """Give the largest difference as a share of the mean magnitude."""
+    """Return the largest difference as a share of the mean magnitude."""
     if not b.dtype.is_numeric():
         return None
     level, most = a.abs().mean(), (b.cast(float) - a.cast(float)).abs().max()

@@ -1,6 +1,6 @@
 """Two results side by side: parameters, totals, groups of flows, switch ports, curves.
 
-Equal digests say that both took the same course; then nothing but what was measured of it can
+Equal digests mean that both took the same course; then nothing but what was measured of it can
 differ. Leaves out: spreads over seeds; those are for sweeps and reports.
 """
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 COUNTERS = ("delivered_bytes", "retransmissions", "timeouts", "marks", "drops")
 OF_PORTS = ("utilisation", "mean_queue_packets", "max_queue_packets", "marks", "drops")
 NAMES = ("flow", "port", "host", "switch", "group", "index")
-"""Columns that say whose a row is, where the others say what was measured."""
+"""Columns that identify a row; the others are measured."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class ResultDiff:
         return sorted(a - b), sorted(b - a)
 
     def as_json(self) -> dict[str, Any]:
-        """Give all of it as plain values."""
+        """Return all of it as plain values."""
         sides = zip("ab", (self.a, self.b), self.places, strict=True)
         return {
             "kind": "results",
@@ -114,7 +114,7 @@ class ResultDiff:
 
 
 def _groups(result: Result) -> pl.DataFrame:
-    """Give group, measure, value and high: of flows, and of transfers by their kind."""
+    """Return group, measure, value and high: of flows, and of transfers by their kind."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
     goodput = pl.col("goodput_bit_s").mean().alias("mean_goodput_bit_s")
@@ -133,7 +133,7 @@ def _groups(result: Result) -> pl.DataFrame:
 
 
 def _transfers(observed: pl.DataFrame) -> pl.DataFrame:
-    """Give the same of transfers; `value` and `high` are the ends of a statistic."""
+    """Return the same of transfers; `value` and `high` are the ends of a statistic."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
     columns = completions.statistics_of("fct_s", ("mean", "median", "p99"), "", "_s")
@@ -156,7 +156,7 @@ def _transfers(observed: pl.DataFrame) -> pl.DataFrame:
 
 
 def _ports(result: Result) -> pl.DataFrame:
-    """Give port, measure and value of switch ports."""
+    """Return port, measure and value of switch ports."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
     if "links" not in result.tables or "queues" not in result.tables:
@@ -166,7 +166,7 @@ def _ports(result: Result) -> pl.DataFrame:
 
 
 def _long(frame: pl.DataFrame, keys: str | list[str], measure: pl.Expr) -> pl.DataFrame:
-    """Give a row per value; the values of one key stay together."""
+    """Return a row per value; the values of one key stay together."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
     places = frame.with_row_index("place")
@@ -177,7 +177,7 @@ def _long(frame: pl.DataFrame, keys: str | list[str], measure: pl.Expr) -> pl.Da
 
 
 def _over_time(name: str, a: Result, b: Result) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Give a table of both with its empty bins; without them where they are far too many."""
+    """Return a table of both with its empty bins; without them where they are far too many."""
     try:
         return a.over_time(name), b.over_time(name)
     except ResultError:
@@ -209,7 +209,7 @@ def _mean(frame: pl.DataFrame, column: str) -> float | None:
 def _apart(
     a: pl.DataFrame, b: pl.DataFrame, whose: list[str], column: str
 ) -> tuple[float | None, float | None, str | None]:
-    """Give RMS, largest and place of the differences, where both have the same instants."""
+    """Return RMS, largest and place of the differences, where both have the same instants."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
     keys = ["time_s", *whose]

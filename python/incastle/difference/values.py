@@ -29,12 +29,12 @@ class Change:
         return relative(self.a, self.b)
 
     def as_json(self) -> dict[str, Any]:
-        """Give its entry in the JSON of a comparison."""
+        """Return its entry in the JSON of a comparison."""
         return {"name": self.name, "a": self.a, "b": self.b, "relative": self.relative}
 
 
 def relative(a: Value, b: Value) -> float | None:
-    """Give (b - a) / |a|; None where one of them is no number, or a is 0."""
+    """Return (b - a) / |a|; None where one of them is no number, or a is 0."""
     if not (_is_number(a) and _is_number(b)) or not a:
         return None
     change = (float(b) - float(a)) / abs(float(a))  # type: ignore[arg-type]
@@ -42,19 +42,19 @@ def relative(a: Value, b: Value) -> float | None:
 
 
 def changes(a: Mapping[str, Value], b: Mapping[str, Value]) -> list[Change]:
-    """Give what differs, in the order of `a`, then what `b` alone has."""
+    """Return what differs, in the order of `a`, then what `b` alone has."""
     names = dict.fromkeys((*a, *b))
     pairs = (Change(name, a.get(name), b.get(name)) for name in names)
     return [pair for pair in pairs if not same(pair.a, pair.b)]
 
 
 def same(a: Value, b: Value) -> bool:
-    """Tell whether two values are equal; what is not a number equals itself."""
+    """Return whether two values are equal; what is not a number equals itself."""
     return a == b or (a != a and b != b)  # noqa: PLR0124  only NaN differs from itself
 
 
 def flat(table: Mapping[str, Any]) -> dict[str, Value]:
-    """Give a table of TOML as one level: `flows.storage.count`."""
+    """Return a table of TOML as one level: `flows.storage.count`."""
     return dict(_flat(table, ""))
 
 

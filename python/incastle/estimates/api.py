@@ -36,7 +36,7 @@ class EstimateStopped(KeyboardInterrupt):
         self.done, self.total, self.file = done, total, file
 
     def __str__(self) -> str:
-        """Say how far it came, and how to go on."""
+        """Describe how far it came, and how to go on."""
         reached = f"interrupted: {self.done:,} of {self.total:,} links were simulated"
         return reached if self.file is None else f"{reached}; --resume goes on with {self.file}"
 
@@ -116,8 +116,8 @@ def _run(
     place: Place,
     progress: Callable[[float], object] | None,
 ) -> _engine.Output:
-    known = {link: delays for link, delays in place.store.known().items() if apart.wants(link)}
-    done, total = len(known), apart.simulated
+    found = {link: delays for link, delays in place.store.intact().items() if apart.wants(link)}
+    done, total = len(found), apart.simulated
 
     def on_link(link: int, delays: bytes) -> None:
         nonlocal done
@@ -134,9 +134,9 @@ def _run(
             from incastle.cluster import estimates as on_dask  # noqa: PLC0415  slow to import
 
             task = on_dask.Task(scenario, links, apart)
-            delays = on_dask.Delays(known, on_link)
+            delays = on_dask.Delays(found, on_link)
             on_dask.simulate(place.on, task, delays, on_progress)
-        output, failure = apart.run(place.threads, known, on_link, on_progress)
+        output, failure = apart.run(place.threads, found, on_link, on_progress)
     except KeyboardInterrupt:
         # With no link done there is nothing to go on with.
         file = place.store.path if done else None

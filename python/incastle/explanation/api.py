@@ -27,23 +27,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a flow took its time.
+    """Why one flow took its time.
 
     Attributes:
         flow: its number in the table of flows.
         name: GROUP:INDEX.
-        hosts: the one that sends the data, and the one that gets them.
+        hosts: the sender of the data and the receiver.
         kind: what is explained: flow, answer or step, as in the table of transfers; "open" where
             the flow has no end.
         complete: whether all of it arrived.
-        bytes: how many were transferred, None where that is not known.
+        bytes: how many were transferred, None where that is unknown.
         began_s: when it began.
         ended_s: when the last byte arrived; of something incomplete, the last byte that did; None
             if none ever did.
         path: what the time between was spent with.
         chains: what is behind each timeout.
         story: everything in order.
-        source: where that is known from.
+        source: where the record comes from.
 
     """
 
@@ -126,7 +126,7 @@ class Explanation:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Give everything as plain values."""
+        """Return everything as plain values."""
         return {
             "flow": self.flow,
             "name": self.name,
@@ -188,10 +188,10 @@ def explain_all(
 
 
 def numbered(result: Result, flow: int | str) -> int:
-    """Give the number of a flow that is named by its number or as GROUP:INDEX.
+    """Return the number of a flow that is named by its number or as GROUP:INDEX.
 
     Raises:
-        ResultError: there is no such flow; the message says which there are.
+        ResultError: there is no such flow; the message lists those that exist.
 
     """
     flows = _flows(result)
@@ -224,7 +224,7 @@ def _there_are(flows: pl.DataFrame) -> str:
 
 
 def slowest(result: Result) -> int:
-    """Give the flow of the transfer that took longest, those that are not complete included.
+    """Return the flow of the transfer that took longest, those that are not complete included.
 
     Raises:
         ResultError: there is no transfer with an end.
@@ -240,13 +240,13 @@ def slowest(result: Result) -> int:
 
 
 def _by_time(result: Result, wanted: pl.Expr) -> pl.DataFrame:
-    """Give some transfers, the slowest first; those not complete have lasted until the end."""
+    """Return some transfers, the slowest first; those not complete have lasted until the end."""
     lasts = pl.col("completed_s").fill_null(result.totals["simulated_s"]) - pl.col("started_s")
     return result.transfers.filter(wanted).sort(lasts, descending=True, maintain_order=True)
 
 
 def timed_out(result: Result) -> list[int]:
-    """Give the flows that had retransmission timeouts, those with most of them first."""
+    """Return the flows that had retransmission timeouts, those with most of them first."""
     flows = _flows(result).filter(pl.col("timeouts") > 0)
     return flows.sort("timeouts", descending=True, maintain_order=True)["flow"].to_list()
 
@@ -261,9 +261,9 @@ def _explained(result: Result, flow: int, source: Source, *, all_timeouts: bool)
     path = paths.critical_path(record, begins, ends) if ends is not None else paths.Path(())
     if kind != "open" and done_s is None:
         path = path.stalled(begins if ends is None else ends, last)
-    # The sender of a flow's only transfer goes on until it knows that everything has arrived.
+    # The sender of a flow's only transfer goes on until everything is acknowledged.
     until = done if kind in ("response", "step") else last
-    told = [*story(record, begins, until), *_last_byte(path, ends, complete=done_s is not None)]
+    steps = [*story(record, begins, until), *_last_byte(path, ends, complete=done_s is not None)]
     within = (0, last) if all_timeouts else (begins, until)
     return Explanation(
         flow=flow,
@@ -276,7 +276,7 @@ def _explained(result: Result, flow: int, source: Source, *, all_timeouts: bool)
         ended_s=None if ends is None else ends / PS_PER_S,
         path=path,
         chains=tuple(chains(record, *within)),
-        story=tuple(sorted(told, key=lambda step: step.at)),
+        story=tuple(sorted(steps, key=lambda step: step.at)),
         source=source,
     )
 
@@ -284,7 +284,7 @@ def _explained(result: Result, flow: int, source: Source, *, all_timeouts: bool)
 def _transfer(
     result: Result, flow: int, row: dict[str, Any]
 ) -> tuple[str, int | None, float, float | None]:
-    """Give kind, bytes, beginning and end of a flow's slowest transfer, or of all that it did."""
+    """Return kind, bytes, beginning and end of a flow's slowest transfer, or of all that it did."""
     transfers = _by_time(result, (pl.col("flow") == flow) & (pl.col("kind") != "round"))
     if transfers.is_empty():
         return "open", None, row["started_s"], None
@@ -293,7 +293,7 @@ def _transfer(
 
 
 def _last_byte(path: Path, ends: int | None, *, complete: bool) -> tuple[Step, ...]:
-    """Tell which packet brought the last byte."""
+    """Return the arrival of the last byte."""
     flights = path.flights
     if ends is None or not flights:
         return ()

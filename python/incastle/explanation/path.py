@@ -75,15 +75,15 @@ class Path:
         return sum(one.span for one in self.pieces)
 
     def stalled(self, since: int, until: int) -> Path:
-        """Give the path of something incomplete: at its end nothing more arrives."""
+        """Return the path of something incomplete: nothing more arrives at its end."""
         return Path((*self.pieces, Piece(STALL, "", since, until)))
 
     def by_kind(self) -> dict[str, int]:
-        """Give the time of each kind, the longest first."""
+        """Return the time of each kind, the longest first."""
         return _longest_first((one.kind, one.span) for one in self.pieces)
 
     def by_port(self, kind: str) -> dict[str, int]:
-        """Give the time of one kind at each port, the longest first."""
+        """Return the time of one kind at each port, the longest first."""
         return _longest_first((one.where, one.span) for one in self.pieces if one.kind == kind)
 
     @property
@@ -137,12 +137,10 @@ class _Walk:
         self.record = record
         self.end = RECEIVER
         self.at = ends
-        self.own: Packet | None = (
-            None  # what the end sent at this instant, if that is why we are here
-        )
+        self.own: Packet | None = None  # what the endpoint sent at this instant, if that leads here
 
     def pieces(self) -> Iterator[Piece]:
-        """Give the parts, the last one first, down to where nothing is recorded any more."""
+        """Yield the parts, the last one first, down to where nothing is recorded any more."""
         while True:
             cause = (
                 self._timer()
@@ -156,7 +154,7 @@ class _Walk:
             yield from cause
 
     def _timer(self) -> list[Piece] | None:
-        """Go on where the timer was started, if the end acted because it had fired."""
+        """Go on where the timer was started, if the endpoint acted because it had fired."""
         event = self.record.last_inside(self.end, self.at, TIMERS)
         if event is None or event.at != self.at or self.own is None:
             return None
@@ -190,7 +188,7 @@ class _Walk:
         return pieces
 
     def _arrival(self) -> list[Piece] | None:
-        """Go on where the packet was sent that made the end act, then or before."""
+        """Go on where the packet was sent that made the endpoint act, then or before."""
         arrival = self.record.last_arrival(self.end, self.at)
         if arrival is None or self._prefers_own(arrival.at):
             return None
@@ -217,7 +215,7 @@ class _Walk:
         return self.end == SENDER and self.record.is_paced
 
     def _before(self) -> Passage | None:
-        """Give the packet that the end had sent before; of a paced sender one with data."""
+        """Return the packet that the endpoint sent before; of a paced sender one with data."""
         if self.own is None:
             return None
         if self._goes_by_rate() and self.own.carries:
@@ -233,7 +231,7 @@ class _Walk:
         return PACING if self.record.is_paced else NIC
 
     def _earlier_packet(self) -> list[Piece] | None:
-        """Go on at the packet before, if the end sent one after the other."""
+        """Go on at the packet before, if the endpoint sent one after the other."""
         before = self._before()
         if self.own is None or before is None or self.record.available_at(self.own) > before.at:
             return None

@@ -24,13 +24,13 @@ SPANS = ("serialisation_s", "propagation_s", "waited_s", "rto_s")
 
 
 def other_end(end: str) -> str:
-    """Give the end at the other side."""
+    """Return the other endpoint."""
     return RECEIVER if end == SENDER else SENDER
 
 
 @dataclass(frozen=True)
 class Event:
-    """One row of the table `events`; None where that has no value.
+    """One row of the table `events`; None where there is no value.
 
     Spans are in picoseconds, as `at`.
     """
@@ -61,7 +61,7 @@ class Event:
 
 @dataclass
 class Packet:
-    """A packet that an end has sent, and what became of it.
+    """A packet that an endpoint has sent, and its fate.
 
     `needs` is how many bytes the application must have written before it can leave.
     """
@@ -75,7 +75,7 @@ class Packet:
 
     @property
     def number(self) -> int:
-        """Its number among those of its end."""
+        """Its number among those of its endpoint."""
         return _number(self.sent)
 
     @property
@@ -94,7 +94,7 @@ class Packet:
         return self.carries > 0 and self.sent.ack is None
 
     def covers(self, seq: int) -> bool:
-        """Tell whether a sequence number is in it."""
+        """Return whether a sequence number is in it."""
         first = self.sent.seq
         if first is None or self.sent.kind not in ("data", "fin", "datagram"):
             return False
@@ -152,13 +152,13 @@ class Record:
 
     @property
     def is_paced(self) -> bool:
-        """Whether the sender goes by a rate or by its application alone: UDT and datagrams."""
+        """Whether a rate or the application alone controls the sender: UDT and datagrams."""
         data = (one for _, one in self.sendings[SENDER] if one.carries)
         first = next(data, None)
         return first is not None and first.is_numbered
 
     def paced_until(self, end: str, at: int) -> int | None:
-        """Give until when the pacer held what an end sent at an instant; None if it did not.
+        """Return until when the pacer held what an endpoint sent at an instant, if it did.
 
         At a rate each segment of TCP waits until the payload of the one before it has had its time.
         """
@@ -170,29 +170,29 @@ class Record:
         return until if until <= at + NEARLY else None
 
     def last_data(self, end: str, before: int) -> Passage | None:
-        """Give the last packet with data that an end sent before an instant."""
+        """Return the last packet with data that an endpoint sent before an instant."""
         last = self.last_sending(end, before)
         while last is not None and not last.packet.carries:
             last = self.last_sending(end, last.at)
         return last
 
     def waited(self, timer: Event) -> int:
-        """Give how long an end waited for its timer; for EXP, since it had last sent data."""
+        """Return how long an endpoint waited for its timer; for EXP, since it last sent data."""
         if timer.event == "timeout":
             return timer.waited
         last = self.last_data(timer.end, timer.at)
         return 0 if last is None else timer.at - last.at
 
     def last_arrival(self, end: str, at: int) -> Passage | None:
-        """Give the last packet that reached an end until an instant, that included."""
+        """Return the last packet that reached an endpoint until an instant, inclusive."""
         return _last(self.arrivals[end], at)
 
     def last_sending(self, end: str, before: int) -> Passage | None:
-        """Give the last packet that an end sent before an instant."""
+        """Return the last packet that an endpoint sent before an instant."""
         return _last(self.sendings[end], before - 1)
 
     def last_inside(self, end: str, at: int, events: tuple[str, ...]) -> Event | None:
-        """Give the last of some events inside an end until an instant, that included."""
+        """Return the last of some events inside an endpoint until an instant."""
         last = None
         for name in events:
             named = self.inside[end, name]
@@ -202,26 +202,26 @@ class Record:
         return last
 
     def available_at(self, packet: Packet) -> int:
-        """Give when the application had written what is in a packet; -1 if nothing is needed."""
+        """Return when the application had written what is in a packet; -1 if nothing is needed."""
         written = self.inside[packet.sent.end, "written"]
         place = bisect_left(written, packet.needs, key=lambda one: one.count or 0)
         return written[place].at if packet.needs and place < len(written) else -1
 
     def sent_by(self, end: str, first: int, last: int) -> list[Packet]:
-        """Give the packets that an end sent between two instants, both included."""
+        """Return the packets that an endpoint sent between two instants, inclusive."""
         sendings = self.sendings[end]
         low = bisect_left(sendings, first, key=lambda one: one.at)
         high = bisect_right(sendings, last, key=lambda one: one.at)
         return [packet for _, packet in sendings[low:high]]
 
     def delivered_at(self, first: int, last: int) -> int | None:
-        """Give when the receiver's application last got something between two instants."""
+        """Return when the receiver's application last got something between two instants."""
         event = self.last_inside(RECEIVER, last, ("delivered",))
         return event.at if event is not None and event.at > first else None
 
 
 def _number(event: Event) -> int:
-    """Give the number of an event's packet; the table gives each one."""
+    """Return the number of an event's packet; the table gives each one."""
     return -1 if event.packet is None else event.packet
 
 
@@ -231,7 +231,7 @@ def _last(pairs: list[Passage], at: int) -> Passage | None:
 
 
 def picoseconds(seconds: float) -> int:
-    """Give an instant or span that the table has in seconds; exact up to some thousands."""
+    """Return an instant or span that the table has in seconds; exact up to some thousands."""
     return round(seconds * PS_PER_S)
 
 

@@ -1,7 +1,7 @@
 """The record of some flows: out of a result that has one, else by running its scenario again.
 
-A run takes the same course with a record as without, so that the digest proves that what is told of
-the second run is true of the first.
+A run takes the same course with a record as without, so that the digest proves that the
+second run's record is also the first's.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Source:
     digest: str
 
     @property
-    def told(self) -> str:
-        """Say it in words."""
+    def description(self) -> str:
+        """The source as a sentence."""
         if self.rerun:
             return f"run again with a record: identical run, digest {self.digest}"
         return f"from the record of the result, digest {self.digest}"
@@ -57,7 +57,7 @@ def records(
     flows: Sequence[int],
     progress: Callable[[Progress], object] | None = None,
 ) -> Source:
-    """Give the records of some flows of a result.
+    """Return the records of some flows of a result.
 
     Raises:
         ResultError: it has none of them, and its scenario cannot be run again, or takes another
@@ -122,7 +122,7 @@ def _run_again(
 
 
 def _unread(result: Result, why: str) -> str:
-    """Say who cannot read its scenario: another version, or this one what it has written itself."""
+    """Describe why the scenario cannot be read: by another version, or by the same one."""
     if result.version != _engine.__version__:
         return (
             f"was run by Incastle {result.version}; this is {_engine.__version__}, which cannot "
@@ -135,7 +135,7 @@ def _unread(result: Result, why: str) -> str:
 
 
 def _another_course(result: Result, digest: str) -> str:
-    """Say that a run now has another digest, and what to do about it."""
+    """Describe a run that now has another digest, and the remedy."""
     ran = f"was run by Incastle {result.version}, digest {result.digest}"
     if result.version != _engine.__version__:
         return (
@@ -150,7 +150,7 @@ def _another_course(result: Result, digest: str) -> str:
 
 @contextmanager
 def _scenario_file(result: Result, place: str) -> Iterator[str]:
-    """Give a name for the result's scenario, with the controllers of the run in its folder.
+    """Yield a name for the result's scenario, with the controllers of the run in its folder.
 
     They are the result's own copies: those of the user may have changed since, or be elsewhere.
     """
@@ -166,6 +166,6 @@ def _scenario_file(result: Result, place: str) -> Iterator[str]:
 
 
 def names(result: Result, flows: Sequence[int]) -> list[str]:
-    """Give the names GROUP:INDEX of some flows."""
+    """Return the names GROUP:INDEX of some flows."""
     groups, indices = result.flows["group"], result.flows["index"]
     return [f"{groups[flow]}:{indices[flow]}" for flow in flows]

@@ -1,6 +1,6 @@
 """Everything that happened to a flow within an interval, in order and in words.
 
-What comes often (marks, drops, duplicate ACKs, cuts) is told once for each stretch between two
+What comes often (marks, drops, duplicate ACKs, cuts) is one line for each stretch between two
 turning points: a fast retransmit, a timeout, the end of a recovery, a change of mode.
 """
 
@@ -23,7 +23,7 @@ MAX_NUMBERS = 4
 
 
 def story(record: Record, begins: int, ends: int) -> list[Step]:
-    """Tell what happened between two instants."""
+    """Describe the events between two instants."""
     steps = _beginning(record, begins, ends)
     groups: dict[tuple[str, str, str], list[Event]] = {}
     for event in record.events:
@@ -48,7 +48,7 @@ def _beginning(record: Record, begins: int, ends: int) -> list[Step]:
 
 
 def _told(record: Record, groups: dict[tuple[str, str, str], list[Event]]) -> list[Step]:
-    """Tell what has gathered, by its first instants, and forget it."""
+    """Yield the gathered events by their first instants, and clear them."""
     steps = [
         _step(events[0], GROUPED[name](record, events)) for (name, _, _), events in groups.items()
     ]
@@ -57,7 +57,7 @@ def _told(record: Record, groups: dict[tuple[str, str, str], list[Event]]) -> li
 
 
 def _step(event: Event, text: str) -> Step:
-    """Say where it happened, if not at the sender of the data: each endpoint has a window."""
+    """Describe the endpoint of an event, unless it is the sender of the data."""
     elsewhere = event.end != SENDER and event.event in OF_ENDS
     return Step(event.at, f"at the receiver: {text}" if elsewhere else text)
 
@@ -120,9 +120,9 @@ def _notified(_: Record, events: list[Event]) -> str:
 
 
 def _limited(_: Record, events: list[Event]) -> str:
-    least = min(one.rate_bit_s or 0.0 for one in events)
+    lowest = min(one.rate_bit_s or 0.0 for one in events)
     last = events[-1].rate_bit_s
-    return f"the NIC's rate limiter: down to {si(least, 'bit/s')}, finally {si(last, 'bit/s')}"
+    return f"the NIC's rate limiter: down to {si(lowest, 'bit/s')}, finally {si(last, 'bit/s')}"
 
 
 def _naks(_: Record, events: list[Event]) -> str:
@@ -159,4 +159,4 @@ TURNS: dict[str, Callable[[Record, Event], str]] = {
     "full": lambda _, __: "the record is full",
 }
 OF_ENDS = (GROUPED.keys() | TURNS.keys()) - {"dropped", "marked", "full"}
-"""What happens inside an end; packets are named with theirs."""
+"""Events inside an endpoint; packets are named with theirs."""

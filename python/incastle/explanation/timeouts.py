@@ -1,7 +1,7 @@
 """The chain of events behind each retransmission timeout.
 
-What was missing and where it went; what became of everything else that was outstanding; which news
-came back, and why that did not help; how long the timer waited; what it sent again, and whether
+The missing packet and its fate; the fate of everything else that was outstanding; the ACKs that
+came back, and why they did not help; how long the timer waited; what it sent again, and whether
 that arrived.
 """
 
@@ -30,20 +30,20 @@ class Step:
     text: str
 
     def as_json(self) -> dict[str, object]:
-        """Give it with its instant in seconds."""
+        """Return it with its instant in seconds."""
         return {"time_s": self.at / PS_PER_S, "text": self.text}
 
 
 @dataclass(frozen=True)
 class Chain:
-    """A timeout with what led to it and what came of it, in order of time."""
+    """A timeout with its causes and consequences, in order of time."""
 
     timer: Event
     waited: int
     steps: tuple[Step, ...]
 
     def as_json(self) -> dict[str, object]:
-        """Give it as plain values."""
+        """Return it as plain values."""
         return {
             "time_s": self.timer.at / PS_PER_S,
             "end": self.timer.end,
@@ -55,7 +55,7 @@ class Chain:
 
 
 def chains(record: Record, begins: int, ends: int) -> list[Chain]:
-    """Give the chain behind each timeout between two instants."""
+    """Return the chain behind each timeout between two instants."""
     timers = [
         one
         for (_, name), events in record.inside.items()
@@ -83,7 +83,7 @@ def _steps(record: Record, timer: Event) -> tuple[Step, ...]:
 
 
 def _outstanding(record: Record, timer: Event) -> list[Packet]:
-    """Give the last copy, sent before the timer fired, of each packet that was not acknowledged."""
+    """Return the last copy, before the timer fired, of each packet that was not acknowledged."""
     last: dict[int, Packet] = {}
     for _, packet in record.sendings[timer.end]:
         if packet.sent.at >= timer.at:
@@ -108,7 +108,7 @@ def _overlaps(packet: Packet, timer: Event) -> bool:
 
 
 def _missing(timer: Event, outstanding: list[Packet]) -> Packet | None:
-    """Give the packet that the sender missed first, sent for the last time."""
+    """Return the packet that the sender missed first, sent for the last time."""
     if timer.seq is not None and timer.bytes:
         candidates = [one for one in outstanding if one.covers(timer.seq)]
     elif timer.seq is not None:
@@ -123,7 +123,7 @@ def _missing(timer: Event, outstanding: list[Packet]) -> Packet | None:
 
 
 def _earlier_copies(record: Record, timer: Event, missing: Packet) -> list[Step]:
-    """Tell of the same data sent before, as far as they were lost."""
+    """Describe earlier transmissions of the same data that were lost."""
     same = [one for _, one in record.sendings[timer.end] if one.sent.seq == missing.sent.seq]
     return [
         Step(one.dropped.at, f"{words.packet(one)} {words.drop(one.dropped)}")
@@ -179,7 +179,7 @@ def _dropped_together(lost: list[Packet], what: str) -> list[Step]:
 def _news(
     record: Record, timer: Event, outstanding: list[Packet], missing: Packet | None
 ) -> list[Step]:
-    """Why nothing else than the timer helped."""
+    """Why only the timer helped."""
     beyond = len([one for one in outstanding if one is not missing])
     duplicates = timer.count or 0
     since = timer.at - timer.waited
@@ -211,7 +211,7 @@ def _fired(record: Record, timer: Event) -> Step:
 
 
 def _repair(record: Record, timer: Event, missing: Packet | None) -> list[Step]:
-    """Tell what the timer sent again, and what became of that."""
+    """Describe the retransmissions of the timer, and their fate."""
     if missing is None or missing.sent.seq is None:
         return []
     sendings = (packet for at, packet in record.sendings[timer.end] if at >= timer.at)

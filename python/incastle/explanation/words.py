@@ -50,7 +50,7 @@ def packet(one: Packet) -> str:
 
 
 def memory(event: Event) -> str:
-    """Say what a port's memory held when it judged a packet, and how much it may."""
+    """Describe a port's occupancy when it admitted or dropped a packet, and its limit."""
     if event.limit_packets is not None:
         return f"queue {event.queue_packets:,} of {count(event.limit_packets, 'packet')}"
     if event.limit_bytes is not None:
@@ -59,7 +59,7 @@ def memory(event: Event) -> str:
 
 
 def drop(event: Event) -> str:
-    """Say where and why a packet was dropped."""
+    """Describe the place and cause of a drop."""
     where = f"dropped at {event.port}"
     if event.cause == "link-down":
         return f"{where}: {CAUSES[event.cause]}"

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from incastle.importers.htsim_fabric import Fabric
     from incastle.importers.model import Network, Transfers
 
-    Tell = Callable[[int], None]
-    Counting = Callable[[str, int], AbstractContextManager[Tell | None]]
+    Report = Callable[[int], None]
+    Counting = Callable[[str, int], AbstractContextManager[Report | None]]
 
 Found = tuple[Kind, Lines]
 
@@ -42,8 +42,8 @@ class Imported:
         scenario: the file that was written.
         network: the network.
         transfers: the transfers; None where no file had any.
-        notes: what the files say and the scenario does not.
-        warnings: what `incastle check` says of the scenario.
+        notes: what the files have and the scenario has not.
+        warnings: of `incastle check` about the scenario.
 
     """
 
@@ -56,7 +56,7 @@ class Imported:
 
 @dataclass(frozen=True)
 class Sources:
-    """The files: those whose role their content tells, and those whose role is known."""
+    """The files: those whose role their content determines, and those whose role is given."""
 
     files: Sequence[Path] = ()
     topology: Path | None = None
@@ -83,7 +83,7 @@ class Sources:
             name = kind.value.role
             if name in found:
                 raise IncastleError(
-                    f"{found[name][1].file} and {path}: one file can say the {name}, not two"
+                    f"{found[name][1].file} and {path}: one file can have the {name}, not two"
                 )
             found[name] = (kind, lines)
         return found.get("topology"), found.get("flows")
@@ -136,8 +136,8 @@ def _existing(out: Path, *, force: bool) -> Path:
 
 def _transfers(kind: Kind, lines: Lines, counting: Counting) -> Transfers:
     read = hpcc_flows.read if kind is Kind.HPCC_FLOWS else htsim_matrix.read
-    with counting(f"reading {lines.file}", len(lines.lines)) as tell:
-        return read(lines, tell)
+    with counting(f"reading {lines.file}", len(lines.lines)) as report:
+        return read(lines, report)
 
 
 def _network(topology: Found | None, flows: Found | None, transfers: Transfers | None) -> Network:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def begins(rows: Sequence[Transfer], takes: Callable[[Transfer], int]) -> list[int | None]:
-    """Give when each transfer begins, in picoseconds, if `takes` says how long each takes.
+    """Return when each transfer begins, in picoseconds, where `takes` has the duration of each.
 
     None for one that never begins: what it waits for does not happen, or not often enough. A
     transfer without end lets nothing happen.

@@ -8,7 +8,7 @@ simulation/mix/flow.txt and traffic_gen/. Later simulators built on it, such as 
 column for the port: five columns are read as those. Lines after the last flow are not read there
 either.
 
-Leaves out: priorities (all flows are of one class; told where there are several) and ports.
+Leaves out: priorities (all flows are of one class; reported where there are several) and ports.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ STEP = 10_000
 """Lines from one report of progress to the next."""
 
 
-def read(lines: Lines, tell: Callable[[int], None] | None = None) -> Transfers:
-    """Read flows; `tell` is called with the number of those read.
+def read(lines: Lines, report: Callable[[int], None] | None = None) -> Transfers:
+    """Read flows; `report` is called with the number of those read.
 
     Raises:
         BrokenFile: it is no list of flows.
@@ -63,8 +63,8 @@ def read(lines: Lines, tell: Callable[[int], None] | None = None) -> Transfers:
         if len(widths) > 1:
             lines.fail(line, f"expected as many columns as above: {COLUMNS}")
         priorities.setdefault(found[3], line)
-        if tell and len(rows) % STEP == 0:
-            tell(len(rows))
+        if report and len(rows) % STEP == 0:
+            report(len(rows))
     if len(rows) < count:
         lines.fail(lines.last, f"expected {count} flows as in line {top}, found {len(rows)}")
     if len(priorities) > 1:
@@ -85,7 +85,7 @@ def _transfer(lines: Lines, line: int, found: re.Match[str]) -> Transfer:
             f'expected a start in seconds, whole picoseconds up to 8640000 s, found "{found[6]}"',
         )
     if not count:
-        lines.fail(line, "a flow has 1 byte at least")
+        lines.fail(line, "a flow has at least 1 byte")
     return Transfer(start, int(found[1]), int(found[2]), count, line)
 
 

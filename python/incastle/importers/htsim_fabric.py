@@ -44,7 +44,7 @@ class Tier:
         up: links upwards of a switch.
         bundle: parallel links downwards to the same neighbour.
         oversubscribed: the rates of its links downwards over those upwards.
-        buffer: bytes of a port; 0 where the file does not say.
+        buffer: bytes of a port; 0 where the file has none.
 
     """
 
@@ -162,7 +162,7 @@ class Fabric:
         return links
 
     def _tell_radix_down(self) -> None:
-        """Say where htsim's arithmetic lets pass what its wiring does otherwise."""
+        """Report what htsim's arithmetic accepts and its wiring does otherwise."""
         wired = [self.edges * self.tiers[1].bundle]
         if len(self.tiers) == THREE_TIERS:
             wired.append(self.pods * self.tiers[2].bundle)
@@ -175,9 +175,9 @@ class Fabric:
                 )
 
     def network(self, failures: Sequence[Failure], file: str) -> Network:
-        """Give the network, without the links that `file` says are down.
+        """Return the network, without the links that are down in `file`.
 
-        By its numbers where the scenario language has a word for it; else link by link.
+        By its numbers where the scenario language has a topology for it; else link by link.
 
         Raises:
             BrokenFile: a link that is not there cannot be down.
@@ -211,7 +211,7 @@ class Fabric:
         return self.hosts + edges * self.tiers[0].up + aggregations * self.tiers[1].up
 
     def _delay(self, number: int) -> int:
-        """Give the one-way delay of the links downwards of a tier, in picoseconds.
+        """Return the one-way delay of the links downwards of a tier, in picoseconds.
 
         A switch of htsim holds each packet for its latency before it queues. Half of it is put on
         each link of the switch: all paths between hosts take as long, and all packets of a queue
@@ -260,7 +260,7 @@ class Fabric:
         return {"topology": "clos", "pods": k, **dict(zip(words, numbers, strict=True))}
 
     def _links(self, down: set[tuple[int, int]]) -> Iterator[Link]:
-        """Give every link (init_network); of a bundle that is down the first."""
+        """Yield every link (init_network); of a bundle that is down the first."""
         edge, aggregation, *_ = self._roles
         speeds = [tier.speed for tier in self.tiers]
         for host in range(self.hosts):
@@ -281,7 +281,7 @@ class Fabric:
                         yield Link(*ends, speeds[2], self._delay(2))
 
     def _failed(self, failures: Sequence[Failure], file: str) -> set[tuple[int, int]]:
-        """Give aggregation switch and core of each link that is down (add_failed_link)."""
+        """Return aggregation switch and core of each link that is down (add_failed_link)."""
         down: set[tuple[int, int]] = set()
         for failure in failures:
             count = self.aggregations * self.pods if self.cores else 0
@@ -295,10 +295,10 @@ class Fabric:
             place = failure.switch % self.aggregations
             first = place * self.aggregations
             core = first + failure.link
-            # Cores of this switch are those of its place; htsim reckons as if they were neighbours.
-            known = range(place, min(self.tiers[1].up, self.cores - first), self.aggregations)
-            if failure.link not in known:
-                right = ", ".join(str(link) for link in known)
+            # Cores of this switch are those of its place; htsim counts as if they were adjacent.
+            cores = range(place, min(self.tiers[1].up, self.cores - first), self.aggregations)
+            if failure.link not in cores:
+                right = ", ".join(str(link) for link in cores)
                 raise BrokenFile(
                     file,
                     failure.line,
@@ -310,7 +310,7 @@ class Fabric:
 
 
 def default_fat_tree(lines: Lines, hosts: int, line: int) -> Fabric:
-    """Give what htsim builds without a topology (set_params): k^3/4 hosts, k ports per switch.
+    """Return what htsim builds without a topology (set_params): k^3/4 hosts, k ports per switch.
 
     Raises:
         BrokenFile: there is no such k.

@@ -9,7 +9,7 @@ Source: Broadcom/csg-htsim, sim/datacenter/connection_matrix.cpp (load) and conn
 meaning of sizes from main_ndp.cpp.
 
 Triggers, by which connections begin when others are over, are in `htsim_triggers`. Leaves out:
-priorities, which are told; `addon`.
+priorities, which are reported; `addon`.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ STEP = 10_000
 """Lines from one report of progress to the next."""
 
 
-def read(lines: Lines, tell: Callable[[int], None] | None = None) -> Transfers:
-    """Read a connection matrix; `tell` is called with the number of connections read.
+def read(lines: Lines, report: Callable[[int], None] | None = None) -> Transfers:
+    """Read a connection matrix; `report` is called with the number of connections read.
 
     Raises:
         BrokenFile: it is none.
@@ -53,8 +53,8 @@ def read(lines: Lines, tell: Callable[[int], None] | None = None) -> Transfers:
         if words[0].startswith("#"):
             continue
         matrix.take(line, words)
-        if tell and len(matrix.rows) % STEP == 0:
-            tell(len(matrix.rows))
+        if report and len(matrix.rows) % STEP == 0:
+            report(len(matrix.rows))
     return matrix.finish()
 
 
@@ -94,8 +94,8 @@ class _Matrix:
             self.lines.fail(line, f"{key} is given twice (the first: line {self.head[key][1]})")
         if len(rest) != 1:
             self.lines.fail(line, f"expected {key} and a number")
-        least = 1 if key in ("Nodes", "Connections") else 0
-        self.head[key] = (self.lines.whole(line, rest[0], key, least), line)
+        minimum = 1 if key in ("Nodes", "Connections") else 0
+        self.head[key] = (self.lines.whole(line, rest[0], key, minimum), line)
 
     def _connection(self, line: int, ends: str, rest: Sequence[str]) -> Transfer:
         source, _, destination = ends.partition("->")
@@ -181,7 +181,7 @@ class _Matrix:
                 lines.fail(lines.last, f"expected {key} and a number at the top of the file")
         there = {
             "Connections": len(self.rows),
-            "Triggers": len(self.triggers.known),
+            "Triggers": len(self.triggers.by_number),
             "Failures": len(self.failures),
         }
         for key, count in there.items():

@@ -13,7 +13,7 @@
 Source: Broadcom/csg-htsim, sim/datacenter/fat_tree_topology.cpp (load, set_custom_params). Keys are
 read in any case there and here; what htsim refuses is refused.
 
-Leaves out: buffers that differ between the ports up and down of a switch, which are told.
+Leaves out: buffers that differ between the ports up and down of a switch, which are reported.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ MAX = {
     "downlink_latency_ns": 10**11,
     "switch_latency_ns": 10**11,
 }
-"""Greatest values, within what the scenario language has for links."""
+"""Maxima, within what the scenario language has for links."""
 
 SPELT = {
     "nodes": "Nodes",
@@ -68,7 +68,7 @@ class Section:
     values: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def value(self, key: str, default: int = 0) -> int:
-        """Give a value."""
+        """Return a value."""
         return self.values.get(key, (default, 0))[0]
 
 

@@ -1,6 +1,6 @@
 """Triggers of htsim: connections that begin when others are over.
 
-A connection may fire one trigger when its sender knows that all has arrived (`send_done_trigger`),
+A connection may fire one trigger when its last byte is acknowledged (`send_done_trigger`),
 another when its receiver has it all (`recv_done_trigger`), and may itself be started by one. A
 `oneshot` starts all its connections and must not fire twice; a `barrier` does so when it has fired
 `count` times, no more; a `multishot` starts one connection each time, in the order of the file.
@@ -51,7 +51,7 @@ class Triggers:
     """The triggers of a file, and what its connections have to do with them."""
 
     lines: Lines
-    known: dict[int, Trigger] = field(default_factory=dict)
+    by_number: dict[int, Trigger] = field(default_factory=dict)
     wires: dict[int, Wires] = field(default_factory=dict)
     """By the line of a connection."""
 
@@ -71,12 +71,12 @@ class Triggers:
         if len(kinds) != 1 or "id" not in given:
             self.lines.fail(line, f"expected trigger id N and one of {', '.join(KINDS)}")
         number, (kind,) = given["id"], kinds
-        if number in self.known:
-            first = self.known[number].line
+        if number in self.by_number:
+            first = self.by_number[number].line
             self.lines.fail(line, f"trigger {number} is given twice (the first: line {first})")
         if kind == "barrier" and "count" not in given:
             self.lines.fail(line, f"trigger {number}: a barrier needs count N: how often it fires")
-        self.known[number] = Trigger(kind, given["count"] if kind == "barrier" else 1, line)
+        self.by_number[number] = Trigger(kind, given["count"] if kind == "barrier" else 1, line)
 
     def wire(self, line: int, ends: str, given: Mapping[str, str]) -> None:
         """Take the triggers of a connection."""
@@ -91,13 +91,13 @@ class Triggers:
             self.wires[line] = wires
 
     def tied(self, rows: Sequence[Transfer]) -> list[Transfer]:
-        """Give the transfers with what they wait for, those that begin at an instant first.
+        """Return the transfers with what they wait for, those that begin at an instant first.
 
-        Those that never begin are left out, and told.
+        Those that never begin are left out, and reported.
         """
         for line, wires in self.wires.items():
             for number in filter(None, wires):
-                if number not in self.known:
+                if number not in self.by_number:
                     self.lines.fail(line, f"no line describes trigger {number}")
         started: Counter[int] = Counter()
         for wire in self.wires.values():
@@ -112,7 +112,7 @@ class Triggers:
                 self.lines.note(
                     row.line,
                     f"{row.source}->{row.destination} never begins: trigger {number} (line "
-                    f"{self.known[number].line}) fires {fired[number]} times; left out",
+                    f"{self.by_number[number].line}) fires {fired[number]} times; left out",
                 )
         rows = [row for row, begins_ever in zip(tied, begun, strict=True) if begins_ever]
         if not rows:
@@ -128,7 +128,7 @@ class Triggers:
                 continue
             for number in filter(None, (wires.acknowledged, wires.arrived)):
                 fired[number] += 1
-                trigger = self.known[number]
+                trigger = self.by_number[number]
                 if trigger.kind != "multishot" and fired[number] > trigger.fires:
                     often = "once" if trigger.fires == 1 else f"{trigger.fires} times"
                     self.lines.fail(
@@ -139,7 +139,7 @@ class Triggers:
         return fired
 
     def _tied(self, row: Transfer, started: Counter[int]) -> Transfer:
-        """Give a transfer with its counts; `started` counts the connections of each trigger.
+        """Return a transfer with its counts; `started` counts the connections of each trigger.
 
         A trigger that starts none is no count.
         """
@@ -162,6 +162,6 @@ class Triggers:
         return row._replace(tie=tie) if any(tie) else row
 
     def _value(self, number: int, place: int) -> int:
-        """Tell how often a trigger fires before it starts the connection at a place, from 1."""
-        trigger = self.known[number]
+        """Return how often a trigger fires before it starts the connection at a place, from 1."""
+        trigger = self.by_number[number]
         return {"oneshot": 1, "barrier": trigger.fires, "multishot": place}[trigger.kind]

@@ -36,7 +36,7 @@ class BrokenFile(IncastleError):  # noqa: N818  reads well where it is caught
         self.message = message
 
     def __str__(self) -> str:
-        """Give place and message."""
+        """Return place and message."""
         return f"{self.file}:{self.line}: {self.message}" if self.line else self._without_line()
 
     def _without_line(self) -> str:
@@ -45,14 +45,14 @@ class BrokenFile(IncastleError):  # noqa: N818  reads well where it is caught
 
 @dataclass(frozen=True)
 class Note:
-    """What a file says and the scenario does not."""
+    """What a file has and the scenario has not."""
 
     file: str
     line: int
     message: str
 
     def __str__(self) -> str:
-        """Give place and message."""
+        """Return place and message."""
         return f"{self.file}:{self.line}: warning: {self.message}"
 
 
@@ -81,7 +81,7 @@ class Lines:
         return cls(str(path), text.split("\n"))
 
     def filled(self) -> Iterator[tuple[int, str]]:
-        """Give the lines that are not blank, with their numbers."""
+        """Return the lines that are not blank, with their numbers."""
         return ((number, line) for number, line in enumerate(self.lines, 1) if line.strip())
 
     @property

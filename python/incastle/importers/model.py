@@ -35,7 +35,7 @@ class Link(NamedTuple):
 
 @dataclass(frozen=True)
 class Network:
-    """A network as a scenario says it.
+    """A network in the terms of a scenario.
 
     Attributes:
         origin: where it comes from, in words.
@@ -44,7 +44,7 @@ class Network:
         access: the rate of each host's link in bit/s, by the host's number.
         switches: how many there are.
         links: how many there are.
-        buffers: bytes of each port of some switches, by their names, where the files say so.
+        buffers: bytes of each port of some switches, by their names, where the files have them.
         notes: what was left out.
 
     """
@@ -86,12 +86,12 @@ class Transfer(NamedTuple):
 
 
 def waits(row: Transfer) -> bool:
-    """Tell whether a transfer waits for others."""
+    """Return whether a transfer waits for others."""
     return row.tie is not None and row.tie.after is not None
 
 
 class Failure(NamedTuple):
-    """A link of an aggregation switch to a core that is down, and the line that says so."""
+    """A link of an aggregation switch to a core that is down, and its line."""
 
     switch: int
     link: int
@@ -106,7 +106,7 @@ class Transfers:
         file: the file as it was named.
         origin: where they come from, in words.
         transfers: all of them: in the order of their starts, then those that wait for others.
-        hosts: how many hosts the file is for and the line that says so, where it does.
+        hosts: how many hosts the file is for, and the line with that number, if any.
         failures: links that are down.
         notes: what was left out.
 
@@ -123,7 +123,7 @@ class Transfers:
 def graph(
     origin: str, hosts: Iterable[int], links: Sequence[Link], notes: Sequence[Note] = ()
 ) -> Network:
-    """Give the network of these hosts, and of the switches at the ends of the links."""
+    """Return the network of these hosts, and of the switches at the ends of the links."""
     switches = {end for link in links for end in (link.a, link.b) if end.role != HOST}
     access = {
         end.number: link.rate for link in links for end in (link.a, link.b) if end.role == HOST

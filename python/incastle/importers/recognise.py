@@ -34,7 +34,7 @@ class Kind(Enum):
 
 
 def recognise(lines: Lines, system: str | None = None, role: str | None = None) -> Kind:
-    """Tell what a file is; `system` and `role` are what is known of it.
+    """Determine what a file is; `system` and `role` are given by the caller.
 
     Raises:
         BrokenFile: it is nothing that can be read.
@@ -81,4 +81,4 @@ def _refuse(lines: Lines, fitting: list[Kind]) -> NoReturn:
         lines.fail(0, "a configuration of HPCC's simulator: import its TOPOLOGY_FILE and FLOW_FILE")
     wanted = ", ".join(kind.value.words for kind in fitting)
     what = "an empty file" if not text else "not recognised"
-    lines.fail(first, f"{what}; expected one of: {wanted}; --format says which simulator's it is")
+    lines.fail(first, f"{what}; expected one of: {wanted}; --format names its simulator")

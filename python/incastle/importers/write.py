@@ -1,7 +1,7 @@
 """A scenario and its list of transfers, from what was read.
 
-Everything that the files do not say is written out with Incastle's default or with what was chosen,
-so that it can be seen and changed.
+Everything that the files do not have is written out with Incastle's default or with what was
+chosen, so that it can be seen and changed.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ workload = "bulk"
 from = "senders"
 to = "receiver"
 """
-"""A scenario that says as little as it can: the rest are the defaults."""
+"""The shortest scenario: the rest are the defaults."""
 
 CUSTOM = "custom"
-"""The `congestion` of controllers of one's own."""
+"""The `congestion` of a user's controllers."""
 
 MS = 10**9
 SPARE = 1000 * MS
@@ -58,7 +58,7 @@ PERMUTATION = 10**6
 
 @dataclass(frozen=True)
 class Choices:
-    """What the files do not say. None is Incastle's default; the length is then worked out."""
+    """What the files do not have. None is Incastle's default; the length is then computed."""
 
     congestion: str | None = None
     marking_threshold: str | None = None
@@ -66,7 +66,7 @@ class Choices:
     duration: str | None = None
 
     def checked(self) -> Scenario:
-        """Give the smallest scenario with these choices.
+        """Return the smallest scenario with these choices.
 
         Raises:
             IncastleError: a choice is not valid.
@@ -119,7 +119,7 @@ def write(
 
 
 def _tie(tie: Tie | None) -> str:
-    """Give the columns that say what a transfer waits for and what waits for it."""
+    """Return the columns of what a transfer waits for and what waits for it."""
     after, acknowledged, arrived = tie or Tie()
     name, value = after or ("", 1)
     waits = name if value == 1 else f"{name}:{value}"
@@ -130,7 +130,7 @@ def check(directory: Path, named: Path) -> Scenario:
     """Check what was written; messages name the place that it is to have.
 
     Raises:
-        ScenarioError: it is not right: the network is in parts, say.
+        ScenarioError: it is not right: for example, the network is in parts.
 
     """
     try:
@@ -140,14 +140,14 @@ def check(directory: Path, named: Path) -> Scenario:
 
 
 def moved(one: Diagnostic, directory: Path) -> Diagnostic:
-    """Give a message about the scenario in another directory."""
+    """Return a message about the scenario in another directory."""
     return replace(one, file=str(directory / SCENARIO))
 
 
 def _lines(
     name: str, network: Network, transfers: Transfers | None, choices: Choices
 ) -> Iterator[str]:
-    known = choices.checked()
+    defaults = choices.checked()
     origins = [network.origin] + ([transfers.origin] if transfers else [])
     yield f"# Made by `incastle import` from {' and '.join(origins)}."
     yield from _pair("name", name)
@@ -157,7 +157,7 @@ def _lines(
         yield f"# Not in the files: {why}."
         yield from _pair("duration", quantities.time(length))
     else:
-        yield from _pair("duration", known["run.duration"])
+        yield from _pair("duration", defaults["run.duration"])
     yield from ("", "[network]")
     for key, value in network.keys.items():
         yield from _pair(key, value)
@@ -165,7 +165,7 @@ def _lines(
         yield from ("", f"[network.links.{label}]")
         for key, value in keys.items():
             yield from _pair(key, value)
-    yield from _unsaid(network, choices, known)
+    yield from _from_defaults(network, choices, defaults)
     yield from _flows(transfers)
 
 
@@ -173,13 +173,13 @@ def _pair(key: str, value: Value) -> Iterator[str]:
     yield f"{key} = {one_line_toml(value)}"
 
 
-def _unsaid(network: Network, choices: Choices, known: Scenario) -> Iterator[str]:
-    """Give what the files do not say: buffers unless they do, marking, transport."""
+def _from_defaults(network: Network, choices: Choices, defaults: Scenario) -> Iterator[str]:
+    """Yield what the files do not have: buffers, marking, transport."""
     yield from ("", f"# Not in the files, here and below: {_whose(choices)}.", "[switch]")
-    yield from _pair("buffer", known["switch.buffer"])
+    yield from _pair("buffer", defaults["switch.buffer"])
     yield from ("", "[switch.queue]")
     for key in ("kind", "marking_threshold") if choices.marking_threshold else ("kind",):
-        yield from _pair(key, known[f"switch.queue.{key}"])
+        yield from _pair(key, defaults[f"switch.queue.{key}"])
     if network.buffers and choices.buffer is None:
         yield from ("", f"# From {network.origin}.")
         for switches, count in network.buffers.items():
@@ -188,7 +188,7 @@ def _unsaid(network: Network, choices: Choices, known: Scenario) -> Iterator[str
             yield from _pair("buffer", quantities.size(count))
     yield from ("", "[transport]")
     for key in ("congestion", "mss", "min_rto"):
-        yield from _pair(key, known[f"transport.{key}"])
+        yield from _pair(key, defaults[f"transport.{key}"])
 
 
 def _whose(choices: Choices) -> str:
@@ -232,7 +232,7 @@ def _together(endless: Sequence[Transfer]) -> Iterator[tuple[int, int, list[int]
 
 
 def _last_start(network: Network, transfers: Transfers) -> int:
-    """Give when the last transfer begins if none meets another; exact where none waits."""
+    """Return when the last transfer begins if none meets another; exact where none waits."""
 
     def takes(row: Transfer) -> int:
         rate = min(network.access[row.source], network.access[row.destination])
@@ -243,7 +243,7 @@ def _last_start(network: Network, transfers: Transfers) -> int:
 
 
 def _length(network: Network, transfers: Transfers | None) -> tuple[int, str]:
-    """Give a length in which every transfer can end, as far as the hosts' links decide, and why."""
+    """Return a length in which the hosts' links can carry every transfer, and why."""
     if transfers is None:
         return SPARE, "a second"
     bits: Counter[tuple[str, int]] = Counter()

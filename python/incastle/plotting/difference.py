@@ -71,10 +71,10 @@ def _distribution(axes: Axes, diff: ResultDiff) -> None:
     for one, (side, colour, line) in zip(values, SIDES, strict=True):
         # What was unfinished has no FCT: its share is missing at the top.
         shares = [(place + 1) / len(one) for place in range(len(one))]
-        known = [value for value in one if math.isfinite(value)]
-        unfinished = len(one) - len(known)
+        finite = [value for value in one if math.isfinite(value)]
+        unfinished = len(one) - len(finite)
         name = f"{side} ({unfinished:,} of {len(one):,} unfinished)" if unfinished else side
-        axes.step(known, shares[: len(known)], line, where="post", color=colour, label=name)
+        axes.step(finite, shares[: len(finite)], line, where="post", color=colour, label=name)
     axes.set_title(f"{title}: share at or below")
     axes.set_xlabel(label)
     axes.set_ylim(0, 1.02)

@@ -19,13 +19,13 @@ def draw(result: Result, place: Path) -> None:
     """Draw the share of transfers above each slowdown, both axes logarithmic.
 
     Raises:
-        PlotError: the file's name does not end in a known format, or nothing was completed.
+        PlotError: the file's name does not end in a format, or nothing was completed.
         OSError: it cannot be written.
 
     """
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
-    form_of(place)  # told before it is drawn
+    form_of(place)  # refused before it is drawn
     observed = result.observed
     if observed["slowdown"].count() == 0:
         raise PlotError(f"{result.name}: no transfer was completed, so there is nothing to draw")
@@ -37,7 +37,7 @@ def draw(result: Result, place: Path) -> None:
                 of = of.filter(pl.col("bytes") < high)
             if of.is_empty():
                 continue
-            # What was unfinished is above every known slowdown: the curve ends at its share.
+            # Unfinished flows are above every measured slowdown: the curve ends at their share.
             slowdowns = of["slowdown"].drop_nulls().sort()
             above = 1 - pl.int_range(len(slowdowns), eager=True) / len(of)
             color = SERIES[number % len(SERIES)]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from incastle.results import Result
 
 MAX_LINES = len(SERIES)
-"""More lines than colours cannot be told apart: the rest is left out, and the legend says so."""
+"""More lines than colours cannot be distinguished: the rest is left out, as the legend states."""
 
 MAX_ROWS = 24
 """Rows of modes that still have a name each."""
@@ -62,7 +62,7 @@ def plot(result: Result, kind: str, path: Path) -> str:
     """
     if kind not in KINDS:
         raise PlotError(f"no plot {kind!r}: there are {', '.join(KINDS)}")
-    form_of(path)  # told before it is drawn
+    form_of(path)  # refused before it is drawn
     with canvas() as figure:
         figure.set_size_inches(7.2, 4.0)
         axes = figure.subplots()
@@ -100,7 +100,7 @@ def _logarithmic(axes: Axes, label: str) -> None:
 
 
 def _series(frame: pl.DataFrame, by: str) -> Iterator[tuple[str, pl.DataFrame, str]]:
-    """Give (value of `by`, its rows, a colour) for as many as can be told apart."""
+    """Yield (value of `by`, its rows, a colour) for as many as can be distinguished."""
     groups = frame.partition_by(by, maintain_order=True)
     for rows, colour in zip(groups, SERIES, strict=False):
         yield str(rows[by][0]), rows, colour
@@ -147,7 +147,7 @@ def _queue(axes: Axes, result: Result) -> str:
     samples = result.tables.get("queue_samples")
     if samples is None or samples.is_empty():
         _histogram(axes, _busy(result))
-        return "the time-weighted histogram (queues.parquet), as the scenario asks for no samples"
+        return "the time-weighted histogram (queues.parquet), as the scenario requests no samples"
     busy = samples.filter(pl.col("packets").max().over("port") > 0)
     if busy.is_empty():
         _histogram(axes, _busy(result))
@@ -161,7 +161,7 @@ def _queue(axes: Axes, result: Result) -> str:
 
 
 def _busy(result: Result) -> pl.DataFrame:
-    """Give the histograms of ports whose queue was not always empty, the longest first."""
+    """Return the histograms of ports whose queue was not always empty, the longest first."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
     busy = _filled(result.queues, "the table of queues").filter(
@@ -188,7 +188,7 @@ def _histogram(axes: Axes, queues: pl.DataFrame) -> None:
 
 
 def _by_flow(result: Result, table: str) -> pl.DataFrame:
-    """Give a table with `name`, GROUP:INDEX, for each row's flow; the flows in their order."""
+    """Return a table with `name`, GROUP:INDEX, for each row's flow; the flows in their order."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
     name = pl.concat_str(pl.col("group"), pl.lit(":"), pl.col("index"))
@@ -270,9 +270,11 @@ def _limits(axes: Axes, result: Result) -> str:
     size, unit = _unit(frame)
     _lines(axes, frame, "name", "bit_s", size, style="steps-post")
     label = f"rate of the reaction point ({unit})"
-    least, largest = frame.select(least=pl.col("bit_s").min(), largest=pl.col("bit_s").max()).row(0)
+    lowest, largest = frame.select(lowest=pl.col("bit_s").min(), largest=pl.col("bit_s").max()).row(
+        0
+    )
     # The first notifications find the link's whole rate; what follows is far below it.
-    if largest > WIDE * least:
+    if largest > WIDE * lowest:
         _logarithmic(axes, label)
     else:
         _from_zero(axes, label)
@@ -387,5 +389,5 @@ KINDS = {
 
 
 def kinds() -> Sequence[tuple[str, str]]:
-    """Give each kind and what it shows."""
+    """Return each kind and what it shows."""
     return [(name, kind.description) for name, kind in KINDS.items()]

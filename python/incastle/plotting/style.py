@@ -66,7 +66,7 @@ _METADATA: dict[str, dict[str, Any]] = {
 
 @contextmanager
 def canvas() -> Iterator[Figure]:
-    """Give an empty figure; all that is drawn in the block, and saved there, has the one style."""
+    """Yield an empty figure; all that is drawn in the block, and saved there, has the one style."""
     import matplotlib as mpl  # noqa: PLC0415  slow to import: only where figures are drawn
 
     mpl.use("agg")
@@ -77,17 +77,17 @@ def canvas() -> Iterator[Figure]:
 
 
 def encode(figure: Figure, form: str) -> bytes:
-    """Give the content of the figure's file in one of `FORMATS`."""
+    """Return the content of the figure's file in one of `FORMATS`."""
     file = io.BytesIO()
     figure.savefig(file, format=form, metadata=_METADATA[form])
     return file.getvalue()
 
 
 def form_of(path: Path) -> str:
-    """Give the format that a file's name asks for.
+    """Return the format of a file's name.
 
     Raises:
-        PlotError: it asks for none that is known.
+        PlotError: it is none of ours.
 
     """
     form = path.suffix.removeprefix(".").lower()
@@ -97,10 +97,10 @@ def form_of(path: Path) -> str:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a figure, whole or not at all, in the format that the name asks for; within `canvas`.
+    """Write a figure, whole or not at all, in the format of its name; within `canvas`.
 
     Raises:
-        PlotError: it asks for none that is known.
+        PlotError: it is none of ours.
         OSError: the file cannot be written.
 
     """

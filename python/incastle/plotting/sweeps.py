@@ -2,7 +2,7 @@
 
 Each curve is the mean over the seeds; bars are the 95 % interval of the mean (Student's t), the
 band is the seeds' range. Where unfinished transfers could raise the value, the curve has its lower
-end with an arrow. Every other swept key must be fixed: a mean over different networks says nothing.
+end with an arrow. Every other swept key must be fixed: different networks have no common mean.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 MARKERS = "osD^vP*X"
 EVEN = 1.05
 """Ratios of neighbours that differ by no more than this are one ratio: the axis is logarithmic."""
-LEAST_RATIO = 1.5
+MIN_RATIO = 1.5
 ARROW = 0.06
 """The length of an arrow, as a share of the axis."""
 ROOM = 1.05
@@ -54,7 +54,7 @@ class Axes:
         """Read `x=KEY y=MEASURE [hue=KEY] [KEY=VALUE ...]`.
 
         Raises:
-            PlotError: says what is missing or wrong.
+            PlotError: reports what is missing or wrong.
 
         """
         found: dict[str, str] = {}
@@ -78,7 +78,7 @@ class Axes:
             The column of the measure.
 
         Raises:
-            PlotError: says what is wrong, and what there is.
+            PlotError: reports what is wrong, and what there is.
 
         """
         for key in (self.x, *([self.hue] if self.hue else []), *self.fixed):
@@ -102,7 +102,7 @@ class Axes:
 
 
 def words_of(header: Header) -> dict[str, list[str]]:
-    """Give the values of each key as strings."""
+    """Return the values of each key as strings."""
     return {
         key: [_word(value) for value in in_column(header.values[key], kind)]
         for key, kind in header.kinds.items()
@@ -114,7 +114,7 @@ def _word(value: object) -> str:
 
 
 def column_of(sweep: Sweep, wanted: Axes) -> str:
-    """Give the column of the measure; a `PlotError` says which name does not fit the sweep."""
+    """Return the column of the measure; a `PlotError` names what does not fit the sweep."""
     return wanted.check(words_of(sweep.header), measured(sweep.frame, sweep.header.keys))
 
 
@@ -127,7 +127,7 @@ def draw(sweep: Sweep, wanted: Axes, path: Path | None = None) -> Figure:
 
     """
     if path is not None:
-        form_of(path)  # told before it is drawn
+        form_of(path)  # refused before it is drawn
     data = sweep.frame
     if data.is_empty():
         raise PlotError("no run of this sweep is finished: there is nothing to draw")
@@ -150,7 +150,7 @@ def draw(sweep: Sweep, wanted: Axes, path: Path | None = None) -> Figure:
 
 
 def _texts(data: pl.DataFrame, key: str, header: Header) -> pl.Series:
-    """Give the values of a column as the header writes them: 1 in a column of numbers is 1.0."""
+    """Return the values of a column as the header writes them: 1 in a column of numbers is 1.0."""
     import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
 
     kind = header.kinds[key]
@@ -224,7 +224,7 @@ def _curve(axes: mpl_axes.Axes, data: pl.DataFrame, **style: Any) -> None:  # no
 
 
 def _x_axis(axes: mpl_axes.Axes, key: str, values: Sequence[str | float | bool]) -> list[float]:
-    """Give each value its place: to scale where they are quantities, else side by side."""
+    """Return the place of each value: to scale for quantities, else side by side."""
     numbers = as_written(values)
     if numbers is None:
         names = list(dict.fromkeys(_word(value) for value in values))
@@ -242,8 +242,8 @@ def _x_axis(axes: mpl_axes.Axes, key: str, values: Sequence[str | float | bool])
 
 
 def _is_geometric(ordered: Sequence[float]) -> bool:
-    """Tell whether each value is about the same multiple of the one before it."""
+    """Return whether each value is about the same multiple of the one before it."""
     if len(ordered) < 3 or ordered[0] <= 0:  # noqa: PLR2004  two values have one ratio only
         return False
     ratios = [after / before for before, after in pairwise(ordered)]
-    return min(ratios) >= LEAST_RATIO and max(ratios) / min(ratios) <= EVEN ** len(ratios)
+    return min(ratios) >= MIN_RATIO and max(ratios) / min(ratios) <= EVEN ** len(ratios)

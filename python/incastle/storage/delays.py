@@ -32,10 +32,12 @@ class Kept:
         self.path = path
         self.is_empty = True
 
-    def known(self) -> dict[int, bytes]:
-        """Give all that is there and intact; what is not, goes."""
+    def intact(self) -> dict[int, bytes]:
+        """Return all intact delays; remove the others."""
         there = list(self.database.execute("select number, content, hash from delays"))
-        changed = [(number,) for number, content, told in there if told != _hash(number, content)]
+        changed = [
+            (number,) for number, content, expected in there if expected != _hash(number, content)
+        ]
         with self.database:
             self.database.executemany("delete from delays where number = ?", changed)
         return {number: content for number, content, _ in there if (number,) not in changed}

@@ -46,11 +46,11 @@ def sync_all(folder: Path) -> None:
 
 @contextmanager
 def scratch_file(path: Path, folder: Path | None = None) -> Iterator[Path]:
-    """Give a place to write to; the file there becomes `path` at the end of the block.
+    """Yield a place to write to; the file there becomes `path` at the end of the block.
 
     After an exception it is removed, and `path` is what it was. The place is next to `path`, or in
-    `folder`, which must be on the same file system. What cannot be written (a full disk) is told of
-    `path`, the place that the user knows.
+    `folder`, which must be on the same file system. An error (a full disk) names `path`, the
+    user's name for the place.
     """
     scratch = (folder or path.parent) / f".{path.name}.{os.getpid()}.part"
     try:
@@ -67,7 +67,7 @@ def scratch_file(path: Path, folder: Path | None = None) -> Iterator[Path]:
 
 @contextmanager
 def scratch_folder(place: Path) -> Iterator[Path]:
-    """Give an empty folder next to `place`, to be filled and put in place.
+    """Yield an empty folder next to `place`, to be filled and put in place.
 
     What is still there at the end of the block is removed. While the block lasts the folder is
     locked: one that is not is left from a process that was killed.
@@ -89,7 +89,7 @@ def scratch_folder(place: Path) -> Iterator[Path]:
 
 
 def put_in_place(scratch: Path, place: Path) -> None:
-    """Give a scratch folder its name; a folder that bears it goes where `scratch` was, or goes.
+    """Rename a scratch folder to `place`; a folder of that name takes its place, or goes.
 
     Raises:
         OSError: it cannot be renamed; then `place` is what it was.
@@ -138,7 +138,7 @@ def _replace_in_steps(scratch: Path, place: Path) -> None:
 
 
 def set_aside(place: Path) -> Path | None:
-    """Give the folder that an interrupted replacement of `place` has left, if there is no other."""
+    """Return the folder that an interrupted replacement of `place` has left, if that is gone."""
     return None if place.exists() else next(iter(_left(place, ASIDE)), None)
 
 
@@ -172,7 +172,7 @@ def _left(place: Path, ending: str) -> list[Path]:
 
 
 def _is_left(folder: Path) -> bool:
-    """Tell whether nobody has locked a folder; false where that cannot be told."""
+    """Return whether no process has locked a folder; false where that cannot be determined."""
     try:
         descriptor = os.open(folder, os.O_RDONLY)
     except OSError:

@@ -1,9 +1,9 @@
 """Hashes of stored files: what was changed since it was written is refused, not misread.
 
 Each stored folder has one JSON file that is *sealed*: it holds the SHA-256 of every other file, and
-one of what it says itself. `sha256sum` checks the files as well.
+one of its own entries. `sha256sum` checks the files as well.
 
-Leaves out intent: who changes a file can change its hash.
+Leaves out intent: a change of a file can include its hash.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ DAMAGED = "it was changed since it was written (its SHA-256 is another)"
 
 
 def hash_of(content: bytes) -> str:
-    """Give the SHA-256 of some bytes, in hexadecimal digits."""
+    """Return the SHA-256 of some bytes, in hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
 
 
 def file_hash(path: Path) -> str:
-    """Give the SHA-256 of a file.
+    """Return the SHA-256 of a file.
 
     Raises:
         OSError: it cannot be read.

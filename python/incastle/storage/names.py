@@ -20,7 +20,7 @@ DRIVE = re.compile(r"[A-Za-z]:")
 
 
 def unseen(name: str) -> str | None:
-    """Say which invisible character a name has, or none."""
+    """Describe the invisible character of a name, if any."""
     found = next((letter for letter in name if unicodedata.category(letter) in UNSEEN), None)
     if found is None:
         return None
@@ -29,7 +29,7 @@ def unseen(name: str) -> str | None:
 
 
 def no_plain_path(name: str) -> str | None:
-    """Say why a name is no relative path of plain parts, or none if it is one."""
+    """Describe why a name is no relative path of plain parts, if so."""
     if (why := unseen(name)) is not None:
         return why
     shown = ascii(name)

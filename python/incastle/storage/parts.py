@@ -6,7 +6,7 @@
                              has in every further table
 
 NAME follows from the names of the runs in their order, and of the columns. Nothing here is ever
-changed, only added and removed. Which parts there are is told by sweep.json alone (`dataset`), so
+changed, only added and removed. sweep.json alone lists the parts (`dataset`), so
 that what a killed process has added or not removed does not count.
 """
 
@@ -51,15 +51,15 @@ class Part:
     hashes: dict[str, str]
 
     def path(self, directory: Path, table: str) -> Path:
-        """Give the place of one of its files."""
+        """Return the place of one of its files."""
         return directory / table / f"{self.name}{ENDING}"
 
     def files(self, directory: Path) -> Iterator[Path]:
-        """Give the places of all its files."""
+        """Return the places of all its files."""
         return (self.path(directory, table) for table in self.hashes)
 
     def damaged(self, directory: Path) -> Path | None:
-        """Give the first file that is lost or was changed, or none."""
+        """Return the first file that is lost or was changed, or none."""
         for table, expected in self.hashes.items():
             path = self.path(directory, table)
             try:
@@ -94,14 +94,14 @@ class Part:
             raise unreadable(path, no, "--resume makes its runs again") from None
 
     def schema(self, directory: Path, table: str) -> dict[str, Any]:
-        """Give the columns of one of its files, and their types."""
+        """Return the columns of one of its files, and their types."""
         return dict(pl.read_parquet_schema(self.path(directory, table)))
 
 
 def name_of(runs: Sequence[str], columns: Mapping[str, Iterable[str]]) -> str:
-    """Give the name of a part with these runs in this order, and these columns in its tables."""
-    told = [*runs, *(f"{table} {name}" for table, names in columns.items() for name in names)]
-    return hashlib.blake2b("\n".join(told).encode(), digest_size=10).hexdigest()
+    """Return the name of a part with these runs in this order, and these columns in its tables."""
+    text = [*runs, *(f"{table} {name}" for table, names in columns.items() for name in names)]
+    return hashlib.blake2b("\n".join(text).encode(), digest_size=10).hexdigest()
 
 
 def write(
@@ -165,7 +165,7 @@ def joined(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def common_columns(schemas: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Give the columns of several tables together, in an order that does not depend on theirs.
+    """Return the columns of several tables together, in an order that does not depend on theirs.
 
     Where they differ, columns of groups of flows (GROUP.MEASURE) come last, by name: they alone
     differ between runs. Swept keys, with points in them as well, come before the seed.
@@ -275,18 +275,18 @@ class _Picked:
             yield self.indices[part], row
 
     def names(self) -> list[str]:
-        """Give the names of the runs."""
+        """Return the names of the runs."""
         return [index.names[row] for index, row in self._each()]
 
     def counts(self) -> dict[str, list[int]]:
-        """Give how many rows each run has in each further table."""
+        """Return how many rows each run has in each further table."""
         return {
             table: [int(index.rows[table][row]) for index, row in self._each()]
             for table in self.indices[0].rows
         }
 
     def rows(self, table: str, columns: Mapping[str, Any]) -> pl.DataFrame:
-        """Give the rows of the runs in a table, run by run."""
+        """Return the rows of the runs in a table, run by run."""
         frames = []
         for part in np.unique(self.of_part).tolist():
             index = self.indices[part]

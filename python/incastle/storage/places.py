@@ -1,4 +1,4 @@
-"""What lies at a path that somebody has named: for messages that say which command takes it."""
+"""What lies at a path that a user has named: for messages with the command that takes it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_NAMED = 3
 
 
 def described(path: Path) -> str | None:
-    """Say what a path is and what to do with it; None where nobody can tell."""
+    """Describe a path and the command that takes it; None where it is nothing of ours."""
     if path.is_file() and path.suffix == ".toml":
         return f"it is a scenario; `incastle run {path}` makes a result of it"
     if (path / SUMMARY).is_file():

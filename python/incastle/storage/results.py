@@ -1,9 +1,9 @@
 """Result directories: scenario.toml, summary.json, one Parquet file per table, captures.
 
-Beside them are the files of controllers of one's own, where scenario.toml looks for them.
+With them are the files of a user's controllers, where scenario.toml looks for them.
 summary.json has the hash of every file, and one of itself; loading checks them, so that a changed
-bit is told and never read as another number. A directory is there when it is complete and on the
-disk, not before (`files`). Nothing is ever replaced that is not recognisably an earlier result.
+bit is reported and never read as another number. A directory is there when it is complete and on
+the disk, not before (`files`). Nothing is ever replaced that is not recognisably an earlier result.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def prepare_place(directory: Path, *, force: bool) -> None:
     except (FileExistsError, NotADirectoryError) as error:
         raise ResultError(f"{directory}: {error.filename} is not a directory") from None
     try:
-        # Tried, not asked: permission bits do not tell of read-only or special file systems.
+        # Tried: permission bits do not cover read-only or special file systems.
         Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent)).rmdir()
     except OSError as error:
         reason = f"nothing can be written in {directory.parent} ({error.strerror})"
@@ -120,7 +120,7 @@ def _check_replaceable(directory: Path, *, force: bool) -> None:
 
 
 def _what_it_holds(directory: Path) -> str:
-    """Say what keeps a directory from being taken, and what to do."""
+    """Describe why a directory is refused, and the remedy."""
     otherwise = "choose another --out, or --force"
     try:
         files = _summary(directory / SUMMARY)["files"]
@@ -137,7 +137,7 @@ def _what_it_holds(directory: Path) -> str:
 def may_hold(directory: Path, scenario: Scenario) -> bool:
     """Tell, before a run, whether a directory has the result of this scenario by this version.
 
-    `holds` tells after it whether it does.
+    `holds` checks it after the run.
     """
     try:
         summary = json.loads((directory / SUMMARY).read_text(encoding="utf-8"))
@@ -152,9 +152,9 @@ def may_hold(directory: Path, scenario: Scenario) -> bool:
 
 
 def holds(directory: Path, result: Result) -> bool:
-    """Tell whether a directory has this very result: same course, same scenario, every file intact.
+    """Return whether a directory has this result: same course, same scenario, files intact.
 
-    The digest alone does not tell: it is the same whatever is measured.
+    The digest is not enough: it is the same whatever is measured.
     """
     try:
         summary = _summary(directory / SUMMARY)
@@ -171,7 +171,7 @@ def holds(directory: Path, result: Result) -> bool:
 
 
 def _files(result: Result) -> list[str]:
-    """Give the names of the files of a result, without that of the summary."""
+    """Return the names of the files of a result, without that of the summary."""
     tables = (f"{name}.parquet" for name in result.tables)
     captures = (f"{CAPTURES}/{name}.pcapng" for name in result.captures)
     return [SCENARIO, *result.sources, *tables, *captures]
@@ -206,7 +206,7 @@ def _check_name(name: str) -> None:
     """Refuse a name of a file that could lead out of the directory, or shows as another.
 
     Raises:
-        ResultError: says why.
+        ResultError: reports why.
 
     """
     if (why := no_plain_path(name)) is not None:
@@ -301,7 +301,7 @@ def load(directory: Path, *, verify: bool = True) -> dict[str, Any]:
 
 
 def _no_result(directory: Path) -> str:
-    """Say what is at a place that has no summary."""
+    """Describe what is at a place that has no summary."""
     if not directory.exists():
         if (old := set_aside(directory)) is not None:
             return (

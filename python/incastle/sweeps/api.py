@@ -82,7 +82,7 @@ def find(
     Args:
         scenario: what to simulate.
         where: the condition, as `goodput > 0.9 Gbit/s and timeouts == 0`.
-        largest: one key and its values, in their order, of which the largest is asked for.
+        largest: one key and its values, in their order, of which the largest is searched.
         smallest: or of which the smallest is.
         seeds: how many, from the scenario's own on; or which.
         on: as for `sweep`, and so are the others.
@@ -113,8 +113,8 @@ def optimize(
     scenario: Scenario,
     values: Mapping[str, Iterable[Value] | str],
     *,
-    maximise: str | None = None,
-    minimise: str | None = None,
+    maximize: str | None = None,
+    minimize: str | None = None,
     where: str | None = None,
     trials: int = 40,
     seeds: int | Iterable[int] = 5,
@@ -129,8 +129,8 @@ def optimize(
     Args:
         scenario: what to simulate.
         values: the values of each key to choose from.
-        maximise: the measure to maximise.
-        minimise: or the measure to minimise.
+        maximize: the measure to maximize.
+        minimize: or the measure to minimize.
         where: a condition that must hold with every seed.
         trials: combinations to try.
         seeds: how many, from the scenario's own on; or which.
@@ -144,20 +144,20 @@ def optimize(
         IncastleError: no such measure, or the condition cannot be read.
 
     """
-    measure = maximise if maximise is not None else minimise
-    if measure is None or (maximise is not None and minimise is not None):
-        raise ValueError("one measure is needed, in `maximise` or in `minimise`")
+    measure = maximize if maximize is not None else minimize
+    if measure is None or (maximize is not None and minimize is not None):
+        raise ValueError("one measure is needed, in `maximize` or in `minimize`")
     axes = tuple(axis_from_values(key, some) for key, some in values.items())
     return optimization.optimize(
         Plan(Source.of(scenario), axes, _seeds(scenario, seeds)),
-        optimization.Objective(measure, maximise is not None, where, trials),
+        optimization.Objective(measure, maximize is not None, where, trials),
         _place(out, resume=resume),
         Execution(on, threads, progress),
     )
 
 
 def _seeds(scenario: Scenario, seeds: int | Iterable[int]) -> tuple[int, ...]:
-    """Give the seeds, from the scenario's own on if only their number is told."""
+    """Return the seeds, from the scenario's own on if only their number is given."""
     chosen = range(scenario.seed, scenario.seed + seeds) if isinstance(seeds, int) else seeds
     whole = tuple(dict.fromkeys(chosen))
     if not whole:

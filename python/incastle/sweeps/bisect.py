@@ -1,7 +1,7 @@
 """The largest or smallest value of one key for which a condition holds, by bisection.
 
 Assumed is that the condition changes once along the values: it holds up to some value and nowhere
-above it (or from some value on). Bisection cannot see whether that is so, therefore two neighbours
+above it (or from some value on). Bisection cannot detect a violation, therefore two neighbours
 on either side of the answer are run as well, and every value that contradicts is named.
 
 A value fulfils the condition if it does with every seed. What is run next depends on results alone,
@@ -51,7 +51,7 @@ class SearchResult:
 
     Attributes:
         key: the key.
-        largest: whether the largest value was asked for, else the smallest.
+        largest: whether the largest value was searched, else the smallest.
         condition: what was to hold.
         answer: the value, or None where the condition does not hold even at the end of the values
             where it was expected to.
@@ -83,7 +83,7 @@ class SearchResult:
 
     @property
     def why_nothing(self) -> str:
-        """Say why there is no answer."""
+        """Describe why there is no answer."""
         end = self.tried[0 if self.largest else -1]
         where = f"at {self.key}={end.choice.words}, the end where it was expected to hold"
         columns = self.condition.columns
@@ -99,7 +99,7 @@ class SearchResult:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Give what `incastle find --json` prints."""
+        """Return what `incastle find --json` prints."""
         undecided = self.undecided
         return {
             "key": self.key,
@@ -120,13 +120,13 @@ class SearchResult:
 class Bisection:
     """A search along positions 0, 1, ...: the condition is expected to hold at the first ones."""
 
-    def __init__(self, count: int, ask: Callable[[Sequence[int]], dict[int, bool]]) -> None:
+    def __init__(self, count: int, run: Callable[[Sequence[int]], dict[int, bool]]) -> None:
         self.count = count
-        self.ask = ask
+        self.run = run
         self.known: dict[int, bool] = {}
 
     def last_that_holds(self) -> int | None:
-        """Give the last position before the condition fails; none if it fails at the first."""
+        """Return the last position before the condition fails; none if it fails at the first."""
         last = self.count - 1
         self._look([0, last])
         if not self.known[0]:
@@ -142,18 +142,18 @@ class Bisection:
         return good
 
     def contradictions(self, good: int | None) -> list[int]:
-        """Give positions that do not fit: holding beyond the answer, or failing before it."""
+        """Return positions that do not fit: holding beyond the answer, or failing before it."""
         limit = -1 if good is None else good
         return sorted(place for place, holds in self.known.items() if holds != (place <= limit))
 
     def _look(self, places: Sequence[int]) -> None:
         wanted = sorted({place for place in places if 0 <= place < self.count} - set(self.known))
         if wanted:
-            self.known |= self.ask(wanted)
+            self.known |= self.run(wanted)
 
 
 def most_values(count: int) -> int:
-    """Give how many of n values a bisection runs at most."""
+    """Return how many of n values a bisection runs at most."""
     return min(count, 2 + count.bit_length() + 2 * NEIGHBOURS)
 
 
@@ -184,12 +184,12 @@ def bisect(
         checker = Checker(plan.source)
         rows: dict[int, tuple[dict[str, Any], ...]] = {}
 
-        def ask(places: Sequence[int]) -> dict[int, bool]:
+        def run(places: Sequence[int]) -> dict[int, bool]:
             cells = [_cell(checker, axis, order[place]) for place in places]
             rows.update(zip(places, trials.rows(cells), strict=True))
             return {place: all(map(condition.holds, rows[place])) for place in places}
 
-        search = Bisection(len(order), ask)
+        search = Bisection(len(order), run)
         good = search.last_that_holds()
         contradictions = search.contradictions(good)
         sweep = work.sweep()

@@ -41,7 +41,7 @@ class Comparison:
     bound: float
 
     def holds(self, row: Mapping[str, Any]) -> bool:
-        """Tell whether a run, a row of the summary, fulfils it."""
+        """Return whether a run, a row of the summary, fulfils it."""
         ends = ends_in(row, self.column)
         if ends is None:
             return False
@@ -50,7 +50,7 @@ class Comparison:
         return all(OPERATORS[self.sign](end, self.bound) for end in ends)
 
     def is_open(self, row: Mapping[str, Any]) -> bool:
-        """Tell whether it could hold, had all transfers finished, and could fail."""
+        """Return whether it could hold, had all transfers finished, and could fail."""
         ends = ends_in(row, self.column)
         if ends is None or self.holds(row):
             return False
@@ -62,7 +62,7 @@ class Comparison:
         )
 
     def shortfall(self, row: Mapping[str, Any]) -> float:
-        """Say how far a run is from fulfilling it, as a share of the bound; 0 if it does."""
+        """Return how far a run is from fulfilling it, as a share of the bound; 0 if it does."""
         if self.holds(row):
             return 0.0
         distances = [_distance(end, self.bound) for end in ends_in(row, self.column) or (math.inf,)]
@@ -71,7 +71,7 @@ class Comparison:
 
 
 def _distance(value: float, bound: float) -> float:
-    """Give the distance between two numbers as a share of the greater one."""
+    """Return the distance between two numbers as a share of the greater one."""
     if math.isinf(value):
         return 1.0
     size = max(abs(bound), abs(value))
@@ -91,18 +91,18 @@ class Condition:
         return list(dict.fromkeys(one.column for one in self.comparisons))
 
     def holds(self, row: Mapping[str, Any]) -> bool:
-        """Tell whether a run, a row of the summary, fulfils all."""
+        """Return whether a run, a row of the summary, fulfils all."""
         return all(one.holds(row) for one in self.comparisons)
 
     def is_open(self, row: Mapping[str, Any]) -> bool:
-        """Tell whether unfinished transfers alone decide whether it holds."""
+        """Return whether unfinished transfers alone decide whether it holds."""
         undecided = [one.is_open(row) for one in self.comparisons]
         return any(undecided) and all(
             open_ or one.holds(row) for open_, one in zip(undecided, self.comparisons, strict=True)
         )
 
     def shortfall(self, row: Mapping[str, Any]) -> float:
-        """Say how far a run is from fulfilling all; 0 if it does."""
+        """Return how far a run is from fulfilling all; 0 if it does."""
         return max(one.shortfall(row) for one in self.comparisons)
 
 
@@ -110,7 +110,7 @@ def parse_condition(text: str, columns: Sequence[str]) -> Condition:
     """Read a condition on these columns of the summary.
 
     Raises:
-        IncastleError: says what is wrong, and what would be right.
+        IncastleError: reports what is wrong, and the remedy.
 
     """
     comparisons = tuple(_comparison(part, text, columns) for part in JOINED.split(text.strip()))

@@ -1,18 +1,18 @@
-"""A sweep's directory: Parquet files with many runs each, and one file that says which count.
+"""A sweep's directory: Parquet files with many runs each, and one file with the valid parts.
 
     sweep.json       version, build, keys and their values, seeds, tables; the parts, with the
                      hash of each file
-    sweep.json.copy  the same: where one of the two is damaged, the other one tells
+    sweep.json.copy  the same: where one of the two is damaged, the other one is read
     scenario.toml    the complete scenario of the first combination, every default written out
     failures.json    the runs that gave no result in the last call, and why
     summary/         one row per run: swept keys, seed, digest, totals, measures
-    flows/, ...      further tables, where they were asked for, with the same first columns
+    flows/, ...      further tables, where --tables names them, with the same first columns
     runs/            which runs the parts have
 
 Finished runs are written in parts (`parts`), at most a second or a thousand runs after they were
 finished; a part counts when it is on the disk and in sweep.json. Small parts are put together while
 the sweep goes on and at its end, when all runs are put in the order of their values: the files of a
-finished sweep do not depend on the order in which runs were finished. Whoever reads a folder of the
+finished sweep do not depend on the order in which runs were finished. Readers of a folder of the
 dataset meanwhile meets whole files only; unfinished ones are in a separate folder. While parts
 are put together, rows may be in two files for a moment: `Sweep.load` counts them once.
 
@@ -101,7 +101,7 @@ class Header:
         return list(self.kinds)
 
     def merged(self, other: Header) -> Header:
-        """Give this with the values and seeds of another one added."""
+        """Return this with the values and seeds of another one added."""
         values = {key: _union(self.values[key], other.values[key]) for key in self.keys}
         seeds = _union(self.seeds, other.seeds)
         return replace(self, values=values, seeds=seeds)
@@ -133,7 +133,7 @@ class Dataset:
 
     @classmethod
     def load(cls, directory: Path, *, verify: bool = True, repair: bool = False) -> Dataset:
-        """Open what an earlier sweep wrote; with `repair` the copy tells where sweep.json cannot.
+        """Open what an earlier sweep wrote; with `repair` from the copy if sweep.json is damaged.
 
         Raises:
             ResultError: it is missing, something else, or was changed.
@@ -160,23 +160,23 @@ class Dataset:
 
     @classmethod
     def _read(cls, path: Path, *, verify: bool) -> Dataset:
-        told = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(told, dict):
+        entries = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(entries, dict):
             raise ValueError("it is no description of a sweep")  # noqa: TRY004  of the file
-        if not told.keys() & {"layout", SEAL} and "values" in told:
+        if not entries.keys() & {"layout", SEAL} and "values" in entries:
             raise ResultError(
                 f"{path}: an earlier Incastle wrote this sweep, in a layout that this one does not "
                 "read: choose another --out, or --force replaces it"
             )
         if verify:
-            check_seal(told)
-        if told["layout"] != LAYOUT:
-            raise ValueError(f"its layout is {told['layout']}, this Incastle reads {LAYOUT}")
-        header = Header(**{one.name: told[one.name] for one in fields(Header)})
+            check_seal(entries)
+        if entries["layout"] != LAYOUT:
+            raise ValueError(f"its layout is {entries['layout']}, this Incastle reads {LAYOUT}")
+        header = Header(**{one.name: entries[one.name] for one in fields(Header)})
         header.first = [(key, text) for key, text in header.first]
         dataset = cls(path.parent, header)
-        dataset.parts = [Part(**part) for part in told["parts"]]
-        dataset.order_of = told["order_of"]
+        dataset.parts = [Part(**part) for part in entries["parts"]]
+        dataset.order_of = entries["order_of"]
         return dataset
 
     @classmethod
@@ -192,7 +192,7 @@ class Dataset:
         """Refuse to go on with another build, other keys, tables or another scenario.
 
         Raises:
-            ResultError: says what is different.
+            ResultError: reports the difference.
             ScenarioError: the scenario has mistakes now.
 
         """
@@ -220,7 +220,7 @@ class Dataset:
             raise ResultError(f"{here} with another scenario: {line}. Choose another --out")
 
     def find_damage(self) -> list[Part]:
-        """Give the parts of which a file is lost or was changed; `damaged` has the files."""
+        """Return the parts of which a file is lost or was changed; `damaged` has the files."""
         found = {part.name: part.damaged(self.directory) for part in self.parts}
         self.damaged += [path for path in found.values() if path is not None]
         return [part for part in self.parts if found[part.name] is not None]
@@ -240,7 +240,7 @@ class Dataset:
             self._write_scenario(resolved)
 
     def write_header(self) -> None:
-        """Write sweep.json, for whoever reads the dataset or goes on with it."""
+        """Write sweep.json, for readers of the dataset and for --resume."""
         entries = {
             **asdict(self.header),
             "layout": LAYOUT,
@@ -274,11 +274,11 @@ class Dataset:
         return sum(part.runs for part in self.parts)
 
     def holds(self, run: Run) -> bool:
-        """Tell whether a run is finished."""
+        """Return whether a run is finished."""
         return run.name in self._finished() or run.name in self._batch.runs
 
     def _finished(self) -> dict[str, tuple[Part, int]]:
-        """Give the part and row of each run that is written."""
+        """Return the part and row of each run that is written."""
         if self._places is None:
             self._places = {
                 name: (part, row)
@@ -362,7 +362,7 @@ class Dataset:
         self._count([*others, *together], order_of)
 
     def _order(self, some: Sequence[Part]) -> pl.DataFrame:
-        """Give `part` and `row` of each run, in the order of values and seeds."""
+        """Return `part` and `row` of each run, in the order of values and seeds."""
         columns = [*self.header.keys, "seed"]
         heads = [
             part.read(self.directory, SUMMARY, columns)
@@ -385,7 +385,7 @@ class Dataset:
             scratch.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
 
     def frame(self, table: str = SUMMARY) -> pl.DataFrame:
-        """Give a table of all finished runs, in the order of values and seeds.
+        """Return a table of all finished runs, in the order of values and seeds.
 
         Raises:
             ResultError: there is none, or a file was lost or changed: the message names it.
@@ -412,7 +412,7 @@ class Dataset:
         self.parts, self.order_of, self.header = now.parts, now.order_of, now.header
 
     def rows(self, runs: Sequence[Run]) -> list[dict[str, Any]]:
-        """Give the rows of some finished runs in the summary.
+        """Return the rows of some finished runs in the summary.
 
         Raises:
             ResultError: one of them cannot be read.
@@ -467,7 +467,7 @@ class _Batch:
         )
 
     def tables(self) -> dict[str, list[pl.DataFrame]]:
-        """Give the frames of each table."""
+        """Return the frames of each table."""
         first = next(iter(self.runs.values()))
         return {table: [tables[table] for tables in self.runs.values()] for table in first}
 
@@ -476,7 +476,7 @@ def check_place(directory: Path) -> None:
     """Refuse a directory that is there and is no sweep, and a name that shows as another.
 
     Raises:
-        ResultError: says what it is.
+        ResultError: reports what it is.
 
     """
     if (why := unseen(directory.name)) is not None:
@@ -534,7 +534,7 @@ def clear(directory: Path) -> None:
         foreign = path.name in tables and not _is_table(path)
         if foreign or (path.name not in OURS | tables and not figure):
             raise ResultError(f"{path} was not written by a sweep: nothing is replaced")
-    # First what says that the rest counts.
+    # First the file that makes the rest valid.
     for name in (HEADER, COPY, SCENARIO, FAILURES):
         (directory / name).unlink(missing_ok=True)
     for path in directory.iterdir():
@@ -553,7 +553,7 @@ def new_header(
     tables: Sequence[str],
     first: Sequence[tuple[str, str]],
 ) -> Header:
-    """Give the header of a new sweep by this version."""
+    """Return the header of a new sweep by this version."""
     kinds = {key: kind_of(some) for key, some in values.items()}
     return Header(
         version=_engine.__version__,
@@ -572,7 +572,7 @@ def _union(old: Sequence[Any], new: Sequence[Any]) -> list[Any]:
 
 
 def _first_difference(path: Path, resolved: str) -> str | None:
-    """Say where a complete scenario differs from the one in a file, or none."""
+    """Describe the first difference of a complete scenario from the one in a file, if any."""
     try:
         before = path.read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from incastle.results import Result
     from incastle.runner import Progress
 
-PATIENCE_S = 4.0
+TIME_LIMIT_S = 4.0
 """Seconds for each run of the sample."""
 
 
@@ -65,11 +65,11 @@ class Forecast:
 
 
 def forecast(plan: Plan, runs: int, tables: Sequence[str]) -> Forecast | None:
-    """Run a sample of a plan, and say what n runs will cost; none if every run fails.
+    """Run a sample of a plan, and return the cost of n runs; none if every run fails.
 
     Raises:
         ScenarioError: a combination of the sample has mistakes.
-        TableMissing: the scenario does not ask for a table.
+        TableMissing: the scenario does not request a table.
         KeyboardInterrupt: Ctrl-C.
 
     """
@@ -92,7 +92,7 @@ def _sample(plan: Plan, cell: Cell, kinds: dict[str, str], tables: Sequence[str]
 
     def progress(_: Progress) -> None:
         nonlocal too_long
-        if time.perf_counter() - started > PATIENCE_S:
+        if time.perf_counter() - started > TIME_LIMIT_S:
             too_long = True
             raise KeyboardInterrupt
 

@@ -4,8 +4,8 @@ Its tree-structured Parzen estimator (Bergstra et al. 2011) proposes a few combi
 each is run with every seed, and the median over the seeds is what it is judged by. Where unfinished
 transfers could change a run's measure, its worse end counts: the upper one of what is to be small,
 so that no combination wins by what it left unfinished. With `where`,
-only combinations count that fulfil a condition with every seed, and the estimator is told by how
-much the others fail.
+only combinations count that fulfil a condition with every seed; the estimator receives the
+shortfall of the others.
 
 The proposals come from a fixed seed and depend on earlier results alone, so that a search gives the
 same on any number of workers, and one that was stopped is done again from the results on the disk.
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 AT_ONCE = 4
 """Proposals before their results are known. Another number would give another search."""
 
-ASKED_PER_TRIAL = 20
+PROPOSALS_PER_TRIAL = 20
 """Proposals per trial, after which what is proposed again and again is taken as the end."""
 
 PROPOSALS_SEED = 1
@@ -48,15 +48,15 @@ PROPOSALS_SEED = 1
 
 @dataclass(frozen=True)
 class Goal:
-    """A column of the summary, and whether it is to be great or small."""
+    """A column of the summary, and whether it is to be maximized or minimized."""
 
     column: str
-    maximise: bool
+    maximize: bool
 
     def of(self, row: Mapping[str, Any]) -> float | None:
-        """Give the worse end of a run's measure; None where that is infinite or there is none."""
+        """Return the worse end of a run's measure; None where that is infinite or there is none."""
         ends = ends_in(row, self.column)
-        worse = None if ends is None else ends[0 if self.maximise else 1]
+        worse = None if ends is None else ends[0 if self.maximize else 1]
         return None if worse is None or math.isinf(worse) else worse
 
 
@@ -90,11 +90,11 @@ class Tried:
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """What an optimisation found.
+    """What an optimization found.
 
     Attributes:
         column: the measure's column in the summary.
-        maximise: whether its maximum is wanted, not its minimum.
+        maximize: whether its maximum is wanted, not its minimum.
         condition: what had to hold, if anything.
         best: the best combination, or None if none counts.
         tried: all, in the order in which they were proposed.
@@ -103,7 +103,7 @@ class Optimum:
     """
 
     column: str
-    maximise: bool
+    maximize: bool
     condition: Condition | None
     best: Tried | None
     tried: tuple[Tried, ...]
@@ -118,7 +118,7 @@ class Optimum:
 
     @property
     def why_nothing(self) -> str:
-        """Say why there is no answer."""
+        """Describe why there is no answer."""
         if self.condition is None:
             return (
                 f"{self.column} has no value in any of the combinations that were tried: nothing "
@@ -130,10 +130,10 @@ class Optimum:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Give what `incastle find --json` prints."""
+        """Return what `incastle find --json` prints."""
         return {
             "measure": self.column,
-            "asked": "maximise" if self.maximise else "minimise",
+            "asked": "maximize" if self.maximize else "minimize",
             "where": None if self.condition is None else self.condition.text,
             "answer": self.values,
             "objective": None if self.best is None else self.best.objective,
@@ -147,18 +147,18 @@ class Optimum:
 
 @dataclass(frozen=True)
 class Objective:
-    """What is optimised.
+    """What is optimized.
 
     Attributes:
         measure: its name, as a user writes it.
-        maximise: whether its maximum is wanted, not its minimum.
+        maximize: whether its maximum is wanted, not its minimum.
         where: a condition that must hold with every seed.
         trials: combinations to try.
 
     """
 
     measure: str
-    maximise: bool
+    maximize: bool
     where: str | None = None
     trials: int = 40
 
@@ -177,17 +177,17 @@ def optimize(plan: Plan, wanted: Objective, place: Place, execution: Execution) 
     column = measures.column(wanted.measure).name
     condition = None if wanted.where is None else measures.condition(wanted.where)
     with working(place, header_for(plan, first), plan.source, (), execution) as work:
-        judge = _Judge(Trials(work, plan), Goal(column, maximise=wanted.maximise), condition)
+        judge = _Judge(Trials(work, plan), Goal(column, maximize=wanted.maximize), condition)
         work.expected = min(wanted.trials, plan.number_of_cells) * len(plan.seeds)
         if plan.number_of_cells <= wanted.trials:
             judge.judge([dict(enumerate(some)) for some in _everything(plan)])
         else:
-            _propose(plan, judge, wanted.trials, maximise=wanted.maximise)
+            _propose(plan, judge, wanted.trials, maximize=wanted.maximize)
         sweep = work.sweep()
     tried = tuple(judge.tried.values())
     good = [one for one in tried if one.counts]
-    best = (max if wanted.maximise else min)(good, key=_objective, default=None)
-    return Optimum(column, wanted.maximise, condition, best, tried, sweep)
+    best = (max if wanted.maximize else min)(good, key=_objective, default=None)
+    return Optimum(column, wanted.maximize, condition, best, tried, sweep)
 
 
 def _objective(tried: Tried) -> float:
@@ -201,7 +201,7 @@ def _everything(plan: Plan) -> Iterator[tuple[int, ...]]:
 
 
 class _Judge:
-    """Runs combinations, given as positions along the axes, and says how good they are."""
+    """Runs combinations, given as positions along the axes, and rates them."""
 
     def __init__(self, trials: Trials, goal: Goal, condition: Condition | None) -> None:
         self.trials = trials
@@ -240,22 +240,22 @@ class _Judge:
         return Tried(cell, rows, objective, shortfall)
 
 
-def _propose(plan: Plan, judge: _Judge, trials: int, *, maximise: bool) -> None:
+def _propose(plan: Plan, judge: _Judge, trials: int, *, maximize: bool) -> None:
     """Let Optuna propose until n combinations were tried, or it has no new ones."""
     import optuna  # noqa: PLC0415  slow to import: only here
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study = optuna.create_study(
-        direction="maximize" if maximise else "minimize",
+        direction="maximize" if maximize else "minimize",
         sampler=optuna.samplers.TPESampler(seed=PROPOSALS_SEED),
     )
-    for _ in range(trials * ASKED_PER_TRIAL // AT_ONCE):
+    for _ in range(trials * PROPOSALS_PER_TRIAL // AT_ONCE):
         left = trials - len(judge.tried)
         if left <= 0:
             return
-        asked = [study.ask() for _ in range(min(AT_ONCE, left))]
-        proposals = [_places(trial, plan) for trial in asked]
-        for trial, tried in zip(asked, judge.judge(proposals), strict=True):
+        proposed = [study.ask() for _ in range(min(AT_ONCE, left))]
+        proposals = [_places(trial, plan) for trial in proposed]
+        for trial, tried in zip(proposed, judge.judge(proposals), strict=True):
             trial.set_constraint("where", tried.shortfall)
             if tried.objective is None:
                 study.tell(trial, state=optuna.trial.TrialState.FAIL)

@@ -1,8 +1,8 @@
 """The plan of a sweep: which runs there are, each with the name under which its result is kept.
 
-A run is known by its swept values, its seed and its complete scenario, defaults and the content of
-files included. Two sweeps that have a run in common give it the same name, so that a sweep with
-more values or more seeds finds what is there already.
+A run is identified by its swept values, its seed and its complete scenario, defaults and the
+content of files included. Two sweeps that have a run in common give it the same
+name, so that a sweep with more values or more seeds finds what is there already.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from incastle.sweeps.values import Axis, Choice
 
 MAX_MISTAKES = 20
-"""Mistakes that are told: a wrong unit in a long list is understood before that."""
+"""Mistakes that are reported: a wrong unit in a long list is understood before that."""
 
 SEED = "run.seed"
 
@@ -50,14 +50,14 @@ class Source:
         return cls(*source_of(scenario))
 
     def first_seed(self, axes: Sequence[Axis]) -> int:
-        """Give the scenario's own seed, or 0 where mistakes hide it, which are told later."""
+        """Return the scenario's own seed, or 0 where mistakes hide it, which are reported later."""
         try:
             return self.first_scenario(axes).seed
         except ScenarioError:
             return 0
 
     def first_scenario(self, axes: Sequence[Axis]) -> Scenario:
-        """Give the scenario with the first value of each axis."""
+        """Return the scenario with the first value of each axis."""
         return self.scenario([(axis.key, axis.choices[0].text) for axis in axes])
 
     def scenario(self, settings: Sequence[tuple[str, str]]) -> Scenario:
@@ -107,7 +107,7 @@ class Run:
         return {key: choice.value for key, choice in self.cell.choices}
 
     def scenario(self) -> Scenario:
-        """Give what is to be simulated."""
+        """Return what is to be simulated."""
         return self.source.scenario((*self.cell.settings, (SEED, str(self.seed))))
 
 
@@ -139,21 +139,21 @@ class Plan:
         return self.number_of_cells * len(self.seeds)
 
     def combinations(self) -> Iterator[tuple[tuple[str, Choice], ...]]:
-        """Give the combinations, the last key's values changing fastest."""
+        """Yield the combinations, the last key's values changing fastest."""
         keys = [axis.key for axis in self.axes]
         for choices in itertools.product(*(axis.choices for axis in self.axes)):
             yield tuple(zip(keys, choices, strict=True))
 
     def combination(self, place: int) -> tuple[tuple[str, Choice], ...]:
-        """Give one of the combinations, by its place among all."""
+        """Return one of the combinations, by its place among all."""
         chosen = []
         for axis in reversed(self.axes):
             place, index = divmod(place, len(axis.choices))
             chosen.append((axis.key, axis.choices[index]))
         return tuple(reversed(chosen))
 
-    def check(self, tell: Callable[[int], object] | None = None) -> Checked:
-        """Check every combination before the first run begins; `tell` hears how many are done.
+    def check(self, report: Callable[[int], object] | None = None) -> Checked:
+        """Check every combination before the first run; `report` is called with the number done.
 
         Raises:
             ScenarioError: with all mistakes, each once, however many combinations have it.
@@ -167,13 +167,13 @@ class Plan:
                 cells.append(cell)
             if len(checker.mistakes) >= MAX_MISTAKES:
                 break
-            if tell is not None:
-                tell(done)
+            if report is not None:
+                report(done)
         checker.complain()
         return Checked(self.runs(cells), tuple(checker.warnings.values()))
 
     def runs(self, cells: Sequence[Cell]) -> tuple[Run, ...]:
-        """Give the runs of some cells, cell by cell."""
+        """Return the runs of some cells, cell by cell."""
         return tuple(Run(self.source, cell, seed) for cell in cells for seed in self.seeds)
 
 
@@ -201,7 +201,7 @@ class Checker:
             _add(self.mistakes, broken.diagnostics)
             return None
         _add(self.warnings, scenario.warnings)
-        # The words too: two ways to write a value may resolve to the same scenario.
+        # The words, too: two forms of a value may resolve to the same scenario.
         words = json.dumps([(key, choice.words) for key, choice in combination])
         return Cell(combination, _hash(f"{words}\n{scenario.resolved}"))
 
@@ -211,9 +211,9 @@ class Checker:
             raise ScenarioError(list(self.mistakes.values()))
 
 
-def _add(known: dict[tuple[str, str], Diagnostic], found: Sequence[Diagnostic]) -> None:
+def _add(there: dict[tuple[str, str], Diagnostic], found: Sequence[Diagnostic]) -> None:
     for one in found:
-        known.setdefault((one.place, one.message), one)
+        there.setdefault((one.place, one.message), one)
 
 
 def _hash(text: str) -> str:

@@ -14,7 +14,7 @@ class SweepProgress:
         found: those that an earlier call had finished.
         finished: those that are over by now: found, done or failed.
         failed: those that gave no result.
-        under_way: shares of runs that are being done, summed up; 0 where that is not known.
+        under_way: shares of runs that are being done, summed up; 0 where that is unknown.
         workers: threads of the cluster, or None on this machine.
 
     """

@@ -44,7 +44,7 @@ class SweepStopped(Interrupted):
         self.directory = directory
 
     def __str__(self) -> str:
-        """Say how far it came."""
+        """Describe how far it came."""
         done = self.progress.finished - self.progress.failed
         where = "were finished" if self.directory is None else f"are in {self.directory}"
         return f"interrupted: {done} of {self.progress.total} runs {where}{self._where()}"
@@ -67,7 +67,7 @@ class Tables(Mapping[str, "pl.DataFrame"]):
         return self._read[name]
 
     def __iter__(self) -> Iterator[str]:
-        """Give the names."""
+        """Return the names."""
         return iter(self._names)
 
     def __len__(self) -> int:
@@ -88,7 +88,7 @@ class Sweep:
         frame: one row per finished run: swept keys, seed, digest, totals, measures. In the order of
             the values and seeds, whatever the order in which they were finished.
         tables: the further tables that were kept, by name, with the swept keys and the seed in
-            front; read when they are first asked for.
+            front; read at their first use.
         failures: the runs of this call that gave no result, and why.
         header: the keys with their values, the seeds.
         directory: where the dataset is, or None if it was not kept.
@@ -156,7 +156,7 @@ class Sweep:
         return None if self.directory is None else str(self.directory)
 
     def to_json(self) -> dict[str, Any]:
-        """Give what `incastle sweep --json` prints."""
+        """Return what `incastle sweep --json` prints."""
         return {
             "directory": self.place,
             "keys": self.header.values,
@@ -170,7 +170,7 @@ class Sweep:
         }
 
     def over_seeds(self, measure: str) -> pl.DataFrame:
-        """Give a measure over the seeds, one row per combination.
+        """Return a measure over the seeds, one row per combination.
 
         The swept keys, runs, low and high (the ends of the mean: equal unless unfinished transfers
         could change it), mean_from and mean_to (the 95 % interval of the mean by Student's t; null

@@ -44,15 +44,15 @@ class Threads:
                 run, wanted = chunk[index]
                 on_end(run, kept(outcome, wanted))
 
-            def tell(now: runner.Progress) -> None:
+            def report(now: runner.Progress) -> None:
                 note(max(0.0, now.fraction * now.total - now.finished), None)
 
             scenarios = [run.scenario() for run, _ in chunk]
-            runner.run_each(scenarios, self.threads, over, tell)
+            runner.run_each(scenarios, self.threads, over, report)
 
 
 def kept(outcome: Result | RunError, wanted: Wanted) -> dict[str, pl.DataFrame] | Failure:
-    """Give what is kept of a run, or why there is nothing."""
+    """Return what is kept of a run, or why there is nothing."""
     if isinstance(outcome, RunError):
         return Failure.of(outcome)
     return wanted.of_result(outcome)

@@ -39,7 +39,7 @@ class Measures:
 
 
 def measures_of(run: Run) -> Measures:
-    """Give the measures of a scenario, whose groups of flows tell."""
+    """Return the measures of a scenario, from its groups of flows."""
     return Measures(tuple(columns_of(list(run.scenario().to_dict()["flows"]))))
 
 
@@ -62,7 +62,7 @@ def check_candidates(plan: Plan) -> Run:
 
 
 def header_for(plan: Plan, first: Run) -> Header:
-    """Give the header of a search: no value is tried yet."""
+    """Return the header of a search: no value is tried yet."""
     header = header_of(plan, first, ())
     return replace(header, values={axis.key: [] for axis in plan.axes})
 
@@ -101,18 +101,20 @@ class Trials:
         return runs
 
     def rows_of(self, cell: Cell) -> tuple[dict[str, Any], ...]:
-        """Give the rows of a candidate whose runs are all finished."""
+        """Return the rows of a candidate whose runs are all finished."""
         return tuple(self.work.dataset.rows(self.plan.runs([cell])))
 
     def _announce(self, cells: Sequence[Cell]) -> None:
         """Add the candidates' values to sweep.json, in the order of the plan."""
         values = self.work.dataset.header.values
         for key, places in self.places.items():
-            known = {as_words(value): value for value in values[key]}
+            by_words = {as_words(value): value for value in values[key]}
             for cell in cells:
                 choice = dict(cell.choices)[key]
-                known[choice.words] = choice.value
+                by_words[choice.words] = choice.value
             # What another search has left here comes last.
             last = len(places)
-            values[key] = [known[word] for word in sorted(known, key=lambda w: places.get(w, last))]
+            values[key] = [
+                by_words[word] for word in sorted(by_words, key=lambda w: places.get(w, last))
+            ]
         self.work.dataset.write_header()

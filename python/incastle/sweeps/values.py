@@ -68,7 +68,7 @@ def kind_of(values: Iterable[Value]) -> str:
 
 
 def takes(kind: str, other: str) -> bool:
-    """Tell whether a column of one kind can hold values of another."""
+    """Return whether a column of one kind can hold values of another."""
     return kind in {"text", other} or (kind == "number" and other == "integer")
 
 
@@ -129,7 +129,7 @@ def _distinct(axis: Axis) -> Axis:
 
 
 def _as_list(text: str) -> list[Any] | None:
-    """Give the values of a TOML list; none if the text is something else."""
+    """Return the values of a TOML list; none if the text is something else."""
     if not text.startswith("["):
         return None
     try:
@@ -166,7 +166,7 @@ def _choice(text: str) -> Choice:
 
 
 def _range(key: str, text: str) -> list[Choice]:
-    """Give the values of `FROM..TO [UNIT]`, both ends included; nothing if it is no range.
+    """Return the values of `FROM..TO [UNIT]`, both ends included; nothing if it is no range.
 
     They are one unit of the last written digit apart: `0.1..0.9` has nine values.
     """

@@ -44,8 +44,8 @@ class Work:
         progress: called with the state whenever it changes.
         state: how far the work has come.
         failures: the runs that gave no result.
-        expected: about how many runs there will be, where a search asks for them bit by bit.
-        asked: runs that were asked for so far.
+        expected: about how many runs there will be, where a search requests them step by step.
+        requested: runs that were requested so far.
 
     """
 
@@ -56,7 +56,7 @@ class Work:
     state: SweepProgress = field(default_factory=lambda: SweepProgress(0))
     failures: list[tuple[Run, Failure]] = field(default_factory=list)
     expected: int = 0
-    asked: int = 0
+    requested: int = 0
 
     def do(self, runs: Sequence[Run]) -> None:
         """Do the runs that the dataset does not hold.
@@ -69,8 +69,8 @@ class Work:
         header = self.dataset.header
         missing = [run for run in runs if not self.dataset.holds(run)]
         found = len(runs) - len(missing)
-        self.asked += len(runs)
-        self._tell(found=found, finished=found)
+        self.requested += len(runs)
+        self._report(found=found, finished=found)
         wanted = [(run, Wanted(run.values, header.kinds, tuple(header.tables))) for run in missing]
         try:
             try:
@@ -85,18 +85,18 @@ class Work:
             self._write_failures(runs)
 
     def sweep(self) -> Sweep:
-        """Give all that the dataset holds, in order on the disk, too."""
+        """Return all that the dataset holds, in order on the disk, too."""
         try:
             self.dataset.put_in_order()
         except KeyboardInterrupt:
             raise SweepStopped(self.state, self.kept) from None
         return Sweep.of(self.dataset, self.kept, self.failures, self.state.found)
 
-    def _tell(self, found: int = 0, finished: int = 0, failed: int = 0) -> None:
+    def _report(self, found: int = 0, finished: int = 0, failed: int = 0) -> None:
         old = self.state
         self.state = replace(
             old,
-            total=max(self.expected, self.asked),
+            total=max(self.expected, self.requested),
             found=old.found + found,
             finished=old.finished + finished,
             failed=old.failed + failed,
@@ -113,10 +113,10 @@ class Work:
     def _on_end(self, run: Run, outcome: dict[str, pl.DataFrame] | Failure) -> None:
         if isinstance(outcome, Failure):
             self.failures.append((run, outcome))
-            self._tell(finished=1, failed=1)
+            self._report(finished=1, failed=1)
             return
         self.dataset.keep(run, outcome)
-        self._tell(finished=1)
+        self._report(finished=1)
 
     def _write_failures(self, runs: Sequence[Run]) -> None:
         """Write them in the order of the plan, not in that of their ends."""
@@ -143,7 +143,7 @@ class Place:
 
     @contextmanager
     def open(self, header: Header, source: Source, runs: Sequence[Run]) -> Iterator[Dataset]:
-        """Give the dataset, new or to be gone on with, for this sweep alone.
+        """Yield the dataset, new or to be gone on with, for this sweep alone.
 
         Raises:
             ResultError: the directory holds something else, or a sweep that does not fit.
@@ -251,7 +251,7 @@ def run_plan(
 
 
 def header_of(plan: Plan, first: Run, tables: Iterable[str]) -> Header:
-    """Give the header of a plan; `first` is the first of its runs."""
+    """Return the header of a plan; `first` is the first of its runs."""
     values = {axis.key: [choice.value for choice in axis.choices] for axis in plan.axes}
     name = first.scenario().name
     return new_header(name, values, plan.seeds, check_tables(tables), first.cell.settings)
