@@ -22,7 +22,6 @@ OURS = "incastle-"
 # What each crate may depend on inside the workspace, tests included.
 BELOW: dict[str, set[str]] = {
     "units": set(),
-    "pages": set(),
     "prefetch": set(),
     "congestion": {"units"},
     "queueing": {"units"},
@@ -32,7 +31,7 @@ BELOW: dict[str, set[str]] = {
     "socket": {"units", "congestion", "transport", "secure"},
     "dcudp": {"units", "congestion", "transport", "socket"},
     "testbed": {"units", "congestion", "queueing", "transport", "capture", "socket"},
-    "engine": {"units", "pages", "prefetch", "congestion", "queueing", "transport"},
+    "engine": {"units", "prefetch", "congestion", "queueing", "transport"},
     "scenario": {"units", "congestion", "queueing", "transport"},
     "workload": {"units", "congestion", "transport", "engine", "scenario"},
     "experiment": {

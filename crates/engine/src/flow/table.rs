@@ -236,7 +236,7 @@ impl Flows {
         } else {
             self.places
                 .push(u32::try_from(self.living.len()).expect("fewer than 2^32 endpoints"));
-            incastle_pages::push(&mut self.living, endpoint);
+            self.living.push(endpoint);
         }
     }
 

@@ -73,7 +73,7 @@ impl<P: Linked> Pool<P> {
             arrives: Time::NEVER,
             packet: P::default(),
         };
-        incastle_pages::push(&mut self.slots, unused);
+        self.slots.push(unused);
         Slot(slot)
     }
 

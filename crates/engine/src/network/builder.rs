@@ -212,7 +212,7 @@ impl NetworkBuilder {
             let rng = substream(self.seed, Source::Port, index, Purpose::Sampling);
             port = port.sampled(Sampler::new(point, rng));
         }
-        incastle_pages::push(&mut self.ports, port.unwatched_if_open());
+        self.ports.push(port.unwatched_if_open());
         self.owners.push(from);
         index
     }

@@ -78,7 +78,7 @@ impl QueueHistograms {
         let lines = LINES_IN_ALL.checked_div(ports).unwrap_or(0) | 1;
         let lines = lines.clamp(FEWEST_LINES, MOST_LINES);
         Self {
-            rows: incastle_pages::filled(Line::default(), ports * lines),
+            rows: vec![Line::default(); ports * lines],
             lines,
             bins: lines * WORDS - HEAD,
             long: vec![None; ports],
