@@ -13,4 +13,6 @@ pub mod parallel;
 pub mod probe;
 mod simulation;
 
-pub use simulation::{AllPartitions, Prefetch, RunError, Simulation, Status, Totals, finish};
+pub use simulation::{
+    AllPartitions, Finished, Prefetch, RunError, Simulation, Status, Totals, finish,
+};

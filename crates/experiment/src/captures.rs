@@ -52,8 +52,8 @@ pub(crate) fn captures(record: &Record<'_>, sent: Vec<Sent>) -> Vec<output::Capt
             from: Host(from.index() as u32),
             to: Host(to.index() as u32),
             ports: match packet.to.side() {
-                Side::Far => [near, far],
-                Side::Near => [far, near],
+                Side::Responder => [near, far],
+                Side::Initiator => [far, near],
             },
             ecn: packet.ecn,
             class: packet.class,
@@ -62,7 +62,7 @@ pub(crate) fn captures(record: &Record<'_>, sent: Vec<Sent>) -> Vec<output::Capt
             envelope,
             socket: packet.to.index() as u32 + 1,
             flow,
-            from_near: packet.to.side() == Side::Far,
+            from_near: packet.to.side() == Side::Responder,
             opened: row.record.opened,
         };
         let frame = said.frame(&packet.content, &terms[row.note.group]);
@@ -74,8 +74,8 @@ pub(crate) fn captures(record: &Record<'_>, sent: Vec<Sent>) -> Vec<output::Capt
 /// The host at one end of a flow.
 fn host(row: &FlowRow<'_>, side: Side) -> HostIndex {
     match side {
-        Side::Near => row.record.from,
-        Side::Far => row.record.to,
+        Side::Initiator => row.record.from,
+        Side::Responder => row.record.to,
     }
 }
 
@@ -179,7 +179,7 @@ impl<'a> Files<'a> {
         let mut files = Vec::new();
         let mut places = BTreeMap::new();
         for port in captured_ports(capture, network) {
-            let (from, to) = network.ends(port);
+            let (from, to) = (network.owner(port), network.next_hop(port));
             let place = *links
                 .entry([from.min(to), from.max(to)])
                 .or_insert_with(|| {
@@ -190,7 +190,7 @@ impl<'a> Files<'a> {
                     });
                     files.len() - 1
                 });
-            let (rate, _) = network.link(port);
+            let rate = network.rate(port);
             let content = &mut files[place].content;
             let interface = content.interface(&network.port_name(port), rate);
             places.insert(port, (place, interface));

@@ -95,7 +95,7 @@ impl Prepared {
             network.host_count(),
         );
         let mut sampled = sampled_ports(measure, &network);
-        sampled.retain(|port| has(network.ends(*port).0));
+        sampled.retain(|port| has(network.owner(*port)));
         let every_port = matches!(measure.buffer_occupancy, Sampling::On(_));
         let ports = if every_port {
             network.ports().count()
@@ -213,7 +213,7 @@ fn sampled_ports(measure: &Measure, network: &Network) -> Vec<PortIndex> {
     network
         .ports()
         .filter(|&port| {
-            let switch = matches!(network.ends(port).0, Node::Switch(_));
+            let switch = matches!(network.owner(port), Node::Switch(_));
             switch && (all || queue.ports.contains(&network.port_name(port)))
         })
         .collect()

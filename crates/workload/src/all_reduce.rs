@@ -148,9 +148,9 @@ impl AllReduce {
         stream.written += bytes;
         // Otherwise an earlier message is expected first.
         if stream.under_way.is_empty() {
-            actions.expect(flow.endpoint(Side::Far), stream.written);
+            actions.expect(flow.endpoint(Side::Responder), stream.written);
         }
-        actions.write(flow.endpoint(Side::Near), bytes);
+        actions.write(flow.endpoint(Side::Initiator), bytes);
         let transfer = stream.plan.journal.begun(TransferNote {
             group: stream.plan.group,
             index: stream.plan.index,
@@ -172,7 +172,7 @@ impl AllReduce {
         let (_, transfer) = message.expect("a message is under way");
         stream.plan.journal.completed(transfer, now);
         if let Some(&(written, _)) = stream.under_way.front() {
-            actions.expect(flow.endpoint(Side::Far), written);
+            actions.expect(flow.endpoint(Side::Responder), written);
         }
         actions.advance(self.counts[self.pattern.arrived(number)]);
     }

@@ -98,7 +98,7 @@ impl Server {
     /// Tells the controller when the next answer is wanted.
     fn hurry(&self, flow: FlowIndex, actions: &mut Actions) {
         if let Some(at) = self.due.front().and_then(|due| due.deadline) {
-            actions.deadline(flow.endpoint(Side::Far), at);
+            actions.deadline(flow.endpoint(Side::Responder), at);
         }
     }
 }
@@ -213,7 +213,7 @@ impl Client {
     fn open(&mut self, server: usize, now: Time, actions: &mut Actions) {
         let server = &mut self.servers[server];
         if server.flow.is_none() {
-            let flow = server.plan.open_from(Side::Far, now, actions);
+            let flow = server.plan.open_from(Side::Responder, now, actions);
             server.flow = Some(flow);
             self.first_flow.get_or_insert(flow);
         }
@@ -226,9 +226,9 @@ impl Client {
         let deadline = self.deadline.map(|deadline| now.saturating_add(deadline));
         // Otherwise it still waits for an earlier request, and will be told of this one afterwards.
         if server.asked == server.answered + 1 {
-            actions.expect(flow.endpoint(Side::Far), server.asked * self.request);
+            actions.expect(flow.endpoint(Side::Responder), server.asked * self.request);
         }
-        actions.write(flow.endpoint(Side::Near), self.request);
+        actions.write(flow.endpoint(Side::Initiator), self.request);
         let transfer = server.plan.journal.begun(TransferNote {
             group: server.plan.group,
             index: server.plan.index,
@@ -324,8 +324,8 @@ impl Application for Client {
             return;
         };
         match end.side() {
-            Side::Far => self.answer(end, actions),
-            Side::Near => self.arrived(now, end, actions),
+            Side::Responder => self.answer(end, actions),
+            Side::Initiator => self.arrived(now, end, actions),
         }
     }
 

@@ -47,12 +47,12 @@ impl Bulk {
 
     fn begin(&mut self, now: Time, actions: &mut Actions) {
         let flow = self.plan.open(now, actions);
-        let near = flow.endpoint(Side::Near);
+        let near = flow.endpoint(Side::Initiator);
         let deadline = wanted(now, self.deadline, near, actions);
         self.plan
             .write(near, self.size.unwrap_or(UNLIMITED), actions);
         let transfer = self.size.map(|bytes| {
-            actions.expect(flow.endpoint(Side::Far), bytes);
+            actions.expect(flow.endpoint(Side::Responder), bytes);
             if self.plan.stack.has_handshake() {
                 actions.close(near);
             }
@@ -87,8 +87,8 @@ impl Application for Bulk {
         match &mut self.state {
             State::Waiting => self.begin(now, actions),
             State::Sending { flow, stopped, .. } => {
-                actions.stop(flow.endpoint(Side::Near));
-                actions.drain(flow.endpoint(Side::Near));
+                actions.stop(flow.endpoint(Side::Initiator));
+                actions.drain(flow.endpoint(Side::Initiator));
                 *stopped = true;
             }
             State::Over => {}
@@ -113,14 +113,14 @@ impl Application for Bulk {
 impl Plan {
     /// Opens the flow, with the sender of the data at its near end.
     pub(super) fn open(&self, now: Time, actions: &mut Actions) -> FlowIndex {
-        self.open_from(Side::Near, now, actions)
+        self.open_from(Side::Initiator, now, actions)
     }
 
     /// Opens the flow, with the sender of the data at this end.
     pub(super) fn open_from(&self, sender: Side, now: Time, actions: &mut Actions) -> FlowIndex {
         let (near, far) = match sender {
-            Side::Near => (self.from, self.to),
-            Side::Far => (self.to, self.from),
+            Side::Initiator => (self.from, self.to),
+            Side::Responder => (self.to, self.from),
         };
         let flow = self.stack.open((near, far), self.recorded, actions);
         if self.watched {

@@ -62,12 +62,12 @@ impl Application for Datagrams {
             let flow = *self
                 .flow
                 .get_or_insert_with(|| self.plan.open(now, actions));
-            actions.write(flow.endpoint(Side::Near), self.message);
+            actions.write(flow.endpoint(Side::Initiator), self.message);
             self.next = now.saturating_add(exponential_span(self.gap, &mut self.rng));
             return;
         }
         match self.flow {
-            Some(flow) => actions.drain(flow.endpoint(Side::Near)),
+            Some(flow) => actions.drain(flow.endpoint(Side::Initiator)),
             None => self.over = true,
         }
         self.stopped = true;

@@ -54,7 +54,7 @@ pub fn openings(scenario: &Scenario) -> Option<Vec<Opening>> {
 
 /// The end that the data of the flow opened as number `place` is for.
 pub fn data_end(place: usize) -> EndpointIndex {
-    FlowIndex::from_index(place).endpoint(Side::Far)
+    FlowIndex::from_index(place).endpoint(Side::Responder)
 }
 
 impl GroupContext<'_> {

@@ -78,7 +78,7 @@ impl Paced {
         let flow = *self
             .flow
             .get_or_insert_with(|| self.plan.open(now, actions));
-        actions.write(flow.endpoint(Side::Near), self.message);
+        actions.write(flow.endpoint(Side::Initiator), self.message);
         self.pass(now);
     }
 
@@ -116,8 +116,8 @@ impl Application for Paced {
         }
         match self.flow {
             Some(flow) => {
-                actions.stop(flow.endpoint(Side::Near));
-                actions.drain(flow.endpoint(Side::Near));
+                actions.stop(flow.endpoint(Side::Initiator));
+                actions.drain(flow.endpoint(Side::Initiator));
             }
             None => self.over = true,
         }

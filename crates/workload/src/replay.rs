@@ -62,7 +62,7 @@ impl Application for Replay {
     fn handle(&mut self, now: Time, notice: Notice, actions: &mut Actions) {
         match notice {
             Notice::Delivered(end) => self.arrivals.note(end.flow().index(), now),
-            Notice::Finished(end) if end.side() == Side::Near => actions.release(end.flow()),
+            Notice::Finished(end) if end.side() == Side::Initiator => actions.release(end.flow()),
             Notice::Drained(_) | Notice::Finished(_) | Notice::Reached(_) => {}
         }
     }
@@ -70,11 +70,11 @@ impl Application for Replay {
     fn handle_timeout(&mut self, now: Time, actions: &mut Actions) {
         let Some(row) = self.rows.next() else { return };
         let flow = row.stack.open(row.hosts, false, actions);
-        wanted(now, row.deadline, flow.endpoint(Side::Near), actions);
-        actions.expect(flow.endpoint(Side::Far), row.bytes);
-        actions.write(flow.endpoint(Side::Near), row.bytes);
+        wanted(now, row.deadline, flow.endpoint(Side::Initiator), actions);
+        actions.expect(flow.endpoint(Side::Responder), row.bytes);
+        actions.write(flow.endpoint(Side::Initiator), row.bytes);
         if row.stack.has_handshake() {
-            actions.close(flow.endpoint(Side::Near));
+            actions.close(flow.endpoint(Side::Initiator));
         }
     }
 

@@ -64,11 +64,11 @@ impl Transfers {
         self.plan.watched = self.watch.includes(index);
         self.plan.recorded = self.record.includes(index);
         let flow = self.plan.open(now, actions);
-        let deadline = wanted(now, self.deadline, flow.endpoint(Side::Near), actions);
-        actions.expect(flow.endpoint(Side::Far), size.count());
-        actions.write(flow.endpoint(Side::Near), size.count());
+        let deadline = wanted(now, self.deadline, flow.endpoint(Side::Initiator), actions);
+        actions.expect(flow.endpoint(Side::Responder), size.count());
+        actions.write(flow.endpoint(Side::Initiator), size.count());
         if self.plan.stack.has_handshake() {
-            actions.close(flow.endpoint(Side::Near));
+            actions.close(flow.endpoint(Side::Initiator));
         }
         let transfer = self.plan.begun(flow, (now, deadline), size.count());
         self.open.insert(flow, (index, transfer));
@@ -105,7 +105,7 @@ impl Transfers {
                 self.incomplete -= 1;
                 Some(News::Arrived(index))
             }
-            Notice::Finished(end) if end.side() == Side::Near => {
+            Notice::Finished(end) if end.side() == Side::Initiator => {
                 actions.release(end.flow());
                 let (index, _) = self.open.remove(&end.flow())?;
                 Some(News::Acknowledged(index))

@@ -24,7 +24,7 @@ index!(HostIndex, "a host");
 index!(SwitchIndex, "a switch");
 index!(PortIndex, "an egress port, and of the link behind it,");
 index!(FlowIndex, "a flow");
-index!(EndpointIndex, "an end of a flow");
+index!(EndpointIndex, "an endpoint");
 index!(AppIndex, "an application");
 index!(EventCountIndex, "an event count");
 
@@ -33,28 +33,42 @@ impl PortIndex {
     pub(crate) const NONE: Self = Self(u32::MAX);
 }
 
-/// Where a link begins or ends.
+/// A node of the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Node {
-    /// At a host.
+    /// A host.
     Host(HostIndex),
-    /// At a switch.
+    /// A switch.
     Switch(SwitchIndex),
 }
 
 /// One of the two endpoints of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
-    /// The host that opened the flow (`from`).
-    Near,
-    /// The other one (`to`).
-    Far,
+    /// The endpoint that opens the flow (RFC 5103's word), at the host `from`.
+    Initiator,
+    /// Its peer, at the host `to`.
+    Responder,
+}
+
+impl Side {
+    /// Both sides, in the order of their endpoints' indices.
+    pub const BOTH: [Self; 2] = [Self::Initiator, Self::Responder];
+
+    /// The other side.
+    #[must_use]
+    pub const fn peer(self) -> Self {
+        match self {
+            Self::Initiator => Self::Responder,
+            Self::Responder => Self::Initiator,
+        }
+    }
 }
 
 impl FlowIndex {
-    /// The end of this flow on one side.
+    /// The endpoint of this flow on one side.
     pub const fn endpoint(self, side: Side) -> EndpointIndex {
-        EndpointIndex(self.0 * 2 + matches!(side, Side::Far) as u32)
+        EndpointIndex(self.0 * 2 + matches!(side, Side::Responder) as u32)
     }
 }
 
@@ -70,12 +84,12 @@ impl EndpointIndex {
         Self(self.0 ^ 1)
     }
 
-    /// Which end it is.
+    /// Its side.
     pub const fn side(self) -> Side {
         if self.0 & 1 == 0 {
-            Side::Near
+            Side::Initiator
         } else {
-            Side::Far
+            Side::Responder
         }
     }
 }

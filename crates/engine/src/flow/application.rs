@@ -115,13 +115,13 @@ pub(crate) enum Action {
 /// The list of what an application wants done, carried out in order after its call returns.
 pub struct Actions {
     pub(crate) list: Vec<Action>,
-    next_flow: u32,
+    next_flow: FlowIndex,
     next_count: u32,
 }
 
 impl Actions {
     /// An empty list, in the memory of an earlier one.
-    pub(crate) fn reuse(list: Vec<Action>, next_flow: u32, next_count: u32) -> Self {
+    pub(crate) fn reuse(list: Vec<Action>, next_flow: FlowIndex, next_count: u32) -> Self {
         assert!(list.is_empty(), "an earlier list was carried out");
         Self {
             list,
@@ -132,8 +132,8 @@ impl Actions {
 
     /// Opens a flow and says which it will be.
     pub fn open(&mut self, spec: FlowSpec) -> FlowIndex {
-        let flow = FlowIndex(self.next_flow);
-        self.next_flow += 1;
+        let flow = self.next_flow;
+        self.next_flow.0 += 1;
         self.list.push(Action::Open(Box::new(spec)));
         flow
     }

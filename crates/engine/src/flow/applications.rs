@@ -2,12 +2,10 @@
 //!
 //! Leaves out: the actions that they ask for, which the simulation carries out.
 
-use std::collections::BTreeMap;
-
 use incastle_units::Time;
 
 use super::{Action, Actions, Application, EventCounts, Notice, Wait};
-use crate::core::{AppIndex, Clock, EndpointIndex, Event, EventCountIndex, Kind};
+use crate::core::{AppIndex, Clock, Event, EventCountIndex, FlowIndex, Kind};
 
 /// An application with the notices that it has not received yet.
 struct AppSlot {
@@ -30,9 +28,6 @@ pub(crate) struct Applications {
     awaited: u32,
     /// Whether the run has ended with the last of them.
     over: bool,
-    /// By endpoint at which less will arrive than was written or expected: the bytes that were lost for
-    /// good.
-    shortfalls: BTreeMap<EndpointIndex, u64>,
 }
 
 impl Applications {
@@ -70,7 +65,7 @@ impl Applications {
     pub(crate) fn call(
         &mut self,
         index: AppIndex,
-        next_flow: u32,
+        next_flow: FlowIndex,
         now: Time,
     ) -> Option<Vec<Action>> {
         let slot = &mut self.slots[index.index()];
@@ -152,8 +147,8 @@ impl Applications {
     /// Adds one to an event count, and notifies those who have waited for that.
     pub(crate) fn advance(&mut self, count: EventCountIndex, clock: &mut Clock) {
         self.counts.advance(count);
-        while let Some((app, tag)) = self.counts.take_reached(count) {
-            self.notify(app, Notice::Reached(tag), clock);
+        while let Some(waiter) = self.counts.take_reached(count) {
+            self.notify(waiter.app, Notice::Reached(waiter.tag), clock);
         }
     }
 
@@ -162,26 +157,5 @@ impl Applications {
         if self.counts.wait(app, wait) {
             self.notify(app, Notice::Reached(wait.tag), clock);
         }
-    }
-
-    // Shortfalls.
-
-    /// The notice of an endpoint at which all has arrived that was expected, or that ever will.
-    pub(crate) fn notice_of_arrival(&self, endpoint: EndpointIndex) -> Notice {
-        if self.shortfalls.contains_key(&endpoint) {
-            Notice::Drained(endpoint)
-        } else {
-            Notice::Delivered(endpoint)
-        }
-    }
-
-    /// The bytes that were lost for good under way to an endpoint.
-    pub(crate) fn shortfall(&self, endpoint: EndpointIndex) -> u64 {
-        self.shortfalls.get(&endpoint).copied().unwrap_or(0)
-    }
-
-    /// Less will arrive at an endpoint than was expected, by `bytes` more than before.
-    pub(crate) fn add_shortfall(&mut self, endpoint: EndpointIndex, bytes: u64) {
-        *self.shortfalls.entry(endpoint).or_default() += bytes;
     }
 }

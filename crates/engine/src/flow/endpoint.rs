@@ -15,7 +15,7 @@ use crate::layout::Slot;
 use crate::network::{Body, Extras, Limiter, Marks, Packet, Pool};
 
 use held::Held;
-pub(crate) use udt::{Pair, UdtEnd};
+pub(crate) use udt::{Pair, UdtEndpoint};
 pub use udt::{UdtCounters, UdtStart};
 
 /// Bytes of TCP and IP headers without options.
@@ -32,7 +32,7 @@ pub(crate) enum Transport {
     Tcp(tcp::Connection),
     Datagram(datagram::Endpoint),
     /// Behind a pointer: it is three times as large as TCP's.
-    Udt(Box<UdtEnd>),
+    Udt(Box<UdtEndpoint>),
 }
 
 /// More bytes than any end receives. So many more packets had been sent when the application was told.
@@ -143,7 +143,7 @@ impl Endpoint {
 
     /// Whether the other endpoint may know that what the application here waits for is here: a packet that
     /// could say so has left.
-    pub(crate) fn may_have_told(&self) -> bool {
+    pub(crate) fn may_have_acknowledged(&self) -> bool {
         let left = self.packets_sent - u64::from(self.staged.is_some());
         self.expect != u64::MAX && self.expect >= REACHED && self.expect - REACHED < left
     }

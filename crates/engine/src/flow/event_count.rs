@@ -1,8 +1,8 @@
-//! Event counts: who waits until something has happened so many times, and is told.
+//! Event counts: applications wait until a count has reached a value.
 //!
 //! Source: D. P. Reed, R. K. Kanodia, "Synchronization with eventcounts and sequencers", CACM 22(2),
-//! 1979: `advance` adds one, `await` waits until the count has reached a value. A count never falls,
-//! so that who needs several may wait for one after the other. So a transfer begins when those before
+//! 1979: `advance` adds one, `await` waits until the count has reached a value. A count never falls:
+//! an application that needs several waits for one after the other. A transfer thus begins when those before
 //! it have arrived, whichever application makes them. Leaves out: sequencers, reading a count.
 
 use std::collections::BTreeMap;
@@ -14,23 +14,38 @@ use crate::core::{AppIndex, EventCountIndex};
 pub(crate) struct Wait {
     pub(crate) count: EventCountIndex,
     pub(crate) value: u64,
-    /// What the application calls the wait.
+    /// The application's own number of the wait.
     pub(crate) tag: u32,
 }
 
-/// All counts of a run, and who waits for them.
+/// An application that waits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Waiter {
+    pub(crate) app: AppIndex,
+    /// The application's own number of the wait.
+    pub(crate) tag: u32,
+}
+
+/// The place of a waiter: by count, then by value, then first come, first served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    count: EventCountIndex,
+    value: u64,
+    /// Its number among all waits of the run.
+    number: u64,
+}
+
+/// All counts of a run, and the applications that wait for them.
 #[derive(Debug, Default)]
 pub(crate) struct EventCounts {
     values: Vec<u64>,
-    /// By count, then by the value that is waited for, then first come, first served: the application,
-    /// and what it calls the wait.
-    waiting: BTreeMap<(EventCountIndex, u64, u64), (AppIndex, u32)>,
+    waiting: BTreeMap<Place, Waiter>,
     /// Waits so far.
     waits: u64,
 }
 
 impl EventCounts {
-    /// How many counts there are.
+    /// The number of counts.
     pub(crate) fn len(&self) -> u32 {
         u32::try_from(self.values.len()).expect("fewer than 2^32 event counts")
     }
@@ -45,21 +60,39 @@ impl EventCounts {
         self.values[count.index()] += 1;
     }
 
-    /// Waits until a count has reached a value; whether it has already.
+    /// Waits until a count has reached a value; returns whether it has already.
     pub(crate) fn wait(&mut self, app: AppIndex, Wait { count, value, tag }: Wait) -> bool {
         let reached = self.values[count.index()] >= value;
         if !reached {
-            self.waiting.insert((count, value, self.waits), (app, tag));
+            let number = self.waits;
+            let place = Place {
+                count,
+                value,
+                number,
+            };
+            self.waiting.insert(place, Waiter { app, tag });
             self.waits += 1;
         }
         reached
     }
 
-    /// The next one who need not wait for a count any longer.
-    pub(crate) fn take_reached(&mut self, count: EventCountIndex) -> Option<(AppIndex, u32)> {
-        let reached = (count, self.values[count.index()], u64::MAX);
-        let (&first, _) = self.waiting.range((count, 0, 0)..=reached).next()?;
-        self.waiting.remove(&first)
+    /// Takes the next waiter whose value a count has reached.
+    pub(crate) fn take_reached(&mut self, count: EventCountIndex) -> Option<Waiter> {
+        let first = self.waiting.range(Place::first(count)..).next();
+        let place = *first?.0;
+        let reached = place.count == count && place.value <= self.values[count.index()];
+        reached.then(|| self.waiting.remove(&place)).flatten()
+    }
+}
+
+impl Place {
+    /// No waiter for a count has an earlier place.
+    const fn first(count: EventCountIndex) -> Self {
+        Self {
+            count,
+            value: 0,
+            number: 0,
+        }
     }
 }
 
@@ -71,11 +104,11 @@ mod tests {
 
     fn reached(counts: &mut EventCounts, count: EventCountIndex) -> Vec<u32> {
         let taken = std::iter::from_fn(|| counts.take_reached(count));
-        taken.map(|(_, tag)| tag).collect()
+        taken.map(|waiter| waiter.tag).collect()
     }
 
     #[test]
-    fn who_waits_is_told_once_in_the_order_of_values_then_of_coming() {
+    fn waiters_are_taken_once_in_the_order_of_values_then_of_coming() {
         let [first, second] = [EventCountIndex(0), EventCountIndex(1)];
         let mut counts = EventCounts::default();
         counts.add();

@@ -12,7 +12,7 @@ use crate::core::{
     AppIndex, Digest, EndpointIndex, FlowIndex, HostIndex, Purpose, Side, Source, substream,
 };
 use crate::flow::{
-    Endpoint, FlowSpec, Origin, Pair, Transport, TransportSpec, UdtCounters, UdtEnd,
+    Endpoint, FlowSpec, Notice, Origin, Pair, Transport, TransportSpec, UdtCounters, UdtEndpoint,
 };
 use crate::network::{Packet, Pool};
 use crate::probe::Observation;
@@ -21,7 +21,7 @@ use crate::probe::Observation;
 const GONE: u32 = u32::MAX;
 /// An endpoint in another partition.
 const ELSEWHERE: u32 = GONE - 1;
-/// So many free endpoints are not worth giving back.
+/// Fewer free endpoints than this are not worth returning.
 const FEW: usize = 1024;
 
 /// What one endpoint has counted.
@@ -35,7 +35,7 @@ pub struct EndpointCounters {
     pub payload_sent: u64,
     /// In-order bytes handed to the application.
     pub delivered: u64,
-    /// What a full send buffer refused; zero for TCP.
+    /// Messages that a full send buffer refused; zero for TCP.
     pub refused: datagram::Refused,
     /// TCP's own statistics; zero for everything else.
     pub tcp: tcp::Stats,
@@ -46,9 +46,9 @@ pub struct EndpointCounters {
 /// The accounts of one flow.
 #[derive(Debug, Clone)]
 pub struct FlowRecord {
-    /// The host of its near endpoint.
+    /// The host of its initiator.
     pub from: HostIndex,
-    /// The host of its far endpoint.
+    /// The host of its responder.
     pub to: HostIndex,
     /// When it was opened.
     pub opened: Time,
@@ -60,31 +60,39 @@ pub struct FlowRecord {
     pub stray: u64,
     /// Congestion notifications that reached its endpoints.
     pub cnms: u64,
-    /// When its application had no more to send, if it said so ([`crate::flow::Actions::drain`]), and the in-order
-    /// bytes that the other endpoint had by then.
-    pub stopped: Option<(Time, u64)>,
-    /// The near endpoint.
-    pub near: EndpointCounters,
-    /// The far endpoint.
-    pub far: EndpointCounters,
-    /// The hash of all that happened at its endpoints, once it is released.
+    /// When its application had no more to send ([`crate::flow::Actions::drain`]), where it drained the flow.
+    pub stopped: Option<Stopped>,
+    /// The counters of the endpoint that opened it.
+    pub initiator: EndpointCounters,
+    /// The counters of the other endpoint.
+    pub responder: EndpointCounters,
+    /// The digest of each endpoint: initiator, responder.
     pub(crate) digest: [u64; 2],
-    /// Which of its endpoints are in this part of the network.
+    /// Which of its endpoints are in this partition, likewise.
     here: [bool; 2],
 }
 
+/// The end of a flow's offered data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stopped {
+    /// The instant.
+    pub at: Time,
+    /// The in-order bytes that the peer had received by then.
+    pub delivered: u64,
+}
+
 impl FlowRecord {
-    /// Together with what another partition knows.
+    /// Joins the record of another partition.
     pub(crate) fn with(self, other: Self) -> Self {
-        let (near, near_digest) = if self.here[0] {
-            (self.near, self.digest[0])
+        let (initiator, first) = if self.here[0] {
+            (self.initiator, self.digest[0])
         } else {
-            (other.near, other.digest[0])
+            (other.initiator, other.digest[0])
         };
-        let (far, far_digest) = if self.here[1] {
-            (self.far, self.digest[1])
+        let (responder, second) = if self.here[1] {
+            (self.responder, self.digest[1])
         } else {
-            (other.far, other.digest[1])
+            (other.responder, other.digest[1])
         };
         Self {
             dropped: self.dropped + other.dropped,
@@ -92,27 +100,72 @@ impl FlowRecord {
             stray: self.stray + other.stray,
             cnms: self.cnms + other.cnms,
             stopped: self.stopped.or(other.stopped),
-            near,
-            far,
-            digest: [near_digest, far_digest],
+            initiator,
+            responder,
+            digest: [first, second],
             here: [0, 1].map(|side| self.here[side] || other.here[side]),
             ..self
         }
     }
 }
 
-/// What is counted of a flow while its endpoints are alive, without what they count; a cache line.
+/// What ports and hosts count of a flow.
+#[derive(Debug)]
 pub(crate) struct FlowAccount {
-    pub(crate) from: HostIndex,
-    pub(crate) to: HostIndex,
-    opened: Time,
+    pub(crate) hosts: FlowHosts,
     pub(crate) dropped: u64,
     pub(crate) marked: u64,
     pub(crate) stray: u64,
     pub(crate) cnms: u64,
     pub(crate) recorded: bool,
-    /// The counters and hashes of its endpoints, once it is released: near, far.
-    ended: Option<Box<[(EndpointCounters, Digest); 2]>>,
+}
+
+/// The hosts of a flow's endpoints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FlowHosts {
+    pub(crate) initiator: HostIndex,
+    pub(crate) responder: HostIndex,
+}
+
+impl FlowHosts {
+    pub(crate) const fn at(self, side: Side) -> HostIndex {
+        match side {
+            Side::Initiator => self.initiator,
+            Side::Responder => self.responder,
+        }
+    }
+}
+
+impl FlowAccount {
+    /// The account of a new flow.
+    pub(crate) fn new(spec: &FlowSpec) -> Self {
+        Self {
+            hosts: FlowHosts {
+                initiator: spec.from,
+                responder: spec.to,
+            },
+            dropped: 0,
+            marked: 0,
+            stray: 0,
+            cnms: 0,
+            recorded: spec.recorded,
+        }
+    }
+}
+
+/// The life of a flow.
+#[derive(Debug)]
+struct Life {
+    opened: Time,
+    /// The results of its endpoints, once it is released: initiator, responder.
+    results: Option<Box<[EndpointResult; 2]>>,
+}
+
+/// The results of an endpoint; empty for one in another partition.
+#[derive(Debug, Clone, Default)]
+struct EndpointResult {
+    counters: EndpointCounters,
+    digest: Digest,
 }
 
 /// How a flow is opened.
@@ -123,8 +176,15 @@ pub(crate) struct Opening {
     pub(crate) app: AppIndex,
     /// The seed of the run.
     pub(crate) seed: u64,
-    /// Which of its endpoints are in this partition: near, far.
+    /// Which of its endpoints are in this partition: initiator, responder.
     pub(crate) here: [bool; 2],
+}
+
+/// A notice, and the application that it is for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Addressed {
+    pub(crate) app: AppIndex,
+    pub(crate) notice: Notice,
 }
 
 /// All flows.
@@ -134,21 +194,30 @@ pub(crate) struct Flows {
     places: Vec<u32>,
     living: Vec<Endpoint>,
     free: Vec<u32>,
-    pub(crate) accounts: Vec<FlowAccount>,
-    /// Those that were stopped: see [`FlowRecord::stopped`].
-    stopped: BTreeMap<FlowIndex, (Time, u64)>,
+    lives: Vec<Life>,
+    /// Flows whose applications have no more to send.
+    stopped: BTreeMap<FlowIndex, Stopped>,
+    /// By endpoint that will receive less than was written or expected: the bytes lost for good.
+    shortfalls: BTreeMap<EndpointIndex, u64>,
 }
 
 impl Flows {
-    pub(crate) fn next(&self) -> u32 {
-        u32::try_from(self.accounts.len()).expect("fewer than 2^31 flows")
+    /// The number of flows opened so far.
+    pub(crate) fn count(&self) -> usize {
+        self.lives.len()
     }
 
-    /// Bytes of the lists of flows and of their living endpoints: as many again where they have to grow.
+    /// The flow that will be opened next.
+    pub(crate) fn next(&self) -> FlowIndex {
+        let next = u32::try_from(self.count()).expect("fewer than 2^31 flows");
+        FlowIndex(next)
+    }
+
+    /// Bytes allocated for the lists of flows and of their living endpoints.
     pub(crate) fn room(&self) -> usize {
         self.places.capacity() * size_of::<u32>()
             + self.living.capacity() * size_of::<Endpoint>()
-            + self.accounts.capacity() * size_of::<FlowAccount>()
+            + self.lives.capacity() * size_of::<Life>()
     }
 
     /// The living endpoint of that index.
@@ -158,7 +227,7 @@ impl Flows {
         self.living.get_mut(self.places[index.index()] as usize)
     }
 
-    /// As [`Self::get`], only to look at it.
+    /// As [`Self::get`], read only.
     pub(crate) fn peek(&self, index: EndpointIndex) -> Option<&Endpoint> {
         self.living.get(self.places[index.index()] as usize)
     }
@@ -172,37 +241,30 @@ impl Flows {
     }
 
     /// Adds a flow and opens it, with those of its endpoints that are `here`.
-    pub(crate) fn open(
-        &mut self,
-        spec: FlowSpec,
-        Opening {
+    pub(crate) fn open(&mut self, spec: FlowSpec, opening: Opening) {
+        let Opening {
             now,
             app,
             seed,
             here,
-        }: Opening,
-    ) {
-        let flow = FlowIndex(self.next());
+        } = opening;
+        let flow = self.next();
         let rng = |side| {
             let index = u64::from(flow.endpoint(side).0);
             substream(seed, Source::Endpoint, index, Purpose::Transport)
         };
-        let mut near_rng = rng(Side::Near);
-        let (near, far) = transports(spec.transport, flow, now, &mut near_rng);
+        let mut rngs = Side::BOTH.map(rng);
+        let transports = transports(spec.transport, flow, now, &mut rngs[0]);
         let hosts = [spec.from, spec.to];
-        let ends = [
-            (Side::Near, near, near_rng),
-            (Side::Far, far, rng(Side::Far)),
-        ];
-        for (side, transport, rng) in ends {
-            let index = flow.endpoint(side);
+        let parts = Side::BOTH.into_iter().zip(transports).zip(rngs);
+        for ((side, transport), rng) in parts {
             let place = side as usize;
             if !here[place] {
                 self.places.push(ELSEWHERE);
                 continue;
             }
             let origin = Origin {
-                index,
+                index: flow.endpoint(side),
                 host: hosts[place],
                 peer_host: hosts[1 - place],
                 framing: spec.framing,
@@ -210,22 +272,15 @@ impl Flows {
                 rng,
             };
             let mut endpoint = Endpoint::new(transport, origin);
-            endpoint.watched = spec.watched && side == Side::Near;
+            endpoint.watched = spec.watched && side == Side::Initiator;
             if spec.recorded {
                 endpoint.record();
             }
             self.insert(endpoint);
         }
-        self.accounts.push(FlowAccount {
-            from: spec.from,
-            to: spec.to,
+        self.lives.push(Life {
             opened: now,
-            dropped: 0,
-            marked: 0,
-            stray: 0,
-            cnms: 0,
-            recorded: spec.recorded,
-            ended: None,
+            results: None,
         });
     }
 
@@ -240,19 +295,78 @@ impl Flows {
         }
     }
 
-    /// The application at the other endpoint of `receiver` has no more to send.
-    pub(crate) fn stop(&mut self, receiver: EndpointIndex, now: Time) {
+    // What applications expect.
+
+    /// Expects `total` in-order bytes at an endpoint, without the datagrams that were lost. Returns the notice that
+    /// is due at once.
+    pub(crate) fn expect(&mut self, index: EndpointIndex, total: u64) -> Option<Addressed> {
+        let lost = self.shortfall(index);
+        self.get(index)?.expect = total - lost;
+        self.reach(index)
+    }
+
+    /// The application of an endpoint has no more to send: its peer expects no more than was written.
+    pub(crate) fn drain(&mut self, index: EndpointIndex) -> Option<Addressed> {
+        let (written, peer) = (self.get(index)?.written(), index.peer());
+        let lost = self.shortfall(peer);
+        if !self.get(peer)?.expects_more_than(written - lost) {
+            return None;
+        }
+        self.shortfalls.entry(peer).or_default();
+        self.expect(peer, written)
+    }
+
+    /// A datagram to an endpoint was dropped: it is not sent again, and no longer expected.
+    pub(crate) fn lose(&mut self, lost: LostDatagram) -> Option<Addressed> {
+        *self.shortfalls.entry(lost.to).or_default() += lost.payload;
+        let endpoint = self.get(lost.to)?;
+        endpoint.expect = endpoint.expected()? - lost.payload;
+        self.reach(lost.to)
+    }
+
+    /// The notice for the application of an endpoint that has received all that was expected, or all that ever
+    /// will arrive.
+    pub(crate) fn arrival(&self, index: EndpointIndex) -> Option<Addressed> {
+        let notice = if self.shortfalls.contains_key(&index) {
+            Notice::Drained(index)
+        } else {
+            Notice::Delivered(index)
+        };
+        let app = self.peek(index)?.app;
+        Some(Addressed { app, notice })
+    }
+
+    /// Checks whether all that is expected at an endpoint is there.
+    fn reach(&mut self, index: EndpointIndex) -> Option<Addressed> {
+        let endpoint = self.get(index)?;
+        if endpoint.delivered() < endpoint.expect {
+            return None;
+        }
+        endpoint.reach();
+        self.arrival(index)
+    }
+
+    /// The bytes lost for good on their path to an endpoint.
+    fn shortfall(&self, endpoint: EndpointIndex) -> u64 {
+        self.shortfalls.get(&endpoint).copied().unwrap_or(0)
+    }
+
+    /// The application at the peer of `receiver` has no more to send.
+    pub(crate) fn stop(&mut self, receiver: EndpointIndex, at: Time) {
         if let Some(delivered) = self.peek(receiver).map(Endpoint::delivered) {
-            self.stopped.insert(receiver.flow(), (now, delivered));
+            self.stopped
+                .insert(receiver.flow(), Stopped { at, delivered });
         }
     }
 
-    /// Forgets the endpoints of a flow and keeps their counters.
+    // The end of a flow.
+
+    /// Forgets the endpoints of a flow and keeps their results.
     pub(crate) fn release(&mut self, flow: FlowIndex, now: Time) {
-        if self.accounts[flow.index()].ended.is_none() {
-            self.accounts[flow.index()].ended = Some(Box::new(self.ends(flow, now)));
+        if self.lives[flow.index()].results.is_none() {
+            self.lives[flow.index()].results = Some(Box::new(self.results(flow, now)));
         }
-        for side in [Side::Near, Side::Far] {
+        for side in Side::BOTH {
             let index = flow.endpoint(side).index();
             if ![GONE, ELSEWHERE].contains(&self.places[index]) {
                 self.free.push(self.places[index]);
@@ -261,11 +375,11 @@ impl Flows {
         }
     }
 
-    /// Frees the endpoints of a flow after the end of a run, without their counters. What lies at the end of the
-    /// array is given back now and then.
+    /// Frees the endpoints of a flow after the end of a run, without their results. Unused memory behind the last
+    /// endpoint is returned now and then.
     pub(crate) fn free(&mut self, flow: FlowIndex) {
-        self.accounts[flow.index()].ended = None;
-        for side in [Side::Near, Side::Far] {
+        self.lives[flow.index()].results = None;
+        for side in Side::BOTH {
             self.places[flow.endpoint(side).index()] = GONE;
         }
         while let Some(last) = self.living.last()
@@ -279,78 +393,85 @@ impl Flows {
         }
     }
 
-    /// The counters and hashes of the living endpoints of a flow; nothing of an endpoint elsewhere.
-    fn ends(&self, flow: FlowIndex, now: Time) -> [(EndpointCounters, Digest); 2] {
-        [Side::Near, Side::Far].map(|side| {
-            let end = flow.endpoint(side);
-            if self.places[end.index()] == ELSEWHERE {
-                return (EndpointCounters::default(), Digest::default());
+    /// The results of the living endpoints of a flow.
+    fn results(&self, flow: FlowIndex, now: Time) -> [EndpointResult; 2] {
+        Side::BOTH.map(|side| {
+            let index = flow.endpoint(side);
+            if self.places[index.index()] == ELSEWHERE {
+                return EndpointResult::default();
             }
-            let end = self.peek(end).expect("the flow is alive");
-            (counters(end, now), end.digest)
+            let endpoint = self.peek(index).expect("the flow is alive");
+            EndpointResult {
+                counters: counters(endpoint, now),
+                digest: endpoint.digest,
+            }
         })
     }
 
-    /// The accounts of a flow as they stand.
-    pub(crate) fn record(&self, flow: FlowIndex, now: Time) -> FlowRecord {
-        let account = &self.accounts[flow.index()];
-        let ended = account.ended.as_deref().cloned();
-        let [(near, of_near), (far, of_far)] = ended.unwrap_or_else(|| self.ends(flow, now));
+    /// The record of a flow at an instant, with what ports and hosts have counted.
+    pub(crate) fn record(&self, flow: FlowIndex, now: Time, account: &FlowAccount) -> FlowRecord {
+        let life = &self.lives[flow.index()];
+        let results = life.results.as_deref().cloned();
+        let [initiator, responder] = results.unwrap_or_else(|| self.results(flow, now));
         FlowRecord {
-            from: account.from,
-            to: account.to,
-            opened: account.opened,
+            from: account.hosts.initiator,
+            to: account.hosts.responder,
+            opened: life.opened,
             dropped: account.dropped,
             marked: account.marked,
             stray: account.stray,
             cnms: account.cnms,
             stopped: self.stopped.get(&flow).copied(),
-            near,
-            far,
-            digest: [of_near.value(), of_far.value()],
-            here: [Side::Near, Side::Far]
-                .map(|side| self.places[flow.endpoint(side).index()] != ELSEWHERE),
+            digest: [initiator.digest.value(), responder.digest.value()],
+            initiator: initiator.counters,
+            responder: responder.counters,
+            here: Side::BOTH.map(|side| self.places[flow.endpoint(side).index()] != ELSEWHERE),
         }
     }
 
-    /// Packets of a flow that are at its hosts: waiting for the NIC, in a limiter, or held back by
-    /// coalescing.
+    /// Packets of a flow that are at its hosts: waiting for the NIC, in a limiter, or held by interrupt coalescing.
     pub(crate) fn at_hosts<'a>(
         &'a self,
         flow: FlowIndex,
         pool: &'a Pool,
     ) -> impl Iterator<Item = &'a Packet> {
-        [Side::Near, Side::Far].into_iter().flat_map(move |side| {
-            let place = self.places[flow.endpoint(side).index()] as usize;
-            let endpoint = self.living.get(place);
-            endpoint.into_iter().flat_map(|end| end.at_host(pool))
-        })
+        let endpoints = Side::BOTH.map(|side| self.peek(flow.endpoint(side)));
+        let living = endpoints.into_iter().flatten();
+        living.flat_map(|endpoint| endpoint.at_host(pool))
     }
 }
 
-/// The two ends of a new flow.
+/// A dropped datagram.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LostDatagram {
+    /// The endpoint that it was for.
+    pub(crate) to: EndpointIndex,
+    /// Application bytes.
+    pub(crate) payload: u64,
+}
+
+/// The two endpoints of a new flow: initiator, responder.
 fn transports(
     spec: TransportSpec,
     flow: FlowIndex,
     now: Time,
     rng: &mut Xoshiro256PlusPlus,
-) -> (Transport, Transport) {
+) -> [Transport; 2] {
     match spec {
         TransportSpec::Tcp {
             config,
             controllers,
         } => {
-            let [near, far] = *controllers;
+            let [initiator, responder] = *controllers;
             let shared = Arc::clone(&config);
-            let mut active = tcp::Connection::sharing(shared, near, tcp::Role::Active);
+            let mut active = tcp::Connection::sharing(shared, initiator, tcp::Role::Active);
             active.open(now);
-            let passive = tcp::Connection::sharing(config, far, tcp::Role::Passive);
-            (Transport::Tcp(active), Transport::Tcp(passive))
+            let passive = tcp::Connection::sharing(config, responder, tcp::Role::Passive);
+            [active, passive].map(Transport::Tcp)
         }
-        TransportSpec::Datagram { send_buffer } => (
-            Transport::Datagram(datagram::Endpoint::new(send_buffer)),
-            Transport::Datagram(datagram::Endpoint::new(send_buffer)),
-        ),
+        TransportSpec::Datagram { send_buffer } => [(); 2]
+            .map(|()| datagram::Endpoint::new(send_buffer))
+            .map(Transport::Datagram),
         TransportSpec::Udt {
             config,
             controllers,
@@ -361,13 +482,10 @@ fn transports(
                 config: &config,
                 start,
                 send_buffer,
-                near: flow.endpoint(Side::Near),
+                initiator: flow.endpoint(Side::Initiator),
             };
-            let [near, far] = UdtEnd::pair(&pair, *controllers, now, rng);
-            (
-                Transport::Udt(Box::new(near)),
-                Transport::Udt(Box::new(far)),
-            )
+            UdtEndpoint::pair(&pair, *controllers, now, rng)
+                .map(|endpoint| Transport::Udt(Box::new(endpoint)))
         }
     }
 }
@@ -384,7 +502,7 @@ fn counters(endpoint: &Endpoint, now: Time) -> EndpointCounters {
     }
 }
 
-/// What the record wants to know of an endpoint.
+/// The state of an endpoint that the event record compares.
 pub(crate) fn observation(endpoint: &Endpoint) -> Observation {
     let seen = Observation {
         delivered: endpoint.delivered(),

@@ -1,13 +1,22 @@
-//! What is about to be needed: hints for those who keep data by port or by host.
+//! Prefetch hints for probes that keep data by port or by host.
 //!
-//! Leaves out: the prefetch itself, which is incastle-prefetch's.
+//! Leaves out: the prefetch instruction, which is in incastle-prefetch.
 
 use crate::core::{HostIndex, PortIndex};
 
-/// Takes hints and may prefetch what it needs; by default it ignores them.
+/// The part of a queue's data that a hint is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum QueuePart {
+    /// Its beginning, some events ahead.
+    Head,
+    /// The bin of its present length, a few events ahead.
+    Bin,
+}
+
+/// Takes hints and may prefetch; by default it ignores them.
 pub trait PrefetchHints {
-    /// The queue of a port is about to change, in some events or, where it is `near`, in a few.
-    fn prefetch_queue(&self, _port: PortIndex, _near: bool) {}
+    /// The queue of a port is about to change.
+    fn prefetch_queue(&self, _port: PortIndex, _part: QueuePart) {}
 
     /// A packet is about to reach a host.
     fn prefetch_host(&self, _host: HostIndex) {}

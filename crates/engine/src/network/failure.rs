@@ -24,10 +24,10 @@ pub(crate) enum Change {
     Down(PortIndex),
     /// It comes up.
     Up(PortIndex),
-    /// Routes leave it out from now on.
-    Avoid(PortIndex),
-    /// Routes take it again.
-    Use(PortIndex),
+    /// Routes withdraw it.
+    Withdraw(PortIndex),
+    /// Routes restore it.
+    Restore(PortIndex),
 }
 
 /// All changes of a run, in order.
@@ -38,8 +38,8 @@ pub(crate) struct Failures {
     happened: usize,
     /// The buffers of ports that are down.
     pub(crate) buffers: BTreeMap<PortIndex, PortBuffer>,
-    /// The ports that routes leave out.
-    avoided: BTreeSet<PortIndex>,
+    /// The ports that routes have withdrawn.
+    withdrawn: BTreeSet<PortIndex>,
 }
 
 impl Failures {
@@ -54,9 +54,9 @@ impl Failures {
             );
             for (down, up) in failures {
                 changes.push((down, Change::Down(port)));
-                changes.push((down.saturating_add(convergence), Change::Avoid(port)));
+                changes.push((down.saturating_add(convergence), Change::Withdraw(port)));
                 changes.push((up, Change::Up(port)));
-                changes.push((up.saturating_add(convergence), Change::Use(port)));
+                changes.push((up.saturating_add(convergence), Change::Restore(port)));
             }
         }
         changes.retain(|(at, _)| *at < Time::NEVER);
@@ -65,7 +65,7 @@ impl Failures {
             changes,
             happened: 0,
             buffers: BTreeMap::new(),
-            avoided: BTreeSet::new(),
+            withdrawn: BTreeSet::new(),
         }
     }
 
@@ -88,21 +88,22 @@ impl Failures {
 }
 
 impl Network {
-    /// Routes leave a port out, or take it again.
-    pub(crate) fn avoid(&mut self, port: PortIndex, avoided: bool) {
-        let avoids = &mut self.failures.avoided;
-        let changed = if avoided {
-            avoids.insert(port)
-        } else {
-            avoids.remove(&port)
-        };
-        assert!(changed, "routes learn of each change once");
+    /// Routes withdraw a port.
+    pub(crate) fn withdraw(&mut self, port: PortIndex) {
+        let new = self.failures.withdrawn.insert(port);
+        assert!(new, "routes withdraw a port once");
     }
 
-    /// Finds the routes anew.
+    /// Routes restore a port.
+    pub(crate) fn restore(&mut self, port: PortIndex) {
+        let withdrawn = self.failures.withdrawn.remove(&port);
+        assert!(withdrawn, "routes restore a withdrawn port");
+    }
+
+    /// Computes the routes without the withdrawn ports.
     pub(crate) fn reroute(&mut self) {
-        let avoided = &self.failures.avoided;
-        let edges = edges(&self.ports, &self.owners, |port| !avoided.contains(&port));
+        let withdrawn = &self.failures.withdrawn;
+        let edges = edges(&self.ports, &self.owners, |port| !withdrawn.contains(&port));
         self.routes.reroute(&edges);
     }
 }

@@ -105,7 +105,7 @@ pub struct Network {
     pub(crate) hosts: Vec<Host>,
     pub(crate) switches: Vec<Switch>,
     pub(crate) ports: Vec<Port>,
-    /// The node at the sending end of each port's link.
+    /// By port: the node that it belongs to.
     pub(crate) owners: Vec<Node>,
     /// Of links whose rate changes.
     pub(crate) schedules: BTreeMap<PortIndex, RateSchedule>,
@@ -131,9 +131,14 @@ impl Network {
         (0..self.ports.len()).map(PortIndex::from_index)
     }
 
-    /// The node that sends by a port, and the one at the far end of its link.
-    pub fn ends(&self, port: PortIndex) -> (Node, Node) {
-        (self.owners[port.index()], self.ports[port.index()].to)
+    /// The node that a port belongs to, which sends by it.
+    pub fn owner(&self, port: PortIndex) -> Node {
+        self.owners[port.index()]
+    }
+
+    /// The node that a port's link leads to.
+    pub fn next_hop(&self, port: PortIndex) -> Node {
+        self.ports[port.index()].to
     }
 
     /// A node's name.
@@ -146,14 +151,18 @@ impl Network {
 
     /// A port's name, such as "switch->receiver".
     pub fn port_name(&self, port: PortIndex) -> String {
-        let (from, to) = self.ends(port);
+        let (from, to) = (self.owner(port), self.next_hop(port));
         format!("{}->{}", self.node_name(from), self.node_name(to))
     }
 
-    /// The line rate of a port, at present where it changes, and the one-way delay of its link.
-    pub fn link(&self, port: PortIndex) -> (Rate, Span) {
-        let port = &self.ports[port.index()];
-        (port.rate(), port.delay())
+    /// The line rate of a port; the present one where it changes.
+    pub fn rate(&self, port: PortIndex) -> Rate {
+        self.ports[port.index()].rate()
+    }
+
+    /// The one-way delay of a port's link.
+    pub fn delay(&self, port: PortIndex) -> Span {
+        self.ports[port.index()].delay()
     }
 
     /// What a port has counted so far.
@@ -186,6 +195,13 @@ impl Network {
         self.captured.resize(self.ports.len(), false);
         self.captured[port.index()] = true;
         self.ports[port.index()].schedule();
+    }
+
+    /// Clears the cached next hops: routes have changed.
+    pub(crate) fn clear_next_hops(&mut self) {
+        for port in &mut self.ports {
+            port.cached_next_hop = PortIndex::NONE;
+        }
     }
 
     /// The number of switches.

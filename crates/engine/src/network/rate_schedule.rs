@@ -72,7 +72,7 @@ impl Network {
     pub fn capacity_lossy(&self, port: PortIndex, from: Time, to: Time) -> f64 {
         let area = match self.schedules.get(&port) {
             Some(schedule) => schedule.area(from, to),
-            None => area(self.link(port).0, to.saturating_since(from)),
+            None => area(self.rate(port), to.saturating_since(from)),
         };
         area as f64 / 8e12
     }

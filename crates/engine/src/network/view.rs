@@ -48,7 +48,7 @@ impl Packet {
         // An ACK and the data behind it have the same numbers; size and flags tell them apart.
         let (head, body) = self.identity();
         Some(Tag {
-            end: self.to.peer(),
+            endpoint: self.to.peer(),
             sent,
             words: (head & !ECN_FIELD, body),
         })

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use incastle_units::{Span, Time};
 
 use super::{Messages, Partitioning};
-use crate::core::{FlowIndex, HostIndex, Node, PortIndex};
+use crate::core::{FlowIndex, Node, PortIndex, Side};
+use crate::flow::FlowHosts;
 use crate::network::{Extras, InFlight};
 
 /// How far a logical process has come.
@@ -123,10 +124,15 @@ impl LogicalProcess {
     }
 
     /// A flow between two hosts was released here: the partition of its other endpoint has to know.
-    pub(crate) fn note_release(&mut self, flow: FlowIndex, hosts: [HostIndex; 2], now: Time) {
-        let [near, far] = hosts.map(|host| self.partitioning.of(Node::Host(host)));
-        if near != far {
-            let other = if near == self.partition { far } else { near };
+    pub(crate) fn note_release(&mut self, flow: FlowIndex, hosts: FlowHosts, now: Time) {
+        let partition = |side| self.partitioning.of(Node::Host(hosts.at(side)));
+        let [first, second] = Side::BOTH.map(partition);
+        if first != second {
+            let other = if first == self.partition {
+                second
+            } else {
+                first
+            };
             self.outboxes[other].released.push((flow, now));
         }
     }

@@ -58,7 +58,7 @@ impl Partitioning {
         let cut = network
             .ports()
             .filter(|port| partition.is_cut(network, *port));
-        let delays = cut.map(|port| network.link(port).1);
+        let delays = cut.map(|port| network.delay(port));
         // Two partitions of a connected network have a link between them.
         partition.lookahead = delays.min().unwrap_or_default();
         if partition.lookahead == Span::ZERO {
@@ -82,7 +82,7 @@ impl Partitioning {
 
     /// The partition of each port, which is that of the node that sends there, and of each host.
     pub fn owners(&self, network: &Network) -> Owners {
-        let of_port = |port| self.of(network.ends(port).0);
+        let of_port = |port| self.of(network.owner(port));
         Owners {
             ports: network.ports().map(of_port).collect(),
             hosts: self.hosts.clone(),
@@ -96,8 +96,7 @@ impl Partitioning {
 
     /// Whether a port's link leads from one partition into another.
     pub fn is_cut(&self, network: &Network, port: crate::core::PortIndex) -> bool {
-        let (from, to) = network.ends(port);
-        self.of(from) != self.of(to)
+        self.of(network.owner(port)) != self.of(network.next_hop(port))
     }
 }
 
@@ -114,7 +113,7 @@ impl Graph {
         let mut neighbours = vec![Vec::new(); network.switch_count()];
         let mut hosts = vec![0; network.switch_count()];
         for port in network.ports() {
-            match network.ends(port) {
+            match (network.owner(port), network.next_hop(port)) {
                 (Node::Switch(from), Node::Switch(to)) => {
                     neighbours[from.index()].push(to.index());
                 }

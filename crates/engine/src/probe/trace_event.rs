@@ -13,8 +13,8 @@ use crate::core::{EndpointIndex, PortIndex};
 /// What tells a packet from the others of its run, wherever it is seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tag {
-    /// The end that has sent it.
-    pub end: EndpointIndex,
+    /// The endpoint that has sent it.
+    pub endpoint: EndpointIndex,
     /// When that handed it to the NIC.
     pub sent: Time,
     /// Words of what it says, without the ECN field, which switches change. Of packets that one end

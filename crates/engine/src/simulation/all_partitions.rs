@@ -22,25 +22,21 @@ impl<'a, P: Probe> AllPartitions<'a, P> {
         self.0
     }
 
-    /// The partition in which things happen at a node.
-    fn of(&self, node: Node) -> &'a Simulation<P> {
+    /// The partition of the node that a port belongs to.
+    fn sending(&self, port: PortIndex) -> &'a Simulation<P> {
+        let owner = self.0[0].network().owner(port);
         let mut partitions = self.0.iter();
-        let own = partitions.find(|partition| partition.has(node));
+        let own = partitions.find(|partition| partition.stack.fabric.has(owner));
         own.expect("every node is in a partition")
     }
 
-    /// The partition that a port sends in.
-    fn sending(&self, port: PortIndex) -> &'a Simulation<P> {
-        self.of(self.0[0].network().ends(port).0)
-    }
-
-    /// How far all have come.
+    /// The latest instant that any has reached.
     pub fn now(&self) -> Time {
         let all = self.0.iter().map(Simulation::now);
         all.max().unwrap_or_default()
     }
 
-    /// What a port has counted so far.
+    /// The counters of a port.
     pub fn counters(&self, port: PortIndex) -> PortCounters {
         self.sending(port).network().counters(port)
     }
@@ -50,20 +46,20 @@ impl<'a, P: Probe> AllPartitions<'a, P> {
         self.0[0].flow_count()
     }
 
-    /// The accounts of a flow as they stand.
+    /// The record of a flow at the present instant.
     pub fn flow(&self, flow: FlowIndex) -> FlowRecord {
         let records = self.0.iter().map(|partition| partition.flow(flow));
         let joined = records.reduce(FlowRecord::with);
         joined.expect("there is a partition at least")
     }
 
-    /// What has been counted so far.
+    /// The totals so far.
     pub fn totals(&self) -> Totals {
         let totals = self.0.iter().map(Simulation::totals);
         totals.fold(Totals::default(), Totals::plus)
     }
 
-    /// The hash of everything that happened at ports and endpoints, in the order of their indices.
+    /// The digest of all ports and endpoints, in the order of their indices.
     pub fn digest(&self) -> u64 {
         let mut digest = Digest::default();
         for port in self.0[0].network().ports() {
@@ -71,47 +67,60 @@ impl<'a, P: Probe> AllPartitions<'a, P> {
             digest.mix(of_port.value(), port.index() as u64);
         }
         for flow in (0..self.flow_count()).map(FlowIndex::from_index) {
-            let [near, far] = self.flow(flow).digest;
-            digest.mix(near, far);
+            let [initiator, responder] = self.flow(flow).digest;
+            digest.mix(initiator, responder);
         }
         digest.value()
     }
 }
 
-/// Ends a run: probes are told what ports still owe them, and handed back in the order of the partitions,
-/// with the network and the accounts of all flows.
-pub fn finish<P: Probe>(mut partitions: Vec<Simulation<P>>) -> (Network, Vec<P>, Vec<FlowRecord>) {
+/// The results of a finished run.
+pub struct Finished<P> {
+    /// The network, with the counters of all ports and switches.
+    pub network: Network,
+    /// The probes, in the order of the partitions.
+    pub probes: Vec<P>,
+    /// The records of all flows.
+    pub flows: Vec<FlowRecord>,
+}
+
+/// Ends a run: ports report their last departures to the probes, and conservation is asserted.
+pub fn finish<P: Probe>(mut partitions: Vec<Simulation<P>>) -> Finished<P> {
     for partition in &mut partitions {
-        partition.settle();
-        partition.forget_what_is_to_come();
+        partition.stack.fabric.settle();
+        partition.clear_future();
     }
     AllPartitions::new(&partitions).check_conservation();
-    let records = records(&mut partitions);
+    let flows = records(&mut partitions);
     let mut probes = Vec::new();
     let mut network: Option<Network> = None;
     for partition in partitions {
-        let own = partition.process;
-        probes.push(partition.observer.probe);
+        let fabric = partition.stack.fabric;
+        let own = fabric.process;
+        probes.push(fabric.probe);
         match &mut network {
-            None => network = Some(partition.network),
-            Some(network) => network.take_books(partition.network, |node| {
+            None => network = Some(fabric.network),
+            Some(network) => network.take_counters(fabric.network, |node| {
                 own.as_ref().is_none_or(|own| own.has(node))
             }),
         }
     }
-    let network = network.expect("there is a partition at least");
-    (network, probes, records)
+    Finished {
+        network: network.expect("there is a partition at least"),
+        probes,
+        flows,
+    }
 }
 
-/// The accounts of all flows, whose endpoints are freed meanwhile: of many flows both at once would be the most
-/// memory that a run ever has.
+/// The records of all flows, whose endpoints are freed meanwhile: both at once would be the maximum memory of a run
+/// with many flows.
 fn records<P: Probe>(partitions: &mut [Simulation<P>]) -> Vec<FlowRecord> {
     let count = partitions[0].flow_count();
     let mut records = Vec::with_capacity(count);
     for flow in (0..count).rev().map(FlowIndex::from_index) {
         records.push(AllPartitions::new(partitions).flow(flow));
         for partition in &mut *partitions {
-            partition.flows.free(flow);
+            partition.stack.flows.free(flow);
         }
     }
     records.reverse();
@@ -119,8 +128,8 @@ fn records<P: Probe>(partitions: &mut [Simulation<P>]) -> Vec<FlowRecord> {
 }
 
 impl Network {
-    /// Takes over the accounts of those ports and switches that belong to nodes of another partition.
-    fn take_books(&mut self, other: Self, has: impl Fn(Node) -> bool) {
+    /// Takes over the counters of the ports and switches of another partition.
+    fn take_counters(&mut self, other: Self, has: impl Fn(Node) -> bool) {
         for (port, from) in other.ports.into_iter().zip(&self.owners) {
             if has(*from) {
                 let own = &mut self.ports[port.index.index()];

@@ -1,23 +1,23 @@
-//! Conservation: what was sent was received, was dropped, or is still inside.
+//! Conservation: packets sent = received + dropped + inside.
 //!
-//! Asserted per port, per flow and in all, in packets; and, for each endpoint of a connection that has
-//! lost and repeated nothing, in bytes. What a sender with losses believes to be in flight may differ
-//! from what is (a loss not yet detected), and is not compared.
+//! Asserted per port, per flow and in all, in packets; and in bytes, for each direction of a connection without
+//! losses and retransmissions. With losses, a sender's estimate of the bytes in flight may differ from the truth (a
+//! loss not yet detected), and is not compared.
 
 use incastle_transport::tcp;
 
 use super::AllPartitions;
-use super::Simulation;
+use super::stack::HostStack;
 use crate::core::{FlowIndex, Side};
 use crate::flow::{FlowRecord, Transport};
 use crate::network::{Packet, Port};
 use crate::probe::Probe;
 
-/// What ports and hosts hold of a flow.
+/// The packets of a flow in ports and at hosts.
 #[derive(Debug, Clone, Copy, Default)]
 struct Inside {
     packets: u64,
-    /// Application bytes under way to the near endpoint and to the far endpoint.
+    /// Application bytes on their path, by the side that they are for.
     payload: [u64; 2],
 }
 
@@ -27,8 +27,8 @@ impl<P: Probe> AllPartitions<'_, P> {
         let mut inside = vec![Inside::default(); self.flow_count()];
         let mut cnms = 0;
         for partition in self.partitions() {
-            partition.check_ports();
-            for packet in partition.packets_inside() {
+            partition.stack.check_ports();
+            for packet in partition.stack.packets_inside() {
                 if packet.is_cnm() {
                     cnms += 1;
                     continue;
@@ -54,14 +54,15 @@ impl<P: Probe> AllPartitions<'_, P> {
         );
     }
 
-    /// SND.NXT - SND.UNA = data inside the network + data received whose ACK is not back, for each
+    /// SND.NXT - SND.UNA = data inside the network + data received whose ACK has not arrived, for each
     /// direction of a connection without losses. SND.UNA stands on both sides and cancels. Data that
     /// overtook others are received too: they wait at the receiver.
     fn check_bytes(&self, flow: FlowIndex, record: &FlowRecord, inside: &Inside) {
         if record.dropped > 0 || record.stray > 0 {
             return;
         }
-        for (sender, receiver) in [(Side::Near, Side::Far), (Side::Far, Side::Near)] {
+        for sender in Side::BOTH {
+            let receiver = sender.peer();
             self.check_udt_bytes(flow, sender, receiver, inside);
             let (Some(from), Some(to)) = (
                 self.connection(flow, sender),
@@ -88,11 +89,11 @@ impl<P: Probe> AllPartitions<'_, P> {
 
     /// The same for UDT, which counts what it has sent.
     fn check_udt_bytes(&self, flow: FlowIndex, sender: Side, receiver: Side, inside: &Inside) {
-        let end = |side| match self.transport(flow, side)? {
-            Transport::Udt(end) => end.connection(),
+        let connection = |side| match self.transport(flow, side)? {
+            Transport::Udt(endpoint) => endpoint.connection(),
             Transport::Tcp(_) | Transport::Datagram(_) => None,
         };
-        let (Some(from), Some(to)) = (end(sender), end(receiver)) else {
+        let (Some(from), Some(to)) = (connection(sender), connection(receiver)) else {
             return;
         };
         if from.stats().retransmissions > 0 {
@@ -117,17 +118,19 @@ impl<P: Probe> AllPartitions<'_, P> {
 
     fn transport(&self, flow: FlowIndex, side: Side) -> Option<&Transport> {
         let mut partitions = self.partitions().iter();
-        partitions.find_map(|partition| Some(&partition.flows.peek(flow.endpoint(side))?.transport))
+        partitions
+            .find_map(|partition| Some(&partition.stack.flows.peek(flow.endpoint(side))?.transport))
     }
 }
 
-impl<P: Probe> Simulation<P> {
-    /// Asserts what must hold in a partition alone: of the ports that send here, and of the arena.
+impl<P: Probe> HostStack<P> {
+    /// Asserts conservation in the ports that send here, and in the arena.
     fn check_ports(&self) {
-        let pool = &self.network.pool;
+        let network = &self.fabric.network;
+        let pool = &network.pool;
         let mut with_extras = 0;
-        for port in &self.network.ports {
-            if self.has(self.network.ends(port.index).0) {
+        for port in &network.ports {
+            if self.fabric.has(network.owner(port.index)) {
                 port.check_conservation(pool);
             }
             with_extras += port
@@ -140,30 +143,30 @@ impl<P: Probe> Simulation<P> {
             .filter(|packet| packet.has_extra())
             .count();
         assert!(
-            with_extras == self.network.extras.used(),
-            "everything in the arena has its packet"
+            with_extras == network.extras.used(),
+            "every value in the arena belongs to a packet"
         );
     }
 
-    /// Packets in ports and at hosts. What was handed over to another partition is there.
+    /// Packets in ports and at hosts, without those handed over to another partition.
     fn packets_inside(&self) -> impl Iterator<Item = &Packet> {
-        let pool = &self.network.pool;
-        let (cut, uncut): (Vec<_>, Vec<_>) =
-            self.network.ports.iter().partition(|port| port.is_cut());
+        let network = &self.fabric.network;
+        let pool = &network.pool;
+        let (cut, uncut): (Vec<_>, Vec<_>) = network.ports.iter().partition(|port| port.is_cut());
         let in_ports = uncut.into_iter().flat_map(|port| port.inside(pool));
-        let kept = cut.into_iter().flat_map(Port::kept);
-        in_ports.chain(kept).chain(self.packets_at_hosts())
+        let stored = cut.into_iter().flat_map(Port::stored);
+        in_ports.chain(stored).chain(self.packets_at_hosts())
     }
 
     fn packets_at_hosts(&self) -> impl Iterator<Item = &Packet> {
-        let flows = (0..self.flow_count()).map(FlowIndex::from_index);
-        flows.flat_map(|flow| self.flows.at_hosts(flow, &self.network.pool))
+        let flows = (0..self.flows.count()).map(FlowIndex::from_index);
+        flows.flat_map(|flow| self.flows.at_hosts(flow, &self.fabric.network.pool))
     }
 }
 
 fn check_packets(flow: FlowIndex, record: &FlowRecord, inside: &Inside) {
-    let sent = record.near.packets_sent + record.far.packets_sent;
-    let received = record.near.packets_received + record.far.packets_received;
+    let sent = record.initiator.packets_sent + record.responder.packets_sent;
+    let received = record.initiator.packets_received + record.responder.packets_received;
     assert!(
         sent == received + record.stray + record.dropped + inside.packets,
         "flow {}: {sent} packets sent, {received} received, {} stray, {} dropped, {} inside",

@@ -1,63 +1,63 @@
-//! Prefetch: what the next events need is brought into the processor's cache before they happen.
+//! Prefetch: the memory that the next events need is loaded into the processor's cache before them.
 //!
-//! Where ports and packets lie outside of the nearest cache, each event would wait for its own, one after
-//! the other. What an arrival needs is a chain: its port names a packet, which names a route and so
-//! another port, or an endpoint; that port names packets again. What a NIC needs that takes its next packet
-//! is a chain as well: its host names an endpoint.
+//! Where ports and packets do not fit into the first-level cache, each event would wait for its own, one after the
+//! other. An arrival reads a chain: its port, the packet, the route, the next port or the endpoint, the packets of
+//! that port. A dequeue of a NIC reads a chain as well: its host, the endpoint.
 //!
-//! In a network that the next cache holds, one link of the chains of each of the next three events is
-//! prefetched before each event. In a large one that is too late: chains are followed some dozens of events
-//! ahead, a group of events at a time, and between two links of their chains other groups happen. The next
-//! hops that are found are cached for the arrivals; nothing else is changed here, and nothing but speed
-//! depends on it. Its worth on fat trees: without it 1024 hosts take 1.4 times as long and 8192 hosts 2.6
-//! times; `Near` alone would take 1.5 times as long for the latter.
+//! In a network that fits into the second-level cache, one step of the chain of each of the next three events is
+//! prefetched before each event. In a large one that is too late: chains are followed dozens of events ahead, a
+//! group of events at a time, and other groups are processed between two steps of a chain. The next hops found are
+//! cached for the arrivals; nothing else is changed here, and only speed depends on it. Its worth on fat trees:
+//! without it 1024 hosts take 1.4 times as long and 8192 hosts 2.6 times; `Next` alone would take 1.5 times as long
+//! for the latter.
 
-use super::Simulation;
-use crate::core::{Event, Kind, Node, PortIndex};
+use super::fabric::Fabric;
+use crate::core::{Event, EventQueue, Kind, Node, PortIndex};
+use crate::flow::Flows;
+use crate::layout::QueuePart;
 use crate::network::Network;
 use crate::probe::Probe;
 
-/// The minimum number of ports at which `Near` pays: with their packets more than the nearest cache.
+/// The minimum number of ports for `Next`: with their packets more than the first-level cache.
 const SOME_PORTS: usize = 512;
-/// The minimum number of ports at which `Far` pays: with their packets more than the next one.
+/// The minimum number of ports for `Groups`: with their packets more than the second-level cache.
 const MANY_PORTS: usize = 4096;
 /// Events of a group.
-pub(super) const GROUP: usize = 4;
-/// Links of a chain.
-const LINKS: usize = 5;
+const GROUP: usize = 4;
+/// Steps of a chain.
+const STEPS: usize = 5;
 
 /// How far ahead a simulation prefetches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Prefetch {
     /// Not at all.
     Off,
-    /// For each of the next three events.
-    Near,
-    /// For the next 24 events, a group at a time.
-    Far,
+    /// One step for each of the next three events.
+    Next,
+    /// All steps for the next 24 events, a group at a time.
+    Groups,
 }
 
 impl Prefetch {
-    /// What pays in a network of this size.
-    pub(super) const fn for_ports(ports: usize) -> Self {
+    /// The fastest for a network of this size.
+    const fn for_ports(ports: usize) -> Self {
         match ports {
             0..SOME_PORTS => Self::Off,
-            SOME_PORTS..MANY_PORTS => Self::Near,
-            MANY_PORTS.. => Self::Far,
+            SOME_PORTS..MANY_PORTS => Self::Next,
+            MANY_PORTS.. => Self::Groups,
         }
     }
 
-    /// The number of events that have to be in order.
-    pub(super) const fn events(self) -> usize {
+    /// The number of events that must be sorted.
+    const fn events(self) -> usize {
         match self {
-            Self::Off | Self::Near => 0,
-            Self::Far => (LINKS + 1) * GROUP,
+            Self::Off | Self::Next => 0,
+            Self::Groups => (STEPS + 1) * GROUP,
         }
     }
 }
 
-/// What an event is about, as far as it is worth a look: a port by its place, a host by its place behind all
-/// possible ports, or nothing.
+/// The subject of an event: a port by its index, a host by its index behind all possible ports, or nothing.
 #[derive(Debug, Clone, Copy)]
 struct Subject(u64);
 
@@ -74,18 +74,18 @@ impl Subject {
         }
     }
 
-    /// The port; beyond all ports if it is none.
+    /// The port's index; beyond all ports if it is none.
     const fn port(self) -> usize {
         index(self.0)
     }
 
-    /// The host; beyond all hosts if it is none.
+    /// The host's index; beyond all hosts if it is none.
     const fn host(self) -> usize {
         index(self.0 ^ Self::HOSTS)
     }
 }
 
-/// A place in a list; beyond every list where a processor's addresses do not reach so far.
+/// An index; beyond every list on processors with narrower addresses.
 #[inline(always)]
 const fn index(place: u64) -> usize {
     if place > usize::MAX as u64 {
@@ -94,37 +94,157 @@ const fn index(place: u64) -> usize {
     place as usize
 }
 
-/// What the events to come are about: of each group, the furthest first, as far as its chains have been followed.
-#[derive(Debug)]
-pub(super) struct Seen([[Subject; GROUP]; LINKS]);
+/// The subjects of the next events, group by group, the furthest first, each as far as its chain was followed.
+type Subjects = [[Subject; GROUP]; STEPS];
 
-impl Default for Seen {
-    fn default() -> Self {
-        Self([[Subject::NOTHING; GROUP]; LINKS])
-    }
-}
-
-/// How far ahead a simulation prefetches, and where it is.
+/// The depth of the prefetch, and its state.
 #[derive(Debug)]
 pub(super) struct Prefetcher {
     depth: Prefetch,
     /// Events until the next group is followed.
     countdown: usize,
-    seen: Seen,
+    subjects: Subjects,
 }
 
 impl Prefetcher {
-    pub(super) fn new(depth: Prefetch) -> Self {
+    /// The fastest for a network of so many ports.
+    pub(super) fn for_ports(ports: usize, events: &mut EventQueue) -> Self {
+        let depth = Prefetch::for_ports(ports);
+        events.keep_sorted(depth.events());
         Self {
             depth,
             countdown: 0,
-            seen: Seen::default(),
+            subjects: [[Subject::NOTHING; GROUP]; STEPS],
+        }
+    }
+
+    /// Changes the depth.
+    pub(super) fn set_depth(&mut self, depth: Prefetch, events: &mut EventQueue) {
+        self.depth = depth;
+        events.keep_sorted(depth.events());
+    }
+
+    /// Prefetches what the next events need.
+    #[inline(always)]
+    pub(super) fn prefetch<P: Probe>(&mut self, fabric: &mut Fabric<P>, flows: &Flows) {
+        match self.depth {
+            Prefetch::Off => {}
+            Prefetch::Next => prefetch_next(fabric),
+            Prefetch::Groups => {
+                if self.countdown == 0 {
+                    self.prefetch_groups(fabric, flows);
+                    self.countdown = GROUP;
+                }
+                self.countdown -= 1;
+            }
+        }
+    }
+
+    /// Prefetches one step of each group's chains: of the furthest group the first, of the nearest one the last.
+    #[inline(never)]
+    fn prefetch_groups<P: Probe>(&mut self, fabric: &mut Fabric<P>, flows: &Flows) {
+        self.subjects.rotate_right(1);
+        let [first, second, third, fourth, fifth] = &mut self.subjects;
+        for (place, subject) in first.iter_mut().enumerate() {
+            *subject = Subject::of(fabric.clock.events.later(STEPS * GROUP + place));
+            fabric.network.prefetch_subject(*subject);
+        }
+        for subject in second {
+            fabric.network.prefetch_first(*subject);
+        }
+        for subject in third {
+            fabric.network.prefetch_next_hops(*subject, flows);
+        }
+        for subject in fourth {
+            *subject = prefetch_out(fabric, flows, *subject);
+        }
+        for out in fifth {
+            prefetch_behind(fabric, *out);
         }
     }
 }
 
+/// Prefetches the port of the third event from now, the packet of the second, and the next port of the first. Any
+/// guess is harmless: no branch is taken for the kind of an event.
+#[inline(always)]
+fn prefetch_next<P: Probe>(fabric: &Fabric<P>) {
+    let Network {
+        ports,
+        pool,
+        routes,
+        ..
+    } = &fabric.network;
+    let events = &fabric.clock.events;
+    let source = |event| events.later(event).map(|event| event.source() as usize);
+    let port = |event| ports.get(source(event)?);
+    if let Some(source) = source(3) {
+        incastle_prefetch::element(ports, source);
+    }
+    if let Some(port) = port(2) {
+        pool.prefetch(port.first());
+    }
+    if let Some(first) = port(1).and_then(|port| pool.get(port.first())) {
+        // For a packet that has reached its host, the last port of all.
+        let last = ports.len().wrapping_sub(1);
+        let out = routes.guess(&first.packet).index().min(last);
+        if let Some(port) = ports.get(out) {
+            port.prefetch();
+            let out = PortIndex::from_index(out);
+            fabric.probe.prefetch_queue(out, QueuePart::Head);
+        }
+    }
+}
+
+/// Finds the port by which an arriving packet goes on, or its host answers, and prefetches it.
+#[inline(always)]
+fn prefetch_out<P: Probe>(fabric: &mut Fabric<P>, flows: &Flows, subject: Subject) -> Subject {
+    let Network {
+        ports,
+        hosts,
+        pool,
+        routes,
+        ..
+    } = &mut fabric.network;
+    let Some(port) = ports.get_mut(subject.port()) else {
+        return Subject::NOTHING;
+    };
+    let Some(flight) = pool.get(port.first()) else {
+        return Subject::NOTHING;
+    };
+    let out = match port.to {
+        Node::Switch(switch) => {
+            port.cached_next_hop = routes.without_draw(switch, &flight.packet);
+            port.cached_next_hop.index()
+        }
+        Node::Host(host) => {
+            flows.prefetch(flight.packet.to);
+            hosts[host.index()].prefetch();
+            fabric.probe.prefetch_host(host);
+            // The two ports of a link have successive indices.
+            subject.port() ^ 1
+        }
+    };
+    if let Some(port) = ports.get(out) {
+        port.prefetch();
+        // By its number: the port itself is not in the cache yet.
+        let out = PortIndex(out as u32);
+        fabric.probe.prefetch_queue(out, QueuePart::Head);
+    }
+    Subject(out as u64)
+}
+
+/// Prefetches the packets that a port sends before the next one.
+#[inline(always)]
+fn prefetch_behind<P: Probe>(fabric: &Fabric<P>, out: Subject) {
+    let Network { ports, pool, .. } = &fabric.network;
+    if let Some(port) = ports.get(out.port()) {
+        port.prefetch_packets(pool);
+        fabric.probe.prefetch_queue(port.index, QueuePart::Bin);
+    }
+}
+
 impl Network {
-    /// Prefetches what an event is about.
+    /// Prefetches the subject of an event.
     #[inline(always)]
     fn prefetch_subject(&self, subject: Subject) {
         incastle_prefetch::element(&self.ports, subject.port());
@@ -133,7 +253,7 @@ impl Network {
         }
     }
 
-    /// Prefetches the packet that arrives, or the NIC and the name of what waits for it.
+    /// Prefetches the arriving packet, or the NIC and the first endpoint that waits for it.
     #[inline(always)]
     fn prefetch_first(&self, subject: Subject) {
         if let Some(port) = self.ports.get(subject.port()) {
@@ -145,162 +265,18 @@ impl Network {
             }
         }
     }
-}
 
-impl<P: Probe> Simulation<P> {
-    /// Prefetches what the next events need.
+    /// Prefetches the cached next hops of the arriving packet, or the endpoint that waits.
     #[inline(always)]
-    pub(super) fn prefetch(&mut self) {
-        match self.prefetcher.depth {
-            Prefetch::Off => {}
-            Prefetch::Near => self.prefetch_near(),
-            Prefetch::Far => {
-                if self.prefetcher.countdown == 0 {
-                    self.prefetch_far();
-                    self.prefetcher.countdown = GROUP;
-                }
-                self.prefetcher.countdown -= 1;
+    fn prefetch_next_hops(&self, subject: Subject, flows: &Flows) {
+        if let Some(port) = self.ports.get(subject.port()) {
+            if let Some(flight) = self.pool.get(port.first()) {
+                self.routes.prefetch(&flight.packet);
             }
-        }
-    }
-
-    /// Looks so far ahead from now on, however large the network is. Results are the same.
-    pub fn set_prefetch(&mut self, depth: Prefetch) {
-        self.prefetcher.depth = depth;
-        self.clock.events.keep_sorted(depth.events());
-    }
-
-    /// Prefetches the port of the third event from now, for the packet of the second, and for what that of the
-    /// first leads to. A guess does: no branch is taken for what an event is about.
-    #[inline(always)]
-    pub(super) fn prefetch_near(&self) {
-        let Network {
-            ports,
-            pool,
-            routes,
-            ..
-        } = &self.network;
-        let source = |event| {
-            self.clock
-                .events
-                .later(event)
-                .map(|event| event.source() as usize)
-        };
-        let port = |event| ports.get(source(event)?);
-        if let Some(source) = source(3) {
-            incastle_prefetch::element(ports, source);
-        }
-        if let Some(port) = port(2) {
-            pool.prefetch(port.first());
-        }
-        if let Some(first) = port(1).and_then(|port| pool.get(port.first())) {
-            // Of a packet that comes to its host the last port of all: any does no harm.
-            let last = ports.len().wrapping_sub(1);
-            let out = routes.guess(&first.packet).index().min(last);
-            if let Some(port) = ports.get(out) {
-                port.prefetch();
-                self.observer
-                    .probe
-                    .prefetch_queue(PortIndex::from_index(out), false);
-            }
-        }
-    }
-
-    /// Looks at what the next events need: of the furthest group at the first link of its chains, of the nearest one at
-    /// the last.
-    #[inline(never)]
-    pub(super) fn prefetch_far(&mut self) {
-        self.prefetcher.seen.0.rotate_right(1);
-        for place in 0..GROUP {
-            let event = self.clock.events.later(LINKS * GROUP + place);
-            let subject = Subject::of(event);
-            self.network.prefetch_subject(subject);
-            self.prefetcher.seen.0[0][place] = subject;
-        }
-        for subject in self.prefetcher.seen.0[1] {
-            self.network.prefetch_first(subject);
-        }
-        for subject in self.prefetcher.seen.0[2] {
-            self.prefetch_next_hop(subject);
-        }
-        for place in 0..GROUP {
-            self.prefetcher.seen.0[3][place] = self.without_draw(self.prefetcher.seen.0[3][place]);
-        }
-        for out in self.prefetcher.seen.0[4] {
-            self.prefetch_behind(out);
-        }
-    }
-
-    /// Prefetches the cached next hops of the packet, or the endpoint that waits.
-    #[inline(always)]
-    fn prefetch_next_hop(&self, subject: Subject) {
-        let Network {
-            ports, hosts, pool, ..
-        } = &self.network;
-        if let Some(port) = ports.get(subject.port()) {
-            if let Some(flight) = pool.get(port.first()) {
-                self.network.routes.prefetch(&flight.packet);
-            }
-        } else if let Some(host) = hosts.get(subject.host())
+        } else if let Some(host) = self.hosts.get(subject.host())
             && let Some(waiting) = host.waiting.front()
         {
-            self.flows.prefetch(*waiting);
-        }
-    }
-
-    /// Finds the port by which the packet that arrives goes on, or its host answers, and fetches what lies there.
-    #[inline(always)]
-    fn without_draw(&mut self, subject: Subject) -> Subject {
-        let Network {
-            ports,
-            hosts,
-            pool,
-            routes,
-            ..
-        } = &mut self.network;
-        let Some(port) = ports.get_mut(subject.port()) else {
-            return Subject::NOTHING;
-        };
-        let Some(flight) = pool.get(port.first()) else {
-            return Subject::NOTHING;
-        };
-        let out = match port.to {
-            Node::Switch(switch) => {
-                port.cached_next_hop = routes.without_draw(switch, &flight.packet);
-                port.cached_next_hop.index()
-            }
-            Node::Host(host) => {
-                self.flows.prefetch(flight.packet.to);
-                hosts[host.index()].prefetch();
-                self.observer.probe.prefetch_host(host);
-                // The ports of a link follow each other.
-                subject.port() ^ 1
-            }
-        };
-        if let Some(port) = ports.get(out) {
-            port.prefetch();
-            // By its number: the port itself is not there yet.
-            self.observer
-                .probe
-                .prefetch_queue(PortIndex(out as u32), false);
-        }
-        Subject(out as u64)
-    }
-
-    /// Prefetches the packets behind which a packet goes that leaves by a port.
-    #[inline(always)]
-    fn prefetch_behind(&self, out: Subject) {
-        let Network { ports, pool, .. } = &self.network;
-        if let Some(port) = ports.get(out.port()) {
-            port.prefetch_packets(pool);
-            self.observer.probe.prefetch_queue(port.index, true);
-        }
-    }
-
-    /// Forgets the cached next hops: they have changed.
-    pub(super) fn look_again(&mut self) {
-        for port in &mut self.network.ports {
-            port.cached_next_hop = PortIndex::NONE;
+            flows.prefetch(*waiting);
         }
     }
 }

@@ -1,122 +1,99 @@
-//! What probes are shown on request: samples of queues and memories, what ports send, the measured
-//! interval.
+//! Samples of queues and memories at an interval, and the measured interval, as events of the probe.
 
 use incastle_units::{Bytes, Span, Time};
 
-use super::Simulation;
-use crate::core::{Event, Kind, Node, PortIndex, SwitchIndex};
-use crate::network::Occupancy;
+use super::fabric::Fabric;
+use crate::core::{Clock, Event, Kind, Node, PortIndex, SwitchIndex};
+use crate::network::{Network, Occupancy};
 use crate::probe::{MemorySample, Probe};
 
-/// What a probe event is for.
-const SAMPLE: u32 = 0;
+/// The sources of probe events.
+const QUEUES: u32 = 0;
 const MEASURE_FROM: u32 = 1;
 const MEASURE_TO: u32 = 2;
-const MEMORY: u32 = 3;
+const MEMORIES: u32 = 3;
 
-/// Queue samples at an interval.
-#[derive(Debug, Clone, Default)]
-struct Sampling {
-    every: Span,
+/// What is sampled, and how often.
+#[derive(Debug, Default)]
+pub(super) struct Sampling {
+    queues: Vec<PortIndex>,
+    queue_interval: Span,
+    memories: Vec<Memory>,
+    memory_interval: Span,
+}
+
+/// The memory of a switch, with its ports.
+#[derive(Debug)]
+struct Memory {
+    switch: SwitchIndex,
     ports: Vec<PortIndex>,
 }
 
-/// Samples of the memories of switches, each with its ports, at an interval.
-#[derive(Debug, Clone, Default)]
-struct MemorySampling {
-    every: Span,
-    switches: Vec<(SwitchIndex, Vec<PortIndex>)>,
-}
-
-/// The probe, and what it is shown on request.
-pub(super) struct Observer<P> {
-    pub(super) probe: P,
-    /// Whether any flow is recorded.
-    pub(super) recording: bool,
-    sampling: Sampling,
-    memory_sampling: MemorySampling,
-}
-
-impl<P> Observer<P> {
-    pub(super) fn new(probe: P) -> Self {
-        Self {
-            probe,
-            recording: false,
-            sampling: Sampling::default(),
-            memory_sampling: MemorySampling::default(),
-        }
-    }
-}
-
-impl<P: Probe> Simulation<P> {
-    /// Samples the queues of `ports` every `every`, from the first multiple of it on.
-    pub fn sample_queues(&mut self, ports: Vec<PortIndex>, every: Span) {
-        assert!(
-            every > Span::ZERO,
-            "a sampling interval is longer than nothing"
-        );
-        self.observer.sampling = Sampling { every, ports };
-        self.enter(Event::new(self.clock.now() + every, Kind::Probe, SAMPLE));
+impl Sampling {
+    /// Samples the queues of `ports` at an interval, from its first multiple on.
+    pub(super) fn sample_queues(
+        &mut self,
+        ports: Vec<PortIndex>,
+        interval: Span,
+        clock: &mut Clock,
+    ) {
+        self.queues = ports;
+        self.queue_interval = interval;
+        enter(QUEUES, interval, clock);
     }
 
-    /// Samples what `switches` store every `every`, from the first multiple of it on.
-    pub fn sample_memories(&mut self, switches: &[SwitchIndex], every: Span) {
-        assert!(
-            every > Span::ZERO,
-            "a sampling interval is longer than nothing"
-        );
-        let ports_of = |switch: SwitchIndex| {
-            let own = |port: &PortIndex| self.network.ends(*port).0 == Node::Switch(switch);
-            (switch, self.network.ports().filter(own).collect())
+    /// Samples what `switches` store at an interval, from its first multiple on.
+    pub(super) fn sample_memories(
+        &mut self,
+        switches: &[SwitchIndex],
+        interval: Span,
+        network: &Network,
+        clock: &mut Clock,
+    ) {
+        let memory = |&switch: &SwitchIndex| {
+            let own = |port: &PortIndex| network.owner(*port) == Node::Switch(switch);
+            let ports = network.ports().filter(own).collect();
+            Memory { switch, ports }
         };
-        let switches = switches.iter().map(|&switch| ports_of(switch)).collect();
-        self.observer.memory_sampling = MemorySampling { every, switches };
-        self.enter(Event::new(self.clock.now() + every, Kind::Probe, MEMORY));
+        self.memories = switches.iter().map(memory).collect();
+        self.memory_interval = interval;
+        enter(MEMORIES, interval, clock);
     }
 
-    /// Shows the probe every packet that leaves these ports, from now on, which must be the beginning.
-    /// They have departure events then, whatever their kind: nothing else is different but the number
-    /// of events.
-    pub fn capture(&mut self, ports: &[PortIndex]) {
-        for port in ports {
-            self.network.capture(*port);
-        }
-    }
-
-    /// Tells the probe when the measured interval begins and ends.
-    pub fn measure_between(&mut self, from: Time, to: Time) {
-        self.enter(Event::new(from, Kind::Probe, MEASURE_FROM));
-        self.enter(Event::new(to, Kind::Probe, MEASURE_TO));
-    }
-
-    pub(super) fn look(&mut self, what: u32) {
-        let now = self.clock.now();
-        if what == SAMPLE {
-            for &port in &self.observer.sampling.ports {
-                let backlog = self.network.backlog(port, now, &mut self.observer.probe);
-                let bytes = Bytes::new(backlog.waiting_bytes);
-                self.observer
-                    .probe
-                    .sampled(port, now, backlog.waiting_packets, bytes);
+    /// A probe event has come.
+    pub(super) fn sample<P: Probe>(&self, source: u32, fabric: &mut Fabric<P>) {
+        match source {
+            QUEUES => {
+                self.queues(fabric);
+                enter(QUEUES, self.queue_interval, &mut fabric.clock);
             }
-            let at = now + self.observer.sampling.every;
-            self.enter(Event::new(at, Kind::Probe, SAMPLE));
-            return;
+            MEMORIES => {
+                self.memories(fabric);
+                enter(MEMORIES, self.memory_interval, &mut fabric.clock);
+            }
+            _ => {
+                fabric.settle();
+                let now = fabric.clock.now();
+                fabric.probe.measuring(now, source == MEASURE_FROM);
+            }
         }
-        if what == MEMORY {
-            self.look_at_memories();
-            let at = now + self.observer.memory_sampling.every;
-            self.enter(Event::new(at, Kind::Probe, MEMORY));
-            return;
-        }
-        self.settle();
-        self.observer.probe.measuring(now, what == MEASURE_FROM);
     }
 
-    fn look_at_memories(&mut self) {
-        let now = self.clock.now();
-        for (switch, ports) in &self.observer.memory_sampling.switches {
-            let (network, probe) = (&mut self.network, &mut self.observer.probe);
+    fn queues<P: Probe>(&self, fabric: &mut Fabric<P>) {
+        let now = fabric.clock.now();
+        for &port in &self.queues {
+            let backlog = fabric.network.backlog(port, now, &mut fabric.probe);
+            let bytes = Bytes::new(backlog.waiting_bytes);
+            fabric
+                .probe
+                .sampled(port, now, backlog.waiting_packets, bytes);
+        }
+    }
+
+    fn memories<P: Probe>(&self, fabric: &mut Fabric<P>) {
+        let now = fabric.clock.now();
+        for Memory { switch, ports } in &self.memories {
+            let (network, probe) = (&mut fabric.network, &mut fabric.probe);
             let Occupancy { all, of_ports } = network.occupancy(*switch, ports, now, probe);
             let sample = |port, stored, limit| MemorySample {
                 at: now,
@@ -131,12 +108,18 @@ impl<P: Probe> Simulation<P> {
             }
         }
     }
+}
 
-    /// Lets every port tell the probe of its departures until now.
-    pub(crate) fn settle(&mut self) {
-        for port in self.network.ports() {
-            self.network
-                .backlog(port, self.clock.now(), &mut self.observer.probe);
-        }
+/// Enters the events of the measured interval.
+pub(super) fn enter_interval(from: Time, to: Time, clock: &mut Clock) {
+    for (at, source) in [(from, MEASURE_FROM), (to, MEASURE_TO)] {
+        clock.events.push(Event::new(at, Kind::Probe, source));
     }
+}
+
+/// Enters the next sample.
+fn enter(source: u32, interval: Span, clock: &mut Clock) {
+    assert!(interval > Span::ZERO, "a sampling interval is positive");
+    let at = clock.now() + interval;
+    clock.events.push(Event::new(at, Kind::Probe, source));
 }

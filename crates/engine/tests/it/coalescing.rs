@@ -26,7 +26,7 @@ impl Application for ClosesLater {
 
     fn handle_timeout(&mut self, _: Time, actions: &mut Actions) {
         if let Some(flow) = self.flow {
-            actions.close(flow.endpoint(Side::Near));
+            actions.close(flow.endpoint(Side::Initiator));
             self.closed = true;
             return;
         }
@@ -42,7 +42,7 @@ impl Application for ClosesLater {
             watched: false,
             recorded: false,
         });
-        actions.write(flow.endpoint(Side::Near), 3_000);
+        actions.write(flow.endpoint(Side::Initiator), 3_000);
         self.flow = Some(flow);
     }
 
@@ -82,7 +82,7 @@ fn answers(until: Time) -> u64 {
     let network = simulation.network();
     let mut own = network
         .ports()
-        .filter(|port| network.ends(*port).0 == hosts[1]);
+        .filter(|port| network.owner(*port) == hosts[1]);
     let own = own.next().expect("a host has a link");
     network.counters(own).offered
 }

@@ -42,7 +42,12 @@ fn two_flows(bytes: u64, deadlines: [Option<Span>; 2], d2tcp: bool) -> Simulatio
 }
 
 fn delivered(simulation: &Simulation<Recorder>) -> [u64; 2] {
-    [0, 1].map(|flow| simulation.flow(FlowIndex::from_index(flow)).far.delivered)
+    [0, 1].map(|flow| {
+        simulation
+            .flow(FlowIndex::from_index(flow))
+            .responder
+            .delivered
+    })
 }
 
 /// The time-weighted means of window (segments) and alpha of a flow from an instant on.

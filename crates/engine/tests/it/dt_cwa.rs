@@ -181,7 +181,8 @@ fn run(flows: usize, queue: QueueConfig, control: impl Fn() -> Algorithm) -> Out
     simulation.sample_queues(vec![port], Span::from_us(10));
     let delivered = |simulation: &Simulation<Recorder>| -> u64 {
         let all = (0..flows).map(FlowIndex::from_index);
-        all.map(|flow| simulation.flow(flow).far.delivered).sum()
+        all.map(|flow| simulation.flow(flow).responder.delivered)
+            .sum()
     };
     simulation.run(from, u64::MAX).expect("no loop");
     let before = delivered(&simulation);
@@ -206,8 +207,8 @@ fn outcome(simulation: &Simulation<Recorder>, bytes: u64, from: Time) -> Outcome
     let reductions: u64 = (0..flows)
         .map(|flow| {
             let flow = simulation.flow(FlowIndex::from_index(flow));
-            assert_eq!((flow.dropped, flow.near.tcp.timeouts), (0, 0));
-            flow.near.tcp.ecn_reductions
+            assert_eq!((flow.dropped, flow.initiator.tcp.timeouts), (0, 0));
+            flow.initiator.tcp.ecn_reductions
         })
         .sum();
     Outcome {

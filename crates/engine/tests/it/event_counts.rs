@@ -62,8 +62,8 @@ impl Step {
             watched: false,
             recorded: false,
         });
-        actions.expect(flow.endpoint(Side::Far), self.bytes);
-        actions.write(flow.endpoint(Side::Near), self.bytes);
+        actions.expect(flow.endpoint(Side::Responder), self.bytes);
+        actions.write(flow.endpoint(Side::Initiator), self.bytes);
     }
 }
 

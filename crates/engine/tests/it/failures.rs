@@ -361,7 +361,7 @@ proptest! {
             (ran.digest, ran.totals)
         };
         let plain = run(Prefetch::Off);
-        prop_assert_eq!(plain, run(Prefetch::Near));
-        prop_assert_eq!(plain, run(Prefetch::Far));
+        prop_assert_eq!(plain, run(Prefetch::Next));
+        prop_assert_eq!(plain, run(Prefetch::Groups));
     }
 }

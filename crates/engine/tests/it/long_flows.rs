@@ -51,7 +51,7 @@ fn long_flows(star: Star, algo: Algo, config: tcp::Config) -> Simulation<Recorde
 fn delivered(simulation: &Simulation<Recorder>) -> Vec<u64> {
     let flows = (0..simulation.flow_count()).map(FlowIndex::from_index);
     flows
-        .map(|flow| simulation.flow(flow).far.delivered)
+        .map(|flow| simulation.flow(flow).responder.delivered)
         .collect()
 }
 
@@ -203,9 +203,9 @@ fn mean_window(p: f64, seed: u64) -> f64 {
     simulation.add_application(Box::new(bulk));
     let flow = FlowIndex::from_index(0);
     simulation.run(seconds(1), u64::MAX).expect("no loop");
-    let before = simulation.flow(flow).far.delivered;
+    let before = simulation.flow(flow).responder.delivered;
     simulation.run(seconds(11), u64::MAX).expect("no loop");
-    let packets = (simulation.flow(flow).far.delivered - before) as f64 / 1460.0;
+    let packets = (simulation.flow(flow).responder.delivered - before) as f64 / 1460.0;
     let rtt = 1e-3 + 2.0 * 1.2e-6 + 2.0 * 0.032e-6;
     packets * rtt / 10.0
 }

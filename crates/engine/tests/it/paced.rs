@@ -81,11 +81,11 @@ impl Application for Writer {
             None => *self.flow.insert(actions.open(self.spec())),
         };
         if now >= self.stop {
-            actions.stop(flow.endpoint(Side::Near));
+            actions.stop(flow.endpoint(Side::Initiator));
             self.over = true;
             return;
         }
-        actions.write(flow.endpoint(Side::Near), self.message);
+        actions.write(flow.endpoint(Side::Initiator), self.message);
         self.next = now + self.gap;
     }
 
@@ -191,7 +191,7 @@ fn what_is_refused_is_counted_to_the_last_message() {
     // 2748 messages of each in 20 ms at 1.6 Gbit/s; what is neither sent nor refused waits in the buffer.
     let simulation = run(&world);
     for flow in (0..4).map(FlowIndex::from_index) {
-        let record = simulation.flow(flow).near;
+        let record = simulation.flow(flow).initiator;
         let sent = record.payload_sent / PAYLOAD;
         let written = 2_748 - record.refused.messages;
         assert!(

@@ -23,7 +23,7 @@ use incastle_engine::network::{
 };
 use incastle_engine::parallel::{Messages, PartitionError, Partitioning};
 use incastle_engine::probe::NoProbe;
-use incastle_engine::{AllPartitions, Simulation, finish};
+use incastle_engine::{AllPartitions, Finished, Simulation, finish};
 use incastle_queueing::{
     CongestionPointConfig, PortBuffer, QueueConfig, RedAction, RedConfig, SharedBuffer,
 };
@@ -315,7 +315,7 @@ impl Transfers {
 impl Application for Transfers {
     fn handle(&mut self, _: Time, notice: Notice, actions: &mut Actions) {
         if let Notice::Finished(end) = notice
-            && end.side() == Side::Near
+            && end.side() == Side::Initiator
         {
             actions.release(end.flow());
         }
@@ -324,8 +324,8 @@ impl Application for Transfers {
     fn handle_timeout(&mut self, _: Time, actions: &mut Actions) {
         let Some(one) = self.rest.next() else { return };
         let flow = self.open(&one, actions);
-        actions.expect(flow.endpoint(Side::Far), one.bytes);
-        actions.write(flow.endpoint(Side::Near), one.bytes);
+        actions.expect(flow.endpoint(Side::Responder), one.bytes);
+        actions.write(flow.endpoint(Side::Initiator), one.bytes);
         if matches!(
             one.stack,
             Stack::Tcp {
@@ -333,7 +333,7 @@ impl Application for Transfers {
                 ..
             }
         ) {
-            actions.close(flow.endpoint(Side::Near));
+            actions.close(flow.endpoint(Side::Initiator));
         }
     }
 
@@ -403,7 +403,7 @@ fn told(parts: Vec<Simulation<NoProbe>>) -> (u64, String) {
     assert!(now.iter().all(|at| *at == now[0]));
     let known = (0..whole.flow_count()).map(|flow| whole.flow(FlowIndex::from_index(flow)));
     let known: Vec<_> = known.collect();
-    let (network, _, flows) = finish(parts);
+    let Finished { network, flows, .. } = finish(parts);
     // Endpoints are freed while their counters are written.
     assert_eq!(format!("{flows:?}"), format!("{known:?}"));
     let ports: Vec<_> = network

@@ -94,7 +94,12 @@ fn four_constant_sources_hold_the_queue_around_its_set_point() {
     assert!(totals.cnms_sent > 100, "{totals:?}");
     assert_eq!(totals.cnms_dropped, 0, "nothing is in the way of the CNMs");
     let delivered: u64 = (0..4)
-        .map(|flow| simulation.flow(FlowIndex::from_index(flow)).far.delivered)
+        .map(|flow| {
+            simulation
+                .flow(FlowIndex::from_index(flow))
+                .responder
+                .delivered
+        })
         .sum();
     let line = 5.0 * LINE.bytes_per_second_lossy() * 1472.0 / 1500.0;
     assert!(

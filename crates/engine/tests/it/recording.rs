@@ -70,9 +70,9 @@ fn check_packets(simulation: &Simulation<Recorder>, flow: FlowIndex) -> usize {
     let mut seen: BTreeMap<(EndpointIndex, u64), Vec<&RecordedEvent>> = BTreeMap::new();
     for event in &simulation.probe().record.events {
         if let Some(packet) = &event.packet
-            && event.end.flow() == flow
+            && event.endpoint.flow() == flow
         {
-            let place = seen.entry((event.end, packet.number)).or_default();
+            let place = seen.entry((event.endpoint, packet.number)).or_default();
             place.push(event);
         }
     }
@@ -95,9 +95,12 @@ fn check_packets(simulation: &Simulation<Recorder>, flow: FlowIndex) -> usize {
     }
     let books = simulation.flow(flow);
     assert_eq!(books.dropped, dropped);
-    let sent = [books.near.packets_sent, books.far.packets_sent];
+    let sent = [books.initiator.packets_sent, books.responder.packets_sent];
     assert_eq!(sent.iter().sum::<u64>() as usize, seen.len());
-    let arrived = [books.far.packets_received, books.near.packets_received];
+    let arrived = [
+        books.responder.packets_received,
+        books.initiator.packets_received,
+    ];
     assert_eq!(arrived, received, "near to far, far to near");
     under_way
 }
@@ -169,14 +172,14 @@ fn a_lost_tail_is_told_from_the_drop_to_the_repair() {
         let timeout = events.iter().find(|event| {
             matches!(event.kind, EventKind::Timeout(report)
                 if report.kind == TimeoutKind::LastPacket || report.kind == TimeoutKind::FullWindow)
-                && event.end == loss.end
+                && event.endpoint == loss.endpoint
                 && event.at > loss.at
         });
         let timeout = timeout.expect("a lost tail ends in a timeout");
         let again = events.iter().find(|event| {
             let same = event.packet.is_some_and(|packet| packet.seq == lost.seq);
             let repeated = matches!(event.kind, EventKind::Sent { repeated: true, .. });
-            same && repeated && event.end == loss.end
+            same && repeated && event.endpoint == loss.endpoint
         });
         assert_eq!(again.expect("it is repaired").at, timeout.at);
     }
@@ -186,10 +189,10 @@ fn a_lost_tail_is_told_from_the_drop_to_the_repair() {
 fn sequence_numbers_are_offsets_on_both_ways() {
     let simulation = run(shallow(1, 100), bulks(1, 100_000, Algo::NewReno, 1));
     let events = &simulation.probe().record.events;
-    let near = FlowIndex::from_index(0).endpoint(Side::Near);
+    let near = FlowIndex::from_index(0).endpoint(Side::Initiator);
     let data: Vec<u64> = events
         .iter()
-        .filter(|event| event.end == near && matches!(event.kind, EventKind::Sent { .. }))
+        .filter(|event| event.endpoint == near && matches!(event.kind, EventKind::Sent { .. }))
         .filter_map(|event| event.packet.filter(|packet| packet.payload > 0)?.seq)
         .collect();
     // 100,000 bytes in segments of 1460, across the wrap at 65,536: 0, 1460, ..., 99,280.

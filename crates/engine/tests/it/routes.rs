@@ -72,7 +72,7 @@ fn shares(ecmp: Ecmp, (hosts, packets): (usize, u64), spines: usize, seed: u64) 
         .expect("no loop");
     let network = simulation.network();
     let to_spines = network.ports().filter(|&port| {
-        let (from, to) = network.ends(port);
+        let (from, to) = (network.owner(port), network.next_hop(port));
         network.node_name(from) == "edge:0" && network.node_name(to).starts_with("spine")
     });
     let packets = to_spines
@@ -156,12 +156,12 @@ fn segments_that_overtook_others_are_in_the_books() {
         let until = Time::ZERO + Span::from_us(us);
         simulation.run(until, u64::MAX).expect("no loop");
         simulation.check_conservation();
-        let far = simulation.flow(FlowIndex::from_index(0)).far;
+        let far = simulation.flow(FlowIndex::from_index(0)).responder;
         waited += u64::from(far.packets_received * MSS.count() > far.delivered);
     }
     let flow = simulation.flow(FlowIndex::from_index(0));
     assert_eq!(
-        (flow.far.delivered, flow.near.tcp.retransmissions),
+        (flow.responder.delivered, flow.initiator.tcp.retransmissions),
         (bytes, 0)
     );
     assert!(

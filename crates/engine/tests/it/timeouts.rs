@@ -81,7 +81,7 @@ fn every_timeout_has_its_loss() {
                     seen[timeout.report.kind as usize] += 1;
                 }
                 let flows = (0..SENDERS).map(FlowIndex::from_index);
-                let counted = flows.map(|flow| simulation.flow(flow).near.tcp.timeouts);
+                let counted = flows.map(|flow| simulation.flow(flow).initiator.tcp.timeouts);
                 assert_eq!(told.len() as u64, counted.sum::<u64>());
             }
         }
@@ -93,7 +93,7 @@ fn every_timeout_has_its_loss() {
 /// What the network did explains what the sender concluded.
 fn check(timeout: &Timeout, losses: &[Loss], recovery: Recovery, bytes: u64) {
     let report = &timeout.report;
-    assert_eq!(timeout.side, Side::Near);
+    assert_eq!(timeout.side, Side::Initiator);
     let places = places(timeout, losses);
     // ACKs have their way to themselves, and 200 ms are longer than any queue: no timeout is spurious.
     let head = places.iter().filter(|place| **place == report.una).count();
@@ -136,7 +136,7 @@ fn every_drop_is_told_once() {
     assert_eq!(losses.len() as u64, simulation.totals().drops);
     for loss in losses {
         assert_eq!(loss.port, bottleneck(SENDERS));
-        assert_eq!(loss.lost.from, Side::Near);
+        assert_eq!(loss.lost.from, Side::Initiator);
         assert_eq!(loss.lost.octets, loss.lost.payload);
     }
     for index in (0..SENDERS).map(FlowIndex::from_index) {
@@ -212,7 +212,7 @@ fn lost_datagrams_are_known_by_their_count() {
         let own = losses.iter().filter(|loss| loss.lost.flow == flow);
         let seqs: Vec<u64> = own.map(|loss| loss.lost.seq).collect();
         assert!(seqs.is_sorted() && seqs.iter().all(|seq| *seq < 834));
-        let far = simulation.flow(flow).far.packets_received;
+        let far = simulation.flow(flow).responder.packets_received;
         assert_eq!(834, far + seqs.len() as u64);
     }
 }
@@ -241,7 +241,7 @@ impl Application for Eager {
             })
         });
         for _ in 0..30 {
-            actions.write(flow.endpoint(Side::Near), 1_000);
+            actions.write(flow.endpoint(Side::Initiator), 1_000);
         }
     }
 
@@ -265,7 +265,7 @@ fn a_send_buffer_refuses_what_the_adapter_cannot_take() {
     assert_eq!(simulation.run(at(10), u64::MAX), Ok(Status::Done));
     simulation.check_conservation();
     // Each time the NIC takes a few at once, and ten fill the buffer; the rest is refused.
-    let near = simulation.flow(FlowIndex::from_index(0)).near;
+    let near = simulation.flow(FlowIndex::from_index(0)).initiator;
     let taken = near.packets_sent;
     assert!((2 * 11..=2 * 15).contains(&taken), "{taken}");
     assert_eq!(near.refused.messages, 60 - taken);

@@ -171,7 +171,10 @@ fn run(
     simulation.run(WATCHDOG, u64::MAX).expect("no loop");
     simulation.check_conservation();
     for (flow, &index) in order.iter().enumerate() {
-        let delivered = simulation.flow(FlowIndex::from_index(flow)).far.delivered;
+        let delivered = simulation
+            .flow(FlowIndex::from_index(flow))
+            .responder
+            .delivered;
         prop_assert_eq!(delivered, transfers[index].bytes, "flow {}", flow);
     }
     prop_assert_eq!(finished.load(Ordering::Relaxed), transfers.len() as u32);

@@ -111,7 +111,7 @@ impl Application for Flow {
     fn handle(&mut self, _: Time, notice: Notice, actions: &mut Actions) {
         if let Notice::Finished(end) = notice
             && self.close
-            && end.side() == Side::Near
+            && end.side() == Side::Initiator
         {
             actions.release(end.flow());
         }
@@ -122,7 +122,7 @@ impl Application for Flow {
             Some(flow) => flow,
             None => *self.opened.insert(actions.open(self.spec())),
         };
-        let near = flow.endpoint(Side::Near);
+        let near = flow.endpoint(Side::Initiator);
         if now >= self.stop {
             actions.stop(near);
             self.over = true;
@@ -166,15 +166,18 @@ fn ms(count: u64) -> Time {
 }
 
 fn delivered(simulation: &Simulation<NoProbe>, flow: usize) -> u64 {
-    simulation.flow(FlowIndex::from_index(flow)).far.delivered
+    simulation
+        .flow(FlowIndex::from_index(flow))
+        .responder
+        .delivered
 }
 
 fn sender(record: &FlowRecord) -> &UdtCounters {
-    record.near.udt.as_ref().expect("a flow of UDT")
+    record.initiator.udt.as_ref().expect("a flow of UDT")
 }
 
 fn receiver(record: &FlowRecord) -> &UdtCounters {
-    record.far.udt.as_ref().expect("a flow of UDT")
+    record.responder.udt.as_ref().expect("a flow of UDT")
 }
 
 /// Jain's index of what flows have delivered since `before`.
@@ -228,7 +231,7 @@ fn packets_that_overtook_others_are_in_the_books() {
             let received = receiver(&record).stats.packets_received * PAYLOAD;
             // Nothing is repeated until the first NAK is back.
             let first = sender(&record).stats.retransmissions == 0;
-            waited += u64::from(first && received > record.far.delivered);
+            waited += u64::from(first && received > record.responder.delivered);
         }
         assert!(
             waited > 5,
@@ -322,7 +325,7 @@ fn udt_over_drop_tail_loses_and_repairs() {
     assert!(simulation.totals().drops > 0);
     for flow in 0..4 {
         let record = simulation.flow(FlowIndex::from_index(flow));
-        assert_eq!(record.far.delivered, 10_000_000, "flow {flow}");
+        assert_eq!(record.responder.delivered, 10_000_000, "flow {flow}");
         let stats = &sender(&record).stats;
         assert!(stats.naks_received > 0 && stats.retransmissions > 0);
         // UDT marks nothing and knows no congestion mode.
@@ -445,7 +448,7 @@ fn what_is_closed_before_it_is_connected_is_delivered_first() {
         let mut simulation = star(network, &[flow]);
         run(&mut simulation, ms(1000));
         let record = simulation.flow(FlowIndex::from_index(0));
-        assert_eq!(record.far.delivered, 100_000);
+        assert_eq!(record.responder.delivered, 100_000);
         assert!(!sender(&record).failed && !receiver(&record).failed);
         // The flow was released: nothing of it happens any more.
         let events = simulation.totals().events;

@@ -63,15 +63,15 @@ pub(crate) struct FlowRow<'a> {
 impl FlowRow<'_> {
     pub(crate) fn sender(&self) -> &EndpointCounters {
         match self.note.sender {
-            Side::Near => &self.record.near,
-            Side::Far => &self.record.far,
+            Side::Initiator => &self.record.initiator,
+            Side::Responder => &self.record.responder,
         }
     }
 
     pub(crate) fn receiver(&self) -> &EndpointCounters {
         match self.note.sender {
-            Side::Near => &self.record.far,
-            Side::Far => &self.record.near,
+            Side::Initiator => &self.record.responder,
+            Side::Responder => &self.record.initiator,
         }
     }
 
@@ -102,8 +102,8 @@ impl FlowRow<'_> {
     /// The host at one end.
     pub(crate) fn host(&self, side: Side) -> Arc<str> {
         match side {
-            Side::Near => self.host_name(self.record.from),
-            Side::Far => self.host_name(self.record.to),
+            Side::Initiator => self.host_name(self.record.from),
+            Side::Responder => self.host_name(self.record.to),
         }
     }
 
@@ -122,16 +122,16 @@ impl FlowRow<'_> {
     /// The host that sends the data.
     pub(crate) fn sender_host(&self) -> HostIndex {
         match self.note.sender {
-            Side::Near => self.record.from,
-            Side::Far => self.record.to,
+            Side::Initiator => self.record.from,
+            Side::Responder => self.record.to,
         }
     }
 
     /// The host that receives the data.
     pub(crate) fn receiver_host(&self) -> HostIndex {
         match self.note.sender {
-            Side::Near => self.record.to,
-            Side::Far => self.record.from,
+            Side::Initiator => self.record.to,
+            Side::Responder => self.record.from,
         }
     }
 
@@ -140,7 +140,7 @@ impl FlowRow<'_> {
         let delivered = self.receiver().delivered;
         let (end, bytes) = match (self.completed, self.record.stopped) {
             (Some(completed), _) => (completed, delivered),
-            (None, Some(stopped)) => stopped,
+            (None, Some(stopped)) => (stopped.at, stopped.delivered),
             (None, None) => (now, delivered),
         };
         let span = end.saturating_since(self.note.started).as_secs_lossy();
@@ -222,7 +222,7 @@ impl Flows {
     /// What all their ends have counted.
     pub(crate) fn ends(&self) -> impl Iterator<Item = &EndpointCounters> {
         let records = self.records.iter();
-        records.flat_map(|record| [&record.near, &record.far])
+        records.flat_map(|record| [&record.initiator, &record.responder])
     }
 
     /// The samples of chosen flows. Names are made once per flow, not per sample.

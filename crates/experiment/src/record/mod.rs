@@ -78,8 +78,12 @@ impl Finished {
     ) -> Self {
         let whole = AllPartitions::new(&parts);
         let (digest, now, counted) = (whole.digest(), whole.now(), whole.totals());
-        let (network, recorders, flows) = finish(parts);
-        let mut recorder = join(recorders, &network);
+        let incastle_engine::Finished {
+            network,
+            probes,
+            flows,
+        } = finish(parts);
+        let mut recorder = join(probes, &network);
         recorder.end_silences(now);
         Self {
             digest,

@@ -185,7 +185,7 @@ pub(super) fn events(record: &Record<'_>) -> Option<Table> {
     let names = names(record);
     let mut columns = vec![
         ("time_s", real(rows, |row| row.0.at.as_secs_lossy())),
-        ("flow", whole(rows, |row| flows.number(row.0.end.flow()))),
+        ("flow", whole(rows, |row| flows.number(row.0.endpoint.flow()))),
         ("end", words.column(rows, |row| end(row.0, flows))),
         ("event", words.column(rows, |row| row.1.event)),
         (
@@ -225,8 +225,8 @@ pub(super) fn events(record: &Record<'_>) -> Option<Table> {
 
 /// The end where it happened, as the flow's data go.
 fn end(event: &RecordedEvent, flows: &Flows) -> &'static str {
-    let sender = flows.row(event.end.flow()).note.sender;
-    if event.end.side() == sender {
+    let sender = flows.row(event.endpoint.flow()).note.sender;
+    if event.endpoint.side() == sender {
         "sender"
     } else {
         "receiver"

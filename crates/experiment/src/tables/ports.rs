@@ -11,7 +11,7 @@ use crate::output::{Column, Table};
 use crate::record::{Interval, Record};
 
 fn of_switches<'a>(record: &'a Record<'_>) -> impl Iterator<Item = PortIndex> + 'a {
-    let from_switch = |port: &PortIndex| matches!(record.network.ends(*port).0, Node::Switch(_));
+    let from_switch = |port: &PortIndex| matches!(record.network.owner(*port), Node::Switch(_));
     record.network.ports().filter(from_switch)
 }
 
@@ -51,7 +51,7 @@ pub(super) fn links(record: &Record<'_>) -> Table {
     let rows: Vec<PortIndex> = record.network.ports().collect();
     let counters = |port: &PortIndex| record.network.counters(*port);
     let queue = |port: &PortIndex| record.recorder.queue(*port);
-    let is_switch = |port: &PortIndex| matches!(record.network.ends(*port).0, Node::Switch(_));
+    let is_switch = |port: &PortIndex| matches!(record.network.owner(*port), Node::Switch(_));
     let mean = |port: &PortIndex| {
         if is_switch(port) && is_measured(record) {
             queue(port).area() as f64 / span(record)

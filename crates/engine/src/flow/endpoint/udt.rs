@@ -51,12 +51,11 @@ pub(crate) struct Pair<'a> {
     pub(crate) config: &'a Arc<Config>,
     pub(crate) start: UdtStart,
     pub(crate) send_buffer: Option<Bytes>,
-    /// The near endpoint.
-    pub(crate) near: EndpointIndex,
+    pub(crate) initiator: EndpointIndex,
 }
 
 /// The end.
-pub(crate) struct UdtEnd {
+pub(crate) struct UdtEndpoint {
     state: State,
     send_buffer: Option<Bytes>,
     refused: Refused,
@@ -94,11 +93,11 @@ struct Listening {
 /// A packet that leaves: its application bytes, the headers on top of them, and its ECN field.
 type Leaving = (u16, u16, Ecn);
 
-impl UdtEnd {
-    /// Both ends of a new flow: near, far.
+impl UdtEndpoint {
+    /// The two endpoints of a new flow: initiator, responder.
     pub(crate) fn pair(
         pair: &Pair<'_>,
-        [near, far]: [Algorithm; 2],
+        [initiator, responder]: [Algorithm; 2],
         now: Time,
         rng: &mut dyn Rng,
     ) -> [Self; 2] {
@@ -108,8 +107,8 @@ impl UdtEnd {
             socket: end.0.saturating_add(1),
             first,
         };
-        let own = identity(pair.near);
-        let peer = identity(pair.near.peer());
+        let own = identity(pair.initiator);
+        let peer = identity(pair.initiator.peer());
         let config = pair.config;
         let states = match pair.start {
             UdtStart::Handshake => {
@@ -117,12 +116,12 @@ impl UdtEnd {
                 let listening = Listening {
                     config: Arc::clone(config),
                     listener: Listener::new(config, key),
-                    algorithm: Some(far),
+                    algorithm: Some(responder),
                     socket: peer.socket,
                     reply: None,
                     written: 0,
                 };
-                let client = Connection::client(config, near, own, now);
+                let client = Connection::client(config, initiator, own, now);
                 [State::Connected(client), State::Listening(listening)]
             }
             UdtStart::Connected(rtt) => {
@@ -132,7 +131,7 @@ impl UdtEnd {
                         config, algorithm, identities, rtt, now,
                     ))
                 };
-                [made(near, own, peer), made(far, peer, own)]
+                [made(initiator, own, peer), made(responder, peer, own)]
             }
         };
         states.map(|state| Self {

@@ -32,7 +32,7 @@ impl Port {
 
     /// Takes the first packet off the link if it has arrived by `now`.
     #[inline(never)]
-    pub(crate) fn let_arrive<P: Probe>(
+    pub(crate) fn take_arrived<P: Probe>(
         &mut self,
         now: Time,
         pool: &mut Pool,
@@ -69,7 +69,7 @@ impl Port {
 
     /// What waits and has not been handed over to the other partition: what a queue with departure events
     /// stores.
-    pub(crate) fn kept(&self) -> impl Iterator<Item = &Packet> {
+    pub(crate) fn stored(&self) -> impl Iterator<Item = &Packet> {
         self.scheduled.iter().flat_map(|queue| queue.stored())
     }
 }

@@ -497,7 +497,7 @@ impl Port {
 
     /// All packets inside: waiting, being sent, on the wire.
     pub(crate) fn inside<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = &'a Packet> {
-        self.kept()
+        self.stored()
             .chain(self.row.iter(pool).map(|flight| &flight.packet))
     }
 

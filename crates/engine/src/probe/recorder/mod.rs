@@ -29,7 +29,7 @@ pub use series::{Bin, BinBytes, Series};
 use histogram::QueueHistograms;
 
 use crate::core::{EndpointIndex, FlowIndex, HostIndex, PortIndex, Side};
-use crate::layout::PrefetchHints;
+use crate::layout::{PrefetchHints, QueuePart};
 use crate::probe::{Lost, Probe, SentPacket, TraceEvent};
 
 /// How wide the bins of bytes per host usually are.
@@ -197,11 +197,10 @@ fn grown<T: Clone + Default>(list: &mut Vec<T>, index: usize) -> &mut T {
 
 impl PrefetchHints for Recorder {
     #[inline(always)]
-    fn prefetch_queue(&self, port: PortIndex, near: bool) {
-        if near {
-            self.queues.prefetch_bin(port.index());
-        } else {
-            self.queues.prefetch(port.index());
+    fn prefetch_queue(&self, port: PortIndex, part: QueuePart) {
+        match part {
+            QueuePart::Head => self.queues.prefetch(port.index()),
+            QueuePart::Bin => self.queues.prefetch_bin(port.index()),
         }
     }
 

@@ -108,8 +108,8 @@ pub enum EventKind {
 pub struct RecordedEvent {
     /// When.
     pub at: Time,
-    /// At which end; of a packet, the end that has sent it.
-    pub end: EndpointIndex,
+    /// The endpoint; for a packet, its sender.
+    pub endpoint: EndpointIndex,
     /// What.
     pub kind: EventKind,
     /// Of which packet.
@@ -155,7 +155,7 @@ impl EventRecord {
     fn push(
         &mut self,
         at: Time,
-        end: EndpointIndex,
+        endpoint: EndpointIndex,
         kind: EventKind,
         packet: Option<RecordedPacket>,
     ) {
@@ -167,7 +167,7 @@ impl EventRecord {
         let packet = packet.filter(|_| kind != EventKind::Full);
         self.events.push(RecordedEvent {
             at,
-            end,
+            endpoint,
             kind,
             packet,
         });
@@ -239,9 +239,9 @@ impl EventRecord {
 
     /// Gives a packet that is sent its number.
     fn number(&mut self, tag: Tag, content: &Content) -> RecordedPacket {
-        let peer = self.ends.entry(tag.end.peer()).or_default();
+        let peer = self.ends.entry(tag.endpoint.peer()).or_default();
         let ack = content.ack.map(|number| peer.unwrapped(number));
-        let end = self.ends.entry(tag.end).or_default();
+        let end = self.ends.entry(tag.endpoint).or_default();
         let seq = content.seq.map(|number| end.unwrapped(number));
         end.greatest = end.greatest.max(seq.unwrap_or(0));
         let packet = RecordedPacket {
@@ -259,7 +259,7 @@ impl EventRecord {
 
     /// An event of a packet under way; those that have left the record's sight are passed over.
     fn of_packet(&mut self, at: Time, tag: Tag, kind: EventKind) {
-        let Some(end) = self.ends.get_mut(&tag.end) else {
+        let Some(end) = self.ends.get_mut(&tag.endpoint) else {
             return;
         };
         let key = (tag.sent, tag.words);
@@ -286,7 +286,7 @@ impl EventRecord {
         } else {
             same[place].1 += 1;
         }
-        self.push(at, tag.end, kind, Some(packet));
+        self.push(at, tag.endpoint, kind, Some(packet));
     }
 
     /// Enters what differs from the last look at an endpoint.
@@ -388,7 +388,7 @@ mod tests {
     fn a_packet_is_sent_with_the_pacing_of_its_end() {
         let end = EndpointIndex::from_index(0);
         let tag = Tag {
-            end,
+            endpoint: end,
             sent: Time::ZERO,
             words: (0, 0),
         };

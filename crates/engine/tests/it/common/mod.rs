@@ -183,7 +183,7 @@ impl Application for Datagrams {
                 recorded: false,
             })
         });
-        actions.write(flow.endpoint(Side::Near), self.payload);
+        actions.write(flow.endpoint(Side::Initiator), self.payload);
         let next = now + self.gap();
         self.next = (next < self.stop).then_some(next);
     }
@@ -332,11 +332,11 @@ impl Application for Bulk {
             recorded: self.recorded,
         });
         if let Some(deadline) = self.deadline {
-            actions.deadline(flow.endpoint(Side::Near), deadline);
+            actions.deadline(flow.endpoint(Side::Initiator), deadline);
         }
-        actions.write(flow.endpoint(Side::Near), self.bytes);
+        actions.write(flow.endpoint(Side::Initiator), self.bytes);
         if self.close {
-            actions.close(flow.endpoint(Side::Near));
+            actions.close(flow.endpoint(Side::Initiator));
         }
     }
 

@@ -216,7 +216,7 @@ fn mean_alpha(probe: &Recorder, half: Time) -> f64 {
 /// Bytes that the bottleneck has taken, and reactions to marks.
 fn books(simulation: &Simulation<Recorder>, port: PortIndex) -> (u64, u64) {
     let flows = (0..simulation.flow_count()).map(FlowIndex::from_index);
-    let cuts = flows.map(|flow| simulation.flow(flow).near.tcp.ecn_reductions);
+    let cuts = flows.map(|flow| simulation.flow(flow).initiator.tcp.ecn_reductions);
     (
         simulation.network().counters(port).accepted_bytes,
         cuts.sum(),

@@ -1,31 +1,39 @@
-//! Coalesced receives: a host holds contiguous arrivals of a flow and hands them over at once.
+//! Interrupt coalescing: a host holds contiguous arrivals of a flow and delivers them in one batch.
 
-use super::Simulation;
+use super::HostStack;
 use crate::core::{EndpointIndex, Event, HostIndex, Kind};
 use crate::network::Packet;
-use crate::probe::Probe;
+use crate::probe::{Probe, TraceEvent};
 
-impl<P: Probe> Simulation<P> {
+impl<P: Probe> HostStack<P> {
+    /// Holds an arrival, or delivers it with its batch.
     pub(super) fn coalesce(&mut self, host: HostIndex, packet: &Packet) {
-        let coalescing = self.network.hosts[host.index()].coalescing.as_deref();
+        let coalescing = self.fabric.network.hosts[host.index()]
+            .coalescing
+            .as_deref();
         let coalescing = *coalescing.expect("only a coalescing host holds packets");
-        self.note_received(packet);
+        self.fabric
+            .trace_packet(packet.to, packet, TraceEvent::Received);
         let Some(endpoint) = self.flows.get(packet.to) else {
-            self.stray(packet);
+            self.fabric.stray(packet);
             return;
         };
         let joins = packet.payload() > 0 && endpoint.continues(packet);
         if !joins {
             self.flush(packet.to);
         }
-        let endpoint = self.flows.get(packet.to).expect("flushing releases nobody");
+        let endpoint = self
+            .flows
+            .get(packet.to)
+            .expect("a flush releases no endpoint");
         let held = endpoint.hold(*packet);
         if packet.payload() == 0 || held >= coalescing.packets as usize {
             self.flush(packet.to);
         } else if held == 1 {
-            let at = self.clock.now() + coalescing.within;
+            let at = self.fabric.clock.now() + coalescing.within;
             endpoint.hold_until(at);
-            self.clock
+            self.fabric
+                .clock
                 .events
                 .push(Event::new(at, Kind::Batch, packet.to.0));
         }
@@ -33,8 +41,8 @@ impl<P: Probe> Simulation<P> {
 
     /// The first packet held has waited long enough; an event of an earlier batch finds a later
     /// deadline and is ignored.
-    pub(super) fn batch_is_due(&mut self, index: EndpointIndex) {
-        let now = self.clock.now();
+    pub(in crate::simulation) fn batch_is_due(&mut self, index: EndpointIndex) {
+        let now = self.fabric.clock.now();
         if self
             .flows
             .get(index)
@@ -44,7 +52,7 @@ impl<P: Probe> Simulation<P> {
         }
     }
 
-    /// Hands over what is held.
+    /// Delivers the batch of an endpoint.
     fn flush(&mut self, index: EndpointIndex) {
         let Some(endpoint) = self.flows.get(index) else {
             return;
@@ -53,7 +61,7 @@ impl<P: Probe> Simulation<P> {
             return;
         }
         let before = endpoint.delivered();
-        endpoint.receive_batch(self.clock.now(), &mut self.network.extras);
+        endpoint.receive_batch(self.fabric.clock.now(), &mut self.fabric.network.extras);
         self.after_receive(index, before);
     }
 }

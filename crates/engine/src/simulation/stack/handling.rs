@@ -6,9 +6,9 @@
 use incastle_transport::tcp::Batch;
 use incastle_units::{Bytes, Time};
 
-use super::Simulation;
+use super::HostStack;
 use crate::core::{EndpointIndex, Event, EventQueue, Kind};
-use crate::flow::{Endpoint, Notice, control_state};
+use crate::flow::{Addressed, Endpoint, Notice, control_state};
 use crate::layout::Slot;
 use crate::network::Network;
 use crate::probe::Probe;
@@ -144,17 +144,17 @@ impl<P: Probe> EndpointHandling<'_, P> {
     }
 }
 
-impl<P: Probe> Simulation<P> {
+impl<P: Probe> HostStack<P> {
     /// An endpoint with what it acts upon, if it is alive.
     #[inline(always)]
     pub(super) fn handling(&mut self, index: EndpointIndex) -> Option<EndpointHandling<'_, P>> {
         Some(EndpointHandling {
-            now: self.clock.now(),
+            now: self.fabric.clock.now(),
             index,
             endpoint: self.flows.get(index)?,
-            network: &mut self.network,
-            events: &mut self.clock.events,
-            probe: &mut self.observer.probe,
+            network: &mut self.fabric.network,
+            events: &mut self.fabric.clock.events,
+            probe: &mut self.fabric.probe,
         })
     }
 
@@ -194,7 +194,7 @@ impl<P: Probe> Simulation<P> {
     #[inline(never)]
     fn see_to_rest(&mut self, index: EndpointIndex, left: Left) {
         if left.reached {
-            self.tell_of_arrival(index);
+            self.notify(self.flows.arrival(index));
         }
         match left.sending {
             Sending::Done => {}
@@ -204,22 +204,12 @@ impl<P: Probe> Simulation<P> {
             }
             Sending::SlowPath => self.pump_slowly(index),
         }
-        if left.finished {
-            self.tell(index, Notice::Finished(index));
+        if left.finished
+            && let Some(endpoint) = self.flows.peek(index)
+        {
+            let (app, notice) = (endpoint.app, Notice::Finished(index));
+            self.notify(Some(Addressed { app, notice }));
         }
-    }
-
-    /// Tells the application that all that it expects at an endpoint is there, or all that will be.
-    pub(super) fn tell_of_arrival(&mut self, index: EndpointIndex) {
-        let notice = self.apps.notice_of_arrival(index);
-        self.tell(index, notice);
-    }
-
-    /// Tells the application of an endpoint.
-    fn tell(&mut self, index: EndpointIndex, notice: Notice) {
-        if let Some(endpoint) = self.flows.get(index) {
-            let app = endpoint.app;
-            self.apps.notify(app, notice, &mut self.clock);
-        }
+        self.settle_lost();
     }
 }

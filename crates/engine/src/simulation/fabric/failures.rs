@@ -1,20 +1,20 @@
-//! A link goes down or comes up, and what that does to packets.
+//! Links that fail and recover, and the packets that they lose.
 
 use incastle_queueing::{DropCause, Verdict};
 
-use super::Simulation;
+use super::Fabric;
 use crate::core::{Event, Kind, Node, PortIndex};
 use crate::network::{Change, FAILURES, Packet, Routes};
 use crate::probe::Probe;
 
-/// What becomes of a packet that a failed link takes with it.
+/// The verdict on a packet that is lost with its link.
 const LOST: Verdict = Verdict::Drop(DropCause::LinkDown);
 
-impl<P: Probe> Simulation<P> {
-    /// A link changes its rate, or links fail or come up.
+impl<P: Probe> Fabric<P> {
+    /// A link changes its rate, or links fail or recover.
     #[cold]
     #[inline(never)]
-    pub(super) fn control(&mut self, source: u32) {
+    pub(in crate::simulation) fn control(&mut self, source: u32) {
         if source == FAILURES {
             self.links_change();
         } else {
@@ -24,19 +24,19 @@ impl<P: Probe> Simulation<P> {
         }
     }
 
-    /// Links fail or come up at this instant, or routes learn of it.
+    /// Links fail or recover at this instant, or routes converge.
     fn links_change(&mut self) {
-        // A packet that comes first on a link is another one when the link is cut.
-        self.look_again();
+        // Another packet is the first on a link once that has failed.
+        self.network.clear_next_hops();
         let mut converged = false;
         while let Some(change) = self.network.failures.take(self.clock.now()) {
             match change {
                 Change::Down(port) => self.link_goes_down(port),
                 Change::Up(port) => self.link_comes_up(port),
-                Change::Avoid(port) => self.network.avoid(port, true),
-                Change::Use(port) => self.network.avoid(port, false),
+                Change::Withdraw(port) => self.network.withdraw(port),
+                Change::Restore(port) => self.network.restore(port),
             }
-            converged |= matches!(change, Change::Avoid(_) | Change::Use(_));
+            converged |= matches!(change, Change::Withdraw(_) | Change::Restore(_));
         }
         if converged {
             self.network.reroute();
@@ -45,11 +45,11 @@ impl<P: Probe> Simulation<P> {
     }
 
     fn link_comes_up(&mut self, at: PortIndex) {
-        if !self.has(self.network.ends(at).0) {
+        if !self.has(self.network.owner(at)) {
             return;
         }
         let buffer = self.network.failures.buffers.remove(&at);
-        let buffer = buffer.expect("a link that comes up was down");
+        let buffer = buffer.expect("a link that recovers was down");
         self.network.ports[at.index()].gate.reopen(buffer);
     }
 
@@ -57,7 +57,7 @@ impl<P: Probe> Simulation<P> {
         if !self.cut_off(at) {
             return;
         }
-        let (pool, probe) = (&mut self.network.pool, &mut self.observer.probe);
+        let (pool, probe) = (&mut self.network.pool, &mut self.probe);
         let cut = self.network.ports[at.index()].go_down(self.clock.now(), pool, probe);
         let is_cut = self.network.ports[at.index()].is_cut();
         if let Some(arrival) = cut.arrival.filter(|_| !is_cut) {
@@ -73,26 +73,26 @@ impl<P: Probe> Simulation<P> {
         }
         for packet in cut.stored.iter().chain(&cut.on_the_wire) {
             packet.forget_extra(&mut self.network.extras);
-            self.lost(at, packet);
+            self.lose(at, packet);
         }
     }
 
-    /// A packet is lost at a port. Beside the calls of `judged` on every packet's path, not to grow them.
+    /// A packet is lost at a port. Out of line: `judged` is expanded on every packet's path.
     #[cold]
     #[inline(never)]
-    fn lost(&mut self, at: PortIndex, packet: &Packet) {
-        self.note_dropped(LOST, at, packet);
+    fn lose(&mut self, at: PortIndex, packet: &Packet) {
+        self.trace_dropped(LOST, at, packet);
         self.judged(LOST, at, packet);
     }
 
-    /// A packet that no path is left for, at the port that it took before.
+    /// Drops a packet that has no path left, at the port of its former path.
     #[cold]
     #[inline(never)]
     pub(super) fn drop_unreachable(&mut self, route: PortIndex, packet: &Packet) {
-        let before = Routes::before(route).expect("a route leads to a port, or did so before");
+        let before = Routes::before(route).expect("a route has a port, or had one");
         let gate = &mut self.network.ports[before.index()].gate;
         gate.refuse(self.clock.now(), packet);
         packet.forget_extra(&mut self.network.extras);
-        self.lost(before, packet);
+        self.lose(before, packet);
     }
 }
