@@ -15,7 +15,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use incastle_engine::core::{HostIndex, Node};
-use incastle_engine::network::{BuildError, LinkConfig, Network, NetworkBuilder, PortKind};
+use incastle_engine::network::{
+    BuildError, LinkConfig, Network, NetworkBuilder, PortKind, RateChange,
+};
 use incastle_units::{Bytes, Rate, Span, Time};
 
 use crate::crossings::{Crossings, Directed};
@@ -52,7 +54,10 @@ impl Pace<'_> {
         let full = port.rate;
         if let [(_, first), later @ ..] = self.rates {
             port.rate = full.min(*first);
-            let later = later.iter().map(|&(at, rate)| (at, rate.min(full)));
+            let later = later.iter().map(|&(at, rate)| RateChange {
+                at,
+                rate: rate.min(full),
+            });
             port.schedule = later.collect();
         }
         if let Some(part) = self.part {
@@ -327,7 +332,7 @@ impl Site<'_> {
         let (a, b) = here.ends(parts.layout);
         let link = &parts.layout.links[here.link];
         let (forth, back) = (port((a, b), link, &parts), port((b, a), link, &parts));
-        self.builder.link(nodes, forth, back);
+        self.builder.link(nodes.0, nodes.1, forth, back);
     }
 
     /// The host that sends a flow: made when it is asked for first, or for this flow alone.
@@ -395,7 +400,7 @@ impl Site<'_> {
             pace.apply(&mut forth);
         }
         let back = of(nodes.1, (far, near), stretch.delays.1);
-        self.builder.link(nodes, forth, back);
+        self.builder.link(nodes.0, nodes.1, forth, back);
     }
 
     /// A host or a switch like one of the whole network.

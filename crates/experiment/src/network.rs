@@ -3,10 +3,11 @@
 use incastle_engine::core::{HostIndex, Node, SwitchIndex};
 use incastle_engine::network::{
     BuildError, ClassifyBy, Coalescing, Ecmp, FairConfig, FairDrop, HostConfig, JitterAppliesTo,
-    LinkConfig, Network, NetworkBuilder, PortKind, ReactionPointSettings, SwitchConfig,
+    LinkConfig, Network, NetworkBuilder, Outage, PortKind, RateChange, ReactionPointSettings,
+    SwitchConfig,
 };
 use incastle_queueing::{BufferConfig, CongestionPointConfig, PortBuffer, SharedBuffer};
-use incastle_units::{Rate, Span, Time};
+use incastle_units::{Span, Time};
 
 use incastle_scenario::Scenario;
 use incastle_scenario::language::network;
@@ -44,7 +45,8 @@ pub(super) fn assemble(parts: &Parts<'_>, seed: u64) -> Result<Network, BuildErr
     for link in &layout.links {
         let (a, b) = link.ends;
         builder.link(
-            (node(a), node(b)),
+            node(a),
+            node(b),
             port((a, b), link, parts),
             port((b, a), link, parts),
         );
@@ -159,17 +161,24 @@ fn congestion_point(switch: &Switch, port: impl Fn() -> String) -> Option<Conges
 }
 
 /// The rates that a link takes later.
-fn schedule(link: &Link) -> Vec<(Time, Rate)> {
+fn schedule(link: &Link) -> Vec<RateChange> {
     let changes = link.schedule.iter();
-    changes.map(|&(at, rate)| (Time::ZERO + at, rate)).collect()
+    let change = |&(at, rate)| RateChange {
+        at: Time::ZERO + at,
+        rate,
+    };
+    changes.map(change).collect()
 }
 
 /// When a link is down.
-fn failures(link: &Link) -> Vec<(Time, Time)> {
+fn failures(link: &Link) -> Vec<Outage> {
     let at = |span| Time::ZERO + span;
     let failures = link.failures.iter();
     failures
-        .map(|&(down, up)| (at(down), up.map_or(Time::NEVER, at)))
+        .map(|&(down, up)| Outage {
+            from: at(down),
+            until: up.map_or(Time::NEVER, at),
+        })
         .collect()
 }
 

@@ -200,7 +200,10 @@ fn measurements(scenario: &Scenario) -> Measurements {
             Sampling::Off => 0,
         },
         silence: (measure.timeouts && measure.receiver_idle).then(|| silence::shortest(scenario)),
-        capture: (capture.from, capture.to),
+        capture: incastle_engine::probe::Interval {
+            from: capture.from,
+            until: capture.to,
+        },
     }
 }
 

@@ -1,7 +1,6 @@
-//! The clock of a run: the present instant, and the events that lie ahead of it.
+//! The clock of a run: the present instant, and the events after it.
 //!
-//! Time never runs back, and a loop without delay is found rather than run for ever. Leaves out: what an
-//! event does.
+//! Time never runs back, and a livelock is detected. Leaves out: the processing of events.
 
 use incastle_units::Time;
 
@@ -10,7 +9,7 @@ use super::EventQueue;
 /// More events than this at one instant are a livelock.
 pub(crate) const MAX_EVENTS_PER_INSTANT: u32 = 10_000_000;
 
-/// More than [`MAX_EVENTS_PER_INSTANT`] events have happened at the present instant.
+/// More than [`MAX_EVENTS_PER_INSTANT`] events at the present instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Livelock;
 
@@ -29,7 +28,7 @@ impl Clock {
         self.now
     }
 
-    /// Goes on to the instant of an event, which is about to happen.
+    /// Advances to the instant of the next event.
     #[inline(always)]
     pub(crate) fn advance(&mut self, at: Time) -> Result<(), Livelock> {
         assert!(at >= self.now, "time never runs back");
@@ -45,7 +44,7 @@ impl Clock {
         Ok(())
     }
 
-    /// Nothing happens until an instant.
+    /// Advances to an instant without events.
     pub(crate) fn rest(&mut self, until: Time) {
         self.now = self.now.max(until);
     }

@@ -1,8 +1,7 @@
-//! Running hashes of what happened: one per port and one per endpoint, combined in index order.
+//! Running hashes of the events of a run: one per port and one per endpoint, combined in index order.
 //!
-//! Each hash takes in the events of its own object only (time, packet, verdict), so that the result
-//! is independent of probes, of records and of the number of workers. Not cryptographic: it tells
-//! runs apart, it does not resist an attacker.
+//! Each hash covers the events of one object only (time, packet, verdict): the result is independent of probes, of
+//! records and of the number of workers. Not cryptographic: it does not resist an attacker.
 
 /// A running hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,7 +18,7 @@ impl Default for Digest {
 }
 
 impl Digest {
-    /// Takes in two words.
+    /// Mixes two words in.
     #[inline]
     pub fn mix(&mut self, a: u64, b: u64) {
         // A 64 x 64 -> 128 bit product folded in half spreads every input bit.

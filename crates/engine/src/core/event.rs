@@ -1,11 +1,10 @@
 //! Events and their total order.
 //!
-//! An event is (time, kind, source). At one instant the kinds come in the order of [`Kind`], then
-//! the sources by their index; a source's own events come in the order in which it made them,
-//! because each source keeps at most its earliest event in the queue (a link the arrival of its first
-//! packet, an endpoint its earliest deadline, a schedule its next change). The order therefore never depends on addresses,
-//! hashes or the shape of the queue. A source may leave an outdated event behind; it then finds
-//! nothing due and ignores it.
+//! An event is (time, kind, source). At one instant the kinds come in the order of [`Kind`], then the sources by their
+//! index. The events of a source come in the order in which it entered them, because each source has at most its
+//! earliest event in the queue (a link the arrival of its first packet, an endpoint its earliest deadline, a schedule
+//! its next change). The order never depends on addresses, hashes or the shape of the queue. A source may leave an
+//! outdated event, which it ignores when nothing is due.
 
 use incastle_units::Time;
 
@@ -15,24 +14,24 @@ use incastle_units::Time;
 pub(crate) enum Kind {
     /// A general port has finished sending a packet.
     Departure = 0,
-    /// A host's NIC takes the next packet that waits for it.
+    /// A host's NIC dequeues the next packet.
     Dequeue = 1,
-    /// The first packet on a link arrives at its far endpoint.
+    /// The first packet on a link arrives.
     Arrival = 2,
-    /// A link changes its rate, or links fail or come up.
+    /// A link changes its rate, or links fail or recover.
     Control = 3,
-    /// An endpoint's deadline has come.
+    /// The deadline of an endpoint.
     Timer = 4,
-    /// A host hands a batch of coalesced arrivals to its endpoint.
+    /// A host delivers a batch of coalesced arrivals.
     Batch = 5,
-    /// An application has something to do.
+    /// A call of an application.
     Application = 6,
-    /// A probe looks.
+    /// A sample, or a boundary of the measured interval.
     Probe = 7,
 }
 
 impl Kind {
-    /// Whether it happens at a port, a host or an endpoint, each of which is in one partition of a network.
+    /// Whether it belongs to a port, a host or an endpoint, each of which is in one partition.
     pub(crate) const fn is_of_one_place(self) -> bool {
         match self {
             Self::Departure | Self::Dequeue | Self::Arrival | Self::Timer | Self::Batch => true,
@@ -43,8 +42,8 @@ impl Kind {
 
 /// One event. The derived order is the total order of events.
 ///
-/// Two whole words: an event then travels in registers. Written to memory field by field and read
-/// back at once as a whole it would stall.
+/// Two whole words, which stay in registers: written to memory field by field and read back as a whole, they would
+/// stall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Event {
     pub(crate) at: Time,
@@ -59,7 +58,7 @@ impl Event {
         rank: u64::MAX,
     };
 
-    /// Bits of a source below three of a kind.
+    /// Bits of a rank: three of the kind above those of the source.
     pub(crate) const RANK_BITS: u32 = 35;
 
     #[inline]
@@ -68,19 +67,19 @@ impl Event {
         Self { at, rank }
     }
 
-    /// The kind and the source in [`Self::RANK_BITS`] bits, in the order of events of one instant.
+    /// Kind and source in [`Self::RANK_BITS`] bits, in the order of events at one instant.
     #[inline(always)]
     pub(crate) const fn rank(self) -> u64 {
         self.rank
     }
 
-    /// The event of an instant and a rank.
+    /// The event with an instant and a rank.
     #[inline(always)]
     pub(crate) const fn of(at: Time, rank: u64) -> Self {
         Self { at, rank }
     }
 
-    /// Whether it is of this kind: less work than to tell which it is.
+    /// Whether it is of this kind: cheaper than [`Self::kind`].
     #[inline(always)]
     pub(crate) const fn is(self, kind: Kind) -> bool {
         self.rank >> 32 == kind as u64

@@ -1,12 +1,12 @@
-//! The event queue: a calendar of narrow buckets for what comes soon, a heap for what comes later.
+//! The event queue: a calendar queue for the near future, a heap for later events.
 //!
 //! Sources: Brown, "Calendar queues: a fast O(1) priority queue implementation for the simulation
-//! event set problem", Communications of the ACM 31(10), 1988; and, for sorting a bucket only when it
-//! begins, Tang, Goh, Thng, "Ladder queue: an O(1) priority queue structure for large-scale discrete
-//! event simulation", ACM TOMACS 15(3), 2005. In a large network of equal links thousands of events
-//! share one instant: a bucket takes them unsorted, and one sort orders them all. Events beyond the
-//! calendar wait in the heap; the first event is the earlier of both firsts. Width and number
-//! of the buckets follow the density of events; they and the heap affect speed alone, never the order.
+//! event set problem", Communications of the ACM 31(10), 1988; and, for a bucket that is sorted when it becomes current,
+//! Tang, Goh, Thng, "Ladder queue: an O(1) priority queue structure for large-scale discrete event simulation", ACM
+//! TOMACS 15(3), 2005. In a large network of equal links thousands of events share one instant: a bucket stores them
+//! unsorted, and one sort orders them all. Events beyond the calendar are in the heap; the first event is the earlier
+//! of the two first ones. Width and number of the buckets follow the density of events; they affect speed alone, never
+//! the order.
 
 mod calendar;
 
@@ -20,41 +20,40 @@ use calendar::{Brief, Calendar, MAX_AFTER, MIN_BUCKETS, WIDEST_SHIFT};
 
 /// The maximum number of buckets.
 const MAX_BUCKETS: usize = 16 * MIN_BUCKETS;
-/// The width of a bucket at first: 2^17 ps = 131 ns.
+/// The initial width of a bucket: 2^17 ps = 131 ns.
 const FIRST_SHIFT: u32 = 17;
 /// The narrowest bucket is 2^4 ps = 16 ps wide, the widest 2^28 ps = 0.27 ms.
 const SHIFTS: std::ops::RangeInclusive<u32> = 4..=WIDEST_SHIFT;
-/// Buckets, or events that are not of the calendar, between two looks at whether the calendar suits.
+/// Buckets, or events outside the calendar, between two reviews of its shape.
 const REVIEW: u64 = 4096;
-/// More events than this make a crowded bucket, unless all are at one instant; and a late event passes no
-/// more than this.
+/// A bucket with more events than this is crowded, unless all are at one instant; and a late event is inserted before
+/// at most this many.
 const CROWD: usize = 24;
-/// Fewer events than this in a bucket, on average, are worth wider buckets.
+/// With fewer events than this in a bucket, on average, buckets become wider.
 const FEW: u64 = 12;
 
 /// The queue.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
-    /// The events before the beginning of the calendar, in order; those before index `next` have
-    /// been taken.
+    /// The events of the current buckets, in order; those before index `next` have been taken.
     current: Vec<Brief>,
     next: usize,
     begins: Time,
-    /// The next bucket begins when this many events of the current buckets have been taken.
-    enough: usize,
-    /// No more events than this are left then.
+    /// The refill is due when `next` reaches this.
+    refill_at: usize,
+    /// At least this many events are kept in order, as far as there are so many.
     kept_sorted: usize,
     calendar: Calendar,
     /// The events beyond the calendar, and late ones of a crowded bucket.
-    far: BinaryHeap<Reverse<Event>>,
+    heap: BinaryHeap<Reverse<Event>>,
     /// The first of them, or [`Event::NEVER`].
-    far_first: Event,
-    /// Wider buckets would have too many late events.
+    heap_first: Event,
+    /// The maximum width: wider buckets had too many late events.
     widest: u32,
     review: Review,
 }
 
-/// How the calendar has done since the last review.
+/// The counters since the last review.
 #[derive(Debug, Default)]
 struct Review {
     buckets: u64,
@@ -62,10 +61,10 @@ struct Review {
     events: u64,
     /// Events of crowded buckets.
     crowded: u64,
-    /// Events that were entered into a bucket that had begun.
+    /// Events entered into the current buckets.
     late: u64,
-    /// Events that lay beyond the calendar.
-    far: u64,
+    /// Events beyond the calendar.
+    beyond: u64,
 }
 
 impl Default for EventQueue {
@@ -74,11 +73,11 @@ impl Default for EventQueue {
             current: Vec::new(),
             next: 0,
             begins: Time::ZERO,
-            enough: 0,
+            refill_at: 0,
             kept_sorted: 0,
             calendar: Calendar::new(0, FIRST_SHIFT, MIN_BUCKETS),
-            far: BinaryHeap::new(),
-            far_first: Event::NEVER,
+            heap: BinaryHeap::new(),
+            heap_first: Event::NEVER,
             widest: *SHIFTS.end(),
             review: Review::default(),
         }
@@ -97,24 +96,24 @@ impl EventQueue {
         }
     }
 
-    /// Keeps more events than this in order at any time, as far as there are so many.
+    /// Keeps at least this many events in order at any time, as far as there are so many.
     pub(crate) fn keep_sorted(&mut self, events: usize) {
         self.kept_sorted = events;
         self.recount();
     }
 
-    /// Whether nothing, or too little, is left of the current buckets.
+    /// Whether too few events are left in the current buckets.
     #[inline(always)]
     pub(crate) fn needs_refill(&self) -> bool {
-        self.next >= self.enough
+        self.next >= self.refill_at
     }
 
-    /// Counts the events left of the current buckets, after any change but taking the next event.
+    /// Updates the refill after a change of the current buckets.
     fn recount(&mut self) {
-        self.enough = self.current.len().saturating_sub(self.kept_sorted);
+        self.refill_at = self.current.len().saturating_sub(self.kept_sorted);
     }
 
-    /// An instant before which nothing happens, no earlier than the bucket of the first event.
+    /// An instant before all events, no earlier than the bucket of the first one.
     pub(crate) fn next_at(&self) -> Time {
         let first = match self.current.get(self.next) {
             Some(first) => first.event(self.begins).at,
@@ -123,32 +122,31 @@ impl EventQueue {
             }
             None => Time::NEVER,
         };
-        first.min(self.far_first.at)
+        first.min(self.heap_first.at)
     }
 
-    /// The events left of the current buckets, in order.
+    /// The events left in the current buckets, in order.
     pub(crate) fn current(&self) -> impl Iterator<Item = Event> {
         let left = self.current[self.next..].iter();
         left.map(|one| one.event(self.begins))
     }
 
-    /// The event of the current buckets that comes after `others` others.
+    /// The event of the current buckets after `others` others.
     #[inline(always)]
     pub(crate) fn later(&self, others: usize) -> Option<Event> {
         let one = self.current.get(self.next + others)?;
         Some(one.event(self.begins))
     }
 
-    /// Takes the first event if it lies at or before `until`. A bucket that is over must have given way to
-    /// the next one.
+    /// Takes the first event if it is not after `until`. The queue must have been refilled.
     #[inline(always)]
     pub(crate) fn take(&mut self, until: Time) -> Option<Event> {
         let Some(first) = self.current.get(self.next) else {
-            return self.take_far(until);
+            return self.take_from_heap(until);
         };
         let event = first.event(self.begins);
-        if self.far_first.at <= event.at && self.far_is_before(event) {
-            return self.take_far(until);
+        if self.heap_first.at <= event.at && self.heap_is_before(event) {
+            return self.take_from_heap(until);
         }
         if event.at > until {
             return None;
@@ -157,14 +155,14 @@ impl EventQueue {
         Some(event)
     }
 
-    /// Begins the next buckets that have events when too little is left of the current buckets, unless they begin after `until`
-    /// or the heap has something earlier.
+    /// Makes the next buckets current while too few events are left, unless they begin after `until` or the heap has an
+    /// earlier event.
     #[inline(never)]
     pub(crate) fn refill(&mut self, until: Time) {
         while self.needs_refill() && self.calendar.has_pages() {
             let bucket = self.calendar.next_bucket();
             let later = self.calendar.start_of(bucket) > until;
-            if later || self.calendar.bucket_of(self.far_first) < bucket {
+            if later || self.calendar.bucket_of(self.heap_first) < bucket {
                 return;
             }
             if self.next == self.current.len() {
@@ -177,13 +175,13 @@ impl EventQueue {
 
     /// Takes the first event when it is in the heap.
     #[cold]
-    fn take_far(&mut self, until: Time) -> Option<Event> {
-        let event = self.far_first;
+    fn take_from_heap(&mut self, until: Time) -> Option<Event> {
+        let event = self.heap_first;
         if event.at > until || event == Event::NEVER {
             return None;
         }
-        self.far.pop();
-        self.look_far();
+        self.heap.pop();
+        self.update_heap_first();
         self.calendar.begin_at(self.calendar.bucket_of(event));
         Some(event)
     }
@@ -197,7 +195,7 @@ impl EventQueue {
         self.take_bucket(bucket, 0, 0);
     }
 
-    /// Joins a bucket to the current ones, unless it lies too far from what is left of them; returns whether it did.
+    /// Adds a bucket to the current ones, unless it is too far from their first event; returns whether it did.
     fn join(&mut self, bucket: u64) -> bool {
         let passed = self.current[self.next].after();
         let begins = self.begins + Span::from_ps(passed);
@@ -216,8 +214,8 @@ impl EventQueue {
         true
     }
 
-    /// Takes a bucket's events in order, behind so many others, with whose beginning so many picoseconds lie ahead of
-    /// its own.
+    /// Appends a bucket's events in order to the `left` current ones, whose beginning is `ahead` picoseconds before the
+    /// bucket's.
     #[inline(always)]
     fn take_bucket(&mut self, bucket: u64, left: usize, ahead: u64) {
         self.calendar.take_bucket(bucket, &mut self.current);
@@ -231,7 +229,7 @@ impl EventQueue {
                 *event = event.later(ahead);
             }
         }
-        self.enough = (left + count).saturating_sub(self.kept_sorted);
+        self.refill_at = (left + count).saturating_sub(self.kept_sorted);
         self.review.buckets += 1;
         self.review.events += count as u64;
         if count > CROWD && new[0].after() < new[count - 1].after() {
@@ -242,7 +240,7 @@ impl EventQueue {
         }
     }
 
-    /// Removes an event that will not happen; it must have been entered.
+    /// Removes an event, which must have been entered.
     #[cold]
     pub(crate) fn remove(&mut self, event: Event) {
         let place = self.current().position(|other| other == event);
@@ -250,73 +248,72 @@ impl EventQueue {
             self.current.remove(self.next + place);
             self.recount();
         } else if !self.calendar.remove(event) {
-            let held = self.far.len();
-            self.far.retain(|other| other.0 != event);
-            assert!(self.far.len() + 1 == held, "the event was entered, once");
-            self.look_far();
+            let held = self.heap.len();
+            self.heap.retain(|other| other.0 != event);
+            assert!(self.heap.len() + 1 == held, "the event was entered, once");
+            self.update_heap_first();
         }
     }
 
     /// Events held, outdated ones included.
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
-        self.current.len() - self.next + self.calendar.count() + self.far.len()
+        self.current.len() - self.next + self.calendar.count() + self.heap.len()
     }
 
-    /// Adds an event that is not of the calendar.
+    /// Adds an event outside the calendar.
     #[inline(never)]
     fn push_outside_calendar(&mut self, bucket: u64, event: Event) {
         self.push_outside(bucket, event);
-        if self.review.late + self.review.far >= REVIEW {
+        if self.review.late + self.review.beyond >= REVIEW {
             self.review();
         }
     }
 
-    /// Adds an event to what is left of the current buckets, or one beyond the calendar.
+    /// Adds an event to the current buckets or to the heap.
     fn push_outside(&mut self, bucket: u64, event: Event) {
         if bucket >= self.calendar.first() {
-            self.review.far += 1;
-            self.push_far(event);
+            self.review.beyond += 1;
+            self.push_on_heap(event);
             return;
         }
         self.review.late += 1;
-        // Buckets may have become wider meanwhile: what lies too far from the beginning of the current ones goes to the heap.
+        // Buckets may have become wider meanwhile: events too far from the current beginning go to the heap.
         let Some(late) = Brief::new(event, self.begins) else {
-            return self.push_far(event);
+            return self.push_on_heap(event);
         };
         let left = &self.current[self.next..];
         let passed = left.iter().rev().take_while(|other| **other > late);
         let passed = passed.take(CROWD + 1).count();
         if passed > CROWD {
-            self.push_far(event);
+            self.push_on_heap(event);
         } else {
             self.current.insert(self.current.len() - passed, late);
             self.recount();
         }
     }
 
-    fn push_far(&mut self, event: Event) {
-        self.far.push(Reverse(event));
-        self.far_first = self.far_first.min(event);
+    fn push_on_heap(&mut self, event: Event) {
+        self.heap.push(Reverse(event));
+        self.heap_first = self.heap_first.min(event);
     }
 
-    fn look_far(&mut self) {
-        self.far_first = self
-            .far
+    fn update_heap_first(&mut self) {
+        self.heap_first = self
+            .heap
             .peek()
             .map_or(Event::NEVER, |&Reverse(event)| event);
     }
 
-    /// Whether the first event of the heap comes before this one, whose instant is no earlier. Out of
-    /// line: hardly any event comes so far.
+    /// Whether the first event of the heap is before this one, whose instant is no earlier. Out of line: it is rare.
     #[cold]
     #[inline(never)]
-    fn far_is_before(&self, event: Event) -> bool {
-        self.far_first < event
+    fn heap_is_before(&self, event: Event) -> bool {
+        self.heap_first < event
     }
 
-    /// Narrower buckets where they are crowded or events come late, a longer calendar where too much lies
-    /// beyond it, wider buckets where they have few events.
+    /// Narrower buckets where they are crowded or events late, a longer calendar where too many events are beyond it, wider
+    /// buckets where they have few events.
     #[cold]
     fn review(&mut self) {
         let Review {
@@ -324,10 +321,10 @@ impl EventQueue {
             events,
             crowded,
             late,
-            far,
+            beyond,
         } = std::mem::take(&mut self.review);
-        let all = events + late + far;
-        let short = far > all / 16;
+        let all = events + late + beyond;
+        let short = beyond > all / 16;
         let (mut shift, mut count) = (self.calendar.shift(), self.calendar.buckets());
         if late + crowded > all / 3 {
             shift -= 1;
@@ -348,10 +345,10 @@ impl EventQueue {
 
     /// Another width and number of buckets.
     fn set_shape(&mut self, shift: u32, buckets: usize) {
-        // Rounded up: what is entered into the calendar must come after all of the current buckets.
+        // Rounded up: the calendar must begin after the current buckets.
         let begins = self.calendar.first() << self.calendar.shift();
-        let year = Calendar::new(begins.div_ceil(1 << shift), shift, buckets);
-        let before = std::mem::replace(&mut self.calendar, year);
+        let calendar = Calendar::new(begins.div_ceil(1 << shift), shift, buckets);
+        let before = std::mem::replace(&mut self.calendar, calendar);
         for event in before.events() {
             let bucket = self.calendar.bucket_of(event);
             if self.calendar.has(bucket) {
@@ -423,7 +420,7 @@ mod tests {
         Remove,
     }
 
-    /// Steps of a simulation: push at so much after the last event taken, take, or remove.
+    /// Steps of a simulation: push after the last event taken, take, or remove.
     fn steps() -> impl Strategy<Value = Vec<(Act, u64, usize, u32)>> {
         // Same instants, the same bucket, the same calendar, beyond the calendar.
         let ahead = prop_oneof![
@@ -441,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crowd_at_one_instant_is_no_trouble() {
+    fn a_crowd_at_one_instant_is_sorted() {
         // Every sender of a large incast starts at the same instant, in any order.
         let mut queue = EventQueue::default();
         let crowd = 200_000_u32;
@@ -454,8 +451,8 @@ mod tests {
         assert_eq!(next(&mut queue, Time::NEVER), None);
     }
 
-    /// Events that each enter another one, thousands of buckets long and at changing density, so that buckets change
-    /// their width and number also while several of them are joined.
+    /// Events that each enter another one, over thousands of buckets and at changing density: buckets change their width
+    /// and number also while several of them are current.
     #[test]
     fn reviews_change_nothing() {
         for kept_sorted in [0, 1, 24] {

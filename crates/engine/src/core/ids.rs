@@ -1,4 +1,4 @@
-//! Typed indices: everything in the engine lives in arrays and is named by its place there.
+//! Typed indices: the engine keeps its objects in arrays and addresses them by their places.
 
 macro_rules! index {
     ($name:ident, $what:literal) => {
@@ -12,9 +12,9 @@ macro_rules! index {
                 self.0 as usize
             }
 
-            #[doc = concat!("The name of ", $what, " at this place.")]
+            #[doc = concat!("The index of ", $what, " at this place.")]
             pub fn from_index(index: usize) -> Self {
-                Self(u32::try_from(index).expect("fewer than 2^32 of everything"))
+                Self(u32::try_from(index).expect("an index has 32 bits"))
             }
         }
     };

@@ -1,7 +1,7 @@
-//! The core: the order of events, names of the partitions of a network, random streams, digests.
+//! The core: the order of events, typed indices, random streams, digests.
 //!
-//! It depends on no other room: a source of events is a number here. Leaves out: what an event does,
-//! which `simulation` decides.
+//! It depends on no other module: a source of events is a number here. Leaves out: the processing of events, which is in
+//! `simulation`.
 
 mod clock;
 mod digest;

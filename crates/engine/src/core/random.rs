@@ -1,14 +1,14 @@
 //! Random substreams: one per (seed, kind of source, index, purpose).
 //!
-//! A change in one place of a scenario leaves all other draws as they were, and runs of different
-//! algorithms at one seed are truly paired.
+//! A change in one place of a scenario leaves all other draws unchanged, and runs of different algorithms at one seed
+//! are paired.
 
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::core::Digest;
 
-/// What kind of object draws.
+/// The kind of the object that draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Source {
@@ -26,7 +26,7 @@ pub enum Source {
     Switch = 6,
 }
 
-/// What the draws are for.
+/// The purpose of the draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Purpose {
@@ -36,19 +36,19 @@ pub enum Purpose {
     Marking = 2,
     /// A transport's and its controller's own draws.
     Transport = 3,
-    /// When flows start.
+    /// The starts of flows.
     Starts = 4,
-    /// When requests, flows or datagrams follow each other.
+    /// The times between requests, flows or datagrams.
     Arrivals = 5,
-    /// How large flows are.
+    /// The sizes of flows.
     Sizes = 6,
-    /// Which hosts talk to each other.
+    /// The pairs of hosts that communicate.
     Pairs = 7,
-    /// Which of several equal paths a flow takes.
+    /// The choice among equal paths.
     Paths = 8,
-    /// How far apart a congestion point samples.
+    /// The sampling intervals of a congestion point.
     Sampling = 9,
-    /// A reaction point's periods.
+    /// The periods of a reaction point.
     RateLimiter = 10,
 }
 

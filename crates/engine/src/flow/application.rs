@@ -1,7 +1,7 @@
-//! What applications are to the engine: state machines that open flows, write and wait.
+//! The interface of applications: state machines that open flows, write and wait.
 //!
-//! An application is told what happened ([`Notice`]) and when its time has come, and answers with
-//! [`Actions`], which the engine carries out after the call. It holds no reference to the network.
+//! An application handles notices ([`Notice`]) and timeouts and returns [`Actions`], which the engine carries out after
+//! the call. It holds no reference to the network.
 
 use std::sync::Arc;
 
@@ -14,49 +14,48 @@ use crate::flow::{UdtStart, Wait};
 
 /// The transport of a new flow.
 pub enum TransportSpec {
-    /// A TCP connection; controllers for the near and the far endpoint.
+    /// A TCP connection.
     Tcp {
         /// Its parameters, shared by all flows of a group.
         config: Arc<tcp::Config>,
-        /// The controller of each endpoint: near, far.
+        /// The controllers: initiator, responder.
         controllers: Box<[Algorithm; 2]>,
     },
     /// Datagrams.
     Datagram {
-        /// Bytes that may wait at each endpoint; what does not fit is refused. Absent for no limit.
+        /// Bytes that may wait at each endpoint; a message that does not fit is refused. Absent for no limit.
         send_buffer: Option<Bytes>,
     },
-    /// A UDT or DCUDP connection, a stream; controllers for the near and the far endpoint.
+    /// A UDT or DCUDP connection, a stream.
     Udt {
         /// Its parameters, shared by all flows of a group.
         config: Arc<udt::Config>,
-        /// The controller of each endpoint: near, far.
+        /// The controllers: initiator, responder.
         controllers: Box<[Algorithm; 2]>,
-        /// How it begins.
+        /// Its beginning.
         start: UdtStart,
-        /// Bytes that may be written and not sent at each endpoint; what does not fit is refused. Absent for
-        /// no limit.
+        /// Unsent bytes at each endpoint; a message that does not fit is refused. Absent for no limit.
         send_buffer: Option<Bytes>,
     },
 }
 
 /// A new flow.
 pub struct FlowSpec {
-    /// The host of its near endpoint, which opens it.
+    /// The host of its initiator.
     pub from: HostIndex,
-    /// The host of its far endpoint.
+    /// The host of its responder.
     pub to: HostIndex,
-    /// How data travel.
+    /// Its transport.
     pub transport: TransportSpec,
-    /// Bytes that the link layer adds to each packet, and the minimum size of a frame with them.
+    /// Its framing on the link layer.
     pub framing: Framing,
-    /// Whether a probe watches the controller of its near endpoint.
+    /// Whether a probe watches the initiator's controller.
     pub watched: bool,
-    /// Whether a probe is told of every event of it.
+    /// Whether its every event is reported to the probe.
     pub recorded: bool,
 }
 
-/// What the link layer adds to an IP packet, and the class that it writes into the frame.
+/// The framing of an IP packet on the link layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Framing {
     /// Added to every packet.
@@ -82,21 +81,21 @@ impl Framing {
     };
 }
 
-/// What happened.
+/// A notice to an application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notice {
     /// In-order data at an endpoint reached the total that was expected there.
     Delivered(EndpointIndex),
-    /// All that will ever arrive at an endpoint is there, and it is less than was expected: the rest was
-    /// lost, or was never sent ([`Actions::drain`]).
+    /// All bytes that will ever arrive at an endpoint are there, fewer than expected: the others were lost, or never
+    /// sent ([`Actions::drain`]).
     Drained(EndpointIndex),
-    /// All that an endpoint wrote is acknowledged (and its FIN, if it closed).
+    /// Everything that an endpoint wrote is acknowledged (and its FIN, if it closed).
     Finished(EndpointIndex),
-    /// A wait is over ([`Actions::wait`]): what its application calls it.
+    /// A wait is over ([`Actions::wait`]), with its tag.
     Reached(u32),
 }
 
-/// What an application wants done.
+/// An action of an application.
 pub(crate) enum Action {
     Open(Box<FlowSpec>),
     Write(EndpointIndex, u64),
@@ -112,7 +111,7 @@ pub(crate) enum Action {
     Wait(Wait),
 }
 
-/// The list of what an application wants done, carried out in order after its call returns.
+/// The actions of an application, carried out in order after its call returns.
 pub struct Actions {
     pub(crate) list: Vec<Action>,
     next_flow: FlowIndex,
@@ -130,7 +129,7 @@ impl Actions {
         }
     }
 
-    /// Opens a flow and says which it will be.
+    /// Opens a flow; returns its index.
     pub fn open(&mut self, spec: FlowSpec) -> FlowIndex {
         let flow = self.next_flow;
         self.next_flow.0 += 1;
@@ -138,42 +137,40 @@ impl Actions {
         flow
     }
 
-    /// Sends `bytes` more from an endpoint; on a datagram flow, one datagram of that size, which a full
-    /// send buffer refuses.
+    /// Writes `bytes` at an endpoint; on a datagram flow, one datagram of that size, which a full send buffer refuses.
     pub fn write(&mut self, endpoint: EndpointIndex, bytes: u64) {
         self.list.push(Action::Write(endpoint, bytes));
     }
 
-    /// Prefetches a notice when an endpoint has received `total` in-order bytes since it was opened.
+    /// Requests a notice when an endpoint has received `total` in-order bytes since it was opened.
     pub fn expect(&mut self, endpoint: EndpointIndex, total: u64) {
         self.list.push(Action::Expect(endpoint, total));
     }
 
-    /// Forgets what an endpoint has written and not yet sent.
+    /// Discards the unsent bytes of an endpoint.
     pub fn stop(&mut self, endpoint: EndpointIndex) {
         self.list.push(Action::Stop(endpoint));
     }
 
-    /// Says that the application has no more to send from an endpoint: what has arrived by now is noted
+    /// Declares that the application has no more to send from an endpoint: the bytes delivered by now are recorded
     /// ([`FlowRecord::stopped`](crate::flow::FlowRecord::stopped)). Where the simulation ends with its applications
-    /// ([`Simulation::end_with`](crate::Simulation::end_with)), asks for a notice when the rest is at the other endpoint:
-    /// `Notice::Delivered` if that is as much as was expected there, otherwise `Notice::Drained`.
+    /// ([`Simulation::end_with`](crate::Simulation::end_with)), requests a notice when the others have reached the peer:
+    /// `Notice::Delivered` if these are as many as expected there, otherwise `Notice::Drained`.
     pub fn drain(&mut self, endpoint: EndpointIndex) {
         self.list.push(Action::Drain(endpoint));
     }
 
-    /// Ends an endpoint's data after what it wrote (FIN).
+    /// Closes an endpoint after the bytes written (FIN).
     pub fn close(&mut self, endpoint: EndpointIndex) {
         self.list.push(Action::Close(endpoint));
     }
 
-    /// Tells the controller of an endpoint when its data are wanted at the other endpoint; datagrams
-    /// have none.
+    /// Sets the deadline of the data of an endpoint, for its controller; datagrams have none.
     pub fn deadline(&mut self, endpoint: EndpointIndex, at: Time) {
         self.list.push(Action::Deadline(endpoint, at));
     }
 
-    /// Lets a probe watch the controller of an endpoint (of a response, the far endpoint's).
+    /// Lets a probe watch the controller of an endpoint (of a response, the responder's).
     pub fn watch(&mut self, endpoint: EndpointIndex) {
         self.list.push(Action::Watch(endpoint));
     }
@@ -196,9 +193,8 @@ impl Actions {
         self.list.push(Action::Advance(count));
     }
 
-    /// Prefetches a notice, `Notice::Reached(tag)`, when an event count has reached `value`, or at once
-    /// if it has. Of those that wait for one count the lowest value is told first, of equal ones the
-    /// first to wait.
+    /// Requests a notice, `Notice::Reached(tag)`, when an event count has reached `value`, or at once if it has. Waiters
+    /// for one count are notified by value, lowest first, then in the order of their waits.
     pub fn wait(&mut self, count: EventCountIndex, value: u64, tag: u32) {
         self.list.push(Action::Wait(Wait { count, value, tag }));
     }
@@ -206,17 +202,16 @@ impl Actions {
 
 /// An application.
 pub trait Application: Send {
-    /// Something that it asked for has happened.
+    /// Handles a notice.
     fn handle(&mut self, now: Time, notice: Notice, actions: &mut Actions);
 
     /// The instant of `poll_timeout` has come.
     fn handle_timeout(&mut self, now: Time, actions: &mut Actions);
 
-    /// When it wants to be called next; asked after each call and at the start.
+    /// Its next timeout; polled after each call and at the start.
     fn poll_timeout(&self) -> Option<Time>;
 
-    /// Whether nothing is left of what it is there for: nothing to begin, nothing to wait for. Once over it
-    /// stays over; asked after each call.
+    /// Whether it is over: nothing to begin, nothing to wait for. Once over it stays over; polled after each call.
     fn is_over(&self) -> bool {
         false
     }

@@ -1,19 +1,19 @@
-//! The applications of a run: their notices, their next calls, and when the last of them is over.
+//! The applications of a run: their notices, their next calls, their end.
 //!
-//! Leaves out: the actions that they ask for, which the simulation carries out.
+//! Leaves out: their actions, which the host stack carries out.
 
 use incastle_units::Time;
 
 use super::{Action, Actions, Application, EventCounts, Notice, Wait};
 use crate::core::{AppIndex, Clock, Event, EventCountIndex, FlowIndex, Kind};
 
-/// An application with the notices that it has not received yet.
+/// An application with its pending notices.
 struct AppSlot {
     app: Box<dyn Application>,
-    inbox: Vec<Notice>,
+    notices: Vec<Notice>,
     /// The earliest event of this application in the event queue.
     wake: Time,
-    /// Whether the run goes on until it is over, and it is not.
+    /// Whether the run waits for its end.
     awaited: bool,
 }
 
@@ -22,11 +22,11 @@ struct AppSlot {
 pub(crate) struct Applications {
     slots: Vec<AppSlot>,
     counts: EventCounts,
-    /// The list of an application's actions while none is called; kept for its memory alone.
+    /// The list of actions between two calls; kept for its memory.
     actions: Vec<Action>,
     /// Applications that the run waits for.
     awaited: u32,
-    /// Whether the run has ended with the last of them.
+    /// Whether the run has ended with the last of these.
     over: bool,
 }
 
@@ -36,7 +36,7 @@ impl Applications {
         let index = AppIndex::from_index(self.slots.len());
         self.slots.push(AppSlot {
             app,
-            inbox: Vec::new(),
+            notices: Vec::new(),
             wake: Time::NEVER,
             awaited: false,
         });
@@ -44,15 +44,15 @@ impl Applications {
         index
     }
 
-    /// Forgets all applications: nothing more will happen.
+    /// Frees all applications.
     pub(crate) fn clear(&mut self) {
         self.slots = Vec::new();
     }
 
-    /// Puts a notice into an application's inbox, and enters its call.
+    /// Adds a notice for an application, and enters its call.
     pub(crate) fn notify(&mut self, app: AppIndex, notice: Notice, clock: &mut Clock) {
         let slot = &mut self.slots[app.index()];
-        slot.inbox.push(notice);
+        slot.notices.push(notice);
         if slot.wake > clock.now() {
             slot.wake = clock.now();
             let event = Event::new(clock.now(), Kind::Application, app.0);
@@ -60,8 +60,8 @@ impl Applications {
         }
     }
 
-    /// Calls an application, unless the event is outdated; returns the actions that it asks for. The
-    /// list is to be given back ([`Self::finish_call`]).
+    /// Calls an application, unless the event is outdated; returns its actions. The list is returned in
+    /// [`Self::finish_call`].
     pub(crate) fn call(
         &mut self,
         index: AppIndex,
@@ -75,7 +75,7 @@ impl Applications {
         slot.wake = Time::NEVER;
         let list = std::mem::take(&mut self.actions);
         let mut actions = Actions::reuse(list, next_flow, self.counts.len());
-        for notice in slot.inbox.drain(..) {
+        for notice in slot.notices.drain(..) {
             slot.app.handle(now, notice, &mut actions);
         }
         if slot.app.poll_timeout().is_some_and(|at| at <= now) {
@@ -84,8 +84,7 @@ impl Applications {
         Some(actions.list)
     }
 
-    /// The actions of a call are carried out: enters the next call, and returns whether the run has ended
-    /// with this application.
+    /// After the actions of a call: enters the next call, and returns whether the run has ended with this application.
     pub(crate) fn finish_call(
         &mut self,
         index: AppIndex,
@@ -117,10 +116,10 @@ impl Applications {
         }
     }
 
-    /// Lets the run end when this application, and all others named here, are over.
+    /// Ends the run when this application, and all others that this was called for, are over.
     pub(crate) fn end_with(&mut self, index: AppIndex) {
         let slot = &mut self.slots[index.index()];
-        assert!(!slot.awaited, "named once for each application");
+        assert!(!slot.awaited, "a run waits for an application once");
         if !slot.app.is_over() {
             slot.awaited = true;
             self.awaited += 1;
@@ -132,7 +131,7 @@ impl Applications {
         self.awaited > 0
     }
 
-    /// Whether the run has ended with the last of those that it waited for.
+    /// Whether the run has ended with the last application that it waited for.
     pub(crate) const fn is_over(&self) -> bool {
         self.over
     }
@@ -144,7 +143,7 @@ impl Applications {
         self.counts.add();
     }
 
-    /// Adds one to an event count, and notifies those who have waited for that.
+    /// Adds one to an event count, and notifies the waiters that it has reached.
     pub(crate) fn advance(&mut self, count: EventCountIndex, clock: &mut Clock) {
         self.counts.advance(count);
         while let Some(waiter) = self.counts.take_reached(count) {
@@ -152,7 +151,7 @@ impl Applications {
         }
     }
 
-    /// Lets an application wait until a count has reached a value.
+    /// Waits for an application until a count has reached a value.
     pub(crate) fn wait(&mut self, app: AppIndex, wait: Wait, clock: &mut Clock) {
         if self.counts.wait(app, wait) {
             self.notify(app, Notice::Reached(wait.tag), clock);

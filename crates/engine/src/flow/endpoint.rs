@@ -1,4 +1,4 @@
-//! An endpoint inside the network: a transport endpoint, and what ties it to its host.
+//! An endpoint in the network: a transport endpoint, and its state at its host.
 
 mod held;
 mod udt;
@@ -12,7 +12,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::core::{AppIndex, Digest, EndpointIndex, HostIndex};
 use crate::flow::Framing;
 use crate::layout::Slot;
-use crate::network::{Body, Extras, Limiter, Marks, Packet, Pool};
+use crate::network::{Body, Extras, Identity, Limiter, Marks, Packet, Pool};
 
 use held::Held;
 pub(crate) use udt::{Pair, UdtEndpoint};
@@ -26,7 +26,7 @@ const UDP_HEADERS: u16 = 28;
 /// The transport at this endpoint.
 #[expect(
     clippy::large_enum_variant,
-    reason = "connections lie in the array itself, not behind a pointer"
+    reason = "connections are in the array itself, not behind a pointer"
 )]
 pub(crate) enum Transport {
     Tcp(tcp::Connection),
@@ -35,12 +35,12 @@ pub(crate) enum Transport {
     Udt(Box<UdtEndpoint>),
 }
 
-/// More bytes than any end receives. So many more packets had been sent when the application was told.
+/// More bytes than any endpoint receives. Above it, `expect` has the number of packets sent at the notice.
 const REACHED: u64 = 1 << 63;
 
-/// The endpoint. In this order what few flows have comes last: long lists begin sixteen bytes behind the
-/// beginning of a cache line, and so the rest takes ten lines of them. To align it would be an alternative, if only
-/// lists of aligned elements could grow and shrink without a copy.
+/// The endpoint. State that few flows have comes last: long lists begin sixteen bytes after the beginning of a cache
+/// line, and the rest takes ten lines then. Alignment is no alternative: lists of aligned elements grow and shrink by a
+/// copy.
 #[repr(C)]
 pub(crate) struct Endpoint {
     pub(crate) transport: Transport,
@@ -50,33 +50,32 @@ pub(crate) struct Endpoint {
     pub(crate) app: AppIndex,
     /// The earliest event of this endpoint in the event queue.
     pub(crate) wake: Time,
-    /// The application wants to know when this many in-order bytes are here; from [`REACHED`] on, it
-    /// has been told.
+    /// The application expects this many in-order bytes; from [`REACHED`] on, it has been notified.
     pub(crate) expect: u64,
     pub(crate) packets_sent: u64,
     pub(crate) packets_received: u64,
     pub(crate) digest: Digest,
     rng: Xoshiro256PlusPlus,
-    /// A packet that the host's NIC has not taken yet.
+    /// A packet that waits for the host's NIC.
     pub(crate) staged: Option<Slot>,
     framing: Framing,
     pub(crate) watched: bool,
     slow_path: SlowPath,
-    /// What holds its frames back in the NIC, since the first notification.
+    /// Its rate limiter in the NIC, from the first notification on.
     limiter: Option<Box<Limiter>>,
-    /// What a coalescing host holds back, since the first arrival there.
+    /// Arrivals that interrupt coalescing holds, from the first one on.
     held: Option<Box<Held>>,
 }
 
 // Ten cache lines: a flow has two of them, and a large network a million.
 const _: () = assert!(size_of::<Endpoint>() <= 640);
 
-/// Why an endpoint is not on the fast path: a bit for each reason.
+/// The reasons for the slow path, a bit each.
 #[derive(Debug, Clone, Copy, Default)]
 struct SlowPath(u8);
 
 impl SlowPath {
-    /// A probe is told of all its events.
+    /// All its events are reported to the probe.
     const RECORDED: u8 = 1;
     /// It has a limiter.
     const LIMITER: u8 = 2;
@@ -87,7 +86,16 @@ impl SlowPath {
     }
 }
 
-/// What a new endpoint is made of.
+/// A packet that leaves.
+pub(crate) struct Leaving {
+    /// Application bytes.
+    payload: u16,
+    /// Bytes of the headers, IP's included.
+    headers: u16,
+    ecn: Ecn,
+}
+
+/// The parameters of a new endpoint.
 pub(crate) struct Origin {
     pub(crate) index: EndpointIndex,
     pub(crate) host: HostIndex,
@@ -98,7 +106,7 @@ pub(crate) struct Origin {
 }
 
 impl Endpoint {
-    /// Prefetches what every packet needs.
+    /// Prefetches the fields that every packet reads.
     #[inline(always)]
     pub(crate) fn prefetch(&self) {
         incastle_prefetch::first_bytes(self, offset_of!(Self, limiter));
@@ -126,39 +134,38 @@ impl Endpoint {
         }
     }
 
-    /// What the application waits for is here.
+    /// The expected bytes have arrived.
     pub(crate) fn reach(&mut self) {
         self.expect = REACHED + self.packets_sent;
     }
 
-    /// How many in-order bytes the application waits for, while it does.
+    /// The in-order bytes that the application expects, until it is notified.
     pub(crate) fn expected(&self) -> Option<u64> {
         (self.expect < REACHED).then_some(self.expect)
     }
 
-    /// Whether the application has never asked for so few bytes.
+    /// Whether the application expects more than these bytes, or has not set what it expects.
     pub(crate) fn expects_more_than(&self, bytes: u64) -> bool {
         self.expect == u64::MAX || self.expected().is_some_and(|expected| expected > bytes)
     }
 
-    /// Whether the other endpoint may know that what the application here waits for is here: a packet that
-    /// could say so has left.
+    /// Whether the peer may have the acknowledgement of all expected bytes: a packet has left since they arrived.
     pub(crate) fn may_have_acknowledged(&self) -> bool {
         let left = self.packets_sent - u64::from(self.staged.is_some());
         self.expect != u64::MAX && self.expect >= REACHED && self.expect - REACHED < left
     }
 
-    /// Its own index.
+    /// Its index.
     pub(crate) fn index(&self) -> EndpointIndex {
         self.peer.peer()
     }
 
-    /// The host of the other endpoint.
+    /// The host of its peer.
     pub(crate) fn peer_host(&self) -> HostIndex {
         self.peer_host
     }
 
-    /// A packet arrived for this endpoint.
+    /// Receives a packet.
     #[inline(always)]
     pub(crate) fn receive(
         &mut self,
@@ -168,7 +175,7 @@ impl Endpoint {
         batch: tcp::Batch,
     ) {
         self.packets_received += 1;
-        let (head, body) = packet.identity();
+        let Identity { head, body } = packet.identity();
         self.digest.mix(now.as_ps() ^ body.rotate_left(29), head);
         let (Transport::Tcp(connection), Body::Segment { segment, sacks }) =
             (&mut self.transport, &packet.body)
@@ -200,11 +207,11 @@ impl Endpoint {
         match (&mut self.transport, &packet.body) {
             (Transport::Udt(end), _) => end.receive(now, packet, extras, &mut self.rng),
             (Transport::Datagram(endpoint), Body::Datagram(datagram)) => endpoint.handle(datagram),
-            _ => unreachable!("both ends of a flow speak the same transport"),
+            _ => unreachable!("both endpoints of a flow have the same transport"),
         }
     }
 
-    /// Whether certainly nothing is to be sent now.
+    /// Whether it certainly has nothing to send now.
     #[inline(always)]
     pub(crate) fn is_quiet(&mut self, now: Time) -> bool {
         match &mut self.transport {
@@ -214,7 +221,7 @@ impl Endpoint {
         }
     }
 
-    /// Writes the next packet to send to where it belongs; returns whether there was one.
+    /// Writes the next packet to send to `out`; returns whether there was one.
     #[inline(always)]
     pub(crate) fn poll_transmit(
         &mut self,
@@ -222,7 +229,7 @@ impl Endpoint {
         extras: &mut Extras,
         out: &mut Packet,
     ) -> bool {
-        let (payload, headers, ecn) = if let Transport::Tcp(connection) = &mut self.transport {
+        let leaving = if let Transport::Tcp(connection) = &mut self.transport {
             let (segment, sacks) = out.body.as_segment();
             let Some(departure) = connection.poll_transmit_into(now, &mut self.rng, segment) else {
                 return false;
@@ -230,7 +237,11 @@ impl Endpoint {
             if segment.sacks > 0 {
                 *sacks = extras.store_sacks(connection.sacks());
             }
-            (segment.payload, TCP_HEADERS, departure.ecn)
+            Leaving {
+                payload: segment.payload,
+                headers: TCP_HEADERS,
+                ecn: departure.ecn,
+            }
         } else {
             let Some(leaving) = self.poll_otherwise(now, extras, out) else {
                 return false;
@@ -239,8 +250,9 @@ impl Endpoint {
         };
         out.to = self.peer;
         out.host = self.peer_host;
-        out.size = (payload + headers + self.framing.overhead).max(self.framing.minimum);
-        out.marks = Marks::of(ecn);
+        let size = leaving.payload + leaving.headers + self.framing.overhead;
+        out.size = size.max(self.framing.minimum);
+        out.marks = Marks::of(leaving.ecn);
         out.class = self.framing.class;
         self.packets_sent += 1;
         true
@@ -252,31 +264,35 @@ impl Endpoint {
         now: Time,
         extras: &mut Extras,
         out: &mut Packet,
-    ) -> Option<(u16, u16, Ecn)> {
+    ) -> Option<Leaving> {
         match &mut self.transport {
-            Transport::Tcp(_) => unreachable!("TCP is dealt with"),
+            Transport::Tcp(_) => unreachable!("TCP is matched before"),
             Transport::Datagram(endpoint) => {
                 let datagram = endpoint.poll_transmit(now)?;
                 out.body = Body::Datagram(datagram);
-                Some((datagram.payload as u16, UDP_HEADERS, Ecn::NotEct))
+                Some(Leaving {
+                    payload: datagram.payload as u16,
+                    headers: UDP_HEADERS,
+                    ecn: Ecn::NotEct,
+                })
             }
             Transport::Udt(end) => end.poll_transmit(now, &mut self.rng, extras, out),
         }
     }
 
-    /// Whether what arrives for it takes the slow path.
+    /// Whether its arrivals take the slow path.
     #[inline(always)]
     pub(crate) fn receives_on_slow_path(&self) -> bool {
         self.slow_path.any(SlowPath::RECORDED)
     }
 
-    /// Whether what it sends takes the slow path.
+    /// Whether its packets take the slow path.
     #[inline(always)]
     pub(crate) fn sends_on_slow_path(&self) -> bool {
         self.slow_path.any(SlowPath::LIMITER | SlowPath::RECORDED)
     }
 
-    /// Lets a probe be told of all its events.
+    /// Reports all its events to the probe from now on.
     pub(crate) fn record(&mut self) {
         self.slow_path.0 |= SlowPath::RECORDED;
     }
@@ -290,13 +306,13 @@ impl Endpoint {
         self.limiter.as_deref_mut()
     }
 
-    /// Its limiter, made where there is none.
+    /// Its limiter, created where there is none.
     pub(crate) fn limiter_or(&mut self, make: impl FnOnce() -> Limiter) -> &mut Limiter {
         self.slow_path.0 |= SlowPath::LIMITER;
         self.limiter.get_or_insert_with(|| Box::new(make()))
     }
 
-    /// Data packets that it has sent again.
+    /// Data packets retransmitted.
     pub(crate) fn retransmissions(&self) -> u64 {
         match &self.transport {
             Transport::Tcp(connection) => connection.stats().retransmissions,
@@ -307,14 +323,14 @@ impl Endpoint {
         }
     }
 
-    /// Whether its frames have to pass a limiter.
+    /// Whether its frames pass through a limiter.
     pub(crate) fn is_limited(&self) -> bool {
         self.limiter
             .as_ref()
             .is_some_and(|limiter| limiter.is_active())
     }
 
-    /// Moves the next packet into the limiter, if that takes one; returns it.
+    /// Moves the next packet into the limiter, if that has room; returns it.
     pub(crate) fn fill_limiter(&mut self, now: Time, extras: &mut Extras) -> Option<Packet> {
         let mut packet = Packet::EMPTY;
         if self.limiter_has_room() && self.poll_transmit(now, extras, &mut packet) {
@@ -335,14 +351,14 @@ impl Endpoint {
             .is_some_and(|limiter| limiter.has_room())
     }
 
-    /// Keeps a packet until the NIC takes it.
+    /// Stages a packet until the NIC dequeues it.
     pub(crate) fn stage(&mut self, packet: Slot) {
-        assert!(self.staged.is_none(), "an endpoint waits with one packet");
+        assert!(self.staged.is_none(), "an endpoint stages one packet");
         self.staged = Some(packet);
         self.hold_back();
     }
 
-    /// The NIC takes nothing more for now: it limits the sender, not the window.
+    /// The NIC is full: it limits the sender, not the window.
     fn hold_back(&mut self) {
         if let Transport::Tcp(connection) = &mut self.transport {
             connection.hold_back();
@@ -369,11 +385,11 @@ impl Endpoint {
         }
     }
 
-    /// What `handle_timeout` found, if that was a retransmission timeout; taken once.
+    /// The report of a retransmission timeout in `handle_timeout`; taken once.
     pub(crate) fn poll_timeout_report(&mut self) -> Option<tcp::TimeoutReport> {
         match &mut self.transport {
             Transport::Tcp(connection) => connection.poll_timeout_report(),
-            // UDT's EXP is counted, not explained.
+            // UDT's EXP is counted only.
             Transport::Datagram(_) | Transport::Udt(_) => None,
         }
     }
@@ -387,9 +403,10 @@ impl Endpoint {
         let Some(limiter) = &self.limiter else {
             return transport;
         };
-        // What is staged already waits for the NIC, not for the limiter.
-        let limiter = limiter.poll_timeout(self.staged.is_none());
-        transport.into_iter().chain(limiter).min()
+        // A staged frame waits for the NIC, not for the limiter.
+        let release = limiter.next_release().filter(|_| self.staged.is_none());
+        let timers = [transport, limiter.next_timer(), release];
+        timers.into_iter().flatten().min()
     }
 
     #[inline(never)]
@@ -397,8 +414,7 @@ impl Endpoint {
         let Transport::Udt(end) = &self.transport else {
             return None;
         };
-        // Nothing more is asked of it until what waits has left, and so its deadlines may pass; it is
-        // asked then.
+        // It sends nothing until the waiting packet has left: its deadlines may pass, and are checked then.
         let limited = self.is_limited() && !self.limiter_has_room();
         if self.staged.is_some() || limited {
             return None;
@@ -418,13 +434,13 @@ impl Endpoint {
     #[inline(never)]
     fn delivered_otherwise(&self) -> u64 {
         match &self.transport {
-            Transport::Tcp(_) => unreachable!("TCP is dealt with"),
+            Transport::Tcp(_) => unreachable!("TCP is matched before"),
             Transport::Datagram(endpoint) => endpoint.delivered().count(),
             Transport::Udt(end) => end.delivered(),
         }
     }
 
-    /// Whether everything written has now been acknowledged; told once each time.
+    /// Whether everything written has been acknowledged since the last call.
     #[inline]
     pub(crate) fn poll_finished(&mut self) -> bool {
         let Transport::Tcp(connection) = &mut self.transport else {
@@ -445,7 +461,7 @@ impl Endpoint {
         }
     }
 
-    /// Application bytes sent so far, retransmissions included.
+    /// Application bytes sent, retransmissions included.
     pub(crate) fn payload_sent(&self) -> u64 {
         match &self.transport {
             Transport::Tcp(connection) => connection.stats().payload_sent,
@@ -473,7 +489,7 @@ impl Endpoint {
         }
     }
 
-    /// What the send buffer refused; zero for TCP, which takes everything.
+    /// Messages that the send buffer refused; zero for TCP, which accepts everything.
     pub(crate) fn refused(&self) -> datagram::Refused {
         match &self.transport {
             Transport::Tcp(_) => datagram::Refused::default(),
@@ -486,15 +502,15 @@ impl Endpoint {
         match &mut self.transport {
             Transport::Tcp(connection) => connection.write(bytes),
             Transport::Datagram(endpoint) => {
-                // What is refused is counted there.
+                // Refused messages are counted there.
                 let _ = endpoint.write(u16::try_from(bytes).expect("a datagram's size is checked"));
             }
             Transport::Udt(end) => end.write(bytes),
         }
     }
 
-    /// Application bytes that were written and not forgotten: all that the other endpoint will get, unless some are
-    /// lost for good.
+    /// Application bytes written, without those discarded by `stop`: the total that the peer will receive, unless some
+    /// are lost for good.
     pub(crate) fn written(&self) -> u64 {
         match &self.transport {
             Transport::Tcp(connection) => connection.written(),
@@ -538,7 +554,7 @@ pub(crate) fn ip_bytes(packet: &Packet) -> u16 {
 #[inline(never)]
 fn other_ip_bytes(packet: &Packet) -> u16 {
     match &packet.body {
-        Body::Segment { .. } => unreachable!("segments are dealt with"),
+        Body::Segment { .. } => unreachable!("segments are matched before"),
         Body::Datagram(datagram) => datagram.payload as u16 + UDP_HEADERS,
         Body::UdtData { header, .. } => header.length + udt::DATA_HEADERS,
         Body::UdtControl { ip_bytes, .. } => *ip_bytes,

@@ -507,7 +507,8 @@ pub(crate) fn observation(endpoint: &Endpoint) -> Observation {
     let seen = Observation {
         delivered: endpoint.delivered(),
         retransmissions: endpoint.retransmissions(),
-        control: control_state(endpoint).map_or_else(ControlState::default, |(state, _)| state),
+        control: control_state(endpoint)
+            .map_or_else(ControlState::default, |control| control.state),
         ..Observation::default()
     };
     match &endpoint.transport {
@@ -532,14 +533,27 @@ pub(crate) fn observation(endpoint: &Endpoint) -> Observation {
     }
 }
 
-/// The control state of an endpoint, where it has one.
-pub(crate) fn control_state(endpoint: &Endpoint) -> Option<(ControlState, Option<Span>)> {
+/// The state of congestion control.
+pub(crate) struct Control {
+    pub(crate) state: ControlState,
+    /// The smoothed round-trip time.
+    pub(crate) rtt: Option<Span>,
+}
+
+/// The state of congestion control at an endpoint, where it has any.
+pub(crate) fn control_state(endpoint: &Endpoint) -> Option<Control> {
     match &endpoint.transport {
-        Transport::Tcp(connection) => Some((connection.control_state(), connection.smoothed_rtt())),
+        Transport::Tcp(connection) => Some(Control {
+            state: connection.control_state(),
+            rtt: connection.smoothed_rtt(),
+        }),
         Transport::Datagram(_) => None,
         Transport::Udt(end) => {
             let connection = end.connection()?;
-            Some((connection.control_state(), Some(connection.smoothed_rtt())))
+            Some(Control {
+                state: connection.control_state(),
+                rtt: Some(connection.smoothed_rtt()),
+            })
         }
     }
 }

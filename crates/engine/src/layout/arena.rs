@@ -1,6 +1,6 @@
-//! An arena: values in slots that are emptied and filled again, named by their place.
+//! An arena: values in reusable slots, addressed by their place.
 
-/// Slots that are filled, taken and filled again.
+/// Reusable slots.
 #[derive(Debug)]
 pub(crate) struct Arena<T> {
     slots: Vec<T>,
@@ -27,18 +27,18 @@ impl<T: Copy> Arena<T> {
         u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 packets in flight")
     }
 
-    /// Looks at the value of a packet under way.
+    /// Copies a value that stays.
     pub(crate) fn get(&self, place: u32) -> T {
         self.slots[place as usize]
     }
 
-    /// Takes the value of a packet that has arrived or is dropped.
+    /// Takes a value and frees its slot.
     pub(crate) fn take(&mut self, place: u32) -> T {
         self.free.push(place);
         self.slots[place as usize]
     }
 
-    /// Looks at a value that stays.
+    /// Borrows a value that stays.
     pub(crate) fn at(&self, place: u32) -> &T {
         &self.slots[place as usize]
     }

@@ -1,26 +1,25 @@
-//! What routes said before: by the endpoint that a packet is for and by the switch where it is, the port
-//! that it takes there.
+//! Cached next hops: by destination endpoint and switch, the port.
 //!
-//! A table, a group of equal ports and a hash are half a dozen places in memory; the next hops of a flow's
-//! packets lie here in one cache line. A record is overwritten when another end needs its place, and all are
-//! forgotten when routes change. Each answer names its switch: the number of ports that a packet has passed
-//! only says where to look first.
+//! A lookup in table, group and hash reads half a dozen places in memory; here the next hops of a flow's packets are in
+//! one cache line. A record is overwritten when another endpoint needs its place, and all are cleared when routes
+//! change. Each step has its switch: the number of ports that a packet has passed is only a hint.
 
 use crate::core::{EndpointIndex, PortIndex, SwitchIndex};
 
 /// Hops that a record holds.
 const STEPS: usize = 7;
-/// The fewest records, 64 KB of them, and the most, 1 MB.
-const COUNTS: (usize, usize) = (1 << 10, 1 << 14);
+/// The minimum number of records, 64 KB, and the maximum, 1 MB.
+const MIN_RECORDS: usize = 1 << 10;
+const MAX_RECORDS: usize = 1 << 14;
 
-/// A packet on its path: the endpoint that it is for, and the number of ports that it has passed.
+/// The place of a packet on its path: its destination, and the number of ports passed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Hop {
     pub(crate) to: EndpointIndex,
     pub(crate) passed: usize,
 }
 
-/// The port that a switch takes.
+/// The port of a switch on the path.
 #[derive(Debug, Clone, Copy)]
 struct Step {
     switch: SwitchIndex,
@@ -28,7 +27,7 @@ struct Step {
 }
 
 impl Step {
-    /// Of no switch.
+    /// A step of no switch.
     const NONE: Self = Self {
         switch: SwitchIndex(u32::MAX),
         port: PortIndex::NONE,
@@ -44,7 +43,7 @@ struct Record {
 }
 
 impl Record {
-    /// To nowhere.
+    /// A path to nowhere.
     const EMPTY: Self = Self {
         steps: [Step::NONE; STEPS],
         to: EndpointIndex(u32::MAX),
@@ -53,7 +52,7 @@ impl Record {
 
 const _: () = assert!(size_of::<Record>() == 64);
 
-/// The records: a power of two, or none where nothing may be remembered.
+/// The records: a power of two, or none where nothing may be cached.
 #[derive(Debug)]
 pub(crate) struct NextHopCache {
     records: Vec<Record>,
@@ -62,26 +61,26 @@ pub(crate) struct NextHopCache {
 impl NextHopCache {
     /// Room for the paths of twice as many flows as there are hosts.
     pub(crate) fn of_hosts(hosts: usize) -> Self {
-        let (fewest, most) = COUNTS;
-        let count = (4 * hosts).next_power_of_two().clamp(fewest, most);
+        let count = (4 * hosts).next_power_of_two();
+        let count = count.clamp(MIN_RECORDS, MAX_RECORDS);
         Self {
             records: vec![Record::EMPTY; count],
         }
     }
 
-    /// It remembers nothing.
-    pub(crate) fn none() -> Self {
+    /// It caches nothing.
+    pub(crate) fn disabled() -> Self {
         Self {
             records: Vec::new(),
         }
     }
 
-    /// Forgets everything.
+    /// Clears all records.
     pub(crate) fn clear(&mut self) {
         self.records.fill(Record::EMPTY);
     }
 
-    /// The port that a switch takes to an endpoint, if it is known.
+    /// The port of a switch on the path to an endpoint, if it is cached.
     #[inline(always)]
     pub(crate) fn port(&self, switch: SwitchIndex, Hop { to, passed }: Hop) -> Option<PortIndex> {
         let record = self.records.get(self.place(to))?;
@@ -89,8 +88,7 @@ impl NextHopCache {
         (record.to == to && step.switch == switch).then_some(step.port)
     }
 
-    /// The port that some switch takes to an endpoint, perhaps the one that a packet comes to next, which has passed so
-    /// many; beyond all ports where nothing is known.
+    /// A guess of the next port of a packet, without a check of the switch; beyond all ports where nothing is cached.
     #[inline(always)]
     pub(crate) fn guess(&self, Hop { to, passed }: Hop) -> PortIndex {
         let record = self.records.get(self.place(to));
@@ -104,7 +102,7 @@ impl NextHopCache {
         incastle_prefetch::element(&self.records, self.place(to));
     }
 
-    /// Remembers it.
+    /// Caches a port.
     pub(crate) fn note(&mut self, switch: SwitchIndex, Hop { to, passed }: Hop, port: PortIndex) {
         let place = self.place(to);
         let Some(record) = self.records.get_mut(place) else {

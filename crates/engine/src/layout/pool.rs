@@ -1,8 +1,7 @@
 //! The packets in ports and on links: one array of slots, a cache line each, and lists through it.
 //!
-//! A packet keeps its slot from the host that sends it to the host that it is for; ports hand on the slot
-//! alone. The slot emptied last is filled next, so that no more memory is in use than there are
-//! packets under way.
+//! A packet keeps its slot from the sending to the receiving host; ports pass on the slot alone. The slot emptied
+//! last is filled next: the memory in use is that of the packets in flight.
 
 use std::hint::select_unpredictable;
 
@@ -17,7 +16,7 @@ impl Slot {
     pub(crate) const NONE: Self = Self(u32::MAX);
 }
 
-/// A packet as lists through the pool see it: it names the one behind it. Its default is an unused slot.
+/// An element of a list through the pool: it has the slot of the one behind it. Its default is an unused slot.
 pub(crate) trait Linked: Copy + Default {
     /// The slot of the packet behind it.
     fn behind(&self) -> Slot;
@@ -26,12 +25,12 @@ pub(crate) trait Linked: Copy + Default {
     fn set_behind(&mut self, slot: Slot);
 }
 
-/// A packet under way.
+/// A packet in a port or on a link.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
 pub(crate) struct InFlight<P> {
-    /// When the last bit of the packet behind it reaches the far end of their link; of the last packet, when its
-    /// own does. So the packet that is taken off a link says when the next one comes.
+    /// The arrival of the packet behind it on their link; for the last packet, its own. The packet that is taken off a
+    /// link thus has the next arrival.
     pub(crate) arrives: Time,
     pub(crate) packet: P,
 }
@@ -103,13 +102,13 @@ impl<P: Linked> Pool<P> {
         packet
     }
 
-    /// What lies in a slot; nothing in [`Slot::NONE`].
+    /// The content of a slot; nothing in [`Slot::NONE`].
     #[inline(always)]
     pub(crate) fn get(&self, slot: Slot) -> Option<&InFlight<P>> {
         self.slots.get(slot.0 as usize)
     }
 
-    /// Prefetches what lies in a slot; nothing of [`Slot::NONE`].
+    /// Prefetches a slot, unless it is [`Slot::NONE`].
     #[inline(always)]
     pub(crate) fn prefetch(&self, slot: Slot) {
         incastle_prefetch::element(&self.slots, slot.0 as usize);
@@ -126,14 +125,21 @@ impl<P: Linked> Pool<P> {
     }
 }
 
-/// Packets one behind the other, each named by the one before it.
+/// A list of packets, each with the slot of the next.
 #[derive(Debug)]
 pub(crate) struct Row {
     first: Slot,
     /// Meaningless where there is no first.
     last: Slot,
-    /// When the first one arrives; likewise.
+    /// The arrival of the first; likewise.
     arrives: Time,
+}
+
+/// The first packet of a row, which has left it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Front {
+    pub(crate) slot: Slot,
+    pub(crate) arrives: Time,
 }
 
 impl Default for Row {
@@ -159,7 +165,7 @@ impl Row {
         self.last
     }
 
-    /// When the first packet arrives, if there is one.
+    /// The arrival of the first packet, if there is one.
     #[inline(always)]
     pub(crate) fn first_arrival(&self) -> Option<Time> {
         (self.first != Slot::NONE).then_some(self.arrives)
@@ -187,14 +193,15 @@ impl Row {
         first
     }
 
-    /// Takes the first packet out of the row; it keeps its slot. Returns when it arrives as well.
+    /// Takes the first packet out of the row; it keeps its slot.
     #[inline(always)]
-    pub(crate) fn pop<P: Linked>(&mut self, pool: &Pool<P>) -> Option<(Slot, Time)> {
+    pub(crate) fn pop<P: Linked>(&mut self, pool: &Pool<P>) -> Option<Front> {
         let slot = self.first;
         let flight = pool.get(slot)?;
         let last = slot == self.last;
         self.first = select_unpredictable(last, Slot::NONE, flight.packet.behind());
-        Some((slot, std::mem::replace(&mut self.arrives, flight.arrives)))
+        let arrives = std::mem::replace(&mut self.arrives, flight.arrives);
+        Some(Front { slot, arrives })
     }
 
     /// All packets, first to last.
@@ -262,7 +269,7 @@ mod tests {
                     prop_assert_eq!(row.push(slot, arrives, &mut pool), deque.is_empty());
                     deque.push_back(size);
                 } else if let Some(size) = deque.pop_front() {
-                    let first = row.pop(&pool).map(|(slot, arrives)| (pool.take(slot).size, arrives));
+                    let first = row.pop(&pool).map(|first| (pool.take(first.slot).size, first.arrives));
                     prop_assert_eq!(first, Some((size, Time::from_ps(u64::from(size)))));
                 }
                 for (row, deque) in rows.iter().zip(&deques) {

@@ -3,54 +3,55 @@
 use std::collections::BTreeMap;
 
 use incastle_queueing::{CongestionPointConfig, DropTail, Marker, PortBuffer, SharedBuffer};
-use incastle_units::{Rate, Span, Time};
+use incastle_units::{Rate, Span};
 
 use crate::core::{HostIndex, Node, PortIndex, Purpose, Source, SwitchIndex, substream};
 use crate::network::{
-    Coalescing, Ecmp, Extras, Failures, FairConfig, Gate, Host, Network, Pool, Port, RateSchedule,
-    ReactionPointSettings, Routes, RoutesConfig, Sampler, SharedMemory, Switch, edges,
+    Coalescing, Ecmp, Extras, Failures, FairConfig, Gate, Host, Network, Outage, Pool, Port,
+    RateChange, RateSchedule, ReactionPointSettings, Routes, RoutesConfig, Sampler, SharedMemory,
+    Switch, Unreachable, edges,
 };
 
-/// Which packets a host delays by its jitter.
+/// The packets that a host's jitter delays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum JitterAppliesTo {
-    /// Those with data, as ns-2's `overhead_`.
+    /// Packets with data, as ns-2's `overhead_`.
     #[default]
     Data,
-    /// Acknowledgements and control packets too, as a busy machine does: then no two round trips are equal.
+    /// Acknowledgements and control packets too, as on a busy machine: no two round trips are then equal.
     All,
 }
 
-/// A host's own parameters.
+/// The parameters of a host.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct HostConfig {
-    /// Packets leave U(0, jitter) late; zero for none.
+    /// Packets leave U(0, jitter) late.
     pub jitter: Span,
-    /// Which packets do.
+    /// The packets that do.
     pub jitter_applies_to: JitterAppliesTo,
-    /// Receive offload.
+    /// Interrupt coalescing.
     pub coalescing: Option<Coalescing>,
-    /// What obeys congestion notifications; absent where they are ignored.
+    /// The reaction points; absent where congestion notifications are ignored.
     pub reaction_point: Option<ReactionPointSettings>,
 }
 
-/// A switch's own parameters.
+/// The parameters of a switch.
 #[derive(Debug, Default)]
 pub struct SwitchConfig {
     /// A memory shared by all ports.
     pub memory: Option<SharedBuffer>,
 }
 
-/// Which queue a port has.
+/// The queue of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PortKind {
     /// FIFO without departure events.
     #[default]
     Fast,
-    /// FIFO with them.
+    /// FIFO with departure events.
     General,
-    /// One queue per flow or class, served by deficit round robin: at switches with memory per port.
-    /// A marker sees the packet's own queue.
+    /// One queue per flow or class, served by deficit round robin, at switches with memory per port. A marker judges by
+    /// the packet's own queue.
     Fair(FairConfig),
 }
 
@@ -60,23 +61,20 @@ pub struct LinkConfig {
     pub rate: Rate,
     /// The one-way propagation delay.
     pub delay: Span,
-    /// What the port may store.
+    /// The buffer of the port.
     pub buffer: PortBuffer,
     /// The queue discipline.
     pub marker: Marker,
-    /// Which queue the port has.
+    /// The queue of the port.
     pub kind: PortKind,
     /// A congestion point at the port, which must be a switch's.
     pub congestion_point: Option<CongestionPointConfig>,
-    /// Changes of the rate: each instant, later than the one before, and the rate from then on. The
-    /// packet being sent at that instant, or beginning to be, endpoints at the old rate. A port with a
-    /// schedule has explicit departures, also where its kind is fast.
-    pub schedule: Vec<(Time, Rate)>,
-    /// When this direction is down: from when, and until when ([`Time::NEVER`] for good); each later
-    /// than the one before. What is in its port and on the wire at the first instant is lost, and
-    /// what is to be sent until the second. A port that fails has explicit departures, also where its
-    /// kind is fast.
-    pub failures: Vec<(Time, Time)>,
+    /// Changes of the rate, in order of time. The packet being sent at that instant, or beginning to be, ends at the old
+    /// rate. A port with a schedule has departure events, also where its kind is fast.
+    pub schedule: Vec<RateChange>,
+    /// Outages of this direction, in order of time. A port with outages has departure events, also where its kind is
+    /// fast.
+    pub failures: Vec<Outage>,
 }
 
 impl LinkConfig {
@@ -123,12 +121,12 @@ pub struct NetworkBuilder {
     ports: Vec<Port>,
     owners: Vec<Node>,
     schedules: BTreeMap<PortIndex, RateSchedule>,
-    failures: Vec<(PortIndex, Vec<(Time, Time)>)>,
+    failures: BTreeMap<PortIndex, Vec<Outage>>,
     convergence: Span,
 }
 
 impl NetworkBuilder {
-    /// Nothing yet. `seed` is the seed of every random substream of the run.
+    /// An empty network. `seed` is the seed of every random substream of the run.
     pub fn new(seed: u64) -> Self {
         Self {
             seed,
@@ -138,17 +136,17 @@ impl NetworkBuilder {
             ports: Vec::new(),
             owners: Vec::new(),
             schedules: BTreeMap::new(),
-            failures: Vec::new(),
+            failures: BTreeMap::new(),
             convergence: Span::ZERO,
         }
     }
 
-    /// Says what takes one of several equal paths together.
+    /// Sets the unit that takes one of several equal paths.
     pub fn ecmp(&mut self, ecmp: Ecmp) {
         self.ecmp = ecmp;
     }
 
-    /// Says how long after a link went down or came up the switches send along other paths.
+    /// Sets the time from a failure or recovery of a link to the change of the routes.
     pub fn convergence(&mut self, convergence: Span) {
         self.convergence = convergence;
     }
@@ -165,17 +163,13 @@ impl NetworkBuilder {
         SwitchIndex::from_index(self.switches.len() - 1)
     }
 
-    /// Adds a link: `forth` from `a` to `b`, `back` from `b` to `a`. Returns their ports.
-    pub fn link(
-        &mut self,
-        (a, b): (Node, Node),
-        forth: LinkConfig,
-        back: LinkConfig,
-    ) -> (PortIndex, PortIndex) {
-        (self.port(a, b, forth), self.port(b, a, back))
+    /// Adds a link: `forth` from `a` to `b`, `back` from `b` to `a`.
+    pub fn link(&mut self, a: Node, b: Node, forth: LinkConfig, back: LinkConfig) {
+        self.port(a, b, forth);
+        self.port(b, a, back);
     }
 
-    fn port(&mut self, from: Node, to: Node, config: LinkConfig) -> PortIndex {
+    fn port(&mut self, from: Node, to: Node, config: LinkConfig) {
         let index = PortIndex::from_index(self.ports.len());
         let rng = substream(
             self.seed,
@@ -198,7 +192,7 @@ impl NetworkBuilder {
             self.schedules.insert(index, schedule);
         }
         if !config.failures.is_empty() {
-            self.failures.push((index, config.failures));
+            self.failures.insert(index, config.failures);
         }
         if let Node::Switch(switch) = from {
             port.observed = true;
@@ -214,11 +208,9 @@ impl NetworkBuilder {
         }
         self.ports.push(port.unwatched_if_open());
         self.owners.push(from);
-        index
     }
 
-    /// A fair queue does not ask a shared memory, and does not suit a NIC, which takes its packets
-    /// in turn anyway.
+    /// A fair queue has no shared memory, and does not suit a NIC, which serves its endpoints by round robin anyway.
     fn check_fair(&self, from: Node) {
         let Node::Switch(switch) = from else {
             panic!("fair queues lie at switches");
@@ -227,7 +219,7 @@ impl NetworkBuilder {
         assert!(memory.is_none(), "fair queues have a memory per port");
     }
 
-    /// Finds the routes.
+    /// Computes the routes.
     pub fn build(self) -> Result<Network, BuildError> {
         let host_ports = self.host_ports()?;
         let edges = edges(&self.ports, &self.owners, |_| true);
@@ -262,7 +254,7 @@ impl NetworkBuilder {
             ports: self.ports,
             owners: self.owners,
             schedules: self.schedules,
-            failures: Failures::new(self.failures, self.convergence),
+            failures: Failures::new(&self.failures, self.convergence),
             routes,
             captured: Vec::new(),
             pool: Pool::default(),
@@ -293,7 +285,7 @@ impl NetworkBuilder {
 impl Network {
     /// Every switch must have a route to every host.
     fn check_reachability(&self) -> Result<(), BuildError> {
-        let Some((switch, host)) = self.routes.first_unreachable() else {
+        let Some(Unreachable { switch, host }) = self.routes.first_unreachable() else {
             return Ok(());
         };
         Err(BuildError::Unreachable {

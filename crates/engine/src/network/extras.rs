@@ -1,15 +1,14 @@
-//! What packets in flight carry besides their headers' fixed fields: SACK blocks, and UDT's control
-//! packets with their loss lists and handshakes. Rare, so it lies here, each in a slot that the packet
-//! names.
+//! Extras of packets in flight: SACK blocks, and UDT's control packets with their loss lists and handshakes. They are
+//! rare, and so in an arena, each in a slot that the packet stores.
 
 use crate::layout::Arena;
 use crate::probe::UdtControl;
 use incastle_transport::tcp::{MAX_SACK_BLOCKS, SackBlock};
 
-/// The SACK blocks of a segment; how many of them count, the segment says.
+/// The SACK blocks of a segment; their number is in the segment.
 pub(crate) type SackBlocks = [SackBlock; MAX_SACK_BLOCKS];
 
-/// All of it.
+/// All extras.
 #[derive(Debug, Default)]
 pub(crate) struct Extras {
     pub(crate) sacks: Arena<SackBlocks>,

@@ -1,10 +1,9 @@
-//! Links that fail, and come up again, at instants known beforehand.
+//! Links that fail and recover at given instants.
 //!
-//! A direction of a link that goes down loses what is in its port and on the wire, and then
-//! everything that is to be sent there. The switches' routes leave it out once they have *converged*,
-//! all at the same instant, a given time later; likewise when it comes up. Leaves out: how a failure
-//! is noticed (carrier, BFD), the messages and the order in which real routers converge, local repair,
-//! links that only lose some packets.
+//! A direction of a link that fails loses the packets in its port and on the wire, and then every packet offered. The
+//! switches' routes withdraw it once they have *converged*, all at the same instant, a given time later; likewise when
+//! it recovers. Leaves out: the detection of a failure (carrier, BFD), the messages and the order in which real routers
+//! converge, local repair, links that only lose some packets.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,15 +13,15 @@ use incastle_units::{Span, Time};
 use crate::core::{Event, EventQueue, Kind, Node, PortIndex};
 use crate::network::{Edge, Network, Port};
 
-/// The source of the events at which links fail or come up, beyond that of any port.
+/// The source of the events at which links fail or recover, beyond that of any port.
 pub(crate) const FAILURES: u32 = u32::MAX;
 
-/// What happens to a direction of a link. At one instant links fail first, and routes change last.
+/// A change of a direction of a link. At one instant links fail first, and routes change last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Change {
-    /// It goes down.
+    /// It fails.
     Down(PortIndex),
-    /// It comes up.
+    /// It recovers.
     Up(PortIndex),
     /// Routes withdraw it.
     Withdraw(PortIndex),
@@ -30,12 +29,29 @@ pub(crate) enum Change {
     Restore(PortIndex),
 }
 
+/// An outage of a direction of a link. Packets in its port and on the wire at the first instant are lost, and packets
+/// offered before the second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outage {
+    /// The instant of the failure.
+    pub from: Time,
+    /// The instant of the recovery ([`Time::NEVER`] for none).
+    pub until: Time,
+}
+
+/// A change with its instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Timed {
+    at: Time,
+    change: Change,
+}
+
 /// All changes of a run, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Failures {
-    changes: Vec<(Time, Change)>,
-    /// How many changes have happened.
-    happened: usize,
+    changes: Vec<Timed>,
+    /// The number of past changes.
+    past: usize,
     /// The buffers of ports that are down.
     pub(crate) buffers: BTreeMap<PortIndex, PortBuffer>,
     /// The ports that routes have withdrawn.
@@ -43,27 +59,33 @@ pub(crate) struct Failures {
 }
 
 impl Failures {
-    /// The failures of each port: from when, until when.
-    pub(crate) fn new(ports: Vec<(PortIndex, Vec<(Time, Time)>)>, convergence: Span) -> Self {
+    /// The outages of each port.
+    pub(crate) fn new(ports: &BTreeMap<PortIndex, Vec<Outage>>, convergence: Span) -> Self {
         let mut changes = Vec::new();
-        for (port, failures) in ports {
-            let ends = failures.iter().flat_map(|(down, up)| [*down, *up]);
+        for (&port, outages) in ports {
+            let instants = outages
+                .iter()
+                .flat_map(|outage| [outage.from, outage.until]);
             assert!(
-                ends.is_sorted_by(|a, b| a < b),
-                "the failures of a link follow each other"
+                instants.is_sorted_by(|a, b| a < b),
+                "the outages of a link follow each other"
             );
-            for (down, up) in failures {
-                changes.push((down, Change::Down(port)));
-                changes.push((down.saturating_add(convergence), Change::Withdraw(port)));
-                changes.push((up, Change::Up(port)));
-                changes.push((up.saturating_add(convergence), Change::Restore(port)));
+            for &Outage { from, until } in outages {
+                for (at, change) in [
+                    (from, Change::Down(port)),
+                    (from.saturating_add(convergence), Change::Withdraw(port)),
+                    (until, Change::Up(port)),
+                    (until.saturating_add(convergence), Change::Restore(port)),
+                ] {
+                    changes.push(Timed { at, change });
+                }
             }
         }
-        changes.retain(|(at, _)| *at < Time::NEVER);
+        changes.retain(|timed| timed.at < Time::NEVER);
         changes.sort_unstable();
         Self {
             changes,
-            happened: 0,
+            past: 0,
             buffers: BTreeMap::new(),
             withdrawn: BTreeSet::new(),
         }
@@ -71,17 +93,17 @@ impl Failures {
 
     /// Enters the next change, if there is one.
     pub(crate) fn enter_next(&self, events: &mut EventQueue) {
-        if let Some((at, _)) = self.changes.get(self.happened) {
-            events.push(Event::new(*at, Kind::Control, FAILURES));
+        if let Some(next) = self.changes.get(self.past) {
+            events.push(Event::new(next.at, Kind::Control, FAILURES));
         }
     }
 
-    /// The next change, if it happens now.
+    /// Takes the next change, if it is due now.
     pub(crate) fn take(&mut self, now: Time) -> Option<Change> {
-        let (at, change) = *self.changes.get(self.happened)?;
+        let Timed { at, change } = *self.changes.get(self.past)?;
         (at <= now).then(|| {
-            assert!(at == now, "a link changes when its event says");
-            self.happened += 1;
+            assert!(at == now, "a link changes at its event");
+            self.past += 1;
             change
         })
     }

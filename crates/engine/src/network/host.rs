@@ -1,10 +1,9 @@
-//! A host: one network NIC, a small random delay per send, and coalesced receives.
+//! A host: one NIC, a small random delay per send, and interrupt coalescing.
 //!
-//! A NIC with unlimited room pulls: it holds two full frames, takes the next when there is room, and
-//! from the endpoints that wait in turn. So no queue builds up below the transport that no switch
-//! could mark, as with byte queue limits and "TCP small queues" in Linux. A NIC with a capacity
-//! takes what comes and drops what does not fit. Leaves out: processor time, several NICs per
-//! host.
+//! A NIC without a capacity pulls: it holds two full frames and dequeues the next when there is room, from the waiting
+//! endpoints by round robin. No queue builds up below the transport that no switch could mark; byte queue limits and
+//! "TCP small queues" in Linux do the same. A NIC with a capacity accepts packets in order and drops what does not fit.
+//! Leaves out: processor time, several NICs per host.
 
 use std::collections::VecDeque;
 
@@ -14,7 +13,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::core::{EndpointIndex, PortIndex};
 use crate::network::{HostConfig, JitterAppliesTo, ReactionPointSettings};
 
-/// Receive offload: how many contiguous arrivals of a flow a host hands to its endpoint at once.
+/// Interrupt coalescing: a host delivers contiguous arrivals of a flow in batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Coalescing {
     /// At most this many packets in one batch.
@@ -23,27 +22,27 @@ pub struct Coalescing {
     pub within: Span,
 }
 
-/// What an unlimited NIC holds at most before it pulls: two full frames. Less would cost an
-/// event for every packet that follows another at the line's rate.
+/// Bytes that a NIC without a capacity holds: two full frames. Fewer would cost an event for every packet that follows
+/// another at line rate.
 const NIC_QUEUE: Bytes = Bytes::new(3000);
 
-/// The host's state, in this order: what every packet needs is the first cache line.
+/// The host's state. Its first cache line has the fields that every packet reads.
 #[repr(C, align(64))]
 pub(crate) struct Host {
     pub(crate) port: PortIndex,
     jitter_applies_to: JitterAppliesTo,
     jitter: Span,
-    /// How much of the line's time the NIC takes ahead: its own small queue, and the jitter, which
-    /// must never leave the line idle.
+    /// The time by which the NIC dequeues ahead of the line: its two frames, and the jitter, which must never leave the
+    /// line idle.
     ahead: Span,
-    /// Endpoints with a packet that the NIC has not taken yet, in turn.
+    /// Endpoints with a staged packet, in the order of the round robin.
     pub(crate) waiting: VecDeque<EndpointIndex>,
     pub(crate) coalescing: Option<Box<Coalescing>>,
-    /// What was sent before leaves not before this: a jitter never reorders within a host.
+    /// No later packet is ready before this: jitter never reorders within a host.
     last_ready: Time,
     rng: Xoshiro256PlusPlus,
     pub(crate) reaction_point: Option<ReactionPointSettings>,
-    /// When the NIC pulls next, if an event of that is entered; else never.
+    /// The next dequeue, if its event is entered; else never.
     pub(crate) dequeues_at: Time,
 }
 
@@ -69,32 +68,32 @@ impl Host {
         }
     }
 
-    /// The line has another rate: the NIC holds two full frames at that.
+    /// The line has another rate: the NIC holds two full frames at that rate.
     pub(crate) fn set_rate(&mut self, rate: Rate) {
         self.ahead = self.jitter + rate.span_of(NIC_QUEUE);
     }
 
-    /// Prefetches what every packet needs.
+    /// Prefetches the fields that every packet reads.
     #[inline(always)]
     pub(crate) fn prefetch(&self) {
         incastle_prefetch::value(&self.port);
     }
 
-    /// When the NIC takes the next packet, if its line is busy until then.
+    /// The next dequeue of the NIC, if its line is busy until then.
     #[inline]
-    pub(crate) fn takes_next(&self, busy_until: Time) -> Time {
+    pub(crate) fn dequeues_next(&self, busy_until: Time) -> Time {
         Time::ZERO + busy_until.saturating_since(Time::ZERO + self.ahead)
     }
 
-    /// When a packet that an endpoint gives away now reaches the NIC: U(0, jitter) later, if it is
-    /// one of those that are delayed; in order in any case.
+    /// The instant at which a packet sent now reaches the NIC: U(0, jitter) later, if jitter applies to it, and never
+    /// before an earlier packet.
     #[inline]
-    pub(crate) fn ready(&mut self, now: Time, carries_data: bool) -> Time {
+    pub(crate) fn ready(&mut self, now: Time, payload: u16) -> Time {
         if self.jitter == Span::ZERO {
             return now;
         }
         let mut ready = now;
-        if carries_data || self.jitter_applies_to == JitterAppliesTo::All {
+        if payload > 0 || self.jitter_applies_to == JitterAppliesTo::All {
             ready += Span::from_ps(random::below(&mut self.rng, self.jitter.as_ps() + 1));
         }
         self.last_ready = self.last_ready.max(ready);
@@ -109,7 +108,7 @@ mod tests {
     use super::*;
     use crate::core::{Purpose, Source, substream};
 
-    /// How late 200 packets reach the NIC that are given away every so often, the even ones with data.
+    /// The delays of 200 packets sent at an interval, the even ones with data.
     fn late(jitter_applies_to: JitterAppliesTo, every: Span) -> Vec<Span> {
         let config = HostConfig {
             jitter: Span::from_us(4),
@@ -119,9 +118,9 @@ mod tests {
         let rng = substream(1, Source::Host, 0, Purpose::Jitter);
         let rate = Rate::from_bits_per_second(1_000_000_000);
         let mut host = Host::new(PortIndex(0), rate, config, rng);
-        let packets = (0..200).map(|packet| (Time::ZERO + every * packet, packet % 2 == 0));
+        let packets = (0..200).map(|packet| (Time::ZERO + every * packet, 1 - packet as u16 % 2));
         packets
-            .map(|(now, carries_data)| host.ready(now, carries_data) - now)
+            .map(|(now, payload)| host.ready(now, payload) - now)
             .collect()
     }
 
@@ -138,10 +137,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_delayed_stays_behind_what_is() {
+    fn a_packet_without_jitter_stays_behind_delayed_ones() {
         let every = Span::from_us(1);
         let late = late(JitterAppliesTo::Data, every);
-        // None is more than `every` less late than the one before it.
+        // No packet reaches the NIC before its predecessor.
         assert!(late.windows(2).all(|pair| pair[0] <= pair[1] + every));
         assert!(
             late.iter()

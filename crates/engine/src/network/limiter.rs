@@ -1,10 +1,9 @@
 //! A rate limiter in a host's NIC: the reaction point of one flow, and the frames that it holds.
 //!
-//! It stands between an endpoint and the NIC's queue, below any transport, and exists from the
-//! first notification on. While it is inactive frames pass it by. A frame of s bytes keeps the
-//! limiter busy for s / rate; where the rate changes meanwhile, what is left of the frame takes its
-//! time at the new one. Its queue is short and never drops: what does not fit stays with the sender.
-//! Source of the rates: `incastle_congestion`. Leaves out: several flows in one limiter.
+//! It is between an endpoint and the NIC's queue, below any transport, and exists from the first notification on.
+//! While it is inactive frames pass it by. A frame of s bytes occupies the limiter for s / rate; after a change of the
+//! rate, the rest of the frame is sent at the new one. Its queue is short and never drops: further frames stay with
+//! the sender. The rates are those of `incastle_congestion`. Leaves out: several flows in one limiter.
 
 use std::collections::VecDeque;
 
@@ -30,10 +29,10 @@ pub(crate) struct Limiter {
     rng: Xoshiro256PlusPlus,
     queue: VecDeque<Packet>,
     room: usize,
-    /// When the frame released last has passed, at the present rate.
+    /// The end of the frame released last, at the present rate.
     free_at: Time,
-    /// What the probe was told last.
-    told: Option<RateState>,
+    /// The state last reported to the probe.
+    reported: Option<RateState>,
 }
 
 impl Limiter {
@@ -54,23 +53,22 @@ impl Limiter {
             queue: VecDeque::new(),
             room: settings.queue as usize,
             free_at: Time::ZERO,
-            told: None,
+            reported: None,
         }
     }
 
-    /// Whether frames have to pass it.
+    /// Whether frames pass through it.
     pub(crate) fn is_active(&self) -> bool {
         self.point.rate().is_some() || !self.queue.is_empty()
     }
 
-    /// Whether it takes another frame. At line rate it takes none: it empties itself and is released,
-    /// after which frames pass it by.
+    /// Whether it takes another frame. At line rate it takes none: it drains, and then frames pass it by.
     pub(crate) fn has_room(&self) -> bool {
         self.queue.len() < self.room && self.rate() < self.line
     }
 
     pub(crate) fn push(&mut self, packet: Packet) {
-        assert!(self.has_room(), "what does not fit stays with the sender");
+        assert!(self.has_room(), "further frames stay with the sender");
         self.queue.push_back(packet);
     }
 
@@ -84,21 +82,24 @@ impl Limiter {
         self.at_a_new_rate(now, |point, rng| point.on_cnm(now, feedback, rng));
     }
 
-    /// The instant of `poll_timeout` may have come.
+    /// The instant of `next_timer` may have come.
     pub(crate) fn handle_timeout(&mut self, now: Time) {
         if self.point.next_timer().is_some_and(|at| at <= now) {
             self.at_a_new_rate(now, |point, rng| point.on_timer(now, rng));
         }
     }
 
-    /// When something is to be done: the reaction point's timer, or the next release, where the
-    /// NIC has taken the last one.
-    pub(crate) fn poll_timeout(&self, taken: bool) -> Option<Time> {
-        let release = (taken && !self.queue.is_empty()).then_some(self.free_at);
-        self.point.next_timer().into_iter().chain(release).min()
+    /// The next timer of the reaction point.
+    pub(crate) fn next_timer(&self) -> Option<Time> {
+        self.point.next_timer()
     }
 
-    /// The next frame that may leave now.
+    /// The next release, if frames wait.
+    pub(crate) fn next_release(&self) -> Option<Time> {
+        (!self.queue.is_empty()).then_some(self.free_at)
+    }
+
+    /// Releases the next frame, if it may leave now.
     pub(crate) fn release(&mut self, now: Time) -> Option<Packet> {
         if self.free_at > now {
             return None;
@@ -110,24 +111,24 @@ impl Limiter {
         Some(packet)
     }
 
-    /// Tells the reaction point that nothing waits, if that is so.
+    /// Reports an empty queue to the reaction point.
     pub(crate) fn rest(&mut self, now: Time) {
         if self.queue.is_empty() {
             self.point.on_idle(now);
         }
     }
 
-    /// The state, if the probe does not know it yet.
-    pub(crate) fn news(&mut self) -> Option<RateState> {
+    /// The state, if it has changed since the last call.
+    pub(crate) fn poll_state(&mut self) -> Option<RateState> {
         let state = self.point.state();
-        (self.told.replace(state) != Some(state)).then_some(state)
+        (self.reported.replace(state) != Some(state)).then_some(state)
     }
 
     fn rate(&self) -> Rate {
         self.point.rate().unwrap_or(self.line)
     }
 
-    /// Lets something change the rate: what is left of the frame released last is sent at the new one.
+    /// Applies a change of the rate: the rest of the frame released last is sent at the new one.
     fn at_a_new_rate(
         &mut self,
         now: Time,
@@ -197,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_a_frame_takes_longer_at_a_lower_rate() {
+    fn the_rest_of_a_frame_takes_longer_at_a_lower_rate() {
         // After 2 us 6 us are left; at three quarters of the rate they are 8 us.
         let mut limiter = limiter();
         limiter.notified(at(2), QUARTER);
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_a_frame_takes_less_time_at_a_higher_rate() {
+    fn the_rest_of_a_frame_takes_less_time_at_a_higher_rate() {
         // Fast recovery: from 750 half-way to 1000 Mbit/s. Of the 6 us that are left 6 x 750 / 875 are.
         let mut limiter = limiter();
         limiter.handle_timeout(at(2));
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_has_passed_holds_nothing_back() {
+    fn a_frame_that_has_passed_delays_nothing() {
         let mut limiter = limiter();
         limiter.notified(at(9), QUARTER);
         assert!(limiter.release(at(9)).is_some());

@@ -1,4 +1,4 @@
-//! The network: hosts, switches and ports in arrays, and a packet's step from one to the next.
+//! The network: hosts, switches and ports in arrays, and the operations on them.
 
 mod builder;
 mod extras;
@@ -15,19 +15,21 @@ pub use builder::{
     BuildError, HostConfig, JitterAppliesTo, LinkConfig, NetworkBuilder, PortKind, SwitchConfig,
 };
 
+pub use failure::Outage;
 pub use host::Coalescing;
 pub use limiter::ReactionPointSettings;
 pub use port::{ClassifyBy, FairConfig, FairDrop, PortCounters};
+pub use rate_schedule::RateChange;
 pub use route::Ecmp;
 
 pub(crate) use extras::Extras;
 pub(crate) use failure::{Change, FAILURES, Failures, edges};
 pub(crate) use host::Host;
 pub(crate) use limiter::Limiter;
-pub(crate) use packet::{Body, InFlight, Marks, Packet, Pool};
-pub(crate) use port::{Backlog, FastPath, Gate, Offer, Port, Sampler, Wakes};
+pub(crate) use packet::{Body, Identity, InFlight, Marks, Packet, Pool};
+pub(crate) use port::{Backlog, Departed, FastPath, Gate, Offer, Offered, Port, Sampler, Wakes};
 pub(crate) use rate_schedule::RateSchedule;
-pub(crate) use route::{Edge, Routes, RoutesConfig};
+pub(crate) use route::{Edge, Routes, RoutesConfig, Unreachable};
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -46,9 +48,8 @@ pub(crate) struct Switch {
     pub(crate) memory: Option<SharedMemory>,
 }
 
-/// The memory of a switch whose ports have fast queues: before the memory is asked, everything that
-/// has departed by then is given back. A heap holds one departure of each port that stores packets,
-/// never later than its next.
+/// The memory of a switch whose ports have fast queues: departed packets are released before each check of the
+/// memory. A heap holds one departure of each port that stores packets, never later than its next.
 pub(crate) struct SharedMemory {
     buffer: SharedBuffer,
     departures: BinaryHeap<Reverse<(Time, PortIndex)>>,
@@ -62,7 +63,7 @@ impl SharedMemory {
         }
     }
 
-    /// Gives back what has departed from any port by `now`.
+    /// Releases the packets that have departed from any port by `now`.
     fn release_departed<P: Probe>(
         &mut self,
         ports: &mut [Port],
@@ -80,11 +81,11 @@ impl SharedMemory {
         }
     }
 
-    /// Gives back what a port has freed and enters its next departure, if there is one.
+    /// Releases the bytes that a port has freed and enters its next departure, if there is one.
     fn list<P: Probe>(&mut self, port: &mut Port, now: Time, pool: &Pool, probe: &mut P) {
-        let (freed, next) = port.free(now, pool, probe);
-        self.buffer.release(freed);
-        if let Some(at) = next
+        let freed = port.free(now, pool, probe);
+        self.buffer.release(freed.bytes);
+        if let Some(at) = freed.next_departure
             && !port.listed
         {
             port.listed = true;
@@ -93,10 +94,31 @@ impl SharedMemory {
     }
 }
 
-/// What a switch stores: bytes, and how many there may be, where that is known.
+/// The occupancy of a switch, or of one of its ports.
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Occupancy {
-    pub(crate) all: (Bytes, Option<Bytes>),
-    pub(crate) of_ports: Vec<(PortIndex, Bytes, Option<Bytes>)>,
+    /// Absent for the whole switch.
+    pub(crate) port: Option<PortIndex>,
+    pub(crate) stored: Bytes,
+    /// The most that may be stored, where that is known.
+    pub(crate) limit: Option<Bytes>,
+}
+
+/// A packet with the verdict of a port.
+pub(crate) struct Judged {
+    pub(crate) verdict: Verdict,
+    pub(crate) packet: Packet,
+}
+
+/// The fast path from an endpoint onto the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SendInPlace {
+    /// A packet was sent.
+    Sent,
+    /// The endpoint had no packet.
+    Nothing,
+    /// The NIC has no fast path, or is busy.
+    Closed,
 }
 
 /// A network without flows.
@@ -107,13 +129,13 @@ pub struct Network {
     pub(crate) ports: Vec<Port>,
     /// By port: the node that it belongs to.
     pub(crate) owners: Vec<Node>,
-    /// Of links whose rate changes.
+    /// By port whose rate changes.
     pub(crate) schedules: BTreeMap<PortIndex, RateSchedule>,
     pub(crate) failures: Failures,
     pub(crate) routes: Routes,
     pub(crate) host_names: Vec<String>,
     pub(crate) switch_names: Vec<String>,
-    /// By port: whether probes are shown what it sends; empty where that is none.
+    /// By port: whether its packets are captured; empty without captures.
     pub(crate) captured: Vec<bool>,
     /// The packets in ports and on links.
     pub(crate) pool: Pool,
@@ -165,7 +187,7 @@ impl Network {
         self.ports[port.index()].delay()
     }
 
-    /// What a port has counted so far.
+    /// The counters of a port.
     pub fn counters(&self, port: PortIndex) -> PortCounters {
         self.ports[port.index()].counters()
     }
@@ -176,7 +198,7 @@ impl Network {
         sampler.as_ref().map_or(0, |sampler| sampler.cnms)
     }
 
-    /// Bytes that a switch with a shared memory stored when it was last asked for room.
+    /// Bytes that a switch with a shared memory stored at its last check.
     pub fn stored(&self, switch: SwitchIndex) -> Option<Bytes> {
         self.switches[switch.index()]
             .memory
@@ -190,7 +212,7 @@ impl Network {
         Some(memory.buffer.most_stored())
     }
 
-    /// Shows probes what a port sends, which has departure events from now on.
+    /// Captures the packets that a port sends; it has departure events from now on.
     pub(crate) fn capture(&mut self, port: PortIndex) {
         self.captured.resize(self.ports.len(), false);
         self.captured[port.index()] = true;
@@ -209,15 +231,15 @@ impl Network {
         self.switches.len()
     }
 
-    /// When the NIC of a host takes the next packet, if it takes none now.
+    /// When the NIC of a host dequeues the next packet, if that is not now.
     #[inline]
     pub(crate) fn nic_busy(&self, host: HostIndex, now: Time) -> Option<Time> {
         let host = &self.hosts[host.index()];
-        let at = host.takes_next(self.ports[host.port.index()].busy_until()?);
+        let at = host.dequeues_next(self.ports[host.port.index()].busy_until()?);
         (at > now || !host.waiting.is_empty()).then_some(at.max(now))
     }
 
-    /// An endpoint waits at its host's NIC, which takes the next packet at `at`.
+    /// An endpoint waits for its host's NIC, which dequeues the next packet at `at`.
     pub(crate) fn wait(
         &mut self,
         host: HostIndex,
@@ -229,7 +251,7 @@ impl Network {
         self.enter_dequeue(host, at, events);
     }
 
-    /// The next endpoint that waits at a host's NIC; none if the dequeue has been moved.
+    /// The next endpoint that waits for a host's NIC; none if the event is outdated.
     pub(crate) fn next_waiting(&mut self, host: HostIndex, now: Time) -> Option<EndpointIndex> {
         let host = &mut self.hosts[host.index()];
         if host.dequeues_at != now {
@@ -239,7 +261,7 @@ impl Network {
         host.waiting.pop_front()
     }
 
-    /// Enters the next pull of a NIC, if anything waits for it.
+    /// Enters the next dequeue of a NIC, if an endpoint waits for it.
     pub(crate) fn enter_next_dequeue(
         &mut self,
         host: HostIndex,
@@ -260,7 +282,7 @@ impl Network {
         }
     }
 
-    /// The NIC's line has another rate: a pull that is entered moves with the room.
+    /// The NIC's line has another rate: an entered dequeue moves.
     pub(crate) fn move_dequeue(&mut self, index: HostIndex, now: Time, events: &mut EventQueue) {
         let at = self.nic_busy(index, now);
         let host = &mut self.hosts[index.index()];
@@ -273,9 +295,8 @@ impl Network {
         }
     }
 
-    /// The fast path from an endpoint onto the wire, where the NIC has one and is free:
-    /// `fill` writes the packet. Returns whether there was a packet; absent where the fast path is
-    /// closed.
+    /// The fast path from an endpoint onto the wire, where the NIC has one and is free. `fill` writes the packet and
+    /// returns whether there was one.
     #[inline(always)]
     pub(crate) fn send_in_place(
         &mut self,
@@ -283,41 +304,43 @@ impl Network {
         now: Time,
         events: &mut EventQueue,
         fill: impl FnOnce(&mut Packet, &mut Extras) -> bool,
-    ) -> Option<bool> {
+    ) -> SendInPlace {
         let host = &mut self.hosts[from.index()];
         let at = host.port;
         let port = &mut self.ports[at.index()];
         let free = port.is_unwatched()
             && host.waiting.is_empty()
-            && host.takes_next(port.busy_until()?) <= now;
+            && port
+                .busy_until()
+                .is_some_and(|busy| host.dequeues_next(busy) <= now);
         if !free {
-            return None;
+            return SendInPlace::Closed;
         }
         let slot = self.pool.reserve();
         let packet = &mut self.pool.at_mut(slot).packet;
         if !fill(packet, &mut self.extras) {
             self.pool.free(slot);
-            return Some(false);
+            return SendInPlace::Nothing;
         }
-        let ready = host.ready(now, packet.payload() > 0);
+        let ready = host.ready(now, packet.payload());
         if let Some(arrival) = port.send(Offer { now, ready, slot }, &mut self.pool) {
             events.push(Event::new(arrival, Kind::Arrival, at.0));
         }
-        Some(true)
+        SendInPlace::Sent
     }
 
-    /// Sends a host's packet on the slow path, after the host's jitter; returns what became of it where
-    /// it was not just admitted.
+    /// Sends a host's packet on the slow path, after the host's jitter; returns it with its verdict, unless that is
+    /// `Admit`.
     pub(crate) fn send<P: Probe>(
         &mut self,
         from: HostIndex,
         mut offer: Offer,
         events: &mut EventQueue,
         probe: &mut P,
-    ) -> Option<(Verdict, Packet)> {
+    ) -> Option<Judged> {
         let host = &mut self.hosts[from.index()];
         let packet = self.pool.at(offer.slot).packet;
-        offer.ready = host.ready(offer.now, packet.payload() > 0);
+        offer.ready = host.ready(offer.now, packet.payload());
         let at = host.port;
         let port = &mut self.ports[at.index()];
         if port.is_unwatched() {
@@ -327,7 +350,7 @@ impl Network {
             return None;
         }
         let verdict = self.offer_or_discard(at, offer, events, probe);
-        (verdict != Verdict::Admit).then_some((verdict, packet))
+        (verdict != Verdict::Admit).then_some(Judged { verdict, packet })
     }
 
     /// As [`Self::offer`]; a packet that is dropped is taken out of its slot.
@@ -345,7 +368,7 @@ impl Network {
         verdict
     }
 
-    /// Takes a packet that was dropped out of its slot, and what it carries out of the arena.
+    /// Takes a dropped packet out of its slot, and its extras out of the arena.
     pub(crate) fn discard(&mut self, slot: Slot) -> Packet {
         let packet = self.pool.take(slot);
         packet.forget_extra(&mut self.extras);
@@ -362,19 +385,19 @@ impl Network {
         events: &mut EventQueue,
         probe: &mut P,
     ) -> Verdict {
-        let (verdict, wakes) = self.take_in(at, offer, probe);
+        let Offered { verdict, wakes } = self.take_in(at, offer, probe);
         enter(events, at, wakes);
         verdict
     }
 
-    /// Offers a packet to a port; returns the events that follow.
+    /// Offers a packet to a port; returns the verdict and the events that follow.
     #[inline(always)]
     pub(crate) fn take_in<P: Probe>(
         &mut self,
         at: PortIndex,
         offer: Offer,
         probe: &mut P,
-    ) -> (Verdict, Wakes) {
+    ) -> Offered {
         let pool = &mut self.pool;
         let memory = match self.owners[at.index()] {
             Node::Switch(switch) => self.switches[switch.index()].memory.as_mut(),
@@ -386,33 +409,30 @@ impl Network {
                 memory.release_departed(&mut self.ports, offer.now, pool, probe);
                 let port = &mut self.ports[at.index()];
                 let buffer = Some(&mut memory.buffer);
-                let answer = port.offer(offer, buffer, pool, probe);
+                let offered = port.offer(offer, buffer, pool, probe);
                 memory.list(port, offer.now, pool, probe);
-                answer
+                offered
             }
         }
     }
 
-    /// A packet that a port has pushed out, until there are none.
+    /// The next packet that a port has pushed out, until there are none.
     pub(crate) fn take_pushed_out(&mut self, at: PortIndex) -> Option<Packet> {
         let packet = self.ports[at.index()].take_pushed_out()?;
         packet.forget_extra(&mut self.extras);
         Some(packet)
     }
 
-    /// A port with departure events has sent a packet, of the size that it gives, or nothing where the
-    /// event is outdated; and the events that follow.
+    /// A port with departure events has sent a packet. Nothing where the event is outdated.
     pub(crate) fn depart<P: Probe>(
         &mut self,
         at: PortIndex,
         now: Time,
         probe: &mut P,
-    ) -> (Bytes, Wakes) {
+    ) -> Option<Wakes> {
         let port = &mut self.ports[at.index()];
-        let (slot, wakes) = port.depart(now, &mut self.pool, probe);
-        let Some(InFlight { packet, .. }) = self.pool.get(slot) else {
-            return (Bytes::ZERO, wakes);
-        };
+        let Departed { slot, wakes } = port.depart(now, &mut self.pool, probe)?;
+        let packet = &self.pool.at(slot).packet;
         let size = packet.size();
         if self.captured.get(at.index()) == Some(&true) {
             probe.sent(at, now, packet.sent(&self.extras));
@@ -420,7 +440,7 @@ impl Network {
         if let Node::Switch(switch) = self.owners[at.index()] {
             self.release(switch, size);
         }
-        (size, wakes)
+        Some(wakes)
     }
 
     /// Bytes have left the memory of a switch.
@@ -430,7 +450,7 @@ impl Network {
         }
     }
 
-    /// What a port's memory holds at `now`, and how much it may.
+    /// The occupancy and the limit of a port's memory at `now`.
     pub(crate) fn queue_seen<P: Probe>(
         &mut self,
         at: PortIndex,
@@ -464,14 +484,14 @@ impl Network {
         self.ports[port.index()].advance(now, &self.pool, probe)
     }
 
-    /// What a switch stores at `now`, in all and of each port that stores anything.
+    /// The occupancy of a switch at `now`: the whole switch first, then each port that stores anything.
     pub(crate) fn occupancy<P: Probe>(
         &mut self,
         switch: SwitchIndex,
         ports: &[PortIndex],
         now: Time,
         probe: &mut P,
-    ) -> Occupancy {
+    ) -> Vec<Occupancy> {
         let mut memory = self.switches[switch.index()].memory.as_mut();
         if let Some(memory) = &mut memory {
             memory.release_departed(&mut self.ports, now, &self.pool, probe);
@@ -484,8 +504,11 @@ impl Network {
             let stored = port.advance(now, &self.pool, probe).stored_bytes;
             sum += stored;
             if stored > 0 {
-                let limit = threshold.or_else(|| port.gate.capacity());
-                of_ports.push((index, Bytes::new(stored), limit));
+                of_ports.push(Occupancy {
+                    port: Some(index),
+                    stored: Bytes::new(stored),
+                    limit: threshold.or_else(|| port.gate.capacity()),
+                });
             }
         }
         let sum = Bytes::new(sum);
@@ -494,19 +517,24 @@ impl Network {
             assert_eq!(stored, sum, "a shared memory stores what its ports store");
             memory.buffer.capacity()
         });
-        Occupancy {
-            all: (sum, capacity),
-            of_ports,
-        }
+        of_ports.insert(
+            0,
+            Occupancy {
+                port: None,
+                stored: sum,
+                limit: capacity,
+            },
+        );
+        of_ports
     }
 
-    /// The hash of what happened at a port.
+    /// The digest of a port.
     pub(crate) fn digest_of(&self, port: PortIndex) -> Digest {
         self.ports[port.index()].gate.digest
     }
 }
 
-/// Enters what a port now waits for.
+/// Enters the next events of a port.
 #[inline]
 pub(crate) fn enter(events: &mut EventQueue, port: PortIndex, wakes: Wakes) {
     if let Some(at) = wakes.arrival {

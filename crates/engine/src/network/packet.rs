@@ -1,7 +1,7 @@
-//! A packet in the network: a small `Copy` value. Its payload is a length; SACK blocks, and the control
-//! packets of UDT, lie in an arena.
+//! A packet in the network: a small `Copy` value. Its payload is a length; SACK blocks and the control packets of UDT
+//! are in an arena.
 //!
-//! Segments are asked for first and everything else out of line: a jump table costs every packet more.
+//! Segments are matched first and everything else out of line: a jump table costs every packet more.
 
 use incastle_transport::datagram::Datagram;
 use incastle_transport::tcp::Segment;
@@ -12,12 +12,12 @@ use crate::core::{EndpointIndex, HostIndex};
 use crate::layout::{self, Hop, Linked, Slot};
 use crate::network::Extras;
 
-/// What the packet carries.
+/// The content of a packet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Body {
     Segment {
         segment: Segment,
-        /// Where its SACK blocks lie in the arena; meaningless where it has none.
+        /// The place of its SACK blocks in the arena; meaningless where it has none.
         sacks: u32,
     },
     Datagram(Datagram),
@@ -26,12 +26,12 @@ pub(crate) enum Body {
         header: DataHeader,
         sent_at: Time,
     },
-    /// A control packet of UDT; what it says lies in the arena.
+    /// A control packet of UDT, whose content is in the arena.
     UdtControl {
-        /// Two words of it, which tell it from others.
+        /// Two words that identify it.
         words: [u32; 2],
         ip_bytes: u16,
-        /// Where it lies in the arena.
+        /// Its place in the arena.
         place: u32,
         sent_at: Time,
     },
@@ -41,8 +41,8 @@ pub(crate) enum Body {
     },
 }
 
-/// The ECN field in the two lowest bits; above it how many ports the packet has passed, which wraps: a hint
-/// to where its route is remembered, nothing else.
+/// The ECN field in the two lowest bits; above it the number of ports passed, which wraps: a hint for the next-hop
+/// cache.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Marks(u8);
 
@@ -50,7 +50,7 @@ impl Marks {
     const ECN: u8 = 3;
     const PASSED: u8 = 4;
 
-    /// Of a packet that has passed no port.
+    /// The marks of a packet that has passed no port.
     #[inline(always)]
     pub(crate) const fn of(ecn: Ecn) -> Self {
         Self(ecn as u8)
@@ -81,7 +81,7 @@ impl Marks {
         (self.0 / Self::PASSED) as usize
     }
 
-    /// It passes one more port.
+    /// Counts one more port.
     #[inline(always)]
     pub(crate) const fn pass(&mut self) {
         self.0 = self.0.wrapping_add(Self::PASSED);
@@ -103,6 +103,15 @@ pub(crate) struct Packet {
     pub(crate) marks: Marks,
     /// The traffic class.
     pub(crate) class: u8,
+}
+
+/// Two words that identify a packet within its run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Identity {
+    /// Destination, size, ECN field, flags.
+    pub(crate) head: u64,
+    /// Sequence numbers.
+    pub(crate) body: u64,
 }
 
 /// The packets in ports and on links.
@@ -151,7 +160,7 @@ impl Body {
 }
 
 impl Packet {
-    /// A packet that says nothing, to be written over.
+    /// An empty packet, to be written over.
     pub(crate) const EMPTY: Self = Self {
         body: Body::EMPTY,
         to: EndpointIndex(0),
@@ -162,7 +171,7 @@ impl Packet {
         class: 0,
     };
 
-    /// Where it is on its path.
+    /// Its place on its path.
     #[inline(always)]
     pub(crate) const fn hop(&self) -> Hop {
         Hop {
@@ -194,12 +203,12 @@ impl Packet {
         }
     }
 
-    /// Whether it belongs to no transport.
+    /// Whether it is a congestion notification, which belongs to no transport.
     pub(crate) fn is_cnm(&self) -> bool {
         matches!(&self.body, Body::Cnm { .. })
     }
 
-    /// Whether something of it lies in the arena.
+    /// Whether part of it is in the arena.
     #[inline]
     pub(crate) fn has_extra(&self) -> bool {
         match &self.body {
@@ -208,7 +217,7 @@ impl Packet {
         }
     }
 
-    /// Empties the slot of a packet that will not arrive, if it has one.
+    /// Frees the extras of a packet that will not arrive.
     pub(crate) fn forget_extra(&self, extras: &mut Extras) {
         match &self.body {
             Body::Segment { segment, sacks } if segment.sacks > 0 => {
@@ -221,7 +230,7 @@ impl Packet {
         }
     }
 
-    /// The packet is the copy of one whose slot, if it has one, is in `from`; it gets its own.
+    /// Copies the extras of a copied packet from one arena to another.
     pub(crate) fn copy_extra(&mut self, from: &Extras, to: &mut Extras) {
         match &mut self.body {
             Body::Segment { segment, sacks } if segment.sacks > 0 => {
@@ -234,44 +243,46 @@ impl Packet {
         }
     }
 
-    /// What lies in its slot, if it has one, moves from one arena to another.
+    /// Moves the extras of the packet from one arena to another.
     pub(crate) fn move_extra(&mut self, from: &mut Extras, to: &mut Extras) {
         let before = *self;
         self.copy_extra(from, to);
         before.forget_extra(from);
     }
 
-    /// Two words that tell this packet from others of its run.
+    /// Two words that identify the packet within its run.
     #[inline]
-    pub(crate) fn identity(&self) -> (u64, u64) {
+    pub(crate) fn identity(&self) -> Identity {
         let head = u64::from(self.to.0) << 32 | u64::from(self.size) << 8 | self.marks.ecn_bits();
         match &self.body {
             Body::Segment { segment, .. } => {
                 let flags = u64::from(segment.flags.bits()) << 24;
-                (
-                    head ^ flags,
-                    u64::from(segment.seq) << 32 | u64::from(segment.ack),
-                )
+                Identity {
+                    head: head ^ flags,
+                    body: u64::from(segment.seq) << 32 | u64::from(segment.ack),
+                }
             }
             _ => self.other_identity(head),
         }
     }
 
     #[inline(never)]
-    fn other_identity(&self, head: u64) -> (u64, u64) {
-        match &self.body {
-            Body::Segment { .. } => unreachable!("segments are dealt with"),
-            Body::Datagram(datagram) => (head, datagram.seq),
+    fn other_identity(&self, head: u64) -> Identity {
+        let (bits, body) = match &self.body {
+            Body::Segment { .. } => unreachable!("segments are matched before"),
+            Body::Datagram(datagram) => (0, datagram.seq),
             Body::UdtData { header, .. } => {
                 let bits = u64::from(header.observe) | u64::from(header.cwr) << 1;
                 let number = u64::from(header.sequence.word());
-                (head ^ bits << 24, number << 32 | u64::from(header.message))
+                (bits << 24, number << 32 | u64::from(header.message))
             }
             Body::UdtControl { words, .. } => {
                 let [first, second] = words.map(u64::from);
-                (head ^ 1 << 26, first << 32 | second)
+                (1 << 26, first << 32 | second)
             }
-            Body::Cnm { psi } => (head ^ 1 << 59, u64::from(*psi)),
-        }
+            Body::Cnm { psi } => (1 << 59, u64::from(*psi)),
+        };
+        let head = head ^ bits;
+        Identity { head, body }
     }
 }

@@ -1,7 +1,7 @@
 //! Links whose rate changes at given instants.
 //!
-//! A change takes effect between packets: the one being sent endpoints at the old rate. Leaves out: rates
-//! of zero (links fail in `failure`), and what a real link does to change its rate (training, loss).
+//! A change takes effect between packets: the one being sent ends at the old rate. Leaves out: rates of zero (links
+//! fail in `failure`), and the effects of a change on a real link (training, loss).
 
 use incastle_units::{Rate, Span, Time};
 
@@ -12,51 +12,63 @@ use crate::network::{Network, enter};
 #[derive(Debug)]
 pub(crate) struct RateSchedule {
     initial: Rate,
-    changes: Vec<(Time, Rate)>,
-    /// How many changes have happened.
-    happened: usize,
+    changes: Vec<RateChange>,
+    /// The number of past changes.
+    past: usize,
+}
+
+/// A change of a link's rate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateChange {
+    /// The instant.
+    pub at: Time,
+    /// The rate from then on.
+    pub rate: Rate,
 }
 
 impl RateSchedule {
     /// Each change must be later than the one before it.
-    pub(crate) fn new(initial: Rate, changes: Vec<(Time, Rate)>) -> Self {
-        let ordered = changes.windows(2).all(|pair| pair[0].0 < pair[1].0);
+    pub(crate) fn new(initial: Rate, changes: Vec<RateChange>) -> Self {
+        let ordered = changes.is_sorted_by(|first, second| first.at < second.at);
         assert!(ordered, "the changes of a rate are in order of time");
-        let sends = changes.iter().all(|(_, rate)| rate.bits_per_second() > 0);
-        assert!(sends, "a port sends at a rate above zero");
+        let positive = changes
+            .iter()
+            .all(|change| change.rate.bits_per_second() > 0);
+        assert!(positive, "a port sends at a rate above zero");
         Self {
             initial,
             changes,
-            happened: 0,
+            past: 0,
         }
     }
 
     /// The instant of the next change.
     fn next(&self) -> Option<Time> {
-        self.changes.get(self.happened).map(|(at, _)| *at)
+        self.changes.get(self.past).map(|change| change.at)
     }
 
-    /// The change that happens now.
+    /// Takes the change that is due now.
     fn take(&mut self, now: Time) -> Rate {
-        let (at, rate) = self.changes[self.happened];
-        assert!(at == now, "a change of rate happens when its event says");
-        self.happened += 1;
+        let RateChange { at, rate } = self.changes[self.past];
+        assert!(at == now, "a rate changes at its event");
+        self.past += 1;
         rate
     }
 
     /// Bits times picoseconds per second between two instants.
     fn area(&self, from: Time, to: Time) -> u128 {
-        let begins = self.changes.iter().map(|(at, _)| *at);
-        let begins = std::iter::once(Time::ZERO).chain(begins);
-        let ends = self.changes.iter().map(|(at, _)| *at);
+        let initial = RateChange {
+            at: Time::ZERO,
+            rate: self.initial,
+        };
+        let pieces = std::iter::once(&initial).chain(&self.changes);
+        let ends = self.changes.iter().map(|change| change.at);
         let ends = ends.chain(std::iter::once(Time::NEVER));
-        let rates = self.changes.iter().map(|(_, rate)| *rate);
-        let rates = std::iter::once(self.initial).chain(rates);
-        let pieces = begins.zip(ends).zip(rates);
         pieces
-            .map(|((begin, end), rate)| {
-                let span = end.min(to).saturating_since(begin.max(from));
-                area(rate, span)
+            .zip(ends)
+            .map(|(begin, end)| {
+                let span = end.min(to).saturating_since(begin.at.max(from));
+                area(begin.rate, span)
             })
             .sum()
     }
@@ -67,8 +79,7 @@ fn area(rate: Rate, span: Span) -> u128 {
 }
 
 impl Network {
-    /// Bytes that a link can carry between two instants, changes of its rate included: what its
-    /// utilisation is a share of.
+    /// Bytes that a link can carry between two instants, changes of its rate included: the base of its utilisation.
     pub fn capacity_lossy(&self, port: PortIndex, from: Time, to: Time) -> f64 {
         let area = match self.schedules.get(&port) {
             Some(schedule) => schedule.area(from, to),
@@ -77,7 +88,7 @@ impl Network {
         area as f64 / 8e12
     }
 
-    /// Enters the first change of each link's rate, and of the links that are up.
+    /// Enters the first change of each link's rate, and the first failure.
     pub(crate) fn enter_changes(&self, events: &mut EventQueue) {
         for (port, schedule) in &self.schedules {
             if let Some(at) = schedule.next() {

@@ -1,13 +1,11 @@
-//! Routes: for each switch and host, the ports that lie on a shortest path (in hops).
+//! Routes: for each switch and host, the ports on a shortest path (in hops).
 //!
-//! All hosts at one switch share the routes to it, as hosts under one prefix share an entry in a router:
-//! the table has an entry for each switch and each *last* switch, one that has hosts. Among several
-//! equal ports `ecmp` chooses. When links fail the routes are found anew. Leaves out: weights,
-//! protocols that find routes, time to look them up.
+//! All hosts at one switch share the routes to it, as hosts under one prefix share an entry in a router: the table has
+//! an entry for each switch and each *last* switch, one with hosts. `ecmp` chooses among equal ports. When links fail
+//! the routes are computed again. Leaves out: weights, routing protocols, the time of a lookup.
 
 mod ecmp;
 mod graph;
-
 mod path;
 mod table;
 
@@ -23,20 +21,27 @@ use ecmp::Chooser;
 use graph::Graph;
 use table::{Entry, Table};
 
+/// A switch that has no path to a host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Unreachable {
+    pub(crate) switch: SwitchIndex,
+    pub(crate) host: HostIndex,
+}
+
 /// All routes of a network.
 #[derive(Debug)]
 pub(crate) struct Routes {
     /// By host.
     hosts: Vec<Attachment>,
     switches: usize,
-    /// By column of the table: the switch that has hosts.
+    /// By column of the table: the switch with hosts.
     last: Vec<SwitchIndex>,
     table: Table,
     chooser: Chooser,
     next_hops: NextHopCache,
 }
 
-/// What routes are made for.
+/// The parameters of routes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RoutesConfig {
     pub(crate) hosts: usize,
@@ -45,7 +50,7 @@ pub(crate) struct RoutesConfig {
     pub(crate) seed: u64,
 }
 
-/// Where a host is: its last switch, the column of that switch in the table, the port to the host.
+/// The attachment of a host: its last switch, the column of that switch in the table, the port to the host.
 #[derive(Debug, Clone, Copy)]
 struct Attachment {
     last: SwitchIndex,
@@ -79,11 +84,11 @@ impl Routes {
             last: Vec::new(),
             table: Table::default(),
             chooser: Chooser::new(ecmp, switches, seed),
-            // What is drawn cannot be remembered.
+            // Random choices cannot be cached.
             next_hops: if ecmp == Ecmp::Flow {
                 NextHopCache::of_hosts(hosts)
             } else {
-                NextHopCache::none()
+                NextHopCache::disabled()
             },
         };
         routes.attach(edges);
@@ -91,7 +96,7 @@ impl Routes {
         routes
     }
 
-    /// Notes where each host is, and the switches that have hosts.
+    /// Enters the attachment of each host, and the switches with hosts.
     fn attach(&mut self, edges: &[Edge]) {
         let mut columns = vec![None; self.switches];
         for edge in edges {
@@ -111,16 +116,15 @@ impl Routes {
         }
     }
 
-    /// Shortest paths over other edges, between the same nodes. Where no path is left, the one before
-    /// is remembered.
+    /// Shortest paths over other edges, between the same nodes. Where no path is left, the former one is kept.
     pub(crate) fn reroute(&mut self, edges: &[Edge]) {
         let graph = Graph::new(self.switches, edges);
         self.table = Table::new(&graph, &self.last, &self.table);
         self.next_hops.clear();
     }
 
-    /// A switch, and a host that it knows no path to, if there are such.
-    pub(crate) fn first_unreachable(&self) -> Option<(SwitchIndex, HostIndex)> {
+    /// A switch without a path to a host, and that host, if there are such.
+    pub(crate) fn first_unreachable(&self) -> Option<Unreachable> {
         let attached = self.hosts.iter().all(|host| host.column != u32::MAX);
         let missing = |switch: SwitchIndex| {
             let known = |column| self.table.entry(switch, column).is_reachable();
@@ -133,14 +137,15 @@ impl Routes {
                 host.last != switch && (host.column == u32::MAX || !known(host.column))
             };
             let host = self.hosts.iter().position(unknown)?;
-            Some((switch, HostIndex::from_index(host)))
+            let host = HostIndex::from_index(host);
+            Some(Unreachable { switch, host })
         };
         (0..self.switches)
             .map(SwitchIndex::from_index)
             .find_map(missing)
     }
 
-    /// The port by which a switch sends a packet on; beyond all ports where no path is left.
+    /// The port by which a switch forwards a packet; beyond all ports where no path is left.
     #[inline(always)]
     pub(crate) fn port(&mut self, switch: SwitchIndex, packet: &Packet, now: Time) -> PortIndex {
         // The only switch has all hosts.
@@ -153,7 +158,7 @@ impl Routes {
         }
     }
 
-    /// What `port` would say, where nothing is drawn for that; else beyond all ports.
+    /// The result of `port`, where that draws no random number; else beyond all ports.
     #[inline(always)]
     pub(crate) fn without_draw(&mut self, switch: SwitchIndex, packet: &Packet) -> PortIndex {
         match self.next_hops.port(switch, packet.hop()) {
@@ -168,13 +173,13 @@ impl Routes {
         self.next_hops.prefetch(packet.to);
     }
 
-    /// What `port` will perhaps say of a packet, wherever it comes next; else beyond all ports.
+    /// A guess of the next result of `port` for a packet; beyond all ports without one.
     #[inline(always)]
     pub(crate) fn guess(&self, packet: &Packet) -> PortIndex {
         self.next_hops.guess(packet.hop())
     }
 
-    /// Of a route beyond all ports: the port that it was before.
+    /// The former port of a route beyond all ports.
     pub(crate) fn before(route: PortIndex) -> Option<PortIndex> {
         Entry::of_route(route).before()
     }
@@ -227,13 +232,13 @@ mod tests {
     const SWITCHES: usize = 6;
 
     proptest! {
-        // Whatever was asked before, and however many ports a packet says that it has passed, the answer is
-        // that of routes which remember nothing; also after they have changed.
+        // After any lookups, and for any number of ports passed, the result is that of routes without a cache; also
+        // after a change.
         #[test]
-        fn what_is_remembered_is_what_routes_say(
+        fn cached_next_hops_are_those_of_the_routes(
             links in prop::collection::vec((0..SWITCHES, 0..SWITCHES), 5..20),
             down in prop::collection::vec(any::<bool>(), 20),
-            asked in prop::collection::vec((0..SWITCHES, 0..8_u32, 0..3_u32, 0..10_usize), 1..200),
+            lookups in prop::collection::vec((0..SWITCHES, 0..8_u32, 0..3_u32, 0..10_usize), 1..200),
             changed_after in 0..200_usize,
         ) {
             let links: Vec<(usize, usize)> = links.into_iter().filter(|(a, b)| a != b).collect();
@@ -241,9 +246,9 @@ mod tests {
             let config = RoutesConfig { hosts: SWITCHES, switches: SWITCHES, ecmp: Ecmp::Flow, seed: 1 };
             let routes = || Routes::new(config, &all);
             let (mut routes, mut plain) = (routes(), routes());
-            plain.next_hops = NextHopCache::none();
+            plain.next_hops = NextHopCache::disabled();
             let places = routes.next_hops.len() as u32;
-            for (count, (switch, end, turn, passed)) in asked.into_iter().enumerate() {
+            for (count, (switch, end, turn, passed)) in lookups.into_iter().enumerate() {
                 if count == changed_after {
                     let up = all.iter().zip(down.iter().chain(std::iter::repeat(&false)));
                     let left: Vec<Edge> = up.filter(|(_, down)| !**down).map(|(edge, _)| *edge).collect();

@@ -1,19 +1,18 @@
-//! A packet as probes are told of it.
+//! Packets as plain data for probes, which do not depend on the packets themselves.
 //!
-//! Probes have plain data of their own, so that they depend on no packet. Leaves out: frames, which
-//! incastle-capture makes of a [`SentPacket`].
+//! Leaves out: frames, which incastle-capture builds from a [`SentPacket`].
 
 use incastle_transport::tcp::{Flags, Segment};
 use incastle_transport::udt::wire::Control;
 
-use crate::network::{Body, Extras, Packet};
+use crate::network::{Body, Extras, Identity, Packet};
 use crate::probe::{Content, Lost, Number, SentContent, SentPacket, Tag};
 
-/// Where `Packet::identity` has the ECN field.
+/// The bits of the ECN field in `Packet::identity`.
 const ECN_FIELD: u64 = 0xff;
 
 impl Packet {
-    /// The packet as a port has dropped it; notifications belong to no transport.
+    /// The packet as a port has dropped it; absent for a notification, which belongs to no transport.
     pub(crate) fn lost(&self) -> Option<Lost> {
         let (seq, octets, sent) = match &self.body {
             Body::Segment { segment, .. } => {
@@ -45,34 +44,32 @@ impl Packet {
             Body::UdtData { sent_at, .. } | Body::UdtControl { sent_at, .. } => *sent_at,
             Body::Cnm { .. } => return None,
         };
-        // An ACK and the data behind it have the same numbers; size and flags tell them apart.
-        let (head, body) = self.identity();
+        // An ACK and the data behind it have the same numbers; size and flags differ.
+        let Identity { head, body } = self.identity();
         Some(Tag {
             endpoint: self.to.peer(),
             sent,
-            words: (head & !ECN_FIELD, body),
+            words: [head & !ECN_FIELD, body],
         })
     }
 
     /// The content of a packet that an endpoint is about to send.
     pub(crate) fn content(&self, extras: &Extras) -> Content {
         let payload = self.payload();
-        let (kind, seq, ack) = match &self.body {
+        let numbered = |kind, seq| Content {
+            kind,
+            seq: Some(seq),
+            ack: None,
+            payload,
+        };
+        match &self.body {
             Body::Segment { segment, .. } => of_segment(segment),
-            Body::Datagram(datagram) => ("datagram", Some(Number::Datagram(datagram.seq)), None),
-            Body::UdtData { header, .. } => {
-                ("data", Some(Number::Udt(header.sequence.word())), None)
-            }
+            Body::Datagram(datagram) => numbered("datagram", Number::Datagram(datagram.seq)),
+            Body::UdtData { header, .. } => numbered("data", Number::Udt(header.sequence.word())),
             Body::UdtControl { place, .. } => {
                 of_control(&extras.controls.at(*place).header.control)
             }
-            Body::Cnm { .. } => unreachable!("an end sends no notification"),
-        };
-        Content {
-            kind,
-            seq,
-            ack,
-            payload,
+            Body::Cnm { .. } => unreachable!("an endpoint sends no notification"),
         }
     }
 
@@ -101,10 +98,7 @@ impl Packet {
     }
 }
 
-/// A packet's kind, sequence number and acknowledgement.
-type Said = (&'static str, Option<Number>, Option<Number>);
-
-fn of_segment(segment: &Segment) -> Said {
+fn of_segment(segment: &Segment) -> Content {
     let has = |flag| segment.flags.contains(flag);
     let kind = match (has(Flags::SYN), has(Flags::ACK)) {
         (true, true) => "syn-ack",
@@ -113,11 +107,15 @@ fn of_segment(segment: &Segment) -> Said {
         (false, _) if has(Flags::FIN) => "fin",
         (false, _) => "ack",
     };
-    let ack = has(Flags::ACK).then_some(Number::Tcp(segment.ack));
-    (kind, Some(Number::Tcp(segment.seq)), ack)
+    Content {
+        kind,
+        seq: Some(Number::Tcp(segment.seq)),
+        ack: has(Flags::ACK).then_some(Number::Tcp(segment.ack)),
+        payload: segment.payload,
+    }
 }
 
-fn of_control(control: &Control) -> Said {
+fn of_control(control: &Control) -> Content {
     let kind = match control {
         Control::Handshake => "handshake",
         Control::KeepAlive => "keep-alive",
@@ -135,7 +133,12 @@ fn of_control(control: &Control) -> Said {
         Control::Ack { next, .. } | Control::LightAck { next } => Some(Number::Udt(next.word())),
         _ => None,
     };
-    (kind, None, ack)
+    Content {
+        kind,
+        seq: None,
+        ack,
+        payload: 0,
+    }
 }
 
 #[cfg(test)]
@@ -155,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn size_tells_packets_apart_and_a_mark_does_not() {
+    fn size_distinguishes_packets_and_a_mark_does_not() {
         // An ACK of 40 bytes, and data that leave at the same instant with the same two numbers.
         assert_ne!(tag(40, Ecn::Ect0), tag(1_500, Ecn::Ect0));
         assert_eq!(tag(1_500, Ecn::Ect0), tag(1_500, Ecn::Ce));

@@ -1,32 +1,32 @@
-//! The state of one logical process: how far it has come, and what it has for the others.
+//! The state of one logical process: its progress, and its messages for the others.
 //!
-//! Leaves out: its events, which are those of the simulation that holds it.
+//! Leaves out: its events, which are those of its simulation.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use incastle_units::{Span, Time};
 
-use super::{Messages, Partitioning};
+use super::{Messages, Partitioning, Release};
 use crate::core::{FlowIndex, Node, PortIndex, Side};
 use crate::flow::FlowHosts;
 use crate::network::{Extras, InFlight};
 
-/// How far a logical process has come.
+/// The progress of a logical process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// Everything before this instant has happened there.
+    /// Every event before this instant is processed.
     pub clock: Time,
-    /// Nothing happens before this instant there, nor where its messages go because of them.
+    /// No event is before this instant, there or due to its messages.
     pub next: Time,
 }
 
-/// For as long as one logical process may go on.
+/// The window of a logical process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Window {
-    /// Everything before this instant has happened in the other partitions.
+    /// Every event before this instant is processed in the other partitions.
     pub(crate) known: Time,
-    /// What happens before this instant here, nobody else can change.
+    /// No other partition can change events before this instant.
     pub(crate) before: Time,
 }
 
@@ -34,15 +34,15 @@ pub(crate) struct Window {
 pub(crate) struct LogicalProcess {
     partitioning: Arc<Partitioning>,
     partition: usize,
-    /// By partition: the messages that are to be handed over to it.
+    /// By partition: the messages for it.
     outboxes: Vec<Messages>,
-    /// Everything before this instant has happened here.
+    /// Every event before this instant is processed here.
     pub(crate) clock: Time,
-    /// Everything before this instant has happened elsewhere, and is known here.
+    /// Every event before this instant is processed elsewhere, and its messages are received.
     pub(crate) known: Time,
-    /// Flows that were released elsewhere, and when; not yet released here.
+    /// Flows that were released elsewhere, with the instant; not yet released here.
     released: BTreeMap<FlowIndex, Time>,
-    /// By port that leads here from elsewhere: when its link failed last.
+    /// By port whose link leads here from elsewhere: the last failure.
     failed: BTreeMap<PortIndex, Time>,
 }
 
@@ -65,13 +65,13 @@ impl LogicalProcess {
         self.partitioning.of(node) == self.partition
     }
 
-    /// How far it may go, given how far all have come.
+    /// The window, from the progress of all.
     pub(crate) fn window(&self, all: &[Progress]) -> Window {
         let next = all.iter().map(|process| process.next).min();
         let others = all.iter().enumerate();
         let others = others.filter(|(partition, _)| *partition != self.partition);
         let clock = others.map(|(_, process)| process.clock).min();
-        // Where nothing is left to happen before an instant, everybody has come that far.
+        // Where no event is left before an instant, every partition has reached it.
         let known = next.max(clock).expect("there are several partitions");
         Window {
             known,
@@ -79,7 +79,7 @@ impl LogicalProcess {
         }
     }
 
-    /// Hands over the messages for each other partition; `first` is when the next event happens here.
+    /// Hands over the messages for each other partition; `first` is the instant of the next event here.
     pub(crate) fn hand_over(
         &mut self,
         first: Time,
@@ -106,14 +106,14 @@ impl LogicalProcess {
         self.outboxes[to].post(port, flight, extras);
     }
 
-    /// The link of a port that sends here has failed: its packets that have not arrived are lost.
+    /// The link of a port here has failed: its packets that have not arrived are lost.
     pub(crate) fn take_back(&mut self, port: PortIndex, now: Time) {
         for outbox in &mut self.outboxes {
             outbox.take_back(port, now);
         }
     }
 
-    /// The link of a port that sends elsewhere has failed.
+    /// The link of a port elsewhere has failed.
     pub(crate) fn note_failure(&mut self, port: PortIndex, now: Time) {
         self.failed.insert(port, now);
     }
@@ -123,7 +123,7 @@ impl LogicalProcess {
         self.failed.get(&port).is_some_and(|failed| left <= *failed)
     }
 
-    /// A flow between two hosts was released here: the partition of its other endpoint has to know.
+    /// A flow was released here: adds a message for the partition of its other endpoint.
     pub(crate) fn note_release(&mut self, flow: FlowIndex, hosts: FlowHosts, now: Time) {
         let partition = |side| self.partitioning.of(Node::Host(hosts.at(side)));
         let [first, second] = Side::BOTH.map(partition);
@@ -133,16 +133,19 @@ impl LogicalProcess {
             } else {
                 first
             };
-            self.outboxes[other].released.push((flow, now));
+            self.outboxes[other]
+                .released
+                .push(Release { flow, at: now });
         }
     }
 
-    /// Flows were released elsewhere.
-    pub(crate) fn learn_releases(&mut self, released: impl Iterator<Item = (FlowIndex, Time)>) {
-        self.released.extend(released);
+    /// Takes the messages of flows released elsewhere.
+    pub(crate) fn learn_releases(&mut self, releases: impl Iterator<Item = Release>) {
+        self.released
+            .extend(releases.map(|release| (release.flow, release.at)));
     }
 
-    /// When a flow was released elsewhere, if it was and is not yet released here.
+    /// The instant of a release elsewhere, if the flow is not yet released here.
     pub(crate) fn released_at(&self, flow: FlowIndex) -> Option<Time> {
         self.released.get(&flow).copied()
     }
@@ -153,7 +156,7 @@ impl LogicalProcess {
         due.map(|(flow, _)| *flow).collect()
     }
 
-    /// Takes the release of a flow, which happens here now.
+    /// Takes the release of a flow, which is released here now.
     pub(crate) fn take_release(&mut self, flow: FlowIndex) -> Time {
         let at = self.released.remove(&flow);
         at.expect("a flow is released here when its release is known")

@@ -9,36 +9,49 @@ use crate::network::{Extras, InFlight};
 /// The messages from one partition to another.
 #[derive(Debug, Default)]
 pub struct Messages {
-    /// Packets with the ports that sent them; those of a port in the order of their arrivals. What
-    /// they carry besides lies in `extras`.
-    pub(crate) packets: Vec<(PortIndex, InFlight)>,
+    /// Packets; those of a port in the order of their arrivals. Their extras are in `extras`.
+    pub(crate) packets: Vec<Crossing>,
     pub(crate) extras: Extras,
-    /// Flows that were released, and when.
-    pub(crate) released: Vec<(FlowIndex, Time)>,
+    pub(crate) released: Vec<Release>,
+}
+
+/// A packet on a link between two partitions.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Crossing {
+    /// The port that sent it.
+    pub(crate) port: PortIndex,
+    pub(crate) flight: InFlight,
+}
+
+/// The release of a flow.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Release {
+    pub(crate) flow: FlowIndex,
+    pub(crate) at: Time,
 }
 
 impl Messages {
-    /// Adds a packet that stays where it was, with what it carries.
+    /// Adds a copy of a packet, with its extras.
     pub(crate) fn post(&mut self, port: PortIndex, mut flight: InFlight, from: &Extras) {
         flight.packet.copy_extra(from, &mut self.extras);
-        self.packets.push((port, flight));
+        self.packets.push(Crossing { port, flight });
     }
 
-    /// Takes back what a port has sent and what has not arrived by `now`: its link has failed.
+    /// Takes back the packets of a port that have not arrived by `now`: its link has failed.
     pub(crate) fn take_back(&mut self, port: PortIndex, now: Time) {
         let extras = &mut self.extras;
-        self.packets.retain(|(from, flight)| {
-            let stays = *from != port || flight.arrives <= now;
+        self.packets.retain(|crossing| {
+            let stays = crossing.port != port || crossing.flight.arrives <= now;
             if !stays {
-                flight.packet.forget_extra(extras);
+                crossing.flight.packet.forget_extra(extras);
             }
             stays
         });
     }
 
-    /// When the first packet arrives.
+    /// The first arrival.
     pub(crate) fn first_arrival(&self) -> Time {
-        let arrivals = self.packets.iter().map(|(_, flight)| flight.arrives);
+        let arrivals = self.packets.iter().map(|crossing| crossing.flight.arrives);
         arrivals.min().unwrap_or(Time::NEVER)
     }
 

@@ -1,8 +1,8 @@
-//! Which partition each node of a network belongs to.
+//! The partition of each node of a network.
 //!
-//! A host belongs with its switch. Switches that have hosts are parted in the order of a breadth-first
-//! search, the same number of hosts to each partition: whole pods of a fat tree, leaves one after the other. The
-//! others follow the partitions that most of their links lead to; among equal ones they even out the load.
+//! A host belongs to the partition of its switch. Switches with hosts are assigned in breadth-first order, an equal
+//! number of hosts to each partition: whole pods of a fat tree, leaves one after the other. Each other switch joins the
+//! partition with most of its links; on a tie, the one with the fewest links so far.
 
 use std::collections::VecDeque;
 
@@ -23,7 +23,7 @@ pub struct Partitioning {
     lookahead: Span,
 }
 
-/// Why a network has no partitions.
+/// The reason why a network has no partitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PartitionError {
     /// All hosts are at one switch.
@@ -38,18 +38,18 @@ impl Partitioning {
     /// At most `count` partitions: no more than there are switches with hosts.
     pub fn new(network: &Network, count: usize) -> Result<Self, PartitionError> {
         let graph = Graph::new(network);
-        let mut switches = graph.deal_hosts(count);
+        let mut switches = graph.assign_hosts(count);
         let count = renumber(&mut switches);
         if count < 2 {
             return Err(PartitionError::OneSwitch);
         }
-        let switches = graph.deal_others(switches, count);
+        let switches = graph.assign_others(switches, count);
         let at = |port: usize| match network.ports[port].to {
             Node::Switch(switch) => switches[switch.index()],
             Node::Host(_) => unreachable!("hosts are at switches"),
         };
         let hosts = network.hosts.iter();
-        let mut partition = Self {
+        let mut partitioning = Self {
             count,
             hosts: hosts.map(|host| at(host.port.index())).collect(),
             switches,
@@ -57,17 +57,17 @@ impl Partitioning {
         };
         let cut = network
             .ports()
-            .filter(|port| partition.is_cut(network, *port));
+            .filter(|port| partitioning.is_cut(network, *port));
         let delays = cut.map(|port| network.delay(port));
         // Two partitions of a connected network have a link between them.
-        partition.lookahead = delays.min().unwrap_or_default();
-        if partition.lookahead == Span::ZERO {
+        partitioning.lookahead = delays.min().unwrap_or_default();
+        if partitioning.lookahead == Span::ZERO {
             return Err(PartitionError::NoDelay);
         }
-        Ok(partition)
+        Ok(partitioning)
     }
 
-    /// How many partitions there are.
+    /// The number of partitions.
     pub fn count(&self) -> usize {
         self.count
     }
@@ -80,7 +80,7 @@ impl Partitioning {
         }
     }
 
-    /// The partition of each port, which is that of the node that sends there, and of each host.
+    /// The partition of each port, which is that of its node, and of each host.
     pub fn owners(&self, network: &Network) -> Owners {
         let of_port = |port| self.of(network.owner(port));
         Owners {
@@ -126,9 +126,9 @@ impl Graph {
             hosts,
             order: Vec::new(),
         };
-        // From a switch at the rim: partitions are then layers, with few links between them.
-        let rim = graph.breadth_first(0).last().copied();
-        graph.order = rim.map_or(Vec::new(), |rim| graph.breadth_first(rim));
+        // From a switch at the edge: partitions are then layers, with few links between them.
+        let edge = graph.breadth_first(0).last().copied();
+        graph.order = edge.map_or(Vec::new(), |edge| graph.breadth_first(edge));
         graph
     }
 
@@ -151,54 +151,54 @@ impl Graph {
         order
     }
 
-    /// The partitions of the switches that have hosts.
-    fn deal_hosts(&self, count: usize) -> Vec<Option<usize>> {
+    /// The partitions of the switches with hosts.
+    fn assign_hosts(&self, count: usize) -> Vec<Option<usize>> {
         let all: usize = self.hosts.iter().sum();
         let mut before = 0;
-        let mut dealt = vec![None; self.hosts.len()];
+        let mut assigned = vec![None; self.hosts.len()];
         for &switch in self.order.iter().filter(|switch| self.hosts[**switch] > 0) {
-            // Where the middle one of its hosts lies.
+            // By the middle one of its hosts.
             let middle = 2 * before + self.hosts[switch];
-            dealt[switch] = Some(middle * count / (2 * all));
+            assigned[switch] = Some(middle * count / (2 * all));
             before += self.hosts[switch];
         }
-        dealt
+        assigned
     }
 
-    /// The partitions of all switches: round by round, those follow that have neighbours with a partition.
-    fn deal_others(&self, mut dealt: Vec<Option<usize>>, count: usize) -> Vec<usize> {
+    /// The partitions of all switches: round by round, switches with assigned neighbours join one.
+    fn assign_others(&self, mut assigned: Vec<Option<usize>>, count: usize) -> Vec<usize> {
         let mut load = vec![0; count];
-        for (switch, part) in dealt.iter().enumerate() {
-            if let Some(part) = part {
-                load[*part] += self.degree(switch);
+        for (switch, partition) in assigned.iter().enumerate() {
+            if let Some(partition) = partition {
+                load[*partition] += self.degree(switch);
             }
         }
-        while dealt.contains(&None) {
-            let before = dealt.clone();
+        while assigned.contains(&None) {
+            let before = assigned.clone();
             for &switch in self
                 .order
                 .iter()
                 .filter(|switch| before[**switch].is_none())
             {
                 let mut links = vec![0_usize; count];
-                for part in self.neighbours[switch].iter().filter_map(|to| before[*to]) {
-                    links[part] += 1;
+                for partition in self.neighbours[switch].iter().filter_map(|to| before[*to]) {
+                    links[partition] += 1;
                 }
                 let most = links.iter().copied().max().unwrap_or(0);
-                // More than half as many links are as good as most: the load counts more then.
-                let good = (0..count).filter(|part| 2 * links[*part] > most);
-                if let Some(part) = good.min_by_key(|part| load[*part]) {
-                    dealt[switch] = Some(part);
-                    load[part] += self.degree(switch);
+                // Among partitions with more than half as many links as the maximum, the load decides.
+                let good = (0..count).filter(|partition| 2 * links[*partition] > most);
+                if let Some(partition) = good.min_by_key(|partition| load[*partition]) {
+                    assigned[switch] = Some(partition);
+                    load[partition] += self.degree(switch);
                 }
             }
             assert!(
-                dealt != before,
+                assigned != before,
                 "every switch of a connected network is reached"
             );
         }
-        let all = dealt.into_iter();
-        all.map(|part| part.expect("every switch has a part"))
+        let all = assigned.into_iter();
+        all.map(|partition| partition.expect("every switch has a partition"))
             .collect()
     }
 
@@ -207,22 +207,22 @@ impl Graph {
     }
 }
 
-/// Leaves out numbers that nobody has; returns how many are left.
-fn renumber(dealt: &mut [Option<usize>]) -> usize {
-    let mut used: Vec<usize> = dealt.iter().copied().flatten().collect();
+/// Removes unused numbers; returns how many are used.
+fn renumber(assigned: &mut [Option<usize>]) -> usize {
+    let mut used: Vec<usize> = assigned.iter().copied().flatten().collect();
     used.sort_unstable();
     used.dedup();
-    for part in dealt.iter_mut().flatten() {
-        *part = used.partition_point(|other| *other < *part);
+    for partition in assigned.iter_mut().flatten() {
+        *partition = used.partition_point(|other| *other < *partition);
     }
     used.len()
 }
 
 impl Partitioning {
     /// The switches of a partition.
-    pub fn switches(&self, part: usize) -> impl Iterator<Item = SwitchIndex> + '_ {
+    pub fn switches(&self, partition: usize) -> impl Iterator<Item = SwitchIndex> + '_ {
         let all = self.switches.iter().enumerate();
-        all.filter(move |(_, other)| **other == part)
+        all.filter(move |(_, other)| **other == partition)
             .map(|(switch, _)| SwitchIndex::from_index(switch))
     }
 }

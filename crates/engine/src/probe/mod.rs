@@ -1,16 +1,17 @@
-//! The one narrow view that probes have of a running network.
+//! The interface of probes, which observe a running network.
 //!
-//! The simulation is generic over its probe: calls to [`NoProbe`] compile to nothing. Probes never
-//! change what happens; controllers and disciplines never know of them.
+//! The simulation is generic over its probe: calls to [`NoProbe`] compile to nothing. Probes never change a result;
+//! controllers and disciplines do not depend on them.
 
 mod recorder;
 mod sent;
 mod trace_event;
 
 pub use recorder::{
-    Bin, BinBytes, CongestionSample, EventKind, EventRecord, HOST_BIN, Loss, Measurements,
-    MemorySample, ModeSample, Owners, QueueHistogram, QueueSample, RateSample, RecordedEvent,
-    RecordedPacket, Recorder, Sent, Series, Silence, Timeout, WindowSample,
+    Bin, BinBytes, CongestionSample, EventKind, EventRecord, HOST_BIN, Interval, Loss,
+    Measurements, MemorySample, ModeSample, Owners, QueueBin, QueueHistogram, QueueSample,
+    RateSample, RecordedEvent, RecordedPacket, Recorder, Sent, Series, Silence, Timeout,
+    WindowSample,
 };
 pub use sent::{SentContent, SentPacket, UdtControl};
 pub use trace_event::{Content, Number, Observation, QueueSeen, Tag, TraceEvent, Transit};
@@ -26,51 +27,47 @@ use crate::layout::PrefetchHints;
 /// A packet of a flow that a port has dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lost {
-    /// Whose it was.
+    /// Its flow.
     pub flow: FlowIndex,
-    /// The end that had sent it.
+    /// The side of its sender.
     pub from: Side,
-    /// When it was handed to the NIC.
+    /// The instant at which its sender passed it to the NIC.
     pub sent: Time,
     /// The sequence number on the wire: of TCP, 32 bits that wrap; of UDT's data, 31; of datagrams, their
     /// count; of UDT's control packets 0.
     pub seq: u64,
     /// Application bytes.
     pub payload: u16,
-    /// Octets of the sequence space: payload, SYN and FIN; 1 for a datagram or UDT's data. 0: a pure ACK, or
-    /// control.
+    /// Octets of the sequence space: payload, SYN and FIN; 1 for a datagram or UDT's data; 0 for a pure ACK or control.
     pub octets: u16,
 }
 
-/// Something that looks on.
+/// An observer.
 pub trait Probe: PrefetchHints {
-    /// The number of packets that wait at a port has changed at `at`. Calls come in order of time
-    /// for each port, and later than `at` in the order of the simulation: departures are told when
-    /// the port next has to know of them.
+    /// The number of packets that wait at a port has changed at `at`. Calls come in order of time for each port, and may
+    /// come later than `at`: departures are reported when the port is next advanced.
     fn queue_changed(&mut self, _port: PortIndex, _at: Time, _waiting_packets: u32) {}
 
     /// A packet of `ip_bytes` (headers included, framing not), of which `payload` are application
     /// data, reached a host.
     fn received(&mut self, _host: HostIndex, _at: Time, _ip_bytes: Bytes, _payload: Bytes) {}
 
-    /// An endpoint of a flow at `host` handed `bytes` to its application, in order.
+    /// An endpoint of a flow at `host` delivered `bytes` to its application, in order.
     fn delivered(&mut self, _flow: FlowIndex, _host: HostIndex, _at: Time, _bytes: Bytes) {}
 
-    /// The control state of a watched flow's near endpoint, after each call that may have changed it.
+    /// The state of congestion control of a watched flow, after each call that may have changed it.
     fn control(&mut self, _flow: FlowIndex, _at: Time, _state: &ControlState, _rtt: Option<Span>) {}
 
     /// The queue of a port at a sampling instant.
     fn sampled(&mut self, _port: PortIndex, _at: Time, _packets: u32, _bytes: Bytes) {}
 
-    /// What a switch stores at a sampling instant, at one port or in all of them, and what it may
-    /// store there, where that is known.
+    /// The occupancy of a switch or of one of its ports at a sampling instant.
     fn memory_sampled(&mut self, _sample: &MemorySample) {}
 
     /// The reaction point of a flow's endpoint, after each change.
     fn rate_changed(&mut self, _flow: FlowIndex, _side: Side, _at: Time, _state: &RateState) {}
 
-    /// The congestion point of a port sampled an arriving frame of a flow, `queue` bytes waiting before
-    /// it.
+    /// The congestion point of a port sampled an arriving frame of a flow, with `queue` bytes waiting.
     fn congestion_sampled(
         &mut self,
         _port: PortIndex,
@@ -81,25 +78,34 @@ pub trait Probe: PrefetchHints {
     ) {
     }
 
-    /// The retransmission timer of an endpoint has fired; the report is of the moment before it reacted.
+    /// The retransmission timer of an endpoint has fired; the report has the state before its reaction.
     fn timed_out(&mut self, _flow: FlowIndex, _side: Side, _at: Time, _report: &TimeoutReport) {}
 
     /// A port has dropped a packet.
     fn dropped(&mut self, _port: PortIndex, _at: Time, _lost: &Lost) {}
 
-    /// Something has happened to a recorded flow: at an endpoint, or to a packet that this endpoint has sent (of one
-    /// received, is to receive).
-    fn traced(&mut self, _end: EndpointIndex, _at: Time, _what: &TraceEvent<'_>) {}
+    /// An event of a recorded flow at an endpoint, or of a packet that this endpoint has sent (received: that it is
+    /// for).
+    fn traced(&mut self, _endpoint: EndpointIndex, _at: Time, _event: &TraceEvent<'_>) {}
 
     /// The last bit of a packet has left a captured port ([`Simulation::capture`](crate::Simulation::capture)).
     /// Calls come in order of time.
     fn sent(&mut self, _port: PortIndex, _at: Time, _packet: SentPacket) {}
 
-    /// The measured interval begins (`true`) or ends: every port has told its changes until `at`.
-    fn measuring(&mut self, _at: Time, _begins: bool) {}
+    /// The measured interval begins or ends: every port has reported its changes until `at`.
+    fn measuring(&mut self, _at: Time, _boundary: Boundary) {}
 }
 
-/// Nobody looks.
+/// A boundary of the measured interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Boundary {
+    /// It begins.
+    Begin,
+    /// It ends.
+    End,
+}
+
+/// The probe that observes nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoProbe;
 

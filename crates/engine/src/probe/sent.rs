@@ -1,6 +1,6 @@
-//! What a captured port has sent: a copy of the packet that outlives it.
+//! A captured packet: a copy that outlives the packet.
 //!
-//! Leaves out: who stands at the other endpoint (the accounts of the flow say it), and frames, which others make.
+//! Leaves out: its sender (see the record of the flow), and frames, which incastle-capture builds.
 
 use incastle_transport::datagram::Datagram;
 use incastle_transport::tcp::{SackBlock, Segment};
@@ -20,18 +20,18 @@ pub struct SentPacket {
     pub ecn: Ecn,
     /// The traffic class.
     pub class: u8,
-    /// What it carries.
+    /// Its content.
     pub content: SentContent,
 }
 
-/// What a packet carries.
+/// The content of a packet.
 #[derive(Debug, Clone)]
 pub enum SentContent {
     /// A TCP segment with its SACK blocks.
     Segment(Segment, Box<[SackBlock]>),
     /// A datagram.
     Datagram(Datagram),
-    /// A data packet of UDT, and when it was handed to the NIC.
+    /// A data packet of UDT, with the instant at which its sender passed it to the NIC.
     UdtData(DataHeader, Time),
     /// A control packet of UDT, likewise.
     UdtControl(Box<UdtControl>, Time),
@@ -47,7 +47,7 @@ pub struct UdtControl {
     body: UdtBody,
 }
 
-/// Ranges of one NAK at most: a connection sends no more.
+/// The maximum number of ranges in a NAK of a connection.
 const MAX_RANGES: usize = 8;
 
 #[derive(Debug, Clone, Copy)]
@@ -64,7 +64,7 @@ impl UdtControl {
             Beside::Handshake(handshake) => UdtBody::Handshake(*handshake),
             Beside::Losses(losses) => {
                 let mut ranges = losses.ranges();
-                let first = ranges.next().expect("a NAK names something");
+                let first = ranges.next().expect("a NAK has a range");
                 let mut kept = [first; MAX_RANGES];
                 let mut count = 1;
                 for range in ranges {
@@ -77,7 +77,7 @@ impl UdtControl {
         Self { header, body }
     }
 
-    /// What lies beside the header.
+    /// The content after the header.
     pub fn beside(&self) -> Beside<'_> {
         match &self.body {
             UdtBody::Nothing => Beside::Nothing,

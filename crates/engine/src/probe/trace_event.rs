@@ -1,8 +1,7 @@
-//! What can happen to a recorded flow, as probes are told of it: to its packets, and inside its endpoints.
+//! Trace events of recorded flows: of their packets, and inside their endpoints.
 //!
-//! Endpoints are not asked what they do: after each call they are looked at, and what has changed is what
-//! happened. So transports and controllers know nothing of records. Leaves out: what SACK blocks say,
-//! and timers that were moved and never fired.
+//! Endpoints are observed after each call, and differences are events: transports and controllers do not depend on
+//! records. Leaves out: the content of SACK blocks, and timers that were moved and never fired.
 
 use incastle_congestion::{ControlState, Phase};
 use incastle_queueing::Verdict;
@@ -10,26 +9,26 @@ use incastle_units::{Amount, Bytes, Rate, Span, Time};
 
 use crate::core::{EndpointIndex, PortIndex};
 
-/// What tells a packet from the others of its run, wherever it is seen.
+/// The identity of a packet within its run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tag {
     /// The endpoint that has sent it.
     pub endpoint: EndpointIndex,
-    /// When that handed it to the NIC.
+    /// The instant at which that passed it to the NIC.
     pub sent: Time,
-    /// Words of what it says, without the ECN field, which switches change. Of packets that one end
-    /// sent at one instant, those with equal words overtake each other unnoticed.
-    pub words: (u64, u64),
+    /// Words of its content, without the ECN field, which switches change. Packets that one endpoint sent at one instant
+    /// with equal words are not distinguished.
+    pub words: [u64; 2],
 }
 
-/// What a packet says, in the numbers of its wire.
+/// The content of a packet, in the numbers of its wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Content {
-    /// In one word.
+    /// Its kind, in one word.
     pub kind: &'static str,
     /// Its first byte (TCP), or its number (UDT's data, datagrams).
     pub seq: Option<Number>,
-    /// The next byte or packet that its sender expects, where it says so.
+    /// The next byte or packet that its sender expects, where it acknowledges.
     pub ack: Option<Number>,
     /// Application bytes.
     pub payload: u16,
@@ -38,94 +37,94 @@ pub struct Content {
 /// A sequence number on the wire of its transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Number {
-    /// Of TCP: 32 bits that wrap.
+    /// TCP: 32 bits that wrap.
     Tcp(u32),
-    /// Of UDT: 31 bits that wrap.
+    /// UDT: 31 bits that wrap.
     Udt(u32),
-    /// Of datagrams: their count.
+    /// Datagrams: their count.
     Datagram(u64),
 }
 
-/// What a port's memory held when it judged a packet.
+/// The memory of a port when it judged a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueSeen {
     /// Packets, the one being sent included.
     pub packets: u32,
     /// Their bytes.
     pub bytes: Bytes,
-    /// The most that it may hold: of a shared memory the threshold of that instant.
+    /// Its limit; the present threshold of a shared memory.
     pub limit: Option<Amount>,
 }
 
-/// How long a packet takes from a port to the next node if it need not wait.
+/// The time of a packet from a port to the next hop without queueing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transit {
-    /// Until its last bit has left.
+    /// Serialization.
     pub serialisation: Span,
-    /// From then to the far end of the link.
+    /// Propagation.
     pub propagation: Span,
 }
 
-/// An endpoint, as it stands between two calls.
+/// The state of an endpoint between two calls.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Observation {
-    /// Bytes that its application has written.
+    /// Bytes written by its application.
     pub written: u64,
-    /// In-order bytes that its application has received.
+    /// In-order bytes delivered to its application.
     pub delivered: u64,
-    /// Data packets that it has sent again.
+    /// Data packets retransmitted.
     pub retransmissions: u64,
-    /// Duplicate ACKs that it has received (TCP).
+    /// Duplicate ACKs received (TCP).
     pub duplicate_acks: u64,
-    /// Fast retransmits that it has begun (TCP).
+    /// Fast retransmits (TCP).
     pub fast_retransmits: u64,
-    /// Times that EXP has expired with data outstanding (UDT).
+    /// Expirations of EXP with data outstanding (UDT).
     pub expiries: u64,
-    /// NAKs that it has received (UDT).
+    /// NAKs received (UDT).
     pub naks: u64,
-    /// Where loss recovery stands (TCP).
+    /// The phase of loss recovery (TCP).
     pub phase: Option<Phase>,
-    /// The rate by which it waits between its segments (TCP).
+    /// The pacing rate (TCP).
     pub pacing: Option<Rate>,
-    /// The controller's state.
+    /// The state of congestion control.
     pub control: ControlState,
 }
 
-/// One thing that has happened.
+/// A trace event.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum TraceEvent<'a> {
-    /// An endpoint has handed a packet to its NIC, or to the rate limiter before it.
+    /// An endpoint has passed a packet to its NIC, or to its rate limiter.
     Sent {
-        /// Which.
+        /// Its identity.
         tag: Tag,
-        /// What it says.
+        /// Its content.
         content: Content,
-        /// Whether it repeats something that was sent before.
+        /// Whether it is a retransmission.
         repeated: bool,
         /// The NIC's port.
         port: PortIndex,
-        /// What follows at the least.
+        /// The time to the next hop.
         transit: Transit,
     },
-    /// The rate limiter has let a packet go to the NIC.
+    /// The rate limiter has released a packet to the NIC.
     Released(Tag),
     /// A port has judged a packet.
     Judged {
-        /// Which.
+        /// Its identity.
         tag: Tag,
-        /// Where.
+        /// The port.
         port: PortIndex,
-        /// How.
+        /// The verdict.
         verdict: Verdict,
-        /// What it met.
+        /// The queue at that instant.
         queue: QueueSeen,
-        /// What follows at the least.
+        /// The time to the next hop.
         transit: Transit,
     },
     /// A packet has reached its host.
     Received(Tag),
-    /// A congestion notification has reached the end, with its quantised feedback.
+    /// A congestion notification has reached the endpoint, with its quantised feedback.
     Notified(u8),
-    /// The end has been looked at.
+    /// The state of the endpoint.
     Observed(&'a Observation),
 }

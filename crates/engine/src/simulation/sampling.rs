@@ -4,8 +4,8 @@ use incastle_units::{Bytes, Span, Time};
 
 use super::fabric::Fabric;
 use crate::core::{Clock, Event, Kind, Node, PortIndex, SwitchIndex};
-use crate::network::{Network, Occupancy};
-use crate::probe::{MemorySample, Probe};
+use crate::network::Network;
+use crate::probe::{Boundary, MemorySample, Probe};
 
 /// The sources of probe events.
 const QUEUES: u32 = 0;
@@ -73,8 +73,11 @@ impl Sampling {
             }
             _ => {
                 fabric.settle();
-                let now = fabric.clock.now();
-                fabric.probe.measuring(now, source == MEASURE_FROM);
+                let boundary = match source {
+                    MEASURE_FROM => Boundary::Begin,
+                    _ => Boundary::End,
+                };
+                fabric.probe.measuring(fabric.clock.now(), boundary);
             }
         }
     }
@@ -94,17 +97,14 @@ impl Sampling {
         let now = fabric.clock.now();
         for Memory { switch, ports } in &self.memories {
             let (network, probe) = (&mut fabric.network, &mut fabric.probe);
-            let Occupancy { all, of_ports } = network.occupancy(*switch, ports, now, probe);
-            let sample = |port, stored, limit| MemorySample {
-                at: now,
-                switch: *switch,
-                port,
-                stored,
-                limit,
-            };
-            probe.memory_sampled(&sample(None, all.0, all.1));
-            for (port, stored, limit) in of_ports {
-                probe.memory_sampled(&sample(Some(port), stored, limit));
+            for occupancy in network.occupancy(*switch, ports, now, probe) {
+                probe.memory_sampled(&MemorySample {
+                    at: now,
+                    switch: *switch,
+                    port: occupancy.port,
+                    stored: occupancy.stored,
+                    limit: occupancy.limit,
+                });
             }
         }
     }

@@ -70,7 +70,7 @@ fn answers(until: Time) -> u64 {
         let host = Node::Host(builder.host("host", config));
         let rate = Rate::from_bits_per_second(1_000_000_000);
         let link = || LinkConfig::unlimited(rate, Span::from_us(1));
-        builder.link((host, switch), link(), link());
+        builder.link(host, switch, link(), link());
         host
     });
     let mut simulation = Simulation::new(builder.build().expect("a connected network"), NoProbe);

@@ -3,8 +3,8 @@
 use crate::common::{Algo, Bulk, Datagrams, Gap};
 use incastle_engine::core::{Node, PortIndex, SwitchIndex};
 use incastle_engine::network::{
-    ClassifyBy, Ecmp, FairConfig, FairDrop, HostConfig, LinkConfig, NetworkBuilder, PortKind,
-    SwitchConfig,
+    ClassifyBy, Ecmp, FairConfig, FairDrop, HostConfig, LinkConfig, NetworkBuilder, Outage,
+    PortKind, SwitchConfig,
 };
 use incastle_engine::probe::NoProbe;
 use incastle_engine::{Prefetch, Simulation, Totals};
@@ -69,7 +69,10 @@ impl Fabric {
         LinkConfig {
             buffer: PortBuffer::Limited(Amount::Packets(Packets::new(limit))),
             kind: self.kind,
-            failures: own.map_or_else(Vec::new, |(_, failures)| failures.clone()),
+            failures: own.map_or_else(Vec::new, |(_, failures)| {
+                let outage = |&(from, until)| Outage { from, until };
+                failures.iter().map(outage).collect()
+            }),
             ..LinkConfig::unlimited(Rate::from_bits_per_second(100_000_000), Span::from_us(10))
         }
     }
@@ -91,7 +94,7 @@ impl Fabric {
                 kind: PortKind::Fast,
                 ..self.link(host, 0)
             };
-            builder.link((node, leaves[host / 2]), adapter, self.link(host, 30));
+            builder.link(node, leaves[host / 2], adapter, self.link(host, 30));
         }
         let spines: Vec<Node> = (0..self.spines)
             .map(|spine| switch(&mut builder, format!("spine:{spine}")))
@@ -99,7 +102,7 @@ impl Fabric {
         for (leaf, &node) in leaves.iter().enumerate() {
             for (spine, &upper) in spines.iter().enumerate() {
                 let link = || self.link(up(leaf, spine, self.spines), 30);
-                builder.link((node, upper), link(), link());
+                builder.link(node, upper, link(), link());
             }
         }
         let network = builder.build().expect("a connected fabric");

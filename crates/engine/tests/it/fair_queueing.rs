@@ -6,7 +6,7 @@ use incastle_engine::flow::Application;
 use incastle_engine::layout::PrefetchHints;
 use incastle_engine::network::{
     ClassifyBy, FairConfig, FairDrop, HostConfig, LinkConfig, Network, NetworkBuilder, PortKind,
-    SwitchConfig,
+    RateChange, SwitchConfig,
 };
 use incastle_engine::probe::Probe;
 use incastle_engine::{Simulation, Status};
@@ -64,7 +64,7 @@ fn network(senders: usize, kind: PortKind, buffer: PortBuffer) -> Network {
     for index in 0..senders {
         let sender = builder.host(format!("sender:{index}"), HostConfig::default());
         let link = || LinkConfig::unlimited(rate(10), delay);
-        builder.link((Node::Host(sender), switch), link(), link());
+        builder.link(Node::Host(sender), switch, link(), link());
     }
     let receiver = Node::Host(builder.host("receiver", HostConfig::default()));
     let down = LinkConfig {
@@ -73,7 +73,7 @@ fn network(senders: usize, kind: PortKind, buffer: PortBuffer) -> Network {
         ..LinkConfig::unlimited(rate(1), delay)
     };
     let back = LinkConfig::unlimited(rate(1), delay);
-    builder.link((switch, receiver), down, back);
+    builder.link(switch, receiver, down, back);
     builder.build().expect("a star is connected")
 }
 
@@ -291,10 +291,13 @@ fn a_fair_port_bears_a_rate_that_changes() {
         let host = Node::Host(builder.host(name, HostConfig::default()));
         let down = LinkConfig {
             kind: fair(1_500, FairDrop::Longest),
-            schedule: vec![(us(30), rate(500))],
+            schedule: vec![RateChange {
+                at: us(30),
+                rate: rate(500),
+            }],
             ..LinkConfig::unlimited(rate(1_000), Span::from_us(1))
         };
-        builder.link((host, switch), link(), down);
+        builder.link(host, switch, link(), down);
     }
     let gap = Gap::Constant(Span::from_ns(1_200));
     let app = Datagrams::new((0, 1), 1_472, gap, us(5));
@@ -318,9 +321,9 @@ fn build_fair_with(memory: Option<SharedBuffer>, queue: &QueueConfig, at_host: b
     };
     let other = LinkConfig::unlimited(rate, Span::ZERO);
     if at_host {
-        builder.link((host, switch), fair, other);
+        builder.link(host, switch, fair, other);
     } else {
-        builder.link((switch, host), fair, other);
+        builder.link(switch, host, fair, other);
     }
 }
 

@@ -191,12 +191,12 @@ fn mean_window(p: f64, seed: u64) -> f64 {
     let [a, b] = ["a", "b"].map(|name| Node::Host(builder.host(name, HostConfig::default())));
     let switch =
         Node::Switch(builder.switch("switch", incastle_engine::network::SwitchConfig::default()));
-    builder.link((a, switch), link(), link());
+    builder.link(a, switch, link(), link());
     let marking = LinkConfig {
         marker: Marker::Custom(Box::new(Lottery(p))),
         ..link()
     };
-    builder.link((switch, b), marking, link());
+    builder.link(switch, b, marking, link());
     let mut simulation = Simulation::new(builder.build().expect("connected"), NoProbe);
     let mut bulk = Bulk::new((0, 1), Time::ZERO, ENDLESS, Algo::NewReno);
     bulk.config.ecn = tcp::EcnMode::Classic;

@@ -19,7 +19,7 @@ use incastle_engine::flow::{
 };
 use incastle_engine::network::{
     ClassifyBy, Coalescing, Ecmp, FairConfig, FairDrop, HostConfig, JitterAppliesTo, LinkConfig,
-    Network, NetworkBuilder, PortKind, ReactionPointSettings, SwitchConfig,
+    Network, NetworkBuilder, Outage, PortKind, RateChange, ReactionPointSettings, SwitchConfig,
 };
 use incastle_engine::parallel::{Messages, PartitionError, Partitioning};
 use incastle_engine::probe::NoProbe;
@@ -87,7 +87,7 @@ impl Net {
         for (index, &switch) in self.shape.hosts.iter().enumerate() {
             let host = Node::Host(builder.host(format!("h{index}"), host));
             let up = LinkConfig::unlimited(FAST, us(2));
-            builder.link((host, switches[switch]), up, self.port(switch, FAST, 2));
+            builder.link(host, switches[switch], up, self.port(switch, FAST, 2));
         }
         for (number, &(a, b)) in self.shape.links.iter().enumerate() {
             let direction = |from| {
@@ -95,17 +95,21 @@ impl Net {
                 let failures = failures.scan(0, |now, (up, down)| {
                     let from = *now + up;
                     *now = from + down;
-                    Some((at(from), at(*now)))
+                    Some(Outage {
+                        from: at(from),
+                        until: at(*now),
+                    })
                 });
                 let schedule = self.slower[number];
-                let slow = Rate::from_bits_per_second(SLOW.bits_per_second() / 3);
+                let rate = Rate::from_bits_per_second(SLOW.bits_per_second() / 3);
+                let slower = |from| RateChange { at: at(from), rate };
                 LinkConfig {
                     failures: failures.collect(),
-                    schedule: schedule.into_iter().map(|from| (at(from), slow)).collect(),
+                    schedule: schedule.into_iter().map(slower).collect(),
                     ..self.port(from, SLOW, self.delays[number])
                 }
             };
-            builder.link((switches[a], switches[b]), direction(a), direction(b));
+            builder.link(switches[a], switches[b], direction(a), direction(b));
         }
         builder.build().expect("a connected network")
     }
@@ -463,11 +467,11 @@ fn network(hosts: &[usize], links: &[(usize, usize)], delay: Span) -> Network {
         for host in 0..*count {
             let config = HostConfig::default();
             let host = Node::Host(builder.host(format!("h{switch}-{host}"), config));
-            builder.link((host, switches[switch]), link(us(1)), link(us(1)));
+            builder.link(host, switches[switch], link(us(1)), link(us(1)));
         }
     }
     for &(a, b) in links {
-        builder.link((switches[a], switches[b]), link(delay), link(delay));
+        builder.link(switches[a], switches[b], link(delay), link(delay));
     }
     builder.build().expect("a connected network")
 }

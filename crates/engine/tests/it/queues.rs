@@ -139,7 +139,12 @@ fn digest_of(
         ..Star::default()
     };
     let simulation = run(star, mix(seed, end), end);
-    let bins = simulation.probe().queue(bottleneck(5)).bins().collect();
+    let bins = simulation
+        .probe()
+        .queue(bottleneck(5))
+        .bins()
+        .map(|bin| (bin.packets, bin.span))
+        .collect();
     (simulation.digest(), bins)
 }
 

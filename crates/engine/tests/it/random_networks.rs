@@ -33,10 +33,10 @@ impl Shape {
             .collect();
         for (index, &switch) in self.hosts.iter().enumerate() {
             let host = Node::Host(builder.host(format!("h{index}"), HostConfig::default()));
-            builder.link((host, switches[switch]), adapter(), link());
+            builder.link(host, switches[switch], adapter(), link());
         }
         for &(a, b) in &self.links {
-            builder.link((switches[a], switches[b]), link(), link());
+            builder.link(switches[a], switches[b], link(), link());
         }
         builder.build().expect("a connected network")
     }

@@ -5,7 +5,7 @@ use incastle_engine::core::{FlowIndex, HostIndex, Node, PortIndex};
 use incastle_engine::flow::Application;
 use incastle_engine::layout::PrefetchHints;
 use incastle_engine::network::{
-    HostConfig, LinkConfig, Network, NetworkBuilder, PortKind, SwitchConfig,
+    HostConfig, LinkConfig, Network, NetworkBuilder, PortKind, RateChange, SwitchConfig,
 };
 use incastle_engine::probe::Probe;
 use incastle_engine::{Simulation, Status};
@@ -81,18 +81,21 @@ impl Net {
         for index in 0..self.senders {
             let sender = Node::Host(builder.host(format!("sender:{index}"), host));
             let up = self.link(&self.up, PortBuffer::Unlimited);
-            builder.link((sender, switch), up, self.link(&self.up, self.buffer));
+            builder.link(sender, switch, up, self.link(&self.up, self.buffer));
         }
         let receiver = Node::Host(builder.host("receiver", host));
         let down = self.link(&self.down, self.buffer);
         let back = self.link(&self.down, PortBuffer::Unlimited);
-        builder.link((switch, receiver), down, back);
+        builder.link(switch, receiver, down, back);
         builder.build().expect("a star is connected")
     }
 
     fn link(&self, (rate, schedule): &(Rate, Schedule), buffer: PortBuffer) -> LinkConfig {
         LinkConfig {
-            schedule: schedule.clone(),
+            schedule: schedule
+                .iter()
+                .map(|&(at, rate)| RateChange { at, rate })
+                .collect(),
             buffer,
             kind: self.kind,
             ..LinkConfig::unlimited(*rate, DELAY)

@@ -22,16 +22,12 @@ fn fabric(hosts: usize, spines: usize, seed: u64) -> NetworkBuilder {
         for host in 0..hosts {
             let name = format!("host:{}", side * hosts + host);
             let host = builder.host(name, HostConfig::default());
-            builder.link((Node::Host(host), Node::Switch(edge)), link(), link());
+            builder.link(Node::Host(host), Node::Switch(edge), link(), link());
         }
     }
     let add = |builder: &mut NetworkBuilder, path: &[_]| {
         for ends in path.windows(2) {
-            builder.link(
-                (Node::Switch(ends[0]), Node::Switch(ends[1])),
-                link(),
-                link(),
-            );
+            builder.link(Node::Switch(ends[0]), Node::Switch(ends[1]), link(), link());
         }
     };
     for spine in 0..spines {
@@ -189,7 +185,7 @@ fn what_is_not_connected_is_named() {
     let switches = ["a", "b"].map(|name| builder.switch(name, SwitchConfig::default()));
     for (name, switch) in [("x", switches[0]), ("y", switches[1])] {
         let host = builder.host(name, HostConfig::default());
-        builder.link((Node::Host(host), Node::Switch(switch)), link(), link());
+        builder.link(Node::Host(host), Node::Switch(switch), link(), link());
     }
     let error = builder.build().err();
     let expected = BuildError::Unreachable {
@@ -202,7 +198,7 @@ fn what_is_not_connected_is_named() {
     let switch = builder.switch("switch", SwitchConfig::default());
     let host = builder.host("twice", HostConfig::default());
     for _ in 0..2 {
-        builder.link((Node::Host(host), Node::Switch(switch)), link(), link());
+        builder.link(Node::Host(host), Node::Switch(switch), link(), link());
     }
     assert_eq!(
         builder.build().err(),

@@ -47,7 +47,7 @@ impl Net {
         let left = self.switch(&mut builder, "left");
         let right = if self.dumbbell {
             let right = self.switch(&mut builder, "right");
-            builder.link((left, right), self.port(kind, 1), self.port(kind, 1));
+            builder.link(left, right, self.port(kind, 1), self.port(kind, 1));
             right
         } else {
             left
@@ -62,7 +62,7 @@ impl Net {
                 kind,
                 ..LinkConfig::unlimited(rate, Span::from_us(20))
             };
-            builder.link((node, switch), up, self.port(kind, speed));
+            builder.link(node, switch, up, self.port(kind, speed));
         }
         builder
             .build()

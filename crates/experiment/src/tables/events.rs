@@ -185,7 +185,10 @@ pub(super) fn events(record: &Record<'_>) -> Option<Table> {
     let names = names(record);
     let mut columns = vec![
         ("time_s", real(rows, |row| row.0.at.as_secs_lossy())),
-        ("flow", whole(rows, |row| flows.number(row.0.endpoint.flow()))),
+        (
+            "flow",
+            whole(rows, |row| flows.number(row.0.endpoint.flow())),
+        ),
         ("end", words.column(rows, |row| end(row.0, flows))),
         ("event", words.column(rows, |row| row.1.event)),
         (

@@ -30,10 +30,10 @@ pub(super) fn queues(record: &Record<'_>) -> Table {
     let (mut ports, mut packets, mut spans) = (Vec::new(), Vec::new(), Vec::new());
     for port in of_switches(record).filter(|_| is_measured(record)) {
         let name: Arc<str> = record.network.port_name(port).into();
-        for (length, span) in record.recorder.queue(port).bins() {
+        for bin in record.recorder.queue(port).bins() {
             ports.push(Arc::clone(&name));
-            packets.push(length);
-            spans.push(span.as_secs_lossy());
+            packets.push(bin.packets);
+            spans.push(bin.span.as_secs_lossy());
         }
     }
     table(

@@ -1,15 +1,15 @@
-//! The calendar: a ring of buckets, each with its pages, and a bit map of the buckets that have any.
+//! The calendar: a ring of buckets, each a list of pages, and a bit map of the buckets with pages.
 //!
-//! A bucket's events are handed over in the order in which they were entered, which is nearly that of their
-//! instants. Each takes eight bytes there: of its instant only what lies after the beginning of the bucket.
+//! A bucket returns its events in the order in which they were entered, which is nearly that of their instants. Each
+//! event takes eight bytes: of its instant only the difference from the beginning of the bucket is stored.
 
 use incastle_units::Time;
 
 use crate::core::Event;
 
-/// Bits in a word of the map; as many words are summed up by one word above them.
+/// Bits in a word of the map; one word of `sums` covers as many words.
 const WORD: u64 = 64;
-/// The minimum number of buckets: one word above the map.
+/// The minimum number of buckets: one word of `sums`.
 pub(super) const MIN_BUCKETS: usize = (WORD * WORD) as usize;
 /// No page.
 const NONE: u32 = u32::MAX;
@@ -17,18 +17,19 @@ const NONE: u32 = u32::MAX;
 const ROOM: usize = 15;
 /// Bits of a [`Brief`] for the instant: 2^29 ps.
 const AFTER_BITS: u32 = u64::BITS - Event::RANK_BITS;
-/// The widest bucket: an event of the next one can still be told from its beginning.
+/// The width of the widest bucket: events of the next one still fit into a [`Brief`].
 pub(super) const WIDEST_SHIFT: u32 = AFTER_BITS - 1;
-/// So many picoseconds after an instant any bucket may begin, and all of its events can be told from that instant.
+/// A bucket that begins at most this many picoseconds after an instant has events that fit into a [`Brief`] of that
+/// instant.
 pub(super) const MAX_AFTER: u64 = 1 << WIDEST_SHIFT;
 
-/// An event of a bucket whose beginning is known: how long after it, in picoseconds, above the event's
-/// rank. The order is that of events.
+/// An event of a known bucket: the picoseconds after the bucket's beginning, above the event's rank. The order is that of
+/// events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Brief(u64);
 
 impl Brief {
-    /// An event that lies so much after the beginning; nothing where that is too much.
+    /// An event relative to a beginning; nothing if it is too far.
     pub(super) fn new(event: Event, begins: Time) -> Option<Self> {
         let after = event.at.as_ps().checked_sub(begins.as_ps())?;
         (after >> AFTER_BITS == 0).then_some(Self(after << Event::RANK_BITS | event.rank()))
@@ -40,13 +41,13 @@ impl Brief {
         Event::of(at, self.0 & ((1 << Event::RANK_BITS) - 1))
     }
 
-    /// The same event, of a bucket that begins so many picoseconds later.
+    /// The same event, relative to a beginning that many picoseconds later.
     #[inline(always)]
     pub(super) const fn earlier(self, passed: u64) -> Self {
         Self(self.0 - (passed << Event::RANK_BITS))
     }
 
-    /// The same event, of a bucket that begins so many picoseconds earlier.
+    /// The same event, relative to a beginning that many picoseconds earlier.
     #[inline(always)]
     pub(super) const fn later(self, passed: u64) -> Self {
         Self(self.0 + (passed << Event::RANK_BITS))
@@ -96,11 +97,11 @@ pub(super) struct Calendar {
 }
 
 impl Calendar {
-    /// An empty calendar of so many buckets that begins with the bucket `first`.
+    /// An empty calendar that begins with the bucket `first`.
     pub(super) fn new(first: u64, shift: u32, buckets: usize) -> Self {
         assert!(
             buckets.is_power_of_two() && buckets >= MIN_BUCKETS,
-            "the words above the map are whole"
+            "the words of `sums` are full"
         );
         let words = buckets / WORD as usize;
         Self {
@@ -212,8 +213,8 @@ impl Calendar {
         page.next = first;
     }
 
-    /// Moves the events of a bucket of the calendar, which has some pages, as they were entered; the calendar begins
-    /// after it.
+    /// Moves the events of a bucket, which has pages, in the order in which they were entered; the calendar begins after
+    /// it.
     #[inline(always)]
     pub(super) fn take_bucket(&mut self, bucket: u64, into: &mut Vec<Brief>) {
         let slot = self.slot(bucket);
@@ -226,7 +227,7 @@ impl Calendar {
         let mut place = first;
         loop {
             let page = &self.pages[place as usize];
-            // All of the page: a fixed number takes no call.
+            // The whole page: a fixed number needs no call.
             let end = into.len() + page.count as usize;
             into.extend_from_slice(&page.events);
             into.truncate(end);
@@ -237,7 +238,7 @@ impl Calendar {
         }
     }
 
-    /// Removes an event, if it is there. An empty page does no harm.
+    /// Removes an event, if it is there. A page may become empty.
     pub(super) fn remove(&mut self, event: Event) -> bool {
         let bucket = self.bucket_of(event);
         if !self.has(bucket) {
@@ -288,7 +289,7 @@ impl Calendar {
         self.first - slot + ahead * WORD + u64::from(bit)
     }
 
-    /// The first word from `from` on that is not zero, counted on beyond the last one.
+    /// The first word from `from` on that is not zero; the count continues beyond the last one.
     fn next_word(&self, from: u64) -> u64 {
         let (mut sum, bit) = (from / WORD, from % WORD);
         let sums = |sum: u64| self.sums[sum as usize & (self.sums.len() - 1)];

@@ -1,4 +1,4 @@
-//! What a coalescing host holds back for an endpoint: contiguous arrivals, handed over at once.
+//! Interrupt coalescing at an endpoint: contiguous arrivals, delivered in one batch.
 
 use incastle_transport::tcp;
 use incastle_units::Time;
@@ -6,10 +6,10 @@ use incastle_units::Time;
 use super::Endpoint;
 use crate::network::{Body, Extras, Packet};
 
-/// Arrivals that are held back.
+/// Arrivals that the host holds.
 pub(super) struct Held {
     packets: Vec<Packet>,
-    /// When they must be handed over.
+    /// The instant of their delivery.
     until: Time,
 }
 
@@ -23,12 +23,12 @@ impl Default for Held {
 }
 
 impl Endpoint {
-    /// The arrivals that the host holds back.
+    /// The arrivals that the host holds.
     pub(super) fn held(&self) -> &[Packet] {
         self.held.as_ref().map_or(&[], |held| &held.packets)
     }
 
-    /// Whether the host holds none back.
+    /// Whether the host holds none.
     pub(crate) fn holds_nothing(&self) -> bool {
         self.held().is_empty()
     }
@@ -38,7 +38,7 @@ impl Endpoint {
         self.held.as_ref().is_some_and(|held| held.until <= now)
     }
 
-    /// Whether a packet may join those that the host holds: it continues them without a gap.
+    /// Whether a packet continues the held ones without a gap.
     pub(crate) fn continues(&self, packet: &Packet) -> bool {
         let Some(last) = self.held().last() else {
             return true;
@@ -51,19 +51,19 @@ impl Endpoint {
         }
     }
 
-    /// Holds a packet back; returns how many there are now.
+    /// Holds a packet; returns the number of held packets.
     pub(crate) fn hold(&mut self, packet: Packet) -> usize {
         let held = self.held.get_or_insert_default();
         held.packets.push(packet);
         held.packets.len()
     }
 
-    /// All must be handed over at `until`.
+    /// Sets the instant of the delivery.
     pub(crate) fn hold_until(&mut self, until: Time) {
         self.held.get_or_insert_default().until = until;
     }
 
-    /// Hands over what the host holds: one batch, each packet seen by itself.
+    /// Receives the held packets one by one, as one batch.
     pub(crate) fn receive_batch(&mut self, now: Time, extras: &mut Extras) {
         let Some(mut held) = self.held.take() else {
             return;

@@ -1,9 +1,9 @@
-//! An end of a UDT or DCUDP flow: a listener until its peer has shown up, then a connection.
+//! An endpoint of a UDT or DCUDP flow: a listener until the handshake of its peer, then a connection.
 //!
-//! The connection is that of real sockets; here its payload is a length, and its packets leave without
-//! time stamp and destination, which nothing inside reads and which the wire's 16 or 20 bytes count.
-//! The far endpoint closes as soon as its peer has: an application here only ever receives from a peer that
-//! closes. Leaves out: falling back to UDT (both endpoints have one configuration), paths that clear ECT.
+//! The connection is that of real sockets; here its payload is a length, and its packets have no time stamp and
+//! destination, which nothing reads and which the 16 or 20 bytes of the header count. The responder closes as soon as
+//! its peer has: its application only receives. Leaves out: fallback to UDT (both endpoints have one configuration),
+//! paths that clear ECT.
 
 use std::sync::Arc;
 
@@ -19,6 +19,7 @@ use incastle_transport::udt::{
 use incastle_units::{Bytes, Ecn, Span, Time};
 use rand_core::Rng;
 
+use super::Leaving;
 use crate::core::EndpointIndex;
 use crate::network::{Body, Extras, Packet};
 use crate::probe::UdtControl;
@@ -26,27 +27,27 @@ use crate::probe::UdtControl;
 /// Bytes of UDT, UDP and IP headers of a data packet.
 pub(crate) const DATA_HEADERS: u16 = HEADER_BYTES as u16 + IP_UDP_BYTES as u16;
 
-/// What one end of a UDT flow has counted.
+/// The counters of a UDT endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct UdtCounters {
-    /// The connection's own statistics.
+    /// The statistics of the connection.
     pub stats: Stats,
-    /// How long it has been in congestion mode as a sender.
+    /// The time in congestion mode as a sender.
     pub congested: Span,
-    /// Whether it gave its peer up.
+    /// Whether the connection has failed.
     pub failed: bool,
 }
 
-/// How a UDT flow begins.
+/// The beginning of a UDT flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UdtStart {
-    /// With a handshake: two round trips with a cookie.
+    /// A handshake: two round trips with a cookie.
     Handshake,
-    /// Connected, with this round-trip time in place of the one that a handshake measures.
+    /// Connected, with this round-trip time in place of the measured one.
     Connected(Span),
 }
 
-/// What both endpoints of a new flow are made of.
+/// The parameters of the two endpoints of a new flow.
 pub(crate) struct Pair<'a> {
     pub(crate) config: &'a Arc<Config>,
     pub(crate) start: UdtStart,
@@ -54,16 +55,16 @@ pub(crate) struct Pair<'a> {
     pub(crate) initiator: EndpointIndex,
 }
 
-/// The end.
+/// The endpoint.
 pub(crate) struct UdtEndpoint {
     state: State,
     send_buffer: Option<Bytes>,
     refused: Refused,
-    /// Everything written is acknowledged, and nobody was told.
+    /// Everything written is acknowledged, since the last poll.
     finished: bool,
     failed: bool,
     connected: bool,
-    /// The application has closed; the connection does once it is one.
+    /// The application has closed; the connection follows once it is established.
     closing: bool,
     congested_since: Option<Time>,
     congested: Span,
@@ -71,27 +72,24 @@ pub(crate) struct UdtEndpoint {
 
 #[expect(
     clippy::large_enum_variant,
-    reason = "an end listens for a round trip and is connected for the rest of its life"
+    reason = "an endpoint listens for a round trip and is connected for the rest of its life"
 )]
 enum State {
     Listening(Listening),
     Connected(Connection),
 }
 
-/// A far endpoint that has heard of nobody yet.
+/// A responder before the handshake.
 struct Listening {
     config: Arc<Config>,
     listener: Listener,
-    /// The controller of the connection to be; taken by it.
+    /// The controller for the connection.
     algorithm: Option<Algorithm>,
     socket: u32,
     reply: Option<(ControlHeader, Handshake)>,
-    /// Written before there was a connection.
+    /// Bytes written before the connection.
     written: u64,
 }
-
-/// A packet that leaves: its application bytes, the headers on top of them, and its ECN field.
-type Leaving = (u16, u16, Ecn);
 
 impl UdtEndpoint {
     /// The two endpoints of a new flow: initiator, responder.
@@ -101,10 +99,10 @@ impl UdtEndpoint {
         now: Time,
         rng: &mut dyn Rng,
     ) -> [Self; 2] {
-        // A server's numbers begin like its client's.
+        // A server's sequence numbers begin with its client's.
         let first = Number::from_word(rng.next_u32());
-        let identity = |end: EndpointIndex| Identity {
-            socket: end.0.saturating_add(1),
+        let identity = |index: EndpointIndex| Identity {
+            socket: index.0.saturating_add(1),
             first,
         };
         let own = identity(pair.initiator);
@@ -147,7 +145,7 @@ impl UdtEndpoint {
         })
     }
 
-    /// A packet arrived.
+    /// Receives a packet.
     pub(crate) fn receive(
         &mut self,
         now: Time,
@@ -171,7 +169,7 @@ impl UdtEndpoint {
                 };
                 self.handle(now, arrived, packet.marks.ecn(), rng);
             }
-            _ => unreachable!("both ends of a flow speak the same transport"),
+            _ => unreachable!("both endpoints of a flow have the same transport"),
         }
         self.settle(now);
     }
@@ -220,7 +218,7 @@ impl UdtEndpoint {
         self.connection()?.poll_timeout()
     }
 
-    /// Whether certainly nothing is to be sent now.
+    /// Whether it certainly has nothing to send now.
     pub(crate) fn is_quiet(&mut self, now: Time) -> bool {
         match &mut self.state {
             State::Connected(connection) => connection.is_quiet(now),
@@ -252,22 +250,28 @@ impl UdtEndpoint {
                     header,
                     sent_at: now,
                 };
-                (header.length, DATA_HEADERS, transmit.ecn)
+                Leaving {
+                    payload: header.length,
+                    headers: DATA_HEADERS,
+                    ecn: transmit.ecn,
+                }
             }
             Content::Control(header) => {
                 let packet = UdtPacket {
                     header,
                     beside: connection.beside(),
                 };
-                let (payload, headers, _) = control(now, packet, connection.dialect(), extras, out);
-                (payload, headers, transmit.ecn)
+                Leaving {
+                    ecn: transmit.ecn,
+                    ..control(now, packet, connection.dialect(), extras, out)
+                }
             }
         });
         self.settle(now);
         leaving
     }
 
-    /// After each call that may have changed something: what the connection tells, and its mode.
+    /// After each call that may have changed the connection: takes its events and its mode.
     #[inline]
     fn settle(&mut self, now: Time) {
         let State::Connected(connection) = &mut self.state else {
@@ -297,13 +301,13 @@ impl UdtEndpoint {
         }
     }
 
-    /// Whether everything written has now been acknowledged, and the end closed if that was asked for;
-    /// told once each time.
+    /// Whether everything written has been acknowledged, and the endpoint closed if the application has, since the last
+    /// call.
     pub(crate) fn poll_finished(&mut self) -> bool {
         std::mem::take(&mut self.finished)
     }
 
-    /// Adds bytes to the stream. What the send buffer has no room for is refused whole, and counted.
+    /// Adds bytes to the stream. A message that exceeds the send buffer is refused whole, and counted.
     pub(crate) fn write(&mut self, bytes: u64) {
         let (waiting, open) = match &self.state {
             State::Listening(listening) => (listening.written, true),
@@ -334,7 +338,7 @@ impl UdtEndpoint {
         self.settle(now);
     }
 
-    /// Bytes of the application: acknowledged, under way, and not sent yet.
+    /// Application bytes: acknowledged, in flight, and unsent.
     pub(crate) fn written(&self) -> u64 {
         match &self.state {
             State::Listening(listening) => listening.written,
@@ -353,7 +357,7 @@ impl UdtEndpoint {
         self.refused
     }
 
-    /// The counters as they stand at `now`.
+    /// The counters at `now`.
     pub(crate) fn counters(&self, now: Time) -> UdtCounters {
         let lasting = self
             .congested_since
@@ -376,7 +380,7 @@ impl UdtEndpoint {
     }
 }
 
-/// A packet of UDT: its header, and the loss list or handshake behind it.
+/// A packet of UDT: its header, and the loss list or handshake after it.
 #[derive(Debug, Clone, Copy)]
 struct UdtPacket<'a, H> {
     header: H,
@@ -384,16 +388,19 @@ struct UdtPacket<'a, H> {
 }
 
 impl Listening {
-    /// A handshake arrived; returns the connection that comes of it, if one does.
+    /// Handles a handshake; returns the connection, if one is accepted.
     fn handle(&mut self, now: Time, header: &Header, request: &Handshake) -> Option<Connection> {
-        // Nobody forges addresses here.
+        // No address is forged here.
         let nowhere = PeerAddress {
             ip: [0; 16],
             port: 0,
         };
         match self.listener.handle(now, nowhere, header, request) {
             Answer::Accept(incoming) => {
-                let algorithm = self.algorithm.take().expect("one connection comes of it");
+                let algorithm = self
+                    .algorithm
+                    .take()
+                    .expect("a listener accepts one connection");
                 let mut connection =
                     Connection::server(&self.config, algorithm, self.socket, &incoming, now);
                 connection.write(self.written);
@@ -410,7 +417,7 @@ impl Listening {
     }
 }
 
-/// Writes a control packet to `out`; the caller knows its ECN field.
+/// Writes a control packet to `out`, as Not-ECT.
 fn control(
     now: Time,
     UdtPacket { header, beside }: UdtPacket<'_, ControlHeader>,
@@ -430,10 +437,14 @@ fn control(
         place: extras.controls.store(UdtControl::new(header, beside)),
         sent_at: now,
     };
-    (0, ip_bytes, Ecn::NotEct)
+    Leaving {
+        payload: 0,
+        headers: ip_bytes,
+        ecn: Ecn::NotEct,
+    }
 }
 
-/// Two words that differ where two control packets of a flow say different things.
+/// Two words that differ between different control packets of a flow.
 fn words(header: &ControlHeader, beside: Beside<'_>) -> [u32; 2] {
     let observe = u32::from(header.observe) << 31;
     let body = match beside {
@@ -441,7 +452,7 @@ fn words(header: &ControlHeader, beside: Beside<'_>) -> [u32; 2] {
         Beside::Losses(losses) => fold(losses),
         Beside::Handshake(handshake) => handshake.cookie ^ handshake.kind as u32,
     };
-    let (kind, said) = match header.control {
+    let (kind, value) = match header.control {
         Control::Handshake => (1, 0),
         Control::KeepAlive => (2, 0),
         Control::Ack {
@@ -459,7 +470,7 @@ fn words(header: &ControlHeader, beside: Beside<'_>) -> [u32; 2] {
         Control::ObserveChange { change } => (10, change),
         Control::ObserveChanged { change } => (11, change),
     };
-    [header.number.word() ^ observe ^ kind << 24, said ^ body]
+    [header.number.word() ^ observe ^ kind << 24, value ^ body]
 }
 
 fn fold(losses: Losses<'_>) -> u32 {

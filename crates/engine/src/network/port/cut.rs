@@ -1,5 +1,5 @@
-//! A port whose link leads from one partition of a network into another: its queue is in one partition, and what
-//! arrives is in both, in rows of their own.
+//! A port whose link leads from one partition into another: its queue is in the sending partition, the packets on the
+//! link are in both, each with its own row.
 
 use incastle_units::Time;
 
@@ -9,7 +9,7 @@ use crate::network::{InFlight, Packet, Pool};
 use crate::probe::Probe;
 
 impl Port {
-    /// Makes it one, in the part that it sends from.
+    /// Makes it one, in the sending partition.
     pub(crate) fn cut(&mut self) {
         self.cut = true;
         self.special = true;
@@ -20,7 +20,7 @@ impl Port {
         self.cut
     }
 
-    /// Whether departures are known beforehand.
+    /// Whether departures are computed on arrival.
     pub(crate) fn is_fast(&self) -> bool {
         self.scheduled.is_none() && !self.unwatched
     }
@@ -42,33 +42,32 @@ impl Port {
         if arrives > now {
             return None;
         }
-        let (slot, _) = self.arrive(arrives, pool, probe);
-        Some(pool.take(slot))
+        let arrived = self.arrive(arrives, pool, probe);
+        Some(pool.take(arrived.slot))
     }
 
-    /// In the part that it leads into: a packet is on the link. Returns whether it is the first.
+    /// In the receiving partition: a packet is on the link. Returns whether it is the first.
     pub(crate) fn take_over(&mut self, flight: &InFlight, pool: &mut Pool) -> bool {
         let slot = pool.put(flight.packet);
         self.row.push(slot, flight.arrives, pool)
     }
 
-    /// In the part that it leads into: when the first packet arrives.
+    /// In the receiving partition: the arrival of the first packet.
     pub(crate) fn first_arrival(&self) -> Option<Time> {
         self.row.first_arrival()
     }
 
-    /// In the part that it leads into: the first packet on the link will not arrive, if it had left by
-    /// `now`. The sender may have gone on, and sent more.
+    /// In the receiving partition: the first packet on the link is lost, if it had left by `now`. Later packets may
+    /// be on the link already.
     pub(crate) fn forget_arrival(&mut self, now: Time, pool: &mut Pool) -> Option<Packet> {
         if self.first_arrival()? - self.delay > now {
             return None;
         }
-        let (slot, _) = self.row.pop(pool)?;
-        Some(pool.take(slot))
+        let first = self.row.pop(pool)?;
+        Some(pool.take(first.slot))
     }
 
-    /// What waits and has not been handed over to the other partition: what a queue with departure events
-    /// stores.
+    /// The packets in a queue with departure events; those of other queues are on the link already.
     pub(crate) fn stored(&self) -> impl Iterator<Item = &Packet> {
         self.scheduled.iter().flat_map(|queue| queue.stored())
     }

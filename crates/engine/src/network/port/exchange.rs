@@ -1,12 +1,12 @@
-//! What a port is given and what it returns: offers, backlogs, the events that it needs.
+//! Arguments and results of a port: offers, verdicts, backlogs, the events that follow.
 
-use incastle_queueing::PortBuffer;
+use incastle_queueing::{PortBuffer, Verdict};
 use incastle_units::{Bytes, Packets, Time};
 
 use crate::layout::Slot;
 use crate::network::Packet;
 
-/// What waits, and what is stored in all, at one instant.
+/// The occupancy of a port at one instant: stored, and of that waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Backlog {
     /// Packets in memory, the one being sent included.
@@ -20,7 +20,7 @@ pub(crate) struct Backlog {
 }
 
 impl Backlog {
-    /// What waits and what is being sent, together.
+    /// The waiting packets with the one being sent.
     pub(super) fn of(waiting_packets: u32, waiting_bytes: u64, sending: Option<&Packet>) -> Self {
         let size = sending.map_or(0, |packet| u64::from(packet.size));
         Self {
@@ -38,7 +38,7 @@ impl Backlog {
         (packets, Bytes::new(self.stored_bytes))
     }
 
-    /// One packet that waits is gone.
+    /// Removes one waiting packet.
     pub(super) fn remove_waiting(&mut self, size: u64) {
         self.stored_packets -= 1;
         self.stored_bytes -= size;
@@ -47,12 +47,12 @@ impl Backlog {
     }
 }
 
-/// Events that the port now needs.
+/// The events that a port needs next.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Wakes {
-    /// The link was empty; its first packet arrives then.
+    /// The arrival of the first packet on a link that was empty.
     pub(crate) arrival: Option<Time>,
-    /// A queue with departure events began to send; the packet departs then.
+    /// The departure of a packet that a queue with departure events has begun to send.
     pub(crate) departure: Option<Time>,
 }
 
@@ -76,23 +76,54 @@ impl Offer {
     }
 }
 
-/// What became of a packet at a port that may have a fast path for it.
+/// The fast path of a packet through a port.
 pub(crate) enum FastPath {
-    /// Nothing: the gate has to judge it.
+    /// There is none: the gate has to judge the packet.
     Closed,
-    /// It was admitted, the first on its link, and arrives then.
+    /// Admitted, the first on its link, with its arrival.
     First(Time),
-    /// It was admitted behind others.
+    /// Admitted behind others.
     Behind,
 }
 
-/// What is lost with a link.
+/// The verdict on an offered packet, and the events that follow.
+pub(crate) struct Offered {
+    pub(crate) verdict: Verdict,
+    pub(crate) wakes: Wakes,
+}
+
+/// A packet that has left its link.
+pub(crate) struct Arrived {
+    pub(crate) slot: Slot,
+    /// The arrival of the next packet on the link.
+    pub(crate) next: Option<Time>,
+}
+
+/// A packet that has left its port, and the events that follow.
+pub(crate) struct Departed {
+    pub(crate) slot: Slot,
+    pub(crate) wakes: Wakes,
+}
+
+/// Bytes that have left a shared memory, and the next departure.
+pub(crate) struct Freed {
+    pub(crate) bytes: Bytes,
+    pub(crate) next_departure: Option<Time>,
+}
+
+/// A packet that a queue with departure events has sent, and the departure of the next.
+pub(super) struct Sent {
+    pub(super) packet: Packet,
+    pub(super) next: Option<Time>,
+}
+
+/// The packets that are lost with a link.
 pub(crate) struct Cut {
     /// Waiting or being sent.
     pub(crate) stored: Vec<Packet>,
     pub(crate) on_the_wire: Vec<Packet>,
-    /// When the first of these would have arrived.
+    /// The arrival event of the first of these.
     pub(crate) arrival: Option<Time>,
-    /// The buffer that the port has again when the link comes up.
+    /// The buffer of the port, until the link recovers.
     pub(crate) buffer: PortBuffer,
 }

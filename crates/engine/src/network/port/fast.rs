@@ -1,11 +1,11 @@
 //! The fast queue: FIFO at a known rate, without departure events.
 //!
-//! On arrival the departure is known: max(now, end of the packet before) + size / rate. Stored
-//! packets and those on the wire stand in one row; a cursor, advanced lazily, parts them. Of what is
-//! stored exactly one packet is being sent, because the port never pauses: the rest waits.
+//! The departure follows on arrival: max(now, departure of the packet before) + size / rate. Stored packets and those
+//! on the wire stand in one row; a cursor, advanced lazily, separates them. Exactly one stored packet is being sent,
+//! because the port never pauses: the others wait.
 //!
-//! Whether anything is stored is as good as random where packets are few, and a processor that guesses
-//! wrong loses more than a dozen instructions: what leaves nothing behind is computed without a branch.
+//! Whether a queue is empty is unpredictable where packets are few, and a mispredicted branch costs more than a dozen
+//! instructions: the departure of the last packet is computed without a branch.
 
 use std::hint::select_unpredictable;
 use std::mem::offset_of;
@@ -16,18 +16,25 @@ use super::Backlog;
 use crate::layout::Slot;
 use crate::network::Pool;
 
-/// The queue's state. The packets themselves stand in the port's row.
+/// The queue's state; the packets are in the port's row.
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct FastQueue {
     /// The packet being sent, if there is one.
     sending: Slot,
     stored_packets: u32,
-    /// When that packet departs; if there is none, some instant that is over.
+    /// The departure of that packet; if there is none, an instant in the past.
     departs: Time,
     stored_bytes: u64,
-    /// When the last packet accepted so far has departed.
+    /// The departure of the last packet accepted so far.
     busy_until: Time,
+}
+
+/// Packets stored, the one being sent included, and their bytes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Stored {
+    pub(super) packets: u32,
+    pub(super) bytes: u64,
 }
 
 impl Default for FastQueue {
@@ -43,7 +50,7 @@ impl Default for FastQueue {
 }
 
 impl FastQueue {
-    /// So many bytes of it are what an arrival at the far endpoint looks at.
+    /// Bytes of the fields that an arrival over the link reads.
     pub(super) const FIRST: usize = offset_of!(Self, busy_until);
 
     /// The packet being sent, if there is one.
@@ -57,15 +64,17 @@ impl FastQueue {
         self.busy_until
     }
 
-    /// When the packet being sent departs, as far as the queue has been advanced.
+    /// The departure of the packet being sent, since the last advance.
     pub(super) fn next_departure(&self) -> Option<Time> {
         (self.stored_packets > 0).then_some(self.departs)
     }
 
-    /// What is stored: packets and bytes.
     #[inline(always)]
-    pub(super) const fn stored(&self) -> (u32, u64) {
-        (self.stored_packets, self.stored_bytes)
+    pub(super) const fn stored(&self) -> Stored {
+        Stored {
+            packets: self.stored_packets,
+            bytes: self.stored_bytes,
+        }
     }
 
     /// Whether a packet, the first of the row, is still counted as stored, with others behind it.
@@ -86,7 +95,7 @@ impl FastQueue {
         )
     }
 
-    /// Takes the line, free from `ready` on, for so long; returns when it is free again.
+    /// Occupies the line from `ready` on, once it is free, for a span; returns the end.
     #[inline(always)]
     pub(super) fn occupy(&mut self, ready: Time, span: Span) -> Time {
         self.busy_until = self.busy_until.max(ready) + span;
@@ -103,7 +112,7 @@ impl FastQueue {
         self.stored_bytes += u64::from(size);
     }
 
-    /// Lets every departure until `now` happen and tells each change of the waiting packets.
+    /// Processes every departure until `now` and reports each change of the waiting packets.
     #[inline(always)]
     pub(super) fn advance(
         &mut self,
@@ -118,7 +127,7 @@ impl FastQueue {
         self.advance_last(now);
     }
 
-    /// Lets the departure of a packet happen that leaves nothing behind.
+    /// Processes the departure of the last stored packet.
     #[inline(always)]
     pub(super) fn advance_last(&mut self, now: Time) {
         let gone = self.stored_packets <= 1 && self.departs <= now;
@@ -127,7 +136,7 @@ impl FastQueue {
         self.stored_bytes = select_unpredictable(gone, 0, self.stored_bytes);
     }
 
-    /// As `advance`, of all packets that leave others behind.
+    /// As `advance`, for all packets before the last.
     #[inline(always)]
     fn advance_crowd(
         &mut self,

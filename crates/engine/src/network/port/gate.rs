@@ -1,4 +1,4 @@
-//! The gate of a port: buffer first, queue discipline second, and the accounts of both.
+//! The gate of a port: buffer first, queue discipline second, and the counters of both.
 
 use std::mem::offset_of;
 
@@ -9,18 +9,19 @@ use incastle_units::{Amount, Bytes, Packets, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::Backlog;
+use super::fast::Stored;
 use crate::core::Digest;
-use crate::network::Packet;
+use crate::network::{Identity, Packet};
 
-/// The codes in the digest of packets that had been admitted, in addition to those of the verdicts: one pushed
-/// out by another, one lost with its link.
+/// Digest codes of admitted packets that are lost, in addition to those of the verdicts: pushed out by another packet,
+/// lost with the link.
 const PUSHED_OUT: u64 = 6;
 const LOST: u64 = 8;
 
-/// What a port has counted.
+/// The counters of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct PortCounters {
-    /// Packets that were to be sent here.
+    /// Packets offered.
     pub offered: u64,
     /// Packets dropped.
     pub dropped: u64,
@@ -28,15 +29,14 @@ pub struct PortCounters {
     pub marked: u64,
     /// Bytes on the wire of the packets that were not dropped.
     pub accepted_bytes: u64,
-    /// The maximum number of bytes stored at once, the packet being sent included; zero at NICs that nothing
-    /// limits, whose backlog nobody counts.
+    /// The maximum number of bytes stored at once, the packet being sent included; zero at unlimited NICs, which keep no
+    /// backlog.
     pub max_stored: u64,
 }
 
-/// What may be stored, the arriving packet included where it is bytes, so that the packet certainly
-/// passes, unmarked, and no discipline takes note of it. Where the buffer and the discipline have each a
-/// limit, it is the lower: less than what may be stored in addition to the packet being sent. In 32 bits: ports
-/// are small.
+/// The occupancy up to which a packet certainly passes unmarked, without a change of the discipline's state: in packets
+/// without the arriving one, in bytes with it. It is the lower of the limits of buffer and discipline, less what may be
+/// stored besides the packet being sent. In 32 bits: ports are small.
 #[derive(Debug, Clone, Copy)]
 struct Clear {
     packets: u32,
@@ -44,7 +44,7 @@ struct Clear {
 }
 
 impl Clear {
-    /// No packet passes unseen.
+    /// Every packet is judged.
     const NEVER: Self = Self {
         packets: 0,
         bytes: 0,
@@ -54,7 +54,7 @@ impl Clear {
         let Some((packets, bytes)) = marker.indifferent_up_to() else {
             return Self::NEVER;
         };
-        // Of what is stored one packet is being sent, all others wait.
+        // One of the stored packets is being sent, all others wait.
         let (mut packets, mut bytes) = (packets.count().saturating_add(1), bytes.count());
         match buffer {
             PortBuffer::Unlimited => {}
@@ -74,16 +74,16 @@ impl Clear {
     }
 }
 
-/// The queue as a packet finds it.
+/// The queue that an arriving packet meets.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct QueueView {
     pub(crate) now: Time,
-    /// When the line fell idle, if it is idle.
+    /// The instant since which the line is idle, if it is.
     pub(crate) idle_since: Option<Time>,
     pub(crate) backlog: Backlog,
 }
 
-/// The gate. In this order it begins with what every packet needs.
+/// The gate. It begins with the fields that every packet reads.
 #[repr(C)]
 pub(crate) struct Gate {
     clear: Clear,
@@ -95,14 +95,14 @@ pub(crate) struct Gate {
     marked: u64,
     buffer: PortBuffer,
     marker: Marker,
-    /// Behind a pointer: few markers draw.
+    /// Behind a pointer: few markers draw random numbers.
     rng: Box<Xoshiro256PlusPlus>,
     /// Whether the link is down; the buffer then has no room.
     shut: bool,
 }
 
 impl Gate {
-    /// So many bytes of it are what a packet needs that passes clearly.
+    /// Bytes of the fields that a packet reads which passes clearly.
     pub(super) const FIRST: usize = offset_of!(Self, dropped);
 
     pub(crate) fn new(buffer: PortBuffer, marker: Marker, rng: Xoshiro256PlusPlus) -> Self {
@@ -121,7 +121,7 @@ impl Gate {
         }
     }
 
-    /// What it has counted.
+    /// Its counters.
     pub(crate) const fn counters(&self) -> PortCounters {
         PortCounters {
             offered: self.offered,
@@ -137,7 +137,7 @@ impl Gate {
         self.is_unmarked() && self.buffer == PortBuffer::Unlimited
     }
 
-    /// The bytes that the buffer holds, where it counts bytes and has a limit.
+    /// The limit of the buffer, where it is in bytes.
     pub(crate) fn capacity(&self) -> Option<Bytes> {
         match self.buffer {
             PortBuffer::Limited(Amount::Bytes(bytes)) => Some(bytes),
@@ -145,7 +145,7 @@ impl Gate {
         }
     }
 
-    /// The most that the buffer holds, where it has a limit of its own and the link is up.
+    /// The limit of the buffer, where it has one and the link is up.
     pub(crate) fn limit(&self) -> Option<Amount> {
         match self.buffer {
             PortBuffer::Limited(amount) if !self.shut => Some(amount),
@@ -158,28 +158,21 @@ impl Gate {
         matches!(self.marker, Marker::DropTail(_))
     }
 
-    /// Every packet has to be judged from now on: somebody else than buffer and discipline has a say.
+    /// Every packet has to be judged from now on: it concerns more than buffer and discipline.
     pub(crate) fn judge_all(&mut self) {
         self.clear = Clear::NEVER;
     }
 
-    /// The bytes that it has let pass.
+    /// The bytes of accepted packets.
     pub(super) const fn accepted_bytes(&self) -> u64 {
         self.accepted_bytes
     }
 
-    /// Whether a packet certainly passes unmarked, whatever else there is to know; then it is in the
-    /// counters.
+    /// Whether a packet certainly passes unmarked; then it is counted.
     #[inline(always)]
-    pub(super) fn passes_clearly(
-        &mut self,
-        now: Time,
-        packets: u32,
-        bytes: u64,
-        packet: &Packet,
-    ) -> bool {
-        let stored = bytes + u64::from(packet.size);
-        let clear = (packets <= self.clear.packets) & (stored <= u64::from(self.clear.bytes));
+    pub(super) fn passes_clearly(&mut self, now: Time, queue: Stored, packet: &Packet) -> bool {
+        let stored = queue.bytes + u64::from(packet.size);
+        let clear = (queue.packets <= self.clear.packets) & (stored <= u64::from(self.clear.bytes));
         if clear {
             self.max_stored = self.max_stored.max(stored);
             self.enter(now, Verdict::Admit, packet);
@@ -187,13 +180,13 @@ impl Gate {
         clear
     }
 
-    /// Enters a packet that passes an open gate into the counters.
+    /// Counts a packet that passes an open gate.
     #[inline(always)]
     pub(crate) fn pass(&mut self, now: Time, packet: &Packet) {
         self.enter(now, Verdict::Admit, packet);
     }
 
-    /// Judges a packet and enters the verdict into the counters.
+    /// Judges a packet and counts the verdict.
     #[inline(always)]
     pub(crate) fn judge(
         &mut self,
@@ -216,15 +209,15 @@ impl Gate {
         self.buffer.admits(packets, bytes, packet.size())
     }
 
-    /// Enters a packet that was admitted and must leave its queue for another.
+    /// Counts an admitted packet that is pushed out by another.
     pub(crate) fn push_out(&mut self, now: Time, packet: &Packet) {
         self.dropped += 1;
         self.accepted_bytes -= u64::from(packet.size);
         self.mix(now, PUSHED_OUT, packet);
     }
 
-    /// The link is down: nothing passes. A buffer without room in its place says so, at no cost to
-    /// packets that find some; returns the port's own.
+    /// The link is down: nothing passes, by a buffer without room, which costs other packets nothing. Returns the port's
+    /// buffer.
     pub(crate) fn shut(&mut self) -> PortBuffer {
         assert!(!self.shut, "a link that is down does not fail");
         self.shut = true;
@@ -232,23 +225,26 @@ impl Gate {
         std::mem::replace(&mut self.buffer, nothing)
     }
 
-    /// The link is up again, with its buffer.
+    /// The link has recovered, with its buffer.
     pub(crate) fn reopen(&mut self, buffer: PortBuffer) {
-        assert!(self.shut, "a link that comes up was down");
+        assert!(self.shut, "a link that recovers was down");
         self.shut = false;
         self.buffer = buffer;
     }
 
-    /// Enters a packet that was admitted and is lost with the link: in memory, or on the wire.
-    pub(crate) fn lose(&mut self, now: Time, packet: &Packet, in_memory: bool) {
+    /// Counts a packet on the wire that is lost with the link.
+    pub(crate) fn lose(&mut self, now: Time, packet: &Packet) {
         self.dropped += 1;
-        if in_memory {
-            self.accepted_bytes -= u64::from(packet.size);
-        }
         self.mix(now, LOST, packet);
     }
 
-    /// Enters a packet that cannot go where it is to go.
+    /// Counts a stored packet that is lost with the link.
+    pub(crate) fn lose_stored(&mut self, now: Time, packet: &Packet) {
+        self.accepted_bytes -= u64::from(packet.size);
+        self.lose(now, packet);
+    }
+
+    /// Counts a packet that has no path left.
     pub(crate) fn refuse(&mut self, now: Time, packet: &Packet) {
         self.enter(now, Verdict::Drop(DropCause::LinkDown), packet);
     }
@@ -275,7 +271,7 @@ impl Gate {
 
     #[inline(always)]
     fn mix(&mut self, now: Time, code: u64, packet: &Packet) {
-        let (head, body) = packet.identity();
+        let Identity { head, body } = packet.identity();
         self.digest
             .mix(now.as_ps() ^ body.rotate_left(29), head ^ code << 60);
     }
@@ -355,8 +351,8 @@ mod tests {
     }
 
     proptest! {
-        // The fast path lets nothing pass that would be judged otherwise, and writes the same counters; where
-        // all limits count packets, it lets everything pass that is admitted unmarked.
+        // The fast path passes only packets that are admitted unmarked, and writes the same counters; where all limits
+        // are in packets, it passes all of these.
         #[test]
         fn what_passes_clearly_is_admitted(
             limits in prop::array::uniform2(prop::option::of((any::<bool>(), 0..12_u64))),
@@ -372,9 +368,10 @@ mod tests {
                 backlog.stored_bytes = backlog.waiting_bytes + 1_500;
             }
             let packet = Packet { size, marks: Marks::of(Ecn::Ect0), ..Packet::EMPTY };
-            let (mut short, mut long) = (gate(buffer, mark), gate(buffer, mark));
-            let clear = short.passes_clearly(Time::ZERO, backlog.stored_packets, backlog.stored_bytes, &packet);
-            let verdict = long.judge(
+            let (mut fast, mut slow) = (gate(buffer, mark), gate(buffer, mark));
+            let stored = Stored { packets: backlog.stored_packets, bytes: backlog.stored_bytes };
+            let clear = fast.passes_clearly(Time::ZERO, stored, &packet);
+            let verdict = slow.judge(
                 QueueView {
                     now: Time::ZERO,
                     idle_since: None,
@@ -385,8 +382,8 @@ mod tests {
             );
             if clear {
                 prop_assert_eq!(verdict, Verdict::Admit);
-                prop_assert_eq!(short.counters(), long.counters());
-                prop_assert_eq!(short.digest, long.digest);
+                prop_assert_eq!(fast.counters(), slow.counters());
+                prop_assert_eq!(fast.digest, slow.digest);
             }
             if limits.iter().flatten().all(|(packets, _)| *packets) {
                 prop_assert_eq!(clear, verdict == Verdict::Admit);

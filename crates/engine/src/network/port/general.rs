@@ -1,17 +1,18 @@
 //! The general queue: FIFO with an explicit event for each departure.
 //!
-//! The plain form, and the reference for the fast queue; it bears a rate that changes. Disciplines
-//! that decide at a departure have the same sending end (see `fair`).
+//! The reference for the fast queue; it allows a rate that changes. Disciplines that select at a departure use the
+//! same transmitter (see `fair`).
 
 use std::collections::VecDeque;
 
 use incastle_units::{Serializer, Time};
 
 use super::Backlog;
+use super::exchange::Sent;
 use super::transmitter::Transmitter;
 use crate::network::Packet;
 
-/// A packet that waits, and before when it must not leave (a host's jitter).
+/// A packet that waits, and the instant before which it must not leave (a host's jitter).
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
     ready: Time,
@@ -24,8 +25,8 @@ pub(super) struct GeneralQueue {
     waiting: VecDeque<Waiting>,
     waiting_bytes: u64,
     transmitter: Transmitter,
-    /// When everything taken so far will have departed, at the present rate: counted ahead by a
-    /// serializer of its own, which sees the same packets in the same order as the line's.
+    /// The departure of the last packet taken so far, at the present rate: forecast by a second serializer with the same
+    /// packets in the same order.
     busy_until: Time,
     forecast: Option<Serializer>,
 }
@@ -35,7 +36,7 @@ impl GeneralQueue {
         self.transmitter.idle_since()
     }
 
-    /// When everything taken so far will have departed.
+    /// The departure of the last packet taken so far.
     pub(super) const fn busy_until(&self) -> Time {
         self.busy_until
     }
@@ -65,23 +66,18 @@ impl GeneralQueue {
         Some(self.transmitter.begin(ready, packet, line))
     }
 
-    /// The packet being sent has left; returns it, and the departure of the next. Nothing where the
-    /// event is outdated.
-    pub(super) fn depart(
-        &mut self,
-        now: Time,
-        line: &mut Serializer,
-    ) -> Option<(Packet, Option<Time>)> {
-        let sent = self.transmitter.finish(now)?;
-        let departure = self.waiting.pop_front().map(|Waiting { ready, packet }| {
+    /// The packet being sent has left. Nothing where the event is outdated.
+    pub(super) fn depart(&mut self, now: Time, line: &mut Serializer) -> Option<Sent> {
+        let packet = self.transmitter.finish(now)?;
+        let next = self.waiting.pop_front().map(|Waiting { ready, packet }| {
             self.waiting_bytes -= u64::from(packet.size);
             self.transmitter.begin(now.max(ready), packet, line)
         });
-        Some((sent, departure))
+        Some(Sent { packet, next })
     }
 
-    /// `line` has another rate from now on: what waits is counted ahead anew. Returns the departure
-    /// of the packet being sent, if that has moved.
+    /// `line` has another rate from now on: the forecast is renewed. Returns the departure of the packet being sent, if
+    /// that has moved.
     pub(super) fn change_rate(&mut self, now: Time, line: &mut Serializer) -> Option<Time> {
         let moved = self.transmitter.change_rate(now, line);
         let mut forecast = line.clone();
@@ -93,7 +89,7 @@ impl GeneralQueue {
         moved
     }
 
-    /// The line is cut: everything that was in the queue, which is empty now.
+    /// The line fails: returns all packets of the queue, which is empty now.
     pub(super) fn cut(&mut self, now: Time) -> Vec<Packet> {
         let mut packets: Vec<Packet> = self.transmitter.cut(now).into_iter().collect();
         packets.extend(self.waiting.drain(..).map(|waiting| waiting.packet));
@@ -134,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_counted_ahead_anew() {
+    fn a_change_of_rate_renews_the_forecast() {
         let mut line = Serializer::new(FAST);
         let mut queue = GeneralQueue::default();
         // Sent from 0 to 1000 ns; the next is ready then, the third not before 1900 ns.
@@ -147,8 +143,8 @@ mod tests {
         assert_eq!(queue.change_rate(ns(400), &mut line), None);
         assert_eq!(queue.busy_until(), ns(3_400));
         for departs in [1_000, 3_000, 3_400] {
-            let (_, next) = queue.depart(ns(departs), &mut line).expect("it is due");
-            assert_eq!(next.is_none(), departs == 3_400);
+            let sent = queue.depart(ns(departs), &mut line).expect("it is due");
+            assert_eq!(sent.next.is_none(), departs == 3_400);
         }
         // And back on the idle line.
         line = Serializer::new(FAST);
@@ -171,8 +167,8 @@ mod tests {
         line = Serializer::new(FAST);
         assert_eq!(queue.change_rate(ns(99), &mut line), Some(ns(350)));
         assert_eq!(queue.busy_until(), ns(1_200));
-        let (_, next) = queue.depart(ns(350), &mut line).expect("it is due");
-        assert_eq!(next, Some(ns(1_200)));
+        let sent = queue.depart(ns(350), &mut line).expect("it is due");
+        assert_eq!(sent.next, Some(ns(1_200)));
         // The event of the old departure finds another packet being sent.
         assert!(queue.depart(ns(1_100), &mut line).is_none());
         assert!(queue.depart(ns(1_200), &mut line).is_some());
@@ -196,7 +192,7 @@ mod tests {
         assert_eq!(queue.cut(ns(50)).len(), 2);
         assert_eq!((queue.busy_until(), queue.idle_since()), (ns(50), ns(50)));
         assert_eq!(queue.backlog(), Backlog::default());
-        // What comes next ends when the event that was left behind is due: one of both counts.
+        // The next packet departs at the instant of the outdated event: one of both counts.
         let next = queue.push(ns(60), packet(40), &mut line);
         assert_eq!(next, Some(ns(100)));
         assert!(queue.depart(ns(100), &mut line).is_some());
@@ -206,7 +202,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "a departure event has a packet being sent")]
-    fn a_departure_that_nobody_asked_for_is_a_defect() {
+    fn a_departure_without_a_packet_is_a_defect() {
         let _ = GeneralQueue::default().depart(ns(1), &mut Serializer::new(FAST));
     }
 }

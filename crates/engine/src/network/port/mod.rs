@@ -1,10 +1,9 @@
 //! An egress port and the link behind it.
 //!
-//! A packet that is offered passes the *gate* (buffer, then queue discipline), waits in the queue,
-//! is sent at the line's rate and then travels for the link's delay. Two kinds of FIFO queue give the
-//! same answers where both apply: the fast one knows each departure beforehand and needs no event for
-//! it, the general one has an event for each departure and bears a rate that changes. The fair queue
-//! has departure events too, and chooses at each among its flows.
+//! An offered packet passes the *gate* (buffer, then queue discipline), waits in the queue, is sent at the line's
+//! rate and propagates for the link's delay. Two kinds of FIFO queue give the same results where both apply: the fast
+//! one computes each departure on arrival and needs no event for it, the general one has an event for each departure
+//! and allows a rate that changes. The fair queue has departure events too, and selects a flow at each.
 //! Leaves out: bit errors, preemption.
 
 mod cut;
@@ -27,7 +26,9 @@ use crate::layout::{Row, Slot};
 use crate::network::{Packet, Pool};
 use crate::probe::{Probe, Transit};
 
-pub(crate) use exchange::{Backlog, Cut, FastPath, Offer, Wakes};
+pub(crate) use exchange::{
+    Arrived, Backlog, Cut, Departed, FastPath, Freed, Offer, Offered, Wakes,
+};
 pub use fair::{ClassifyBy, FairConfig, FairDrop};
 pub(crate) use gate::Gate;
 pub use gate::PortCounters;
@@ -39,42 +40,41 @@ use fast::FastQueue;
 use general::GeneralQueue;
 use scheduled::ScheduledQueue;
 
-/// A port, four cache lines. In this order the first one has what an arrival at the far endpoint needs, and
-/// the first two what a packet needs that passes the gate.
+/// A port, four cache lines: an arrival over its link reads the first one, a packet that passes the gate the first
+/// two.
 ///
-/// The queue is one of three: an unwatched one (unlimited and unmarked, and nobody asks how long it is: a host's
-/// NIC), of which only the instant counts at which the line falls idle; a fast one; a scheduled one.
+/// The queue is one of three: an unwatched one (unlimited, unmarked and not observed: a host's NIC), of which only the
+/// instant is kept at which the line falls idle; a fast one; a scheduled one.
 #[repr(C, align(64))]
 pub(crate) struct Port {
-    /// What is on the link, and before it what a queue without departure events stores.
+    /// The packets on the link, behind them those stored in a queue without departure events.
     row: Row,
-    /// The far end of the link.
+    /// The node that the link leads to.
     pub(crate) to: Node,
     delivered: u64,
-    /// The port that the first packet on the link takes next, where that is known already; else beyond
-    /// all ports.
+    /// The cached next hop of the first packet on the link; else beyond all ports.
     pub(crate) cached_next_hop: PortIndex,
     pub(crate) index: PortIndex,
-    /// Stores nothing where the queue is of another kind.
+    /// Empty where the queue is of another kind.
     fast: FastQueue,
     delay: Span,
-    /// Picoseconds per byte, if that is a whole number; else zero, and the line has to be asked.
+    /// Picoseconds per byte, if that is a whole number; else zero, and the serializer computes each span.
     pace: u32,
     unwatched: bool,
-    /// Whether probes look at this queue.
+    /// Whether probes observe this queue.
     pub(crate) observed: bool,
-    /// Whether a shared memory waits for its next departure.
+    /// Whether the shared memory has its next departure.
     pub(crate) listed: bool,
     special: bool,
     pub(crate) gate: Gate,
-    /// Behind a pointer: hardly ever asked.
+    /// Behind a pointer: rarely read.
     line: Box<Serializer>,
     scheduled: Option<Box<ScheduledQueue>>,
     /// QCN's congestion point.
     pub(crate) sampler: Option<Box<Sampler>>,
-    /// Bytes that have departed and that a shared memory has been told of.
+    /// Bytes that have departed and that the shared memory has released.
     freed: u64,
-    /// Whether its link leads into another partition that is simulated in partitions.
+    /// Whether its link leads into another partition.
     cut: bool,
 }
 
@@ -138,7 +138,7 @@ impl Port {
         }
     }
 
-    /// The same port without counters on its backlog, if nothing reads them.
+    /// The same port without a backlog, if nothing reads that.
     pub(crate) fn unwatched_if_open(mut self) -> Self {
         self.unwatched = self.gate.is_open() && !self.observed && self.scheduled.is_none();
         self
@@ -157,8 +157,7 @@ impl Port {
         self.gate.counters()
     }
 
-    /// Until when the line is busy with what an unlimited, unmarked port has taken; absent for
-    /// other ports.
+    /// When the line of an unlimited, unmarked port will have sent everything; absent for other ports.
     #[inline]
     pub(crate) fn busy_until(&self) -> Option<Time> {
         if self.unwatched {
@@ -168,8 +167,8 @@ impl Port {
         self.gate.is_open().then(|| queue.busy_until()).flatten()
     }
 
-    /// Changes the rate; the packet being sent endpoints at the old one. Less than a picosecond that the
-    /// packets before have left over is forgotten.
+    /// Changes the rate; the packet being sent ends at the old one. The carried fraction of a picosecond restarts at
+    /// zero.
     pub(crate) fn change_rate(&mut self, now: Time, rate: Rate) -> Wakes {
         if rate == self.line.rate() {
             return Wakes::default();
@@ -186,7 +185,7 @@ impl Port {
         }
     }
 
-    /// How long the line needs for so many bytes.
+    /// The serialization time of a packet.
     #[inline(always)]
     fn span(&mut self, size: u16) -> Span {
         if self.pace == 0 {
@@ -195,8 +194,7 @@ impl Port {
         Span::from_ps(u64::from(self.pace) * u64::from(size))
     }
 
-    /// The fast path of a packet that nothing holds up, marks or counts; returns its arrival if it is
-    /// the first on the link.
+    /// The fast path of NICs; returns the packet's arrival if it is the first on the link.
     #[inline(always)]
     pub(crate) fn send(
         &mut self,
@@ -211,7 +209,7 @@ impl Port {
         self.row.push(slot, arrives, pool).then_some(arrives)
     }
 
-    /// The fast path into a fast queue at `now`, for a packet that certainly passes the gate.
+    /// The fast path into a fast queue, for a packet that certainly passes the gate.
     #[inline(always)]
     pub(crate) fn pass<P: Probe>(
         &mut self,
@@ -222,14 +220,14 @@ impl Port {
     ) -> FastPath {
         self.let_depart(now, pool, probe);
         let packet = &mut pool.at_mut(slot).packet;
-        let (packets, bytes) = self.fast.stored();
-        if !self.gate.passes_clearly(now, packets, bytes, packet) {
+        let stored = self.fast.stored();
+        if !self.gate.passes_clearly(now, stored, packet) {
             return FastPath::Closed;
         }
         packet.marks.pass();
         let size = packet.size;
-        if self.observed && packets > 0 {
-            probe.queue_changed(self.index, now, packets);
+        if self.observed && stored.packets > 0 {
+            probe.queue_changed(self.index, now, stored.packets);
         }
         let span = self.span(size);
         let departs = self.fast.occupy(now, span);
@@ -248,7 +246,7 @@ impl Port {
         self.unwatched
     }
 
-    /// Offers a packet. If it is dropped it is left to the caller in its slot.
+    /// Offers a packet. A dropped one stays in its slot.
     #[inline(always)]
     pub(crate) fn offer<P: Probe>(
         &mut self,
@@ -256,7 +254,7 @@ impl Port {
         memory: Option<&mut SharedBuffer>,
         pool: &mut Pool,
         probe: &mut P,
-    ) -> (Verdict, Wakes) {
+    ) -> Offered {
         let backlog = self.advance(now, pool, probe);
         let idle_since = self.idle_since(backlog);
         let packet = &pool.at(slot).packet;
@@ -267,36 +265,40 @@ impl Port {
         };
         let verdict = self.gate.judge(queue, packet, memory);
         if matches!(verdict, Verdict::Drop(_)) {
-            return (verdict, Wakes::default());
+            let wakes = Wakes::default();
+            return Offered { verdict, wakes };
         }
         if self.observed && backlog.stored_packets > 0 {
             probe.queue_changed(self.index, now, backlog.waiting_packets + 1);
         }
-        let marked = verdict == Verdict::Mark;
-        (verdict, self.store(ready, slot, marked, pool))
+        if verdict == Verdict::Mark {
+            pool.at_mut(slot).packet.marks.set_ecn(Ecn::Ce);
+        }
+        let wakes = self.store(ready, slot, pool);
+        Offered { verdict, wakes }
     }
 
-    /// The backlog that the gate sees: of a fair queue a marker looks at the packet's own alone.
+    /// The backlog for the gate: a marker at a fair queue judges by the packet's own queue.
     #[inline(always)]
     fn in_front_of(&self, packet: &Packet, backlog: Backlog) -> Backlog {
         let queue = self.scheduled.as_ref();
         queue.map_or(backlog, |queue| queue.in_front_of(packet))
     }
 
-    /// Whether an arriving packet concerns more than the gate and a fast queue: a congestion point
-    /// that looks at it, or a queue with departure events.
+    /// Whether an arriving packet concerns more than the gate and a fast queue: a congestion point, or a queue with
+    /// departure events.
     #[inline(always)]
     pub(crate) fn is_special(&self) -> bool {
         self.special
     }
 
-    /// Sends every arriving packet by the slow path, where it is looked at.
+    /// Sends every arriving packet by the slow path, where it is observed.
     pub(crate) fn attend(&mut self) {
         self.special = true;
         self.gate.judge_all();
     }
 
-    /// How long a packet takes from here to the far end of the link if it need not wait.
+    /// The time of a packet from here to the next hop without queueing.
     pub(crate) fn transit(&self, packet: &Packet) -> Transit {
         Transit {
             serialisation: self.line.rate().span_of(packet.size()),
@@ -312,8 +314,8 @@ impl Port {
         self
     }
 
-    /// Lets a fair queue push out what leaves no room for a packet that is to be offered next. What
-    /// that is has to be taken before.
+    /// Makes a fair queue push out packets until the next packet to be offered fits. Packets pushed out before must
+    /// have been taken.
     pub(crate) fn make_room(&mut self, now: Time, arriving: &Packet) {
         let Some(queue) = fair(&mut self.scheduled) else {
             return;
@@ -325,21 +327,17 @@ impl Port {
         }
     }
 
-    /// A packet that was pushed out, until there are none.
+    /// Takes the next packet that was pushed out.
     pub(crate) fn take_pushed_out(&mut self) -> Option<Packet> {
         fair(&mut self.scheduled)?.take_pushed_out()
     }
 
-    /// Takes an admitted packet into the queue, with CE set where it is marked. Queues with departure
-    /// events take it out of its slot.
+    /// Stores an admitted packet. Queues with departure events take it out of its slot.
     #[inline(always)]
-    fn store(&mut self, ready: Time, slot: Slot, marked: bool, pool: &mut Pool) -> Wakes {
+    fn store(&mut self, ready: Time, slot: Slot, pool: &mut Pool) -> Wakes {
         assert!(!self.unwatched, "an unwatched queue stores nothing");
         let packet = &mut pool.at_mut(slot).packet;
         packet.marks.pass();
-        if marked {
-            packet.marks.set_ecn(Ecn::Ce);
-        }
         let size = packet.size;
         if let Some(queue) = &mut self.scheduled {
             return Wakes {
@@ -363,65 +361,63 @@ impl Port {
         self.row.first()
     }
 
-    /// Prefetches what a packet needs that is to be sent.
+    /// Prefetches the lines that a send reads.
     #[inline(always)]
     pub(crate) fn prefetch(&self) {
         incastle_prefetch::value(&self.row);
         incastle_prefetch::value(&self.delay);
     }
 
-    /// Prefetches the packets that a packet needs that is to be sent behind them.
+    /// Prefetches the packets that a send reads: the last on the link, and the one being sent.
     #[inline(always)]
     pub(crate) fn prefetch_packets(&self, pool: &Pool) {
         pool.prefetch(self.row.last());
         pool.prefetch(self.fast.sending());
     }
 
-    /// Takes the first packet off the link; the second value is when the next one arrives.
+    /// Takes the first packet off the link.
     #[inline(always)]
-    pub(crate) fn arrive<P: Probe>(
-        &mut self,
-        now: Time,
-        pool: &Pool,
-        probe: &mut P,
-    ) -> (Slot, Option<Time>) {
+    pub(crate) fn arrive<P: Probe>(&mut self, now: Time, pool: &Pool, probe: &mut P) -> Arrived {
         // A queue must not count a packet that leaves its slot.
         if self.fast.holds_up(self.row.first()) {
             self.let_depart(now, pool, probe);
         }
         self.fast.advance_last(now);
         let first = self.row.pop(pool);
-        let (slot, arrives) = first.expect("an arrival event has a packet on its link");
-        assert!(arrives == now, "a packet arrives when its event says");
+        let first = first.expect("an arrival event has a packet on its link");
+        assert!(first.arrives == now, "a packet arrives at its event");
         self.delivered += 1;
-        (slot, self.row.first_arrival())
+        Arrived {
+            slot: first.slot,
+            next: self.row.first_arrival(),
+        }
     }
 
-    /// A queue with departure events has sent its packet: where that lies on the link, and what comes
-    /// next; nothing of both where the event is outdated.
+    /// A queue with departure events has sent its packet, which is on the link now. Nothing where the event is
+    /// outdated.
     pub(crate) fn depart<P: Probe>(
         &mut self,
         now: Time,
         pool: &mut Pool,
         probe: &mut P,
-    ) -> (Slot, Wakes) {
+    ) -> Option<Departed> {
         let Some(queue) = &mut self.scheduled else {
-            unreachable!("only queues that ask for departures have them")
+            unreachable!("only scheduled queues have departure events")
         };
-        let (sent, backlog) = (queue.depart(now, &mut self.line), queue.backlog());
-        let Some((packet, departure)) = sent else {
-            return (Slot::NONE, Wakes::default());
-        };
+        let sent = queue.depart(now, &mut self.line)?;
+        let departure = sent.next;
         if self.observed && departure.is_some() {
-            probe.queue_changed(self.index, now, backlog.waiting_packets);
+            let waiting = queue.backlog().waiting_packets;
+            probe.queue_changed(self.index, now, waiting);
         }
         let arrives = now + self.delay;
-        let slot = pool.put(packet);
+        let slot = pool.put(sent.packet);
         let arrival = self.row.push(slot, arrives, pool).then_some(arrives);
-        (slot, Wakes { arrival, departure })
+        let wakes = Wakes { arrival, departure };
+        Some(Departed { slot, wakes })
     }
 
-    /// The link goes down: what was inside is lost, and nothing passes until it is up again.
+    /// The link fails: all packets inside are lost, and none passes until it recovers.
     pub(crate) fn go_down<P: Probe>(&mut self, now: Time, pool: &mut Pool, probe: &mut P) -> Cut {
         let Some(queue) = &mut self.scheduled else {
             unreachable!("a port whose link fails has departure events")
@@ -432,14 +428,14 @@ impl Port {
         let stored = queue.cut(now);
         let arrival = self.row.first_arrival();
         let mut on_the_wire = Vec::new();
-        while let Some((slot, _)) = self.row.pop(pool) {
-            on_the_wire.push(pool.take(slot));
+        while let Some(first) = self.row.pop(pool) {
+            on_the_wire.push(pool.take(first.slot));
         }
         for packet in &stored {
-            self.gate.lose(now, packet, true);
+            self.gate.lose_stored(now, packet);
         }
         for packet in &on_the_wire {
-            self.gate.lose(now, packet, false);
+            self.gate.lose(now, packet);
         }
         Cut {
             stored,
@@ -449,24 +445,25 @@ impl Port {
         }
     }
 
-    /// For a shared memory: bytes that have departed until `now`, and the next departure. A
-    /// general queue tells both by its departure events instead.
-    pub(crate) fn free<P: Probe>(
-        &mut self,
-        now: Time,
-        pool: &Pool,
-        probe: &mut P,
-    ) -> (Bytes, Option<Time>) {
+    /// For a shared memory: the bytes that have departed until `now` since the last call, and the next departure.
+    /// Other queues than the fast one have departure events instead.
+    pub(crate) fn free<P: Probe>(&mut self, now: Time, pool: &Pool, probe: &mut P) -> Freed {
         if self.scheduled.is_some() || self.unwatched {
-            return (Bytes::ZERO, None);
+            return Freed {
+                bytes: Bytes::ZERO,
+                next_departure: None,
+            };
         }
         self.let_depart(now, pool, probe);
-        let departed = self.gate.accepted_bytes() - self.fast.stored().1;
+        let departed = self.gate.accepted_bytes() - self.fast.stored().bytes;
         let before = std::mem::replace(&mut self.freed, departed);
-        (Bytes::new(departed - before), self.fast.next_departure())
+        Freed {
+            bytes: Bytes::new(departed - before),
+            next_departure: self.fast.next_departure(),
+        }
     }
 
-    /// The backlog at `now`, after telling the probe of all departures until then.
+    /// The backlog at `now`, after all departures until then were reported to the probe.
     #[inline(always)]
     pub(crate) fn advance<P: Probe>(&mut self, now: Time, pool: &Pool, probe: &mut P) -> Backlog {
         if let Some(queue) = &self.scheduled {
@@ -476,7 +473,7 @@ impl Port {
         self.fast.backlog(pool)
     }
 
-    /// Lets everything depart from a fast queue that does so until `now`.
+    /// Advances a fast queue to `now`.
     #[inline(always)]
     fn let_depart<P: Probe>(&mut self, now: Time, pool: &Pool, probe: &mut P) {
         let (index, observed) = (self.index, self.observed);
@@ -516,13 +513,13 @@ impl Port {
     }
 }
 
-/// What a port remembers of its line.
+/// Picoseconds per byte, if that is a whole number.
 fn pace(line: &Serializer) -> u32 {
     let exact = line.exact().map(Span::as_ps);
     exact.and_then(|ps| u32::try_from(ps).ok()).unwrap_or(0)
 }
 
-/// The queue of flows or classes, where it is one.
+/// The fair queue, where it is one.
 fn fair(queue: &mut Option<Box<ScheduledQueue>>) -> Option<&mut FairQueue> {
     match queue.as_deref_mut()? {
         ScheduledQueue::Fair(queue) => Some(queue),

@@ -21,7 +21,7 @@ impl Sampler {
         }
     }
 
-    /// Shows it an arriving frame.
+    /// Takes an arriving frame; returns the sample, if it is one.
     pub(crate) fn sample(&mut self, queue: Bytes, size: Bytes) -> Option<Sample> {
         let sample = self.point.on_arrival(queue, size, &mut self.rng)?;
         self.cnms += u64::from(sample.psi > 0);

@@ -1,11 +1,11 @@
-//! A queue with an event for each departure: the general FIFO or the fair queue, behind one door.
+//! A queue with an event for each departure: the general FIFO or the fair queue.
 //!
-//! One variant of the port's queue holds both: a third kind there would turn the branch on the path of
-//! every packet into a jump through a table.
+//! The port has one field for both: a third kind there would turn the branch on every packet's path into a jump table.
 
 use incastle_units::{Serializer, Time};
 
 use super::Backlog;
+use super::exchange::Sent;
 use super::fair::FairQueue;
 use super::general::GeneralQueue;
 use crate::network::Packet;
@@ -17,8 +17,7 @@ pub(super) enum ScheduledQueue {
 }
 
 impl ScheduledQueue {
-    /// When a queue that nobody judges will have sent everything; absent where that is not known
-    /// beforehand.
+    /// The departure of the last packet taken so far, where that is computed ahead.
     pub(super) fn busy_until(&self) -> Option<Time> {
         match self {
             Self::General(queue) => Some(queue.busy_until()),
@@ -26,7 +25,7 @@ impl ScheduledQueue {
         }
     }
 
-    /// When the line fell idle.
+    /// The instant since which the line is idle.
     pub(super) fn idle_since(&self) -> Time {
         match self {
             Self::General(queue) => queue.idle_since(),
@@ -41,7 +40,7 @@ impl ScheduledQueue {
         }
     }
 
-    /// The backlog as the gate is to see it when this packet arrives.
+    /// The backlog for the gate when this packet arrives.
     pub(super) fn in_front_of(&self, packet: &Packet) -> Backlog {
         match self {
             Self::General(queue) => queue.backlog(),
@@ -62,13 +61,8 @@ impl ScheduledQueue {
         }
     }
 
-    /// The packet that was being sent and the departure of the next; nothing where the event is
-    /// outdated.
-    pub(super) fn depart(
-        &mut self,
-        now: Time,
-        line: &mut Serializer,
-    ) -> Option<(Packet, Option<Time>)> {
+    /// The packet being sent has left. Nothing where the event is outdated.
+    pub(super) fn depart(&mut self, now: Time, line: &mut Serializer) -> Option<Sent> {
         match self {
             Self::General(queue) => queue.depart(now, line),
             Self::Fair(queue) => queue.depart(now, line),
@@ -83,7 +77,7 @@ impl ScheduledQueue {
         }
     }
 
-    /// The line is cut: everything that was in the queue, which is empty now.
+    /// The line fails: returns all packets of the queue, which is empty now.
     pub(super) fn cut(&mut self, now: Time) -> Vec<Packet> {
         match self {
             Self::General(queue) => queue.cut(now),

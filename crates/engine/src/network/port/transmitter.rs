@@ -1,8 +1,7 @@
-//! The sending end of a line with explicit departures: the packet that is being sent.
+//! The transmitter of a line with departure events: the packet being sent.
 //!
-//! When the rate of the line changes, a packet whose first bit has left goes on at the old rate: its
-//! departure stands. One that is not to begin before a later instant (a host's jitter) is timed
-//! anew, and the event of its former departure is left behind, to be ignored.
+//! When the rate of the line changes, a packet whose first bit has left keeps its departure. One that begins later (a
+//! host's jitter) gets a new departure, and the event of its former one is outdated.
 
 use incastle_units::{Serializer, Time};
 
@@ -16,18 +15,18 @@ struct Sending {
     packet: Packet,
 }
 
-/// The sending end.
+/// The transmitter.
 #[derive(Debug, Default)]
 pub(super) struct Transmitter {
     sending: Option<Sending>,
-    /// When the last packet departed.
+    /// The departure of the last packet.
     idle_since: Time,
-    /// Departure events left behind.
+    /// Outdated departure events in the event queue.
     outdated: u32,
 }
 
 impl Transmitter {
-    /// When the line last fell idle; meaningless while it is busy.
+    /// The instant since which the line is idle; meaningless while it is busy.
     pub(super) const fn idle_since(&self) -> Time {
         self.idle_since
     }
@@ -37,12 +36,12 @@ impl Transmitter {
         self.sending.as_ref().map(|sending| &sending.packet)
     }
 
-    /// When it departs.
+    /// Its departure.
     pub(super) fn departs(&self) -> Option<Time> {
         self.sending.map(|sending| sending.departs)
     }
 
-    /// Begins to send on the idle line; returns when the packet departs.
+    /// Begins to send on the idle line; returns the departure.
     pub(super) fn begin(&mut self, begins: Time, packet: Packet, line: &mut Serializer) -> Time {
         assert!(self.sending.is_none(), "a line sends one packet at a time");
         let departs = begins + line.span(packet.size());
@@ -54,7 +53,7 @@ impl Transmitter {
         departs
     }
 
-    /// A departure event has come: the packet that has been sent, or none if the event is outdated.
+    /// A departure event has come: returns the packet sent, or none if the event is outdated.
     pub(super) fn finish(&mut self, now: Time) -> Option<Packet> {
         if self.departs() != Some(now) {
             assert!(
@@ -68,7 +67,7 @@ impl Transmitter {
         self.sending.take().map(|sending| sending.packet)
     }
 
-    /// The line is cut: the packet that was being sent. The event of its departure is left behind.
+    /// The line fails: returns the packet being sent, whose departure event is outdated.
     pub(super) fn cut(&mut self, now: Time) -> Option<Packet> {
         let sending = self.sending.take()?;
         self.idle_since = now;
@@ -76,8 +75,7 @@ impl Transmitter {
         Some(sending.packet)
     }
 
-    /// `line` has another rate from now on; returns the new departure of a packet that has not
-    /// begun.
+    /// `line` has another rate from now on; returns the new departure of a packet that has not begun.
     pub(super) fn change_rate(&mut self, now: Time, line: &mut Serializer) -> Option<Time> {
         let sending = self.sending.as_mut()?;
         if sending.begins <= now {

@@ -1,10 +1,10 @@
-//! Equal-cost multi-path: which of several equal ports a packet takes.
+//! Equal-cost multi-path: the choice of one of several equal ports.
 //!
 //! By flow (RFC 2992's hash-threshold, with a better hash), by packet (random packet spraying: Dixit,
 //! Prakash, Hu, Kompella, "On the impact of packet spraying in data center networks", INFOCOM 2013),
 //! or by flowlet (LetFlow: Vanini et al., "Let it flow: resilient asymmetric load balancing with
-//! flowlet switching", NSDI 2017). A direction of a flow is a flow of its own. Leaves out: weights,
-//! flowlet tables of limited size (each flow has an entry of its own, so that flows never collide).
+//! flowlet switching", NSDI 2017). Each direction of a flow is a separate flow. Leaves out: weights, flowlet tables of
+//! limited size (each flow has a separate entry: flows never collide).
 
 use std::collections::BTreeMap;
 
@@ -13,18 +13,18 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::core::{Digest, EndpointIndex, PortIndex, Purpose, Source, SwitchIndex, substream};
 
-/// What takes one of several equal paths together.
+/// The unit that takes one of several equal paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Ecmp {
-    /// All packets of a flow's direction: a seeded hash chooses.
+    /// All packets of a flow's direction, by a seeded hash.
     #[default]
     Flow,
-    /// Each packet by itself, at random.
+    /// Each packet, at random.
     Packet,
-    /// The packets of a flow's direction that follow each other at a switch within a gap; after a
-    /// longer one the next is chosen at random.
+    /// The packets of a flow's direction that follow each other at a switch within a gap; after a longer one the next
+    /// choice is random.
     Flowlet {
-        /// Packets that are further apart belong to different flowlets.
+        /// Packets further apart belong to different flowlets.
         gap: Span,
     },
 }
@@ -67,7 +67,7 @@ impl Chooser {
         Self { seed, kind }
     }
 
-    /// What `choose` would say, where nothing is drawn for that; else beyond all ports.
+    /// The result of `choose`, where that draws no random number; else beyond all ports.
     #[inline(always)]
     pub(super) fn without_draw(
         &self,
@@ -101,7 +101,7 @@ impl Chooser {
     }
 }
 
-/// RFC 2992, hash-threshold: the range of the hash is parted evenly among the next hops.
+/// RFC 2992, hash-threshold: the range of the hash is divided evenly among the next hops.
 #[inline(always)]
 fn by_flow(seed: u64, group: &[PortIndex], switch: SwitchIndex, to: EndpointIndex) -> PortIndex {
     let mut hash = Digest::default();
@@ -115,25 +115,33 @@ fn draw(group: &[PortIndex], draws: &mut Xoshiro256PlusPlus) -> PortIndex {
     group[random::below(draws, group.len() as u64) as usize]
 }
 
-/// The flowlets that a switch remembers.
+/// The flowlets of a switch.
 #[derive(Debug)]
 struct Flowlets {
     gap: Span,
-    /// By the endpoint that they are for: when the last packet came, and its port.
-    recent: BTreeMap<EndpointIndex, (Time, PortIndex)>,
-    /// Entries that are over are thrown out when there are so many.
-    most: usize,
+    /// By the endpoint that they are for.
+    recent: BTreeMap<EndpointIndex, Flowlet>,
+    /// The number of entries at which expired ones are removed.
+    cleanup_at: usize,
 }
 
-/// The fewest entries worth a look for those that are over.
-const FEW: usize = 64;
+/// A flowlet.
+#[derive(Debug, Clone, Copy)]
+struct Flowlet {
+    /// The arrival of its last packet.
+    last: Time,
+    port: PortIndex,
+}
+
+/// The minimum number of entries for a cleanup.
+const MIN_CLEANUP: usize = 64;
 
 impl Flowlets {
     fn new(gap: Span) -> Self {
         Self {
             gap,
             recent: BTreeMap::new(),
-            most: 0,
+            cleanup_at: MIN_CLEANUP,
         }
     }
 
@@ -144,31 +152,29 @@ impl Flowlets {
         group: &[PortIndex],
         draw: impl FnOnce() -> PortIndex,
     ) -> PortIndex {
-        if let Some((last, port)) = self.recent.get_mut(&to) {
-            // LetFlow: a flowlet is over when nothing of it has come for the gap. A port that routes
-            // no longer know is left at once.
-            if now.saturating_since(*last) > self.gap || !group.contains(port) {
-                *port = draw();
+        if let Some(flowlet) = self.recent.get_mut(&to) {
+            // LetFlow: a flowlet ends with a gap without packets. A withdrawn port is left at once.
+            if now.saturating_since(flowlet.last) > self.gap || !group.contains(&flowlet.port) {
+                flowlet.port = draw();
             }
-            *last = now;
-            return *port;
+            flowlet.last = now;
+            return flowlet.port;
         }
-        self.forget(now);
+        self.clean_up(now);
         let port = draw();
-        self.recent.insert(to, (now, port));
+        self.recent.insert(to, Flowlet { last: now, port });
         port
     }
 
-    /// Throws out what is over, whenever there is twice as much as after the last time.
-    fn forget(&mut self, now: Time) {
-        let gap = self.gap;
-        if self.recent.len() < self.most.max(FEW) {
+    /// Removes expired entries, whenever there are twice as many as after the last time.
+    fn clean_up(&mut self, now: Time) {
+        if self.recent.len() < self.cleanup_at {
             return;
         }
-        let lasts =
-            |_: &EndpointIndex, entry: &mut (Time, PortIndex)| now.saturating_since(entry.0) <= gap;
-        self.recent.retain(lasts);
-        self.most = 2 * self.recent.len();
+        let gap = self.gap;
+        self.recent
+            .retain(|_, flowlet| now.saturating_since(flowlet.last) <= gap);
+        self.cleanup_at = MIN_CLEANUP.max(2 * self.recent.len());
     }
 }
 
@@ -210,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn flowlets_that_are_over_are_forgotten() {
+    fn expired_flowlets_are_removed() {
         let gap = Span::from_us(1);
         let mut chooser = Chooser::new(Ecmp::Flowlet { gap }, 1, 1);
         for flow in 0..100_000 {
@@ -224,6 +230,6 @@ mod tests {
         let Kind::Flowlet { tables, .. } = &chooser.kind else {
             unreachable!("it was made so");
         };
-        assert!(tables[0].recent.len() <= FEW);
+        assert!(tables[0].recent.len() <= MIN_CLEANUP);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::core::{Node, PortIndex};
 
-/// One direction of a link, as far as routing looks.
+/// One direction of a link.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Edge {
     pub(crate) from: Node,
@@ -12,9 +12,18 @@ pub(crate) struct Edge {
     pub(crate) port: PortIndex,
 }
 
+/// A link to another switch.
+#[derive(Debug, Clone, Copy)]
+struct Outgoing {
+    to: usize,
+    port: PortIndex,
+}
+
 /// The switches as adjacency lists.
 pub(super) struct Graph {
-    forth: Vec<Vec<(usize, PortIndex)>>,
+    /// By switch: the outgoing links.
+    forth: Vec<Vec<Outgoing>>,
+    /// By switch: the switches with a link to it.
     back: Vec<Vec<usize>>,
 }
 
@@ -26,7 +35,10 @@ impl Graph {
         };
         for edge in edges {
             if let (Node::Switch(from), Node::Switch(to)) = (edge.from, edge.to) {
-                graph.forth[from.index()].push((to.index(), edge.port));
+                graph.forth[from.index()].push(Outgoing {
+                    to: to.index(),
+                    port: edge.port,
+                });
                 graph.back[to.index()].push(from.index());
             }
         }
@@ -38,8 +50,7 @@ impl Graph {
         self.forth.len()
     }
 
-    /// Hops from every switch to one, by breadth-first search backwards; `u32::MAX` where there is no
-    /// way.
+    /// Hops from every switch to one, by breadth-first search backwards; `u32::MAX` without a path.
     pub(super) fn distances_to(&self, last: usize) -> Vec<u32> {
         let mut distance = vec![u32::MAX; self.forth.len()];
         distance[last] = 0;
@@ -55,15 +66,15 @@ impl Graph {
         distance
     }
 
-    /// The ports of a switch that lead one hop closer; none where there is no path.
+    /// The ports of a switch that lead one hop closer; none without a path.
     pub(super) fn next_ports(&self, switch: usize, distance: &[u32], ports: &mut Vec<PortIndex>) {
         ports.clear();
-        // Also where there is no path: nothing is closer than its neighbours, who have none either.
+        // Without a path no neighbour is closer: none of them has a path either.
         let Some(closer) = distance[switch].checked_sub(1) else {
             return;
         };
         let next = self.forth[switch].iter();
-        let next = next.filter(|&&(to, _)| distance[to] == closer);
-        ports.extend(next.map(|&(_, port)| port));
+        let next = next.filter(|link| distance[link.to] == closer);
+        ports.extend(next.map(|link| link.port));
     }
 }

@@ -1,18 +1,16 @@
-//! The table of routes: for each switch and each column (a switch that has hosts) one port, or a
-//! group of equal ones.
+//! The table of routes: for each switch and each column (a switch with hosts) one port, or a group of equal ones.
 //!
-//! A row is a window of columns with entries of their own, and one entry for all others: of a switch
-//! in a tree or fabric that is what lies below it, and the path up. So an edge switch's row has one entry,
-//! an aggregation switch's those of its pod. Blocks of columns that share an entry have it once, as
-//! prefixes do: a core switch's row has one for each pod, where a pod has a power of two of edge switches.
+//! A row is a window of columns with separate entries, and one entry for all others: for a switch in a tree or fabric,
+//! the switches below it, and the path up. An edge switch's row has one entry, an aggregation switch's those of its pod.
+//! Blocks of columns share an entry, as prefixes do: a core switch's row has one for each pod, where the number of edge
+//! switches in a pod is a power of two.
 
 use std::collections::BTreeMap;
 
 use super::graph::Graph;
 use crate::core::{PortIndex, SwitchIndex};
 
-/// What a switch does with what is for behind another: a port, a group of ports, or nothing, with the
-/// port that it took before.
+/// A route: a port, a group of ports, or no path, with the former port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Entry(u32);
 
@@ -22,7 +20,7 @@ const GROUP: u32 = 1 << 31;
 const CUT_OFF: u32 = 1 << 30;
 
 impl Entry {
-    /// No path, and none before.
+    /// No path, and no former port.
     const NONE: Self = Self(u32::MAX);
 
     fn of_port(port: PortIndex) -> Self {
@@ -30,23 +28,23 @@ impl Entry {
         Self(port.0)
     }
 
-    /// The port, where there is one alone.
+    /// The port, where there is exactly one.
     #[inline]
     pub(super) fn port(self) -> Option<PortIndex> {
         (self.0 < CUT_OFF).then_some(PortIndex(self.0))
     }
 
-    /// What a switch is told where there is no path: a number beyond all ports.
+    /// The entry without a path as an index beyond all ports.
     pub(super) fn to_route(self) -> PortIndex {
         PortIndex(self.0)
     }
 
-    /// The entry that a switch was told.
+    /// The entry of such an index.
     pub(super) fn of_route(route: PortIndex) -> Self {
         Self(route.0)
     }
 
-    /// Where there is no path: the port that was one before.
+    /// The former port of an entry without a path.
     pub(super) fn before(self) -> Option<PortIndex> {
         let known = self != Self::NONE && !self.is_reachable();
         known.then_some(PortIndex(self.0 & !CUT_OFF))
@@ -58,8 +56,8 @@ impl Entry {
     }
 }
 
-/// The columns from `base` on have entries of their own, 2^shift columns one, from `first` on; after these
-/// `window` entries comes that of all other columns.
+/// The columns from `base` on have separate entries from `first` on, one for 2^shift columns; after these `window`
+/// entries comes that of all other columns.
 #[derive(Debug, Clone, Copy)]
 struct Row {
     first: u32,
@@ -77,18 +75,23 @@ pub(super) struct Table {
     groups: Vec<Box<[PortIndex]>>,
 }
 
-/// A row while it grows: columns that follow each other with one entry count once.
+/// Columns from one on with the same entry.
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    from: u32,
+    entry: Entry,
+}
+
+/// A row under construction: consecutive columns with one entry are one run.
 #[derive(Debug, Clone, Default)]
 struct Draft {
-    /// From which column on, which entry.
-    runs: Vec<(u32, Entry)>,
+    runs: Vec<Run>,
     /// The groups of the switch.
     groups: Vec<u32>,
 }
 
 impl Table {
-    /// The routes to the switches `last`, each a column. Where there is no path, the port is kept that
-    /// a table `before` had.
+    /// The routes to the switches `last`, each a column. Without a path, the port of the table `before` is kept.
     pub(super) fn new(graph: &Graph, last: &[SwitchIndex], before: &Self) -> Self {
         let mut table = Self::default();
         let mut drafts = vec![Draft::default(); graph.len()];
@@ -96,7 +99,7 @@ impl Table {
         for (column, last) in (0..).zip(last) {
             let distance = graph.distances_to(last.index());
             for (switch, draft) in drafts.iter_mut().enumerate() {
-                // Never asked for: what is for its own hosts needs no route.
+                // Its hosts are attached: they need no route.
                 if switch == last.index() {
                     continue;
                 }
@@ -106,8 +109,11 @@ impl Table {
                 } else {
                     table.leaving_by(&ports, &mut draft.groups)
                 };
-                if draft.runs.last().is_none_or(|(_, same)| *same != entry) {
-                    draft.runs.push((column, entry));
+                if draft.runs.last().is_none_or(|run| run.entry != entry) {
+                    draft.runs.push(Run {
+                        from: column,
+                        entry,
+                    });
                 }
             }
         }
@@ -118,7 +124,7 @@ impl Table {
         table
     }
 
-    /// The entry for what leaves by these ports; `known` are the switch's groups.
+    /// The entry for these ports; `known` are the switch's groups.
     fn leaving_by(&mut self, ports: &[PortIndex], known: &mut Vec<u32>) -> Entry {
         if let [port] = ports {
             return Entry::of_port(*port);
@@ -133,7 +139,7 @@ impl Table {
         Entry(GROUP | place)
     }
 
-    /// The entry of this table, for one in which the path is lost.
+    /// The entry for a lost path, with the port of this table.
     fn lost(&self, switch: usize, column: u32) -> Entry {
         if self.rows.is_empty() {
             return Entry::NONE;
@@ -146,23 +152,23 @@ impl Table {
 
     /// Writes the row of the next switch.
     fn write(&mut self, draft: &Draft, columns: u32) {
-        let ends = draft.runs.iter().skip(1).map(|(from, _)| *from);
+        let ends = draft.runs.iter().skip(1).map(|run| run.from);
         let runs = draft.runs.iter().zip(ends.chain([columns]));
         let mut counts = BTreeMap::new();
-        for (&(from, entry), end) in runs.clone() {
+        for (&Run { from, entry }, end) in runs.clone() {
             *counts.entry(entry).or_insert(0) += end - from;
         }
         let most = counts.into_iter().max_by_key(|(_, count)| *count);
         let others = most.map_or(Entry::NONE, |(entry, _)| entry);
-        let own = || runs.clone().filter(|((_, entry), _)| *entry != others);
-        let base = own().next().map_or(0, |(&(from, _), _)| from);
+        let own = || runs.clone().filter(|(run, _)| run.entry != others);
+        let base = own().next().map_or(0, |(run, _)| run.from);
         let end = own().last().map_or(base, |(_, end)| end);
         let first = u32::try_from(self.entries.len()).expect("fewer than 2^32 routes");
-        // How far into the window each run begins, and where the last one ends.
+        // The beginning of each run within the window, and the end of the last one.
         let within = |column: u32| column.clamp(base, end) - base;
         let all = runs.clone().fold(0, |all, (_, until)| all | within(until));
         let shift = if all == 0 { 0 } else { all.trailing_zeros() };
-        for (&(from, entry), until) in runs {
+        for (&Run { from, entry }, until) in runs {
             let count = (within(until) - within(from)) >> shift;
             self.entries
                 .extend(std::iter::repeat_n(entry, count as usize));
@@ -176,7 +182,7 @@ impl Table {
         });
     }
 
-    /// What a switch does with what is for a column; meaningless for its own.
+    /// The entry of a switch for a column; meaningless for its own.
     #[inline]
     pub(super) fn entry(&self, switch: SwitchIndex, column: u32) -> Entry {
         let row = self.rows[switch.index()];
@@ -184,7 +190,7 @@ impl Table {
         self.entries[(row.first + within) as usize]
     }
 
-    /// The ports of an entry that names several, unless there is no path.
+    /// The ports of an entry for a group, unless there is no path.
     pub(super) fn group(&self, entry: Entry) -> Option<&[PortIndex]> {
         let place = entry
             .is_reachable()
@@ -264,7 +270,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rows_say_what_the_graph_says(
+        fn rows_agree_with_the_graph(
             (switches, links) in links(), down in prop::collection::vec(any::<bool>(), 40),
         ) {
             let all = edges(&links);
@@ -284,7 +290,7 @@ mod tests {
                         prop_assert_eq!(&ports(table, switch, column), &expected);
                     }
                 }
-                // What is lost has been a path before, if there ever was one.
+                // A lost path has its former port.
                 for switch in (0..switches).filter(|switch| *switch != last) {
                     let (before, now) = (ports(&first, switch, column), ports(&second, switch, column));
                     let entry = second.entry(SwitchIndex::from_index(switch), column);

@@ -1,4 +1,4 @@
-//! What is kept of single events: plain records, in order of time, that result tables are made of.
+//! Records of single events, in order of time, for result tables.
 
 use incastle_congestion::{ControlState, RateState, TransmissionMode};
 use incastle_queueing::Sample;
@@ -11,9 +11,9 @@ use crate::probe::{Lost, SentPacket};
 /// A queue at one instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QueueSample {
-    /// When.
+    /// The instant.
     pub at: Time,
-    /// Where.
+    /// The port.
     pub port: PortIndex,
     /// Packets that wait.
     pub packets: u32,
@@ -24,27 +24,26 @@ pub struct QueueSample {
 /// The memory of a switch, or of one of its ports, at one instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemorySample {
-    /// When.
+    /// The instant.
     pub at: Time,
-    /// Where.
+    /// The switch.
     pub switch: SwitchIndex,
-    /// At which port; absent for all together.
+    /// The port; absent for the whole switch.
     pub port: Option<PortIndex>,
     /// Bytes stored, packets being sent included.
     pub stored: Bytes,
-    /// The most that may be stored there at that instant, where that is known: of a port its
-    /// threshold, of all the memory.
+    /// The limit at that instant, where that is known: a port's threshold, or the memory of the switch.
     pub limit: Option<Bytes>,
 }
 
-/// A flow's control state at one instant.
+/// The congestion control of a flow at one instant.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WindowSample {
-    /// When.
+    /// The instant.
     pub at: Time,
-    /// Whose.
+    /// The flow.
     pub flow: FlowIndex,
-    /// What.
+    /// The state.
     pub state: ControlState,
     /// The smoothed round-trip time.
     pub rtt: Option<Span>,
@@ -53,84 +52,84 @@ pub struct WindowSample {
 /// A change of a DCUDP sender's mode, or its mode at the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ModeSample {
-    /// When.
+    /// The instant.
     pub at: Time,
-    /// Whose.
+    /// The flow.
     pub flow: FlowIndex,
-    /// What it is from here on.
+    /// The new mode.
     pub mode: TransmissionMode,
 }
 
 /// A reaction point at one instant.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RateSample {
-    /// When.
+    /// The instant.
     pub at: Time,
-    /// Whose.
+    /// The flow.
     pub flow: FlowIndex,
-    /// At which end.
+    /// The side of the endpoint.
     pub side: Side,
-    /// What.
+    /// The state.
     pub state: RateState,
 }
 
-/// A sampling of a congestion point.
+/// A sample of a congestion point.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CongestionSample {
-    /// When.
+    /// The instant.
     pub at: Time,
-    /// Where.
+    /// The port.
     pub port: PortIndex,
-    /// Whose frame.
+    /// The flow of the frame.
     pub flow: FlowIndex,
-    /// What came of it.
+    /// The sample.
     pub sample: Sample,
-    /// Bytes that waited before the frame.
+    /// Bytes waiting before the frame.
     pub queue: Bytes,
 }
 
 /// A retransmission timeout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeout {
-    /// When.
+    /// The instant.
     pub at: Time,
-    /// Whose.
+    /// The flow.
     pub flow: FlowIndex,
-    /// The end that had waited.
+    /// The side of the endpoint.
     pub side: Side,
-    /// What it knew.
+    /// Its state before the reaction.
     pub report: TimeoutReport,
 }
 
 /// A dropped packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Loss {
-    /// When.
+    /// The instant.
     pub at: Time,
-    /// Where.
+    /// The port.
     pub port: PortIndex,
-    /// What.
+    /// The packet.
     pub lost: Lost,
 }
 
 /// A packet that has left a captured port.
 #[derive(Debug, Clone)]
 pub struct Sent {
-    /// When its last bit left.
+    /// The instant at which its last bit left.
     pub at: Time,
-    /// Where.
+    /// The port.
     pub port: PortIndex,
-    /// What.
+    /// The packet.
     pub packet: SentPacket,
 }
 
-/// A time in which nothing reached a host, between two packets.
+/// A time without an arrival at a host, between two packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Silence {
-    /// Which host.
+    /// The host.
     pub host: HostIndex,
-    /// When the last packet before it had arrived.
+    /// The arrival before it.
     pub from: Time,
-    /// When the next one arrived.
+    /// The next arrival.
     pub to: Time,
 }

@@ -1,50 +1,48 @@
-//! How long each queue had each length: time-weighted histograms of its packets.
+//! Time-weighted histograms of queue lengths in packets.
 //!
-//! Lengths up to a thousand have a bin each; beyond, bins double, and only the mean is exact. What a port has
-//! lies in a row of cache lines: its present length, and from there on the bins of short queues, so that a change
-//! touches one line or two whose places are known beforehand. Rows of a large network are short; longer lengths,
-//! which few of its ports ever have, get room of their own.
+//! Lengths up to a thousand have a bin each; beyond, bins double, and only the mean is exact. A port has a row of cache
+//! lines: its present length, then the bins of short queues. A change touches one line or two, whose places are known
+//! beforehand. Rows of a large network are short; longer lengths, which few of its ports reach, are in a separate list.
 
 use incastle_units::{Span, Time};
 
-/// Up to this many packets each length has a bin of its own; beyond, bins double.
+/// Up to this many packets each length has a separate bin; beyond, bins double.
 const SINGLE_BINS: usize = 1024;
 /// Words in a cache line.
 const WORDS: usize = 8;
 /// Words of a row before its bins.
 const HEAD: usize = 2;
-/// Cache lines of all rows together that are worth having from the beginning: half a megabyte.
+/// Cache lines of all rows together, where there are few ports: half a megabyte.
 const LINES_IN_ALL: usize = 1 << 13;
-/// The fewest and the most of a row. Odd numbers: so the beginnings of rows do not all fall upon the same places
-/// of a cache.
-const FEWEST_LINES: usize = 5;
-const MOST_LINES: usize = 127;
-const _: () = assert!(MOST_LINES * WORDS - HEAD <= SINGLE_BINS);
+/// The minimum and maximum number of lines in a row. Odd numbers: the first lines of rows then use all sets of a cache.
+const MIN_LINES: usize = 5;
+const MAX_LINES: usize = 127;
+const _: () = assert!(MAX_LINES * WORDS - HEAD <= SINGLE_BINS);
 
 /// The histograms of all ports.
 #[derive(Debug, Default)]
 pub(super) struct QueueHistograms {
-    /// By port, so many of each.
+    /// By port, `lines` of each.
     rows: Vec<Line>,
     lines: usize,
-    /// Lengths below this have their bins there.
+    /// Lengths below this have their bins in the row.
     bins: usize,
-    /// By port: the bins beyond its row, where any was ever needed.
+    /// By port: the bins beyond its row, once one was needed.
     long: Vec<Option<Box<Long>>>,
 }
 
-/// A line of a row. The first one begins with the instant of the last change, and with the longest and the
-/// present length; then come picoseconds by length.
+/// A line of a row. The first one begins with the instant of the last change and the longest and the present length;
+/// picoseconds by length follow.
 #[derive(Debug, Clone, Default)]
 #[repr(align(64))]
 struct Line([u64; WORDS]);
 
-/// The bins of a queue from some length on.
+/// The bins of a queue beyond its row.
 #[derive(Debug, Clone, Default)]
 struct Long {
     /// Picoseconds by bin.
     spans: Vec<u64>,
-    /// Packets times picoseconds at lengths that share a bin.
+    /// Packet-picoseconds at lengths that share a bin.
     area: u128,
 }
 
@@ -65,18 +63,27 @@ impl Line {
     }
 }
 
-/// How long a queue had each length.
+/// The time-weighted histogram of a queue.
 #[derive(Debug, Clone, Copy)]
 pub struct QueueHistogram<'a> {
     row: &'a [Line],
     long: Option<&'a Long>,
 }
 
+/// A bin of a histogram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueueBin {
+    /// Its minimum length, in packets.
+    pub packets: u64,
+    /// The time at its lengths.
+    pub span: Span,
+}
+
 impl QueueHistograms {
-    /// Of so many ports.
+    /// Histograms of this many ports.
     pub(super) fn new(ports: usize) -> Self {
         let lines = LINES_IN_ALL.checked_div(ports).unwrap_or(0) | 1;
-        let lines = lines.clamp(FEWEST_LINES, MOST_LINES);
+        let lines = lines.clamp(MIN_LINES, MAX_LINES);
         Self {
             rows: vec![Line::default(); ports * lines],
             lines,
@@ -85,7 +92,7 @@ impl QueueHistograms {
         }
     }
 
-    /// Prefetches a queue's present length, and the bins of the shortest ones.
+    /// Prefetches a queue's present length and its first bins.
     #[inline(always)]
     pub(super) fn prefetch(&self, port: usize) {
         incastle_prefetch::element(&self.rows, port * self.lines);
@@ -99,7 +106,7 @@ impl QueueHistograms {
         incastle_prefetch::element(&self.rows, first + (HEAD + length as usize) / WORDS);
     }
 
-    /// A queue has another length, or is looked at.
+    /// Enters the time at the present length, and sets the next length.
     #[inline]
     pub(super) fn change(&mut self, port: usize, at: Time, length: u32) {
         let first = port * self.lines;
@@ -138,7 +145,7 @@ impl QueueHistograms {
         }
     }
 
-    /// Forgets everything but the lengths now.
+    /// Clears everything except the present lengths.
     pub(super) fn restart(&mut self, at: Time) {
         self.long.fill(None);
         for row in self.rows.chunks_mut(self.lines.max(1)) {
@@ -175,10 +182,13 @@ impl QueueHistogram<'_> {
         short.chain(long).copied().enumerate()
     }
 
-    /// (least length in packets of the bin, time at it), for bins that occurred.
-    pub fn bins(&self) -> impl Iterator<Item = (u64, Span)> + '_ {
-        let occurred = self.spans().filter(|&(_, span)| span > 0);
-        occurred.map(|(bin, span)| (least_of(bin), Span::from_ps(span)))
+    /// The bins with any time.
+    pub fn bins(&self) -> impl Iterator<Item = QueueBin> + '_ {
+        let bins = self.spans().filter(|&(_, span)| span > 0);
+        bins.map(|(bin, span)| QueueBin {
+            packets: min_length(bin),
+            span: Span::from_ps(span),
+        })
     }
 
     /// Packet-picoseconds: the integral of the length over time.
@@ -190,7 +200,7 @@ impl QueueHistogram<'_> {
         short + self.long.map_or(0, |long| long.area)
     }
 
-    /// The longest the queue was, in packets.
+    /// The maximum length, in packets.
     pub fn longest(&self) -> u32 {
         self.row[0].lengths().0
     }
@@ -204,7 +214,7 @@ fn bin_of(length: usize) -> usize {
     SINGLE_BINS + 1 + (length.ilog2() - SINGLE_BINS.ilog2()) as usize
 }
 
-fn least_of(bin: usize) -> u64 {
+fn min_length(bin: usize) -> u64 {
     match bin.checked_sub(SINGLE_BINS + 1) {
         None => bin as u64,
         Some(0) => SINGLE_BINS as u64 + 1,
@@ -223,7 +233,7 @@ mod tests {
     fn bins_of(queue: QueueHistogram<'_>) -> Vec<(u64, u64)> {
         queue
             .bins()
-            .map(|(packets, span)| (packets, span.as_ps()))
+            .map(|bin| (bin.packets, bin.span.as_ps()))
             .collect()
     }
 
@@ -256,15 +266,15 @@ mod tests {
             u32::MAX as usize,
         ] {
             let bin = bin_of(length);
-            assert!(least_of(bin) <= length as u64);
-            assert!((length as u64) < least_of(bin + 1));
+            assert!(min_length(bin) <= length as u64);
+            assert!((length as u64) < min_length(bin + 1));
         }
     }
 
     proptest! {
-        // However many ports there are, and so however much room each has from the beginning.
+        // For any number of ports, and so for any length of a row.
         #[test]
-        fn room_changes_nothing(
+        fn the_length_of_a_row_changes_nothing(
             ports in prop_oneof![1..4_usize, 60..5_000_usize],
             changes in prop::collection::vec((0..3_usize, 0..1_000_u64, 0..3_000_u32), 1..100),
             restart in 0..150_usize,
@@ -276,7 +286,7 @@ mod tests {
             for (count, &(port, after, length)) in changes.iter().enumerate() {
                 for ((bins, area), (present, _)) in expected.iter_mut().zip(&lengths) {
                     if after > 0 {
-                        *bins.entry(least_of(bin_of(*present as usize))).or_default() += after;
+                        *bins.entry(min_length(bin_of(*present as usize))).or_default() += after;
                     }
                     *area += u128::from(*present) * u128::from(after);
                 }

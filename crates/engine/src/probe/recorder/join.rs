@@ -1,8 +1,8 @@
-//! One record from those of the partitions of a network: of each port and host the one that saw it.
+//! Joins the records of the partitions of a network: for each port and host that of its partition.
 
 use super::{Recorder, Series};
 
-/// Whose record counts: by port and by host, the partition that it belongs to.
+/// The partition of each port and host.
 #[derive(Debug)]
 pub struct Owners {
     /// By port.
@@ -12,9 +12,9 @@ pub struct Owners {
 }
 
 impl Recorder {
-    /// Joins the records of all partitions, in their order. What a port or a host did is in the record of its
-    /// partition, what reached a flow in that of either endpoint. Lists of what happened anywhere are left out, but
-    /// for samples, whose order is known: they must not have been asked for.
+    /// Joins the records of all partitions, in their order. Ports and hosts are in the record of their partition, the
+    /// bytes of a flow in those of its endpoints. Lists over the whole network, except samples, whose order is known,
+    /// must not have been requested.
     pub fn join(mut partitions: Vec<Self>, owners: &Owners) -> Self {
         let mut joined = partitions.remove(0);
         for (partition, mut other) in (1..).zip(partitions) {
@@ -25,7 +25,7 @@ impl Recorder {
                     && other.samples.is_empty()
                     && other.timeouts.is_empty()
                     && other.silences.is_empty(),
-                "what happens anywhere has no order in partitions"
+                "lists over the whole network have no order in partitions"
             );
             for (port, owner) in owners.ports.iter().enumerate() {
                 if *owner == partition {
@@ -47,7 +47,7 @@ impl Recorder {
             joined.queue_samples.extend(other.queue_samples);
             joined.memory_samples.extend(other.memory_samples);
         }
-        // As they are taken: at one instant port by port, switch by switch.
+        // At one instant port by port, switch by switch, as they are taken.
         joined.queue_samples.sort_by_key(|one| (one.at, one.port));
         let key = |one: &super::MemorySample| (one.at, one.switch, one.port);
         joined.memory_samples.sort_by_key(key);

@@ -1,10 +1,10 @@
-//! The probe that keeps what result tables are made of.
+//! The probe that keeps the data of result tables.
 //!
-//! Always: the time-weighted histogram of each observed queue within the measured interval. Where asked: the
-//! bytes that reach each receiving host per bin of time, samples of queues and memories, the control state of
-//! watched flows on every change, bytes delivered per flow and interval, the rates of reaction points,
-//! what congestion points find, every timeout with the losses and silences that could explain it,
-//! every event of recorded flows, and what captured ports send.
+//! Always: the time-weighted histogram of each observed queue within the measured interval. On request: the bytes that
+//! reach each receiving host per bin of time, samples of queues and memories, the congestion control of watched flows
+//! on every change, bytes delivered per flow and interval, the rates of reaction points, the samples of congestion
+//! points, every timeout with the losses and silences that could explain it, every event of recorded flows, and the
+//! packets of captured ports.
 
 mod events;
 mod histogram;
@@ -21,7 +21,7 @@ pub use events::{
     CongestionSample, Loss, MemorySample, ModeSample, QueueSample, RateSample, Sent, Silence,
     Timeout, WindowSample,
 };
-pub use histogram::QueueHistogram;
+pub use histogram::{QueueBin, QueueHistogram};
 pub use join::Owners;
 pub use record::{EventKind, EventRecord, RecordedEvent, RecordedPacket};
 pub use series::{Bin, BinBytes, Series};
@@ -30,35 +30,55 @@ use histogram::QueueHistograms;
 
 use crate::core::{EndpointIndex, FlowIndex, HostIndex, PortIndex, Side};
 use crate::layout::{PrefetchHints, QueuePart};
-use crate::probe::{Lost, Probe, SentPacket, TraceEvent};
+use crate::probe::{Boundary, Lost, Probe, SentPacket, TraceEvent};
 
-/// How wide the bins of bytes per host usually are.
+/// The default width of the bins of bytes per host.
 pub const HOST_BIN: Span = Span::from_ms(1);
 
-/// What to keep.
+/// The data to keep.
 #[derive(Debug, Clone, Copy)]
 pub struct Measurements {
     /// The width of the bins of bytes per host; absent to keep none.
     pub host_bin: Option<Span>,
     /// The width of the bins of bytes per flow; absent to keep none.
     pub flow_bin: Option<Span>,
-    /// The least time between two samples of a watched flow's control state; zero keeps every
-    /// change.
+    /// The minimum time between two samples of a watched flow's congestion control; zero keeps every change.
     pub window_every: Span,
-    /// With it, the modes of watched DCUDP flows, and their rates so often.
+    /// The interval of the rates of watched DCUDP flows, whose modes are kept with them; absent to keep none.
     pub dcudp_every: Option<Span>,
     /// Whether to keep the rates of reaction points.
     pub rates: bool,
-    /// Whether to keep what congestion points find.
+    /// Whether to keep the samples of congestion points.
     pub samples: bool,
     /// Whether to keep timeouts, and the losses that could explain them.
     pub timeouts: bool,
-    /// The shortest time without a packet that counts as a silence; absent, none is kept.
+    /// The minimum duration of a silence; absent to keep none.
     pub silence: Option<Span>,
     /// The maximum number of events of recorded flows that are kept.
     pub events: usize,
-    /// From when until before when the packets of captured ports are kept.
-    pub capture: (Time, Time),
+    /// The interval in which the packets of captured ports are kept.
+    pub capture: Interval,
+}
+
+/// An interval of time, without its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Interval {
+    /// Its beginning.
+    pub from: Time,
+    /// Its end.
+    pub until: Time,
+}
+
+impl Interval {
+    /// All time.
+    pub const ALL: Self = Self {
+        from: Time::ZERO,
+        until: Time::NEVER,
+    };
+
+    fn contains(self, at: Time) -> bool {
+        self.from <= at && at < self.until
+    }
 }
 
 impl Default for Measurements {
@@ -73,7 +93,7 @@ impl Default for Measurements {
             timeouts: false,
             silence: None,
             events: 0,
-            capture: (Time::ZERO, Time::NEVER),
+            capture: Interval::ALL,
         }
     }
 }
@@ -83,11 +103,11 @@ impl Default for Measurements {
 pub struct Recorder {
     measurements: Measurements,
     queues: QueueHistograms,
-    /// By host, where asked.
+    /// By host, on request.
     pub hosts: Vec<Series>,
-    /// By flow, where asked.
+    /// By flow, on request.
     pub flows: Vec<Series>,
-    /// Bins in all of these together.
+    /// The number of bins in all of these.
     bins: u64,
     /// In order of time.
     pub queue_samples: Vec<QueueSample>,
@@ -95,36 +115,44 @@ pub struct Recorder {
     pub memory_samples: Vec<MemorySample>,
     /// In order of time.
     pub windows: Vec<WindowSample>,
-    /// In order of time, where asked.
+    /// In order of time, on request.
     pub modes: Vec<ModeSample>,
-    /// The control state of flows with modes, in order of time, where asked.
+    /// The congestion control of flows with modes, in order of time, on request.
     pub dcudp_rates: Vec<WindowSample>,
-    /// In order of time, where asked.
+    /// In order of time, on request.
     pub rates: Vec<RateSample>,
-    /// In order of time, where asked.
+    /// In order of time, on request.
     pub samples: Vec<CongestionSample>,
-    /// In order of time, where asked.
+    /// In order of time, on request.
     pub timeouts: Vec<Timeout>,
-    /// In order of time, with `timeouts`: of packets that a receiver misses, not of pure ACKs.
+    /// In order of time, with `timeouts`: without pure ACKs.
     pub losses: Vec<Loss>,
     /// The events of recorded flows.
     pub record: EventRecord,
-    /// In order of their endpoints, where they are measured.
+    /// In order of their ends, where they are measured.
     pub silences: Vec<Silence>,
     /// In order of time, of captured ports.
     pub sent: Vec<Sent>,
-    /// By host, where silences are measured: when the last packet arrived.
+    /// By host, where silences are measured: the last arrival.
     last_arrival: Vec<Time>,
-    /// Per flow the place of its last sample in `windows`.
+    /// By flow: the place of its last sample in `windows`.
     last_window: Vec<Option<usize>>,
-    /// Per flow its last mode, and when its rates were last kept.
-    last_mode: Vec<Option<(TransmissionMode, Time)>>,
-    /// Histograms stand still after the end of the measured interval.
+    /// By flow with modes.
+    last_mode: Vec<Option<LastMode>>,
+    /// Whether the measured interval has ended; histograms do not change then.
     closed: bool,
 }
 
+/// The last mode of a flow.
+#[derive(Debug, Clone, Copy)]
+struct LastMode {
+    mode: TransmissionMode,
+    /// The instant at which its rates were last kept.
+    kept: Time,
+}
+
 impl Recorder {
-    /// A recorder for a network of so many ports and hosts.
+    /// A recorder for a network with these numbers of ports and hosts.
     pub fn new(measurements: Measurements, ports: usize, hosts: usize) -> Self {
         Self {
             measurements,
@@ -143,17 +171,17 @@ impl Recorder {
         }
     }
 
-    /// How long a port's queue had each length; always zero for ports that are not observed.
+    /// The histogram of a port's queue; always zero for ports that are not observed.
     pub fn queue(&self, port: PortIndex) -> QueueHistogram<'_> {
         self.queues.of(port.index())
     }
 
-    /// Bins of bytes per host and per flow so far, all together.
+    /// The number of bins of bytes per host and per flow so far.
     pub fn bins(&self) -> u64 {
         self.bins
     }
 
-    /// Enters the silences that still last at the end of the run.
+    /// Enters the silences at the end of the run.
     pub fn end_silences(&mut self, at: Time) {
         for host in (0..self.last_arrival.len()).map(HostIndex::from_index) {
             self.end_silence(host, at);
@@ -164,18 +192,18 @@ impl Recorder {
     fn follow_mode(&mut self, sample: &WindowSample, mode: TransmissionMode, every: Span) {
         let WindowSample { at, flow, .. } = *sample;
         let last = grown(&mut self.last_mode, flow.index());
-        let changed = last.is_none_or(|(before, _)| before != mode);
-        let due = last.is_none_or(|(_, kept)| at - kept >= every);
+        let changed = last.is_none_or(|last| last.mode != mode);
+        let due = last.is_none_or(|last| at - last.kept >= every);
         if changed {
             self.modes.push(ModeSample { at, flow, mode });
         }
         if changed || due {
-            *last = Some((mode, at));
+            *last = Some(LastMode { mode, kept: at });
             self.dcudp_rates.push(*sample);
         }
     }
 
-    /// A packet reached a host: what came before it may have been a silence.
+    /// A packet reached a host: the time before it may have been a silence.
     fn end_silence(&mut self, host: HostIndex, at: Time) {
         let from = std::mem::replace(&mut self.last_arrival[host.index()], at);
         if self
@@ -226,7 +254,7 @@ impl Probe for Recorder {
         let Some(series) = self.hosts.get_mut(host.index()) else {
             return;
         };
-        // Hosts that get nothing but acknowledgements keep no series.
+        // Hosts that receive only acknowledgements keep no series.
         if payload == Bytes::ZERO && series.is_empty() {
             return;
         }
@@ -335,23 +363,21 @@ impl Probe for Recorder {
         }
     }
 
-    fn traced(&mut self, end: EndpointIndex, at: Time, what: &TraceEvent<'_>) {
-        self.record.traced(end, at, what);
+    fn traced(&mut self, endpoint: EndpointIndex, at: Time, event: &TraceEvent<'_>) {
+        self.record.traced(endpoint, at, event);
     }
 
     fn sent(&mut self, port: PortIndex, at: Time, packet: SentPacket) {
-        let (from, to) = self.measurements.capture;
-        if from <= at && at < to {
+        if self.measurements.capture.contains(at) {
             self.sent.push(Sent { at, port, packet });
         }
     }
 
-    fn measuring(&mut self, at: Time, begins: bool) {
-        if begins {
-            self.queues.restart(at);
-        } else {
-            self.queues.settle_all(at);
+    fn measuring(&mut self, at: Time, boundary: Boundary) {
+        match boundary {
+            Boundary::Begin => self.queues.restart(at),
+            Boundary::End => self.queues.settle_all(at),
         }
-        self.closed = !begins;
+        self.closed = boundary == Boundary::End;
     }
 }

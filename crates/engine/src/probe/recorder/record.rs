@@ -1,7 +1,7 @@
-//! The event record: what has happened to the flows that are recorded, event by event.
+//! The event record: the events of recorded flows.
 //!
-//! Packets get numbers as their end sends them, from 0, and keep them wherever they are seen; sequence
-//! numbers are unwrapped. What happened inside an endpoint is what differs from its state before.
+//! Packets are numbered by their sender, from 0, and keep their numbers on their path; sequence numbers are unwrapped.
+//! Events inside an endpoint are the differences between two observations.
 
 use std::collections::BTreeMap;
 
@@ -13,66 +13,66 @@ use incastle_units::{Bytes, Rate, Time};
 use crate::core::{EndpointIndex, PortIndex};
 use crate::probe::{Content, Number, Observation, QueueSeen, Tag, TraceEvent, Transit};
 
-/// A packet as the record names it.
+/// A packet in the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordedPacket {
-    /// Its number among those of its end.
+    /// Its number among those of its sender.
     pub number: u64,
-    /// What it says, in one word.
+    /// Its kind, in one word.
     pub kind: &'static str,
     /// The offset of its first byte (TCP), or its number from the first one on.
     pub seq: Option<u64>,
-    /// What its sender expects next, likewise.
+    /// The next one that its sender expects, likewise.
     pub ack: Option<u64>,
     /// Application bytes.
     pub payload: u16,
 }
 
-/// What an event is.
+/// The kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum EventKind {
-    /// An endpoint has sent a packet, new or again, with this window.
+    /// An endpoint has sent a packet.
     Sent {
-        /// Whether it repeats something that was sent before.
+        /// Whether it is a retransmission.
         repeated: bool,
         /// The NIC's port.
         port: PortIndex,
-        /// What follows at the least.
+        /// The time to the next hop.
         transit: Transit,
         /// The congestion window at that instant.
         cwnd: Option<Bytes>,
-        /// The rate by which the next segment waits for this one (TCP).
+        /// The pacing rate (TCP).
         pacing: Option<Rate>,
     },
-    /// The rate limiter has let it go.
+    /// The rate limiter has released it.
     Released,
-    /// It has come to a port and waits there, marked or not.
+    /// A port has queued it, marked or not.
     Queued {
-        /// Where.
+        /// The port.
         port: PortIndex,
         /// Whether it was marked.
         marked: bool,
-        /// What it met.
+        /// The queue at that instant.
         queue: QueueSeen,
-        /// What follows at the least.
+        /// The time to the next hop.
         transit: Transit,
     },
     /// A port has dropped it.
     Dropped {
-        /// Where.
+        /// The port.
         port: PortIndex,
-        /// Why.
+        /// The cause.
         cause: DropCause,
-        /// What it met.
+        /// The queue at that instant.
         queue: QueueSeen,
     },
     /// It has reached its host.
     Received,
-    /// The application has written so many bytes in all.
+    /// The total of bytes that the application has written.
     Written(u64),
-    /// The application has so many bytes in all.
+    /// The total of bytes delivered to the application.
     Delivered(u64),
-    /// A duplicate ACK, the so-manieth since the last event of another kind could reset them.
+    /// A duplicate ACK.
     DuplicateAck,
     /// Fast retransmit, and recovery after it.
     FastRetransmit,
@@ -99,20 +99,20 @@ pub enum EventKind {
     Notified(u8),
     /// The rate limiter's rate after it, or after a change.
     Limited(Rate),
-    /// No more is recorded: so many events are all that were asked for.
+    /// The record has reached its maximum.
     Full,
 }
 
 /// One event.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RecordedEvent {
-    /// When.
+    /// The instant.
     pub at: Time,
     /// The endpoint; for a packet, its sender.
     pub endpoint: EndpointIndex,
-    /// What.
+    /// Its kind.
     pub kind: EventKind,
-    /// Of which packet.
+    /// The packet, where it concerns one.
     pub packet: Option<RecordedPacket>,
 }
 
@@ -121,33 +121,54 @@ pub struct RecordedEvent {
 pub struct EventRecord {
     /// In the order in which they happened.
     pub events: Vec<RecordedEvent>,
-    most: usize,
-    ends: BTreeMap<EndpointIndex, End>,
+    max_events: usize,
+    endpoints: BTreeMap<EndpointIndex, RecordedEndpoint>,
 }
 
-/// By what an endpoint's packets under way are known: a tag without its endpoint.
-type Mark = (Time, (u64, u64));
+/// A tag without its endpoint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Mark {
+    sent: Time,
+    words: [u64; 2],
+}
 
-/// A recorded end.
+impl Mark {
+    const fn of(tag: Tag) -> Self {
+        Self {
+            sent: tag.sent,
+            words: tag.words,
+        }
+    }
+}
+
+/// A packet in flight.
+#[derive(Debug, Clone, Copy)]
+struct Traced {
+    packet: RecordedPacket,
+    /// The number of its events since it was sent.
+    events: u32,
+}
+
+/// A recorded endpoint.
 #[derive(Debug, Default)]
-struct End {
+struct RecordedEndpoint {
     before: Observation,
-    /// Packets that it has sent.
+    /// The number of packets sent.
     sent: u64,
-    /// The greatest sequence number of these, to unwrap others by.
+    /// Their greatest sequence number, to unwrap others.
     greatest: u64,
     /// The number of its first data packet on the wire (UDT).
     first: Option<u32>,
     rate: Option<Rate>,
-    /// Packets under way. Of several with one tag, how often each was seen tells them apart.
-    under_way: BTreeMap<Mark, Vec<(RecordedPacket, u32)>>,
+    /// Packets in flight. Those with equal tags are distinguished by their numbers of events.
+    in_flight: BTreeMap<Mark, Vec<Traced>>,
 }
 
 impl EventRecord {
-    /// A record of so many events.
-    pub(super) fn new(most: usize) -> Self {
+    /// A record of at most this many events.
+    pub(super) fn new(max_events: usize) -> Self {
         Self {
-            most,
+            max_events,
             ..Self::default()
         }
     }
@@ -160,8 +181,8 @@ impl EventRecord {
         packet: Option<RecordedPacket>,
     ) {
         let kind = match self.events.len() {
-            length if length < self.most => kind,
-            length if length == self.most => EventKind::Full,
+            length if length < self.max_events => kind,
+            length if length == self.max_events => EventKind::Full,
             _ => return,
         };
         let packet = packet.filter(|_| kind != EventKind::Full);
@@ -173,9 +194,9 @@ impl EventRecord {
         });
     }
 
-    /// Something has happened at an endpoint or to its packets.
-    pub(super) fn traced(&mut self, end: EndpointIndex, at: Time, what: &TraceEvent<'_>) {
-        match *what {
+    /// Records an event at an endpoint or of its packets.
+    pub(super) fn traced(&mut self, index: EndpointIndex, at: Time, event: &TraceEvent<'_>) {
+        match *event {
             TraceEvent::Sent {
                 tag,
                 content,
@@ -184,7 +205,7 @@ impl EventRecord {
                 transit,
             } => {
                 let packet = self.number(tag, &content);
-                let before = &self.ends.entry(end).or_default().before;
+                let before = &self.endpoints.entry(index).or_default().before;
                 let (cwnd, pacing) = (before.control.cwnd, before.pacing);
                 let kind = EventKind::Sent {
                     repeated,
@@ -193,7 +214,7 @@ impl EventRecord {
                     cwnd,
                     pacing,
                 };
-                self.push(at, end, kind, Some(packet));
+                self.push(at, index, kind, Some(packet));
             }
             TraceEvent::Released(tag) => self.of_packet(at, tag, EventKind::Released),
             TraceEvent::Judged {
@@ -215,84 +236,84 @@ impl EventRecord {
                 self.of_packet(at, tag, kind);
             }
             TraceEvent::Received(tag) => self.of_packet(at, tag, EventKind::Received),
-            TraceEvent::Notified(psi) => self.push(at, end, EventKind::Notified(psi), None),
-            TraceEvent::Observed(seen) => self.observed(end, at, seen),
+            TraceEvent::Notified(psi) => self.push(at, index, EventKind::Notified(psi), None),
+            TraceEvent::Observed(seen) => self.observed(index, at, seen),
         }
     }
 
     /// A retransmission timeout of an endpoint that may be recorded.
-    pub(super) fn timed_out(&mut self, end: EndpointIndex, at: Time, report: &TimeoutReport) {
-        if self.ends.contains_key(&end) {
-            self.push(at, end, EventKind::Timeout(*report), None);
+    pub(super) fn timed_out(&mut self, index: EndpointIndex, at: Time, report: &TimeoutReport) {
+        if self.endpoints.contains_key(&index) {
+            self.push(at, index, EventKind::Timeout(*report), None);
         }
     }
 
     /// The rate limiter of an endpoint that may be recorded has another rate.
-    pub(super) fn limited(&mut self, end: EndpointIndex, at: Time, rate: Rate) {
-        let Some(state) = self.ends.get_mut(&end) else {
+    pub(super) fn limited(&mut self, index: EndpointIndex, at: Time, rate: Rate) {
+        let Some(endpoint) = self.endpoints.get_mut(&index) else {
             return;
         };
-        if state.rate.replace(rate) != Some(rate) {
-            self.push(at, end, EventKind::Limited(rate), None);
+        if endpoint.rate.replace(rate) != Some(rate) {
+            self.push(at, index, EventKind::Limited(rate), None);
         }
     }
 
-    /// Gives a packet that is sent its number.
+    /// Numbers a packet that is sent.
     fn number(&mut self, tag: Tag, content: &Content) -> RecordedPacket {
-        let peer = self.ends.entry(tag.endpoint.peer()).or_default();
+        let peer = self.endpoints.entry(tag.endpoint.peer()).or_default();
         let ack = content.ack.map(|number| peer.unwrapped(number));
-        let end = self.ends.entry(tag.endpoint).or_default();
-        let seq = content.seq.map(|number| end.unwrapped(number));
-        end.greatest = end.greatest.max(seq.unwrap_or(0));
+        let endpoint = self.endpoints.entry(tag.endpoint).or_default();
+        let seq = content.seq.map(|number| endpoint.unwrapped(number));
+        endpoint.greatest = endpoint.greatest.max(seq.unwrap_or(0));
         let packet = RecordedPacket {
-            number: end.sent,
+            number: endpoint.sent,
             kind: content.kind,
             seq,
             ack,
             payload: content.payload,
         };
-        end.sent += 1;
-        let place = end.under_way.entry((tag.sent, tag.words)).or_default();
-        place.push((packet, 0));
+        endpoint.sent += 1;
+        let equal = endpoint.in_flight.entry(Mark::of(tag)).or_default();
+        equal.push(Traced { packet, events: 0 });
         packet
     }
 
-    /// An event of a packet under way; those that have left the record's sight are passed over.
+    /// An event of a packet in flight; unknown packets are ignored.
     fn of_packet(&mut self, at: Time, tag: Tag, kind: EventKind) {
-        let Some(end) = self.ends.get_mut(&tag.endpoint) else {
+        let Some(endpoint) = self.endpoints.get_mut(&tag.endpoint) else {
             return;
         };
-        let key = (tag.sent, tag.words);
-        let Some(same) = end.under_way.get_mut(&key) else {
+        let mark = Mark::of(tag);
+        let Some(equal) = endpoint.in_flight.get_mut(&mark) else {
             return;
         };
-        // The last seen least: equal packets keep their order.
-        let seen = same.iter().map(|&(_, seen)| seen).enumerate();
+        // Equal packets keep their order.
+        let events = equal.iter().map(|traced| traced.events).enumerate();
         let over = matches!(kind, EventKind::Received | EventKind::Dropped { .. });
         let place = if over {
-            seen.max_by_key(|&(place, seen)| (seen, std::cmp::Reverse(place)))
+            events.max_by_key(|&(place, events)| (events, std::cmp::Reverse(place)))
         } else {
-            seen.min_by_key(|&(place, seen)| (seen, place))
+            events.min_by_key(|&(place, events)| (events, place))
         };
         let Some((place, _)) = place else {
             return;
         };
-        let packet = same[place].0;
+        let packet = equal[place].packet;
         if over {
-            same.remove(place);
-            if same.is_empty() {
-                end.under_way.remove(&key);
+            equal.remove(place);
+            if equal.is_empty() {
+                endpoint.in_flight.remove(&mark);
             }
         } else {
-            same[place].1 += 1;
+            equal[place].events += 1;
         }
         self.push(at, tag.endpoint, kind, Some(packet));
     }
 
-    /// Enters what differs from the last look at an endpoint.
+    /// Records the differences from the last observation of an endpoint.
     fn observed(&mut self, index: EndpointIndex, at: Time, now: &Observation) {
-        let end = self.ends.entry(index).or_default();
-        let before = std::mem::replace(&mut end.before, *now);
+        let endpoint = self.endpoints.entry(index).or_default();
+        let before = std::mem::replace(&mut endpoint.before, *now);
         if before == *now {
             return;
         }
@@ -302,7 +323,7 @@ impl EventRecord {
     }
 }
 
-impl End {
+impl RecordedEndpoint {
     fn unwrapped(&mut self, number: Number) -> u64 {
         match number {
             Number::Tcp(wire) => offset(wire, self.greatest),
@@ -326,7 +347,7 @@ impl End {
 /// UDT's numbers have 31 bits.
 const MASK: u32 = u32::MAX >> 1;
 
-/// What happened between two looks, in the order in which a transport lets it happen.
+/// The events between two observations, in the order of a transport.
 fn changes(before: &Observation, now: &Observation) -> Vec<EventKind> {
     let mut all = Vec::new();
     if now.written != before.written {
@@ -375,7 +396,7 @@ mod tests {
     #[test]
     fn numbers_of_udt_unwrap_around_the_greatest() {
         let first = MASK - 1;
-        let mut end = End::default();
+        let mut end = RecordedEndpoint::default();
         assert_eq!(end.unwrapped(Number::Udt(first)), 0);
         assert_eq!(end.unwrapped(Number::Udt(MASK)), 1);
         // 0x7fff_fffe + 5 wraps to 4.
@@ -385,12 +406,12 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_is_sent_with_the_pacing_of_its_end() {
+    fn a_packet_is_sent_with_the_pacing_of_its_endpoint() {
         let end = EndpointIndex::from_index(0);
         let tag = Tag {
             endpoint: end,
             sent: Time::ZERO,
-            words: (0, 0),
+            words: [0, 0],
         };
         let sent = TraceEvent::Sent {
             tag,
@@ -417,15 +438,15 @@ mod tests {
             record.traced(end, Time::ZERO, &TraceEvent::Observed(&seen));
             record.traced(end, Time::ZERO, &sent);
         }
-        let told = record.events.iter().map(|event| match event.kind {
+        let recorded = record.events.iter().map(|event| match event.kind {
             EventKind::Sent { pacing, .. } => pacing,
             _ => unreachable!("nothing else happens"),
         });
-        assert!(told.eq(rates));
+        assert!(recorded.eq(rates));
     }
 
     #[test]
-    fn a_full_record_says_so_once() {
+    fn a_full_record_ends_with_one_event() {
         let mut record = EventRecord::new(2);
         let end = EndpointIndex::from_index(0);
         for psi in 0..5 {

@@ -1,8 +1,8 @@
-//! Bytes per bin of time: only of bins in which something arrived, so that long silence costs no memory.
+//! Bytes per bin of time, without empty bins: long silences cost no memory.
 
 use incastle_units::{Span, Time};
 
-/// Bytes that reached something in one bin of time.
+/// The bytes of one bin of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct BinBytes {
     /// In-order application bytes.
@@ -11,30 +11,30 @@ pub struct BinBytes {
     pub ip: u64,
 }
 
-/// A bin in which something arrived.
+/// A bin that is not empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bin {
-    /// Which one, counted from time zero.
+    /// Its number, counted from time zero.
     pub index: u64,
-    /// What arrived.
+    /// Its bytes.
     pub bytes: BinBytes,
 }
 
-/// Bytes per bin of time, in one cache line but for the bins that are over.
+/// Bytes per bin of time, in one cache line except the past bins.
 #[derive(Debug, Clone, Default)]
 #[repr(align(64))]
 pub struct Series {
     over: Vec<Bin>,
     /// The bin after them; meaningless before the first.
     last: BinBytes,
-    /// Which one that is.
+    /// Its number.
     index: u64,
-    /// When it ends; time zero before the first.
+    /// Its end; time zero before the first.
     ends: Time,
 }
 
 impl Series {
-    /// The bin of an instant, no earlier than that of the call before, if bins have this width. `begun` counts the bins that begin.
+    /// The bin of an instant, no earlier than in the call before, for bins of this width. `begun` counts new bins.
     #[inline]
     pub(super) fn bin(&mut self, at: Time, width: Option<Span>, begun: &mut u64) -> &mut BinBytes {
         if at >= self.ends {
@@ -62,7 +62,7 @@ impl Series {
         self.ends == Time::ZERO
     }
 
-    /// The bins in which something arrived, in order; the last one is cut at the end of the run.
+    /// The bins that are not empty, in order; the last one ends with the run.
     pub fn bins(&self) -> impl Iterator<Item = Bin> + '_ {
         let last = (!self.is_empty()).then_some(Bin {
             index: self.index,
@@ -71,7 +71,7 @@ impl Series {
         self.over.iter().copied().chain(last)
     }
 
-    /// Adds what another one has in each bin.
+    /// Adds the bytes of another one to each bin.
     pub(super) fn add(&mut self, other: &Self) {
         let mut sums: Vec<Bin> = self.bins().chain(other.bins()).collect();
         sums.sort_by_key(|bin| bin.index);
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_series_has_the_bins_in_which_something_arrived() {
+    fn a_series_has_no_empty_bins() {
         assert_eq!(ip(&Series::default()), []);
         assert_eq!(ip(&series(&[(3, 1)])), [(0, 1)]);
         assert_eq!(ip(&series(&[(3, 1), (9, 1), (30, 2)])), [(0, 2), (3, 2)]);
@@ -151,7 +151,6 @@ mod tests {
             let mut both = [one, other].concat();
             both.sort_unstable();
             assert_eq!(ip(&sum), ip(&series(&both)));
-            // And it goes on.
             sum.bin(Time::from_ps(36), Some(WIDTH), &mut 0).ip += 1;
             assert_eq!(ip(&sum).len(), 3);
             sum.bin(Time::from_ps(41), Some(WIDTH), &mut 0).ip += 1;

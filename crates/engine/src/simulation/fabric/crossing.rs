@@ -5,8 +5,8 @@ use incastle_queueing::Verdict;
 use super::Fabric;
 use crate::core::{Event, FlowIndex, Kind, Node, PortIndex, Side};
 use crate::flow::FlowHosts;
-use crate::network::{Offer, Packet, enter};
-use crate::parallel::{LogicalProcess, Messages};
+use crate::network::{Offer, Offered, Packet, enter};
+use crate::parallel::{Crossing, LogicalProcess, Messages};
 use crate::probe::Probe;
 
 impl<P: Probe> Fabric<P> {
@@ -32,7 +32,7 @@ impl<P: Probe> Fabric<P> {
         let extras = &mut messages.extras;
         let process = self.process.as_mut();
         let process = process.expect("only a logical process receives messages");
-        for (port, mut flight) in messages.packets.drain(..) {
+        for Crossing { port, mut flight } in messages.packets.drain(..) {
             // The sender has not reached the failure yet, and will count the loss.
             let left = flight.arrives - self.network.delay(port);
             if process.has_failed_since(port, left) {
@@ -66,7 +66,7 @@ impl<P: Probe> Fabric<P> {
         let network = &mut self.network;
         let slot = network.pool.put(*packet);
         let offer = Offer::at(now, slot);
-        let (verdict, mut wakes) = network.take_in(at, offer, &mut self.probe);
+        let Offered { verdict, mut wakes } = network.take_in(at, offer, &mut self.probe);
         if matches!(verdict, Verdict::Drop(_)) {
             network.discard(slot);
             return verdict;

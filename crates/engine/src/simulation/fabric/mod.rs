@@ -15,7 +15,7 @@ use super::Totals;
 use crate::core::{Clock, Event, HostIndex, Kind, Node, PortIndex, SwitchIndex};
 use crate::flow::{FlowAccount, LostDatagram};
 use crate::layout::Slot;
-use crate::network::{Body, FastPath, Network, Offer, Packet, enter};
+use crate::network::{Body, FastPath, Judged, Network, Offer, Packet, enter};
 use crate::parallel::LogicalProcess;
 use crate::probe::Probe;
 
@@ -76,10 +76,10 @@ impl<P: Probe> Fabric<P> {
     pub(super) fn arrive(&mut self, at: PortIndex) -> Arrival {
         let network = &mut self.network;
         let port = &mut network.ports[at.index()];
-        let (slot, next) = port.arrive(self.clock.now(), &network.pool, &mut self.probe);
+        let arrived = port.arrive(self.clock.now(), &network.pool, &mut self.probe);
         let to = port.to;
         let cached_next_hop = std::mem::replace(&mut port.cached_next_hop, PortIndex::NONE);
-        if let Some(next) = next {
+        if let Some(next) = arrived.next {
             self.clock
                 .events
                 .push(Event::new(next, Kind::Arrival, at.0));
@@ -87,7 +87,7 @@ impl<P: Probe> Fabric<P> {
         self.totals.events += 1;
         self.totals.packet_hops += 1;
         Arrival {
-            slot,
+            slot: arrived.slot,
             to,
             cached_next_hop,
         }
@@ -95,8 +95,11 @@ impl<P: Probe> Fabric<P> {
 
     /// A port with departure events has sent a packet.
     pub(super) fn depart(&mut self, at: PortIndex) {
-        let (size, mut wakes) = self.network.depart(at, self.clock.now(), &mut self.probe);
-        if self.network.ports[at.index()].is_cut() && size > Bytes::ZERO {
+        let departed = self.network.depart(at, self.clock.now(), &mut self.probe);
+        let Some(mut wakes) = departed else {
+            return;
+        };
+        if self.network.ports[at.index()].is_cut() {
             self.post(at);
             wakes.arrival = None;
         }
@@ -183,7 +186,7 @@ impl<P: Probe> Fabric<P> {
         let now = self.clock.now();
         let (events, probe) = (&mut self.clock.events, &mut self.probe);
         let sent = self.network.send(host, Offer::at(now, slot), events, probe);
-        if let Some((verdict, packet)) = sent {
+        if let Some(Judged { verdict, packet }) = sent {
             let at = self.network.hosts[host.index()].port;
             self.trace_dropped(verdict, at, &packet);
             self.judged(verdict, at, &packet);

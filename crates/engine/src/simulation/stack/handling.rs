@@ -1,7 +1,7 @@
-//! An event at an endpoint: it takes in what happened, sends what it may, and enters its next deadline.
+//! An event at an endpoint: the endpoint handles it, sends what it may, and enters its next deadline.
 //!
-//! All of that concerns the endpoint, its host's NIC, the event queue and the probe: the endpoint is
-//! looked up once. What concerns others, applications above all, is left to the simulation.
+//! This concerns the endpoint, its host's NIC, the event queue and the probe: the endpoint is looked up once. The
+//! rest, above all notices to applications, is left to the host stack.
 
 use incastle_transport::tcp::Batch;
 use incastle_units::{Bytes, Time};
@@ -10,10 +10,10 @@ use super::HostStack;
 use crate::core::{EndpointIndex, Event, EventQueue, Kind};
 use crate::flow::{Addressed, Endpoint, Notice, control_state};
 use crate::layout::Slot;
-use crate::network::Network;
+use crate::network::{Network, SendInPlace};
 use crate::probe::Probe;
 
-/// An endpoint at one instant, with what it acts upon.
+/// An endpoint at one instant, with the parts that it acts upon.
 pub(super) struct EndpointHandling<'a, P: Probe> {
     now: Time,
     index: EndpointIndex,
@@ -23,25 +23,25 @@ pub(super) struct EndpointHandling<'a, P: Probe> {
     probe: &'a mut P,
 }
 
-/// How far an endpoint has come with what it has to send.
+/// How far an endpoint has sent its packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sending {
-    /// Everything has left that may.
+    /// Every packet that may be sent was sent.
     Done,
-    /// Its packets have to wait for the NIC, or to pass a queue there.
+    /// Its packets have to wait for the NIC, or pass a queue there.
     Queued,
-    /// Its frames may have to pass a limiter, or a probe is told of each.
+    /// It has a limiter, or is recorded.
     SlowPath,
 }
 
-/// What an event at an endpoint leaves to the simulation.
+/// The rest of an event at an endpoint, left to the host stack.
 #[must_use]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Left {
     sending: Sending,
-    /// What the application expects is here.
+    /// The bytes that the application expects have arrived.
     reached: bool,
-    /// All that it wrote is acknowledged.
+    /// Everything written is acknowledged.
     finished: bool,
 }
 
@@ -54,7 +54,7 @@ impl Left {
 }
 
 impl<P: Probe> EndpointHandling<'_, P> {
-    /// A packet has arrived: the endpoint takes it out of its slot, and answers.
+    /// The endpoint receives a packet, which leaves its slot, and sends what it may.
     #[inline(always)]
     pub(super) fn receive(self, slot: Slot) -> Left {
         let before = self.endpoint.delivered();
@@ -65,7 +65,7 @@ impl<P: Probe> EndpointHandling<'_, P> {
         self.after_receive(before)
     }
 
-    /// Tells the probe what the endpoint has received, and lets it send.
+    /// Reports the delivered bytes to the probe, and sends.
     #[inline(always)]
     pub(super) fn after_receive(self, before: u64) -> Left {
         let endpoint = &mut *self.endpoint;
@@ -86,8 +86,7 @@ impl<P: Probe> EndpointHandling<'_, P> {
         }
     }
 
-    /// Lets an endpoint send what it may, straight onto the wire where the NIC lets it, and enters
-    /// its next deadline.
+    /// Sends what the endpoint may send, on the fast path where the NIC has it, and enters the next deadline.
     #[inline(always)]
     pub(super) fn pump(mut self) -> Left {
         if self.endpoint.sends_on_slow_path() {
@@ -95,9 +94,9 @@ impl<P: Probe> EndpointHandling<'_, P> {
         }
         while self.endpoint.staged.is_none() && !self.endpoint.is_quiet(self.now) {
             match self.send() {
-                Some(true) => {}
-                Some(false) => break,
-                None => return self.leave(Sending::Queued),
+                SendInPlace::Sent => {}
+                SendInPlace::Nothing => break,
+                SendInPlace::Closed => return self.leave(Sending::Queued),
             }
         }
         self.look_after()
@@ -111,9 +110,9 @@ impl<P: Probe> EndpointHandling<'_, P> {
         }
     }
 
-    /// The next packet, straight onto the wire; returns whether there was one, or that the fast path is closed.
+    /// Sends the next packet straight onto the wire.
     #[inline(always)]
-    fn send(&mut self) -> Option<bool> {
+    fn send(&mut self) -> SendInPlace {
         let (endpoint, now) = (&mut *self.endpoint, self.now);
         self.network
             .send_in_place(endpoint.host, now, self.events, |packet, extras| {
@@ -121,14 +120,16 @@ impl<P: Probe> EndpointHandling<'_, P> {
             })
     }
 
-    /// What follows when an endpoint has sent: the probe's look, its deadline, its news.
+    /// After sending: reports to the probe, enters the deadline, and checks whether everything is acknowledged.
     #[inline(always)]
     pub(super) fn look_after(self) -> Left {
         let endpoint = self.endpoint;
         if endpoint.watched
-            && let Some((state, rtt)) = control_state(endpoint)
+            && let Some(control) = control_state(endpoint)
         {
-            self.probe.control(self.index.flow(), self.now, &state, rtt);
+            let flow = self.index.flow();
+            self.probe
+                .control(flow, self.now, &control.state, control.rtt);
         }
         if let Some(deadline) = endpoint.poll_timeout()
             && deadline < endpoint.wake
@@ -145,7 +146,7 @@ impl<P: Probe> EndpointHandling<'_, P> {
 }
 
 impl<P: Probe> HostStack<P> {
-    /// An endpoint with what it acts upon, if it is alive.
+    /// An endpoint with the parts that it acts upon, if it is alive.
     #[inline(always)]
     pub(super) fn handling(&mut self, index: EndpointIndex) -> Option<EndpointHandling<'_, P>> {
         Some(EndpointHandling {
@@ -158,7 +159,7 @@ impl<P: Probe> HostStack<P> {
         })
     }
 
-    /// Lets an endpoint send what it may.
+    /// Sends what an endpoint may send.
     #[inline]
     pub(super) fn pump(&mut self, index: EndpointIndex) {
         if let Some(handling) = self.handling(index) {
@@ -167,7 +168,7 @@ impl<P: Probe> HostStack<P> {
         }
     }
 
-    /// What follows when an endpoint has sent.
+    /// As [`EndpointHandling::look_after`].
     pub(super) fn look_after(&mut self, index: EndpointIndex) {
         if let Some(handling) = self.handling(index) {
             let left = handling.look_after();
@@ -183,7 +184,7 @@ impl<P: Probe> HostStack<P> {
         }
     }
 
-    /// Does what an event at an endpoint has left.
+    /// Does the rest of an event at an endpoint.
     #[inline(always)]
     pub(super) fn see_to(&mut self, index: EndpointIndex, left: Left) {
         if left != Left::NOTHING {

@@ -48,7 +48,7 @@ impl<P: Probe> HostStack<P> {
         };
         limiter.rest(self.fabric.clock.now());
         let active = limiter.is_active();
-        if let Some(state) = limiter.news() {
+        if let Some(state) = limiter.poll_state() {
             self.fabric.probe.rate_changed(
                 index.flow(),
                 index.side(),

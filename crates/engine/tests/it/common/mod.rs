@@ -103,7 +103,7 @@ impl Star {
                 congestion_point: self.congestion_point,
                 ..LinkConfig::unlimited(self.rate, delay)
             };
-            builder.link((Node::Host(host), Node::Switch(switch)), up, down);
+            builder.link(Node::Host(host), Node::Switch(switch), up, down);
         }
         builder.build().expect("a star is connected")
     }
@@ -119,11 +119,11 @@ pub(crate) fn sprayed(detour: Span) -> Network {
     let switches = ["left", "right"].map(|name| {
         let switch = Node::Switch(builder.switch(name, SwitchConfig::default()));
         let host = Node::Host(builder.host(format!("host:{name}"), HostConfig::default()));
-        builder.link((host, switch), link(near), link(near));
+        builder.link(host, switch, link(near), link(near));
         switch
     });
     for delay in [near, near + detour] {
-        builder.link((switches[0], switches[1]), link(delay), link(delay));
+        builder.link(switches[0], switches[1], link(delay), link(delay));
     }
     builder.build().expect("a connected network")
 }
