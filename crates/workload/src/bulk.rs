@@ -111,7 +111,7 @@ impl Application for Bulk {
 }
 
 impl Plan {
-    /// Opens the flow, with the sender of the data at its near end.
+    /// Opens the flow, with the sender of the data at its initiator.
     pub(super) fn open(&self, now: Time, actions: &mut Actions) -> FlowIndex {
         self.open_from(Side::Initiator, now, actions)
     }
