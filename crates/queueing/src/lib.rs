@@ -16,9 +16,10 @@ mod qcn_congestion_point;
 mod red;
 mod shared_buffer;
 mod threshold;
+mod verdict;
 
 pub use config::{BufferConfig, QueueConfig, QueueError};
-pub use discipline::{Arrival, Discipline, DropCause, Marker, QueueState, Verdict};
+pub use discipline::Marker;
 pub use double_threshold::{DoubleThreshold, DoubleThresholdConfig, DoubleThresholdError};
 pub use drop_tail::DropTail;
 pub use port_buffer::PortBuffer;
@@ -28,3 +29,4 @@ pub use qcn_congestion_point::{
 pub use red::{Red, RedAction, RedConfig, RedError};
 pub use shared_buffer::{SharedBuffer, SharedBufferConfig, SharedBufferError};
 pub use threshold::{Threshold, ThresholdConfig};
+pub use verdict::{Arrival, Discipline, DropCause, QueueState, Verdict};

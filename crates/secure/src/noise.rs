@@ -52,6 +52,13 @@ pub(crate) struct Noise {
 /// A handshake that was begun here.
 pub(crate) struct Initiator(HandshakeState);
 
+/// What the second message of a handshake gives its initiator.
+pub(crate) struct Finished {
+    /// The responder's session index.
+    pub(crate) peer_index: u32,
+    pub(crate) keys: Split,
+}
+
 /// The ephemeral public key of a message.
 pub(crate) fn public_key(message: &Message) -> PublicKey {
     *message.first_chunk().expect("longer than a public key")
@@ -112,9 +119,10 @@ impl Noise {
 impl Initiator {
     /// The responder's session index and the keys, if the second message is authentic. One that is not
     /// leaves the handshake as it was.
-    pub(crate) fn finish(&mut self, message: &Message) -> Option<(u32, Split)> {
-        let index = read(&mut self.0, message)?;
-        Some((index, split(&mut self.0)))
+    pub(crate) fn finish(&mut self, message: &Message) -> Option<Finished> {
+        let peer_index = read(&mut self.0, message)?;
+        let keys = split(&mut self.0);
+        Some(Finished { peer_index, keys })
     }
 }
 
@@ -464,8 +472,9 @@ mod tests {
         let (mut initiator, first) = noise.initiate(77, drawn(2));
         assert_eq!(noise.authenticate(&first), Some(77));
         let (second, theirs) = noise.respond(&first, 88, drawn(3)).expect("authentic");
-        let (index, ours) = initiator.finish(&second).expect("authentic");
-        assert_eq!(index, 88);
+        let finished = initiator.finish(&second).expect("authentic");
+        assert_eq!(finished.peer_index, 88);
+        let ours = finished.keys;
         assert_eq!(ours.initiator, theirs.initiator);
         assert_eq!(ours.responder, theirs.responder);
         assert_ne!(ours.initiator, ours.responder);

@@ -35,8 +35,16 @@ pub(crate) struct Session {
     peer_index: u32,
     sealing: Sealing,
     opening: Opening,
-    /// When the first datagram since then was sealed, and how many were.
-    unanswered: Option<(Time, u64)>,
+    /// What was sealed since then.
+    unanswered: Option<Unanswered>,
+}
+
+/// Datagrams that were sealed and not answered.
+#[derive(Debug, Clone, Copy)]
+struct Unanswered {
+    /// When the first was sealed.
+    since: Time,
+    datagrams: u64,
 }
 
 /// What a responder keeps until its initiator's first sealed datagram.
@@ -85,8 +93,11 @@ impl Session {
     /// Seals a datagram: room for the header, the text, room for the tag.
     pub(crate) fn seal(&mut self, now: Time, datagram: &mut [u8]) {
         self.sealing.seal(self.peer_index, datagram);
-        let (since, count) = self.unanswered.unwrap_or((now, 0));
-        self.unanswered = Some((since, count + 1));
+        let first = Unanswered {
+            since: now,
+            datagrams: 0,
+        };
+        self.unanswered.get_or_insert(first).datagrams += 1;
     }
 
     /// Opens a datagram in place: the length of its text, which begins behind the header.
@@ -104,8 +115,9 @@ impl Session {
 
     /// Whether the peer may have forgotten the session.
     pub(crate) fn is_silent(&self, now: Time) -> bool {
-        self.unanswered.is_some_and(|(since, count)| {
-            count >= SILENT_DATAGRAMS && now.saturating_since(since) >= SILENT_AFTER
+        self.unanswered.is_some_and(|sealed| {
+            let long = now.saturating_since(sealed.since) >= SILENT_AFTER;
+            long && sealed.datagrams >= SILENT_DATAGRAMS
         })
     }
 }

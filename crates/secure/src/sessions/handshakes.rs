@@ -10,9 +10,10 @@ use incastle_units::{Ecn, Span, Time};
 use rand_core::CryptoRng;
 use zeroize::Zeroizing;
 
-use super::{Batch, Path, Peer, Sealed, Sessions, Transmit};
+use super::initiation::{Initiation, Waiting};
+use super::{Batch, Expiry, Path, Peer, Sealed, Sessions, Transmit};
 use crate::key::Secret;
-use crate::noise::{Initiator, Message, PublicKey, Split, public_key};
+use crate::noise::{Finished, Message, public_key};
 use crate::session::{Pending, Role, Session};
 use crate::statistics::Reason;
 use crate::wire::{HANDSHAKE_BYTES, initiation, response};
@@ -27,23 +28,6 @@ const PENDING_FOR: Span = Span::from_secs(5);
 const MAX_HANDSHAKES: usize = 4096;
 /// Answered handshakes of one peer: a recorded one may not push out the peer's own.
 const MAX_PENDING_PER_PEER: usize = 4;
-/// Datagrams, and their bytes, that wait for one handshake.
-const MAX_WAITING: usize = 16;
-const MAX_WAITING_BYTES: usize = 1 << 15;
-
-/// A handshake begun here.
-pub(super) struct Initiation {
-    path: Path,
-    noise: Initiator,
-    public: PublicKey,
-    message: Message,
-    /// The index that the session will have here.
-    index: u32,
-    begun: Time,
-    next: Time,
-    interval: Span,
-    waiting: Vec<(Ecn, Vec<u8>)>,
-}
 
 impl Sessions {
     /// Keeps datagrams until a handshake is done.
@@ -62,15 +46,7 @@ impl Sessions {
         };
         let mut outcome = Sealed::Waiting;
         for datagram in batch.bytes.chunks(batch.segment) {
-            let bytes: usize = initiation
-                .waiting
-                .iter()
-                .map(|(_, waiting)| waiting.len())
-                .sum();
-            let room = bytes + datagram.len() <= MAX_WAITING_BYTES;
-            if room && initiation.waiting.len() < MAX_WAITING {
-                initiation.waiting.push((batch.ecn, datagram.to_vec()));
-            } else {
+            if !initiation.keep(batch.ecn, datagram) {
                 self.statistics.dropped += 1;
                 outcome = Sealed::Dropped;
             }
@@ -182,7 +158,10 @@ impl Sessions {
         });
         self.table.put(index, session);
         self.peers.entry(from).or_default().pending.push(index);
-        self.pending.push_back((now + PENDING_FOR, index));
+        self.pending.push_back(Expiry {
+            at: now + PENDING_FOR,
+            index,
+        });
         self.statistics.pending += 1;
         self.send(handshake(path, response(&answer)));
         Ok(())
@@ -213,7 +192,7 @@ impl Sessions {
     }
 
     fn forget_oldest_pending(&mut self) {
-        let (_, index) = self.pending.pop_front().expect("there is one");
+        let Expiry { index, .. } = self.pending.pop_front().expect("there is one");
         let session = self.table.get(index);
         // It may be real by now, or gone.
         if session.is_some_and(|session| session.pending.is_some()) {
@@ -223,7 +202,7 @@ impl Sessions {
 
     /// Forgets the answered handshakes whose initiators have sealed nothing in time.
     pub(super) fn expire_pending(&mut self, now: Time) {
-        while self.pending.front().is_some_and(|(until, _)| *until <= now) {
+        while self.pending.front().is_some_and(|first| first.at <= now) {
             self.forget_oldest_pending();
         }
     }
@@ -238,8 +217,7 @@ impl Sessions {
         let peer = self.peers.get_mut(&path.peer);
         let ours = peer.and_then(|peer| peer.initiation.as_mut());
         let ours = ours.ok_or(Reason::UnexpectedHandshake)?;
-        let (peer_index, keys): (u32, Split) =
-            ours.noise.finish(message).ok_or(Reason::WrongKey)?;
+        let Finished { peer_index, keys } = ours.noise.finish(message).ok_or(Reason::WrongKey)?;
         let index = ours.index;
         let session = Session::new(Role::Initiator, path.peer, peer_index, &keys, now);
         self.table.put(index, session);
@@ -249,7 +227,7 @@ impl Sessions {
 
     /// Ends the handshake begun here with that peer, if there is one, and returns what waited for it. The
     /// index is free again unless the session has come.
-    pub(super) fn end_initiation(&mut self, peer: SocketAddr) -> Vec<(Ecn, Vec<u8>)> {
+    pub(super) fn end_initiation(&mut self, peer: SocketAddr) -> Vec<Waiting> {
         let entry: Option<&mut Peer> = self.peers.get_mut(&peer);
         let Some(ended) = entry.and_then(|entry| entry.initiation.take()) else {
             return Vec::new();

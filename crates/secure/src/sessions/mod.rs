@@ -9,15 +9,18 @@
 //! Everything is bounded: sessions, handshakes that wait here or there, datagrams that wait for them, and
 //! what is remembered of handshakes.
 
+mod datagrams;
 mod handshakes;
+mod initiation;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
-use incastle_units::{Ecn, Span, Time};
+use incastle_units::{Span, Time};
 use rand_core::CryptoRng;
 
-use self::handshakes::Initiation;
+pub use self::datagrams::{Batch, Path, Transmit};
+use self::initiation::{Initiation, Waiting};
 use crate::key::Key;
 use crate::noise::{Noise, PublicKey};
 use crate::seen::Seen;
@@ -54,38 +57,6 @@ pub enum Sealed {
     Dropped,
 }
 
-/// The path to a peer. Sessions are known by the peer's address alone.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Path {
-    /// The peer's address.
-    pub peer: SocketAddr,
-    /// The address of ours that it writes to, where the driver has several.
-    pub source: Option<IpAddr>,
-}
-
-/// Datagrams to be sealed for one peer, as the kernel takes them: one after the other, each of `segment`
-/// bytes, of which the last may have fewer.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Batch<'a> {
-    /// Each is [`HEADER_BYTES`] of room, the text, and [`TAG_BYTES`](crate::TAG_BYTES) of room.
-    pub bytes: &'a mut [u8],
-    /// Bytes of all but the last.
-    pub segment: usize,
-    /// Their ECN field, for those that wait.
-    pub ecn: Ecn,
-}
-
-/// A datagram that is to leave.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Transmit {
-    /// Where to.
-    pub path: Path,
-    /// Its ECN field.
-    pub ecn: Ecn,
-    /// Its bytes.
-    pub bytes: Vec<u8>,
-}
-
 /// What is known of a peer.
 #[derive(Default)]
 struct Peer {
@@ -105,6 +76,13 @@ impl Peer {
     }
 }
 
+/// When the responder of a session no longer waits.
+#[derive(Debug, Clone, Copy)]
+struct Expiry {
+    at: Time,
+    index: u32,
+}
+
 /// The sessions of an endpoint.
 pub struct Sessions {
     noise: Noise,
@@ -117,7 +95,7 @@ pub struct Sessions {
     /// When a handshake begun here sends again, or is given up.
     timers: BTreeSet<(Time, SocketAddr)>,
     /// Until when a responder waits, the earliest first; some have become real, or are gone.
-    pending: VecDeque<(Time, u32)>,
+    pending: VecDeque<Expiry>,
     seen: Seen,
     ready: VecDeque<Transmit>,
     /// When idle sessions are looked for.
@@ -252,7 +230,7 @@ impl Sessions {
     /// When [`Self::handle_timeout`] is to be called.
     pub fn poll_timeout(&self) -> Option<Time> {
         let timer = self.timers.first().map(|(time, _)| *time);
-        let pending = self.pending.front().map(|(time, _)| *time);
+        let pending = self.pending.front().map(|first| first.at);
         [timer, pending, self.sweep].into_iter().flatten().min()
     }
 
@@ -291,7 +269,7 @@ impl Sessions {
         if let Some(gone) = gone {
             self.forget(gone);
         }
-        for (ecn, mut bytes) in self.end_initiation(path.peer) {
+        for Waiting { ecn, mut bytes } in self.end_initiation(path.peer) {
             let session = self.table.get_mut(index).expect("it became current");
             session.seal(now, &mut bytes);
             self.statistics.sealed += 1;
