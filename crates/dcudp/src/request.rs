@@ -10,12 +10,28 @@ use crate::error::Failure;
 use crate::protocol::{Channel, Frame, Name, unexpected};
 use crate::transfer::{Moved, receive_file, send_file};
 
+/// What becomes of another file that has the name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    /// It stays.
+    Keep,
+    /// The new file takes its place (`--force`).
+    Replace,
+}
+
+impl Existing {
+    /// From `--force`.
+    pub const fn of(force: bool) -> Self {
+        if force { Self::Replace } else { Self::Keep }
+    }
+}
+
 /// Sends an open file to the server, under a name there.
 pub async fn put<R, W>(
     channel: &mut Channel<R, W>,
     file: File,
     name: &Name,
-    replace: bool,
+    existing: Existing,
     bar: impl FnOnce(u64) -> ProgressBar,
 ) -> Result<Moved, Failure>
 where
@@ -25,7 +41,7 @@ where
     let leaving = Leaving::new(file)?;
     let request = Frame::Put {
         size: leaving.size(),
-        replace,
+        replace: existing == Existing::Replace,
         name: name.clone(),
     };
     channel.send(&request).await?;
@@ -40,17 +56,16 @@ pub async fn get<R, W>(
     channel: &mut Channel<R, W>,
     root: &Root,
     name: &Name,
-    replace: bool,
+    existing: Existing,
     bar: impl FnOnce(u64) -> ProgressBar,
 ) -> Result<Moved, Failure>
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
-    let clash = if replace {
-        Clash::Replace
-    } else {
-        Clash::Refuse("get --force replaces it")
+    let clash = match existing {
+        Existing::Replace => Clash::Replace,
+        Existing::Keep => Clash::Refuse("get --force replaces it"),
     };
     let destination = Destination::new(root, name.to_base(), clash)?;
     channel.send(&Frame::Get { name: name.clone() }).await?;

@@ -11,7 +11,7 @@ use crate::bench::{Meter, flow};
 use crate::disk::{Clash, Destination, Leaving, Root};
 use crate::error::Failure;
 use crate::places::Place;
-use crate::protocol::{BenchDirection, Channel, ErrorCode, Frame, Name, unexpected};
+use crate::protocol::{BenchDirection, BenchRequest, Channel, ErrorCode, Frame, Name, unexpected};
 use crate::terminal::note;
 use crate::transfer::{Moved, on_disk, receive_file, send_file};
 
@@ -104,25 +104,22 @@ where
     W: AsyncWrite + Unpin,
 {
     let started = Instant::now();
-    let (what, moved) = match request {
+    let (work, moved) = match request {
         Frame::Put {
             size,
             replace,
             name,
         } => {
-            let what = ("took in", "could not take in", name.to_string());
-            (what, put(service, channel, (name, size, replace)).await)
+            let work = Work::new("took in", "could not take in", &name);
+            let destination = destination(service, name, replace).await;
+            (work, put(channel, destination, size).await)
         }
         Frame::Get { name } => {
-            let what = ("gave", "could not give", name.to_string());
-            (what, get(service, channel, name).await)
+            let work = Work::new("gave", "could not give", &name);
+            (work, get(service, channel, name).await)
         }
-        Frame::Bench {
-            direction,
-            millis,
-            rate,
-        } => {
-            measure(service, channel, direction, (millis, rate)).await?;
+        Frame::Bench(wanted) => {
+            measure(service, channel, wanted).await?;
             return Ok(true);
         }
         other => {
@@ -131,39 +128,48 @@ where
             return Err(failure);
         }
     };
-    Ok(noted(peer, what, moved, started.elapsed()))
+    Ok(work.note(peer, moved, started.elapsed()))
 }
 
-/// Notes what became of a file; gives whether the connection can go on.
-fn noted(
-    peer: SocketAddr,
-    (did, did_not, name): (&str, &str, String),
-    moved: Result<Moved, Failure>,
-    time: Duration,
-) -> bool {
-    match moved {
-        Ok(moved) => {
-            note(format_args!("{peer}: {did} {name}: {}", moved.words(time)));
-            true
+/// What is done with a file, for the notes of the server.
+struct Work {
+    done: &'static str,
+    not_done: &'static str,
+    name: String,
+}
+
+impl Work {
+    fn new(done: &'static str, not_done: &'static str, name: &Name) -> Self {
+        Self {
+            done,
+            not_done,
+            name: name.to_string(),
         }
-        Err(failure) => {
-            note(format_args!("{peer}: {did_not} {name}: {failure}"));
-            failure.leaves_connection()
+    }
+
+    /// Notes what became of it; gives whether the connection can go on.
+    fn note(&self, peer: SocketAddr, moved: Result<Moved, Failure>, time: Duration) -> bool {
+        let Self {
+            done,
+            not_done,
+            name,
+        } = self;
+        match moved {
+            Ok(moved) => {
+                note(format_args!("{peer}: {done} {name}: {}", moved.words(time)));
+                true
+            }
+            Err(failure) => {
+                note(format_args!("{peer}: {not_done} {name}: {failure}"));
+                failure.leaves_connection()
+            }
         }
     }
 }
 
-/// The client has a file.
-async fn put<R, W>(
-    service: &Service,
-    channel: &mut Channel<R, W>,
-    (name, size, replace): (Name, u64, bool),
-) -> Result<Moved, Failure>
-where
-    R: AsyncRead + Unpin,
-    W: AsyncWrite + Unpin,
-{
-    let destination = match service {
+/// Where a client's file goes, which `replace` allows to take the place of another.
+async fn destination(service: &Service, name: Name, replace: bool) -> Result<Destination, Failure> {
+    match service {
         Service::Measurements => Err(no_files()),
         Service::Files { writes: false, .. } => {
             let words = "this server takes in no files (--read-only)";
@@ -178,7 +184,19 @@ where
             };
             on_disk(move || Destination::new(&root, name, clash)).await
         }
-    };
+    }
+}
+
+/// The client has a file.
+async fn put<R, W>(
+    channel: &mut Channel<R, W>,
+    destination: Result<Destination, Failure>,
+    size: u64,
+) -> Result<Moved, Failure>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
     let destination = told(channel, destination).await?;
     receive_file(channel, destination, size, &ProgressBar::hidden()).await
 }
@@ -209,8 +227,7 @@ where
 async fn measure<R, W>(
     service: &Service,
     channel: &mut Channel<R, W>,
-    direction: BenchDirection,
-    (millis, rate): (u32, u64),
+    wanted: BenchRequest,
 ) -> Result<(), Failure>
 where
     R: AsyncRead + Unpin,
@@ -223,9 +240,9 @@ where
     }
     channel.send(&Frame::Begin { offset: 0 }).await?;
     let meter = Meter::default();
-    match direction {
+    match wanted.direction {
         BenchDirection::Up => flow::sink(channel, &meter).await?,
-        BenchDirection::Down => flow::source(channel, millis, rate, &meter).await?,
+        BenchDirection::Down => flow::source(channel, &wanted, &meter).await?,
     };
     Ok(())
 }

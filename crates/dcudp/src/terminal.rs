@@ -78,12 +78,22 @@ pub fn counted(count: usize, thing: &str) -> String {
     format!("{count} {thing}{plural}")
 }
 
-const SIZES: [(&str, f64); 5] = [
-    ("TB", 1e12),
-    ("GB", 1e9),
-    ("MB", 1e6),
-    ("KB", 1e3),
-    ("B", 1.0),
+/// A unit, and how much of the smallest one it is.
+struct Unit {
+    name: &'static str,
+    factor: f64,
+}
+
+const fn unit(name: &'static str, factor: f64) -> Unit {
+    Unit { name, factor }
+}
+
+const SIZES: [Unit; 5] = [
+    unit("TB", 1e12),
+    unit("GB", 1e9),
+    unit("MB", 1e6),
+    unit("KB", 1e3),
+    unit("B", 1.0),
 ];
 
 /// "1.25 GB".
@@ -91,12 +101,12 @@ pub fn bytes_lossy(bytes: u64) -> String {
     scaled(bytes as f64, &SIZES)
 }
 
-const RATES: [(&str, f64); 5] = [
-    ("Tbit/s", 1e12),
-    ("Gbit/s", 1e9),
-    ("Mbit/s", 1e6),
-    ("kbit/s", 1e3),
-    ("bit/s", 1.0),
+const RATES: [Unit; 5] = [
+    unit("Tbit/s", 1e12),
+    unit("Gbit/s", 1e9),
+    unit("Mbit/s", 1e6),
+    unit("kbit/s", 1e3),
+    unit("bit/s", 1.0),
 ];
 
 /// "8.91 Gbit/s": bytes in a time.
@@ -113,11 +123,10 @@ pub fn bits_per_second_lossy(bytes: u64, time: Duration) -> f64 {
 }
 
 /// Three digits, or the whole number of the smallest unit.
-fn scaled(value: f64, units: &[(&str, f64)]) -> String {
+fn scaled(value: f64, units: &[Unit]) -> String {
     // What would be printed as 1000 of a unit is 1 of the next.
-    let fits = |factor: f64| value / factor >= 0.9995;
-    let found = units.iter().find(|(_, factor)| fits(*factor));
-    let Some((unit, factor)) = found.or(units.last()) else {
+    let found = units.iter().find(|unit| value / unit.factor >= 0.9995);
+    let Some(Unit { name, factor }) = found.or(units.last()) else {
         return value.to_string();
     };
     let value = value / factor;
@@ -127,7 +136,7 @@ fn scaled(value: f64, units: &[(&str, f64)]) -> String {
         v if v >= 9.995 => 1,
         _ => 2,
     };
-    format!("{value:.digits$} {unit}")
+    format!("{value:.digits$} {name}")
 }
 
 #[cfg(test)]

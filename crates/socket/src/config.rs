@@ -1,6 +1,7 @@
 //! The parameters of endpoints and connections, and their defaults. What a connection's clocks and
 //! windows default to stands in `incastle_transport::udt::Config`; here is what real paths need beside.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use incastle_congestion::{
@@ -232,16 +233,22 @@ impl ConnectionConfig {
     }
 
     /// Everything that a sans-IO connection is made with.
-    pub(crate) fn make(&self, capacity: Rate, ipv6: bool, endpoint: &EndpointTraits) -> Made {
+    pub(crate) fn make(&self, capacity: Rate, peer: SocketAddr, endpoint: &EndpointTraits) -> Made {
         let mut config = self.transport(capacity);
         config.interface = Some(capacity);
         config.batch = span(endpoint.quantum);
         // UDT's packet sizes count an IPv4 header, and know of nothing else around a datagram.
+        let ipv6 = peer.ip().to_canonical().is_ipv6();
         let unknown = if ipv6 { IPV6_EXTRA } else { 0 } + endpoint.sealing as u32;
         if unknown > 0 {
             let shorter = config.packet_size.saturating_sub(unknown);
             config.packet_size = shorter.max(MIN_PACKET_SIZE);
         }
+        assert_eq!(
+            config.check(),
+            Ok(()),
+            "parameters in range make a connection"
+        );
         let packet = Bytes::new(u64::from(Config::payload_of(config.packet_size)));
         let interface = payload_part(capacity, packet, config.packet_size + unknown);
         let udt = || Algorithm::Udt(Udt::new(UdtConfig { packet }));
@@ -275,6 +282,10 @@ impl ConnectionConfig {
 
 /// What full packets of that payload and length leave of a rate: controllers count payload alone.
 fn payload_part(rate: Rate, payload: Bytes, packet_size: u32) -> Rate {
+    assert!(
+        payload.count() < u64::from(packet_size),
+        "a packet has headers"
+    );
     let bits = u128::from(rate.bits_per_second()) * u128::from(payload.count());
     let part = u64::try_from(bits / u128::from(packet_size)).expect("payload is a part");
     Rate::from_bits_per_second(part.max(1))
@@ -292,7 +303,7 @@ mod tests {
     use super::*;
 
     /// The rate of UDP mode at 1 Gbit/s, in bits of payload per second.
-    fn interface(packet_size: u32, ipv6: bool, sealing: usize) -> u64 {
+    fn interface(packet_size: u32, peer: &str, sealing: usize) -> u64 {
         let config = ConnectionConfig {
             packet_size,
             ..ConnectionConfig::default()
@@ -302,7 +313,8 @@ mod tests {
             sealing,
             quantum: Duration::ZERO,
         };
-        let made = config.make(capacity, ipv6, &endpoint);
+        let peer = peer.parse().expect("an address");
+        let made = config.make(capacity, peer, &endpoint);
         made.algorithm
             .pacing()
             .expect("DCUDP paces")
@@ -312,11 +324,12 @@ mod tests {
     #[test]
     fn the_interface_carries_headers_too() {
         // 1500 B are 1456 of payload: 20 of IPv4, 8 of UDP, 16 of UDT. 10^9 x 1456 / 1500.
-        assert_eq!(interface(1500, false, 0), 970_666_666);
+        let (v4, v6) = ("10.0.0.1:9000", "[fd00::1]:9000");
+        assert_eq!(interface(1500, v4, 0), 970_666_666);
         // IPv6 has 20 more, a sealed datagram here 24: 10^9 x 1436 / 1500, 10^9 x 1412 / 1500.
-        assert_eq!(interface(1500, true, 0), 957_333_333);
-        assert_eq!(interface(1500, true, 24), 941_333_333);
+        assert_eq!(interface(1500, v6, 0), 957_333_333);
+        assert_eq!(interface(1500, v6, 24), 941_333_333);
         // 10^9 x 8956 / 9000.
-        assert_eq!(interface(9000, false, 0), 995_111_111);
+        assert_eq!(interface(9000, v4, 0), 995_111_111);
     }
 }

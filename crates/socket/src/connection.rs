@@ -11,10 +11,10 @@ use bytes::Bytes;
 use incastle_transport::udt::{self, SendError};
 use incastle_units::{Span, Time};
 
-use crate::endpoint::Handle;
-use crate::inner::Inner;
+use crate::inner::Handle;
+use crate::port::Port;
 use crate::shared::{Phase, Shared, State, remember};
-use crate::{ConnectionError, Event, RecvStream, SendStream, SocketKind, Statistics};
+use crate::{ConnectionError, Event, SocketKind, Statistics};
 
 /// How a message is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl Drop for Owner {
         let now = Instant::now();
         let mut state = self.shared.lock();
         state.close(&self.shared, now);
-        self.shared.pump(&self.endpoint.inner, &mut state, now);
+        self.shared.pump(&self.endpoint.inner.port, &mut state, now);
     }
 }
 
@@ -68,18 +68,6 @@ impl Connection {
     pub(crate) fn new(shared: Arc<Shared>, endpoint: Arc<Handle>) -> Self {
         let owner = Arc::new(Owner { shared, endpoint });
         Self { owner }
-    }
-
-    /// What writes to the stream.
-    pub fn send_stream(&self) -> Result<SendStream, ConnectionError> {
-        self.expect(SocketKind::Stream)?;
-        Ok(SendStream::new(self.clone()))
-    }
-
-    /// What reads from the stream.
-    pub fn recv_stream(&self) -> Result<RecvStream, ConnectionError> {
-        self.expect(SocketKind::Stream)?;
-        Ok(RecvStream::new(self.clone()))
     }
 
     /// Queues a message, once the send buffer has room for it; one longer than the whole buffer is
@@ -146,7 +134,7 @@ impl Connection {
 
     /// A snapshot of what has happened.
     pub fn statistics(&self) -> Statistics {
-        Statistics::of(&self.owner.shared.lock())
+        self.owner.shared.lock().statistics()
     }
 
     /// What happens beside data. Each event is given once, to whoever asks first.
@@ -213,24 +201,25 @@ impl Connection {
         let now = Instant::now();
         let mut state = shared.lock();
         let result = change(&mut state, shared.time(now));
-        shared.pump(self.inner(), &mut state, now);
+        shared.pump(self.port(), &mut state, now);
         result
     }
 
     /// Sends what may leave, and tells the driver what it must do.
     pub(crate) fn pump(&self, state: &mut State, now: Instant) {
-        self.owner.shared.pump(self.inner(), state, now);
+        self.owner.shared.pump(self.port(), state, now);
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.owner.shared
     }
 
-    fn inner(&self) -> &Inner {
-        &self.owner.endpoint.inner
+    fn port(&self) -> &Port {
+        &self.owner.endpoint.inner.port
     }
 
-    fn expect(&self, wanted: SocketKind) -> Result<(), ConnectionError> {
+    /// Fails where the connection is of another kind.
+    pub(crate) fn expect(&self, wanted: SocketKind) -> Result<(), ConnectionError> {
         let words = |kind| match kind {
             SocketKind::Stream => "a stream",
             SocketKind::Message => "messages",

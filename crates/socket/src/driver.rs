@@ -15,17 +15,25 @@ use quinn_udp::RecvMeta;
 use tokio::io::Interest;
 
 use crate::ConnectError;
-use crate::inner::{Inner, count, lock};
+use crate::base::{count, lock};
+use crate::ecn::ecn_of;
+use crate::inner::Inner;
 use crate::receive::Buffers;
-use crate::shared::{Phase, Shared, State};
+use crate::shared::{Left, Phase, Shared, State};
 use crate::stamp::Clocks;
 use crate::timer::Timer;
-use crate::transmit::ecn_of;
 
 /// System calls that receive before others have their turn.
 const MAX_RECEIVES: usize = 8;
 /// How long a closed connection answers a peer that has not heard so: a few of its repeats.
 const PARTING: Duration = Duration::from_secs(3);
+
+/// When something is to be done about a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Alarm {
+    at: Instant,
+    id: u32,
+}
 
 /// Drives an endpoint until nobody holds it and its connections are over.
 pub(crate) struct Driver {
@@ -33,9 +41,9 @@ pub(crate) struct Driver {
     timer: Timer,
     buffers: Option<Buffers>,
     /// Connections whose time comes. An entry that is not its connection's alarm any more is stale.
-    alarms: BinaryHeap<Reverse<(Instant, u32)>>,
+    alarms: BinaryHeap<Reverse<Alarm>>,
     /// Connections that are over, and when they are forgotten.
-    leaving: VecDeque<(Instant, u32)>,
+    leaving: VecDeque<Alarm>,
     /// To which something arrived in this round.
     touched: Vec<Arc<Shared>>,
     /// That have more to send.
@@ -51,7 +59,7 @@ impl Driver {
     pub(crate) fn new(inner: Arc<Inner>) -> io::Result<Self> {
         Ok(Self {
             timer: Timer::new()?,
-            buffers: Some(Buffers::new(&inner.udp)),
+            buffers: Some(Buffers::new(&inner.port.udp)),
             inner,
             alarms: BinaryHeap::new(),
             leaving: VecDeque::new(),
@@ -64,7 +72,7 @@ impl Driver {
     }
 
     fn round(&mut self, cx: &mut Context<'_>) -> io::Result<Poll<()>> {
-        lock(&self.inner.mailbox).driver = Some(cx.waker().clone());
+        lock(&self.inner.port.mailbox).driver = Some(cx.waker().clone());
         if self.timer.poll(cx)? {
             self.last_alarm = Instant::now();
         }
@@ -72,7 +80,7 @@ impl Driver {
         let now = Instant::now();
         self.take_mail(now);
         self.expire(now);
-        self.inner.expire_sessions(now);
+        self.inner.port.expire_sessions(now);
         self.retry_blocked(cx, now)?;
         for id in std::mem::take(&mut self.ready) {
             self.visit(id, now, |_, _| {});
@@ -91,32 +99,33 @@ impl Driver {
     /// Takes what arrived; gives whether there may be more.
     fn receive(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
         let inner = Arc::clone(&self.inner);
+        let port = &inner.port;
         let mut buffers = self.buffers.take().expect("buffers between two rounds");
         let mut calls = 0;
         let mut before: Option<Clocks> = None;
         while calls < MAX_RECEIVES {
-            let Poll::Ready(ready) = inner.socket.poll_recv_ready(cx) else {
+            let Poll::Ready(ready) = port.socket.poll_recv_ready(cx) else {
                 break;
             };
             ready?;
             let mut received = 0;
             let attempt = || {
-                let (count, drained) = buffers.receive(&inner)?;
-                received = count;
+                let filled = buffers.receive(port)?;
+                received = filled.count;
                 // As good as a call that would find nothing: what comes from now on wakes the task.
-                if drained {
+                if filled.drained {
                     Err(io::ErrorKind::WouldBlock.into())
                 } else {
                     Ok(())
                 }
             };
-            match inner.socket.try_io(Interest::READABLE, attempt) {
+            match port.socket.try_io(Interest::READABLE, attempt) {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => {
                     // What the network said of an earlier datagram; nothing that ends the socket.
                     tracing::debug!(%error, "receiving");
-                    inner.take_errors();
+                    port.take_errors();
                 }
             }
             let clocks = before.map_or_else(Clocks::read, |before| before.read_again());
@@ -142,13 +151,13 @@ impl Driver {
         let inner = Arc::clone(&self.inner);
         let stride = meta.stride.max(1);
         let datagrams = bytes.len().div_ceil(stride) as u64;
-        count(&inner.counters.datagrams_received, datagrams);
-        if let Some(secure) = &inner.secure {
+        count(&inner.port.counters.datagrams_received, datagrams);
+        if let Some(secure) = &inner.port.secure {
             let path = Path {
                 peer: meta.addr,
                 source: self.source(meta),
             };
-            let texts = inner.open(secure, path, bytes, stride, clocks.now);
+            let texts = inner.port.open(secure, path, bytes, stride, clocks.now);
             let texts = texts.into_iter().map(|text| &bytes[text]);
             self.distribute(meta, texts, clocks);
         } else {
@@ -169,7 +178,7 @@ impl Driver {
         let mut datagrams = datagrams.peekable();
         while let Some(datagram) = datagrams.next() {
             let Ok(id) = wire::destination(datagram) else {
-                count(&inner.counters.malformed, 1);
+                count(&inner.port.counters.malformed, 1);
                 continue;
             };
             if id == 0 {
@@ -177,11 +186,11 @@ impl Driver {
                 continue;
             }
             let Some(shared) = self.find(id) else {
-                count(&inner.counters.unknown_socket, 1);
+                count(&inner.port.counters.unknown_socket, 1);
                 continue;
             };
             if shared.peer != meta.addr {
-                count(&inner.counters.wrong_address, 1);
+                count(&inner.port.counters.wrong_address, 1);
                 continue;
             }
             let time = shared.time(now);
@@ -190,11 +199,11 @@ impl Driver {
                 stamp: Some(shared.time(stamp)),
             };
             let mut state = shared.lock();
-            state.receive(&inner, time, datagram, received);
+            state.receive(&inner.port, time, datagram, received);
             while let Some(next) = datagrams.next_if(|next| wire::destination(next) == Ok(id)) {
-                state.receive(&inner, time, next, received);
+                state.receive(&inner.port, time, next, received);
             }
-            state.account(&inner);
+            state.account(&inner.port);
             self.touch(&shared, &mut state);
         }
     }
@@ -206,6 +215,7 @@ impl Driver {
             return Some(Arc::clone(recent));
         }
         let found = lock(&self.inner.table).connections.get(&id).cloned()?;
+        assert_eq!(found.id, id, "a connection is found by its number");
         self.recent = Some(Arc::clone(&found));
         Some(found)
     }
@@ -219,18 +229,19 @@ impl Driver {
 
     /// Lets a connection act, and notes what it needs next.
     pub(crate) fn follow(&mut self, shared: &Shared, state: &mut State, now: Instant) {
-        let next = state.advance(shared, &self.inner, now);
-        if next.blocked && !std::mem::replace(&mut state.blocked, true) {
+        let next = state.advance(shared, &self.inner.port, now);
+        if next.left == Left::Blocked && !std::mem::replace(&mut state.blocked, true) {
             self.blocked.push(shared.id);
         }
-        if next.more {
+        if next.left == Left::More {
             self.ready.push(shared.id);
         }
         if let Some(at) = next.at
             && state.alarm.is_none_or(|alarm| at < alarm)
         {
             state.alarm = Some(at);
-            self.alarms.push(Reverse((at, shared.id)));
+            let id = shared.id;
+            self.alarms.push(Reverse(Alarm { at, id }));
         }
         if next.over && !std::mem::replace(&mut state.leaving, true) {
             self.leave(shared, state, now);
@@ -239,18 +250,25 @@ impl Driver {
 
     /// A connection is over. Where both ends said so, it stays for a while to say it again.
     fn leave(&mut self, shared: &Shared, state: &State, now: Instant) {
-        let orderly = matches!(state.phase, Phase::Over(Ok(())));
-        let until = if orderly { now + PARTING } else { now };
+        assert!(
+            matches!(state.phase, Phase::Over(_)),
+            "only what is over leaves"
+        );
+        let (orderly, id) = (state.phase == Phase::Over(Ok(())), shared.id);
         // In the order of their time: those that stay not at all come first.
         if orderly {
-            self.leaving.push_back((until, shared.id));
+            let at = now + PARTING;
+            let last = self.leaving.back();
+            assert!(
+                last.is_none_or(|last| last.at <= at),
+                "who came later leaves later"
+            );
+            self.leaving.push_back(Alarm { at, id });
         } else {
-            self.leaving.push_front((until, shared.id));
+            self.leaving.push_front(Alarm { at: now, id });
         }
-        let mut table = lock(&self.inner.table);
-        table.live -= 1;
-        if table.live == 0 {
-            for closer in lock(&self.inner.mailbox).closers.drain(..) {
+        if lock(&self.inner.table).end() {
+            for closer in lock(&self.inner.port.mailbox).closers.drain(..) {
                 closer.wake();
             }
         }
@@ -268,7 +286,7 @@ impl Driver {
     /// Connections that their applications changed.
     fn take_mail(&mut self, now: Instant) {
         let (changed, unreachable) = {
-            let mut mailbox = lock(&self.inner.mailbox);
+            let mut mailbox = lock(&self.inner.port.mailbox);
             let changed = std::mem::take(&mut mailbox.changed);
             (changed, std::mem::take(&mut mailbox.unreachable))
         };
@@ -300,24 +318,25 @@ impl Driver {
     /// round, after what it may wait for.
     fn expire(&mut self, now: Instant) {
         let mut due = Vec::new();
-        while let Some(Reverse((at, id))) = self.alarms.peek().copied()
-            && at <= now
+        while let Some(Reverse(alarm)) = self.alarms.peek().copied()
+            && alarm.at <= now
         {
             self.alarms.pop();
-            due.push((at, id));
+            due.push(alarm);
         }
-        for (at, id) in due {
-            self.visit_due(at, id, now);
+        for alarm in due {
+            self.visit_due(alarm, now);
         }
     }
 
-    fn visit_due(&mut self, at: Instant, id: u32, now: Instant) {
-        let found = lock(&self.inner.table).connections.get(&id).cloned();
+    fn visit_due(&mut self, alarm: Alarm, now: Instant) {
+        assert!(alarm.at <= now, "no alarm comes early");
+        let found = lock(&self.inner.table).connections.get(&alarm.id).cloned();
         let Some(shared) = found else {
             return;
         };
         let mut state = shared.lock();
-        if state.alarm != Some(at) {
+        if state.alarm != Some(alarm.at) {
             return;
         }
         state.alarm = None;
@@ -328,7 +347,7 @@ impl Driver {
     /// Connections from which the socket took nothing, once it takes something again.
     fn retry_blocked(&mut self, cx: &mut Context<'_>, now: Instant) -> io::Result<()> {
         while !self.blocked.is_empty() {
-            let Poll::Ready(ready) = self.inner.socket.poll_send_ready(cx) else {
+            let Poll::Ready(ready) = self.inner.port.socket.poll_send_ready(cx) else {
                 return Ok(());
             };
             ready?;
@@ -340,31 +359,21 @@ impl Driver {
     }
 
     fn forget(&mut self, now: Instant) {
-        while let Some((until, id)) = self.leaving.front().copied()
-            && until <= now
+        while let Some(Alarm { at, id }) = self.leaving.front().copied()
+            && at <= now
         {
             self.leaving.pop_front();
-            let mut table = lock(&self.inner.table);
-            let Some(shared) = table.connections.remove(&id) else {
-                continue;
-            };
-            table.asking.remove(&id);
-            if let Some(socket) = shared.accepted {
-                table.accepted.remove(&(shared.peer, socket));
-                table.release(shared.peer.ip());
-            } else if table.rendezvous.get(&shared.peer) == Some(&id) {
-                table.rendezvous.remove(&shared.peer);
-            }
+            lock(&self.inner.table).remove(id);
         }
     }
 
     /// Sets the alarm for the next of all, but not so close to the last that nothing else is done.
     fn arm(&mut self, now: Instant) -> io::Result<()> {
-        let alarm = self.alarms.peek().map(|Reverse((at, _))| *at);
-        let leaving = self.leaving.front().map(|(until, _)| *until);
-        let sessions = self.inner.sessions_alarm();
+        let alarm = self.alarms.peek().map(|Reverse(alarm)| alarm.at);
+        let leaving = self.leaving.front().map(|first| first.at);
+        let sessions = self.inner.port.sessions_alarm();
         if let Some(at) = [alarm, leaving, sessions].into_iter().flatten().min() {
-            let earliest = self.last_alarm + self.inner.config.quantum;
+            let earliest = self.last_alarm + self.inner.port.config.quantum;
             self.timer.arm(now, at.max(earliest))?;
         }
         Ok(())
@@ -372,7 +381,7 @@ impl Driver {
 
     fn is_done(&self) -> bool {
         let table = lock(&self.inner.table);
-        lock(&self.inner.mailbox).abandoned && table.connections.is_empty()
+        lock(&self.inner.port.mailbox).abandoned && table.connections.is_empty()
     }
 }
 
@@ -409,7 +418,7 @@ impl Drop for Driver {
         if let Some(listening) = listening {
             listening.end();
         }
-        for closer in lock(&self.inner.mailbox).closers.drain(..) {
+        for closer in lock(&self.inner.port.mailbox).closers.drain(..) {
             closer.wake();
         }
     }

@@ -13,10 +13,12 @@ use quinn_udp::UdpSocketState;
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::net::UdpSocket;
 
+use crate::base::{lock, random};
 use crate::config::Made;
 use crate::driver::Driver;
-use crate::inner::{Inner, lock, random};
-use crate::listener::Listening;
+use crate::inner::{Handle, Inner};
+use crate::listening::Listening;
+use crate::port::Port;
 use crate::shared::{Parts, Phase, Shared, remember, seed};
 use crate::{
     ConnectError, Connection, ConnectionConfig, EndpointConfig, EndpointStatistics, Listener,
@@ -28,19 +30,6 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Endpoint {
     handle: Arc<Handle>,
-}
-
-/// What endpoints, listeners and connections hold, so that the driver knows when nobody is left.
-#[derive(Debug)]
-pub(crate) struct Handle {
-    pub(crate) inner: Arc<Inner>,
-}
-
-impl Drop for Handle {
-    fn drop(&mut self) {
-        lock(&self.inner.mailbox).abandoned = true;
-        self.inner.wake();
-    }
 }
 
 /// Who opens a connection.
@@ -61,16 +50,16 @@ impl Endpoint {
             setsockopt(&socket, sockopt::UdpGroSegment, &false)?;
         }
         let socket = UdpSocket::from_std(socket.into())?;
-        let inner = Arc::new(Inner::new(socket, udp, config)?);
+        let inner = Arc::new(Inner::new(Port::new(socket, udp, config)?));
         tokio::spawn(Driver::new(Arc::clone(&inner))?);
-        tracing::debug!(local = %inner.local, "bound");
+        tracing::debug!(local = %inner.port.local, "bound");
         let handle = Arc::new(Handle { inner });
         Ok(Self { handle })
     }
 
     /// The address that the socket is bound to.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.inner().socket.local_addr()
+        self.port().socket.local_addr()
     }
 
     /// Opens a connection to a listener.
@@ -81,7 +70,7 @@ impl Endpoint {
     ) -> Result<Connection, ConnectError> {
         let connection = self.open(peer, config, Opening::Client)?;
         let opened = connected(connection).await;
-        opened.map_err(|error| self.inner().explain(error))
+        opened.map_err(|error| self.port().explain(error))
     }
 
     /// Opens a connection to an endpoint that opens one to this at about the same time.
@@ -92,7 +81,7 @@ impl Endpoint {
     ) -> Result<Connection, ConnectError> {
         let connection = self.open(peer, config, Opening::Rendezvous)?;
         let opened = connected(connection).await;
-        opened.map_err(|error| self.inner().explain(error))
+        opened.map_err(|error| self.port().explain(error))
     }
 
     /// Accepts connections of that configuration. At most `backlog` wait to be accepted; peers beyond
@@ -103,8 +92,8 @@ impl Endpoint {
         backlog: usize,
     ) -> Result<Listener, ConnectError> {
         config.check()?;
-        self.inner().prepare(config.control);
-        let local = self.inner().local.ip();
+        self.port().prepare(config.control);
+        let local = self.port().local.ip();
         let known = (!local.is_unspecified()).then(|| capacity::of_local(local.to_canonical()));
         let capacity = config.capacity.or(known);
         let cookies = udt::Listener::new(
@@ -115,7 +104,6 @@ impl Endpoint {
             cookies,
             config,
             capacity,
-            endpoint: Arc::downgrade(&self.handle),
             epoch: Instant::now(),
             backlog: backlog.max(1),
             queue: Mutex::default(),
@@ -146,13 +134,14 @@ impl Endpoint {
             (connections, table.listening.take())
         };
         if let Some(listening) = listening {
+            // Those that wait are among the connections.
             listening.end();
         }
         for shared in connections {
             let now = Instant::now();
             let mut state = shared.lock();
             state.close(&shared, now);
-            shared.pump(inner, &mut state, now);
+            shared.pump(&inner.port, &mut state, now);
         }
         poll_fn(|cx| {
             // In this order: the driver takes the table's lock before the mailbox's.
@@ -160,7 +149,7 @@ impl Endpoint {
             if table.live == 0 {
                 return Poll::Ready(());
             }
-            remember(&mut lock(&inner.mailbox).closers, cx.waker());
+            remember(&mut lock(&inner.port.mailbox).closers, cx.waker());
             Poll::Pending
         })
         .await;
@@ -175,6 +164,10 @@ impl Endpoint {
         &self.handle.inner
     }
 
+    fn port(&self) -> &Port {
+        &self.handle.inner.port
+    }
+
     fn open(
         &self,
         peer: SocketAddr,
@@ -182,19 +175,19 @@ impl Endpoint {
         opening: Opening,
     ) -> Result<Connection, ConnectError> {
         config.check()?;
-        let inner = self.inner();
-        inner.prepare(config.control);
-        let peer = inner.reachable(peer)?;
+        let port = self.port();
+        port.prepare(config.control);
+        let peer = port.reachable(peer)?;
         let capacity = config.capacity.unwrap_or_else(|| capacity::towards(peer));
-        let made = config.make(capacity, is_ipv6(peer), &inner.traits());
+        let made = config.make(capacity, peer, &port.traits());
         let now = Instant::now();
         let first = Number::from_word(u32::from_le_bytes(random()?));
         let mut parts = Parts::new(peer, config, now, seed()?);
-        let mut table = lock(&inner.table);
+        let mut table = lock(&self.inner().table);
         if opening == Opening::Rendezvous && table.rendezvous.contains_key(&peer) {
             return Err(ConnectError::RendezvousTwice(peer));
         }
-        let shared = inner.insert(&mut table, |id| {
+        let shared = table.insert(port.config.max_connections, |id| {
             parts.id = id;
             let identity = Identity { socket: id, first };
             Shared::new(&parts, begin(opening, made, identity, &parts))
@@ -204,7 +197,7 @@ impl Endpoint {
             Opening::Rendezvous => _ = table.rendezvous.insert(peer, shared.id),
         }
         drop(table);
-        shared.pump(inner, &mut shared.lock(), now);
+        shared.pump(port, &mut shared.lock(), now);
         Ok(Connection::new(shared, Arc::clone(&self.handle)))
     }
 }
@@ -216,7 +209,7 @@ fn begin(opening: Opening, made: Made, identity: Identity, parts: &Parts) -> udt
         algorithm,
         fallback,
     } = made;
-    let now = crate::inner::time_since(parts.epoch, parts.epoch);
+    let now = crate::base::time_since(parts.epoch, parts.epoch);
     let connection = match opening {
         Opening::Client => udt::Connection::client(&config, algorithm, identity, now),
         Opening::Rendezvous => udt::Connection::rendezvous(&config, algorithm, identity, now),
@@ -249,7 +242,7 @@ async fn connected(connection: Connection) -> Result<Connection, ConnectError> {
     Ok(connection)
 }
 
-impl Inner {
+impl Port {
     /// The peer's address as this socket writes it.
     fn reachable(&self, peer: SocketAddr) -> Result<SocketAddr, ConnectError> {
         match (self.local, peer) {
@@ -261,11 +254,6 @@ impl Inner {
             _ => Ok(peer),
         }
     }
-}
-
-/// Whether packets to that peer are IPv6's.
-pub(crate) fn is_ipv6(peer: SocketAddr) -> bool {
-    peer.ip().to_canonical().is_ipv6()
 }
 
 fn bind(address: SocketAddr, config: &EndpointConfig) -> io::Result<Socket> {

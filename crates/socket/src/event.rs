@@ -36,12 +36,17 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
+    /// Adds an event; nothing follows [`Event::Over`].
     pub(crate) fn push(&mut self, event: Event) {
+        if self.over {
+            return;
+        }
         if self.waiting.len() == MAX_EVENTS {
             self.waiting.pop_front();
         }
-        self.over |= matches!(event, Event::Over(_));
+        self.over = matches!(event, Event::Over(_));
         self.waiting.push_back(event);
+        assert!(self.waiting.len() <= MAX_EVENTS, "the events are bounded");
         for waker in self.wakers.drain(..) {
             waker.wake();
         }

@@ -21,22 +21,29 @@
 //! Linux only: timers are the kernel's timerfd, because tokio's own tick is a millisecond.
 
 mod accept;
+mod base;
 mod capacity;
 mod config;
 mod connection;
+mod datagrams;
 mod driver;
+mod ecn;
 mod endpoint;
 mod error;
 mod event;
 mod inner;
 mod listener;
+mod listening;
 mod network;
+mod port;
 mod receive;
+mod sealing;
 mod secure;
 mod shared;
 mod stamp;
 mod statistics;
 mod stream;
+mod table;
 mod timer;
 mod transmit;
 

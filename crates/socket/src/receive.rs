@@ -4,7 +4,7 @@ use std::io::{self, IoSliceMut};
 
 use quinn_udp::{BATCH_SIZE, RecvMeta, UdpSocketState};
 
-use crate::inner::Inner;
+use crate::port::Port;
 
 /// What the kernel may join into one (GRO).
 const JOINED: usize = 65_536;
@@ -16,6 +16,15 @@ const STAGGER: usize = 1_664;
 /// Buffers that are offered while the kernel joins datagrams: what they hold stays in the caches until
 /// it is looked at.
 const JOINED_BATCH: usize = 4;
+
+/// What one system call has filled.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Filled {
+    /// Buffers.
+    pub(crate) count: usize,
+    /// Nothing was left.
+    pub(crate) drained: bool,
+}
 
 /// Room for [`BATCH_SIZE`] joined datagrams.
 pub(crate) struct Buffers {
@@ -42,20 +51,20 @@ impl Buffers {
         }
     }
 
-    /// One system call; gives how many buffers it filled, and whether nothing was left.
-    pub(crate) fn receive(&mut self, inner: &Inner) -> io::Result<(usize, bool)> {
+    /// One system call.
+    pub(crate) fn receive(&mut self, port: &Port) -> io::Result<Filled> {
         let mut rooms = self.bytes.chunks_mut(self.length);
         let mut slices: [IoSliceMut<'_>; BATCH_SIZE] =
             std::array::from_fn(|_| IoSliceMut::new(rooms.next().unwrap_or_default()));
         let slices = &mut slices[..self.offered];
-        let received = inner
-            .udp
-            .recv((&inner.socket).into(), slices, &mut self.metas)?;
+        let socket = (&port.socket).into();
+        let count = port.udp.recv(socket, slices, &mut self.metas)?;
+        assert!(count <= self.offered, "the kernel fills what it is offered");
         let joins = |meta: &RecvMeta| meta.len > 4 * meta.stride;
-        let joined = self.metas[..received].iter().any(joins);
-        let drained = received < self.offered;
+        let joined = self.metas[..count].iter().any(joins);
+        let drained = count < self.offered;
         self.offered = if joined { JOINED_BATCH } else { BATCH_SIZE };
-        Ok((received, drained))
+        Ok(Filled { count, drained })
     }
 
     /// What the last call received.
@@ -66,8 +75,8 @@ impl Buffers {
         let rooms = self.bytes.chunks_mut(self.length);
         let filled = self.metas.iter().zip(rooms).take(count);
         filled.map(|(meta, room)| {
-            let length = meta.len.min(room.len());
-            (meta, &mut room[..length])
+            assert!(meta.len <= room.len(), "datagrams lie in their buffer");
+            (meta, &mut room[..meta.len])
         })
     }
 }

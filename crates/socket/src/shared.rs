@@ -8,16 +8,18 @@ use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use incastle_congestion::TransmissionMode;
+use incastle_secure::Path;
 use incastle_transport::udt::wire::{self, Dialect, SocketKind};
 use incastle_transport::udt::{self, ByteConnection, Failure, Received};
 use incastle_units::Time;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use crate::base::{count, lock, random, time_since};
+use crate::datagrams::Refused;
 use crate::event::{Event, Queue};
-use crate::inner::{Inner, count, lock, random, time_since};
-use crate::transmit::Refused;
-use crate::{ConnectError, ConnectionConfig, ConnectionError, Control};
+use crate::port::Port;
+use crate::{ConnectError, ConnectionConfig, ConnectionError, Control, Statistics};
 
 /// A UDT peer that closed has forgotten us: what it has not acknowledged by then never will be.
 const UDT_PARTING: Duration = Duration::from_secs(1);
@@ -62,7 +64,8 @@ pub(crate) struct State {
     pub(crate) closed: bool,
     pub(crate) peer_closed: bool,
     give_up_at: Option<Instant>,
-    pub(crate) refused: Refused,
+    /// A batch that the socket did not take.
+    pub(crate) refused: Option<Refused>,
     /// When the driver will look at it.
     pub(crate) alarm: Option<Instant>,
     /// The driver was told of a change.
@@ -78,15 +81,22 @@ pub(crate) struct State {
 }
 
 /// What a connection needs next.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Next {
     /// When time alone changes something.
     pub(crate) at: Option<Instant>,
-    /// The socket takes nothing now.
-    pub(crate) blocked: bool,
-    /// There is more to send, and it is others' turn.
-    pub(crate) more: bool,
+    pub(crate) left: Left,
     pub(crate) over: bool,
+}
+
+/// What is left of what may leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Left {
+    Nothing,
+    /// There is more to send, and it is others' turn.
+    More,
+    /// The socket takes nothing now.
+    Blocked,
 }
 
 /// What a connection is made of.
@@ -131,6 +141,11 @@ pub(crate) fn seed() -> Result<[u8; 32], ConnectError> {
 
 impl Shared {
     pub(crate) fn new(parts: &Parts, core: udt::Connection) -> Self {
+        assert_eq!(
+            core.socket(),
+            parts.id,
+            "a connection is found by its socket"
+        );
         Self {
             id: parts.id,
             peer: parts.peer,
@@ -168,6 +183,14 @@ impl Shared {
         lock(&self.state)
     }
 
+    /// The path to its peer.
+    pub(crate) fn path(&self) -> Path {
+        Path {
+            peer: self.peer,
+            source: self.source,
+        }
+    }
+
     pub(crate) fn time(&self, now: Instant) -> Time {
         time_since(self.epoch, now)
     }
@@ -179,22 +202,22 @@ impl Shared {
     }
 
     /// After a change by the application: sends what may leave, and tells the driver what it must do.
-    pub(crate) fn pump(&self, inner: &Inner, state: &mut State, now: Instant) {
-        let next = state.advance(self, inner, now);
+    pub(crate) fn pump(&self, port: &Port, state: &mut State, now: Instant) {
+        let next = state.advance(self, port, now);
         let later = state
             .alarm
             .is_some_and(|alarm| next.at.is_none_or(|at| alarm <= at));
         let waits = next.at.is_none() || later;
-        if (next.blocked || next.more || next.over || !waits) && !state.notified {
+        if (next.left != Left::Nothing || next.over || !waits) && !state.notified {
             state.notified = true;
-            inner.notify(self.id);
+            port.notify(self.id);
         }
     }
 }
 
 impl State {
     /// Follows what happened, and sends what may leave now.
-    pub(crate) fn advance(&mut self, shared: &Shared, inner: &Inner, now: Instant) -> Next {
+    pub(crate) fn advance(&mut self, shared: &Shared, port: &Port, now: Instant) -> Next {
         let time = shared.time(now);
         if self.give_up_at.is_some_and(|at| at <= now) {
             self.connection.abort();
@@ -203,17 +226,21 @@ impl State {
         if self.closed && self.connection.held() > 0 {
             self.connection.discard(time);
         }
-        let (blocked, more) = self.transmit(shared, inner, time);
+        let left = self.transmit(shared, port, time);
         self.take_events(shared, now);
         self.watch();
-        self.account(inner);
+        self.account(port);
         let timeout = self.connection.poll_timeout();
         let at = timeout.and_then(|time| shared.instant(time));
+        let over = matches!(self.phase, Phase::Over(_));
+        assert!(
+            self.give_up_at.is_none() || self.peer_closed && !over,
+            "only a peer that has closed is given up at a time"
+        );
         Next {
             at: at.into_iter().chain(self.give_up_at).min(),
-            blocked,
-            more,
-            over: matches!(self.phase, Phase::Over(_)),
+            left,
+            over,
         }
     }
 
@@ -255,7 +282,10 @@ impl State {
             packet_size = core.packet_size(),
             "connected"
         );
-        self.phase = Phase::Up;
+        // What the endpoint's end has ended does not begin any more.
+        if self.phase == Phase::Connecting {
+            self.phase = Phase::Up;
+        }
         wake(&mut self.watchers);
     }
 
@@ -307,6 +337,10 @@ impl State {
         self.give_up_at = None;
         self.events.push(Event::Over(result.clone().err()));
         self.phase = Phase::Over(result);
+        assert!(
+            self.events.over,
+            "the application finds the end among the events"
+        );
         self.wake_all();
     }
 
@@ -354,8 +388,9 @@ impl State {
 
     /// Bytes that the send buffer takes.
     pub(crate) fn room(&self) -> usize {
-        let buffer = self.connection.send_buffer();
-        buffer.saturating_sub(self.connection.buffered())
+        let (most, buffered) = (self.connection.send_buffer(), self.connection.buffered());
+        assert!(buffered <= most, "the send buffer is bounded");
+        most - buffered
     }
 
     /// Why nothing more can be written, if so.
@@ -382,16 +417,10 @@ impl State {
     }
 
     /// A datagram arrived. Data that no memory is left for are dropped; their sender sends them again.
-    pub(crate) fn receive(
-        &mut self,
-        inner: &Inner,
-        now: Time,
-        datagram: &[u8],
-        received: Received,
-    ) {
+    pub(crate) fn receive(&mut self, port: &Port, now: Time, datagram: &[u8], received: Received) {
         let is_data = wire::data_sequence(datagram).is_some();
-        if is_data && !inner.has_memory(&self.connection, datagram) {
-            count(&inner.counters.beyond_memory, 1);
+        if is_data && !port.has_memory(&self.connection, datagram) {
+            count(&port.counters.beyond_memory, 1);
             return;
         }
         let handled = self
@@ -403,11 +432,34 @@ impl State {
     }
 
     /// Tells the endpoint how much this connection holds.
-    pub(crate) fn account(&mut self, inner: &Inner) {
+    pub(crate) fn account(&mut self, port: &Port) {
         let held = self.connection.held() * usize::from(self.connection.core().payload());
         if held != self.held {
-            inner.account(self.held, held);
+            port.account(self.held, held);
             self.held = held;
+        }
+    }
+
+    /// A snapshot.
+    pub(crate) fn statistics(&self) -> Statistics {
+        let core = self.connection.core();
+        let (control, stats) = (core.control_state(), core.stats());
+        Statistics {
+            control: self.control,
+            mode: control.mode,
+            rate: control.rate,
+            rtt: Duration::from_nanos(core.smoothed_rtt().as_ps() / 1000),
+            receiving_rate: core.receiving_rate(),
+            path_capacity: core.path_capacity(),
+            unacknowledged: core.unacknowledged(),
+            acknowledged: core.acknowledged_offset(),
+            sent: stats.payload_sent,
+            delivered: stats.delivered,
+            retransmissions: stats.retransmissions,
+            losses_reported: stats.naks_received,
+            marks_echoed: stats.ece_received,
+            marks_received: stats.ce_received,
+            protocol: *stats,
         }
     }
 

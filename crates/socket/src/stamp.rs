@@ -1,6 +1,6 @@
 //! When datagrams arrived: the kernel stamps them as they come in (SO_TIMESTAMPNS), however late and many
 //! at once they are taken from the socket. UDT's packet pairs need it: a pair that is read in one system
-//! call has no interval of its own.
+//! call has no interval.
 //!
 //! Only while an endpoint carries no DCUDP. `quinn-udp` has 96 bytes for what comes beside joined
 //! datagrams; a stamp leaves no room for their ECN field there, and DCUDP cannot do without that. Its
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use nix::sys::socket::{setsockopt, sockopt};
 
 use crate::Control;
-use crate::inner::Inner;
+use crate::port::Port;
 
 /// Stamps that seem older are the system clock's that was set.
 const OLDEST: Duration = Duration::from_secs(1);
@@ -44,9 +44,11 @@ impl Clocks {
 
     /// After another call of the same round.
     pub(crate) fn read_again(&self) -> Self {
+        let clocks = Self::read();
+        assert!(clocks.now >= self.now, "the clock does not run back");
         Self {
             round: self.round,
-            ..Self::read()
+            ..clocks
         }
     }
 
@@ -65,7 +67,7 @@ impl Clocks {
     }
 }
 
-impl Inner {
+impl Port {
     /// Before the first connection of that control: DCUDP wants the ECN field rather than stamps.
     pub(crate) fn prepare(&self, control: Control) {
         if control == Control::Dcudp

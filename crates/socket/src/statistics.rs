@@ -8,7 +8,6 @@ use incastle_transport::udt::Stats;
 use incastle_units::Rate;
 
 use crate::Control;
-use crate::shared::State;
 
 /// A snapshot of a connection.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -44,30 +43,6 @@ pub struct Statistics {
     pub marks_received: u64,
     /// Every counter of the protocol.
     pub protocol: Stats,
-}
-
-impl Statistics {
-    pub(crate) fn of(state: &State) -> Self {
-        let core = state.connection.core();
-        let (control, stats) = (core.control_state(), core.stats());
-        Self {
-            control: state.control,
-            mode: control.mode,
-            rate: control.rate,
-            rtt: Duration::from_nanos(core.smoothed_rtt().as_ps() / 1000),
-            receiving_rate: core.receiving_rate(),
-            path_capacity: core.path_capacity(),
-            unacknowledged: core.unacknowledged(),
-            acknowledged: core.acknowledged_offset(),
-            sent: stats.payload_sent,
-            delivered: stats.delivered,
-            retransmissions: stats.retransmissions,
-            losses_reported: stats.naks_received,
-            marks_echoed: stats.ece_received,
-            marks_received: stats.ce_received,
-            protocol: *stats,
-        }
-    }
 }
 
 /// A snapshot of an endpoint.

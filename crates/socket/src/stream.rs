@@ -9,6 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::connection::Connection;
 use crate::shared::remember;
+use crate::{ConnectionError, SocketKind};
 
 /// Full packets that one write takes: as many as leave in one system call.
 const WRITE_PACKETS: usize = 44;
@@ -29,15 +30,19 @@ pub struct RecvStream {
     connection: Connection,
 }
 
-impl SendStream {
-    pub(crate) const fn new(connection: Connection) -> Self {
-        Self { connection }
+impl Connection {
+    /// What writes to the stream.
+    pub fn send_stream(&self) -> Result<SendStream, ConnectionError> {
+        self.expect(SocketKind::Stream)?;
+        let connection = self.clone();
+        Ok(SendStream { connection })
     }
-}
 
-impl RecvStream {
-    pub(crate) const fn new(connection: Connection) -> Self {
-        Self { connection }
+    /// What reads from the stream.
+    pub fn recv_stream(&self) -> Result<RecvStream, ConnectionError> {
+        self.expect(SocketKind::Stream)?;
+        let connection = self.clone();
+        Ok(RecvStream { connection })
     }
 }
 
@@ -54,6 +59,7 @@ impl AsyncWrite for SendStream {
             // Whole packets, of what does not fit into one write: the rest comes at once.
             let most = WRITE_PACKETS * usize::from(state.connection.core().payload());
             let count = state.connection.write(&bytes[..bytes.len().min(most)]);
+            assert!(count <= most, "a write takes what it was given");
             if count == 0 && !bytes.is_empty() {
                 remember(&mut state.writers, cx.waker());
                 return Poll::Pending;
@@ -83,6 +89,7 @@ impl AsyncRead for RecvStream {
         let most = out.remaining().min(READ_BYTES);
         let room = out.initialize_unfilled_to(most);
         let count = state.connection.read(shared.time(now), room);
+        assert!(count <= most, "a read gives what has room");
         out.advance(count);
         if count > 0 {
             self.connection.pump(&mut state, now);

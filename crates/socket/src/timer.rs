@@ -37,10 +37,10 @@ impl Timer {
         if self.armed.is_some_and(|armed| armed <= at) {
             return Ok(());
         }
-        // Zero would disarm it.
         let wait = at
             .saturating_duration_since(now)
             .max(Duration::from_nanos(1));
+        assert!(wait > Duration::ZERO, "zero disarms the timer");
         let none = Timespec {
             tv_sec: 0,
             tv_nsec: 0,

@@ -8,7 +8,7 @@ use tokio::time::sleep_until;
 
 use super::{Meter, processor_time};
 use crate::error::Failure;
-use crate::protocol::{Channel, Chunk, Frame, Hash, MAX_DATA, Report, unexpected};
+use crate::protocol::{BenchRequest, Channel, Chunk, Frame, Hash, MAX_DATA, Report, unexpected};
 
 /// What both ends saw.
 #[derive(Debug, Clone, Copy)]
@@ -22,17 +22,17 @@ pub struct Reports {
 /// With a limit on the rate, one part at most lasts so long.
 const STEP: Duration = Duration::from_millis(2);
 
-/// Sends for a time, at most `rate` bits per second unless that is 0.
+/// Sends for the time that is wanted, at the rate that is allowed.
 pub async fn source<R, W>(
     channel: &mut Channel<R, W>,
-    millis: u32,
-    rate: u64,
+    wanted: &BenchRequest,
     meter: &Meter,
 ) -> Result<Reports, Failure>
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
+    let BenchRequest { millis, rate, .. } = *wanted;
     let chunk = chunk(rate);
     let watch = Watch::start();
     let time = Duration::from_millis(u64::from(millis));

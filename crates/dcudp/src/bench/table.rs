@@ -78,37 +78,46 @@ pub struct Snapshot {
     retransmissions: u64,
     losses: u64,
     marks: u64,
+    rtt: Duration,
+    mode: Option<TransmissionMode>,
 }
 
-impl Interval {
-    /// What happened since a snapshot, `bytes` in all so far; and a snapshot of its end.
-    pub fn since(
-        before: &Snapshot,
-        time: Duration,
-        bytes: u64,
-        statistics: &Statistics,
-    ) -> (Snapshot, Self) {
-        let now = Snapshot {
+impl Snapshot {
+    /// After that time, with `bytes` in all so far.
+    pub fn new(time: Duration, bytes: u64, statistics: &Statistics) -> Self {
+        Self {
             time,
             bytes,
             retransmissions: statistics.retransmissions,
             losses: statistics.losses_reported,
             marks: statistics.marks_echoed + statistics.marks_received,
-        };
+            rtt: statistics.rtt,
+            mode: statistics.mode,
+        }
+    }
+
+    /// The time that has passed since another.
+    pub fn since(&self, before: &Self) -> Duration {
+        self.time.saturating_sub(before.time)
+    }
+}
+
+impl Interval {
+    /// What happened between two snapshots.
+    pub fn between(before: &Snapshot, now: &Snapshot) -> Self {
         // A peer may report fewer than it acknowledged.
         let bytes = now.bytes.saturating_sub(before.bytes);
-        let interval = Self {
+        Self {
             start_s: before.time.as_secs_f64(),
             end_s: now.time.as_secs_f64(),
             bytes,
-            bits_per_second: bits_per_second_lossy(bytes, now.time.saturating_sub(before.time)),
-            rtt_us: micros(statistics.rtt),
-            mode: statistics.mode.map(mode),
+            bits_per_second: bits_per_second_lossy(bytes, now.since(before)),
+            rtt_us: micros(now.rtt),
+            mode: now.mode.map(mode),
             retransmissions: now.retransmissions - before.retransmissions,
             losses: now.losses - before.losses,
             marks: now.marks - before.marks,
-        };
-        (now, interval)
+        }
     }
 
     /// How long it is.

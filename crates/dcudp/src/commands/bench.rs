@@ -15,7 +15,7 @@ use crate::bench::flow::{Reports, payload, sink, source};
 use crate::bench::table::{End, Ends, Interval, Measurement, Snapshot, control};
 use crate::error::{DONE, Failure, INTERRUPTED};
 use crate::link::Link;
-use crate::protocol::{BenchDirection, Frame, unexpected};
+use crate::protocol::{BenchDirection, BenchRequest, Frame, unexpected};
 use crate::terminal::{error, note, say};
 
 pub(super) async fn run(arguments: Bench) -> Result<u8, Failure> {
@@ -51,7 +51,11 @@ pub(super) async fn run(arguments: Bench) -> Result<u8, Failure> {
             intervals,
             ends: ending.reports().map(|reports| ends(&arguments, reports)),
         };
-        show(&measurement, arguments.json);
+        if arguments.json {
+            show(&measurement);
+        } else if let Some(ends) = &measurement.ends {
+            say(ends.lines());
+        }
     }
     match ending {
         Ending::Whole(_) => Ok(DONE),
@@ -111,14 +115,12 @@ async fn measure(lines: &mut Lines<'_>) -> Result<Reports, Failure> {
     let (link, arguments) = (lines.link, lines.arguments);
     let mut channel = link.channel().await?;
     let millis = u32::try_from(arguments.time.as_millis()).expect("checked when it was typed");
-    let rate = rate(arguments);
-    let direction = direction(arguments);
-    let request = Frame::Bench {
-        direction,
+    let wanted = BenchRequest {
+        direction: direction(arguments),
         millis,
-        rate,
+        rate: rate(arguments),
     };
-    channel.send(&request).await?;
+    channel.send(&Frame::Bench(wanted)).await?;
     match channel.receive().await? {
         Frame::Begin { .. } => {}
         other => return Err(unexpected(&other)),
@@ -126,8 +128,8 @@ async fn measure(lines: &mut Lines<'_>) -> Result<Reports, Failure> {
     lines.begin();
     let meter = Arc::clone(&lines.meter);
     let flow = async {
-        match direction {
-            BenchDirection::Up => source(&mut channel, millis, rate, &meter).await,
+        match wanted.direction {
+            BenchDirection::Up => source(&mut channel, &wanted, &meter).await,
             BenchDirection::Down => sink(&mut channel, &meter).await,
         }
     };
@@ -187,15 +189,15 @@ impl<'a> Lines<'a> {
         let half = every / 2;
         loop {
             ticks.tick().await;
-            let interval = self.take(None);
-            if interval.1.seconds() < half.as_secs_f64() {
+            let now = self.snapshot(None);
+            if now.since(&self.last) < half {
                 // The tick before it was late.
                 continue;
             }
             if started.elapsed() + half >= self.arguments.time {
                 sleep(half).await;
             }
-            self.add(interval);
+            self.add(now);
         }
     }
 
@@ -209,14 +211,13 @@ impl<'a> Lines<'a> {
                     BenchDirection::Up => reports.there.bytes,
                     BenchDirection::Down => reports.here.bytes,
                 });
-            let interval = self.take(bytes);
-            self.add(interval);
+            self.add(self.snapshot(bytes));
         }
         self.intervals
     }
 
-    /// An interval that ends here, after `bytes` in all if that is known. It counts once it is added.
-    fn take(&self, bytes: Option<u64>) -> (Snapshot, Interval) {
+    /// The measurement so far, with `bytes` in all if that is known.
+    fn snapshot(&self, bytes: Option<u64>) -> Snapshot {
         let statistics = self.link.connection.statistics();
         let bytes = bytes.unwrap_or_else(|| match direction(self.arguments) {
             BenchDirection::Up => payload(
@@ -227,10 +228,12 @@ impl<'a> Lines<'a> {
             BenchDirection::Down => self.meter.bytes(),
         });
         let time = self.started.map_or(Duration::ZERO, |start| start.elapsed());
-        Interval::since(&self.last, time, bytes, &statistics)
+        Snapshot::new(time, bytes, &statistics)
     }
 
-    fn add(&mut self, (end, interval): (Snapshot, Interval)) {
+    /// An interval ends at that snapshot.
+    fn add(&mut self, end: Snapshot) {
+        let interval = Interval::between(&self.last, &end);
         if !self.arguments.json {
             say(interval.line());
         }
@@ -239,13 +242,8 @@ impl<'a> Lines<'a> {
     }
 }
 
-fn show(measurement: &Measurement, json: bool) {
-    if !json {
-        if let Some(ends) = &measurement.ends {
-            say(ends.lines());
-        }
-        return;
-    }
+/// A measurement as JSON.
+fn show(measurement: &Measurement) {
     match serde_json::to_string_pretty(measurement) {
         Ok(text) => say(text),
         Err(problem) => error(problem),

@@ -11,7 +11,7 @@ use crate::disk::Root;
 use crate::error::{Failure, INTERRUPTED};
 use crate::link::Link;
 use crate::protocol::Name;
-use crate::request::get;
+use crate::request::{Existing, get};
 use crate::terminal::progress_bar;
 use crate::words::reason;
 
@@ -30,9 +30,10 @@ pub(super) async fn run(arguments: Get) -> Result<u8, Failure> {
     let Some(link) = call(&peer, &link, stop.as_mut()).await? else {
         return Ok(INTERRUPTED);
     };
+    let existing = Existing::of(force);
     let mut tally = Tally::new(names.len());
     let got = tokio::select! {
-        got = link.telling(get_all(&link, &root, &names, force, &mut tally)) => got,
+        got = link.telling(get_all(&link, &root, &names, existing, &mut tally)) => got,
         () = stop => {
             link.abort().await;
             return Ok(tally.interrupted(&format!("in {}", into.display())));
@@ -57,14 +58,14 @@ async fn get_all(
     link: &Link,
     root: &Root,
     names: &[Name],
-    replace: bool,
+    existing: Existing,
     tally: &mut Tally,
 ) -> Result<(), Failure> {
     let mut channel = link.channel().await?;
     for name in names {
         let started = Instant::now();
         let bar = |size| progress_bar(name.base(), size);
-        match get(&mut channel, root, name, replace, bar).await {
+        match get(&mut channel, root, name, existing, bar).await {
             Ok(moved) => tally.done(name.as_str(), moved, started.elapsed()),
             Err(failure) if failure.leaves_connection() => tally.failed(name.as_str(), &failure),
             Err(failure) => {

@@ -13,7 +13,7 @@ use crate::disk::Leaving;
 use crate::error::{Failure, INTERRUPTED, disk};
 use crate::link::{Link, Stream};
 use crate::protocol::Name;
-use crate::request::put;
+use crate::request::{Existing, put};
 use crate::terminal::progress_bar;
 use crate::transfer::Moved;
 use crate::words::reason;
@@ -32,9 +32,10 @@ pub(super) async fn run(arguments: Send) -> Result<u8, Failure> {
     let Some(link) = call(&peer, &link, stop.as_mut()).await? else {
         return Ok(INTERRUPTED);
     };
+    let existing = Existing::of(force);
     let mut tally = Tally::new(sources.len());
     let sent = tokio::select! {
-        sent = link.telling(send_all(&link, &sources, force, &mut tally)) => sent,
+        sent = link.telling(send_all(&link, &sources, existing, &mut tally)) => sent,
         () = stop => {
             link.abort().await;
             return Ok(tally.interrupted(&format!("on {peer}")));
@@ -89,14 +90,14 @@ fn check(path: &Path) -> Result<(), Failure> {
 async fn send_all(
     link: &Link,
     sources: &[Source],
-    replace: bool,
+    existing: Existing,
     tally: &mut Tally,
 ) -> Result<(), Failure> {
     let mut channel = link.channel().await?;
     for source in sources {
         let name = source.name.as_str();
         let started = Instant::now();
-        match send_one(&mut channel, source, replace).await {
+        match send_one(&mut channel, source, existing).await {
             Ok(moved) => tally.done(name, moved, started.elapsed()),
             Err(failure) if failure.leaves_connection() => tally.failed(name, &failure),
             Err(failure) => {
@@ -108,9 +109,13 @@ async fn send_all(
     Ok(())
 }
 
-async fn send_one(channel: &mut Stream, source: &Source, replace: bool) -> Result<Moved, Failure> {
+async fn send_one(
+    channel: &mut Stream,
+    source: &Source,
+    existing: Existing,
+) -> Result<Moved, Failure> {
     let file = File::open(&source.path).map_err(|error| disk(&error))?;
     let name = &source.name;
     let bar = |size| progress_bar(name.as_str(), size);
-    put(channel, file, name, replace, bar).await
+    put(channel, file, name, existing, bar).await
 }

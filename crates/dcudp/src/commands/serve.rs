@@ -54,19 +54,26 @@ pub(super) async fn files(arguments: Serve) -> Result<u8, Failure> {
         connections: max_connections,
         evict_after,
     };
-    run(service, (&what, kept), listen, limits, &link).await
+    let wording = Wording {
+        what: &what,
+        stopped: kept,
+    };
+    run(service, wording, listen, limits, &link).await
 }
 
 pub(super) async fn measurements(arguments: Bench) -> Result<u8, Failure> {
     let Bench { listen, link, .. } = arguments;
     let service = Service::Measurements;
-    let words = ("measuring", "measurements were cut short");
+    let wording = Wording {
+        what: "measuring",
+        stopped: "measurements were cut short",
+    };
     let limits = Limits {
         connections: MEASUREMENTS,
         per_address: share_of(MEASUREMENTS),
         evict_after: EVICT_AFTER,
     };
-    run(service, words, listen, limits, &link).await
+    run(service, wording, listen, limits, &link).await
 }
 
 /// The places of one address, at least one.
@@ -74,9 +81,15 @@ const fn share_of(connections: u16) -> u16 {
     connections.div_ceil(SHARE)
 }
 
+/// How a service is announced, and what becomes of its work where it is stopped.
+struct Wording<'a> {
+    what: &'a str,
+    stopped: &'a str,
+}
+
 async fn run(
     service: Service,
-    (what, kept): (&str, &str),
+    wording: Wording<'_>,
     address: Option<SocketAddr>,
     limits: Limits,
     arguments: &LinkArguments,
@@ -85,7 +98,7 @@ async fn run(
     let address = address.unwrap_or_else(|| default_address(protection));
     let (endpoint, listener, local) = link::listen(address, limits, arguments)?;
     let stop = stopped();
-    announce(what, local, protection);
+    announce(wording.what, local, protection);
     let mut sessions = JoinSet::new();
     tokio::select! {
         () = accept(&listener, Arc::new(service), limits, &mut sessions) => {
@@ -113,8 +126,9 @@ async fn run(
     }
     if open > 0 {
         note(format_args!(
-            "stopped with {}; {kept}",
-            counted(open, "open connection")
+            "stopped with {}; {}",
+            counted(open, "open connection"),
+            wording.stopped
         ));
     }
     Ok(DONE)

@@ -36,6 +36,12 @@ pub enum Clash {
     Refuse(&'static str),
 }
 
+/// A file under the final name.
+struct Existing {
+    file: File,
+    length: u64,
+}
+
 /// What was found at a destination.
 pub enum Found {
     /// A file of the same length, under the final name: perhaps the very same.
@@ -59,8 +65,8 @@ impl Destination {
     pub fn look(&self, size: u64) -> Result<Found, Failure> {
         let replace = self.clash == Clash::Replace;
         match self.existing()? {
-            Some((file, length)) if length == size && !(replace && self.begun()) => {
-                whole(&file, size)
+            Some(file) if file.length == size && !(replace && self.begun()) => {
+                whole(&file.file, size)
             }
             Some(_) if !replace => Err(self.in_the_way()),
             _ => self.arriving(size).map(Found::Part),
@@ -90,8 +96,8 @@ impl Destination {
         !absent(&self.directory, &part_name(&self.name))
     }
 
-    /// The file under the final name, and its length.
-    fn existing(&self) -> Result<Option<(File, u64)>, Failure> {
+    /// The file under the final name.
+    fn existing(&self) -> Result<Option<Existing>, Failure> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let base = self.name.base();
         let file = match openat(&self.directory, base, flags, Mode::empty()) {
@@ -99,8 +105,10 @@ impl Destination {
             Err(Errno::NOENT) => return Ok(None),
             Err(error) => return Err(refused(&error.into())),
         };
-        let length = regular(&file)?;
-        Ok(Some((file.into(), length)))
+        Ok(Some(Existing {
+            length: regular(&file)?,
+            file: file.into(),
+        }))
     }
 
     fn arriving(&self, size: u64) -> Result<Arriving, Failure> {
@@ -193,12 +201,17 @@ impl Arriving {
         Err(Failure::here(ErrorCode::NoSpace, words))
     }
 
-    /// How many bytes are there, and their hash.
-    pub fn have(&self) -> (u64, Hash) {
-        (self.written, *self.hasher.finalize().as_bytes())
+    /// How many bytes are there.
+    pub const fn written(&self) -> u64 {
+        self.written
     }
 
-    /// The sender begins here: where [`Self::have`] ended, or at 0.
+    /// Their hash.
+    pub fn hash(&self) -> Hash {
+        *self.hasher.finalize().as_bytes()
+    }
+
+    /// The sender begins here: where [`Self::written`] ended, or at 0.
     pub fn begin(&mut self, offset: u64) -> Result<(), Failure> {
         if offset == 0 {
             self.hasher.reset();

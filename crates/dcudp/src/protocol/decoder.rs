@@ -3,13 +3,15 @@
 //! The bytes of a frame are kept until it is whole, so each type has its limit, and a length beyond it
 //! is an error before a byte of the body was waited for.
 
+use std::ops::RangeInclusive;
+
 use bytes::{Buf, Bytes, BytesMut};
 use thiserror::Error;
 
 use super::frame::{HEADER_BYTES, MAGIC, kind};
 use super::{
-    BenchDirection, ErrorCode, Frame, Hash, MAX_BENCH_MILLIS, MAX_DATA, MAX_NAME, MAX_PING,
-    MAX_WORDS, Name, NameError, Report,
+    BenchDirection, BenchRequest, ErrorCode, Frame, Hash, MAX_BENCH_MILLIS, MAX_DATA, MAX_NAME,
+    MAX_PING, MAX_WORDS, Name, NameError, Report,
 };
 
 /// What a greeting of a later version may hold.
@@ -67,9 +69,8 @@ impl Decoder {
         };
         let kind = header[0];
         let length = u32::from_be_bytes(header[1..].try_into().expect("four bytes"));
-        let (least, most) = limits(kind)?;
         let bytes = length as usize;
-        if bytes < least || bytes > most {
+        if !limits(kind)?.contains(&bytes) {
             return Err(ProtocolError::Length { kind, length });
         }
         if rest.len() < bytes {
@@ -83,21 +84,22 @@ impl Decoder {
     }
 }
 
-/// The fewest and the most bytes of a body.
-const fn limits(kind: u8) -> Result<(usize, usize), ProtocolError> {
+/// How many bytes a body may have.
+const fn limits(kind: u8) -> Result<RangeInclusive<usize>, ProtocolError> {
+    const HASH: usize = size_of::<Hash>();
     Ok(match kind {
-        kind::HELLO => (MAGIC.len() + 2, MAX_HELLO),
-        kind::ERROR => (2, 2 + MAX_WORDS),
-        kind::BUSY | kind::DONE => (0, 0),
-        kind::PUT => (8 + 1 + 1, 8 + 1 + MAX_NAME),
-        kind::GET => (1, MAX_NAME),
-        kind::FILE | kind::BEGIN => (8, 8),
-        kind::HAVE => (8 + size_of::<Hash>(), 8 + size_of::<Hash>()),
-        kind::DATA => (1, MAX_DATA),
-        kind::END => (size_of::<Hash>(), size_of::<Hash>()),
-        kind::PING | kind::PONG => (0, MAX_PING),
-        kind::BENCH => (1 + 4 + 8, 1 + 4 + 8),
-        kind::REPORT => (3 * 8, 3 * 8),
+        kind::HELLO => MAGIC.len() + 2..=MAX_HELLO,
+        kind::ERROR => 2..=2 + MAX_WORDS,
+        kind::BUSY | kind::DONE => 0..=0,
+        kind::PUT => 8 + 1 + 1..=8 + 1 + MAX_NAME,
+        kind::GET => 1..=MAX_NAME,
+        kind::FILE | kind::BEGIN => 8..=8,
+        kind::HAVE => 8 + HASH..=8 + HASH,
+        kind::DATA => 1..=MAX_DATA,
+        kind::END => HASH..=HASH,
+        kind::PING | kind::PONG => 0..=MAX_PING,
+        kind::BENCH => 1 + 4 + 8..=1 + 4 + 8,
+        kind::REPORT => 3 * 8..=3 * 8,
         _ => return Err(ProtocolError::Kind(kind)),
     })
 }
@@ -164,11 +166,11 @@ fn bench(body: &mut Bytes) -> Result<Frame, ProtocolError> {
     if millis == 0 || millis > MAX_BENCH_MILLIS {
         return Err(ProtocolError::Value(kind::BENCH));
     }
-    Ok(Frame::Bench {
+    Ok(Frame::Bench(BenchRequest {
         direction,
         millis,
         rate: body.get_u64(),
-    })
+    }))
 }
 
 fn text(body: &[u8]) -> Result<&str, ProtocolError> {

@@ -15,8 +15,6 @@ pub(super) const MAGIC: &[u8; 8] = b"dcudp-fp";
 pub(super) const HEADER_BYTES: usize = 5;
 /// The most bytes of a file in one frame.
 pub const MAX_DATA: usize = 256 * 1024;
-/// The most bytes of a name.
-pub const MAX_NAME: usize = 1024;
 /// The most bytes of an error's words.
 pub const MAX_WORDS: usize = 1024;
 /// The most bytes of a ping.
@@ -100,6 +98,17 @@ pub enum BenchDirection {
     Down,
 }
 
+/// A measurement that a client wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BenchRequest {
+    /// Who sends.
+    pub direction: BenchDirection,
+    /// How long.
+    pub millis: u32,
+    /// The most bits per second, 0 for no limit.
+    pub rate: u64,
+}
+
 /// What the receiver of a measurement saw.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Report {
@@ -173,14 +182,7 @@ pub enum Frame {
     /// What came in a ping.
     Pong(Bytes),
     /// The client wants to measure.
-    Bench {
-        /// Who sends.
-        direction: BenchDirection,
-        /// How long.
-        millis: u32,
-        /// The most bits per second, 0 for no limit.
-        rate: u64,
-    },
+    Bench(BenchRequest),
     /// The receiver's answer to the end of a measurement.
     Report(Report),
 }
@@ -230,7 +232,7 @@ impl Frame {
             Self::Done => kind::DONE,
             Self::Ping(_) => kind::PING,
             Self::Pong(_) => kind::PONG,
-            Self::Bench { .. } => kind::BENCH,
+            Self::Bench(_) => kind::BENCH,
             Self::Report(_) => kind::REPORT,
         }
     }
@@ -264,14 +266,10 @@ impl Frame {
             Self::Begin { offset } => out.put_u64(*offset),
             Self::Data(bytes) | Self::Ping(bytes) | Self::Pong(bytes) => out.put_slice(bytes),
             Self::End { hash } => out.put_slice(hash),
-            Self::Bench {
-                direction,
-                millis,
-                rate,
-            } => {
-                out.put_u8(u8::from(*direction == BenchDirection::Down));
-                out.put_u32(*millis);
-                out.put_u64(*rate);
+            Self::Bench(wanted) => {
+                out.put_u8(u8::from(wanted.direction == BenchDirection::Down));
+                out.put_u32(wanted.millis);
+                out.put_u64(wanted.rate);
             }
             Self::Report(report) => {
                 out.put_u64(report.bytes);

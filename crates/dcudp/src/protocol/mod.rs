@@ -12,7 +12,7 @@ mod name;
 pub use channel::{Channel, PATIENCE, unexpected};
 pub use decoder::{Decoder, ProtocolError};
 pub use frame::{
-    BenchDirection, Chunk, ErrorCode, Frame, Hash, MAX_BENCH_MILLIS, MAX_DATA, MAX_NAME, MAX_PING,
-    MAX_WORDS, Report, VERSION,
+    BenchDirection, BenchRequest, Chunk, ErrorCode, Frame, Hash, MAX_BENCH_MILLIS, MAX_DATA,
+    MAX_PING, MAX_WORDS, Report, VERSION,
 };
-pub use name::{Name, NameError, PART_SUFFIX, is_invisible};
+pub use name::{MAX_NAME, Name, NameError, PART_SUFFIX, is_invisible};

@@ -12,8 +12,8 @@ use std::ops::RangeInclusive;
 
 use thiserror::Error;
 
-use super::MAX_NAME;
-
+/// The most bytes of a name.
+pub const MAX_NAME: usize = 1024;
 /// What the name of a file ends in that is not whole yet.
 pub const PART_SUFFIX: &str = ".dcudp-part";
 /// What file systems take for one part of a path.

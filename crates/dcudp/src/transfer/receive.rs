@@ -82,10 +82,16 @@ where
     let look = on_disk(move || (destination.look(size), destination));
     let (found, destination) = channel.while_busy(look).await?;
     match found? {
-        Found::Whole(hash) => compare(channel, (destination, size), hash, progress).await,
+        Found::Whole(hash) => {
+            let whole = Whole { size, hash };
+            compare(channel, destination, whole, progress).await
+        }
         Found::Part(arriving) => {
-            let (bytes, hash) = arriving.have();
-            channel.send(&Frame::Have { bytes, hash }).await?;
+            let have = Frame::Have {
+                bytes: arriving.written(),
+                hash: arriving.hash(),
+            };
+            channel.send(&have).await?;
             let resumed = begin(channel).await?;
             write_bytes(channel, arriving, resumed, progress).await?;
             Ok(Moved { size, resumed })
@@ -93,11 +99,17 @@ where
     }
 }
 
+/// A file that is there already.
+struct Whole {
+    size: u64,
+    hash: Hash,
+}
+
 /// A file of this length is there: the sender sees whether it is the same.
 async fn compare<R, W>(
     channel: &mut Channel<R, W>,
-    (destination, size): (Destination, u64),
-    hash: Hash,
+    destination: Destination,
+    Whole { size, hash }: Whole,
     progress: &ProgressBar,
 ) -> Result<Moved, Broken>
 where

@@ -8,6 +8,7 @@ use std::path::Path;
 use crate::common::{bytes, files, folder, hash, name, pair, put};
 use bytes::Bytes;
 use incastle_dcudp::protocol::{ErrorCode, Frame, PART_SUFFIX};
+use incastle_dcudp::request::Existing::Keep;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -129,7 +130,7 @@ async fn conversation(directory: &Path, frames: &[Frame]) {
     client.greet().await.unwrap();
     let first = directory.join("source");
     fs::write(&first, content(0, LONGEST)).unwrap();
-    put(&mut client, &first, FIRST, false).await.unwrap();
+    put(&mut client, &first, FIRST, Keep).await.unwrap();
     fs::remove_file(&first).unwrap();
     for frame in frames {
         // A server that has heard enough is gone.

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use incastle_dcudp::bench::{Meter, flow};
 use incastle_dcudp::error::Failure;
 use incastle_dcudp::protocol::{Channel, Chunk, ErrorCode, Frame, MAX_DATA};
+use incastle_dcudp::request::Existing::Keep;
 use tokio::io::{AsyncWriteExt, duplex, split};
 
 const SIZE: u64 = 1000;
@@ -115,7 +116,7 @@ async fn other_bytes_than_were_hashed_are_thrown_away() {
     // The connection goes on.
     let path = directory.path().join("honest");
     fs::write(&path, "honest").unwrap();
-    put(&mut client, &path, "copy", false).await.unwrap();
+    put(&mut client, &path, "copy", Keep).await.unwrap();
     assert_eq!(listing(directory.path()), ["copy", "honest"]);
 }
 
@@ -160,7 +161,7 @@ async fn a_sender_that_leaves_in_the_middle_leaves_what_came() {
     let path = here.path().join("f");
     fs::write(&path, &content).unwrap();
     let mut client = client_of(files(directory.path())).await;
-    let moved = put(&mut client, &path, "f", false).await.unwrap();
+    let moved = put(&mut client, &path, "f", Keep).await.unwrap();
     assert_eq!(moved.resumed, 2 * MAX_DATA as u64);
     assert_eq!(fs::read(directory.path().join("f")).unwrap(), content);
 }
@@ -210,7 +211,7 @@ async fn got(answers: Vec<Frame>) -> (Failure, Vec<String>) {
         while let Ok(Some(_)) = server.next_request().await {}
     });
     client.greet().await.unwrap();
-    let failure = get(&mut client, into.path(), "f", false).await.unwrap_err();
+    let failure = get(&mut client, into.path(), "f", Keep).await.unwrap_err();
     drop(client);
     (failure, listing(into.path()))
 }
@@ -300,7 +301,7 @@ async fn a_receiver_may_give_up_in_the_middle_and_go_on_with_another_file() {
     client.tell(&full).await.unwrap();
     client.skip_file().await.unwrap();
     let into = folder();
-    get(&mut client, into.path(), "small", false).await.unwrap();
+    get(&mut client, into.path(), "small", Keep).await.unwrap();
     assert_eq!(listing(into.path()), ["small"]);
 }
 

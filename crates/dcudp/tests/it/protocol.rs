@@ -2,8 +2,8 @@
 
 use bytes::{Bytes, BytesMut};
 use incastle_dcudp::protocol::{
-    BenchDirection, Chunk, Decoder, ErrorCode, Frame, MAX_BENCH_MILLIS, MAX_DATA, MAX_NAME,
-    MAX_PING, MAX_WORDS, Name, NameError, ProtocolError, Report, VERSION,
+    BenchDirection, BenchRequest, Chunk, Decoder, ErrorCode, Frame, MAX_BENCH_MILLIS, MAX_DATA,
+    MAX_NAME, MAX_PING, MAX_WORDS, Name, NameError, ProtocolError, Report, VERSION,
 };
 use proptest::prelude::*;
 
@@ -73,11 +73,11 @@ fn examples() -> Vec<(Frame, Vec<u8>)> {
             b"\x21\0\0\0\x01p".to_vec(),
         ),
         (
-            Frame::Bench {
+            Frame::Bench(BenchRequest {
                 direction: BenchDirection::Down,
                 millis: 1000,
                 rate: 5,
-            },
+            }),
             b"\x22\0\0\0\x0d\x01\0\0\x03\xe8\0\0\0\0\0\0\0\x05".to_vec(),
         ),
         (

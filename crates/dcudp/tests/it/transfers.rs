@@ -8,6 +8,7 @@ use crate::common::{bytes, client_of, files, folder, get, hash, listing, put};
 use incastle_dcudp::disk::Leaving;
 use incastle_dcudp::error::Failure;
 use incastle_dcudp::protocol::{ErrorCode, MAX_DATA};
+use incastle_dcudp::request::Existing::{Keep, Replace};
 use incastle_dcudp::service::Service;
 use incastle_dcudp::transfer::Moved;
 
@@ -34,7 +35,7 @@ async fn files_of_any_size_go_both_ways() {
         let name = format!("{size}.bin");
         let content = bytes(size as u64, size);
         fs::write(&path, &content).unwrap();
-        let moved = put(&mut client, &path, &name, false).await.unwrap();
+        let moved = put(&mut client, &path, &name, Keep).await.unwrap();
         let fresh = Moved {
             size: size as u64,
             resumed: 0,
@@ -42,7 +43,7 @@ async fn files_of_any_size_go_both_ways() {
         assert_eq!(moved, fresh);
         assert_eq!(fs::read(there.path().join(&name)).unwrap(), content);
         assert_eq!(
-            get(&mut client, back.path(), &name, false).await.unwrap(),
+            get(&mut client, back.path(), &name, Keep).await.unwrap(),
             fresh
         );
         assert_eq!(fs::read(back.path().join(&name)).unwrap(), content);
@@ -62,26 +63,26 @@ async fn what_was_there_is_not_sent_again() {
     let mut client = client_of(files(there.path())).await;
 
     fs::write(&part, &content[..MAX_DATA + 5]).unwrap();
-    let moved = put(&mut client, &path, "f", false).await.unwrap();
+    let moved = put(&mut client, &path, "f", Keep).await.unwrap();
     assert_eq!(moved.resumed, MAX_DATA as u64 + 5);
     assert_eq!(fs::read(there.path().join("f")).unwrap(), content);
     assert!(!part.exists());
 
     // The whole file is there: nothing is sent, nothing is touched.
-    let moved = put(&mut client, &path, "f", false).await.unwrap();
+    let moved = put(&mut client, &path, "f", Keep).await.unwrap();
     assert_eq!(moved.resumed, content.len() as u64);
     assert_eq!(listing(there.path()), ["f"]);
 
     // Not even where it might have been replaced.
     let inode = |path| fs::metadata(path).unwrap().ino();
     let before = inode(there.path().join("f"));
-    let moved = put(&mut client, &path, "f", true).await.unwrap();
+    let moved = put(&mut client, &path, "f", Replace).await.unwrap();
     assert_eq!(moved.resumed, content.len() as u64);
     assert_eq!(inode(there.path().join("f")), before);
 
     // All bytes are there, but its end was not confirmed.
     fs::rename(there.path().join("f"), &part).unwrap();
-    let moved = put(&mut client, &path, "f", false).await.unwrap();
+    let moved = put(&mut client, &path, "f", Keep).await.unwrap();
     assert_eq!(moved.resumed, content.len() as u64);
     assert_eq!(fs::read(there.path().join("f")).unwrap(), content);
 }
@@ -96,7 +97,7 @@ async fn what_is_not_its_beginning_is_not_built_on() {
     let longer = bytes(2, 3 * MAX_DATA);
     for left in [&bytes(3, 1000)[..], &bytes(3, 2 * MAX_DATA), &longer] {
         fs::write(there.path().join("f.dcudp-part"), left).unwrap();
-        let moved = put(&mut client, &path, "f", false).await.unwrap();
+        let moved = put(&mut client, &path, "f", Keep).await.unwrap();
         assert_eq!(moved.resumed, 0);
         assert_eq!(fs::read(there.path().join("f")).unwrap(), content);
         assert_eq!(listing(there.path()), ["f"]);
@@ -112,7 +113,7 @@ async fn a_resumed_get_goes_on_too() {
     fs::write(there.path().join("sub/f"), &content).unwrap();
     fs::write(back.path().join("f.dcudp-part"), &content[..100]).unwrap();
     let mut client = client_of(files(there.path())).await;
-    let moved = get(&mut client, back.path(), "sub/f", false).await.unwrap();
+    let moved = get(&mut client, back.path(), "sub/f", Keep).await.unwrap();
     assert_eq!(moved.resumed, 100);
     assert_eq!(fs::read(back.path().join("f")).unwrap(), content);
 }
@@ -128,21 +129,21 @@ async fn another_file_is_replaced_only_when_that_was_said() {
         fs::write(&path, &new).unwrap();
         fs::write(&target, &old).unwrap();
         assert_eq!(
-            code(put(&mut client, &path, "f", false).await),
+            code(put(&mut client, &path, "f", Keep).await),
             ErrorCode::Exists
         );
         assert_eq!(fs::read(&target).unwrap(), old);
-        put(&mut client, &path, "f", true).await.unwrap();
+        put(&mut client, &path, "f", Replace).await.unwrap();
         assert_eq!(fs::read(&target).unwrap(), new);
         assert_eq!(listing(there.path()), ["f"]);
 
         fs::write(&path, &old).unwrap();
         assert_eq!(
-            code(get(&mut client, here.path(), "f", false).await),
+            code(get(&mut client, here.path(), "f", Keep).await),
             ErrorCode::Exists
         );
         assert_eq!(fs::read(&path).unwrap(), old);
-        get(&mut client, here.path(), "f", true).await.unwrap();
+        get(&mut client, here.path(), "f", Replace).await.unwrap();
         assert_eq!(fs::read(&path).unwrap(), new);
         assert_eq!(listing(here.path()), ["f"]);
     }
@@ -157,7 +158,7 @@ async fn a_replacement_that_was_begun_goes_on() {
     fs::write(there.path().join("f"), &old).unwrap();
     fs::write(there.path().join("f.dcudp-part"), &new[..2_000]).unwrap();
     let mut client = client_of(files(there.path())).await;
-    let moved = put(&mut client, &path, "f", true).await.unwrap();
+    let moved = put(&mut client, &path, "f", Replace).await.unwrap();
     assert_eq!(moved.resumed, 2_000);
     assert_eq!(fs::read(there.path().join("f")).unwrap(), new);
     assert_eq!(listing(there.path()), ["f"]);
@@ -184,28 +185,28 @@ async fn a_server_keeps_to_what_it_was_started_with() {
         } else {
             ErrorCode::Denied
         };
-        for replace in [false, true] {
-            let put = put(&mut client, &path, "f", replace).await;
+        for existing in [Keep, Replace] {
+            let put = put(&mut client, &path, "f", existing).await;
             assert_eq!(code(put), expected);
         }
         // The connection goes on.
-        get(&mut client, here.path(), "f", true).await.unwrap();
+        get(&mut client, here.path(), "f", Replace).await.unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "old");
         if writes {
             // The very same file needs no leave to replace another, nor does one of a new name.
-            let moved = put(&mut client, &path, "f", true).await.unwrap();
+            let moved = put(&mut client, &path, "f", Replace).await.unwrap();
             assert_eq!(moved.resumed, 3);
-            put(&mut client, &path, "g", true).await.unwrap();
+            put(&mut client, &path, "g", Replace).await.unwrap();
         }
         fs::write(&path, "new").unwrap();
     }
     let mut client = client_of(Service::Measurements).await;
     assert_eq!(
-        code(put(&mut client, &path, "f", false).await),
+        code(put(&mut client, &path, "f", Keep).await),
         ErrorCode::Unsupported
     );
     assert_eq!(
-        code(get(&mut client, here.path(), "f", false).await),
+        code(get(&mut client, here.path(), "f", Keep).await),
         ErrorCode::Unsupported
     );
 }
@@ -241,10 +242,10 @@ async fn nothing_leads_out_of_the_directory() {
         "link/x",
         "dangling",
     ] {
-        let found = get(&mut client, back.path(), name, false).await;
+        let found = get(&mut client, back.path(), name, Keep).await;
         assert_eq!(code(found), ErrorCode::Denied, "{name}");
     }
-    let found = get(&mut client, back.path(), "nothing", false).await;
+    let found = get(&mut client, back.path(), "nothing", Keep).await;
     assert_eq!(code(found), ErrorCode::NotFound);
     let mine = back.path().join("mine");
     fs::write(&mine, "mine").unwrap();
@@ -257,8 +258,8 @@ async fn nothing_leads_out_of_the_directory() {
         "real",
         "dangling",
     ] {
-        for replace in [false, true] {
-            let found = put(&mut client, &mine, name, replace).await;
+        for existing in [Keep, Replace] {
+            let found = put(&mut client, &mine, name, existing).await;
             assert_eq!(code(found), ErrorCode::Denied, "{name}");
         }
     }
@@ -266,7 +267,7 @@ async fn nothing_leads_out_of_the_directory() {
     assert_eq!(listing(outside.path()), ["secret"]);
     assert_eq!(listing(back.path()), ["mine"]);
     // After all that, an honest file still passes.
-    put(&mut client, &mine, "real/mine", false).await.unwrap();
+    put(&mut client, &mine, "real/mine", Keep).await.unwrap();
     assert_eq!(
         fs::read_to_string(there.path().join("real/mine")).unwrap(),
         "mine"
@@ -282,11 +283,11 @@ async fn two_transfers_of_one_name_do_not_mix() {
     part.lock().unwrap();
     let mut client = client_of(files(there.path())).await;
     assert_eq!(
-        code(put(&mut client, &path, "f", false).await),
+        code(put(&mut client, &path, "f", Keep).await),
         ErrorCode::Busy
     );
     drop(part);
-    put(&mut client, &path, "f", false).await.unwrap();
+    put(&mut client, &path, "f", Keep).await.unwrap();
     assert_eq!(listing(there.path()), ["f"]);
 }
 

@@ -9,7 +9,7 @@ use incastle_dcudp::disk::Root;
 use incastle_dcudp::error::Failure;
 use incastle_dcudp::places::{Limits, Place, Places};
 use incastle_dcudp::protocol::{Channel, Name};
-use incastle_dcudp::request;
+use incastle_dcudp::request::{self, Existing};
 use incastle_dcudp::service::{Service, serve};
 use incastle_dcudp::transfer::Moved;
 use indicatif::ProgressBar;
@@ -91,22 +91,22 @@ pub(crate) async fn put(
     client: &mut End,
     path: &Path,
     as_name: &str,
-    replace: bool,
+    existing: Existing,
 ) -> Result<Moved, Failure> {
     let file = File::open(path).unwrap();
     let hidden = |_| ProgressBar::hidden();
-    request::put(client, file, &name(as_name), replace, hidden).await
+    request::put(client, file, &name(as_name), existing, hidden).await
 }
 
 pub(crate) async fn get(
     client: &mut End,
     into: &Path,
     what: &str,
-    replace: bool,
+    existing: Existing,
 ) -> Result<Moved, Failure> {
     let root = Root::open(into).unwrap();
     let hidden = |_| ProgressBar::hidden();
-    request::get(client, &root, &name(what), replace, hidden).await
+    request::get(client, &root, &name(what), existing, hidden).await
 }
 
 /// What stands in a directory, in order.
