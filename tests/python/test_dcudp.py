@@ -24,7 +24,7 @@ from incastle.papers.dcudp.readings import (
     combinations,
 )
 from incastle.reproduction import claims
-from incastle.reproduction.drawings import printed
+from incastle.reproduction.cells import printed
 from incastle.reproduction.expressions import Choice, Scope, quotient
 from incastle.reproduction.papers import Length, Observation, Observations
 from incastle.reproduction.statistics import jain

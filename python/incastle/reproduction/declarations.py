@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from incastle.analysis.confidence import interval_of
 from incastle.analysis.ends import ends, rising, shown
-from incastle.reproduction import drawings, lasting, statistics
+from incastle.reproduction import cells, drawings, lasting, statistics
 from incastle.reproduction.expressions import (
     Choice,
     Definition,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from incastle.reproduction.papers import Measure
 
 _LENGTHS = {str(length) for length in Length}
-_SHARED = {**vars(statistics), **vars(drawings)}
+_SHARED = {**vars(statistics), **vars(drawings), **vars(cells)}
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,8 @@ class Declarations:
         options = dict(one["draw"])
         what = self.functions[options.pop("kind")]
         if isinstance(what, type) and issubclass(what, drawings.Panels):
-            options["styles"] = self._figures.get("styles", {})
+            for name in ("styles", "names"):  # those of all figures, and over them its own
+                options[name] = {**self._figures.get(name, {}), **options.get(name, {})}
         return what(**options) if isinstance(what, type) else what
 
     def _needed(self, claims: Iterable[str]) -> tuple[str, ...]:

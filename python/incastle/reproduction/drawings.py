@@ -1,4 +1,4 @@
-"""Drawings that declarations name: curves and traces in panels, dots by category, maps, tables.
+"""Drawings that declarations name: curves and traces in panels, dots by category, bars, maps.
 
 Each is data alone, so that another process can draw it; it sees only the figure's table. A row
 without a seed is no run's: the paper's own value, or a theory's, drawn as a line without a band.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
-from itertools import groupby, zip_longest
+from itertools import zip_longest
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,16 +18,16 @@ import polars as pl
 from incastle.reproduction import figures
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_CHARACTER, _HANDLE = 0.075, 0.6
-"""About the width of a letter in a legend, and of the line before a label, in inches."""
-_MARKERS = "osD^vPx*"
+_LETTER, _HANDLE = 0.0083, 0.6
+"""About the width of a letter for each point of its size, and of a legend's line, in inches."""
+_PAPER = "the paper"
+_MARKERS = "os^DvPx*"
 _DASHED = (0, (4, 3))
-_LARGE = 10_000
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,12 @@ class Look:
     label: str = ""
     line: float | None = None
     top: float | None = None
-    bottom: float | None = 0
+    bottom: float | Literal["auto"] = 0
     scale: str = "linear"
     width: float = 1
-    marks: tuple[tuple[float, str], ...] = ()
+    ticks: Sequence[float] = ()
+    """Of the values, as far as they reach."""
+    marks: Sequence[tuple[float, str]] = ()
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,8 @@ class Panels(ABC):
     """A drawing in panels.
 
     Panels are those of the columns `y`, of the values of the columns `across` and `down`, or of
-    both. `looks` are by the name of a panel's column or value, or "" for all.
+    both: a grid, whose columns have titles. `looks` are by the name of a panel's column or value,
+    or "" for all; `styles` by the name that a series is shown under.
     """
 
     y: tuple[str, ...] = ("value",)
@@ -74,43 +77,73 @@ class Panels(ABC):
     """Of the whole figure: its width, and the height of a row."""
     looks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     styles: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+    """What values of `across`, `down` and `series` are shown as."""
+    entry: str = "{}"
+    """How a series is called, with its value in braces."""
     legend: str = ""
+    share_x: bool = False
+    share_y: Literal["", "all", "row", "none"] = ""
+    """Which panels have one vertical axis; "": those that look alike."""
+    pad: float = 6
+    """Between a panel and its title, in points."""
     sideways: bool = False
     """Whether values go to the right."""
 
     def __call__(self, figure: Figure, data: pl.DataFrame) -> None:
         """Draw it."""
-        if isinstance(self.across, list):
-            data = data.with_columns(pl.concat_str(self.across, separator=", ").alias("across"))
+        data = self._named(data)
         panels = self._panels(data)
         columns = self._columns(data)
         rows = math.ceil(len(panels) / columns)
         figure.set_size_inches(self.size[0], 0.6 + self.size[1] * rows)
-        widths = [panel.look.width for panel in panels[:columns]]
         grid = figure.subplots(
-            rows, columns, squeeze=False, width_ratios=widths, sharey=self._shared(panels)
+            rows,
+            columns,
+            squeeze=False,
+            width_ratios=[panel.look.width for panel in panels[:columns]],
+            sharex=self.share_x,
+            sharey=self.share_y or self._shared(panels, columns),
         )
         shown: dict[str, Any] = {}
+        font = 10 if columns < 3 else 9 if columns < 5 else 8  # noqa: PLR2004
+        wide = int(0.85 * self.size[0] / columns / (_LETTER * font))
         for axes, panel in zip_longest(grid.flat, panels):
             if panel is None:
                 axes.set_visible(False)
                 continue
-            shown |= self.draw(axes, panel)
-            axes.set_title(fill(panel.title, round(75 / columns)), fontsize=9 if columns < 4 else 7)  # noqa: PLR2004
+            for name, handle in self.draw(axes, panel).items():
+                shown.setdefault(name, handle)
+            axes.set_title(_wrapped(panel.title, wide), fontsize=font, pad=self.pad)
         for axes, panel in zip(grid.flat, panels, strict=False):
             self.limit(axes, panel)  # after all are drawn: the first of shared axes would fix them
-        for place, panel in enumerate(panels):
-            if place < len(panels) - columns and not self.sideways:
-                grid.flat[place].set_xlabel("")
-            if place % columns == 0 or panel.look.label != panels[place - 1].look.label:
-                self.name_values(grid.flat[place], panel.look.label)
+        self._name_axes(figure, grid, panels)
+        self._legend(figure, shown)
+
+    def _name_axes(self, figure: Figure, grid: Any, panels: Sequence[Panel]) -> None:  # noqa: ANN401
+        """Name the axes: below the panels and to their left, there once if all share both."""
+        columns = grid.shape[1]
+        labels = [panel.look.label for panel in panels]
+        once = self.share_x and len(set(labels)) == 1 and bool(labels[0])
+        for place, (axes, label) in enumerate(zip(grid.flat, labels, strict=False)):
+            if place >= len(panels) - columns:
+                axes.tick_params(labelbottom=True)  # also above an empty place
+            elif not self.sideways:
+                axes.set_xlabel("")
+            if not once and (place % columns == 0 or label != labels[place - 1]):
+                self.name_values(axes, label)
+        if once:
+            figure.supylabel(labels[0], fontsize=9)
+
+    def _legend(self, figure: Figure, shown: Mapping[str, Any]) -> None:
+        """Name the series below the panels, those of the paper last."""
         if len(shown) > 1:
-            below = legend_columns(list(shown), self.size[0])
+            names = sorted(shown, key=lambda name: name.startswith(_PAPER))
             figure.legend(
-                list(shown.values()),
-                list(shown),
+                [shown[name] for name in names],
+                names,
                 loc="outside lower center",
-                ncols=below,
+                ncols=legend_columns(names, self.size[0]),
                 title=self.legend or None,
             )
 
@@ -120,12 +153,16 @@ class Panels(ABC):
 
     def limit(self, axes: Axes, panel: Panel) -> None:
         """Limit the axis of the values."""
-        if panel.look.scale != "log":
-            axes.set_ylim(panel.look.bottom, panel.look.top)
+        look = panel.look
+        if look.scale != "log":
+            limits = axes.set_xlim if self.sideways else axes.set_ylim
+            limits(None if look.bottom == "auto" else look.bottom, look.top)
+        _ticks(axes.xaxis if self.sideways else axes.yaxis, look.ticks)
 
     def name_values(self, axes: Axes, label: str) -> None:
-        """Name the axis of the values."""
-        axes.set_ylabel(label)
+        """Name the axis of the values; the name of a row stands above it."""
+        axis = axes.xaxis if self.sideways else axes.yaxis
+        axis.set_label_text(label, fontsize=7 if "\n" in label else None)
 
     def style(self, name: object, place: int) -> dict[str, Any]:
         """Give the style of a series."""
@@ -135,11 +172,23 @@ class Panels(ABC):
         ls = found.get("ls", "-")
         return {**found, "color": known, "ls": tuple(ls) if isinstance(ls, list) else ls}
 
+    def _named(self, data: pl.DataFrame) -> pl.DataFrame:
+        """Give the data with the names that are shown."""
+        across = self.across if isinstance(self.across, list) else [self.across]
+        columns = [one for one in dict.fromkeys([*across, self.down, self.series]) if one in data]
+        if self.names:
+            data = data.with_columns(pl.col(columns).cast(pl.String).replace(self.names))
+        if self.entry != "{}":
+            data = data.with_columns(pl.format(self.entry, self.series).alias(self.series))
+        if isinstance(self.across, list):
+            data = data.with_columns(pl.concat_str(across, separator="\n").alias("across"))
+        return data
+
     def _panels(self, data: pl.DataFrame) -> list[Panel]:
         downs = _values(data, self.down) if self.down else [None]
         across_column = self._across
         acrosses = self._acrosses(data) or [None]
-        found = []
+        found: list[Panel] = []
         for down in downs:
             for y in self.y:
                 for across in acrosses:
@@ -149,9 +198,12 @@ class Panels(ABC):
                         if column
                     ]
                     look = self._look(y, across, down)
-                    titles = [str(one) for one in (down, across) if one is not None]
+                    if self._grid and down not in {None, look.label}:
+                        look = replace(look, label=f"{down}\n{look.label}")
+                    below = self._grid and len(found) >= len(acrosses)
+                    title = "" if below else look.title or str(across or down or "")
                     part = data.filter(*here) if here else data
-                    found.append(Panel(look.title or ", ".join(titles), part, y, look))
+                    found.append(Panel(title if title != look.label else "", part, y, look))
         return found
 
     def _look(self, *names: object) -> Look:
@@ -160,12 +212,20 @@ class Panels(ABC):
             merged |= self.looks.get(str(name), {})
         return Look(**merged)
 
-    def _shared(self, panels: Sequence[Panel]) -> Literal["all", "row", "none"]:
+    def _shared(self, panels: Sequence[Panel], columns: int) -> Literal["all", "row", "none"]:
         """Give which panels have one vertical axis: those of the same number."""
-        if self.sideways or ((len(self.y) > 1 or self.down) and self.across):
+        if self.sideways or self._grid:
             return "row"
-        alike = len({panel.look.label for panel in panels}) == 1 and panels[0].look.label
-        return "all" if alike else "none"
+        looks = [replace(one.look, title="", ticks=(), marks=()) for one in panels]
+        rows = [looks[first : first + columns] for first in range(0, len(looks), columns)]
+        if not looks[0].label or any(len(set(row)) > 1 for row in rows):
+            return "none"
+        return "all" if len(set(looks)) == 1 else "row"
+
+    @property
+    def _grid(self) -> bool:
+        """Tell whether the columns of panels have names of their own, and the rows, too."""
+        return bool(self.across) and (bool(self.down) or len(self.y) > 1)
 
     def _columns(self, data: pl.DataFrame) -> int:
         return self.columns or len(self._acrosses(data)) or len(self.y)
@@ -189,31 +249,40 @@ class Curves(Panels):
     x: str = "n"
     x_label: str = ""
     x_scale: str = "linear"
+    x_ticks: Sequence[float] = ()
+    left: float | None = None
     how: str = "spread"
-    together: bool = False
-    """Whether the columns `y` are series of one panel."""
+    together: Mapping[str, list[str]] = field(default_factory=dict)
+    """By panel: columns that are its series."""
+    own: str = ""
+    """How the legend calls the series that a panel is of, and is named after."""
+    through_origin: Mapping[str, float] = field(default_factory=dict)
+    """Lines to compare with, by name: y for each x."""
 
     def __call__(self, figure: Figure, data: pl.DataFrame) -> None:
         """Draw it."""
         if not self.together:
             super().__call__(figure, data)
             return
-        index = [name for name in data.columns if name not in self.y]
-        long = data.unpivot(self.y, index=index, variable_name="series")
-        replace(self, y=("value",), together=False)(figure, long)
+        panels = {column: panel for panel, columns in self.together.items() for column in columns}
+        index = [name for name in data.columns if name not in panels]
+        long = data.unpivot([*panels], index=index, variable_name="series")
+        long = long.with_columns(pl.col("series").replace(panels).alias("panel"))
+        replace(self, across="panel", together={})(figure, long)
 
     def draw(self, axes: Axes, panel: Panel) -> dict[str, Any]:
         """Draw each series, then the axes."""
-        shown = {}
-        names = _values(panel.data, self.series) if self.series else [panel.y]
-        for place, name in enumerate(names):
+        for place, name in enumerate(_values(panel.data, self.series) if self.series else [""]):
             part = panel.data.filter(pl.col(self.series) == name) if self.series else panel.data
-            self._series(axes, part, panel.y, {"label": str(name), **self.style(name, place)})
-            shown[str(name)] = axes.lines[-1]
+            own = self.series == self.across and name not in self.everywhere
+            label = self.own if own else str(name)
+            self._series(axes, part, panel.y, {"label": label, **self.style(label, place)})
+        xs = panel.data[self.x].unique().sort()
+        for name, slope in self.through_origin.items():
+            axes.plot(xs, slope * xs, color=figures.GREY, ls=":", label=name)
         self._axes(axes, panel)
-        if self.series in {"", self.across}:  # the panels name their series
-            return {name: handle for name, handle in shown.items() if name in self.everywhere}
-        return shown
+        shown = {str(line.get_label()): line for line in axes.lines}
+        return {name: line for name, line in shown.items() if name and not name.startswith("_")}
 
     def limit(self, axes: Axes, panel: Panel) -> None:
         """Limit the axis of the values, or that of the shares."""
@@ -225,21 +294,21 @@ class Curves(Panels):
     def _series(self, axes: Axes, data: pl.DataFrame, y: str, style: dict[str, Any]) -> None:
         seeds = "seed" in data.columns
         theirs = data.filter(pl.col("seed").is_null()).sort(self.x) if seeds else data.clear()
-        if len(theirs):
-            label = style["label"] if len(theirs) == len(data) else "the paper"
-            hollow = {"ls": ":", **style, "mfc": "none", "label": label}
-            axes.plot(theirs[self.x], theirs[y], **hollow)
-            data = data.drop_nulls("seed")
-        if data.is_empty():
-            return
-        if self.how == "distribution":
-            distribution(axes, data, y, style)
+        ours = data.drop_nulls("seed") if seeds else data
+        plain = {key: of for key, of in style.items() if key not in {"marker", "ms"}} | {"lw": 0.9}
+        if ours.is_empty():
+            pass
+        elif self.how == "distribution":
+            distribution(axes, ours, y, style)
         elif self.how == "spread":
-            figures.spread(axes, data, self.x, y, clip_on=False, **style)
+            figures.spread(axes, ours, self.x, y, clip_on=False, **style)
         else:
-            plain = {key: of for key, of in style.items() if key not in {"marker", "ms"}}
             drawing = "steps-post" if self.how == "step" else "default"
-            axes.plot(data[self.x], data[y], drawstyle=drawing, **{**plain, "lw": 0.9})
+            axes.plot(ours[self.x], ours[y], drawstyle=drawing, **plain)
+        if len(theirs):
+            hollow = {"ls": ":", "mfc": "none", "label": f"{style['label']}, {_PAPER}"}
+            style = {**style, **(hollow if len(ours) else {})}
+            axes.plot(theirs[self.x], theirs[y], clip_on=False, **style)
 
     def _axes(self, axes: Axes, panel: Panel) -> None:
         look = panel.look
@@ -251,8 +320,12 @@ class Curves(Panels):
         if self.x_scale in {"servers", "log"}:
             ticks = panel.data[self.x].unique().sort().to_list()
             axes.set_xscale("log", base=2 if self.x_scale == "servers" else 10)
-            axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks], fontsize=8)
+            axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
             axes.minorticks_off()
+        if self.x_ticks:
+            axes.set_xticks(self.x_ticks)
+        if self.left is not None:
+            axes.set_xlim(left=self.left)
         if self.how == "distribution":
             _scale(axes.xaxis, _wide(panel.data[panel.y]) if look.scale == "wide" else look.scale)
             return
@@ -267,6 +340,8 @@ class Dots(Panels):
     category: tuple[str, ...] = ("setting",)
     category_label: str = ""
     bars: bool = False
+    each: bool = False
+    """Whether each seed has a mark."""
     rotation: float = 0
 
     def draw(self, axes: Axes, panel: Panel) -> dict[str, Any]:
@@ -301,6 +376,11 @@ class Dots(Panels):
         values = ours[y].drop_nulls().drop_nans()
         if values.is_empty():
             return None
+        if self.each:
+            marked = ours.filter(pl.col(y).is_finite())
+            marks = {**style, "ls": ""}
+            figures.bars(axes, marked, y, [at[0]] * len(marked), style["color"])
+            return axes.plot([at[0]] * len(marked), marked[y], **marks)[0]
         middle = float(values.median())  # type: ignore[arg-type]
         tops = ours.select(figures.top(ours, y)).to_series().drop_nulls().drop_nans()
         low, high = min(values), max(tops)
@@ -319,16 +399,6 @@ class Dots(Panels):
 
     def _turned(self, place: float, value: float) -> tuple[list[float], list[float]]:
         return ([value], [place]) if self.sideways else ([place], [value])
-
-    def limit(self, axes: Axes, panel: Panel) -> None:
-        """Limit the axis of the values."""
-        if panel.look.scale != "log":
-            limits = axes.set_xlim if self.sideways else axes.set_ylim
-            limits(panel.look.bottom, panel.look.top)
-
-    def name_values(self, axes: Axes, label: str) -> None:
-        """Name the axis of the values."""
-        (axes.set_xlabel if self.sideways else axes.set_ylabel)(label)
 
     def _axes(self, axes: Axes, panel: Panel, places: list[str]) -> None:
         ticks = range(len(places))
@@ -445,7 +515,14 @@ def distribution(axes: Axes, data: pl.DataFrame, value: str, style: Mapping[str,
 
 def legend_columns(labels: Sequence[str], width: float = 7.2) -> int:
     """Give how many columns of a legend fit below a figure."""
-    return max(1, min(4, int(width / (_HANDLE + _CHARACTER * max(map(len, labels))))))
+    return max(1, min(4, int(width / (_HANDLE + 9 * _LETTER * max(map(len, labels))))))
+
+
+def _wrapped(title: str, width: int) -> str:
+    """Break the lines of a title between words."""
+    lines = title.split("\n")
+    options: Any = {"break_on_hyphens": False, "break_long_words": False}
+    return "\n".join(fill(line, width, **options) for line in lines)
 
 
 def _values(data: pl.DataFrame, column: str) -> list[Any]:
@@ -456,6 +533,13 @@ def _wide(values: pl.Series) -> str:
     """Give a logarithmic scale where values reach over more than a decade."""
     low, high = values.min() or 1, values.max() or 0
     return "log" if float(high) > 10 * float(low) else "linear"  # type: ignore[arg-type]
+
+
+def _ticks(axis: Any, ticks: Sequence[float]) -> None:  # noqa: ANN401  an axis of matplotlib
+    """Set the ticks that lie within the limits."""
+    low, high = axis.get_view_interval()
+    if ticks:
+        axis.set_ticks([tick for tick in ticks if low <= tick <= high])
 
 
 def _scale(axis: Any, scale: str) -> None:  # noqa: ANN401  an axis of matplotlib
@@ -471,104 +555,3 @@ def _scale(axis: Any, scale: str) -> None:  # noqa: ANN401  an axis of matplotli
         axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axis.set_major_formatter("{x:,g}")
     axis.set_minor_locator(LogLocator(subs=()))
-
-
-# ---- tables as drawings
-
-
-@dataclass(frozen=True)
-class Cells:
-    """A table as a drawing: a row for each system, a column for each number.
-
-    The data has row, column, value and in_band, which is null where there is no band: bold, and
-    shaded unless `shaded` says otherwise. `text` is what a cell shows in the place of its value.
-    """
-
-    width: float = 7.6
-    font: float = 8
-    height: float = 0.24
-    """Of a row, in inches."""
-    grouped: bool = False
-    """Columns with the same text before the first ", " are a group, and so are rows before ": "."""
-
-    def __call__(self, figure: Figure, data: pl.DataFrame) -> None:
-        """Draw it."""
-        rows, columns = _values(data, "row"), _values(data, "column")
-        figure.set_size_inches(self.width, 1.1 + self.height * (len(rows) + 1))
-        axes = figure.subplots()
-        self._frame(axes, rows, columns)
-        for cell in data.iter_rows(named=True):
-            at = (columns.index(cell["column"]), rows.index(cell["row"]))
-            self._cell(axes, at, cell)
-
-    def _frame(self, axes: Axes, rows: list[str], columns: list[str]) -> None:
-        """Name rows and columns, without lines of their own."""
-        axes.set_xlim(-0.5, len(columns) - 0.5)
-        axes.set_ylim(len(rows) - 0.5, -0.5)
-        axes.set_yticks(range(len(rows)), self._names(rows, ": "), fontsize=self.font)
-        labels = [column.replace(", ", "\n") for column in self._names(columns, ", ")]
-        axes.set_xticks(range(len(columns)), labels, fontsize=self.font)
-        axes.xaxis.tick_top()
-        axes.grid(visible=False)
-        axes.tick_params(length=0)
-        for side in ("left", "bottom"):
-            axes.spines[side].set_visible(False)
-        for y in range(len(rows)):
-            axes.axhline(y + 0.5, color="#dddddd", lw=0.6)
-        if self.grouped:
-            self._groups(axes, rows, columns)
-
-    def _names(self, labels: list[str], separator: str) -> list[str]:
-        """Leave out what the group says."""
-        return [one.rpartition(separator)[2] for one in labels] if self.grouped else labels
-
-    def _groups(self, axes: Axes, rows: list[str], columns: list[str]) -> None:
-        """Divide the groups, and name them."""
-        style: dict[str, Any] = {
-            "textcoords": "offset points",
-            "weight": "bold",
-            "fontsize": self.font + 1,
-        }
-        for first, last, name in _groups(columns, ", "):
-            axes.axvline(last + 0.5, color="black", lw=0.8)
-            place: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "xytext": (0, 18)}
-            place["ha"] = "center"
-            axes.annotate(name, ((first + last) / 2, 1), **place, **style)
-        for first, last, name in _groups(rows, ": "):
-            axes.axhline(last + 0.5, color="black", lw=0.8)
-            place = {"xycoords": ("axes fraction", "data"), "xytext": (-105, 0), "ha": "right"}
-            words = name.replace(", ", "\n")
-            axes.annotate(words, (0, (first + last) / 2), va="center", **place, **style)
-
-    def _cell(self, axes: Axes, at: tuple[int, int], cell: Mapping[str, Any]) -> None:
-        inside = bool(cell["in_band"])
-        if cell.get("shaded", inside):
-            sides = (at[0] - 0.5, at[0] + 0.5)
-            style: dict[str, Any] = {"color": figures.GREEN, "alpha": 0.35, "lw": 0}
-            axes.fill_between(sides, at[1] - 0.5, at[1] + 0.5, **style)
-        axes.text(
-            *at,
-            cell.get("text") or printed(cell["value"]),
-            ha="center",
-            va="center",
-            fontsize=self.font,
-            weight="bold" if inside else "normal",
-            color="black" if inside or not self.grouped else figures.GREY,
-        )
-
-
-def _groups(labels: Iterable[str], separator: str) -> Iterator[tuple[int, int, str]]:
-    """Give the first and last place of each group of labels, and its name."""
-    places = groupby(enumerate(labels), key=lambda one: one[1].partition(separator)[0])
-    for name, group in places:
-        members = [place for place, _ in group]
-        yield members[0], members[-1], name
-
-
-def printed(value: float | None) -> str:
-    """Print a number with three digits, or whole; what was not measured is a dash."""
-    if value is None or math.isnan(value):
-        return "-"
-    if abs(value) >= _LARGE:
-        return f"{value:.0e}"
-    return f"{value:.0f}" if abs(value) >= 1_000 else f"{value:.3g}"  # noqa: PLR2004

@@ -15,7 +15,7 @@ import polars as pl
 
 from incastle.analysis.ends import apart, ends, rising, shown, size
 from incastle.reproduction import lasting
-from incastle.reproduction.drawings import Cells
+from incastle.reproduction.cells import Cells
 
 from .readings import DCTCP, MARKERS, READINGS, SWITCH_ALONE, reading
 
