@@ -85,7 +85,7 @@ impl Default for EventQueue {
 }
 
 impl EventQueue {
-    /// Adds an event, which must not lie before the one taken last.
+    /// Adds an event, which must not be before the one taken last.
     #[inline(always)]
     pub(crate) fn push(&mut self, event: Event) {
         let bucket = self.calendar.bucket_of(event);

@@ -10,7 +10,7 @@ use incastle_transport::{tcp, udt};
 use incastle_units::{Bytes, Time};
 
 use crate::core::{EndpointIndex, EventCountIndex, FlowIndex, HostIndex};
-use crate::flow::{UdtStart, Wait};
+use crate::flow::{Framing, UdtStart, Wait};
 
 /// The transport of a new flow.
 pub enum TransportSpec {
@@ -53,32 +53,6 @@ pub struct FlowSpec {
     pub watched: bool,
     /// Whether its every event is reported to the probe.
     pub recorded: bool,
-}
-
-/// The framing of an IP packet on the link layer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Framing {
-    /// Added to every packet.
-    pub overhead: u16,
-    /// The minimum size on the wire.
-    pub minimum: u16,
-    /// The traffic class (802.1Q's priority), for fair queues of classes.
-    pub class: u8,
-}
-
-impl Framing {
-    /// IP packets only.
-    pub const IP: Self = Self {
-        overhead: 0,
-        minimum: 0,
-        class: 0,
-    };
-    /// Ethernet: header 14, FCS 4, preamble 8, gap 12; at least 84 bytes in all.
-    pub const ETHERNET: Self = Self {
-        overhead: 38,
-        minimum: 84,
-        class: 0,
-    };
 }
 
 /// A notice to an application.

@@ -1,39 +1,20 @@
 //! An endpoint in the network: a transport endpoint, and its state at its host.
 
-mod held;
-mod udt;
-
 use std::mem::offset_of;
 
-use incastle_transport::{datagram, tcp};
+use incastle_transport::tcp;
 use incastle_units::{Ecn, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::core::{AppIndex, Digest, EndpointIndex, HostIndex};
-use crate::flow::Framing;
+use crate::flow::{DATA_HEADERS, Framing, Held, Leaving, Transport};
 use crate::layout::Slot;
 use crate::network::{Body, Extras, Identity, Limiter, Marks, Packet, Pool};
-
-use held::Held;
-pub(crate) use udt::{Pair, UdtEndpoint};
-pub use udt::{UdtCounters, UdtStart};
 
 /// Bytes of TCP and IP headers without options.
 const TCP_HEADERS: u16 = 40;
 /// Bytes of UDP and IP headers.
 const UDP_HEADERS: u16 = 28;
-
-/// The transport at this endpoint.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "connections are in the array itself, not behind a pointer"
-)]
-pub(crate) enum Transport {
-    Tcp(tcp::Connection),
-    Datagram(datagram::Endpoint),
-    /// Behind a pointer: it is three times as large as TCP's.
-    Udt(Box<UdtEndpoint>),
-}
 
 /// More bytes than any endpoint receives. Above it, `expect` has the number of packets sent at the notice.
 const REACHED: u64 = 1 << 63;
@@ -84,15 +65,6 @@ impl SlowPath {
     const fn any(self, reasons: u8) -> bool {
         self.0 & reasons != 0
     }
-}
-
-/// A packet that leaves.
-pub(crate) struct Leaving {
-    /// Application bytes.
-    payload: u16,
-    /// Bytes of the headers, IP's included.
-    headers: u16,
-    ecn: Ecn,
 }
 
 /// The parameters of a new endpoint.
@@ -205,19 +177,9 @@ impl Endpoint {
     #[inline(never)]
     fn receive_otherwise(&mut self, now: Time, packet: &Packet, extras: &mut Extras) {
         match (&mut self.transport, &packet.body) {
-            (Transport::Udt(end), _) => end.receive(now, packet, extras, &mut self.rng),
+            (Transport::Udt(endpoint), _) => endpoint.receive(now, packet, extras, &mut self.rng),
             (Transport::Datagram(endpoint), Body::Datagram(datagram)) => endpoint.handle(datagram),
             _ => unreachable!("both endpoints of a flow have the same transport"),
-        }
-    }
-
-    /// Whether it certainly has nothing to send now.
-    #[inline(always)]
-    pub(crate) fn is_quiet(&mut self, now: Time) -> bool {
-        match &mut self.transport {
-            Transport::Tcp(connection) => connection.is_quiet(),
-            Transport::Datagram(endpoint) => endpoint.is_quiet(),
-            Transport::Udt(end) => end.is_quiet(now),
         }
     }
 
@@ -250,8 +212,7 @@ impl Endpoint {
         };
         out.to = self.peer;
         out.host = self.peer_host;
-        let size = leaving.payload + leaving.headers + self.framing.overhead;
-        out.size = size.max(self.framing.minimum);
+        out.size = self.framing.wire_bytes(&leaving);
         out.marks = Marks::of(leaving.ecn);
         out.class = self.framing.class;
         self.packets_sent += 1;
@@ -276,7 +237,7 @@ impl Endpoint {
                     ecn: Ecn::NotEct,
                 })
             }
-            Transport::Udt(end) => end.poll_transmit(now, &mut self.rng, extras, out),
+            Transport::Udt(endpoint) => endpoint.poll_transmit(now, &mut self.rng, extras, out),
         }
     }
 
@@ -310,17 +271,6 @@ impl Endpoint {
     pub(crate) fn limiter_or(&mut self, make: impl FnOnce() -> Limiter) -> &mut Limiter {
         self.slow_path.0 |= SlowPath::LIMITER;
         self.limiter.get_or_insert_with(|| Box::new(make()))
-    }
-
-    /// Data packets retransmitted.
-    pub(crate) fn retransmissions(&self) -> u64 {
-        match &self.transport {
-            Transport::Tcp(connection) => connection.stats().retransmissions,
-            Transport::Datagram(_) => 0,
-            Transport::Udt(end) => end
-                .connection()
-                .map_or(0, |connection| connection.stats().retransmissions),
-        }
     }
 
     /// Whether its frames pass through a limiter.
@@ -378,19 +328,10 @@ impl Endpoint {
         match &mut self.transport {
             Transport::Tcp(connection) => connection.handle_timeout(now, &mut self.rng),
             Transport::Datagram(_) => {}
-            Transport::Udt(end) => end.handle_timeout(now, &mut self.rng),
+            Transport::Udt(endpoint) => endpoint.handle_timeout(now, &mut self.rng),
         }
         if let Some(limiter) = &mut self.limiter {
             limiter.handle_timeout(now);
-        }
-    }
-
-    /// The report of a retransmission timeout in `handle_timeout`; taken once.
-    pub(crate) fn poll_timeout_report(&mut self) -> Option<tcp::TimeoutReport> {
-        match &mut self.transport {
-            Transport::Tcp(connection) => connection.poll_timeout_report(),
-            // UDT's EXP is counted only.
-            Transport::Datagram(_) | Transport::Udt(_) => None,
         }
     }
 
@@ -411,7 +352,7 @@ impl Endpoint {
 
     #[inline(never)]
     fn other_timeout(&self) -> Option<Time> {
-        let Transport::Udt(end) = &self.transport else {
+        let Transport::Udt(endpoint) = &self.transport else {
             return None;
         };
         // It sends nothing until the waiting packet has left: its deadlines may pass, and are checked then.
@@ -419,126 +360,32 @@ impl Endpoint {
         if self.staged.is_some() || limited {
             return None;
         }
-        end.poll_timeout()
+        endpoint.poll_timeout()
     }
 
-    /// In-order bytes that the application here has received.
-    #[inline]
-    pub(crate) fn delivered(&self) -> u64 {
-        match &self.transport {
-            Transport::Tcp(connection) => connection.delivered(),
-            _ => self.delivered_otherwise(),
-        }
+    // Interrupt coalescing.
+
+    fn held(&self) -> &[Packet] {
+        self.held.as_deref().map_or(&[], Held::packets)
     }
 
-    #[inline(never)]
-    fn delivered_otherwise(&self) -> u64 {
-        match &self.transport {
-            Transport::Tcp(_) => unreachable!("TCP is matched before"),
-            Transport::Datagram(endpoint) => endpoint.delivered().count(),
-            Transport::Udt(end) => end.delivered(),
-        }
+    /// Whether the host holds no arrivals.
+    pub(crate) fn holds_nothing(&self) -> bool {
+        self.held().is_empty()
     }
 
-    /// Whether everything written has been acknowledged since the last call.
-    #[inline]
-    pub(crate) fn poll_finished(&mut self) -> bool {
-        let Transport::Tcp(connection) = &mut self.transport else {
-            return self.finished_otherwise();
+    /// The arrivals that the host holds.
+    pub(crate) fn held_arrivals(&mut self) -> &mut Held {
+        self.held.get_or_insert_default()
+    }
+
+    /// Receives the held packets one by one, as one batch.
+    pub(crate) fn receive_batch(&mut self, now: Time, extras: &mut Extras) {
+        let Some(mut held) = self.held.take() else {
+            return;
         };
-        let mut finished = false;
-        while let Some(event) = connection.poll_event() {
-            finished |= event == tcp::Event::Finished;
-        }
-        finished
-    }
-
-    #[inline(never)]
-    fn finished_otherwise(&mut self) -> bool {
-        match &mut self.transport {
-            Transport::Udt(end) => end.poll_finished(),
-            Transport::Tcp(_) | Transport::Datagram(_) => false,
-        }
-    }
-
-    /// Application bytes sent, retransmissions included.
-    pub(crate) fn payload_sent(&self) -> u64 {
-        match &self.transport {
-            Transport::Tcp(connection) => connection.stats().payload_sent,
-            Transport::Datagram(endpoint) => endpoint.sent().count(),
-            Transport::Udt(end) => {
-                let connection = end.connection();
-                connection.map_or(0, |connection| connection.stats().payload_sent)
-            }
-        }
-    }
-
-    /// TCP's statistics; zero for everything else.
-    pub(crate) fn tcp_stats(&self) -> tcp::Stats {
-        match &self.transport {
-            Transport::Tcp(connection) => *connection.stats(),
-            Transport::Datagram(_) | Transport::Udt(_) => tcp::Stats::default(),
-        }
-    }
-
-    /// UDT's counters at `now`.
-    pub(crate) fn udt_counters(&self, now: Time) -> Option<Box<UdtCounters>> {
-        match &self.transport {
-            Transport::Udt(end) => Some(Box::new(end.counters(now))),
-            Transport::Tcp(_) | Transport::Datagram(_) => None,
-        }
-    }
-
-    /// Messages that the send buffer refused; zero for TCP, which accepts everything.
-    pub(crate) fn refused(&self) -> datagram::Refused {
-        match &self.transport {
-            Transport::Tcp(_) => datagram::Refused::default(),
-            Transport::Datagram(endpoint) => endpoint.refused(),
-            Transport::Udt(end) => end.refused(),
-        }
-    }
-
-    pub(crate) fn write(&mut self, bytes: u64) {
-        match &mut self.transport {
-            Transport::Tcp(connection) => connection.write(bytes),
-            Transport::Datagram(endpoint) => {
-                // Refused messages are counted there.
-                let _ = endpoint.write(u16::try_from(bytes).expect("a datagram's size is checked"));
-            }
-            Transport::Udt(end) => end.write(bytes),
-        }
-    }
-
-    /// Application bytes written, without those discarded by `stop`: the total that the peer will receive, unless some
-    /// are lost for good.
-    pub(crate) fn written(&self) -> u64 {
-        match &self.transport {
-            Transport::Tcp(connection) => connection.written(),
-            Transport::Datagram(endpoint) => (endpoint.sent() + endpoint.waiting()).count(),
-            Transport::Udt(end) => end.written(),
-        }
-    }
-
-    pub(crate) fn stop(&mut self, now: Time) {
-        match &mut self.transport {
-            Transport::Tcp(connection) => connection.stop(),
-            Transport::Datagram(endpoint) => endpoint.stop(),
-            Transport::Udt(end) => end.stop(now),
-        }
-    }
-
-    pub(crate) fn set_deadline(&mut self, at: Time) {
-        if let Transport::Tcp(connection) = &mut self.transport {
-            connection.set_deadline(Some(at));
-        }
-    }
-
-    pub(crate) fn close(&mut self, now: Time) {
-        match &mut self.transport {
-            Transport::Tcp(connection) => connection.close(),
-            Transport::Datagram(_) => {}
-            Transport::Udt(end) => end.close(now),
-        }
+        held.drain(|packet, batch| self.receive(now, packet, extras, batch));
+        self.held = Some(held);
     }
 }
 
@@ -556,7 +403,7 @@ fn other_ip_bytes(packet: &Packet) -> u16 {
     match &packet.body {
         Body::Segment { .. } => unreachable!("segments are matched before"),
         Body::Datagram(datagram) => datagram.payload as u16 + UDP_HEADERS,
-        Body::UdtData { header, .. } => header.length + udt::DATA_HEADERS,
+        Body::UdtData { header, .. } => header.length + DATA_HEADERS,
         Body::UdtControl { ip_bytes, .. } => *ip_bytes,
         Body::Cnm { .. } => 0,
     }

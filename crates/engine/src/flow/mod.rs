@@ -1,21 +1,28 @@
 //! Flows: endpoints, the table of flows, and the interface of applications.
 //!
-//! Leaves out: the transports themselves (incastle-transport), and what applications do (scenario).
+//! Leaves out: the transports (incastle-transport), and the applications (incastle-workload).
 
 mod application;
 mod applications;
 mod endpoint;
 mod event_count;
+mod framing;
+mod held;
 mod table;
+mod transport;
+mod udt;
 
-pub use application::{Actions, Application, FlowSpec, Framing, Notice, TransportSpec};
-pub use endpoint::{UdtCounters, UdtStart};
+pub use application::{Actions, Application, FlowSpec, Notice, TransportSpec};
+pub use framing::Framing;
 pub use table::{EndpointCounters, FlowRecord, Stopped};
+pub use udt::{UdtCounters, UdtStart};
 
 pub(crate) use application::Action;
 pub(crate) use applications::Applications;
-pub(crate) use endpoint::{Endpoint, Origin, Pair, Transport, UdtEndpoint, ip_bytes};
+pub(crate) use endpoint::{Endpoint, Origin, ip_bytes};
 pub(crate) use event_count::{EventCounts, Wait};
-pub(crate) use table::{
-    Addressed, FlowAccount, FlowHosts, Flows, LostDatagram, Opening, control_state, observation,
-};
+pub(crate) use framing::Leaving;
+pub(crate) use held::Held;
+pub(crate) use table::{Addressed, FlowAccount, FlowHosts, Flows, LostDatagram, Opening};
+pub(crate) use transport::Transport;
+pub(crate) use udt::{DATA_HEADERS, Pair, UdtEndpoint};

@@ -1,21 +1,15 @@
 //! The flows of a run: the endpoints that are alive, in one array, and the accounts of all.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use incastle_congestion::ControlState;
-use incastle_transport::{datagram, tcp, udt};
-use incastle_units::{Span, Time};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use incastle_transport::{datagram, tcp};
+use incastle_units::Time;
 
 use crate::core::{
     AppIndex, Digest, EndpointIndex, FlowIndex, HostIndex, Purpose, Side, Source, substream,
 };
-use crate::flow::{
-    Endpoint, FlowSpec, Notice, Origin, Pair, Transport, TransportSpec, UdtCounters, UdtEndpoint,
-};
+use crate::flow::{Endpoint, FlowSpec, Notice, Origin, Transport, UdtCounters};
 use crate::network::{Packet, Pool};
-use crate::probe::Observation;
 
 /// An endpoint that has been released.
 const GONE: u32 = u32::MAX;
@@ -33,11 +27,11 @@ pub struct EndpointCounters {
     pub packets_received: u64,
     /// Application bytes sent, retransmissions included.
     pub payload_sent: u64,
-    /// In-order bytes handed to the application.
+    /// In-order bytes delivered to the application.
     pub delivered: u64,
     /// Messages that a full send buffer refused; zero for TCP.
     pub refused: datagram::Refused,
-    /// TCP's own statistics; zero for everything else.
+    /// TCP's statistics; zero for everything else.
     pub tcp: tcp::Stats,
     /// UDT's, of its flows alone.
     pub udt: Option<Box<UdtCounters>>,
@@ -223,7 +217,7 @@ impl Flows {
     /// The living endpoint of that index.
     #[inline]
     pub(crate) fn get(&mut self, index: EndpointIndex) -> Option<&mut Endpoint> {
-        // The place of a released endpoint, or of one elsewhere, lies outside of every array.
+        // The place of a released endpoint, or of one elsewhere, is outside of every array.
         self.living.get_mut(self.places[index.index()] as usize)
     }
 
@@ -254,7 +248,7 @@ impl Flows {
             substream(seed, Source::Endpoint, index, Purpose::Transport)
         };
         let mut rngs = Side::BOTH.map(rng);
-        let transports = transports(spec.transport, flow, now, &mut rngs[0]);
+        let transports = Transport::pair(spec.transport, flow, now, &mut rngs[0]);
         let hosts = [spec.from, spec.to];
         let parts = Side::BOTH.into_iter().zip(transports).zip(rngs);
         for ((side, transport), rng) in parts {
@@ -307,7 +301,7 @@ impl Flows {
 
     /// The application of an endpoint has no more to send: its peer expects no more than was written.
     pub(crate) fn drain(&mut self, index: EndpointIndex) -> Option<Addressed> {
-        let (written, peer) = (self.get(index)?.written(), index.peer());
+        let (written, peer) = (self.get(index)?.transport.written(), index.peer());
         let lost = self.shortfall(peer);
         if !self.get(peer)?.expects_more_than(written - lost) {
             return None;
@@ -339,7 +333,7 @@ impl Flows {
     /// Checks whether all that is expected at an endpoint is there.
     fn reach(&mut self, index: EndpointIndex) -> Option<Addressed> {
         let endpoint = self.get(index)?;
-        if endpoint.delivered() < endpoint.expect {
+        if endpoint.transport.delivered() < endpoint.expect {
             return None;
         }
         endpoint.reach();
@@ -353,7 +347,10 @@ impl Flows {
 
     /// The application at the peer of `receiver` has no more to send.
     pub(crate) fn stop(&mut self, receiver: EndpointIndex, at: Time) {
-        if let Some(delivered) = self.peek(receiver).map(Endpoint::delivered) {
+        if let Some(delivered) = self
+            .peek(receiver)
+            .map(|endpoint| endpoint.transport.delivered())
+        {
             self.stopped
                 .insert(receiver.flow(), Stopped { at, delivered });
         }
@@ -450,110 +447,14 @@ pub(crate) struct LostDatagram {
     pub(crate) payload: u64,
 }
 
-/// The two endpoints of a new flow: initiator, responder.
-fn transports(
-    spec: TransportSpec,
-    flow: FlowIndex,
-    now: Time,
-    rng: &mut Xoshiro256PlusPlus,
-) -> [Transport; 2] {
-    match spec {
-        TransportSpec::Tcp {
-            config,
-            controllers,
-        } => {
-            let [initiator, responder] = *controllers;
-            let shared = Arc::clone(&config);
-            let mut active = tcp::Connection::sharing(shared, initiator, tcp::Role::Active);
-            active.open(now);
-            let passive = tcp::Connection::sharing(config, responder, tcp::Role::Passive);
-            [active, passive].map(Transport::Tcp)
-        }
-        TransportSpec::Datagram { send_buffer } => [(); 2]
-            .map(|()| datagram::Endpoint::new(send_buffer))
-            .map(Transport::Datagram),
-        TransportSpec::Udt {
-            config,
-            controllers,
-            start,
-            send_buffer,
-        } => {
-            let pair = Pair {
-                config: &config,
-                start,
-                send_buffer,
-                initiator: flow.endpoint(Side::Initiator),
-            };
-            UdtEndpoint::pair(&pair, *controllers, now, rng)
-                .map(|endpoint| Transport::Udt(Box::new(endpoint)))
-        }
-    }
-}
-
 fn counters(endpoint: &Endpoint, now: Time) -> EndpointCounters {
     EndpointCounters {
         packets_sent: endpoint.packets_sent,
         packets_received: endpoint.packets_received,
-        payload_sent: endpoint.payload_sent(),
-        delivered: endpoint.delivered(),
-        refused: endpoint.refused(),
-        tcp: endpoint.tcp_stats(),
-        udt: endpoint.udt_counters(now),
-    }
-}
-
-/// The state of an endpoint that the event record compares.
-pub(crate) fn observation(endpoint: &Endpoint) -> Observation {
-    let seen = Observation {
-        delivered: endpoint.delivered(),
-        retransmissions: endpoint.retransmissions(),
-        control: control_state(endpoint)
-            .map_or_else(ControlState::default, |control| control.state),
-        ..Observation::default()
-    };
-    match &endpoint.transport {
-        Transport::Tcp(connection) => Observation {
-            written: connection.written(),
-            duplicate_acks: connection.stats().duplicate_acks,
-            fast_retransmits: connection.stats().fast_retransmits,
-            phase: Some(connection.phase()),
-            pacing: connection.pacing(),
-            ..seen
-        },
-        Transport::Datagram(_) => seen,
-        Transport::Udt(end) => {
-            let stats = end.connection().map(udt::Connection::stats);
-            Observation {
-                written: end.written(),
-                expiries: stats.map_or(0, |stats| stats.timeouts),
-                naks: stats.map_or(0, |stats| stats.naks_received),
-                ..seen
-            }
-        }
-    }
-}
-
-/// The state of congestion control.
-pub(crate) struct Control {
-    pub(crate) state: ControlState,
-    /// The smoothed round-trip time.
-    pub(crate) rtt: Option<Span>,
-}
-
-/// The state of congestion control at an endpoint, where it has any.
-pub(crate) fn control_state(endpoint: &Endpoint) -> Option<Control> {
-    match &endpoint.transport {
-        Transport::Tcp(connection) => Some(Control {
-            state: connection.control_state(),
-            rtt: connection.smoothed_rtt(),
-        }),
-        Transport::Datagram(_) => None,
-        Transport::Udt(end) => {
-            let connection = end.connection()?;
-            Some(Control {
-                state: connection.control_state(),
-                rtt: Some(connection.smoothed_rtt()),
-            })
-        }
+        payload_sent: endpoint.transport.payload_sent(),
+        delivered: endpoint.transport.delivered(),
+        refused: endpoint.transport.refused(),
+        tcp: endpoint.transport.tcp_stats(),
+        udt: endpoint.transport.udt_counters(now),
     }
 }

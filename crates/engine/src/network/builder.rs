@@ -7,33 +7,10 @@ use incastle_units::{Rate, Span};
 
 use crate::core::{HostIndex, Node, PortIndex, Purpose, Source, SwitchIndex, substream};
 use crate::network::{
-    Coalescing, Ecmp, Extras, Failures, FairConfig, Gate, Host, Network, Outage, Pool, Port,
-    RateChange, RateSchedule, ReactionPointSettings, Routes, RoutesConfig, Sampler, SharedMemory,
-    Switch, Unreachable, edges,
+    Ecmp, Extras, Failures, FairConfig, Gate, Host, HostConfig, Network, Outage, Pool, Port,
+    RateChange, RateSchedule, Routes, RoutesConfig, Sampler, SharedMemory, Switch, Unreachable,
+    edges,
 };
-
-/// The packets that a host's jitter delays.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum JitterAppliesTo {
-    /// Packets with data, as ns-2's `overhead_`.
-    #[default]
-    Data,
-    /// Acknowledgements and control packets too, as on a busy machine: no two round trips are then equal.
-    All,
-}
-
-/// The parameters of a host.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct HostConfig {
-    /// Packets leave U(0, jitter) late.
-    pub jitter: Span,
-    /// The packets that do.
-    pub jitter_applies_to: JitterAppliesTo,
-    /// Interrupt coalescing.
-    pub coalescing: Option<Coalescing>,
-    /// The reaction points; absent where congestion notifications are ignored.
-    pub reaction_point: Option<ReactionPointSettings>,
-}
 
 /// The parameters of a switch.
 #[derive(Debug, Default)]
@@ -201,7 +178,7 @@ impl NetworkBuilder {
             }
         }
         if let Some(point) = config.congestion_point {
-            assert!(port.observed, "congestion points lie at switches");
+            assert!(port.observed, "congestion points are at switches");
             let index = u64::from(index.0);
             let rng = substream(self.seed, Source::Port, index, Purpose::Sampling);
             port = port.sampled(Sampler::new(point, rng));
@@ -213,7 +190,7 @@ impl NetworkBuilder {
     /// A fair queue has no shared memory, and does not suit a NIC, which serves its endpoints by round robin anyway.
     fn check_fair(&self, from: Node) {
         let Node::Switch(switch) = from else {
-            panic!("fair queues lie at switches");
+            panic!("fair queues are at switches");
         };
         let memory = &self.switches[switch.index()].1.memory;
         assert!(memory.is_none(), "fair queues have a memory per port");

@@ -11,7 +11,7 @@ use incastle_queueing::PortBuffer;
 use incastle_units::{Span, Time};
 
 use crate::core::{Event, EventQueue, Kind, Node, PortIndex};
-use crate::network::{Edge, Network, Port};
+use crate::network::{Edge, Port};
 
 /// The source of the events at which links fail or recover, beyond that of any port.
 pub(crate) const FAILURES: u32 = u32::MAX;
@@ -107,26 +107,22 @@ impl Failures {
             change
         })
     }
-}
 
-impl Network {
     /// Routes withdraw a port.
     pub(crate) fn withdraw(&mut self, port: PortIndex) {
-        let new = self.failures.withdrawn.insert(port);
+        let new = self.withdrawn.insert(port);
         assert!(new, "routes withdraw a port once");
     }
 
     /// Routes restore a port.
     pub(crate) fn restore(&mut self, port: PortIndex) {
-        let withdrawn = self.failures.withdrawn.remove(&port);
+        let withdrawn = self.withdrawn.remove(&port);
         assert!(withdrawn, "routes restore a withdrawn port");
     }
 
-    /// Computes the routes without the withdrawn ports.
-    pub(crate) fn reroute(&mut self) {
-        let withdrawn = &self.failures.withdrawn;
-        let edges = edges(&self.ports, &self.owners, |port| !withdrawn.contains(&port));
-        self.routes.reroute(&edges);
+    /// Whether routes have withdrawn a port.
+    pub(crate) fn has_withdrawn(&self, port: PortIndex) -> bool {
+        self.withdrawn.contains(&port)
     }
 }
 

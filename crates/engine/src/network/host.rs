@@ -11,7 +11,7 @@ use incastle_units::{Bytes, Rate, Span, Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::core::{EndpointIndex, PortIndex};
-use crate::network::{HostConfig, JitterAppliesTo, ReactionPointSettings};
+use crate::network::ReactionPointSettings;
 
 /// Interrupt coalescing: a host delivers contiguous arrivals of a flow in batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +20,29 @@ pub struct Coalescing {
     pub packets: u32,
     /// The first packet of a batch waits at most this long.
     pub within: Span,
+}
+
+/// The packets that a host's jitter delays.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum JitterAppliesTo {
+    /// Packets with data, as ns-2's `overhead_`.
+    #[default]
+    Data,
+    /// Acknowledgements and control packets too, as on a busy machine: no two round trips are then equal.
+    All,
+}
+
+/// The parameters of a host.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct HostConfig {
+    /// Packets leave U(0, jitter) late.
+    pub jitter: Span,
+    /// The packets that do.
+    pub jitter_applies_to: JitterAppliesTo,
+    /// Interrupt coalescing.
+    pub coalescing: Option<Coalescing>,
+    /// The reaction points; absent where congestion notifications are ignored.
+    pub reaction_point: Option<ReactionPointSettings>,
 }
 
 /// Bytes that a NIC without a capacity holds: two full frames. Fewer would cost an event for every packet that follows

@@ -1,6 +1,7 @@
 //! The network: hosts, switches and ports in arrays, and the operations on them.
 
 mod builder;
+mod changes;
 mod extras;
 mod failure;
 mod host;
@@ -11,12 +12,10 @@ mod rate_schedule;
 mod route;
 mod view;
 
-pub use builder::{
-    BuildError, HostConfig, JitterAppliesTo, LinkConfig, NetworkBuilder, PortKind, SwitchConfig,
-};
+pub use builder::{BuildError, LinkConfig, NetworkBuilder, PortKind, SwitchConfig};
 
 pub use failure::Outage;
-pub use host::Coalescing;
+pub use host::{Coalescing, HostConfig, JitterAppliesTo};
 pub use limiter::ReactionPointSettings;
 pub use port::{ClassifyBy, FairConfig, FairDrop, PortCounters};
 pub use rate_schedule::RateChange;

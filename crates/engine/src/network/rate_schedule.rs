@@ -5,9 +5,6 @@
 
 use incastle_units::{Rate, Span, Time};
 
-use crate::core::{Event, EventQueue, Kind, Node, PortIndex};
-use crate::network::{Network, enter};
-
 /// The rates of one link over time.
 #[derive(Debug)]
 pub(crate) struct RateSchedule {
@@ -43,12 +40,12 @@ impl RateSchedule {
     }
 
     /// The instant of the next change.
-    fn next(&self) -> Option<Time> {
+    pub(crate) fn next(&self) -> Option<Time> {
         self.changes.get(self.past).map(|change| change.at)
     }
 
     /// Takes the change that is due now.
-    fn take(&mut self, now: Time) -> Rate {
+    pub(crate) fn take(&mut self, now: Time) -> Rate {
         let RateChange { at, rate } = self.changes[self.past];
         assert!(at == now, "a rate changes at its event");
         self.past += 1;
@@ -56,7 +53,7 @@ impl RateSchedule {
     }
 
     /// Bits times picoseconds per second between two instants.
-    fn area(&self, from: Time, to: Time) -> u128 {
+    pub(crate) fn area(&self, from: Time, to: Time) -> u128 {
         let initial = RateChange {
             at: Time::ZERO,
             rate: self.initial,
@@ -74,44 +71,7 @@ impl RateSchedule {
     }
 }
 
-fn area(rate: Rate, span: Span) -> u128 {
+/// Bits times picoseconds per second.
+pub(crate) fn area(rate: Rate, span: Span) -> u128 {
     u128::from(rate.bits_per_second()) * u128::from(span.as_ps())
-}
-
-impl Network {
-    /// Bytes that a link can carry between two instants, changes of its rate included: the base of its utilisation.
-    pub fn capacity_lossy(&self, port: PortIndex, from: Time, to: Time) -> f64 {
-        let area = match self.schedules.get(&port) {
-            Some(schedule) => schedule.area(from, to),
-            None => area(self.rate(port), to.saturating_since(from)),
-        };
-        area as f64 / 8e12
-    }
-
-    /// Enters the first change of each link's rate, and the first failure.
-    pub(crate) fn enter_changes(&self, events: &mut EventQueue) {
-        for (port, schedule) in &self.schedules {
-            if let Some(at) = schedule.next() {
-                events.push(Event::new(at, Kind::Control, port.0));
-            }
-        }
-        self.failures.enter_next(events);
-    }
-
-    /// A link changes its rate.
-    #[cold]
-    pub(crate) fn change_rate(&mut self, at: PortIndex, now: Time, events: &mut EventQueue) {
-        let schedule = self.schedules.get_mut(&at);
-        let schedule = schedule.expect("only links with a schedule change their rate");
-        let rate = schedule.take(now);
-        if let Some(next) = schedule.next() {
-            events.push(Event::new(next, Kind::Control, at.0));
-        }
-        let wakes = self.ports[at.index()].change_rate(now, rate);
-        enter(events, at, wakes);
-        if let Node::Host(host) = self.owners[at.index()] {
-            self.hosts[host.index()].set_rate(rate);
-            self.move_dequeue(host, now, events);
-        }
-    }
 }

@@ -3,10 +3,14 @@
 //! The simulation is generic over its probe: calls to [`NoProbe`] compile to nothing. Probes never change a result;
 //! controllers and disciplines do not depend on them.
 
+mod boundary;
+mod lost;
 mod recorder;
 mod sent;
 mod trace_event;
 
+pub use boundary::Boundary;
+pub use lost::Lost;
 pub use recorder::{
     Bin, BinBytes, CongestionSample, EventKind, EventRecord, HOST_BIN, Interval, Loss,
     Measurements, MemorySample, ModeSample, Owners, QueueBin, QueueHistogram, QueueSample,
@@ -23,24 +27,6 @@ use incastle_units::{Bytes, Span, Time};
 
 use crate::core::{EndpointIndex, FlowIndex, HostIndex, PortIndex, Side};
 use crate::layout::PrefetchHints;
-
-/// A packet of a flow that a port has dropped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lost {
-    /// Its flow.
-    pub flow: FlowIndex,
-    /// The side of its sender.
-    pub from: Side,
-    /// The instant at which its sender passed it to the NIC.
-    pub sent: Time,
-    /// The sequence number on the wire: of TCP, 32 bits that wrap; of UDT's data, 31; of datagrams, their
-    /// count; of UDT's control packets 0.
-    pub seq: u64,
-    /// Application bytes.
-    pub payload: u16,
-    /// Octets of the sequence space: payload, SYN and FIN; 1 for a datagram or UDT's data; 0 for a pure ACK or control.
-    pub octets: u16,
-}
 
 /// An observer.
 pub trait Probe: PrefetchHints {
@@ -94,15 +80,6 @@ pub trait Probe: PrefetchHints {
 
     /// The measured interval begins or ends: every port has reported its changes until `at`.
     fn measuring(&mut self, _at: Time, _boundary: Boundary) {}
-}
-
-/// A boundary of the measured interval.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Boundary {
-    /// It begins.
-    Begin,
-    /// It ends.
-    End,
 }
 
 /// The probe that observes nothing.

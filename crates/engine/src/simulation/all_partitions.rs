@@ -144,18 +144,14 @@ impl Network {
     }
 }
 
-impl Totals {
-    fn plus(self, other: Self) -> Self {
-        Self {
-            packet_hops: self.packet_hops + other.packet_hops,
-            data_packets: self.data_packets + other.data_packets,
-            events: self.events + other.events,
-            drops: self.drops + other.drops,
-            marks: self.marks + other.marks,
-            failure_drops: self.failure_drops + other.failure_drops,
-            cnms_sent: self.cnms_sent + other.cnms_sent,
-            cnms_received: self.cnms_received + other.cnms_received,
-            cnms_dropped: self.cnms_dropped + other.cnms_dropped,
-        }
+impl<P: Probe> Simulation<P> {
+    /// The digest of all ports and endpoints, in the order of their indices.
+    pub fn digest(&self) -> u64 {
+        AllPartitions::new(std::slice::from_ref(self)).digest()
+    }
+
+    /// Asserts conservation at this instant.
+    pub fn check_conservation(&self) {
+        AllPartitions::new(std::slice::from_ref(self)).check_conservation();
     }
 }

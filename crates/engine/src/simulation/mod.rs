@@ -6,9 +6,9 @@ mod fabric;
 mod prefetch;
 mod sampling;
 mod stack;
+mod totals;
 mod windows;
 
-use incastle_queueing::{DropCause, Verdict};
 use incastle_units::{Span, Time};
 
 use fabric::Fabric;
@@ -18,6 +18,7 @@ use stack::HostStack;
 
 pub use all_partitions::{AllPartitions, Finished, finish};
 pub use prefetch::Prefetch;
+pub use totals::Totals;
 
 use crate::core::{
     AppIndex, EndpointIndex, Event, EventQueue, FlowIndex, HostIndex, Kind, Livelock,
@@ -60,30 +61,6 @@ pub enum RunError {
         /// The instant.
         at: Time,
     },
-}
-
-/// The totals of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Totals {
-    /// Packets of any kind fully received over a link.
-    pub packet_hops: u64,
-    /// Packets with application data received by hosts.
-    pub data_packets: u64,
-    /// Events of ports, hosts and endpoints, without those of applications, changes of links and samples: with
-    /// several partitions each has some of these.
-    pub events: u64,
-    /// Packets dropped.
-    pub drops: u64,
-    /// Packets marked.
-    pub marks: u64,
-    /// Those of the drops that failed links caused.
-    pub failure_drops: u64,
-    /// Congestion notifications sent by switches.
-    pub cnms_sent: u64,
-    /// Those of them that reached a host.
-    pub cnms_received: u64,
-    /// Those of them that were dropped.
-    pub cnms_dropped: u64,
 }
 
 /// A network with flows, applications and a clock.
@@ -242,7 +219,7 @@ impl<P: Probe> Simulation<P> {
         }
     }
 
-    /// Frees applications and events: nothing happens any more.
+    /// Frees applications and events at the end of the run.
     fn clear_future(&mut self) {
         self.stack.applications.clear();
         self.stack.fabric.clock.events = EventQueue::default();
@@ -284,30 +261,5 @@ impl<P: Probe> Simulation<P> {
     pub fn flow(&self, flow: FlowIndex) -> FlowRecord {
         let account = &self.stack.fabric.accounts[flow.index()];
         self.stack.flows.record(flow, self.now(), account)
-    }
-
-    /// The digest of all ports and endpoints, in the order of their indices.
-    pub fn digest(&self) -> u64 {
-        AllPartitions::new(std::slice::from_ref(self)).digest()
-    }
-
-    /// Asserts conservation at this instant.
-    pub fn check_conservation(&self) {
-        AllPartitions::new(std::slice::from_ref(self)).check_conservation();
-    }
-}
-
-impl Totals {
-    /// Counts a drop or a mark at a port.
-    #[inline]
-    fn count(&mut self, verdict: Verdict) {
-        match verdict {
-            Verdict::Admit => {}
-            Verdict::Mark => self.marks += 1,
-            Verdict::Drop(cause) => {
-                self.drops += 1;
-                self.failure_drops += u64::from(cause == DropCause::LinkDown);
-            }
-        }
     }
 }

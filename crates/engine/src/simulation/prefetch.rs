@@ -27,7 +27,7 @@ const GROUP: usize = 4;
 /// Steps of a chain.
 const STEPS: usize = 5;
 
-/// How far ahead a simulation prefetches.
+/// The depth of the prefetch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Prefetch {
     /// Not at all.
@@ -107,7 +107,7 @@ pub(super) struct Prefetcher {
 }
 
 impl Prefetcher {
-    /// The fastest for a network of so many ports.
+    /// The fastest for a network with this number of ports.
     pub(super) fn for_ports(ports: usize, events: &mut EventQueue) -> Self {
         let depth = Prefetch::for_ports(ports);
         events.keep_sorted(depth.events());

@@ -20,6 +20,7 @@ mod random_networks;
 mod rate_changes;
 mod recording;
 mod routes;
+mod streams;
 mod timeouts;
 mod transfers;
 mod udt;

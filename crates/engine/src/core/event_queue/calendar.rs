@@ -177,7 +177,7 @@ impl Calendar {
     #[inline(always)]
     pub(super) fn insert(&mut self, bucket: u64, event: Event) {
         let (slot, brief) = (self.slot(bucket), self.brief(event));
-        // No page lies outside of the array, no event beyond the room of its page.
+        // No page is outside of the array, no event beyond its page.
         if let Some(page) = self.pages.get_mut(self.buckets[slot] as usize)
             && let Some(place) = page.events.get_mut(page.count as usize)
         {

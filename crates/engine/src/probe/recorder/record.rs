@@ -119,7 +119,7 @@ pub struct RecordedEvent {
 /// The record.
 #[derive(Debug, Default)]
 pub struct EventRecord {
-    /// In the order in which they happened.
+    /// In order of time.
     pub events: Vec<RecordedEvent>,
     max_events: usize,
     endpoints: BTreeMap<EndpointIndex, RecordedEndpoint>,
@@ -440,7 +440,7 @@ mod tests {
         }
         let recorded = record.events.iter().map(|event| match event.kind {
             EventKind::Sent { pacing, .. } => pacing,
-            _ => unreachable!("nothing else happens"),
+            _ => unreachable!("no other event is recorded"),
         });
         assert!(recorded.eq(rates));
     }

@@ -33,8 +33,8 @@ impl<P: Probe> Fabric<P> {
             match change {
                 Change::Down(port) => self.link_goes_down(port),
                 Change::Up(port) => self.link_comes_up(port),
-                Change::Withdraw(port) => self.network.withdraw(port),
-                Change::Restore(port) => self.network.restore(port),
+                Change::Withdraw(port) => self.network.failures.withdraw(port),
+                Change::Restore(port) => self.network.failures.restore(port),
             }
             converged |= matches!(change, Change::Withdraw(_) | Change::Restore(_));
         }

@@ -11,7 +11,7 @@ mod tracing;
 use incastle_queueing::{DropCause, Verdict};
 use incastle_units::Bytes;
 
-use super::Totals;
+use super::totals::Totals;
 use crate::core::{Clock, Event, HostIndex, Kind, Node, PortIndex, SwitchIndex};
 use crate::flow::{FlowAccount, LostDatagram};
 use crate::layout::Slot;

@@ -42,7 +42,7 @@ impl<P: Probe> Fabric<P> {
     fn notify_source(&mut self, from: PortIndex, to: EndpointIndex, psi: u8) {
         let host = self.accounts[to.flow().index()].hosts.at(to.side());
         let Node::Switch(switch) = self.network.owners[from.index()] else {
-            unreachable!("congestion points lie at switches")
+            unreachable!("congestion points are at switches")
         };
         self.totals.cnms_sent += 1;
         let cnm = Packet {

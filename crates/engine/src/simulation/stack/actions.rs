@@ -14,9 +14,11 @@ impl<P: Probe> HostStack<P> {
         let now = self.fabric.clock.now();
         match action {
             Action::Open(spec) => self.open(app, *spec),
-            Action::Write(index, bytes) => self.with(index, |endpoint| endpoint.write(bytes)),
-            Action::Stop(index) => self.with(index, |endpoint| endpoint.stop(now)),
-            Action::Close(index) => self.with(index, |endpoint| endpoint.close(now)),
+            Action::Write(index, bytes) => {
+                self.with(index, |endpoint| endpoint.transport.write(bytes));
+            }
+            Action::Stop(index) => self.with(index, |endpoint| endpoint.transport.stop(now)),
+            Action::Close(index) => self.with(index, |endpoint| endpoint.transport.close(now)),
             Action::Expect(index, total) => {
                 let due = self.flows.expect(index, total);
                 self.notify(due);
@@ -30,7 +32,7 @@ impl<P: Probe> HostStack<P> {
             }
             Action::Deadline(index, at) => {
                 if let Some(endpoint) = self.flows.get(index) {
-                    endpoint.set_deadline(at);
+                    endpoint.transport.set_deadline(at);
                 }
             }
             Action::Watch(index) => self.with(index, |endpoint| endpoint.watched = true),

@@ -18,7 +18,7 @@ impl<P: Probe> HostStack<P> {
             self.fabric.stray(packet);
             return;
         };
-        let joins = packet.payload() > 0 && endpoint.continues(packet);
+        let joins = packet.payload() > 0 && endpoint.held_arrivals().continues(packet);
         if !joins {
             self.flush(packet.to);
         }
@@ -26,12 +26,12 @@ impl<P: Probe> HostStack<P> {
             .flows
             .get(packet.to)
             .expect("a flush releases no endpoint");
-        let held = endpoint.hold(*packet);
+        let held = endpoint.held_arrivals().hold(*packet);
         if packet.payload() == 0 || held >= coalescing.packets as usize {
             self.flush(packet.to);
         } else if held == 1 {
             let at = self.fabric.clock.now() + coalescing.within;
-            endpoint.hold_until(at);
+            endpoint.held_arrivals().hold_until(at);
             self.fabric
                 .clock
                 .events
@@ -46,7 +46,7 @@ impl<P: Probe> HostStack<P> {
         if self
             .flows
             .get(index)
-            .is_some_and(|endpoint| endpoint.has_held_until(now))
+            .is_some_and(|endpoint| endpoint.held_arrivals().is_due(now))
         {
             self.flush(index);
         }
@@ -60,7 +60,7 @@ impl<P: Probe> HostStack<P> {
         if endpoint.holds_nothing() {
             return;
         }
-        let before = endpoint.delivered();
+        let before = endpoint.transport.delivered();
         endpoint.receive_batch(self.fabric.clock.now(), &mut self.fabric.network.extras);
         self.after_receive(index, before);
     }

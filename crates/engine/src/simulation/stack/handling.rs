@@ -8,7 +8,7 @@ use incastle_units::{Bytes, Time};
 
 use super::HostStack;
 use crate::core::{EndpointIndex, Event, EventQueue, Kind};
-use crate::flow::{Addressed, Endpoint, Notice, control_state};
+use crate::flow::{Addressed, Endpoint, Notice};
 use crate::layout::Slot;
 use crate::network::{Network, SendInPlace};
 use crate::probe::Probe;
@@ -57,7 +57,7 @@ impl<P: Probe> EndpointHandling<'_, P> {
     /// The endpoint receives a packet, which leaves its slot, and sends what it may.
     #[inline(always)]
     pub(super) fn receive(self, slot: Slot) -> Left {
-        let before = self.endpoint.delivered();
+        let before = self.endpoint.transport.delivered();
         let Network { pool, extras, .. } = &mut *self.network;
         let packet = &pool.at(slot).packet;
         self.endpoint.receive(self.now, packet, extras, Batch::Last);
@@ -69,7 +69,7 @@ impl<P: Probe> EndpointHandling<'_, P> {
     #[inline(always)]
     pub(super) fn after_receive(self, before: u64) -> Left {
         let endpoint = &mut *self.endpoint;
-        let delivered = endpoint.delivered();
+        let delivered = endpoint.transport.delivered();
         if delivered == before {
             return self.pump();
         }
@@ -92,7 +92,7 @@ impl<P: Probe> EndpointHandling<'_, P> {
         if self.endpoint.sends_on_slow_path() {
             return self.leave(Sending::SlowPath);
         }
-        while self.endpoint.staged.is_none() && !self.endpoint.is_quiet(self.now) {
+        while self.endpoint.staged.is_none() && !self.endpoint.transport.is_quiet(self.now) {
             match self.send() {
                 SendInPlace::Sent => {}
                 SendInPlace::Nothing => break,
@@ -125,7 +125,7 @@ impl<P: Probe> EndpointHandling<'_, P> {
     pub(super) fn look_after(self) -> Left {
         let endpoint = self.endpoint;
         if endpoint.watched
-            && let Some(control) = control_state(endpoint)
+            && let Some(control) = endpoint.transport.control()
         {
             let flow = self.index.flow();
             self.probe
@@ -139,7 +139,7 @@ impl<P: Probe> EndpointHandling<'_, P> {
             self.events.push(Event::new(at, Kind::Timer, self.index.0));
         }
         Left {
-            finished: endpoint.poll_finished(),
+            finished: endpoint.transport.poll_finished(),
             ..Left::NOTHING
         }
     }

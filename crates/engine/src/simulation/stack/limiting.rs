@@ -68,7 +68,7 @@ impl<P: Probe> HostStack<P> {
     fn release_one(&mut self, index: EndpointIndex) -> bool {
         let now = self.fabric.clock.now();
         while let Some(endpoint) = self.flows.get(index) {
-            let repeats = endpoint.retransmissions();
+            let repeats = endpoint.transport.retransmissions();
             let Some(packet) = endpoint.fill_limiter(now, &mut self.fabric.network.extras) else {
                 break;
             };

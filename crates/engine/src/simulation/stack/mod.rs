@@ -98,7 +98,7 @@ impl<P: Probe> HostStack<P> {
             };
             let host = endpoint.host;
             let before = if TRACED {
-                endpoint.retransmissions()
+                endpoint.transport.retransmissions()
             } else {
                 0
             };
@@ -165,7 +165,7 @@ impl<P: Probe> HostStack<P> {
             .is_some_and(|deadline| deadline <= now)
         {
             endpoint.handle_timeout(now);
-            if let Some(report) = endpoint.poll_timeout_report() {
+            if let Some(report) = endpoint.transport.poll_timeout_report() {
                 let probe = &mut self.fabric.probe;
                 probe.timed_out(index.flow(), index.side(), now, &report);
             }

@@ -5,7 +5,6 @@ use incastle_transport::tcp::Batch;
 
 use super::HostStack;
 use crate::core::EndpointIndex;
-use crate::flow::observation;
 use crate::network::Packet;
 use crate::probe::{Probe, TraceEvent};
 
@@ -19,7 +18,7 @@ impl<P: Probe> HostStack<P> {
         let Some(endpoint) = self.flows.get(packet.to) else {
             return;
         };
-        let before = endpoint.delivered();
+        let before = endpoint.transport.delivered();
         let (now, extras) = (self.fabric.clock.now(), &mut self.fabric.network.extras);
         endpoint.receive(now, packet, extras, Batch::Last);
         self.after_receive(packet.to, before);
@@ -37,7 +36,7 @@ impl<P: Probe> HostStack<P> {
         if endpoint.is_limited() {
             self.pump_limited(index);
         } else {
-            if endpoint.staged.is_none() && !endpoint.is_quiet(now) {
+            if endpoint.staged.is_none() && !endpoint.transport.is_quiet(now) {
                 self.send_queued::<true>(index);
             }
             self.look_after(index);
@@ -50,7 +49,7 @@ impl<P: Probe> HostStack<P> {
         if let Some(endpoint) = self.flows.peek(index)
             && endpoint.is_recorded()
         {
-            let state = observation(endpoint);
+            let state = endpoint.transport.observation();
             self.fabric
                 .trace_endpoint(index, &TraceEvent::Observed(&state));
         }
@@ -74,7 +73,7 @@ impl<P: Probe> HostStack<P> {
         let sent = TraceEvent::Sent {
             tag,
             content: packet.content(&network.extras),
-            repeated: endpoint.retransmissions() > retransmissions,
+            repeated: endpoint.transport.retransmissions() > retransmissions,
             port,
             transit: network.ports[port.index()].transit(packet),
         };

@@ -126,8 +126,7 @@ fn flows_of_a_class_share_a_queue() {
     for (flow, class) in [(9, 1), (1, 1), (2, 1), (1, 1), (3, 5), (3, 5)] {
         queue.push(Time::ZERO, of(flow, class), &mut line);
     }
-    // The first is being sent: three of class 1 wait, two of class 5, none of class 0, whoever
-    // asks; six are stored in all.
+    // The first is being sent: three of class 1 wait, two of class 5, none of class 0; six are stored.
     for (flow, class, waiting) in [(7, 1, 3), (1, 5, 2), (1, 0, 0)] {
         let seen = queue.in_front_of(&of(flow, class));
         assert_eq!(seen.waiting_packets, waiting);

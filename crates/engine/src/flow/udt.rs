@@ -19,8 +19,8 @@ use incastle_transport::udt::{
 use incastle_units::{Bytes, Ecn, Span, Time};
 use rand_core::Rng;
 
-use super::Leaving;
 use crate::core::EndpointIndex;
+use crate::flow::Leaving;
 use crate::network::{Body, Extras, Packet};
 use crate::probe::UdtControl;
 
