@@ -15,7 +15,7 @@ use incastle_engine::probe::{Measurements, Recorder};
 use incastle_queueing::PortBuffer;
 use incastle_units::{Amount, Bytes, Packets, Rate, Span, Time};
 
-/// Two flows of so many bytes at 10 Gbit/s and 100 us, K = 65, with a deadline each.
+/// Two flows of a size at 10 Gbit/s and 100 us, K = 65, with a deadline each.
 fn two_flows(bytes: u64, deadlines: [Option<Span>; 2], d2tcp: bool) -> Simulation<Recorder> {
     let star = Star {
         senders: 2,

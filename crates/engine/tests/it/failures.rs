@@ -89,12 +89,12 @@ impl Fabric {
         let leaves = [0, 1].map(|leaf| switch(&mut builder, format!("leaf:{leaf}")));
         for host in 0..4 {
             let node = Node::Host(builder.host(format!("host:{host}"), HostConfig::default()));
-            let adapter = LinkConfig {
+            let nic = LinkConfig {
                 buffer: PortBuffer::Unlimited,
                 kind: PortKind::Fast,
                 ..self.link(host, 0)
             };
-            builder.link(node, leaves[host / 2], adapter, self.link(host, 30));
+            builder.link(node, leaves[host / 2], nic, self.link(host, 30));
         }
         let spines: Vec<Node> = (0..self.spines)
             .map(|spine| switch(&mut builder, format!("spine:{spine}")))
@@ -189,7 +189,7 @@ fn what_is_on_a_failing_link_is_lost_and_the_rest_goes_around() {
         let ran = fabric.run(both_ways(at(9_950)), at(20_000));
         let forth = ports(link)[0].index();
         assert_eq!(ran.dropped[forth], lost, "at {down} us");
-        // The way back of the other flow may lie on the same link, and lose one packet of its own.
+        // The reverse path of the other flow may have the same link, and lose one packet.
         let back = ran.dropped[ports(link)[1].index()];
         assert_eq!(ran.totals.drops, lost + back);
         assert_eq!(ran.totals.failure_drops, ran.totals.drops);
@@ -249,10 +249,10 @@ fn whom_no_way_is_left_to_loses_everything_and_that_is_counted() {
     // A host whose own link is down: its NIC drops, and so does its switch.
     let fabric = Fabric::failing(2, &[(at(5_085), at(6_085))]);
     let ran = fabric.run(both_ways(at(9_950)), at(20_000));
-    let [adapter, leaf] = ports(2).map(|port| ran.dropped[port.index()]);
+    let [nic, leaf] = ports(2).map(|port| ran.dropped[port.index()]);
     // At the NIC the packet of 5000 us, on the wire from 5080 to 5090, and those of 5100 to 6000. At
     // the leaf the one that is being sent from 5070 to 5150, and those that come from 5170 to 6070.
-    assert_eq!((adapter, leaf), (11, 11));
+    assert_eq!((nic, leaf), (11, 11));
     assert_eq!(ran.totals.drops, 22);
 }
 

@@ -335,8 +335,8 @@ fn a_shared_memory_is_refused() {
 }
 
 #[test]
-#[should_panic(expected = "fair queues lie at switches")]
-fn a_fair_adapter_is_refused() {
+#[should_panic(expected = "fair queues are at switches")]
+fn a_fair_nic_is_refused() {
     build_fair_with(None, &QueueConfig::DropTail, true);
 }
 

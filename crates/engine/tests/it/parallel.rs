@@ -359,22 +359,22 @@ fn simulation(net: &Net, transfers: &[Transfer]) -> Simulation<NoProbe> {
     simulation
 }
 
-/// Lets the partitions go on in turn, each for at most so many events at a time.
+/// Runs the partitions one after the other, each for its next budget of events.
 fn drive(parts: &mut [Simulation<NoProbe>], until: Time, budgets: &[u64]) {
     let count = parts.len();
-    let letters: Vec<RefCell<Messages>> = (0..count * count).map(|_| RefCell::default()).collect();
+    let outboxes: Vec<RefCell<Messages>> = (0..count * count).map(|_| RefCell::default()).collect();
     let mut budgets = budgets.iter().copied().cycle();
     loop {
         let mut all = Vec::new();
         for (from, part) in parts.iter_mut().enumerate() {
-            all.push(part.hand_over(|to, mail| {
-                letters[from * count + to].swap(&RefCell::new(std::mem::take(mail)));
+            all.push(part.hand_over(|to, messages| {
+                outboxes[from * count + to].swap(&RefCell::new(std::mem::take(messages)));
             }));
         }
         let mut goes_on = false;
         for (own, part) in parts.iter_mut().enumerate() {
             for from in 0..count {
-                part.receive(&mut letters[from * count + own].borrow_mut());
+                part.receive(&mut outboxes[from * count + own].borrow_mut());
             }
             let budget = budgets.next().expect("a cycle does not end");
             goes_on |= part.run_window(&all, until, budget).expect("no loop");
@@ -455,7 +455,7 @@ proptest! {
     }
 }
 
-/// A network of these links between switches, with so many hosts at each of the first switches.
+/// A network of these links between switches, with a number of hosts at each of the first switches.
 fn network(hosts: &[usize], links: &[(usize, usize)], delay: Span) -> Network {
     let mut builder = NetworkBuilder::new(1);
     let all = links.iter().map(|(a, b)| *a.max(b)).max().unwrap_or(0);

@@ -24,7 +24,7 @@ impl Shape {
             kind,
             ..LinkConfig::unlimited(Rate::from_bits_per_second(100_000_000), Span::from_us(3))
         };
-        let adapter = || LinkConfig {
+        let nic = || LinkConfig {
             kind,
             ..LinkConfig::unlimited(Rate::from_bits_per_second(1_000_000_000), Span::from_us(1))
         };
@@ -33,7 +33,7 @@ impl Shape {
             .collect();
         for (index, &switch) in self.hosts.iter().enumerate() {
             let host = Node::Host(builder.host(format!("h{index}"), HostConfig::default()));
-            builder.link(host, switches[switch], adapter(), link());
+            builder.link(host, switches[switch], nic(), link());
         }
         for &(a, b) in &self.links {
             builder.link(switches[a], switches[b], link(), link());

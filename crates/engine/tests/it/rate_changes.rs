@@ -48,7 +48,7 @@ impl Probe for Watch {
     }
 }
 
-/// Senders on fast links, a switch, and a receiver behind a link of its own.
+/// Senders on fast links, a switch, and a receiver on a separate link.
 struct Net {
     up: (Rate, Schedule),
     down: (Rate, Schedule),
@@ -228,7 +228,7 @@ fn the_throughput_is_the_rate_before_and_after() {
 }
 
 /// Two endless flows of one host, whose NIC's link changes its rate again and again.
-fn adapter(schedule: Schedule, until: Time) -> Simulation<Watch> {
+fn nic(schedule: Schedule, until: Time) -> Simulation<Watch> {
     let net = Net::new((mbit(10_000), schedule), (mbit(40_000), vec![]));
     let mut simulation = Simulation::new(net.build(), Watch::default());
     for _ in 0..2 {
@@ -243,7 +243,7 @@ fn adapter(schedule: Schedule, until: Time) -> Simulation<Watch> {
 }
 
 #[test]
-fn an_adapter_neither_runs_dry_nor_fills_up() {
+fn a_nic_is_never_idle_and_never_overfull() {
     // Twenty times slower, twenty times faster, at instants that fall anywhere within a packet.
     let changes: Schedule = (1..40)
         .map(|index| {
@@ -251,7 +251,7 @@ fn an_adapter_neither_runs_dry_nor_fills_up() {
             (at(1_000_000 * index + 137 * index), mbit(rate))
         })
         .collect();
-    let simulation = adapter(changes, at(40_000_000));
+    let simulation = nic(changes, at(40_000_000));
     let probe = simulation.probe();
     // Never dry: each packet goes at one rate or the other, and the next follows at once. The link to
     // the receiver adds the same to all.
@@ -286,7 +286,7 @@ fn a_change_to_the_present_rate_changes_nothing() {
     }
 }
 
-/// A bulk flow, a transfer and datagrams, each from a sender of its own.
+/// A bulk flow, a transfer and datagrams, each from a separate sender.
 fn mix(senders: usize) -> Vec<Box<dyn Application>> {
     let datagrams = |from| {
         let gap = Gap::Exponential(Span::from_us(60));

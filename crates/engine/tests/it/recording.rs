@@ -93,13 +93,13 @@ fn check_packets(simulation: &Simulation<Recorder>, flow: FlowIndex) -> usize {
             _ => under_way += 1,
         }
     }
-    let books = simulation.flow(flow);
-    assert_eq!(books.dropped, dropped);
-    let sent = [books.initiator.packets_sent, books.responder.packets_sent];
+    let record = simulation.flow(flow);
+    assert_eq!(record.dropped, dropped);
+    let sent = [record.initiator.packets_sent, record.responder.packets_sent];
     assert_eq!(sent.iter().sum::<u64>() as usize, seen.len());
     let arrived = [
-        books.responder.packets_received,
-        books.initiator.packets_received,
+        record.responder.packets_received,
+        record.initiator.packets_received,
     ];
     assert_eq!(arrived, received, "near to far, far to near");
     under_way

@@ -45,7 +45,7 @@ fn spread(spines: usize, seed: u64) -> (Vec<u64>, u64) {
     shares(Ecmp::Flow, (40, 10), spines, seed)
 }
 
-/// Packets to each spine, and hops in all, of so many flows with so many packets each, 100 us apart.
+/// Packets to each spine, and hops in all, of some flows with some packets each, 100 us apart.
 fn shares(ecmp: Ecmp, (hosts, packets): (usize, u64), spines: usize, seed: u64) -> (Vec<u64>, u64) {
     let mut builder = fabric(hosts, spines, seed);
     builder.ecmp(ecmp);
@@ -113,7 +113,7 @@ fn assert_even(shares: &[u64], of: u64) {
 fn flows_packets_and_flowlets_share_evenly() {
     let gap = Span::from_us(99);
     for seed in 1..=5 {
-        // Each flow once; each packet of one flow; each packet a flowlet of its own.
+        // Each flow once; each packet of one flow; each packet a separate flowlet.
         assert_even(&shares(Ecmp::Flow, (2_000, 1), 4, seed).0, 2_000);
         assert_even(&shares(Ecmp::Packet, (1, 2_000), 4, seed).0, 2_000);
         assert_even(&shares(Ecmp::Flowlet { gap }, (1, 2_000), 4, seed).0, 2_000);

@@ -251,7 +251,7 @@ impl Application for Eager {
 }
 
 #[test]
-fn a_send_buffer_refuses_what_the_adapter_cannot_take() {
+fn a_send_buffer_refuses_what_the_nic_cannot_send() {
     let star = Star {
         senders: 1,
         rate: Rate::from_bits_per_second(1_000_000_000),

@@ -405,7 +405,7 @@ fn a_run_repeats_bit_for_bit_on_either_kind_of_port() {
 }
 
 #[test]
-fn flows_of_one_host_take_turns_at_its_adapter() {
+fn flows_of_one_host_share_its_nic_by_round_robin() {
     // Two flows that would each fill the line of their host, and a third that brings congestion: packets
     // wait for the NIC while timers, OBS-change among them, fall due.
     let mut flows: Vec<Flow> = [0, 0, 1]

@@ -176,9 +176,9 @@ pub(crate) fn measure(case: Case) -> Measured {
     simulation
         .run(half - Span::from_ps(1), u64::MAX)
         .expect("no loop");
-    let before = books(&simulation, port);
+    let before = counters(&simulation, port);
     simulation.run(end, u64::MAX).expect("no loop");
-    let after = books(&simulation, port);
+    let after = counters(&simulation, port);
     assert_eq!(simulation.totals().drops, 0, "4 MB hold every queue");
     simulation.check_conservation();
     let probe = simulation.probe();
@@ -214,7 +214,7 @@ fn mean_alpha(probe: &Recorder, half: Time) -> f64 {
 }
 
 /// Bytes that the bottleneck has taken, and reactions to marks.
-fn books(simulation: &Simulation<Recorder>, port: PortIndex) -> (u64, u64) {
+fn counters(simulation: &Simulation<Recorder>, port: PortIndex) -> (u64, u64) {
     let flows = (0..simulation.flow_count()).map(FlowIndex::from_index);
     let cuts = flows.map(|flow| simulation.flow(flow).initiator.tcp.ecn_reductions);
     (

@@ -34,7 +34,7 @@ pub(crate) fn shapes(switches: Range<usize>, hosts: Range<usize>) -> impl Strate
     })
 }
 
-/// Every choice among equal paths, flowlets with gaps below so many microseconds.
+/// Every choice among equal paths, flowlets with gaps below a number of microseconds.
 pub(crate) fn ecmps(gaps: u64) -> impl Strategy<Value = Ecmp> {
     prop_oneof![
         Just(Ecmp::Flow),
