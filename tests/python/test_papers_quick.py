@@ -28,14 +28,15 @@ def test_no_verdict_or_value_changes_unnoticed(paper: Paper, tmp_path: Path) -> 
     assert list(found) == list(expected)
     for name, was in expected.items():
         assert found[name]["verdict"] == was["verdict"], name
-        assert found[name]["cases"] == {
-            case: value if value is None else pytest.approx(value, rel=1e-9)
-            for case, value in was["cases"].items()
-        }, name
+        for kind in ("cases", "bases"):
+            assert found[name][kind] == {
+                case: value if value is None else pytest.approx(value, rel=1e-9)
+                for case, value in was.get(kind, {}).items()
+            }, name
 
 
-def quick(paper: Paper, folder: Path) -> dict[str, dict[str, object]]:
-    """Reproduce a paper at the quick length; give verdict and values of each claim."""
+def quick(paper: Paper, folder: Path) -> dict[str, dict[str, Any]]:
+    """Reproduce a paper at the quick length; give verdict, values and bases of each claim."""
     out = with_finished_runs(folder / "report")
     reproduce.main([paper.name], length="quick", out=out)
     entries = json.loads((folder / "report" / "claims.json").read_text(encoding="utf-8"))
@@ -43,6 +44,9 @@ def quick(paper: Paper, folder: Path) -> dict[str, dict[str, object]]:
         entry["id"]: {
             "verdict": entry["verdict"],
             "cases": {case["case"]: _ends(case) for case in entry["cases"]},
+            "bases": {
+                case["case"]: _ends(case["base"]) for case in entry["cases"] if "base" in case
+            },
         }
         for entry in entries
     }
