@@ -1,30 +1,30 @@
 """What a picture shows, as short text: panels, titles, axes, curves, reference lines, legends.
 
-Positions and sizes are left out, and so is whatever depends on fonts; `test_pictures.py` compares
-this text with an expected one.
+Positions, sizes and limits are left out: fonts and values decide them. Panels that follow each
+other and differ in their titles alone have one line.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex
-from matplotlib.container import BarContainer
 from matplotlib.ticker import FixedLocator
 
 from incastle.plotting import style
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
     from matplotlib.legend import Legend
     from matplotlib.lines import Line2D
 
-_NAMES = {
+_COLOURS = {
     value.lower(): name.lower()
     for name, value in vars(style).items()
     if isinstance(value, str) and value.startswith("#")
@@ -35,89 +35,73 @@ _MANY = 12
 
 def structure(figure: Figure) -> list[str]:
     """Give the lines of text of a figure."""
+    panels = [axes for axes in figure.axes if axes.get_visible()]
     lines = []
-    if figure.get_supxlabel() or figure.get_supylabel():
-        lines.append(f"axes of all: {figure.get_supxlabel()!r}, {figure.get_supylabel()!r}")
-    for axes in figure.axes:
-        if axes.get_visible():
-            lines += _panel(axes)
-    for legend in figure.legends:
-        lines.append(_legend(legend))
-    return lines
+    for body, alike in groupby(panels, key=_body):
+        titles = [_plain(axes.get_title("left") or axes.get_title()) for axes in alike]
+        lines.append(f"{', '.join(map(repr, titles))}: {body}")
+    named = [f"named once: {text!r}" for text in (figure.get_supxlabel(), figure.get_supylabel())]
+    legends = [*figure.legends, *filter(None, (axes.get_legend() for axes in panels))]
+    return [*lines, *(one for one in named if not one.endswith("''")), *map(_legend, legends)]
 
 
-def _panel(axes: Axes) -> Iterator[str]:
-    yield f"panel {_plain(axes.get_title('left') or axes.get_title())!r}"
-    for name, axis in (("x", axes.xaxis), ("y", axes.yaxis)):
-        low, high = sorted(axis.get_view_interval())
-        turned = ", inverted" if axis.get_inverted() else ""
-        scale = f"{axis.get_scale()} {low:.3g} to {high:.3g}{turned}"
-        yield f"  {name} {_plain(axis.get_label_text())!r}, {scale}{_ticks(axis)}"
-    references = [line for line in axes.lines if line.get_transform() != axes.transData]
-    for line in references:
-        across = line.get_transform() == axes.get_yaxis_transform()
-        at = line.get_ydata() if across else line.get_xdata()
-        yield f"  line at {'y' if across else 'x'} = {float(at[0]):.4g}, {_look(line)}"  # type: ignore[index, arg-type]
-    curves = [line for line in axes.lines if line not in references]
-    yield from _counted("curve", map(_look, curves))
-    yield from _counted("marks in", map(_colour, (one.get_facecolor() for one in axes.patches)))
-    kinds = [
-        ("lines" if isinstance(one, LineCollection) else "bands", one) for one in axes.collections
-    ]
-    colours = (
-        one.get_edgecolor() if kind == "lines" else one.get_facecolor() for kind, one in kinds
-    )
-    yield from _counted(
-        "spread:", (f"{kind} {_colour(of)}" for (kind, _), of in zip(kinds, colours, strict=True))
-    )
-    texts = [one.get_text() for one in axes.texts if one.get_text()]
-    if texts:
-        yield f"  texts: {len(texts)}" if len(texts) > _MANY else f"  texts: {', '.join(texts)}"
-    legend = axes.get_legend()
-    if legend is not None:
-        yield f"  {_legend(legend)}"
+def _body(axes: Axes) -> str:
+    fixed = [line for line in axes.lines if line.get_transform() != axes.transData]
+    curves = [_look(line) for line in axes.lines if line not in fixed]
+    bars = [_colour(one.get_facecolor()) for one in axes.patches]
+    texts = [_plain(one.get_text()) for one in axes.texts if one.get_text()]
+    parts = [_axis("x", axes.xaxis), _axis("y", axes.yaxis), *map(_reference, _few(fixed))]
+    parts += _counted("curves", curves), _counted("bars", bars)
+    parts.append(f"{len(texts)} texts" if len(texts) > _MANY else "/".join(texts))
+    return "; ".join(filter(None, parts))
 
 
-def _counted(what: str, looks: Iterable[str]) -> Iterator[str]:
-    for look, count in Counter(looks).items():
-        yield f"  {what} {look}" + (f" ({count})" if count > 1 else "")
+def _few(lines: list[Line2D]) -> list[Line2D]:
+    """Leave out the lines between the rows of a table."""
+    return lines if len(lines) <= _MANY else []
 
 
-def _ticks(axis: Any) -> str:
-    if not isinstance(axis.get_major_locator(), FixedLocator):
-        return ""
-    labels = [label.get_text() for label in axis.get_ticklabels()]
-    return f", ticks {' / '.join(map(_plain, labels))}"
+def _axis(name: str, axis: Axis) -> str:
+    scale = axis.get_scale().replace("linear", "")
+    ticks = ""
+    if isinstance(axis.get_major_locator(), FixedLocator):
+        ticks = f"[{'/'.join(_plain(one.get_text()) for one in axis.get_ticklabels())}]"
+    turned = "inverted" if axis.get_inverted() else ""
+    return " ".join(filter(None, [name, repr(_plain(axis.get_label_text())), scale, turned, ticks]))
+
+
+def _reference(line: Line2D) -> str:
+    xs, ys = (list(map(float, values)) for values in (line.get_xdata(), line.get_ydata()))  # type: ignore[arg-type]
+    at = f"x = {xs[0]:.4g}" if xs[0] == xs[-1] else f"y = {ys[0]:.4g}"
+    return f"{at} {_look(line)}"
+
+
+def _counted(what: str, looks: Iterable[str]) -> str:
+    found = [f"{n} x {one}" if n > 1 else one for one, n in Counter(looks).items()]
+    return f"{what} {', '.join(found)}" if found else ""
 
 
 def _legend(legend: Legend) -> str:
-    title = legend.get_title().get_text()
-    entries = [
-        f"{text.get_text()} ({_handle(handle)})"
-        for text, handle in zip(legend.get_texts(), legend.legend_handles, strict=True)
-    ]
-    return f"legend {title + ': ' if title else ''}{'; '.join(entries)}"
+    title = _plain(legend.get_title().get_text())
+    pairs = zip(legend.get_texts(), legend.legend_handles, strict=True)
+    entries = "; ".join(f"{_plain(text.get_text())} = {_handle(of)}" for text, of in pairs)
+    return f"legend {title!r}: {entries}" if title else f"legend: {entries}"
 
 
 def _handle(handle: Any) -> str:
-    if isinstance(handle, BarContainer):
-        handle = handle.patches[0]
     return _look(handle) if hasattr(handle, "get_marker") else _colour(handle.get_facecolor())
 
 
 def _look(line: Line2D) -> str:
-    marker, dash = line.get_marker(), line.get_linestyle()
-    filled = "hollow " if line.get_markerfacecolor() == "none" else ""
-    return " ".join(
-        [_colour(line.get_color()), f"{filled}{marker}" if marker != "None" else "-", str(dash)]
-    )
+    hollow = "hollow" if line.get_markerfacecolor() == "none" else ""
+    shape = (str(one) for one in (line.get_marker(), line.get_linestyle()))
+    parts = [_colour(line.get_color()), hollow, *(one for one in shape if one != "None")]
+    return " ".join(filter(None, parts))
 
 
 def _colour(colour: Any) -> str:
-    if len(colour) and not isinstance(colour, str) and not isinstance(colour[0], float):
-        colour = colour[0]
     found = to_hex(colour)
-    return _NAMES.get(found, found)
+    return _COLOURS.get(found, found)
 
 
 def _plain(text: str) -> str:

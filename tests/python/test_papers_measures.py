@@ -13,7 +13,8 @@ import pytest
 from incastle.analysis.ends import ends
 from incastle.reproduction.papers import Length, Observation, Observations
 from synthetic import observations
-from test_papers import JUDGED, MADE_UP, of_each
+from synthetic_papers import MADE_UP
+from test_papers import JUDGED, of_each
 
 if TYPE_CHECKING:
     from incastle.reproduction.papers import Paper

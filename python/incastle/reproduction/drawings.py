@@ -462,7 +462,7 @@ class Maps(Panels):
         data, look = panel.data, panel.look
         xs, ys = (data[name].unique().sort().to_list() for name in (self.x, self.other))
         cells = {(y, x): v for x, y, v in data.select(self.x, self.other, panel.y).iter_rows()}
-        values = [[cells.get((y, x), math.nan) for x in xs] for y in ys]
+        values = [[math.nan if cells[y, x] is None else cells[y, x] for x in xs] for y in ys]
         axes.set_facecolor("#e4e4e4")
         axes.patch.set_hatch("////")
         axes.patch.set_edgecolor("white")
@@ -482,8 +482,11 @@ class Maps(Panels):
         """Leave the axes: they are those of the cells."""
 
     def __call__(self, figure: Figure, data: pl.DataFrame) -> None:
-        """Draw the maps with one scale of colours."""
-        super().__call__(figure, data)
+        """Draw the maps with one scale of colours, each with the cells of all."""
+        panels = data.select(self.down, self.across).unique(maintain_order=True)
+        for column in (self.x, self.other):
+            panels = panels.join(data.select(column).unique(), how="cross")
+        super().__call__(figure, panels.join(data, on=panels.columns, how="left"))
         image = figure.axes[0].images[0]
         figure.colorbar(image, ax=figure.axes, label=self.unit, shrink=0.5, aspect=30)
 
@@ -540,6 +543,7 @@ def _ticks(axis: Any, ticks: Sequence[float]) -> None:  # noqa: ANN401  an axis 
     low, high = axis.get_view_interval()
     if ticks:
         axis.set_ticks([tick for tick in ticks if low <= tick <= high])
+        axis.minorticks_off()
 
 
 def _scale(axis: Any, scale: str) -> None:  # noqa: ANN401  an axis of matplotlib
