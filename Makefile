@@ -11,7 +11,7 @@ export VIRTUAL_ENV := $(abspath $(VENV))
 unexport CONDA_PREFIX
 
 .DEFAULT_GOAL := help
-.PHONY: module-is-missing help setup reproduce check test test-all bench bench-ns3 bench-transports docs wheel clean system deny wasm-digest
+.PHONY: module-is-missing rust-tests help setup reproduce check test test-all bench bench-ns3 bench-transports docs wheel clean system deny wasm-digest
 
 help: ## list these names
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -44,9 +44,14 @@ reproduce: setup ## every shipped paper: figures, claims, report/index.html
 check: setup ## formatting, lints, types, and unit tests of what changed
 	@$(BIN)/python scripts/check_changed.py
 
-test: setup ## every kind of check; the last line counts
+test: $(VENV)/.packages ## every kind of check; the last line counts
 	@scripts/system.sh --if-possible
+	@$(MAKE) --no-print-directory -j2 setup rust-tests
 	@$(BIN)/python scripts/test.py
+
+# The tests of Rust are built while one core links the engine. scripts/test.py reports their mistakes.
+rust-tests: $(VENV)/.packages
+	@cargo test --quiet --locked --workspace --no-run >/dev/null 2>&1 || true
 
 test-all: test ## `test`, then the full counts of random inputs, the documents, the wheel
 	@$(BIN)/python scripts/test.py --tier full

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import argparse
 import csv
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import incastle as ic
+from incastle.reproduction.main import choose, run_all
+from incastle.reproduction.papers import Length, discover
+from incastle.reproduction.run_cache import RunCache
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,17 +40,13 @@ def of_examples() -> Iterator[tuple[Run, str]]:
 
 
 def of_papers(folder: Path) -> Iterator[tuple[Run, str]]:
-    """Run `incastle reproduce --quick`, and read what each paper's report names."""
-    command = [str(Path(sys.executable).parent / "incastle"), "reproduce", "--quick"]
-    done = subprocess.run(
-        [*command, "--out", str(folder)], capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        sys.exit(f"{' '.join(command)} ended with status {done.returncode}:\n{done.stderr}")
-    for path in sorted(folder.glob("*/runs.csv")):
-        with path.open(newline="", encoding="utf-8") as file:
-            for row in csv.DictReader(file):
-                yield (path.parent.name, row["experiment"], row["seed"]), row["digest"]
+    """Run what `incastle reproduce --quick` runs; keep the runs in a folder, as it does."""
+    parts = choose(discover(), (), None)
+    observed = run_all(parts, Length.QUICK, RunCache(folder), None)
+    for paper, observations in observed.items():
+        for experiment, runs in observations.runs.items():
+            for seed, one in enumerate(runs, 1):
+                yield (paper, experiment, str(seed)), one.digest
 
 
 def expected() -> dict[Run, str]:
@@ -79,10 +77,10 @@ def main() -> None:
     """Compare, or write."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="write the list anew")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="keep the report of the papers")
+    parser.add_argument("--runs", type=Path, metavar="DIR", help="keep the runs of the papers")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="incastle-digests-") as folder:
-        found = dict([*of_examples(), *of_papers(arguments.out or Path(folder))])
+        found = dict([*of_examples(), *of_papers(arguments.runs or Path(folder))])
     if arguments.write:
         write(found)
         print(f"{len(found):,} digests in {LIST.relative_to(ROOT)}")

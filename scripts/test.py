@@ -132,7 +132,7 @@ def pytest_checks(folder: Path) -> list[Check]:
     """
     workers = str(min(WORKERS_PER_CORE * (os.cpu_count() or 1), MAX_WORKERS))
     on_all_cores = ("-n", workers, "--dist", "loadgroup")
-    finished = {"INCASTLE_RUNS": str(folder / "quick" / "runs")}  # by the check of digests
+    finished = {"INCASTLE_RUNS": str(folder / "runs")}  # by the check of digests
     together = ("-m", f"not {ALONE} and not {SLOW}", *on_all_cores)
     slow = ("-m", f"not {ALONE} and {SLOW}", *on_all_cores)
     alone = ("-m", f"{ALONE} and not {SLOW}")
@@ -195,7 +195,7 @@ def all_checks(folder: Path) -> list[Check]:
             python("-m", "mkdocs", "build", "--strict", "-d", str(folder / "site")),
             env={"NO_MKDOCS_2_WARNING": "1"},
         ),
-        Check("digests", python("scripts/check_digests.py", "--out", str(folder / "quick"))),
+        Check("digests", python("scripts/check_digests.py", "--runs", str(folder / "runs"))),
         *examples(folder),
         *pytest_checks(folder),
         Check("cargo test, all cases", tests, cargo_tests, env=ALL_CASES, tier=FULL),
