@@ -1,19 +1,19 @@
-"""The claims of a paper, and what a measurement says of them.
+"""The claims of a paper, and their verdicts.
 
 A paper's folder holds `claims.toml`: what the paper claims, in our words, with the metric and the
 band of values that confirms it. A measurement yields, for each case of a claim, one value per seed.
 A case *holds* when the whole 95 % interval of its mean lies within the band, *fails* when it lies
 outside as a whole, and is *unclear* when it spans an edge. The interval is Student's t over the
 seeds; comparisons are formed seed by seed before, so they are paired. With a single seed there is
-no interval and the value alone decides; the report says so. Cases that a run could not measure
-count neither way; but a claim of which a part was not measured is at best unclear.
+no interval and the value alone decides; the report states it. Cases that a run could not measure
+do not count; but a claim of which a part was not measured is at best unclear.
 
 A claim may rest on a *base*: a situation that must be sound before anything can be compared with
 it, such as queries without timeouts before other traffic is added. It is a condition of its own,
-with metric and band, judged in the same way. Where the base fails the verdict is *fails: base*,
+with metric and band, judged alike. Where the base fails the verdict is *fails: base*,
 whatever was measured beyond it; where it is unclear, so is the case.
 
-Beside it lies `reasons.toml`: what the authors of the reproduction understood of a verdict. A text
+`reasons.toml`, next to it, has the reasons of verdicts that are understood. A text
 is shown only where the verdict is the one that it explains, so that it cannot contradict what was
 measured; numbers in it are names in braces, in whose place the paper's facts are put.
 
@@ -52,7 +52,7 @@ class ClaimError(ValueError):
 
 
 class Verdict(StrEnum):
-    """What a measurement says of a claim."""
+    """The verdict on a claim."""
 
     HOLDS = "holds"
     PARTLY = "holds in part"
@@ -119,7 +119,7 @@ class Band:
 
 @dataclass(frozen=True)
 class Base:
-    """What must be sound before a claim says anything: a condition that is measured, too."""
+    """A condition without which a claim cannot be judged; it is measured, too."""
 
     metric: str
     unit: str
@@ -224,7 +224,7 @@ class JudgedCase:
 
 @dataclass(frozen=True)
 class Judged:
-    """A claim with its verdict. The deciding case is the measured one least far inside its band."""
+    """A claim with its verdict. The measured case with the smallest margin in its band decides."""
 
     claim: Claim
     verdict: Verdict
@@ -234,12 +234,12 @@ class Judged:
 
     @property
     def coverage(self) -> str:
-        """Say how many cases were measured and what they do, where it was not all; else nothing."""
+        """Give how many cases were measured, with their verdicts, if not all were; else nothing."""
         return _coverage(self.cases)
 
     @property
     def reason(self) -> str:
-        """Say what was measured, then, where somebody has understood it, why."""
+        """Give what was measured, then the reason, where it is known."""
         return f"{_measured(self.claim, self.cases)} {self.explanation}".strip()
 
     def as_json(self) -> dict[str, Any]:
@@ -395,7 +395,7 @@ _DOES = {
 
 
 def _coverage(cases: Sequence[JudgedCase]) -> str:
-    """Say "2 of 4 cases measured, both hold"; nothing where all or none were measured."""
+    """Give "2 of 4 cases measured, both hold"; nothing where all or none were measured."""
     known = [case.verdict for case in cases if case.known]
     if len(known) in {0, len(cases)}:
         return ""
@@ -410,7 +410,7 @@ def _coverage(cases: Sequence[JudgedCase]) -> str:
 
 
 def _measured(claim: Claim, cases: Sequence[JudgedCase]) -> str:
-    """Say what was measured, grouped by verdict where the cases differ, and what was not."""
+    """Give what was measured, grouped by verdict where the cases differ, and what was not."""
     known = [case for case in cases if case.known]
     if not known:
         return f"Not measurable in this run. Band: {claim.band} {claim.unit}."
@@ -432,7 +432,7 @@ def _measured(claim: Claim, cases: Sequence[JudgedCase]) -> str:
 
 
 def _measured_base(claim: Claim, cases: Sequence[JudgedCase]) -> str:
-    """Say what the claim rests on, and what was measured of it."""
+    """Give what the claim rests on, and what was measured of it."""
     if claim.base is None:
         return ""
     told = [f"{case.case}: {_describe(case.base, claim.base.unit)}" for case in cases if case.base]
@@ -454,7 +454,7 @@ def _describe(case: JudgedCase, unit: str) -> str:
 
 
 def unfinished_words(case: JudgedCase) -> str:
-    """Say how many were unfinished, and whether they leave the verdict open; nothing for none."""
+    """Give how many were unfinished, and whether they leave the verdict open; nothing for none."""
     if not case.unfinished:
         return ""
     return f"{case.unfinished:,} unfinished" + (", which could change it" if case.swayed else "")

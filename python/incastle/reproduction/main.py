@@ -328,7 +328,7 @@ def _by_number(name: str) -> tuple[int, str]:
 
 
 def _near(name: str, known: Sequence[str]) -> str:
-    """Say what could have been meant, and what there is."""
+    """List close names, and all that exist."""
     listed = ", ".join(known)
     close = difflib.get_close_matches(name, known, 1)
     return f": did you mean {close[0]!r}? There are {listed}" if close else f"; there are {listed}"

@@ -7,7 +7,9 @@ comparison of ours is one, too, without a document and claims. Its files:
 - `paper.toml`: title, source, parameters, and where the reproduction departs from the document;
 - `claims.toml`, `reasons.toml`: see `incastle.reproduction.claims`;
 - `scenarios/*.toml`: the scenarios, each complete in itself;
-- `__init__.py` and its modules: the plan of experiments, the measures, the figures.
+- `experiments.toml`, `measures.toml`, `facts.toml`, `figures.toml`: see
+  `incastle.reproduction.declarations`;
+- `__init__.py` and its modules: statistics and drawings of its own.
 
 Nothing here runs a simulation: `incastle.reproduction.main` does.
 """
@@ -47,7 +49,7 @@ class Experiment:
 
     Overrides are keys and texts as `--set` takes them.
     `cost` is its expected work in packet-hops. It orders the runs and feeds the time left.
-    `tables` are kept of its runs besides those that the paper keeps of all.
+    `tables` are kept of its runs in addition to those that the paper keeps of all.
     """
 
     name: str
@@ -119,8 +121,8 @@ class FigureSpec:
     `uses` holds names of experiments, and beginnings of names where it ends in a slash.
     `number` is the figure's in the paper, with a suffix where it is an addition of ours; `original`
     is its number in the document that the paper itself reproduces, if it does. A table of the paper
-    is drawn, too: its `kind` says so. The drawing sees only the data, which is also the CSV, and so
-    does `grid`, which sets them as a table below the drawing.
+    is drawn, too, with the `kind` of one. Drawing and `grid`, a table below it, get the data alone,
+    which are also the CSV.
     """
 
     number: str

@@ -1,6 +1,6 @@
 """Renders many figures on all cores: other interpreters take their shares over pipes.
 
-`multiprocessing` would not do. Forking is unsafe beside the threads of the engine and of polars,
+`multiprocessing` would not do. Forking is unsafe with the threads of the engine and of polars,
 and spawning imports the user's own program again. Here each helper is
 `python -m incastle.reproduction.render_pool`, which reads its drawings from its standard input and
 answers with the SVGs.

@@ -1,7 +1,7 @@
 """The report of a reproduction: figures, claims.json, and one self-contained page.
 
 The page carries its figures inside, needs neither network nor scripts, and follows the reader's
-light or dark mode. Beside it lie, for each paper, every figure as SVG, PNG, PDF and CSV, and
+light or dark mode. With it are, for each paper, every figure as SVG, PNG, PDF and CSV, and
 `runs.csv` with the digest of each run. Nothing in it depends on the day or the machine: the same
 engine and the same length give the same bytes.
 """
@@ -62,7 +62,7 @@ class PaperReport:
     observations: Observations
     judged: list[Judged]
 
-    def judged_beside(self, figure: FigureSpec) -> list[Judged]:
+    def judged_of(self, figure: FigureSpec) -> list[Judged]:
         """Give the claims of a figure, in its order."""
         by_id = {judged.claim.id: judged for judged in self.judged}
         return [by_id[claim] for claim in figure.claims]
@@ -109,7 +109,7 @@ def write(
     length: Length,
     render: Callable[[Sequence[Drawing]], list[str]],
 ) -> None:
-    """Write the whole report beside its place, then exchange it with an earlier one.
+    """Write the whole report next to its place, then exchange it with an earlier one.
 
     Raises:
         OSError: it cannot be written; the earlier one is what it was.

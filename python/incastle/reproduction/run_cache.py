@@ -1,7 +1,7 @@
 """Finished runs of a reproduction, kept so that none is computed twice.
 
 A run is known by its complete scenario, seed included, and by the build of the engine: its version
-and a hash of the native module, so that a rebuilt engine never answers with old results. Each run
+and a hash of the native module, so that a rebuilt engine never returns old results. Each run
 is one zip file, written under a temporary name and renamed; what cannot be read is run again.
 
 Only the tables that a paper asks for are kept, so this is no replacement for a result directory.
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _DIGEST, _SCENARIO = "digest", "scenario.toml"
 UNREADABLE = (
     *(OSError, KeyError, ValueError, EOFError),
-    # Of a zip file with a changed bit: another way of compression, a password.
+    # Of a zip file with a changed bit: another compression, a password.
     *(RuntimeError, zipfile.BadZipFile, zlib.error),
     *(pl.exceptions.PolarsError, pl.exceptions.PanicException),
 )
@@ -60,7 +60,7 @@ class RunCache:
         """Store a run: all of it or nothing."""
         path = self._path(resolved)
         path.parent.mkdir(parents=True, exist_ok=True)
-        # By way of memory: a zip file that cannot be written cannot be closed either.
+        # Through memory: a zip file that cannot be written cannot be closed either.
         content = io.BytesIO()
         with zipfile.ZipFile(content, "w", zipfile.ZIP_STORED) as archive:
             archive.writestr(_DIGEST, observation.digest)

@@ -78,12 +78,12 @@ def queries(run: Observation, group: str = "") -> pl.DataFrame:
 
 
 def query_mean(run: Observation, group: str = "") -> Value:
-    """Give the mean query completion time in ms."""
+    """Give the mean QCT in ms."""
     return lasting.mean(queries(run, group))
 
 
 def query_quantile(run: Observation, share: float, group: str = "") -> Value:
-    """Give a quantile of the query completion time in ms."""
+    """Give a quantile of the query completion time (QCT) in ms."""
     return lasting.quantile(queries(run, group), share)
 
 
@@ -95,7 +95,7 @@ def with_timeouts(run: Observation) -> float:
 def transfer_quantile(
     run: Observation, share: float, low: float, high: float, group: str = ""
 ) -> Value:
-    """Give a quantile of the completion time in ms of transfers of `low` bytes to below `high`."""
+    """Give a quantile of the FCT in ms of transfers of `low` bytes to below `high`."""
     found = lasting.begun(run, of_group(run["transfers"], group))
     sized = found.filter((pl.col("bytes") >= low) & (pl.col("bytes") < high))
     return lasting.quantile(sized, share)

@@ -1,7 +1,7 @@
-"""comparison: eight algorithms over the same six workloads, and DCTCP beside CUBIC. No document.
+"""comparison: eight algorithms over the same six workloads, and DCTCP with CUBIC. No document.
 
 One table with the best of each row, one figure of the same numbers, what wins where, the shares of
-mixed round trips, and what DCTCP and CUBIC do to each other in one queue and in two.
+mixed round trips, and DCTCP with CUBIC in one queue and in two.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Drawings of dctcp that are its own: queues with K, flows that come and go, each query's seed."""
+"""Drawings of dctcp that are its own: queues with K, flows that come and go, seeds."""
 
 from __future__ import annotations
 
@@ -93,16 +93,8 @@ def draw_pressure(figure: Figure, data: pl.DataFrame) -> None:
 
 
 @dataclass(frozen=True)
-class Free(Dots):
-    """Dots whose axes of values begin where the values do."""
-
-    def limit(self, axes: Axes, panel: Panel) -> None:
-        """Leave the axis as it is."""
-
-
-@dataclass(frozen=True)
 class Varied(Dots):
-    """Dots with a share whose axis shows a few per cent where nobody has a timeout."""
+    """Dots with a share in %, whose axis reaches to 5 % at least."""
 
     def limit(self, axes: Axes, panel: Panel) -> None:
         """Limit the axis of the values."""

@@ -1,8 +1,8 @@
 """Statistics of one run of dctcp: by name in the expressions of its declarations.
 
 A query is a row of `rounds`; a background flow is a transfer that belongs to no query. The DCTCP
-paper shows short messages and updates among its background flows: the size alone says what a flow
-is. Leaves out what `incastle.reproduction.statistics` has.
+paper has short messages and updates among its background flows: the size alone distinguishes them.
+Leaves out what `incastle.reproduction.statistics` has.
 """
 
 from __future__ import annotations
