@@ -204,9 +204,9 @@ def test_servers_wait_for_the_slowest() -> None:
     # Of 8 servers 7 are done in half of the round: 7 / 8 of 50 %.
     run = made_runs()["I/rto=200ms/b=128/n=8"][0]
     assert rates.waiting(run) == pytest.approx(43.75)
-    answers = rates.answers(run)
-    assert answers["round"].max() == 19
-    assert (answers["over_s"] - answers["asked_s"]).to_list() == pytest.approx([0.1] * len(answers))
+    found = rates.responses(run)
+    assert found["round"].max() == 19
+    assert (found["over_s"] - found["asked_s"]).to_list() == pytest.approx([0.1] * len(found))
 
 
 def test_a_round_that_the_end_cuts_off_has_no_slowest_server() -> None:
@@ -219,7 +219,7 @@ def test_a_round_that_the_end_cuts_off_has_no_slowest_server() -> None:
         .alias("completed_s")
     )
     seen = Observation({**run.tables, "transfers": cut}, "", run.resolved)
-    found = rates.answers(seen)
+    found = rates.responses(seen)
     assert found["round"].max() == 18
     assert len(found) == 19 * 8
     # Up to the end of the run 7 of 8 servers have waited for half of that round, too: 43.75 %.

@@ -56,7 +56,7 @@ def samples_to_zero(run: Observation) -> float:
 
 
 def beyond_first_table(run: Observation) -> float:
-    """Give the share of notifications with a psi at which III samples more, in per cent."""
+    """Give the share of notifications with a psi at which III samples more, in %."""
     sent = run["cnms"].filter(pl.col("psi") > 0)
     return 100 * len(sent.filter(pl.col("psi") >= _NEW_LEVELS)) / len(sent) if len(sent) else 0.0
 

@@ -59,12 +59,12 @@ def mean_least(run: Observation) -> float:
 
 
 def share_below(run: Observation) -> float:
-    """Give the share of the time in which the least rate is below 80 Mbit/s, in per cent."""
+    """Give the share of the time in which the least rate is below 80 Mbit/s, in %."""
     return 100 * _weighted(run, (_least() < LOW).cast(pl.Float64))
 
 
 def longest_slowest(run: Observation) -> float:
-    """Give the largest share of the time in which one flow has the least rate, in per cent."""
+    """Give the largest share of the time in which one flow has the least rate, in %."""
     table = steps(run)
     names = table.columns[2:]
     width = pl.col("until_s") - pl.col("time_s")
@@ -77,10 +77,10 @@ def longest_slowest(run: Observation) -> float:
 
 
 def _asked(run: Observation) -> pl.DataFrame:
-    """Give each answer with its round, also those that did not come before the end of the run.
+    """Give each response with its round, also those that did not come before the end of the run.
 
-    The answers to one request follow each other in `transfers`. When the slowest of a round has
-    come, over_s, the round ends; it has none as long as there are fewer answers than flows.
+    The responses to one request follow each other in `transfers`. When the slowest of a round has
+    come, over_s, the round ends; it has none as long as there are fewer responses than flows.
     """
     flows = run["flows"].filter(pl.col("group") == "storage")
     of_servers = (pl.col("group") == "storage") & (pl.col("kind") == "response")
@@ -96,13 +96,13 @@ def _asked(run: Observation) -> pl.DataFrame:
     ).sort("round", "flow")
 
 
-def answers(run: Observation) -> pl.DataFrame:
-    """Give each answer of the rounds that ended: round, flow, asked_s, answered_s, over_s."""
+def responses(run: Observation) -> pl.DataFrame:
+    """Give each response of the rounds that ended: round, flow, asked_s, answered_s, over_s."""
     return _asked(run).drop_nulls("over_s")
 
 
 def waiting(run: Observation) -> Value:
-    """Give the mean share of a round in which a server has finished and waits, in per cent.
+    """Give the mean share of a round in which a server has finished and waits, in %.
 
     Rounds weigh as much as they last: it is a share of the run's time, of which everything is
     known. The round that the end of the run cuts off counts with the time that it had.

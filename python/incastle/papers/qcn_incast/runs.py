@@ -61,10 +61,10 @@ def timeouts_per_flow(run: Observation) -> float:
     return float(flows["timeouts"].sum()) / len(flows) * RUN / seconds(run)
 
 
-def datagrams_refused(run: Observation) -> float:
-    """Give the share of UDP's datagrams that its host's buffer refused, in %."""
-    refused = flow_sum(run, "send_buffer_drops", _BACKGROUND)
-    return 100 * refused / (refused + flow_sum(run, "packets", _BACKGROUND))
+def send_buffer_drop_percent(run: Observation) -> float:
+    """Give the share of UDP's datagrams that its send buffer dropped, in %."""
+    dropped = flow_sum(run, "send_buffer_drops", _BACKGROUND)
+    return 100 * dropped / (dropped + flow_sum(run, "packets", _BACKGROUND))
 
 
 # ---- rounds

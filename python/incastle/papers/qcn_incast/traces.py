@@ -54,7 +54,7 @@ def rates_of_three(run: Observation) -> pl.DataFrame:
 
 def rounds(run: Observation) -> pl.DataFrame:
     """Give the responses of consecutive rounds in mid-run: round, flow, times, mean rate."""
-    table = rates.answers(run)
+    table = rates.responses(run)
     middle = table.filter(pl.col("over_s") >= seconds(run) / 2)
     first = int((middle if len(middle) else table)["round"].min() or 0)  # type: ignore[arg-type]
     shown = table.filter(pl.col("round").is_between(first, first + _ROUNDS - 1))
@@ -65,7 +65,7 @@ def rounds(run: Observation) -> pl.DataFrame:
 
 
 def draw_rounds(figure: Figure, data: pl.DataFrame) -> None:
-    """Draw a bar for each answer, in colour while it comes and grey while its server waits."""
+    """Draw a bar for each response, in colour while it comes and grey while its server waits."""
     figure.set_size_inches(7.2, 3.2)
     axes = figure.subplots()
     origin = float(data["asked_s"].min() or 0)  # type: ignore[arg-type]
@@ -84,4 +84,4 @@ def draw_rounds(figure: Figure, data: pl.DataFrame) -> None:
     axes.grid(visible=False, axis="y")
     axes.set_xlabel("time (ms)")
     axes.set_ylabel("server")
-    axes.set_title("answering (red: the slowest), then waiting (grey)")
+    axes.set_title("responding (red: the slowest), then waiting (grey)")
