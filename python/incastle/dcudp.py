@@ -552,7 +552,7 @@ def _check_safety(addresses: list[Resolved], *, insecure: bool) -> None:
         if not insecure and not (mapped or address).is_loopback:
             raise ValueError(
                 f"{host} is not this machine: give a key, or insecure=True where everybody on the "
-                "way may read and change what is sent"
+                "path may read and change what is sent"
             )
 
 
