@@ -44,7 +44,8 @@ class Look:
     width: float = 1
     ticks: Sequence[float] = ()
     """Of the values, as far as they reach."""
-    marks: Sequence[tuple[float, str]] = ()
+    marks: Sequence[tuple[Any, ...]] = ()
+    """Vertical lines: where, with which name, and how high that stands, in shares of the axes."""
 
 
 @dataclass(frozen=True)
@@ -314,8 +315,8 @@ class Curves(Panels):
         look = panel.look
         if look.line is not None:
             axes.axhline(look.line, color=figures.GREY, lw=0.9, ls=_DASHED)
-        for at, text in look.marks:
-            figures.mark(axes, at, text)
+        for at, text, *y in look.marks:
+            figures.mark(axes, at, text, y=y[0] if y else 0.02)
         axes.set_xlabel(self.x_label)
         if self.x_scale in {"servers", "log"}:
             ticks = panel.data[self.x].unique().sort().to_list()
