@@ -43,7 +43,7 @@ impl TryRng for Seeded {
 impl TryCryptoRng for Seeded {}
 
 /// One endpoint.
-pub(crate) struct End {
+pub(crate) struct Endpoint {
     pub(crate) sessions: Sessions,
     pub(crate) address: SocketAddr,
     pub(crate) rng: Seeded,
@@ -61,7 +61,7 @@ pub(crate) const fn path(peer: SocketAddr) -> Path {
     Path { peer, source: None }
 }
 
-impl End {
+impl Endpoint {
     pub(crate) fn new(key: u8, host: u8, seed: u64) -> Self {
         Self {
             sessions: Sessions::new(&Key::new([key; 32]), 1_000),
@@ -114,7 +114,7 @@ impl End {
 }
 
 struct World {
-    ends: [End; 2],
+    endpoints: [Endpoint; 2],
     now: Time,
     flying: Vec<Flying>,
     /// The plaintexts, which are numbers, that were sealed and have not arrived.
@@ -141,7 +141,7 @@ impl Input<'_> {
 impl World {
     fn new() -> Self {
         Self {
-            ends: [End::new(7, 1, 1), End::new(7, 2, 2)],
+            endpoints: [Endpoint::new(7, 1, 1), Endpoint::new(7, 2, 2)],
             now: Time::ZERO,
             flying: Vec::new(),
             pending: BTreeSet::new(),
@@ -151,8 +151,8 @@ impl World {
     }
 
     fn say(&mut self, end: usize) {
-        let to = self.ends[1 - end].address;
-        let leaving = self.ends[end].say(self.now, to, &self.next.to_be_bytes());
+        let to = self.endpoints[1 - end].address;
+        let leaving = self.endpoints[end].say(self.now, to, &self.next.to_be_bytes());
         self.pending.insert(self.next);
         self.next += 1;
         self.fly(leaving);
@@ -165,23 +165,23 @@ impl World {
 
     /// A datagram arrives unchanged: each sealed plaintext arrives once.
     fn arrive(&mut self, datagram: &Flying) {
-        let end = usize::from(self.ends[1].address == datagram.to);
-        let text = self.ends[end].hear(self.now, datagram.from, &datagram.bytes);
+        let end = usize::from(self.endpoints[1].address == datagram.to);
+        let text = self.endpoints[end].hear(self.now, datagram.from, &datagram.bytes);
         if let Some(text) = text {
             let number = u64::from_be_bytes(text.try_into().expect("a plaintext of ours"));
             assert!(self.pending.remove(&number), "sealed once, opened once");
             self.heard[end] += 1;
         }
-        let leaving = self.ends[end].leaving();
+        let leaving = self.endpoints[end].leaving();
         self.fly(leaving);
     }
 
     /// A datagram arrives that no endpoint sent in this form: it is not authentic.
     fn forge(&mut self, to: SocketAddr, from: SocketAddr, bytes: &[u8]) {
-        let end = usize::from(self.ends[1].address == to);
-        let text = self.ends[end].hear(self.now, from, bytes);
+        let end = usize::from(self.endpoints[1].address == to);
+        let text = self.endpoints[end].hear(self.now, from, bytes);
         assert_eq!(text, None, "nothing but what the peer sealed");
-        let replies = self.ends[end].leaving();
+        let replies = self.endpoints[end].leaving();
         let replied: usize = replies.iter().map(|reply| reply.bytes.len()).sum();
         assert!(replied <= bytes.len(), "no more bytes than arrived");
         self.fly(replies);
@@ -189,10 +189,10 @@ impl World {
 
     fn tick(&mut self) {
         for end in 0..2 {
-            let due = self.ends[end].sessions.poll_timeout();
+            let due = self.endpoints[end].sessions.poll_timeout();
             if due.is_some_and(|due| due <= self.now) {
-                self.ends[end].sessions.handle_timeout(self.now);
-                let leaving = self.ends[end].leaving();
+                self.endpoints[end].sessions.handle_timeout(self.now);
+                let leaving = self.endpoints[end].leaving();
                 self.fly(leaving);
             }
             self.check(end);
@@ -200,7 +200,7 @@ impl World {
     }
 
     fn check(&self, end: usize) {
-        let statistics = self.ends[end].sessions.statistics();
+        let statistics = self.endpoints[end].sessions.statistics();
         assert!(statistics.sessions <= 3 * 2, "two for each address");
         assert!(statistics.initiations <= 1);
     }
@@ -225,7 +225,7 @@ impl World {
             11 => self.now += Span::from_ms(u64::from(input.byte()?) << (op >> 5)),
             12 => {
                 let due = self
-                    .ends
+                    .endpoints
                     .iter()
                     .filter_map(|end| end.sessions.poll_timeout());
                 self.now = due.min().map_or(self.now, |due| due.max(self.now));
@@ -280,12 +280,12 @@ impl World {
         let count = usize::from(input.byte()?);
         if count == 255 {
             self.next += 1;
-            self.ends[end] = End::new(7, end as u8 + 1, 1_000 + self.next);
+            self.endpoints[end] = Endpoint::new(7, end as u8 + 1, 1_000 + self.next);
             return Some(());
         }
         let (bytes, rest) = input.0.split_at(count.min(input.0.len()));
         input.0 = rest;
-        let (to, from) = (self.ends[end].address, self.ends[1 - end].address);
+        let (to, from) = (self.endpoints[end].address, self.endpoints[1 - end].address);
         self.forge(to, from, bytes);
         Some(())
     }

@@ -192,7 +192,7 @@ void Run(const Options& options) {
   sender.join();
   if (!error.empty()) Fail(error);
   if (received.bytes < options.receive) Fail("the peer closed early");
-  // The endpoint that closes last waits for the other one's shutdown.
+  // The endpoint that closes last waits for its peer's shutdown.
   while (there && !options.closes_first) there = ReceiveSome(socket, options, &received);
   UDT::TRACEINFO trace;
   const bool traced = UDT::perfmon(socket, &trace, false) != UDT::ERROR;

@@ -138,7 +138,9 @@ def test_messages_that_cannot_be() -> None:
         with pytest.raises(ValueError, match="ttl = -1"):
             client.send_message(b"1", ttl=-1)
         # Beyond the send buffer.
-        with pytest.raises(OSError, match="longer than the 16777216 that both ends' buffers take"):
+        with pytest.raises(
+            OSError, match="longer than the 16777216 that the buffers of both endpoints take"
+        ):
             client.send_message(bytes((16 << 20) + 1))
     with pair() as (client, _), pytest.raises(ValueError, match="carries a stream, not messages"):
         client.recv_message()

@@ -130,7 +130,7 @@ pub enum Window {
     Unlimited,
 }
 
-/// The two ways in which DCUDP sends.
+/// The two modes in which DCUDP sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TransmissionMode {
     /// As the application's packets come (OBS = 0).

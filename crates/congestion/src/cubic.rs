@@ -88,7 +88,7 @@ impl Cubic {
         self.window.cwnd() as f64 / self.window.mss() as f64
     }
 
-    /// RFC 9438, sections 4.2, 4.8 and 4.10: K from the way up to W_max; after a timeout or a slow
+    /// RFC 9438, sections 4.2, 4.8 and 4.10: K from the growth up to W_max; after a timeout or a slow
     /// start that met no congestion the plateau is here and K = 0.
     fn begin_epoch(&mut self) -> Epoch {
         let cwnd = self.segments();

@@ -261,7 +261,7 @@ impl Active {
     }
 
     /// The rates after a cycle of which `stage` is the number, with R_i divided by `divisor`. The
-    /// current rate moves half-way to the target *before* both are capped: so it does reach the
+    /// current rate moves halfway to the target *before* both are capped: so it does reach the
     /// line rate, and is not merely near it for ever.
     fn raise(&mut self, config: &ReactionPointConfig, stage: u32, divisor: f64) {
         // A later stage never finds such a target: each has halved the distance before.

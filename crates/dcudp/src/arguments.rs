@@ -66,13 +66,13 @@ pub struct LinkArguments {
     /// Congestion control.
     #[arg(long, value_name = "CONTROL", default_value = "dcudp")]
     pub cc: ControlName,
-    /// Rate of this machine's network interface, IP headers included [default: what the system says, else 10 Gbit/s].
+    /// Rate of this machine's network interface, IP headers included [default: that of the system, else 10 Gbit/s].
     #[arg(long, value_name = "RATE", value_parser = positive_rate)]
     pub capacity: Option<Rate>,
     /// Largest IP packet.
     #[arg(long, value_name = "SIZE", default_value = "1500 B", value_parser = quantity::<Bytes>)]
     pub mtu: Bytes,
-    /// Encrypt and authenticate with the key in this file, the same on both ends.
+    /// Encrypt and authenticate with the key in this file, the same at both endpoints.
     #[arg(long, value_name = "FILE")]
     pub key_file: Option<PathBuf>,
     /// Use other addresses than this machine's own without a key.
@@ -212,7 +212,7 @@ pub struct Bench {
     /// How long.
     #[arg(long, value_name = "TIME", default_value = "10 s", value_parser = bench_time)]
     pub time: Duration,
-    /// A line so often.
+    /// The interval of lines.
     #[arg(long, value_name = "TIME", default_value = "1 s", value_parser = bench_time)]
     pub interval: Duration,
     /// No more than this [default: as fast as it goes].
@@ -242,7 +242,7 @@ pub struct Ping {
     /// How many.
     #[arg(long, value_name = "N", default_value = "5", value_parser = clap::value_parser!(u32).range(1..))]
     pub count: u32,
-    /// One so often; at 0 each as soon as the one before is back, and a summary only.
+    /// The interval of pings; at 0 each follows the one before at once, with a summary only.
     #[arg(long, value_name = "TIME", default_value = "1 s", value_parser = ping_interval)]
     pub interval: Duration,
     /// Bytes in each.
@@ -289,7 +289,7 @@ fn bench_time(text: &str) -> Result<Duration, String> {
     Err(format!("\"{text}\" is not from 1 ms to {} s", most / 1000))
 }
 
-/// Shorter than a server's patience with a client that says nothing.
+/// Shorter than a server's patience with a silent client.
 fn ping_interval(text: &str) -> Result<Duration, String> {
     let (time, most) = (time(text)?, Duration::from_secs(30));
     if time <= most {

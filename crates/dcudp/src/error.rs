@@ -1,4 +1,4 @@
-//! Why a command did not do what it was asked to, in words for its user, and the exit status.
+//! Why a command did not do what was requested, in words for its user, and the exit status.
 
 use std::io;
 
@@ -35,7 +35,7 @@ pub enum Failure {
     There {
         /// The kind of it.
         code: ErrorCode,
-        /// What it says.
+        /// Its message.
         words: String,
     },
     /// The peer sends what it must not.
@@ -78,7 +78,7 @@ impl From<ProtocolError> for Failure {
     }
 }
 
-/// An error of the disk. Whoever shows it says of which file.
+/// An error of the disk. Whoever shows it names the file.
 pub fn disk(error: &io::Error) -> Failure {
     let code = match error.kind() {
         io::ErrorKind::NotFound => ErrorCode::NotFound,

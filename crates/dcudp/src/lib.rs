@@ -36,13 +36,13 @@ pub fn run(typed: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments = match Arguments::try_parse_from(typed) {
         Ok(arguments) => arguments,
         Err(error) => {
-            // Help and version come this way too, to standard output and with status 0.
+            // Help and version are printed here too, to standard output and with status 0.
             terminal::check_output(error.print());
             return complete(u8::try_from(error.exit_code()).unwrap_or(BAD_INPUT));
         }
     };
     trace(arguments.verbose);
-    // One thread for the network, which needs no locks then; disks have threads of their own.
+    // One thread for the network, which needs no locks then; disks have separate threads.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();
@@ -69,18 +69,18 @@ fn complete(status: u8) -> u8 {
     status
 }
 
-/// What the libraries tell, on standard error.
+/// What the libraries trace, on standard error.
 fn trace(verbose: u8) {
     let level = match verbose {
         0 => return,
         1 => LevelFilter::DEBUG,
         _ => LevelFilter::TRACE,
     };
-    let told = tracing_subscriber::fmt()
+    let installed = tracing_subscriber::fmt()
         .with_max_level(level)
         .with_writer(std::io::stderr)
         .without_time()
         .try_init();
-    // A program around this one may have its own.
-    told.ok();
+    // A program around this one may have installed another.
+    installed.ok();
 }

@@ -23,13 +23,13 @@ use crate::words::{reason, unnumbered};
 /// The frames of one connection.
 pub type Stream = Channel<RecvStream, SendStream>;
 
-/// How long an end waits for its last words to arrive.
+/// How long an endpoint waits for its last frames to arrive.
 pub const LINGER: Duration = Duration::from_secs(10);
 /// How long a user who stopped the program waits for it.
 const ABORT: Duration = Duration::from_secs(1);
 /// Ethernet's largest IP packet.
 const USUAL_MTU: u32 = 1500;
-/// So often nothing came of what was sent again, or asked for again.
+/// After this many times nothing came of what was sent or requested again.
 const STALLED: u64 = 10;
 /// What every path of IPv6 takes (RFC 8200, section 5).
 const SMALL_MTU: u32 = 1280;
@@ -172,7 +172,7 @@ impl Link {
         timeout(LINGER, self.endpoint.close()).await.ok();
     }
 
-    /// Gives up what is under way, and waits a moment for that to be told.
+    /// Gives up what was begun, and waits a moment for the peer to hear of it.
     pub async fn abort(self) {
         self.connection.abort();
         timeout(ABORT, self.endpoint.close()).await.ok();

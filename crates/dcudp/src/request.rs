@@ -1,4 +1,4 @@
-//! What a client asks for: one file there, or one file here.
+//! What a client requests: one file there, or one file here.
 
 use std::fs::File;
 

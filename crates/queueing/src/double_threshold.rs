@@ -33,8 +33,8 @@ impl DoubleThresholdConfig {
     /// Sreekumari 2018, section 3, as printed (K1 = 35, K2 = 30): marking holds on below the
     /// threshold that began it (hysteresis).
     pub const AS_PRINTED: Self = Self::packets(35, 30);
-    /// Its origin, DT-DCTCP, with K1 < K2: marking begins early on the way up and ends early on the
-    /// way down (phase lead).
+    /// Its origin, DT-DCTCP, with K1 < K2: marking begins early while the queue rises and ends
+    /// early while it falls (phase lead).
     pub const DT_DCTCP: Self = Self::packets(30, 35);
     /// What the text of 2018 wants, marks earlier than those of K = 20: around that K.
     pub const AROUND_K: Self = Self::packets(15, 25);

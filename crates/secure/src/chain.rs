@@ -1,7 +1,7 @@
 //! The keys of one direction: each seals one epoch of counters, and the next follows from it.
 //!
 //! RFC 9001, section 6.6: AES-GCM keeps its promise of confidentiality for 2^23 packets of any size under
-//! one key. An epoch has half of that. The counter goes on across epochs, so both ends read the epoch
+//! one key. An epoch has half of that. The counter goes on across epochs, so both endpoints read the epoch
 //! from it, and nothing has to be agreed. The step is Noise's REKEY (section 4.2), which cannot be
 //! reversed: who takes a key reads no earlier epoch.
 
@@ -76,7 +76,7 @@ mod tests {
         let third = next(&second);
         assert_ne!(first, second);
         assert_ne!(second, third);
-        assert_eq!(next(&first), second, "both ends step alike");
+        assert_eq!(next(&first), second, "both endpoints step alike");
     }
 
     /// RFC 9001, section 6.6, and the largest nonce is REKEY's alone.

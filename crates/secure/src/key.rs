@@ -1,4 +1,4 @@
-//! The key that both ends hold before they meet.
+//! The key that both endpoints hold before they meet.
 
 use std::fmt;
 

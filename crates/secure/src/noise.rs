@@ -27,10 +27,10 @@ use crate::key::{Key, Secret};
 use crate::wire::{INDEX_BYTES, NOISE_BYTES, TAG_BYTES, VERSION};
 
 const PATTERN: &str = "Noise_NNpsk0_25519_AESGCM_SHA256";
-/// What both ends must agree on without saying so: which protocol is spoken, in which version.
+/// What both endpoints must agree on, unsent: which protocol is spoken, in which version.
 const PROLOGUE: &[u8] = &[b'D', b'C', b'U', b'D', b'P', VERSION];
 
-/// An ephemeral public key, by which a handshake is known.
+/// An ephemeral public key, which identifies a handshake.
 pub(crate) type PublicKey = [u8; 32];
 /// A Noise message, and the ephemeral public key that it begins with.
 pub(crate) type Message = [u8; NOISE_BYTES];
@@ -352,7 +352,7 @@ mod tests {
         }
     }
 
-    /// The vector of the cacophony suite for this pattern: both messages, then sealed ones both ways
+    /// The vector of the cacophony suite for this pattern: both messages, then sealed ones in both directions
     /// with the split keys and our counters.
     #[test]
     fn the_published_vector() {

@@ -17,14 +17,14 @@ use crate::statistics::Reason;
 use crate::window::Window;
 use crate::wire::{HANDSHAKE_BYTES, HEADER_BYTES, MAX_COUNTER, OVERHEAD, TAG_BYTES, sealed_header};
 
-/// A session whose peer was sent so many datagrams ...
+/// A session whose peer was sent this many datagrams ...
 const SILENT_DATAGRAMS: u64 = 4;
-/// ... over so long a time, and answered none, may be gone from it: a new handshake is begun.
+/// ... over this time, and answered none, may be gone from it: a new handshake is begun.
 const SILENT_AFTER: Span = Span::from_secs(1);
 /// RFC 9001, section 6.6: AES-GCM keeps its promise of integrity for 2^52 forged packets.
 const MAX_FORGED: u64 = 1 << 52;
 
-/// One end of a session.
+/// One endpoint of a session.
 pub(crate) struct Session {
     pub(crate) peer: SocketAddr,
     /// Its initiator has sealed nothing yet.
@@ -55,7 +55,7 @@ pub(crate) struct Pending {
     pub(crate) response: [u8; HANDSHAKE_BYTES],
 }
 
-/// Which end of the handshake this was.
+/// Which endpoint of the handshake this was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     Initiator,
@@ -85,7 +85,7 @@ impl Session {
         }
     }
 
-    /// Whether so many more datagrams can be sealed, and forged ones be refused.
+    /// Whether `count` more datagrams can be sealed, and forged ones be refused.
     pub(crate) fn has_room(&self, datagrams: u64) -> bool {
         self.sealing.counter + datagrams <= MAX_COUNTER && self.opening.forged < MAX_FORGED
     }
@@ -265,7 +265,7 @@ mod tests {
         Ok(datagram[HEADER_BYTES..HEADER_BYTES + length].to_vec())
     }
 
-    /// The keys of an end that has sealed up to that counter.
+    /// The keys of an endpoint that has sealed up to that counter.
     fn skip(session: &mut Session, counter: u64) {
         let sealing = &mut session.sealing;
         // The epoch's own first packet does the last step.

@@ -9,7 +9,7 @@ pub enum Reason {
     Version,
     /// A handshake under another key, or a damaged one.
     WrongKey,
-    /// A handshake that was seen before, or one of our own that came back.
+    /// A handshake that was seen before, or one of ours that came back.
     ReplayedHandshake,
     /// A response that nobody waits for, or an initiation that crossed one of ours that goes first.
     UnexpectedHandshake,

@@ -172,7 +172,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Pair::new().join();
         handshakes += 1;
     }
-    report("handshake, both ends", handshakes, since(begun));
+    report("handshake, both endpoints", handshakes, since(begun));
     let mut pair = Pair::new();
     let initiation = pair.initiation().bytes;
     forged("forged initiation", pair, &initiation, least);

@@ -71,7 +71,7 @@ impl Driver {
             segment_size: None,
             src_ip: self.source(meta),
         };
-        // What the socket does not take is lost: who asks, asks again.
+        // What the socket does not take is lost: a request is repeated.
         if self.inner.port.send(&transmit).is_ok() {
             count(&self.inner.port.counters.cookies_sent, 1);
             count(&self.inner.port.counters.datagrams_sent, 1);
@@ -148,7 +148,7 @@ impl Driver {
     }
 }
 
-/// The sans-IO connection of an end that was opened.
+/// The sans-IO connection of an endpoint that was opened.
 fn begin(made: Made, parts: &Parts, incoming: &Incoming) -> udt::Connection {
     let Made {
         config,

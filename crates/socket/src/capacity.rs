@@ -1,7 +1,7 @@
-//! The rate C of the interface through which a peer is reached, from what Linux says of it.
+//! The rate C of the interface through which a peer is reached, from what Linux reports of it.
 //!
-//! Leaves out: interfaces that are several (bonds tell their sum), and virtual ones whose number means
-//! little (a veth pair says 10 Gbit/s).
+//! Leaves out: interfaces that are several (bonds report their sum), and virtual ones whose number means
+//! little (a veth pair reports 10 Gbit/s).
 
 use std::fs;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
@@ -15,7 +15,7 @@ use crate::{DEFAULT_CAPACITY, Rate};
 pub(crate) fn of_local(local: IpAddr) -> Rate {
     let rate = interface_of(local).and_then(|name| speed_of(&name));
     if rate.is_none() {
-        tracing::debug!(%local, "no interface tells its speed: the default capacity is used");
+        tracing::debug!(%local, "no interface reports its speed: the default capacity is used");
     }
     rate.unwrap_or(DEFAULT_CAPACITY)
 }

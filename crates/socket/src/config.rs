@@ -16,7 +16,7 @@ use incastle_transport::udt::{
 };
 use incastle_units::{Bytes, Rate, Span};
 
-/// The rate C where neither the configuration nor the system says what the interface has.
+/// The rate C where neither the configuration nor the system has what the interface has.
 pub const DEFAULT_CAPACITY: Rate = Rate::from_bits_per_second(10_000_000_000);
 
 /// RFC 9000, section 13.4.2: what carries ECT is given up after three timeouts.
@@ -120,12 +120,12 @@ impl Default for Readings {
 pub struct ConnectionConfig {
     /// Which congestion control.
     pub control: Control,
-    /// One stream of bytes each way, or messages. Both ends must say the same.
+    /// One stream of bytes in each direction, or messages. Both endpoints must choose the same.
     pub kind: SocketKind,
-    /// The largest IP packet in bytes. The smaller of both ends counts.
+    /// The largest IP packet in bytes. The smaller of both endpoints' counts.
     pub packet_size: u32,
     /// The rate C of the interface, at which whole IP packets leave: DCUDP's law rests on it, and UDT's takes
-    /// the path for no faster. Absent: what the system says of it, else
+    /// the path for no faster. Absent: what the system reports of it, else
     /// [`DEFAULT_CAPACITY`](crate::DEFAULT_CAPACITY).
     pub capacity: Option<Rate>,
     /// No more than this is sent, whatever the control allows.
@@ -134,7 +134,7 @@ pub struct ConnectionConfig {
     pub send_buffer: usize,
     /// Bytes that may have arrived and not been read. Absent: what the rate needs.
     pub receive_buffer: Option<usize>,
-    /// A peer that says nothing for so long is given up.
+    /// A peer that is silent for this time is given up.
     pub idle_timeout: Duration,
     /// How long an answer to the handshake is waited for.
     pub connect_timeout: Duration,
@@ -237,7 +237,7 @@ impl ConnectionConfig {
         let mut config = self.transport(capacity);
         config.interface = Some(capacity);
         config.batch = span(endpoint.quantum);
-        // UDT's packet sizes count an IPv4 header, and know of nothing else around a datagram.
+        // UDT's packet sizes count an IPv4 header, and nothing else around a datagram.
         let ipv6 = peer.ip().to_canonical().is_ipv6();
         let unknown = if ipv6 { IPV6_EXTRA } else { 0 } + endpoint.sealing as u32;
         if unknown > 0 {

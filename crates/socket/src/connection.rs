@@ -19,7 +19,7 @@ use crate::{ConnectionError, Event, SocketKind, Statistics};
 /// How a message is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageOptions {
-    /// It is given up once so much time has passed. Absent: never.
+    /// It is given up once this has passed. Absent: never.
     pub ttl: Option<Duration>,
     /// Whether it must wait for those before it at the peer.
     pub in_order: bool,
@@ -34,7 +34,7 @@ impl Default for MessageOptions {
     }
 }
 
-/// One end of a connection. Cheap to clone. When the last clone and the last of its streams are gone, it
+/// One endpoint of a connection. Cheap to clone. When the last clone and the last of its streams are gone, it
 /// closes as [`Self::close`] does, without anybody waiting for it.
 #[derive(Debug, Clone)]
 pub struct Connection {
@@ -137,7 +137,7 @@ impl Connection {
         self.owner.shared.lock().statistics()
     }
 
-    /// What happens beside data. Each event is given once, to whoever asks first.
+    /// What happens beside data. Each event is given once, to whoever polls first.
     pub fn events(&self) -> Events {
         Events {
             connection: self.clone(),
@@ -160,7 +160,7 @@ impl Connection {
         poll_fn(|cx| self.poll_flush(cx)).await
     }
 
-    /// Delivers everything written, tells the peer, and waits for both. UDT knows no half-closed
+    /// Delivers everything written, notifies the peer, and waits for both. UDT has no half-closed
     /// connection: what the peer still sends is not delivered.
     pub async fn close(&self) -> Result<(), ConnectionError> {
         let shared = &self.owner.shared;
@@ -178,7 +178,7 @@ impl Connection {
         .await
     }
 
-    /// Gives the connection up at once, and tells the peer.
+    /// Gives the connection up at once, and notifies the peer.
     pub fn abort(&self) {
         self.change(|state, _| state.connection.abort());
     }
@@ -205,7 +205,7 @@ impl Connection {
         result
     }
 
-    /// Sends what may leave, and tells the driver what it must do.
+    /// Sends what may leave, and notifies the driver.
     pub(crate) fn pump(&self, state: &mut State, now: Instant) {
         self.owner.shared.pump(self.port(), state, now);
     }

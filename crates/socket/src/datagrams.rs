@@ -70,7 +70,7 @@ impl Port {
         }
     }
 
-    /// Sends; an error that an earlier datagram brought back says nothing of this one.
+    /// Sends; an error that an earlier datagram brought back is not about this one.
     pub(crate) fn send_plain(&self, transmit: &Transmit<'_>) -> io::Result<()> {
         let attempt = || {
             let send = || self.udp.try_send((&self.socket).into(), transmit);

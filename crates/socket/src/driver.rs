@@ -123,7 +123,7 @@ impl Driver {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => {
-                    // What the network said of an earlier datagram; nothing that ends the socket.
+                    // What the network reports of an earlier datagram; nothing that ends the socket.
                     tracing::debug!(%error, "receiving");
                     port.take_errors();
                 }
@@ -248,7 +248,7 @@ impl Driver {
         }
     }
 
-    /// A connection is over. Where both ends said so, it stays for a while to say it again.
+    /// A connection is over. Where both endpoints have closed, it stays for a while to answer repeats.
     fn leave(&mut self, shared: &Shared, state: &State, now: Instant) {
         assert!(
             matches!(state.phase, Phase::Over(_)),
@@ -301,7 +301,7 @@ impl Driver {
                     .filter(|shared| shared.peer.ip().to_canonical() == host.to_canonical())
                     .collect()
             };
-            // The message does not say which port it is about.
+            // The message does not name the port.
             if let [shared] = &asking[..] {
                 self.visit(shared.id, now, |shared, state| {
                     if state.phase == Phase::Connecting {

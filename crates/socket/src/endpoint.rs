@@ -85,7 +85,7 @@ impl Endpoint {
     }
 
     /// Accepts connections of that configuration. At most `backlog` wait to be accepted; peers beyond
-    /// it ask again.
+    /// it repeat their requests.
     pub fn listen(
         &self,
         config: ConnectionConfig,
@@ -202,7 +202,7 @@ impl Endpoint {
     }
 }
 
-/// The sans-IO connection of an end that opens.
+/// The sans-IO connection of an endpoint that opens.
 fn begin(opening: Opening, made: Made, identity: Identity, parts: &Parts) -> udt::Connection {
     let Made {
         config,

@@ -18,7 +18,7 @@ pub enum ConnectError {
     /// The peer has the key, but does not answer the handshake.
     #[error("{0} has the key, but does not answer: nobody listens there, or it is gone")]
     NoListener(SocketAddr),
-    /// The peer's host says that nobody listens on that port.
+    /// The peer's host reports that nobody listens on that port.
     #[error("{0} refused: nobody listens on that port")]
     PortUnreachable(SocketAddr),
     /// The network has no route there.
@@ -31,7 +31,7 @@ pub enum ConnectError {
     #[error("{0} has another address family than this endpoint's socket")]
     Family(SocketAddr),
     /// There is one already.
-    #[error("a rendezvous with {0} is under way on this endpoint")]
+    #[error("a rendezvous with {0} was begun on this endpoint")]
     RendezvousTwice(SocketAddr),
     /// Somebody listens already.
     #[error("this endpoint listens already")]
@@ -53,7 +53,7 @@ pub enum ConnectError {
 /// Why a connection is over, or what it was asked for cannot be done.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ConnectionError {
-    /// The peer said nothing for the idle timeout.
+    /// The peer was silent for the idle timeout.
     #[error("the peer is silent: {lost} bytes were not acknowledged")]
     Silent {
         /// Bytes written that it may not have.
@@ -77,10 +77,10 @@ pub enum ConnectionError {
         /// Bytes of the largest packet, IP and UDP headers included.
         packet_size: u32,
     },
-    /// This end gave the connection up.
+    /// This endpoint gave the connection up.
     #[error("the connection was aborted")]
     Aborted,
-    /// This end closed.
+    /// This endpoint closed.
     #[error("the connection is closed")]
     Closed,
     /// The endpoint's socket failed, or its runtime ended.
@@ -98,7 +98,9 @@ pub enum ConnectionError {
     #[error("a message must hold at least one byte")]
     EmptyMessage,
     /// A message that could never be kept or delivered whole.
-    #[error("a message of {bytes} bytes is longer than the {most} that both ends' buffers take")]
+    #[error(
+        "a message of {bytes} bytes is longer than the {most} that the buffers of both endpoints take"
+    )]
     LongMessage {
         /// Its length.
         bytes: u64,

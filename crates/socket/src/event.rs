@@ -1,4 +1,4 @@
-//! What a connection tells its application beside data.
+//! What a connection reports to its application beside data.
 
 use std::collections::VecDeque;
 use std::task::Waker;
@@ -7,7 +7,7 @@ use incastle_congestion::TransmissionMode;
 
 use crate::ConnectionError;
 
-/// Events that are kept for an application that does not ask; older ones are forgotten.
+/// Events that are kept for an application that does not poll; older ones are forgotten.
 const MAX_EVENTS: usize = 64;
 
 /// Something that happened.

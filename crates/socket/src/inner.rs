@@ -15,7 +15,7 @@ pub(crate) struct Inner {
     pub(crate) table: Mutex<Table>,
 }
 
-/// What endpoints, listeners and connections hold, so that the driver knows when nobody is left.
+/// What endpoints, listeners and connections hold, so that the driver ends when nobody is left.
 #[derive(Debug)]
 pub(crate) struct Handle {
     pub(crate) inner: Arc<Inner>,

@@ -2,7 +2,7 @@
 //! tokio and `quinn-udp` (ECN, segmentation offloads, several datagrams in one system call).
 //!
 //! An [`Endpoint`] is one UDP socket with any number of connections, opened from here, by peers, or from
-//! both sides at once. A [`Connection`] carries a stream of bytes each way, or messages.
+//! both sides at once. A [`Connection`] carries a stream of bytes in each direction, or messages.
 //!
 //! ```no_run
 //! use incastle_socket::{ConnectionConfig, Endpoint, EndpointConfig};

@@ -20,7 +20,7 @@ const COOKIE_ROUND: Duration = Duration::from_secs(100 * 24 * 3600);
 pub(crate) struct Listening {
     pub(crate) cookies: udt::Listener,
     pub(crate) config: ConnectionConfig,
-    /// C where the configuration or the address that is listened on tells it.
+    /// C from the configuration or the address that is listened on.
     pub(crate) capacity: Option<Rate>,
     pub(crate) epoch: Instant,
     pub(crate) backlog: usize,

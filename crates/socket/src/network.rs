@@ -1,4 +1,4 @@
-//! Whom an address belongs to, as far as an address can tell.
+//! Whom an address belongs to, as far as an address shows.
 
 use std::net::{IpAddr, Ipv6Addr};
 

@@ -1,5 +1,5 @@
 //! The socket of an endpoint, and what stands beside it: parameters, sessions, counters, and the mailbox by
-//! which the driver is told that something has changed. Connections are in `table`.
+//! which the driver learns that something has changed. Connections are in `table`.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -32,7 +32,7 @@ pub(crate) struct Port {
 pub(crate) struct Mailbox {
     /// Connections that changed.
     pub(crate) changed: Vec<u32>,
-    /// Hosts of which the network says that they, or a port of theirs, cannot be reached.
+    /// Hosts of which the network reports that they, or a port of theirs, cannot be reached.
     pub(crate) unreachable: Vec<IpAddr>,
     /// No handle is left.
     pub(crate) abandoned: bool,
@@ -94,7 +94,7 @@ impl Port {
         }
     }
 
-    /// Takes what the network said of earlier datagrams; gives whether there was anything. Only who
+    /// Takes what the network reports of earlier datagrams; gives whether there was anything. Only who
     /// still asks for a connection believes it: anybody can send such messages.
     pub(crate) fn take_errors(&self) -> bool {
         let mut any = false;

@@ -1,5 +1,5 @@
 //! An endpoint with a key: every datagram is sealed before it goes to the socket and opened when it comes from
-//! it (docs/models/dcudp-secure.md). Connections do not know of it; to them a datagram that waits for a
+//! it (docs/models/dcudp-secure.md). Connections do not notice; to them a datagram that waits for a
 //! handshake is one that takes long, or is lost. The sessions are in `secure`.
 
 use std::io;
@@ -35,7 +35,7 @@ impl Port {
     pub(crate) fn send_sealed(&self, secure: &Secure, datagrams: &Datagrams<'_>) -> io::Result<()> {
         let mut bytes = secure.take_buffer();
         let (sealed, handshakes) = secure.seal(datagrams, &mut bytes, Instant::now());
-        let told = self.send_handshakes(&handshakes);
+        let sent = self.send_handshakes(&handshakes);
         if !handshakes.is_empty() {
             // The driver has one more to watch over.
             self.wake();
@@ -47,7 +47,7 @@ impl Port {
                 ..*datagrams
             }),
             // Where there is no path for a handshake, there is none for what waits for it.
-            Sealed::Waiting => told,
+            Sealed::Waiting => sent,
             Sealed::Dropped => Ok(()),
         };
         secure.give_buffer(bytes);
@@ -65,7 +65,7 @@ impl Port {
     ) -> Vec<Range<usize>> {
         let mut texts = Vec::with_capacity(bytes.len().div_ceil(stride));
         let handshakes = secure.open(path, bytes, stride, now, &mut texts);
-        // Told to nobody: whoever it concerns asks again.
+        // Reported to nobody: handshakes are repeated.
         let _ = self.send_handshakes(&handshakes);
         texts
     }
@@ -123,7 +123,7 @@ impl Port {
         result
     }
 
-    /// Why nobody answered, as far as an endpoint with a key can tell.
+    /// Why nobody answered, as far as an endpoint with a key can find out.
     pub(crate) fn explain(&self, error: ConnectError) -> ConnectError {
         match (&self.secure, error) {
             (Some(secure), ConnectError::NoAnswer(peer)) => secure.explain(peer),

@@ -23,7 +23,7 @@ use crate::{ConnectError, ConnectionConfig, ConnectionError, Control, Statistics
 
 /// A UDT peer that closed has forgotten us: what it has not acknowledged by then never will be.
 const UDT_PARTING: Duration = Duration::from_secs(1);
-/// Writers are woken once so many bytes have room, or half of the buffer has.
+/// Writers are woken once this many bytes have room, or half of the buffer has.
 const WRITER_WAKE: usize = 1 << 18;
 
 /// A connection.
@@ -68,7 +68,7 @@ pub(crate) struct State {
     pub(crate) refused: Option<Refused>,
     /// When the driver will look at it.
     pub(crate) alarm: Option<Instant>,
-    /// The driver was told of a change.
+    /// The driver was notified of a change.
     pub(crate) notified: bool,
     /// The driver has it on its list: something arrived, the socket was full, it is over.
     pub(crate) touched: bool,
@@ -113,7 +113,7 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// Of a connection that this end opens; its number comes later.
+    /// Of a connection that this endpoint opens; its number comes later.
     pub(crate) fn new(
         peer: SocketAddr,
         config: &ConnectionConfig,
@@ -201,7 +201,7 @@ impl Shared {
         self.epoch.checked_add(Duration::from_nanos(ns))
     }
 
-    /// After a change by the application: sends what may leave, and tells the driver what it must do.
+    /// After a change by the application: sends what may leave, and notifies the driver.
     pub(crate) fn pump(&self, port: &Port, state: &mut State, now: Instant) {
         let next = state.advance(self, port, now);
         let later = state
@@ -244,7 +244,7 @@ impl State {
         }
     }
 
-    /// What the sans-IO connection tells.
+    /// What the sans-IO connection reports.
     fn take_events(&mut self, shared: &Shared, now: Instant) {
         while let Some(event) = self.connection.poll_event() {
             tracing::trace!(id = shared.id, ?event, "event");
@@ -289,13 +289,13 @@ impl State {
         wake(&mut self.watchers);
     }
 
-    /// The peer has closed. UDT knows no half-closed connection: this end closes too, as soon as
+    /// The peer has closed. UDT has no half-closed connection: this endpoint closes too, as soon as
     /// everything is delivered, and the application reads what has arrived.
     fn part(&mut self, shared: &Shared, now: Instant) {
         self.peer_closed = true;
         self.events.push(Event::PeerClosed);
         self.connection.close(shared.time(now));
-        // An end that is over already has nothing to deliver any more.
+        // An endpoint that is over already has nothing to deliver any more.
         let over = matches!(self.phase, Phase::Over(_));
         if self.connection.core().dialect() == Dialect::Udt && !over {
             self.give_up_at = now.checked_add(UDT_PARTING);
@@ -362,7 +362,7 @@ impl State {
         wake(&mut self.watchers);
     }
 
-    /// What the application may want to know and the sans-IO connection does not tell.
+    /// What the application may need and the sans-IO connection does not report.
     fn watch(&mut self) {
         let room = self.room();
         if !self.writers.is_empty() && room >= WRITER_WAKE.min(self.connection.send_buffer() / 2) {

@@ -6,10 +6,10 @@
 //! datagrams; a stamp leaves no room for their ECN field there, and DCUDP cannot do without that. Its
 //! capacity is configured; where it falls back to UDT's control on such an endpoint, datagrams are stamped
 //! as they are read: all of one round with the instant of its first call. What gathered while the program
-//! did not run takes several calls that follow each other at once; their own instants would tell the speed
+//! did not run takes several calls that follow each other at once; their own instants would show the speed
 //! of the calls.
 //!
-//! Leaves out: datagrams that a NIC or the kernel has joined (GRO) have one stamp, and tell the
+//! Leaves out: datagrams that a NIC or the kernel has joined (GRO) have one stamp, and show the
 //! receiving rate, but no capacity.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -73,7 +73,7 @@ impl Port {
         if control == Control::Dcudp
             && let Err(error) = setsockopt(&self.socket, sockopt::ReceiveTimestampns, &false)
         {
-            // A connection whose marks are lost says so, and goes on without.
+            // A connection whose marks are lost reports that, and goes on without.
             tracing::warn!(%error, "time stamps cannot be switched off");
         }
     }

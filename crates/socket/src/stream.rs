@@ -18,7 +18,7 @@ const READ_BYTES: usize = 1 << 18;
 
 /// Writes to a connection's stream. `flush` returns at once: what was written leaves as soon as it may.
 /// `shutdown` waits until everything written is acknowledged; the peer learns of the end by
-/// [`Connection::close`], since UDT knows no half-closed connection.
+/// [`Connection::close`], since UDT has no half-closed connection.
 #[derive(Debug, Clone)]
 pub struct SendStream {
     connection: Connection,

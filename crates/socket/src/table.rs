@@ -30,7 +30,7 @@ pub(crate) struct Table {
     pub(crate) per_peer: HashMap<IpAddr, usize>,
     /// Those that wait for a peer which does the same.
     pub(crate) rendezvous: HashMap<SocketAddr, u32>,
-    /// Those that ask.
+    /// Those that open a connection to a listener.
     pub(crate) asking: HashSet<u32>,
     pub(crate) listening: Option<Arc<Listening>>,
     /// Connections that are not over.

@@ -1,4 +1,4 @@
-//! What one end of a test connection wants: to send so many known bytes, to receive so many, and who
+//! What one endpoint of a test connection wants: how many known bytes it sends and receives, and who
 //! closes. The bytes are a stream, or messages of one length that together are that stream.
 
 use incastle_transport::udt::{ByteConnection, MessageOptions, SendError};

@@ -20,7 +20,7 @@ use crate::samples::{Lateness, QueueLength};
 struct Held {
     /// When its sending begins: until then it waits.
     begins: Time,
-    /// When it arrives at the link's far end.
+    /// When it arrives at the receiver.
     due: Time,
     packet: Vec<u8>,
 }
@@ -54,7 +54,7 @@ pub struct Bottleneck {
     free_at: Time,
     /// In the order of arrival, which is that of departure.
     held: VecDeque<Held>,
-    /// Of these, so many from the front no longer wait.
+    /// How many of these, from the front, no longer wait.
     begun: usize,
     waiting_bytes: u64,
     counts: Counts,
@@ -111,7 +111,7 @@ impl Bottleneck {
         match cause {
             DropCause::BufferFull | DropCause::SharedLimit => self.counts.dropped_full += 1,
             DropCause::Early | DropCause::NotEcnCapable => self.counts.dropped_early += 1,
-            DropCause::LinkDown => unreachable!("a discipline knows of no links"),
+            DropCause::LinkDown => unreachable!("a discipline has no links"),
         }
     }
 
@@ -167,7 +167,7 @@ impl Bottleneck {
         }
     }
 
-    /// When the next packet is due at the far end.
+    /// When the next packet is due at the receiver.
     pub fn next_departure(&self) -> Option<Time> {
         self.held.front().map(|held| held.due)
     }

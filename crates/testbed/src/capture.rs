@@ -1,7 +1,7 @@
 //! A capture of packets that our own code wrote, beside what our own parser reads in them: a session of two
-//! DCUDP ends in virtual time, over a path that loses and marks, and one packet of each kind made by hand.
+//! DCUDP endpoints in virtual time, over a path that loses and marks, and one packet of each kind made by hand.
 //!
-//! Each end is a host of [`incastle_capture`], its link to the other an interface of the file.
+//! Each endpoint is a host of [`incastle_capture`], its link to its peer an interface of the file.
 
 use std::collections::VecDeque;
 
@@ -40,18 +40,18 @@ pub struct Captured {
 }
 
 /// One end, as far as the session needs it.
-struct End {
+struct Endpoint {
     connection: Option<ByteConnection>,
     inbox: VecDeque<(Time, Vec<u8>, Ecn)>,
 }
 
-/// Two ends, and what crossed the wire.
+/// Two endpoints, and what crossed the wire.
 struct Session {
     now: Time,
     rng: Xoshiro256PlusPlus,
     listener: Listener,
     config: Config,
-    ends: [End; 2],
+    endpoints: [Endpoint; 2],
     captured: Vec<Captured>,
 }
 
@@ -75,7 +75,7 @@ pub fn session(seed: u64) -> Vec<Captured> {
     let client = Connection::client(&config, law(&config), identity, Time::ZERO);
     let mut key = [0; 16];
     rand_core::Rng::fill_bytes(&mut rng, &mut key);
-    let end = |core| End {
+    let end = |core| Endpoint {
         connection: Option::map(core, |core| ByteConnection::new(core, 1 << 20)),
         inbox: VecDeque::new(),
     };
@@ -84,7 +84,7 @@ pub fn session(seed: u64) -> Vec<Captured> {
         rng,
         listener: Listener::new(&config, key),
         config,
-        ends: [end(Some(client)), end(None)],
+        endpoints: [end(Some(client)), end(None)],
         captured: Vec::new(),
     };
     session.run();
@@ -117,7 +117,7 @@ impl Session {
             in_order: round.is_multiple_of(20),
         };
         let now = self.now;
-        if let Some(client) = &mut self.ends[0].connection {
+        if let Some(client) = &mut self.endpoints[0].connection {
             // Full: then there is one less.
             let _ = client.send_message(now, &vec![round as u8; length], options);
         }
@@ -125,7 +125,7 @@ impl Session {
 
     fn close(&mut self) {
         let now = self.now;
-        for end in &mut self.ends {
+        for end in &mut self.endpoints {
             if let Some(connection) = &mut end.connection {
                 connection.close(now);
             }
@@ -134,12 +134,12 @@ impl Session {
 
     fn deliver(&mut self, side: usize) {
         let now = self.now;
-        while let Some((at, bytes, ecn)) = self.ends[side].inbox.pop_front() {
+        while let Some((at, bytes, ecn)) = self.endpoints[side].inbox.pop_front() {
             if at > now {
-                self.ends[side].inbox.push_front((at, bytes, ecn));
+                self.endpoints[side].inbox.push_front((at, bytes, ecn));
                 return;
             }
-            match &mut self.ends[side].connection {
+            match &mut self.endpoints[side].connection {
                 Some(connection) => {
                     connection
                         .handle_datagram(now, &bytes, ecn, &mut self.rng)
@@ -176,7 +176,7 @@ impl Session {
             Answer::Accept(incoming) => {
                 let law = law(&self.config);
                 let core = Connection::server(&self.config, law, 77, &incoming, self.now);
-                self.ends[1].connection = Some(ByteConnection::new(core, 1 << 20));
+                self.endpoints[1].connection = Some(ByteConnection::new(core, 1 << 20));
             }
             Answer::Ignore => {}
         }
@@ -186,7 +186,7 @@ impl Session {
         let now = self.now;
         let mut out = Vec::new();
         loop {
-            let Some(connection) = &mut self.ends[side].connection else {
+            let Some(connection) = &mut self.endpoints[side].connection else {
                 return;
             };
             if connection.poll_timeout().is_some_and(|at| at <= now) {
@@ -209,10 +209,10 @@ impl Session {
             bytes: bytes.clone(),
         });
         // Losses after the handshake only: a lost answer would be a long silence.
-        let handshakes = self.ends[1].connection.is_none();
+        let handshakes = self.endpoints[1].connection.is_none();
         if handshakes || random::uniform(&mut self.rng) >= 0.02 {
             let at = self.now.saturating_add(DELAY);
-            self.ends[1 - side].inbox.push_back((at, bytes, ecn));
+            self.endpoints[1 - side].inbox.push_back((at, bytes, ecn));
         }
     }
 }

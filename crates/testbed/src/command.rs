@@ -11,7 +11,7 @@ use crate::application::Task;
 use crate::data::Tally;
 use crate::peer::Opening;
 
-/// One end of a UDT connection. It says "ready" and its address in one line; at the end it writes as JSON what it sent
+/// One endpoint of a UDT connection. It prints "ready" and its address in one line; at the end it writes as JSON what it sent
 /// and received.
 #[derive(Parser)]
 #[command(version)]
@@ -29,16 +29,16 @@ pub struct Options {
     /// Bytes to receive
     #[arg(long, default_value_t = 0)]
     pub receive: u64,
-    /// What is sent, and this end's numbers, follow from it
+    /// What is sent, and this endpoint's numbers, follow from it
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Send messages of so many bytes, not a stream
+    /// Send messages of this many bytes, not a stream
     #[arg(long)]
     pub message: Option<usize>,
-    /// Who closes: this end once it has sent and received, or the other one
+    /// Who closes: this endpoint once it has sent and received, or its peer
     #[arg(long, default_value = "first")]
     pub close: Close,
-    /// Give up after so many seconds
+    /// Give up after this many seconds
     #[arg(long, default_value_t = 60)]
     pub limit: u64,
 }

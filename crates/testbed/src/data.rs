@@ -1,4 +1,4 @@
-//! Known data: a stream of bytes from a seed, and the number by which both ends compare what they had.
+//! Known data: a stream of bytes from a seed, and the number by which both endpoints compare what they had.
 //!
 //! SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014), each number
 //! as eight bytes, the least first; FNV-1a with 64 bits. tests/interop/peer.cc has the same two. Neither

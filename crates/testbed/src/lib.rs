@@ -1,5 +1,5 @@
 //! Programs around real sockets, to test with: a relay that spoils a path, a bottleneck between network
-//! namespaces, and one end of a connection that sends and checks known data.
+//! namespaces, and one endpoint of a connection that sends and checks known data.
 //!
 //! Leaves out: everything that a user of the protocols needs; this crate is not published.
 

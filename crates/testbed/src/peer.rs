@@ -1,4 +1,4 @@
-//! One end of a UDT or DCUDP connection over a UDP socket, without a runtime: the loop that a state
+//! One endpoint of a UDT or DCUDP connection over a UDP socket, without a runtime: the loop that a state
 //! machine without I/O asks for, and nothing beside it.
 //!
 //! Leaves out: ECN, several connections, batches, speed.
@@ -81,7 +81,7 @@ pub struct Peer {
     connection: Option<ByteConnection>,
     rng: Xoshiro256PlusPlus,
     application: Application,
-    /// Whether this end closes as soon as it is done, or waits until the other has.
+    /// Whether this endpoint closes as soon as it is done, or waits until its peer has.
     closes_first: bool,
     connected: bool,
     /// When the peer closed.
@@ -91,7 +91,7 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// An end that has not yet said anything. The seed makes its numbers.
+    /// An endpoint that has not sent anything yet. The seed makes its numbers.
     pub fn new(
         socket: UdpSocket,
         opening: Opening,
@@ -150,7 +150,7 @@ impl Peer {
         self.connection.as_ref().map(|c| c.core().stats())
     }
 
-    /// Whether the peer closed before this end did.
+    /// Whether the peer closed before this endpoint did.
     pub const fn peer_closed(&self) -> bool {
         self.deserted.is_some()
     }
@@ -182,7 +182,7 @@ impl Peer {
     }
 
     /// Whether the peer closed some time ago, and everything is written and received. It may have taken
-    /// everything and not said so, as the library does; the hashes tell.
+    /// everything and not said so, as the library does; the hashes show it.
     fn is_left_alone(&self, now: Time) -> bool {
         let patience = Span::from_secs(1);
         let since = self.deserted.map(|at| now.saturating_since(at));
@@ -296,7 +296,7 @@ impl Peer {
                 Event::Connected => self.connected = true,
                 Event::PeerClosed => self.deserted = Some(self.clock.now()),
                 Event::Closed => self.closed = true,
-                // UDT says once that it closes, and the word may be lost: then silence is its end.
+                // UDT sends its shutdown once, and that may be lost: then silence is its end.
                 Event::Failed(Failure::Silent(_)) if self.application.is_done() => {
                     self.closed = true;
                 }

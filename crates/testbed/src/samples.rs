@@ -74,7 +74,7 @@ impl QueueLength {
         }
     }
 
-    /// The least length that was not exceeded for so many seconds.
+    /// The least length that was not exceeded for this many seconds.
     fn quantile(&self, seconds: f64) -> usize {
         let mut passed = 0.0;
         for (length, span) in self.spans.iter().enumerate() {

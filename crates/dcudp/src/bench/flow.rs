@@ -1,4 +1,4 @@
-//! The two ends of a throughput measurement: data for a time, then what each end saw.
+//! The two endpoints of a throughput measurement: data for a time, then what each has seen.
 
 use std::convert::Infallible;
 use std::time::{Duration, Instant};
@@ -10,16 +10,16 @@ use super::{Meter, processor_time};
 use crate::error::Failure;
 use crate::protocol::{BenchRequest, Channel, Chunk, Frame, Hash, MAX_DATA, Report, unexpected};
 
-/// What both ends saw.
+/// What both endpoints have seen.
 #[derive(Debug, Clone, Copy)]
 pub struct Reports {
-    /// This end.
+    /// This endpoint.
     pub here: Report,
-    /// The other.
+    /// The peer.
     pub there: Report,
 }
 
-/// With a limit on the rate, one part at most lasts so long.
+/// With a limit on the rate, one part lasts this long at most.
 const STEP: Duration = Duration::from_millis(2);
 
 /// Sends for the time that is wanted, at the rate that is allowed.

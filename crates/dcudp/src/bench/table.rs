@@ -24,17 +24,17 @@ pub struct Interval {
     pub rtt_us: f64,
     /// DCUDP's mode at its end.
     pub mode: Option<&'static str>,
-    /// Data packets that this end sent again.
+    /// Data packets that this endpoint sent again.
     pub retransmissions: u64,
-    /// Reports of losses that this end received.
+    /// Reports of losses that this endpoint received.
     pub losses: u64,
-    /// Marks: echoed by the receiver where this end sends, received where the other does.
+    /// Marks: echoed by the receiver where this endpoint sends, received where the peer does.
     pub marks: u64,
 }
 
-/// One end.
+/// One endpoint.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct End {
+pub struct Endpoint {
     /// Payload.
     pub bytes: u64,
     /// From its first byte to its end.
@@ -56,18 +56,18 @@ pub struct Measurement {
     pub direction: &'static str,
     /// The intervals.
     pub intervals: Vec<Interval>,
-    /// What both ends reported. Absent where the measurement was cut short.
+    /// What both endpoints reported. Absent where the measurement was cut short.
     #[serde(flatten)]
-    pub ends: Option<Ends>,
+    pub endpoints: Option<Endpoints>,
 }
 
-/// Both ends.
+/// Both endpoints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Ends {
+pub struct Endpoints {
     /// Who sent.
-    pub sender: End,
+    pub sender: Endpoint,
     /// Who received: its rate is the goodput.
-    pub receiver: End,
+    pub receiver: Endpoint,
 }
 
 /// A snapshot that the next interval counts from.
@@ -151,8 +151,8 @@ impl Interval {
     }
 }
 
-impl End {
-    /// From what it told.
+impl Endpoint {
+    /// From its report.
     pub fn new(report: Report) -> Self {
         let time = Duration::from_micros(report.micros);
         Self {
@@ -175,7 +175,7 @@ impl End {
     }
 }
 
-impl Ends {
+impl Endpoints {
     /// The lines below the intervals.
     pub fn lines(&self) -> String {
         let (sent, received) = (self.sender.line(), self.receiver.line());

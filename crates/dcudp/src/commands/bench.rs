@@ -12,7 +12,7 @@ use super::{call, stopped};
 use crate::arguments::Bench;
 use crate::bench::Meter;
 use crate::bench::flow::{Reports, payload, sink, source};
-use crate::bench::table::{End, Ends, Interval, Measurement, Snapshot, control};
+use crate::bench::table::{Endpoint, Endpoints, Interval, Measurement, Snapshot, control};
 use crate::error::{DONE, Failure, INTERRUPTED};
 use crate::link::Link;
 use crate::protocol::{BenchDirection, BenchRequest, Frame, unexpected};
@@ -49,12 +49,14 @@ pub(super) async fn run(arguments: Bench) -> Result<u8, Failure> {
             control,
             direction: if arguments.reverse { "down" } else { "up" },
             intervals,
-            ends: ending.reports().map(|reports| ends(&arguments, reports)),
+            endpoints: ending
+                .reports()
+                .map(|reports| endpoints(&arguments, reports)),
         };
         if arguments.json {
             show(&measurement);
-        } else if let Some(ends) = &measurement.ends {
-            say(ends.lines());
+        } else if let Some(endpoints) = &measurement.endpoints {
+            say(endpoints.lines());
         }
     }
     match ending {
@@ -87,14 +89,14 @@ impl Ending {
     }
 }
 
-fn ends(arguments: &Bench, reports: Reports) -> Ends {
+fn endpoints(arguments: &Bench, reports: Reports) -> Endpoints {
     let (sender, receiver) = match direction(arguments) {
         BenchDirection::Up => (reports.here, reports.there),
         BenchDirection::Down => (reports.there, reports.here),
     };
-    Ends {
-        sender: End::new(sender),
-        receiver: End::new(receiver),
+    Endpoints {
+        sender: Endpoint::new(sender),
+        receiver: Endpoint::new(receiver),
     }
 }
 
@@ -146,8 +148,8 @@ struct Lines<'a> {
     meter: Arc<Meter>,
     /// Once it has begun.
     started: Option<Instant>,
-    /// Bytes of the stream that were said before it.
-    said_before: u64,
+    /// Bytes of the stream that were sent before it.
+    sent_before: u64,
     /// Where the next interval begins.
     last: Snapshot,
     intervals: Vec<Interval>,
@@ -160,7 +162,7 @@ impl<'a> Lines<'a> {
             arguments,
             meter: Arc::default(),
             started: None,
-            said_before: 0,
+            sent_before: 0,
             last: Snapshot::default(),
             intervals: Vec::new(),
         }
@@ -169,7 +171,7 @@ impl<'a> Lines<'a> {
     /// The measurement begins here.
     fn begin(&mut self) {
         let statistics = self.link.connection.statistics();
-        self.said_before = statistics.acknowledged + statistics.unacknowledged;
+        self.sent_before = statistics.acknowledged + statistics.unacknowledged;
         self.started = Some(Instant::now());
         if !self.arguments.json {
             say(Interval::heading());
@@ -179,7 +181,7 @@ impl<'a> Lines<'a> {
     /// A line per interval, until the measurement is over.
     ///
     /// The last interval goes to the end of the measurement. It is up to half longer than the others,
-    /// because a rate over nearly no time says nothing: an interval that ends near the end is not shown
+    /// because a rate over nearly no time shows nothing: an interval that ends near the end is not shown
     /// until the measurement has gone on for half of another.
     async fn watch(&mut self) -> Infallible {
         let every = self.arguments.interval;
@@ -201,10 +203,10 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// Ends the last interval here; gives all of them.
+    /// Endpoints the last interval here; gives all of them.
     fn end(mut self, ending: &Ending) -> Vec<Interval> {
         if self.started.is_some() {
-            // What had arrived in the end is known, whatever was acknowledged by then.
+            // The reports have what arrived in the end, whatever was acknowledged by then.
             let bytes = ending
                 .reports()
                 .map(|reports| match direction(self.arguments) {
@@ -221,7 +223,7 @@ impl<'a> Lines<'a> {
         let statistics = self.link.connection.statistics();
         let bytes = bytes.unwrap_or_else(|| match direction(self.arguments) {
             BenchDirection::Up => payload(
-                statistics.acknowledged.saturating_sub(self.said_before),
+                statistics.acknowledged.saturating_sub(self.sent_before),
                 rate(self.arguments),
                 self.meter.bytes(),
             ),

@@ -40,7 +40,7 @@ async fn dispatch(command: Command) -> Result<u8, Failure> {
     }
 }
 
-/// Calls the server. `None` where the user stops that, who has been told.
+/// Calls the server. `None` where the user stops that, who has seen a note.
 async fn call(
     peer: &HostPort,
     arguments: &LinkArguments,

@@ -1,4 +1,4 @@
-//! `dcudp serve` and `dcudp bench --serve`: the end that waits.
+//! `dcudp serve` and `dcudp bench --serve`: the endpoint that waits.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -19,11 +19,11 @@ use crate::service::{Service, serve};
 use crate::terminal::{counted, note, say, warn};
 use crate::words::reason;
 
-/// Where servers listen, if nothing else is said.
+/// Where servers listen by default.
 const PORT: u16 = 9000;
 /// Measurements at the same time.
 const MEASUREMENTS: u16 = 16;
-/// The part of the places that one address has, if nothing else is said: four have to come together to
+/// The part of the places that one address has by default: four have to come together to
 /// take them all, and one whose clients share an address (NAT) is not left with one.
 const SHARE: u16 = 4;
 /// How long a connection may be idle where others wait. Between two files of one command lie moments.

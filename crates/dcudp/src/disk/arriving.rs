@@ -2,7 +2,7 @@
 //!
 //! `NAME.dcudp-part` stands beside its final place and stays there when a transfer is cut short, so
 //! that the next one goes on from it. Whoever writes to it holds a lock (flock). Whole means: as long
-//! as was said, the same hash, and on the disk (fsync) before it is renamed, and the directory after.
+//! as announced, the same hash, and on the disk (fsync) before it is renamed, and the directory after.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
@@ -32,7 +32,7 @@ pub struct Destination {
 pub enum Clash {
     /// The new file takes its place.
     Replace,
-    /// It stays; the words say what would be needed.
+    /// It stays; the words name what would be needed.
     Refuse(&'static str),
 }
 
@@ -217,7 +217,7 @@ impl Arriving {
             self.hasher.reset();
             self.written = 0;
         } else if offset != self.written {
-            let words = "it begins where this end does not stand";
+            let words = "it begins where this endpoint does not stand";
             return Err(Failure::Protocol(words.to_owned()));
         }
         let placed = self.file.set_len(offset);

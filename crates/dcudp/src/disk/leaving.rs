@@ -12,7 +12,7 @@ use super::hash_prefix;
 use crate::error::{Failure, disk};
 use crate::protocol::{Chunk, ErrorCode, Hash};
 
-/// An open file on its way out.
+/// An open file that leaves.
 pub struct Leaving {
     file: File,
     opened: Metadata,
@@ -26,7 +26,7 @@ impl Leaving {
         let opened = file.metadata().map_err(|error| disk(&error))?;
         let beyond = file.read_at(&mut [0], opened.len());
         if beyond.map_err(|error| disk(&error))? > 0 {
-            let words = "it has more bytes than the system says; send a copy of it";
+            let words = "it has more bytes than the system reports; send a copy of it";
             return Err(Failure::here(ErrorCode::Changed, words));
         }
         Ok(Self {

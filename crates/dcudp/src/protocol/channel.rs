@@ -16,16 +16,16 @@ use super::{Chunk, Decoder, ErrorCode, Frame, VERSION};
 use crate::error::Failure;
 use crate::words::reason;
 
-/// How long an end waits for a word of the other, or for room to send one. Whoever works longer than
-/// that says so with [`Frame::Busy`].
+/// How long an endpoint waits for a frame of the peer, or for room to send one. Whoever works longer than
+/// that sends [`Frame::Busy`].
 pub const PATIENCE: Duration = Duration::from_secs(60);
 /// How often it does.
 const BUSY_EVERY: Duration = Duration::from_secs(5);
 
-/// How long what was said before the end may take to be read.
+/// How long the last frames before the end may take to be read.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// One end of the conversation.
+/// One endpoint of the conversation.
 pub struct Channel<R, W> {
     incoming: Incoming<R>,
     writer: W,
@@ -41,7 +41,7 @@ struct Incoming<R> {
 }
 
 impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Channel<R, W> {
-    /// Nothing was said yet.
+    /// Nothing was sent yet.
     pub fn new(reader: R, writer: W, patience: Duration) -> Self {
         Self {
             incoming: Incoming {
@@ -55,7 +55,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Channel<R, W> {
         }
     }
 
-    /// The first word of both ends.
+    /// The first frame of both endpoints.
     pub async fn greet(&mut self) -> Result<(), Failure> {
         self.send(&Frame::Hello { version: VERSION }).await?;
         match self.receive().await? {
@@ -95,7 +95,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Channel<R, W> {
         self.send(&Frame::Error { code, words }).await
     }
 
-    /// Sends data. An error that the peer tells meanwhile is given once all of it was sent.
+    /// Sends data. An error that the peer sends meanwhile is given once all of it was sent.
     pub async fn send_chunk(&mut self, chunk: &Chunk) -> Result<(), Failure> {
         let mut told = Ok(());
         let mut writing = pin!(write(&mut self.writer, chunk.wire(), self.patience));
@@ -114,7 +114,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Channel<R, W> {
         }
     }
 
-    /// The next frame, which must come. An error that the peer tells is an error.
+    /// The next frame, which must come. An error that the peer sends is an error.
     pub async fn receive(&mut self) -> Result<Frame, Failure> {
         loop {
             match self.incoming.within(self.patience).await? {
@@ -126,7 +126,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Channel<R, W> {
         }
     }
 
-    /// The next frame, or `None` where the peer has nothing more to say.
+    /// The next frame, or `None` where the peer sends nothing more.
     pub async fn next_request(&mut self) -> Result<Option<Frame>, Failure> {
         self.incoming.within(self.patience).await
     }
@@ -143,8 +143,8 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Channel<R, W> {
         }
     }
 
-    /// For an end that only listens for long: lets the other one know that it does. Much may be on its
-    /// way, and the answer to it far.
+    /// For an endpoint that receives for long: shows the peer that it does. Much may be in flight, and
+    /// the answer to it far.
     pub async fn keep_alive(&mut self) -> Result<(), Failure> {
         if self.last_word.elapsed() < BUSY_EVERY {
             return Ok(());
@@ -152,7 +152,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Channel<R, W> {
         self.send(&Frame::Busy).await
     }
 
-    /// Waits for long work, and lets the peer know that it goes on.
+    /// Waits for long work, and shows the peer that it goes on.
     pub async fn while_busy<T>(&mut self, work: impl Future<Output = T>) -> Result<T, Failure> {
         let mut work = pin!(work);
         let mut ticks = interval(BUSY_EVERY);
@@ -176,7 +176,7 @@ impl<R: AsyncRead + Unpin> Incoming<R> {
         }
     }
 
-    /// A write failed because the peer is gone. It may have said why.
+    /// A write failed because the peer is gone. It may have sent the reason.
     async fn last_words(&mut self, failure: Failure) -> Failure {
         loop {
             match timeout(LAST_WORDS, self.next_frame()).await {
@@ -217,7 +217,7 @@ where
     }
 }
 
-/// While a file is sent, its receiver says nothing but that it cannot go on.
+/// While a file is sent, its receiver sends nothing but that it cannot go on.
 fn only_error(frame: Option<Frame>) -> Result<(), Failure> {
     match frame {
         Some(Frame::Busy) => Ok(()),
@@ -227,7 +227,7 @@ fn only_error(frame: Option<Frame>) -> Result<(), Failure> {
     }
 }
 
-/// The peer said something that is not due.
+/// The peer sent something that is not due.
 pub fn unexpected(frame: &Frame) -> Failure {
     let name = format!("{frame:?}");
     let name = name.split(['(', ' ']).next().unwrap_or_default();
@@ -241,7 +241,7 @@ fn broken(error: &io::Error) -> Failure {
         Some(ConnectionError::PeerClosed { lost: 0 }) => "the peer closed it".to_owned(),
         Some(ConnectionError::PacketSize { packet_size }) => format!(
             "packets of {packet_size} bytes do not fit this machine's interface: \
-             give a smaller --mtu, on either end"
+             give a smaller --mtu, at either endpoint"
         ),
         _ => reason(error),
     };
@@ -250,5 +250,5 @@ fn broken(error: &io::Error) -> Failure {
 
 fn silent(patience: Duration) -> Failure {
     let seconds = patience.as_secs_f64();
-    Failure::Connection(format!("not a word from the peer for {seconds} s"))
+    Failure::Connection(format!("nothing from the peer for {seconds} s"))
 }

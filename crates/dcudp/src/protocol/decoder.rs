@@ -31,7 +31,7 @@ pub enum ProtocolError {
     Length {
         /// The type.
         kind: u8,
-        /// What its header says.
+        /// What its header has.
         length: u32,
     },
     /// A name that may not be.
@@ -111,7 +111,7 @@ fn parse(kind: u8, mut body: Bytes) -> Result<Frame, ProtocolError> {
             if body.split_to(MAGIC.len()) != MAGIC[..] {
                 return Err(ProtocolError::Magic);
             }
-            // A later version may say more; its number is where it was.
+            // A later version may add more; its number is where it was.
             Frame::Hello {
                 version: body.get_u16(),
             }

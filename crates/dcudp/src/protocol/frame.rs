@@ -8,7 +8,7 @@ use super::Name;
 
 /// The version of this protocol. There is one so far; another one is refused with words.
 pub const VERSION: u16 = 1;
-/// What each end says first, before its version.
+/// What each endpoint sends first, before its version.
 pub(super) const MAGIC: &[u8; 8] = b"dcudp-fp";
 
 /// Bytes of type and length.
@@ -123,9 +123,9 @@ pub struct Report {
 /// One frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Frame {
-    /// The first word of both ends.
+    /// The first frame of both endpoints.
     Hello {
-        /// The version that this end speaks.
+        /// The version that this endpoint speaks.
         version: u16,
     },
     /// Something went wrong. In the middle of a file it ends that file, not the connection.
@@ -158,7 +158,7 @@ pub enum Frame {
     },
     /// What the receiver has of the file.
     Have {
-        /// So many bytes from its beginning.
+        /// How many bytes from its beginning.
         bytes: u64,
         /// Their hash.
         hash: Hash,

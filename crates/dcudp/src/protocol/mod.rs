@@ -1,7 +1,7 @@
 //! The file protocol of `dcudp`: frames on the stream of one connection, version 1.
 //!
 //! It is ours; docs/dcudp.md writes it down. Every length has a limit that is checked before anything
-//! is kept, and what a peer says of sizes and names is only believed once it was checked. It leaves
+//! is kept, and what a peer claims of sizes and names is only believed once it was checked. It leaves
 //! out what the connection below gives: order, repair, flow control, encryption.
 
 mod channel;

@@ -1,6 +1,6 @@
-//! The names that files have between two ends: relative paths of plain parts, on every system the same.
+//! The names that files have between two endpoints: relative paths of plain parts, on every system the same.
 //!
-//! What could be read in two ways is refused, here for what a user types as for what a peer sends: no
+//! What has two readings is refused, here for what a user types as for what a peer sends: no
 //! part is empty, `.` or `..`, so a name is never absolute and never climbs; no backslash, which other
 //! systems take for a separator; no control character, which a terminal would obey; no invisible
 //! character, which makes a name look like another one: a mark that turns the direction of writing

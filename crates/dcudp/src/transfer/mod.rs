@@ -1,11 +1,11 @@
-//! One file from one end to the other, whichever of them asked for it.
+//! One file from one endpoint to its peer, whichever of them requested it.
 //!
-//! The receiver says what it has, the sender begins there or at 0, and the receiver confirms what it
+//! The receiver reports what it has, the sender begins there or at 0, and the receiver confirms what it
 //! has whole. The disk has a separate thread on both sides, a few parts ahead of the network or
 //! behind it.
 //!
-//! The receiver has the last word on every file, one alone: done, or an error. A sender that cannot go
-//! on says so and waits for it; a receiver that cannot go on says so and leaves out what still comes, up
+//! The receiver sends the last frame of every file, one alone: done, or an error. A sender that cannot go
+//! on reports that and waits for it; a receiver that cannot go on reports that and leaves out what still comes, up
 //! to the sender's end or error. So both are ready for the next file, as long as the connection lives.
 
 mod receive;
@@ -48,7 +48,7 @@ impl Moved {
         if self.resumed == 0 {
             return format!("{size} in {seconds:.2} s, {}", rate_lossy(self.size, time));
         }
-        // Both ends hashed what was there in this time, so that it gives no rate.
+        // Both endpoints hashed what was there in this time, so that it gives no rate.
         let had = bytes_lossy(self.resumed);
         format!("{size}, of which {had} was there already; the rest in {seconds:.2} s")
     }
@@ -67,7 +67,7 @@ fn joined<T>(result: Result<T, JoinError>) -> T {
     }
 }
 
-/// Whether a failure leaves this end able to tell of it.
+/// Whether a failure leaves this endpoint able to report it.
 const fn to_be_told(failure: &Failure) -> bool {
     !matches!(failure, Failure::Connection(_))
 }

@@ -33,7 +33,7 @@ const fn in_the_middle(failure: Failure) -> Broken {
     }
 }
 
-/// Receives a file whose length the sender told.
+/// Receives a file whose length the sender announced.
 pub async fn receive_file<R, W>(
     channel: &mut Channel<R, W>,
     destination: Destination,
@@ -159,7 +159,7 @@ where
     let writer = spawn_blocking(move || write_all(arriving, queue));
     let end = take_all(channel, &parts, progress).await;
     drop(parts);
-    // All that came is on its way to the disk, whatever happened after it.
+    // All that came goes to the disk, whatever happened after it.
     let written = channel.while_busy(async { joined(writer.await) }).await?;
     match (end, written) {
         (Ok(Some(hash)), Ok(arriving)) => {

@@ -16,7 +16,7 @@ enum Step {
     End(Hash),
 }
 
-/// Sends a file whose length the receiver knows.
+/// Sends a file whose length the receiver has.
 pub async fn send_file<R, W>(
     channel: &mut Channel<R, W>,
     mut file: Leaving,

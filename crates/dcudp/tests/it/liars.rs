@@ -4,7 +4,7 @@
 use std::fs;
 
 use crate::common::{
-    End, PATIENCE, bytes, client_of, files, folder, get, hash, listing, name, pair, put,
+    Endpoint, PATIENCE, bytes, client_of, files, folder, get, hash, listing, name, pair, put,
 };
 use bytes::Bytes;
 use incastle_dcudp::bench::{Meter, flow};
@@ -24,7 +24,7 @@ fn put_frame(size: u64) -> Frame {
 }
 
 /// Offers a file and gives what the server answers to what follows.
-async fn offered(client: &mut End, size: u64, then: Vec<Frame>) -> Failure {
+async fn offered(client: &mut Endpoint, size: u64, then: Vec<Frame>) -> Failure {
     client.send(&put_frame(size)).await.unwrap();
     match client.receive().await {
         Ok(Frame::Have { .. }) => {}
@@ -366,7 +366,12 @@ async fn a_receiver_that_leaves_with_words_is_heard() {
 async fn a_silent_peer_is_given_up_and_a_busy_one_is_not() {
     let (mut client, server) = pair();
     let failure = client.receive().await.unwrap_err();
-    assert!(failure.to_string().contains("not a word"), "{failure}");
+    assert!(
+        failure
+            .to_string()
+            .contains("nothing from the peer for 60 s"),
+        "{failure}"
+    );
     drop(server);
 
     let (mut client, mut server) = pair();

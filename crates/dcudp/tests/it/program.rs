@@ -201,7 +201,7 @@ fn files_and_servers_that_cannot_be_are_told_before_anybody_is_called() {
         ("send Cargo.toml 127.0.0.1:0", "a port is 1 to 65535"),
         (
             "send /proc/version 127.0.0.1:9",
-            "error: /proc/version: it has more bytes than the system says",
+            "error: /proc/version: it has more bytes than the system reports",
         ),
         (
             "send Cargo.toml 10.255.255.1:9",

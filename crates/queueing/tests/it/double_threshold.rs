@@ -70,7 +70,7 @@ fn with_start_above_stop_marking_holds_on_below_its_start() {
 
 #[test]
 fn with_start_below_stop_marking_begins_and_ends_early() {
-    // DT-DCTCP: on above 30 on the way up, off at 35 on the way down.
+    // DT-DCTCP: on above 30 rising, off at 35 falling.
     let mut relay = relay(30, 35);
     // Upwards across start: on; across stop: on still.
     assert_eq!(marks(&mut relay, &[29, 30, 31, 35, 36, 40]), "..xxxx");
@@ -83,7 +83,7 @@ fn with_start_below_stop_marking_begins_and_ends_early() {
 #[test]
 fn with_start_below_stop_a_queue_that_turns_round_between_them_is_marked_from_stop_on() {
     let mut relay = relay(30, 35);
-    // Off on the way down, and no crossing of start since: but above both thresholds.
+    // Off falling, and no crossing of start since: but above both thresholds.
     assert_eq!(marks(&mut relay, &[36, 34, 31, 34, 35, 36, 37]), "x....xx");
     // Falling to start and rising again begins anew.
     assert_eq!(marks(&mut relay, &[35, 30, 31]), "..x");

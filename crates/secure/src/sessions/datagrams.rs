@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use incastle_units::Ecn;
 
-/// The path to a peer. Sessions are known by the peer's address alone.
+/// The path to a peer. The peer's address alone identifies a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Path {
     /// The peer's address.

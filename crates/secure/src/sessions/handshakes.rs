@@ -1,7 +1,7 @@
 //! Handshakes of an endpoint: begun, repeated, answered, completed, given up.
 //!
 //! The initiator repeats one message, and the responder answers a repeated one with the answer that it
-//! gave: so any answer fits, however late. Where both ends begin at once, the handshake with the greater
+//! gave: so any answer fits, however late. Where both endpoints begin at once, the handshake with the greater
 //! ephemeral key goes first, and its initiator does not answer the other.
 
 use std::net::SocketAddr;
@@ -24,7 +24,7 @@ const REPEAT_AFTER: Span = Span::from_ms(100);
 const GIVE_UP_AFTER: Span = Span::from_secs(3);
 /// A responder waits for the first sealed datagram at least as long as an initiator repeats itself.
 const PENDING_FOR: Span = Span::from_secs(5);
-/// Handshakes that may be under way, in each role.
+/// Handshakes that may be unfinished, in each role.
 const MAX_HANDSHAKES: usize = 4096;
 /// Answered handshakes of one peer: a recorded one may not push out the peer's own.
 const MAX_PENDING_PER_PEER: usize = 4;
@@ -54,7 +54,7 @@ impl Sessions {
         outcome
     }
 
-    /// Begins a handshake, unless one is under way or there is no room for its session.
+    /// Begins a handshake, unless one was begun or there is no room for its session.
     pub(super) fn begin(&mut self, now: Time, path: Path, rng: &mut dyn CryptoRng) {
         let under_way = self
             .peers

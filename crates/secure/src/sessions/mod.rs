@@ -1,7 +1,7 @@
 //! The sessions of an endpoint with all its peers.
 //!
 //! A peer is an address and port. Its *current* session seals; the one before still opens, because the
-//! peer may not know of the change yet. A handshake is begun when a datagram is to be sealed for a peer
+//! peer may not have noticed the change yet. A handshake is begun when a datagram is to be sealed for a peer
 //! without a session, or with one that is silent: the peer may have been started anew. A session becomes
 //! real, and current, at its initiator with the response, at its responder with the first sealed
 //! datagram, which only a holder of the key who can receive at that address can make.
@@ -28,7 +28,7 @@ use crate::statistics::{Reason, Statistics};
 use crate::table::{PLACES, Table};
 use crate::wire::{Datagram, HEADER_BYTES, OVERHEAD, parse};
 
-/// A session that nothing was heard of for so long is forgotten; the next datagram begins another.
+/// A session of which nothing was heard for this span is forgotten; the next datagram begins another.
 const IDLE: Span = Span::from_secs(180);
 /// How often they are looked for.
 const SWEEP: Span = Span::from_secs(60);
@@ -157,7 +157,7 @@ impl Sessions {
         Sealed::Ready
     }
 
-    /// The peer's current session, if it can seal so many datagrams. One that is used up goes.
+    /// The peer's current session, if it can seal `count` datagrams. One that is used up goes.
     fn current(&mut self, to: SocketAddr, count: u64) -> Option<u32> {
         let index = self.peers.get(&to)?.current?;
         let session = self.table.get(index).expect("a current session");

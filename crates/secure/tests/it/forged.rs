@@ -3,10 +3,10 @@
 use incastle_secure::{Key, Opened, Reason, Sessions};
 use incastle_units::Time;
 
-use crate::net::{End, Flying, KEY, at, deliver, joined, pair, passes, path, statistics};
+use crate::net::{Endpoint, Flying, KEY, at, deliver, joined, pair, passes, path, statistics};
 
 /// Opens bytes that must have no effect, and says why they had none.
-fn refused(end: &mut End, now: Time, datagram: &Flying) -> Reason {
+fn refused(end: &mut Endpoint, now: Time, datagram: &Flying) -> Reason {
     let mut bytes = datagram.bytes.clone();
     let opened = end
         .sessions
@@ -18,10 +18,10 @@ fn refused(end: &mut End, now: Time, datagram: &Flying) -> Reason {
     reason
 }
 
-/// A datagram of each kind, and the end that expects it.
+/// A datagram of each kind, and the endpoint that expects it.
 struct Kinds {
-    left: End,
-    right: End,
+    left: Endpoint,
+    right: Endpoint,
     initiation: Flying,
     response: Flying,
     sealed: Flying,
@@ -31,9 +31,9 @@ fn kinds() -> Kinds {
     let (mut left, mut right) = joined();
     let sealed = left.say(at(1), right.address, b"text").remove(0);
     // A third end's handshake with the right one, and the right one's with a fourth.
-    let mut third = End::new(KEY, 3, 3);
+    let mut third = Endpoint::new(KEY, 3, 3);
     let initiation = third.say(at(1), right.address, b"hello").remove(0);
-    let mut fourth = End::new(KEY, 4, 4);
+    let mut fourth = Endpoint::new(KEY, 4, 4);
     let begun = right.say(at(1), fourth.address, b"hello").remove(0);
     fourth.hear(at(1), right.address, &begun.bytes);
     let response = fourth.leaving().remove(0);
@@ -136,7 +136,7 @@ fn another_version_is_counted_as_such() {
 
 #[test]
 fn another_key_is_not_answered() {
-    let (mut left, mut right) = (End::new(KEY, 1, 1), End::new(KEY + 1, 2, 2));
+    let (mut left, mut right) = (Endpoint::new(KEY, 1, 1), Endpoint::new(KEY + 1, 2, 2));
     let initiation = left.say(at(0), right.address, b"text").remove(0);
     assert_eq!(refused(&mut right, at(0), &initiation), Reason::WrongKey);
     let initiation = right.say(at(0), left.address, b"text").remove(0);
@@ -151,8 +151,8 @@ fn a_response_under_another_key_leaves_the_handshake_as_it_was() {
     let initiation = left.say(at(0), right.address, b"text").remove(0);
     right.hear(at(0), left.address, &initiation.bytes);
     let genuine = right.leaving();
-    // Somebody with another key answers a handshake of their own.
-    let (mut third, mut fourth) = (End::new(9, 3, 3), End::new(9, 2, 4));
+    // Somebody with another key answers with another handshake.
+    let (mut third, mut fourth) = (Endpoint::new(9, 3, 3), Endpoint::new(9, 2, 4));
     let theirs = third.say(at(0), fourth.address, b"text").remove(0);
     fourth.hear(at(0), left.address, &theirs.bytes);
     let forged = fourth.leaving().remove(0);
@@ -173,7 +173,7 @@ fn a_recorded_datagram() {
         assert_eq!(refused(&mut right, at(2), &sealed), Reason::Replayed);
     }
     // Nor at another end with the key, nor back at its own sender.
-    let mut third = End::new(KEY, 3, 3);
+    let mut third = Endpoint::new(KEY, 3, 3);
     assert_eq!(refused(&mut third, at(2), &sealed), Reason::UnknownSession);
     let reflected = Flying {
         from: right.address,
@@ -244,7 +244,7 @@ fn a_recorded_initiation_never_becomes_a_session() {
     let [_, heard] = deliver(at(0), &mut left, &mut right, vec![initiation.clone()]);
     assert_eq!(heard.len(), 1);
     let sealed = left.say(at(1), right.address, b"secret").remove(0);
-    right = End::new(KEY, 2, 99);
+    right = Endpoint::new(KEY, 2, 99);
     right.hear(at(2), left.address, &initiation.bytes);
     let answers = right.leaving();
     assert_eq!(answers.len(), 1);
@@ -267,7 +267,7 @@ fn a_recorded_initiation_never_becomes_a_session() {
     assert!(!right.sessions.is_established(left.address));
 }
 
-/// Its own first message is authentic to an end: answered, it would complete a handshake with itself.
+/// Its own first message is authentic to an endpoint: answered, it would complete a handshake with itself.
 #[test]
 fn an_initiation_reflected_to_its_sender() {
     let (mut left, mut right) = pair();
@@ -305,7 +305,7 @@ fn without_a_session_nothing_sealed_is_heard() {
     let (mut left, right) = joined();
     let sealed = left.say(at(1), right.address, b"text").remove(0);
     let mut empty = Sessions::new(&Key::new([KEY; 32]), 10);
-    let mut rng = End::new(KEY, 9, 9).rng;
+    let mut rng = Endpoint::new(KEY, 9, 9).rng;
     let mut bytes = sealed.bytes;
     let opened = empty.open(at(1), path(left.address), &mut bytes, &mut rng);
     assert_eq!(opened, Opened::Ignored(Reason::UnknownSession));

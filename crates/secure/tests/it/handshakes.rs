@@ -4,7 +4,7 @@ use incastle_secure::{Batch, HEADER_BYTES, OVERHEAD, Path, Sealed};
 use incastle_units::{Ecn, Span};
 use proptest::prelude::*;
 
-use crate::net::{End, Flying, KEY, at, deliver, joined, pair, passes, run, seal, statistics};
+use crate::net::{Endpoint, Flying, KEY, at, deliver, joined, pair, passes, run, seal, statistics};
 
 #[test]
 fn what_waits_for_the_handshake_arrives_after_it() {
@@ -156,7 +156,7 @@ proptest! {
     /// two, and the ends go on talking.
     #[test]
     fn crossed_in_any_order(order in proptest::collection::vec(any::<u16>(), 40), seed in 0..1_000_u64) {
-        let (mut left, mut right) = (End::new(KEY, 1, seed), End::new(KEY, 2, seed + 1_000));
+        let (mut left, mut right) = (Endpoint::new(KEY, 1, seed), Endpoint::new(KEY, 2, seed + 1_000));
         let mut flying = left.say(at(0), right.address, b"L");
         flying.extend(right.say(at(0), left.address, b"R"));
         let mut heard = Vec::new();
@@ -182,7 +182,7 @@ proptest! {
 #[test]
 fn a_peer_that_starts_anew_and_speaks_first_is_heard_at_once() {
     let (mut left, _) = joined();
-    let mut right = End::new(KEY, 2, 99);
+    let mut right = Endpoint::new(KEY, 2, 99);
     passes(at(10), &mut right, &mut left, b"I am new");
     passes(at(10), &mut left, &mut right, b"welcome");
     assert_eq!(statistics(&left).sessions, 2, "the old one may still open");
@@ -191,7 +191,7 @@ fn a_peer_that_starts_anew_and_speaks_first_is_heard_at_once() {
 #[test]
 fn a_peer_that_starts_anew_and_waits_is_found_after_a_second() {
     let (mut left, _) = joined();
-    let mut right = End::new(KEY, 2, 99);
+    let mut right = Endpoint::new(KEY, 2, 99);
     let mut found = None;
     for ms in (10..3_000).step_by(250) {
         let flying = left.say(at(ms), right.address, b"there?");

@@ -1,11 +1,11 @@
-//! Floods, and what is bounded: sessions, handshakes under way, datagrams that wait.
+//! Floods, and what is bounded: sessions, unfinished handshakes, datagrams that wait.
 
 use std::net::SocketAddr;
 
 use incastle_secure::{Key, OVERHEAD, Opened, Reason, Sealed, Sessions};
 use rand_core::Rng;
 
-use crate::net::{End, KEY, at, joined, pair, passes, path, run, seal, statistics};
+use crate::net::{Endpoint, KEY, at, joined, pair, passes, path, run, seal, statistics};
 
 fn address(number: u32) -> SocketAddr {
     let [a, b, c, d] = number.to_be_bytes();
@@ -15,7 +15,7 @@ fn address(number: u32) -> SocketAddr {
 #[test]
 fn a_flood_of_forged_initiations_leaves_nothing_and_gets_no_answer() {
     let (mut left, mut right) = joined();
-    let mut random = End::new(KEY, 9, 9).rng;
+    let mut random = Endpoint::new(KEY, 9, 9).rng;
     let before = statistics(&right);
     for number in 0..100_000 {
         let mut forged = [0; 56];
@@ -35,14 +35,14 @@ fn a_flood_of_forged_initiations_leaves_nothing_and_gets_no_answer() {
     passes(at(2), &mut left, &mut right, b"still");
 }
 
-/// Handshakes that were begun by holders of the key and recorded, all at an end that has not seen them.
+/// Handshakes that were begun by holders of the key and recorded, all at an endpoint that has not seen them.
 #[test]
 fn a_flood_of_recorded_initiations_is_bounded_and_passes() {
     let (mut left, mut right) = joined();
     // An initiation for each of many peers, which never hear of it.
     let mut begun = 0;
     for host in [3, 4] {
-        let mut recorder = End::new(KEY, host, u64::from(host));
+        let mut recorder = Endpoint::new(KEY, host, u64::from(host));
         for number in 0..3_000 {
             let recorded = recorder.say(at(1), address(number), b"x").remove(0);
             begun += 1;
@@ -57,7 +57,7 @@ fn a_flood_of_recorded_initiations_is_bounded_and_passes() {
     assert_eq!(statistics(&right).sessions, 1);
     passes(at(2), &mut left, &mut right, b"still");
     // And a new peer gets through.
-    passes(at(2), &mut End::new(KEY, 5, 5), &mut right, b"new");
+    passes(at(2), &mut Endpoint::new(KEY, 5, 5), &mut right, b"new");
     run(&mut right, at(5_002));
     assert_eq!(statistics(&right).pending, 0);
 }
@@ -78,7 +78,7 @@ fn few_handshakes_are_begun_at_a_time() {
 #[test]
 fn one_address_may_have_few_handshakes_pending() {
     let (_, mut right) = pair();
-    let mut third = End::new(KEY, 3, 3);
+    let mut third = Endpoint::new(KEY, 3, 3);
     for number in 0..20 {
         let recorded = third.say(at(1), address(number), b"x").remove(0);
         right.hear(at(1), third.address, &recorded.bytes);
@@ -121,10 +121,10 @@ fn long_datagrams_wait_by_their_bytes() {
 
 #[test]
 fn no_more_sessions_than_there_may_be() {
-    let mut right = End::new(KEY, 2, 2);
+    let mut right = Endpoint::new(KEY, 2, 2);
     right.sessions = Sessions::new(&Key::new([KEY; 32]), 3);
     for host in 10..20 {
-        let mut peer = End::new(KEY, host, u64::from(host));
+        let mut peer = Endpoint::new(KEY, host, u64::from(host));
         let initiation = peer.say(at(0), right.address, b"hello").remove(0);
         if host < 13 {
             let response = right.hear(at(0), peer.address, &initiation.bytes);
@@ -154,7 +154,7 @@ fn no_more_sessions_than_there_may_be() {
 fn a_peer_has_two_sessions() {
     let (mut left, _) = pair();
     for seed in 100..200 {
-        let mut right = End::new(KEY, 2, seed);
+        let mut right = Endpoint::new(KEY, 2, seed);
         passes(at(seed), &mut right, &mut left, b"anew");
         passes(at(seed), &mut left, &mut right, b"again?");
         assert!(statistics(&left).sessions <= 2);

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use incastle_secure::{Batch, Sealed, Statistics};
 use incastle_units::{Ecn, Span, Time};
 
-pub(crate) use crate::fuzz::bodies::{End, Flying, path};
+pub(crate) use crate::fuzz::bodies::{Endpoint, Flying, path};
 
 pub(crate) const KEY: u8 = 7;
 
@@ -14,16 +14,16 @@ pub(crate) fn at(ms: u64) -> Time {
 }
 
 /// Two ends with the same key.
-pub(crate) fn pair() -> (End, End) {
-    (End::new(KEY, 1, 1), End::new(KEY, 2, 2))
+pub(crate) fn pair() -> (Endpoint, Endpoint) {
+    (Endpoint::new(KEY, 1, 1), Endpoint::new(KEY, 2, 2))
 }
 
-/// Delivers datagrams to the two ends, and what they answer, until nothing is under way: the texts that
+/// Delivers datagrams to the two endpoints, and what they answer, until nothing is in flight: the texts that
 /// each heard.
 pub(crate) fn deliver(
     now: Time,
-    left: &mut End,
-    right: &mut End,
+    left: &mut Endpoint,
+    right: &mut Endpoint,
     mut flying: Vec<Flying>,
 ) -> [Vec<Vec<u8>>; 2] {
     let mut heard = [Vec::new(), Vec::new()];
@@ -41,25 +41,25 @@ pub(crate) fn deliver(
 }
 
 /// The left end says a text, and the right hears it at once.
-pub(crate) fn passes(now: Time, left: &mut End, right: &mut End, text: &[u8]) {
+pub(crate) fn passes(now: Time, left: &mut Endpoint, right: &mut Endpoint, text: &[u8]) {
     let flying = left.say(now, right.address, text);
     let [_, heard] = deliver(now, left, right, flying);
     assert_eq!(heard, [text.to_vec()]);
 }
 
 /// Two ends with a session.
-pub(crate) fn joined() -> (End, End) {
+pub(crate) fn joined() -> (Endpoint, Endpoint) {
     let (mut left, mut right) = pair();
     passes(at(0), &mut left, &mut right, b"first");
     (left, right)
 }
 
-pub(crate) fn statistics(end: &End) -> Statistics {
+pub(crate) fn statistics(end: &Endpoint) -> Statistics {
     end.sessions.statistics()
 }
 
-/// Lets an end's timers run until `until`, and returns what left and when.
-pub(crate) fn run(end: &mut End, until: Time) -> Vec<(Time, Flying)> {
+/// Lets an endpoint's timers run until `until`, and returns what left and when.
+pub(crate) fn run(end: &mut Endpoint, until: Time) -> Vec<(Time, Flying)> {
     let mut left = Vec::new();
     while let Some(due) = end.sessions.poll_timeout()
         && due <= until
@@ -72,7 +72,7 @@ pub(crate) fn run(end: &mut End, until: Time) -> Vec<(Time, Flying)> {
 
 /// Seals a batch.
 pub(crate) fn seal(
-    end: &mut End,
+    end: &mut Endpoint,
     now: Time,
     to: SocketAddr,
     bytes: &mut [u8],

@@ -23,7 +23,7 @@ fn sleeps() -> u64 {
 }
 
 #[test]
-fn ends_whose_shutdowns_cross_sleep() {
+fn endpoints_whose_shutdowns_cross_sleep() {
     crate::alone::run("ended::measured");
 }
 

@@ -21,7 +21,7 @@ use serde::Serialize;
 /// Carries UDP packets between two ends and damages them, each by itself.
 ///
 /// Each side has a socket of the relay. What arrives at one leaves from the other, to that side's peer: the one
-/// that was given, or else whoever was heard there last. The relay says "ready" and both addresses in one line, runs until its
+/// that was given, or else whoever was heard there last. The relay prints "ready" and both addresses in one line, runs until its
 /// standard input ends, and then writes what it did as JSON.
 #[derive(Parser)]
 #[command(
@@ -51,7 +51,7 @@ struct Options {
     /// For how long it is held back
     #[arg(long, default_value = "1 ms")]
     held_back: Span,
-    /// The delay of every packet, one way
+    /// The delay of every packet in one direction
     #[arg(long, default_value = "0 s")]
     delay: Span,
     /// Equal seeds spoil the same packets of a sequence

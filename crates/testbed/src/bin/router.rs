@@ -27,7 +27,7 @@ use serde::Serialize;
 /// A bottleneck between two network namespaces, in real time.
 ///
 /// Packets from the left device wait in a queue, which marks or drops them, leave at the rate and arrive on the right after the
-/// delay. The reverse path has the same rate and delay, and a queue that only drops when its buffer is full. The router says
+/// delay. The reverse path has the same rate and delay, and a queue that only drops when its buffer is full. The router prints
 /// "ready" once both devices are attached. At each line of its standard input, and at its end, it writes what it measured since the last
 /// one as a line of JSON.
 #[derive(Parser)]
@@ -153,7 +153,7 @@ struct DirectionReport {
     counts: Counts,
     queue_packets: QueueSummary,
     lateness: LatenessSummary,
-    /// Packets that the namespace at the far end did not take.
+    /// Packets that the receiving namespace did not take.
     refused: u64,
 }
 

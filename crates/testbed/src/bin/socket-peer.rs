@@ -1,5 +1,5 @@
-//! `socket-peer`: one end of a UDT connection on the socket library, that sends and receives known data,
-//! and tells their hashes.
+//! `socket-peer`: one endpoint of a UDT connection on the socket library, that sends and receives known data,
+//! and prints their hashes.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -112,7 +112,7 @@ async fn exchange(options: &Options) -> Result<Report, Anything> {
         wait_for_peer(&connection).await;
     }
     match connection.close().await {
-        // The library may close without acknowledging what it took; the hashes tell.
+        // The library may close without acknowledging what it took; the hashes show it.
         Ok(()) => {}
         Err(ConnectionError::Silent { .. }) if last => {}
         Err(error) => return Err(error.into()),

@@ -1,4 +1,4 @@
-//! `udt-peer`: one end of a UDT connection that sends and receives known data, and tells their hashes.
+//! `udt-peer`: one endpoint of a UDT connection that sends and receives known data, and prints their hashes.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,

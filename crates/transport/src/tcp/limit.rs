@@ -67,7 +67,7 @@ pub(super) struct Room {
     pub(super) unsent: u64,
 }
 
-/// The burst that is under way.
+/// The burst that leaves now.
 #[derive(Debug, Clone)]
 pub(super) struct Burst {
     /// Segments of it that may still leave.

@@ -85,7 +85,7 @@ impl LossRecovery {
         self.losses.as_ref()?.recover
     }
 
-    /// When the last partial acknowledgement of the recovery under way came, or NEVER.
+    /// When the last partial acknowledgement of the current recovery came, or NEVER.
     pub(super) fn partial_at(&self) -> Time {
         match &self.losses {
             Some(losses) if self.phase == Phase::Recovery => losses.partial_at,

@@ -172,7 +172,7 @@ impl Sender {
     }
 
     /// How much of `wanted` the peer's window takes; starts the persist timer where it is closed
-    /// and nothing is under way that could bring news of it (RFC 9293, section 3.8.6.1).
+    /// and nothing is outstanding that could bring news of it (RFC 9293, section 3.8.6.1).
     #[inline]
     fn fit_peer_window(&mut self, io: &mut Io<'_>, wanted: u64, outstanding: u64) -> Option<u64> {
         let room = self.space.room_from(self.space.nxt());

@@ -15,14 +15,14 @@ use super::sequence::{offset, wire};
 /// Why nothing but the timer could help. The first that applies:
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TimeoutKind {
-    /// The segment at SND.UNA was sent more than once: after an earlier timeout, or by the recovery
-    /// under way. Its retransmission was lost, or is not answered yet (NewReno's timer is not
+    /// The segment at SND.UNA was sent more than once: after an earlier timeout, or by the current
+    /// recovery. Its retransmission was lost, or is not answered yet (NewReno's timer is not
     /// restarted by later partial ACKs: a recovery from many losses can outlast it).
     LostRetransmission,
     /// Everything that there was to send was sent, and fewer than three segments lay beyond the
     /// one at SND.UNA: three duplicate ACKs were impossible. The tail of a block.
     LastPacket,
-    /// Of all that was outstanding nothing is known to have arrived: no duplicate ACK has come since
+    /// Of all that was outstanding nothing was reported as arrived: no duplicate ACK has come since
     /// SND.UNA last moved, and with SACK nothing above it is reported. (Without SACK, what arrived
     /// before SND.UNA moved is not known: the end of a recovery can look like this too.)
     FullWindow,

@@ -185,7 +185,7 @@ impl RetransmissionTimer {
         idle
     }
 
-    /// The peer's window is closed, and nothing is under way that could bring news of it.
+    /// The peer's window is closed, and nothing is outstanding that could bring news of it.
     pub(super) fn begin_persist(&mut self, now: Time) {
         if !self.persist.running {
             self.persist.running = true;

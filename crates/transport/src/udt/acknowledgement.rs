@@ -156,8 +156,8 @@ impl Acknowledgement {
         }
     }
 
-    /// The next tick of the timer, later where ACK2s stay away: the path may have become so long that
-    /// more ACKs would be under way than are remembered, and then no ACK2 would ever be known.
+    /// The next tick of the timer, later where ACK2s stay away: on a path that has become very long
+    /// more ACKs would be outstanding than are remembered, and no ACK2 would ever be recognised.
     fn tick(&self, now: Time) -> Time {
         let oldest = self.window.front();
         let unanswered = oldest.map_or(Span::ZERO, |ack| now.saturating_since(ack.sent_at));
@@ -265,7 +265,7 @@ impl Acknowledgement {
         self.poll_full(now)
     }
 
-    /// An ACK2 arrived; gives the round trip, or nothing where its ACK is not known.
+    /// An ACK2 arrived; gives the round trip, or nothing where its ACK is not remembered.
     pub(super) fn on_ack2(&mut self, now: Time, number: Number) -> Option<Span> {
         let mut sent = self.window.iter();
         let index = sent.position(|ack| ack.number == number)?;

@@ -114,7 +114,7 @@ pub struct Config {
     /// Packets that the receiver's buffer holds.
     pub receive_buffer: u32,
     /// Whether the application takes data as they come. If not, [`Connection::consume`] or
-    /// [`Connection::take_message`] tell when it does.
+    /// [`Connection::take_message`] report when it does.
     ///
     /// [`Connection::consume`]: super::Connection::consume
     /// [`Connection::take_message`]: super::Connection::take_message

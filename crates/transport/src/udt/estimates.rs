@@ -61,9 +61,9 @@ mod tests {
             ..AckReport::default()
         };
         // 1000 packets/s of 1250 bytes are 10 Mbit/s.
-        let known = |interface, told: bool| {
+        let known = |interface, reported: bool| {
             let mut estimates = Estimates::new(interface);
-            if told {
+            if reported {
                 estimates.learn(&report);
             }
             (

@@ -37,9 +37,9 @@ pub struct Incoming {
     pub(super) socket: u32,
     /// The first number, of both directions (the library uses the client's).
     pub(super) first: Number,
-    /// The packet size that it asks for.
+    /// The packet size that it proposes.
     pub(super) packet_size: u32,
-    /// The flow window that it asks for.
+    /// The flow window that it proposes.
     pub(super) flow_window: u32,
     /// The dialect agreed.
     pub(super) dialect: Dialect,

@@ -1,7 +1,7 @@
 //! DCUDP's two modes, on both sides (Ye, Mhamdi and Hamdi, sections III.B, IV.A and IV.C).
 //!
 //! The sender's mode is that of its controller. Each change is announced by OBS-change, repeated until
-//! it is answered. The receiver watches for marks: from the first CE on it asks for congestion mode
+//! it is answered. The receiver watches for marks: from the first CE on it requests congestion mode
 //! (OBS = 1 in its ACKs), until the exit rule has both conditions. Every message may be lost, repeated
 //! or late: changes are counted, and what is older than the latest has no effect.
 
@@ -320,7 +320,7 @@ mod tests {
     #[test]
     fn an_ack_from_before_the_peer_knew_does_not_end_the_mode() {
         let mut mode = SenderMode::default();
-        // Entered because of a NAK: ACKs with OBS = 0 are still under way.
+        // Entered because of a NAK: ACKs with OBS = 0 are still in flight.
         mode.set(us(0), true);
         assert!(!mode.is_over(7));
         assert!(mode.on_answer(9, 1));
@@ -344,7 +344,7 @@ mod tests {
         assert!(watch.observes());
         assert!(watch.take_echo());
         assert!(!watch.take_echo());
-        // CWR ends the echo of its interval, but not that of its own packet.
+        // CWR ends the echo of its interval, but not that of its packet.
         watch.on_data(CE);
         watch.on_data(CWR);
         assert!(!watch.take_echo());
@@ -437,7 +437,7 @@ mod tests {
         Answer { change: u32 },
     }
 
-    /// Both sides, and everything that is under way between them, in any order.
+    /// Both sides, and everything that is in flight between them, in any order.
     struct Both {
         now: Time,
         mode: SenderMode,
@@ -518,7 +518,7 @@ mod tests {
             }
         }
 
-        /// One thing happens; `which` chooses among what is under way.
+        /// One thing happens; `which` chooses among what is in flight.
         fn step(&mut self, kind: u8, which: usize) {
             let change = which % self.changes.len().max(1);
             let word = which % self.words.len().max(1);

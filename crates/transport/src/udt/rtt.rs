@@ -15,7 +15,7 @@ const LONGEST: Span = Span::from_secs(60);
 pub(super) struct Rtt {
     smoothed: Span,
     variance: Span,
-    /// The latest sample of our own.
+    /// Our latest sample.
     latest: Option<Span>,
     /// RTT_idle: the smallest sample of the connection.
     least: Option<Span>,
@@ -46,7 +46,7 @@ impl Rtt {
         };
     }
 
-    /// A sample of our own: from ACK to ACK2.
+    /// Our sample: from ACK to ACK2.
     pub(super) fn sample(&mut self, sample: Span) {
         let sample = sample.clamp(UNIT, LONGEST);
         self.smooth(sample);
@@ -79,7 +79,7 @@ impl Rtt {
         self.variance
     }
 
-    /// The latest sample of our own, or what was assumed.
+    /// Our latest sample, or what was assumed.
     pub(super) fn latest(&self) -> Span {
         self.latest.unwrap_or(self.smoothed)
     }

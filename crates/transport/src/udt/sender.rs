@@ -122,7 +122,7 @@ impl Sender {
         }
     }
 
-    /// What the handshake agreed replaces what was asked for. Nothing was sent yet.
+    /// What the handshake agreed replaces what was proposed. Nothing was sent yet.
     pub(super) fn agree(&mut self, dialect: Dialect, payload: u16, window: FlowWindow) {
         assert_eq!(
             self.in_flight.nxt(),
@@ -337,7 +337,7 @@ impl Sender {
         }
     }
 
-    /// Gives up the message of a packet that was sent, and asks for a drop request.
+    /// Gives up the message of a packet that was sent, and queues a drop request.
     fn drop_message(&mut self, packet: u64, stats: &mut Stats) {
         stats.messages_expired += u64::from(!self.in_flight.is_given_up(packet));
         let drop = self.in_flight.give_up(packet);

@@ -28,7 +28,7 @@ impl Number {
         Self(self.0.wrapping_add(distance as u32) & MAX_SEQUENCE)
     }
 
-    /// How far `other` lies ahead (positive) or behind (negative), by the shorter way round:
+    /// How far `other` lies ahead (positive) or behind (negative), the shorter distance:
     /// from -2^30 to 2^30 - 1.
     pub const fn distance_to(self, other: Self) -> i32 {
         // Two's complement of 31 bits, sign-extended to 32.

@@ -4,7 +4,7 @@
 //! The link sends one packet per `service`; a packet that finds `capacity` waiting is lost, of the
 //! others those that find more than `marking_threshold` waiting are marked. The receiver reports a loss when
 //! the packet after it arrives; its data counts as repaired. An ACK leaves every `delayed_ack_count`; without
-//! that, at the first mark and then once per round trip. Nothing is lost on the way back.
+//! that, at the first mark and then once per round trip. Nothing is lost on the reverse path.
 
 use std::collections::VecDeque;
 
@@ -108,7 +108,7 @@ impl Paced {
         }
     }
 
-    /// Runs to `end` and gives the state every so often.
+    /// Runs to `end` and gives the state at a fixed interval.
     pub(crate) fn run(mut self, end: Time, every: Span) -> Vec<Row> {
         let mut rows = Vec::new();
         let mut next = Time::ZERO;

@@ -1,4 +1,4 @@
-//! Two ends over a stream in memory, one of them a server.
+//! Two endpoints over a stream in memory, one of them a server.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -16,13 +16,13 @@ use indicatif::ProgressBar;
 use tempfile::TempDir;
 use tokio::io::{DuplexStream, ReadHalf, WriteHalf, duplex, split};
 
-pub(crate) type End = Channel<ReadHalf<DuplexStream>, WriteHalf<DuplexStream>>;
+pub(crate) type Endpoint = Channel<ReadHalf<DuplexStream>, WriteHalf<DuplexStream>>;
 
 /// Long enough for the slowest machine; only tests of a silent peer wait for it, in virtual time.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Two ends that nobody serves.
-pub(crate) fn pair() -> (End, End) {
+/// Two endpoints that nobody serves.
+pub(crate) fn pair() -> (Endpoint, Endpoint) {
     let (a, b) = duplex(64 * 1024);
     let end = |stream| {
         let (reader, writer) = split(stream);
@@ -51,7 +51,7 @@ pub(crate) fn place() -> Place {
 }
 
 /// A client of a server, greeted.
-pub(crate) async fn client_of(service: Service) -> End {
+pub(crate) async fn client_of(service: Service) -> Endpoint {
     let (mut client, server) = pair();
     tokio::spawn(async move {
         serve(&service, server, place()).await;
@@ -88,7 +88,7 @@ pub(crate) fn hash(bytes: &[u8]) -> [u8; 32] {
 }
 
 pub(crate) async fn put(
-    client: &mut End,
+    client: &mut Endpoint,
     path: &Path,
     as_name: &str,
     existing: Existing,
@@ -99,7 +99,7 @@ pub(crate) async fn put(
 }
 
 pub(crate) async fn get(
-    client: &mut End,
+    client: &mut Endpoint,
     into: &Path,
     what: &str,
     existing: Existing,

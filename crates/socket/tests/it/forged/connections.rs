@@ -28,7 +28,7 @@ async fn refused(connection: &Connection) -> Refused {
     }
 }
 
-/// The victim has written, and a packet of it is on its way: number `FIRST`.
+/// The victim has written, and a packet of it is in flight: number `FIRST`.
 async fn writes(raw: &Raw, connection: &Connection) {
     let mut stream = connection.send_stream().unwrap();
     stream.write_all(b"something").await.unwrap();

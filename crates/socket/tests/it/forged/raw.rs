@@ -1,4 +1,4 @@
-//! A UDT 4 peer without a protocol: it says what it is told to say.
+//! A UDT 4 peer without a protocol: it sends what a test has it send.
 
 use std::future::Future;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -33,7 +33,7 @@ pub(crate) fn run(test: impl Future<Output = ()>) {
         .build()
         .unwrap();
     runtime.block_on(async {
-        let minutes = Duration::from_secs(120);
+        let minutes = Duration::from_secs(300);
         let outcome = tokio::time::timeout(minutes, test).await;
         outcome.expect("the test hangs");
     });
@@ -88,7 +88,7 @@ pub(crate) fn word(datagram: &[u8], index: usize) -> u32 {
     u32::from_be_bytes(datagram[4 * index..4 * index + 4].try_into().unwrap())
 }
 
-/// A peer with a socket of its own.
+/// A peer with a separate socket.
 pub(crate) struct Raw {
     pub(crate) socket: UdpSocket,
     /// The victim's number of our connection.

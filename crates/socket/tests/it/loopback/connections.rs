@@ -1,4 +1,4 @@
-//! Data both ways: streams, messages, rendezvous, both families, many connections.
+//! Data in both directions: streams, messages, rendezvous, both families, many connections.
 
 use std::time::Duration;
 
@@ -8,7 +8,9 @@ use incastle_socket::{
     MessageOptions, Rate, SocketKind,
 };
 
-use super::world::{V4, V6, config, data, endpoint, listen, pair, read, read_all, run, write};
+use super::world::{
+    V4, V6, config, data, endpoint, listen, next_event, pair, read, read_all, run, write,
+};
 
 const MEGABYTE: usize = 1 << 20;
 
@@ -137,7 +139,7 @@ fn a_message_longer_than_a_buffer_is_refused() {
             let long = Bytes::from(vec![0; most + 1]);
             let why = client.send_message(long, options).await.unwrap_err();
             let words = format!(
-                "a message of {} bytes is longer than the {most} that both ends' buffers take",
+                "a message of {} bytes is longer than the {most} that the buffers of both endpoints take",
                 most + 1
             );
             assert_eq!(why.to_string(), words);
@@ -151,7 +153,7 @@ fn a_message_longer_than_a_buffer_is_refused() {
 }
 
 #[test]
-fn two_ends_that_open_at_once_meet() {
+fn two_endpoints_that_open_at_once_meet() {
     run(async {
         let config = ConnectionConfig::default();
         let (a, b) = (endpoint(V4), endpoint(V4));
@@ -235,8 +237,8 @@ fn the_kernel_carries_ecn_over_loopback() {
         let bytes = data(MEGABYTE, 7);
         let ((), _) = tokio::join!(write(&client, &bytes), read(&server, bytes.len()));
         client.flush().await.unwrap();
-        let mut events = client.events();
-        assert_eq!(events.next().await, Some(Event::EcnVerified));
+        let event = next_event(&mut client.events()).await;
+        assert_eq!(event, Some(Event::EcnVerified));
         assert_eq!(client.statistics().control, Control::Dcudp);
     });
 }

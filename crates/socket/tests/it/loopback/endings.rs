@@ -1,6 +1,6 @@
 //! How connections end, and why they never begin.
 
-use std::net::{Ipv4Addr, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use incastle_socket::{
@@ -47,7 +47,7 @@ fn dropping_the_last_handle_delivers_too() {
 }
 
 #[test]
-fn both_ends_may_close_at_once() {
+fn both_endpoints_may_close_at_once() {
     run(async {
         for control in [Control::Dcudp, Control::Udt] {
             let (client, server) = pair(&config(control, SocketKind::Stream), V4).await;
@@ -101,7 +101,7 @@ fn after_an_end_nothing_is_written() {
 }
 
 #[test]
-fn an_abort_ends_both_ends() {
+fn an_abort_ends_both_endpoints() {
     run(async {
         let (client, server) = pair(&ConnectionConfig::default(), V4).await;
         client.abort();
@@ -113,7 +113,7 @@ fn an_abort_ends_both_ends() {
 
 #[test]
 fn a_peer_that_dies_is_given_up() {
-    // A runtime of its own: with it the server vanishes, without a word.
+    // A separate runtime: with it the server vanishes in silence.
     let doomed = tokio::runtime::Runtime::new().unwrap();
     let config = ConnectionConfig {
         idle_timeout: Duration::from_millis(300),
@@ -160,11 +160,12 @@ async fn read_error(connection: &Connection) -> String {
 fn an_idle_connection_stays() {
     run(async {
         let config = ConnectionConfig {
-            idle_timeout: Duration::from_millis(200),
+            // Longer than a busy machine lets one of the two wait for its turn.
+            idle_timeout: Duration::from_secs(1),
             ..ConnectionConfig::default()
         };
         let (client, server) = pair(&config, V4).await;
-        tokio::time::sleep(Duration::from_secs(1)).await;
+        tokio::time::sleep(Duration::from_secs(3)).await;
         write(&client, b"still here").await;
         assert_eq!(read(&server, 10).await, b"still here");
         assert!(client.statistics().protocol.keep_alives > 0);
@@ -174,9 +175,7 @@ fn an_idle_connection_stays() {
 #[test]
 fn nobody_on_the_port_is_told_at_once() {
     run(async {
-        let taken = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let peer = taken.local_addr().unwrap();
-        drop(taken);
+        let peer = nobody();
         let client = endpoint(V4);
         let error = client.connect(peer, &ConnectionConfig::default()).await;
         let error = error.unwrap_err().to_string();
@@ -185,6 +184,12 @@ fn nobody_on_the_port_is_told_at_once() {
             format!("{peer} refused: nobody listens on that port")
         );
     });
+}
+
+/// A port on which nobody listens, of an address that no other test takes ports of.
+pub(super) fn nobody() -> SocketAddr {
+    let taken = UdpSocket::bind((Ipv4Addr::new(127, 9, 9, 9), 0)).unwrap();
+    taken.local_addr().unwrap()
 }
 
 #[test]

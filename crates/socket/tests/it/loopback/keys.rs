@@ -24,7 +24,7 @@ fn sessions(endpoint: &Endpoint) -> SessionStatistics {
 /// What waits no longer for an answer than a test should.
 fn impatient() -> ConnectionConfig {
     ConnectionConfig {
-        connect_timeout: Duration::from_millis(400),
+        connect_timeout: Duration::from_secs(2),
         ..ConnectionConfig::default()
     }
 }
@@ -156,7 +156,7 @@ fn another_key_is_not_answered_and_said_so() {
 }
 
 #[test]
-fn a_key_at_one_end_only() {
+fn a_key_at_one_endpoint_only() {
     run(async {
         let (with, without) = (endpoint_with_key(V4, KEY), endpoint(V4));
         let _listeners =
@@ -193,10 +193,7 @@ fn a_peer_with_the_key_that_does_not_listen() {
 #[test]
 fn nobody_there_is_told_as_without_a_key() {
     run(async {
-        let gone = {
-            let socket = UdpSocket::bind(V4).unwrap();
-            socket.local_addr().unwrap()
-        };
+        let gone = super::endings::nobody();
         let client = endpoint_with_key(V4, KEY);
         let error = client.connect(gone, &ConnectionConfig::default()).await;
         assert!(matches!(error, Err(ConnectError::PortUnreachable(at)) if at == gone));

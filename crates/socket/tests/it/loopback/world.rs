@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use incastle_socket::{
-    Connection, ConnectionConfig, Control, Endpoint, EndpointConfig, Key, Listener, SocketKind,
+    Connection, ConnectionConfig, Control, Endpoint, EndpointConfig, Event, Events, Key, Listener,
+    SocketKind,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -20,8 +21,8 @@ pub(crate) fn run(test: impl Future<Output = ()>) {
         .build()
         .unwrap();
     runtime.block_on(async {
-        let minute = Duration::from_secs(60);
-        tokio::time::timeout(minute, test)
+        let minutes = Duration::from_secs(300);
+        tokio::time::timeout(minutes, test)
             .await
             .expect("the test hangs");
     });
@@ -96,4 +97,14 @@ pub(crate) async fn read_all(connection: &Connection) -> Vec<u8> {
     let mut stream = connection.recv_stream().unwrap();
     stream.read_to_end(&mut bytes).await.unwrap();
     bytes
+}
+
+/// The next event that is no change of mode: a machine that is late loses packets, and DCUDP answers that.
+pub(crate) async fn next_event(events: &mut Events) -> Option<Event> {
+    loop {
+        match events.next().await {
+            Some(Event::Mode(_)) => {}
+            event => return event,
+        }
+    }
 }

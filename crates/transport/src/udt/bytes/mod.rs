@@ -60,7 +60,7 @@ pub struct ByteConnection {
     taken: usize,
     /// A datagram that does not lie among what was written: a control packet, data sent again.
     single: Vec<u8>,
-    /// Such a datagram that was polled when a batch was under way: it leaves next.
+    /// Such a datagram that was polled while a batch was gathered: it leaves next.
     waiting: Option<Ecn>,
     /// At the last timeout.
     moved: Moved,

@@ -278,8 +278,8 @@ impl Connection {
         let News { ack, newest, acked } = *news;
         let over = newest && !ack.observe && self.control.mode.is_over(ack.index);
         // OBS = 1 reports a mark, should the ACK that echoed it be lost.
-        let asks = newest && ack.observe && !self.control.mode.congested;
-        let echoes = self.control.ecn && (ack.ece || asks);
+        let requests = newest && ack.observe && !self.control.mode.congested;
+        let echoes = self.control.ecn && (ack.ece || requests);
         let rtt = Some(ack.report.rtt_us).filter(|us| (1..=MAX_RTT_US).contains(us));
         let sample = AckSample {
             acked: Bytes::new(acked.bytes),

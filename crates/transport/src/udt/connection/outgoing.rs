@@ -20,8 +20,7 @@ enum Half {
 }
 
 impl Connection {
-    /// Whether [`Self::poll_transmit`] would certainly give nothing now. A quick look, for worlds that
-    /// ask after each event; where it returns false, a poll may still give nothing.
+    /// Whether [`Self::poll_transmit`] would certainly give nothing now. A quick check after each event of a world; where it returns false, a poll may still give nothing.
     #[inline]
     pub fn is_quiet(&mut self, now: Time) -> bool {
         self.is_established()

@@ -3,7 +3,7 @@
 
 use incastle_units::{Span, Time};
 
-/// What the application has asked for.
+/// What the application has requested.
 #[derive(Debug, Clone, Copy)]
 struct Closing {
     /// Until when data are delivered, or NEVER.

@@ -28,7 +28,7 @@ fn every_second_segment_is_acknowledged() {
 #[test]
 fn the_timer_acknowledges_a_single_segment() {
     let mut wire = Wire::symmetric(&delayed(), |_| Fate::Pass);
-    wire.ends[0].write(3000);
+    wire.endpoints[0].write(3000);
     wire.run(ms(100));
     // Two segments are acknowledged together, the third after 40 ms.
     assert_trace(
@@ -109,9 +109,9 @@ fn a_batch_of_out_of_order_segments_gives_a_duplicate_each() {
 #[test]
 fn acks_travel_on_data() {
     let mut wire = Wire::symmetric(&delayed(), |_| Fate::Pass);
-    wire.ends[0].write(1000);
+    wire.endpoints[0].write(1000);
     wire.run(ms(10));
-    wire.ends[1].write(500);
+    wire.endpoints[1].write(500);
     wire.run(ms(60));
     assert_trace(
         &wire.trace,
@@ -124,18 +124,18 @@ fn acks_travel_on_data() {
 #[test]
 fn the_echoed_timestamp_is_that_of_the_first_segment_answered_for() {
     let mut wire = Wire::symmetric(&delayed(), |_| Fate::Pass);
-    wire.ends[0].write(1000);
+    wire.endpoints[0].write(1000);
     wire.run(ms(7));
-    wire.ends[0].write(1000);
+    wire.endpoints[0].write(1000);
     wire.run(ms(17));
     assert_eq!(wire.record[2].sent.segment.echo, ms(0));
     wire.run(ms(100));
     assert_eq!(
-        wire.ends[0].smoothed_rtt(),
+        wire.endpoints[0].smoothed_rtt(),
         Some(incastle_units::Span::from_ms(27))
     );
     // And again, later: 40 ms of delay for a single segment.
-    wire.ends[0].write(1000);
+    wire.endpoints[0].write(1000);
     wire.run(ms(200));
     assert_eq!(wire.record[4].at, ms(150));
     assert_eq!(wire.record[4].sent.segment.echo, ms(100));

@@ -15,8 +15,8 @@ fn with_handshake() -> Config {
 #[test]
 fn handshake_then_data() {
     let mut wire = Wire::symmetric(&with_handshake(), |_| Fate::Pass);
-    wire.ends[0].open(ms(0));
-    wire.ends[0].write(1500);
+    wire.endpoints[0].open(ms(0));
+    wire.endpoints[0].write(1500);
     wire.run(ms(1000));
     // The ACK of the SYN-ACK travels on the data.
     assert_trace(
@@ -41,7 +41,7 @@ fn handshake_then_data() {
 #[test]
 fn handshake_without_data_ends_with_an_ack() {
     let mut wire = Wire::symmetric(&with_handshake(), |_| Fate::Pass);
-    wire.ends[0].open(ms(0));
+    wire.endpoints[0].open(ms(0));
     wire.run(ms(100));
     assert_trace(&wire.trace, "0 A SYN\n10 B SYN ack 0\n20 A ack 0");
 }
@@ -56,7 +56,7 @@ fn a_lost_syn_is_sent_again_with_back_off() {
         }
         Fate::Pass
     });
-    wire.ends[0].open(ms(0));
+    wire.endpoints[0].open(ms(0));
     wire.run(ms(5000));
     // initial_rto is 1 s, then 2 s.
     assert_trace(
@@ -77,7 +77,7 @@ fn a_lost_syn_ack_is_sent_again() {
         lost |= drop;
         if drop { Fate::Drop } else { Fate::Pass }
     });
-    wire.ends[0].open(ms(0));
+    wire.endpoints[0].open(ms(0));
     wire.run(ms(5000));
     // A's timer fires first, at 1000; its SYN makes B answer at once.
     assert_trace(
@@ -90,7 +90,7 @@ fn a_lost_syn_ack_is_sent_again() {
          1020 A ack 0
          1020 A ack 0",
     );
-    assert!(wire.ends[1].is_established());
+    assert!(wire.endpoints[1].is_established());
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn a_lost_last_ack_of_the_handshake_is_repaired_by_the_syn_ack() {
         lost |= drop;
         if drop { Fate::Drop } else { Fate::Pass }
     });
-    wire.ends[0].open(ms(0));
+    wire.endpoints[0].open(ms(0));
     wire.run(ms(5000));
     assert_trace(
         &wire.trace,
@@ -111,25 +111,25 @@ fn a_lost_last_ack_of_the_handshake_is_repaired_by_the_syn_ack() {
          1010 B SYN ack 0 again
          1020 A ack 0",
     );
-    assert!(wire.ends[1].is_established());
+    assert!(wire.endpoints[1].is_established());
 }
 
 #[test]
-fn both_ends_may_open() {
+fn both_endpoints_may_open() {
     let config = with_handshake();
     let end = || Connection::new(&config, new_reno(&config), Role::Active);
     let mut wire = Wire::new([end(), end()], |_| Fate::Pass);
-    wire.ends[0].open(ms(0));
-    wire.ends[1].open(ms(0));
+    wire.endpoints[0].open(ms(0));
+    wire.endpoints[1].open(ms(0));
     wire.run(ms(500));
-    assert!(wire.ends.iter().all(Connection::is_established));
+    assert!(wire.endpoints.iter().all(Connection::is_established));
 }
 
 #[test]
 fn fin_exchange() {
     let mut wire = Wire::symmetric(&config(), |_| Fate::Pass);
-    wire.ends[0].write(1500);
-    wire.ends[0].close();
+    wire.endpoints[0].write(1500);
+    wire.endpoints[0].close();
     wire.run(ms(100));
     assert_trace(
         &wire.trace,
@@ -138,14 +138,14 @@ fn fin_exchange() {
          10 B ack 1000
          10 B ack 1501",
     );
-    assert_eq!(wire.ends[1].delivered(), 1500);
-    assert_eq!(wire.ends[0].acknowledged(), 1500);
-    assert!(!wire.ends[0].is_closed());
+    assert_eq!(wire.endpoints[1].delivered(), 1500);
+    assert_eq!(wire.endpoints[0].acknowledged(), 1500);
+    assert!(!wire.endpoints[0].is_closed());
     wire.trace.clear();
-    wire.ends[1].close();
+    wire.endpoints[1].close();
     wire.run(ms(200));
     assert_trace(&wire.trace, "100 B 0+0 FIN ack 1501\n110 A ack 1");
-    assert!(wire.ends.iter().all(Connection::is_closed));
+    assert!(wire.endpoints.iter().all(Connection::is_closed));
     let told: Vec<_> = wire
         .events
         .iter()
@@ -167,8 +167,8 @@ fn fin_exchange() {
 #[test]
 fn simultaneous_close() {
     let mut wire = Wire::symmetric(&config(), |_| Fate::Pass);
-    wire.ends[0].close();
-    wire.ends[1].close();
+    wire.endpoints[0].close();
+    wire.endpoints[1].close();
     wire.run(ms(100));
     assert_trace(
         &wire.trace,
@@ -177,7 +177,7 @@ fn simultaneous_close() {
          10 B ack 1
          10 A ack 1",
     );
-    assert!(wire.ends.iter().all(Connection::is_closed));
+    assert!(wire.endpoints.iter().all(Connection::is_closed));
 }
 
 #[test]
@@ -188,9 +188,9 @@ fn a_lost_fin_is_sent_again() {
         lost |= drop;
         if drop { Fate::Drop } else { Fate::Pass }
     });
-    wire.ends[0].write(1000);
+    wire.endpoints[0].write(1000);
     wire.run(ms(50));
-    wire.ends[0].close();
+    wire.endpoints[0].close();
     wire.run(ms(2000));
     // One sample of 20 ms: RTO = max(200, 20 + 4 * 10) = 200 ms.
     assert_trace(
@@ -211,8 +211,8 @@ fn a_repeated_fin_is_acknowledged_again() {
         lost |= drop;
         if drop { Fate::Drop } else { Fate::Pass }
     });
-    wire.ends[0].write(1000);
-    wire.ends[0].close();
+    wire.endpoints[0].write(1000);
+    wire.endpoints[0].close();
     wire.run(ms(3000));
     assert_trace(
         &wire.trace,
@@ -221,7 +221,7 @@ fn a_repeated_fin_is_acknowledged_again() {
          1000 A 0+1000 FIN again
          1010 B ack 1001",
     );
-    assert_eq!(wire.ends[1].delivered(), 1000);
+    assert_eq!(wire.endpoints[1].delivered(), 1000);
 }
 
 /// RFC 9293, section 3.10.7.4: once a FIN was received, later text and FINs are not processed. They are
@@ -255,8 +255,8 @@ fn a_fin_that_overtakes_data_waits_for_them() {
             Fate::Pass
         }
     });
-    wire.ends[0].write(2000);
-    wire.ends[0].close();
+    wire.endpoints[0].write(2000);
+    wire.endpoints[0].close();
     wire.run(ms(100));
     assert_trace(
         &wire.trace,
@@ -270,11 +270,11 @@ fn a_fin_that_overtakes_data_waits_for_them() {
 #[test]
 fn sequence_numbers_wrap() {
     let mut wire = Wire::symmetric(&with_handshake(), |_| Fate::Pass);
-    wire.ends[0].open(ms(0));
-    wire.ends[0].write(200_000);
-    wire.ends[0].close();
+    wire.endpoints[0].open(ms(0));
+    wire.endpoints[0].write(200_000);
+    wire.endpoints[0].close();
     wire.run(ms(10_000));
-    assert_eq!(wire.ends[1].delivered(), 200_000);
+    assert_eq!(wire.endpoints[1].delivered(), 200_000);
     let wrapped =
         |p: &&crate::tcp::wire::Packet| p.sent.segment.payload > 0 && p.sent.segment.seq < 1 << 18;
     assert_eq!(wire.record.iter().filter(wrapped).count(), 134);
@@ -295,8 +295,8 @@ fn ecn_is_negotiated() {
         ..with_handshake()
     };
     let mut both = Wire::symmetric(&ecn, |_| Fate::Pass);
-    both.ends[0].open(ms(0));
-    both.ends[0].write(1000);
+    both.endpoints[0].open(ms(0));
+    both.endpoints[0].write(1000);
     both.run(ms(100));
     assert_trace(
         &both.trace,
@@ -305,13 +305,13 @@ fn ecn_is_negotiated() {
     assert!(both.record[2].sent.ecn.is_capable());
 
     let plain = with_handshake();
-    let ends = [
+    let endpoints = [
         Connection::new(&ecn, new_reno(&ecn), Role::Active),
         Connection::new(&plain, new_reno(&plain), Role::Passive),
     ];
-    let mut one = Wire::new(ends, |_| Fate::Pass);
-    one.ends[0].open(ms(0));
-    one.ends[0].write(1000);
+    let mut one = Wire::new(endpoints, |_| Fate::Pass);
+    one.endpoints[0].open(ms(0));
+    one.endpoints[0].write(1000);
     one.run(ms(100));
     assert_trace(
         &one.trace,

@@ -65,11 +65,11 @@ fn spied(
         window: 1000 * segments,
         calls,
     };
-    let ends = [
+    let endpoints = [
         Connection::new(config, Algorithm::Custom(Box::new(spy)), Role::Active),
         Connection::new(config, new_reno(config), Role::Passive),
     ];
-    (Wire::new(ends, judge), heard)
+    (Wire::new(endpoints, judge), heard)
 }
 
 fn lose(seqs: &'static [u64]) -> impl FnMut(&Packet) -> Fate {
@@ -102,7 +102,7 @@ fn acks_come_before_their_echo() {
             Fate::Pass
         }
     });
-    wire.ends[0].write(3500);
+    wire.endpoints[0].write(3500);
     wire.run(ms(30));
     assert_calls(
         &heard,
@@ -113,13 +113,13 @@ fn acks_come_before_their_echo() {
          20 sent 1000: una 2000 nxt 3000 flight 1000
          20 sent 500: una 2000 nxt 3500 flight 1500",
     );
-    assert_eq!(wire.ends[0].stats().ecn_reductions, 1);
+    assert_eq!(wire.endpoints[0].stats().ecn_reductions, 1);
 }
 
 #[test]
 fn a_loss_is_measured_without_limited_transmit() {
     let (mut wire, heard) = spied(&config(), 4, lose(&[0]));
-    wire.ends[0].write(9000);
+    wire.endpoints[0].write(9000);
     wire.run(ms(40));
     assert_calls(
         &heard,
@@ -155,7 +155,7 @@ fn limited_transmit_of_an_earlier_reordering_counts_like_other_data() {
             Fate::Pass
         }
     });
-    wire.ends[0].write(20_000);
+    wire.endpoints[0].write(20_000);
     wire.run(ms(70));
     // 3000 and 4000 left beyond the window; at the loss of 3000 only 6000 and 7000 do not count.
     let calls: Vec<String> = heard
@@ -176,7 +176,7 @@ fn sack_names_how_many_are_lost() {
         ..config()
     };
     let (mut wire, heard) = spied(&config, 8, lose(&[0, 1000, 3000]));
-    wire.ends[0].write(8000);
+    wire.endpoints[0].write(8000);
     wire.run(ms(25));
     let calls: Vec<String> = heard
         .try_iter()
@@ -198,7 +198,7 @@ fn timeouts_count_up_until_something_is_acknowledged() {
         }
     };
     let (mut wire, heard) = spied(&config(), 4, outage);
-    wire.ends[0].write(4000);
+    wire.endpoints[0].write(4000);
     wire.run(ms(3100));
     let calls: Vec<String> = heard
         .try_iter()
@@ -215,9 +215,9 @@ fn timeouts_count_up_until_something_is_acknowledged() {
 fn the_first_data_are_no_restart() {
     let (mut wire, heard) = spied(&config(), 4, |_| Fate::Pass);
     wire.run(ms(5000));
-    wire.ends[0].write(1000);
+    wire.endpoints[0].write(1000);
     wire.run(ms(6000));
-    wire.ends[0].write(1000);
+    wire.endpoints[0].write(1000);
     wire.run(ms(6010));
     assert_calls(
         &heard,

@@ -35,7 +35,7 @@ fn marks(seqs: &'static [u64]) -> impl FnMut(&Packet) -> Fate {
 #[test]
 fn ece_until_cwr() {
     let mut wire = Wire::symmetric(&classic(), marks(&[1000]));
-    wire.ends[0].write(12_000);
+    wire.endpoints[0].write(12_000);
     wire.run(ms(100));
     // Window 4: the ACK without ECE grows it to 5 (flight 3 + 1 acknowledged: two new segments);
     // the first ECE halves the 5 in flight: ssthresh and window 2500, so that nothing leaves until
@@ -68,9 +68,9 @@ fn ece_until_cwr() {
          80 A 11000+1000
          90 B ack 12000",
     );
-    assert_eq!(wire.ends[0].stats().ecn_reductions, 1);
-    assert_eq!(wire.ends[0].stats().ece_received, 5);
-    assert_eq!(wire.ends[1].stats().ce_received, 1);
+    assert_eq!(wire.endpoints[0].stats().ecn_reductions, 1);
+    assert_eq!(wire.endpoints[0].stats().ece_received, 5);
+    assert_eq!(wire.endpoints[1].stats().ce_received, 1);
 }
 
 #[test]
@@ -227,12 +227,12 @@ fn ece_does_not_grow_the_window() {
         ..dctcp(CeChange::Linux)
     };
     let mut wire = dctcp_wire(&config, marks(&[0, 1000, 2000, 3000]));
-    wire.ends[0].write(1 << 20);
+    wire.endpoints[0].write(1 << 20);
     wire.run(ms(20));
     // Initial alpha 1: the first ECE halves the window of 4, the other three change nothing.
-    let state = wire.ends[0].control_state();
+    let state = wire.endpoints[0].control_state();
     assert_eq!(state.cwnd, Some(Bytes::new(2000)));
-    assert_eq!(wire.ends[0].stats().ecn_reductions, 1);
+    assert_eq!(wire.endpoints[0].stats().ecn_reductions, 1);
     assert_trace(
         &wire.trace[8..],
         "20 A 4000+1000 CWR
@@ -254,14 +254,14 @@ fn dctcp_halves_on_loss() {
             Fate::Pass
         }
     });
-    wire.ends[0].write(1 << 20);
+    wire.endpoints[0].write(1 << 20);
     wire.run(ms(20));
     // Ten in flight (and two of limited transmit, which do not count): half is five, whatever
     // alpha is; alpha itself stays.
-    let state = wire.ends[0].control_state();
+    let state = wire.endpoints[0].control_state();
     assert_eq!(state.ssthresh, Some(Bytes::new(5000)));
     assert_eq!(state.alpha, Some(1.0));
-    assert_eq!(wire.ends[0].stats().fast_retransmits, 1);
+    assert_eq!(wire.endpoints[0].stats().fast_retransmits, 1);
 }
 
 #[test]
@@ -280,11 +280,11 @@ fn control_packets_are_ecn_capable_only_where_asked() {
             ..classic()
         };
         let mut wire = Wire::symmetric(&config, judge);
-        wire.ends[0].open(ms(0));
-        wire.ends[0].write(8000);
+        wire.endpoints[0].open(ms(0));
+        wire.endpoints[0].write(8000);
         wire.run(ms(2000));
-        assert_eq!(wire.ends[1].delivered(), 8000);
-        assert_eq!(wire.ends[0].stats().retransmissions, 1);
+        assert_eq!(wire.endpoints[1].delivered(), 8000);
+        assert_eq!(wire.endpoints[0].stats().retransmissions, 1);
         for packet in &wire.record {
             let new_data = packet.sent.segment.payload > 0 && !packet.sent.retransmission;
             assert_eq!(packet.sent.ecn.is_capable(), new_data || ect_on_control);

@@ -29,7 +29,7 @@ fn lose(seqs: &'static [u64]) -> impl FnMut(&Packet) -> Fate {
 #[test]
 fn fast_retransmit_on_the_third_duplicate() {
     let mut wire = Wire::symmetric(&window(4, Recovery::NewReno), lose(&[0]));
-    wire.ends[0].write(4000);
+    wire.endpoints[0].write(4000);
     wire.run(ms(100));
     assert_trace(
         &wire.trace,
@@ -48,7 +48,7 @@ fn fast_retransmit_on_the_third_duplicate() {
 #[test]
 fn two_duplicates_are_not_enough() {
     let mut wire = Wire::symmetric(&window(3, Recovery::NewReno), lose(&[0]));
-    wire.ends[0].write(3000);
+    wire.endpoints[0].write(3000);
     wire.run(ms(1100));
     assert_trace(
         &wire.trace,
@@ -71,7 +71,7 @@ fn reordering_by_two_is_no_loss() {
             Fate::Pass
         }
     });
-    wire.ends[0].write(3000);
+    wire.endpoints[0].write(3000);
     wire.run(ms(1100));
     assert_trace(
         &wire.trace,
@@ -87,7 +87,7 @@ fn reordering_by_two_is_no_loss() {
 #[test]
 fn new_reno_partial_acks() {
     let mut wire = Wire::symmetric(&window(8, Recovery::NewReno), lose(&[1000, 3000]));
-    wire.ends[0].write(20_000);
+    wire.endpoints[0].write(20_000);
     wire.run(ms(100));
     assert_trace(
         &wire.trace,
@@ -139,7 +139,7 @@ fn new_reno_partial_acks() {
 #[test]
 fn reno_ends_recovery_at_the_first_new_ack() {
     let mut wire = Wire::symmetric(&window(8, Recovery::Reno), lose(&[1000, 3000]));
-    wire.ends[0].write(20_000);
+    wire.endpoints[0].write(20_000);
     wire.run(ms(100));
     assert_trace(
         &wire.trace,
@@ -178,18 +178,18 @@ fn reno_halves_again_for_a_second_loss_of_the_window() {
             ..window(16, Recovery::Reno)
         };
         let mut wire = Wire::symmetric(&config, lose(&[1000, 9000]));
-        wire.ends[0].write(30_000);
+        wire.endpoints[0].write(30_000);
         wire.run(ms(500));
-        assert_eq!(wire.ends[1].delivered(), 30_000);
-        assert_eq!(wire.ends[0].stats().fast_retransmits, 2);
-        assert_eq!(wire.ends[0].stats().timeouts, 0);
+        assert_eq!(wire.endpoints[1].delivered(), 30_000);
+        assert_eq!(wire.endpoints[0].stats().fast_retransmits, 2);
+        assert_eq!(wire.endpoints[0].stats().timeouts, 0);
     }
 }
 
 #[test]
 fn sack_recovers_several_holes_in_one_round_trip() {
     let mut wire = Wire::symmetric(&window(10, Recovery::Sack), lose(&[1000, 3000, 5000]));
-    wire.ends[0].write(20_000);
+    wire.endpoints[0].write(20_000);
     wire.run(ms(100));
     assert_trace(
         &wire.trace,
@@ -242,7 +242,7 @@ fn sack_recovers_several_holes_in_one_round_trip() {
 #[test]
 fn sack_rescues_the_tail() {
     let mut wire = Wire::symmetric(&window(10, Recovery::Sack), lose(&[1000, 9000]));
-    wire.ends[0].write(10_000);
+    wire.endpoints[0].write(10_000);
     wire.run(ms(100));
     assert_trace(
         &wire.trace,
@@ -278,7 +278,7 @@ fn limited_transmit_sends_new_data_on_the_first_two_duplicates() {
         ..window(3, Recovery::NewReno)
     };
     let mut wire = Wire::symmetric(&config, lose(&[0]));
-    wire.ends[0].write(6000);
+    wire.endpoints[0].write(6000);
     wire.run(ms(100));
     assert_trace(
         &wire.trace,
@@ -306,21 +306,21 @@ fn loss_right_after_recovery(timestamps: bool) -> Wire {
         ..window(12, Recovery::NewReno)
     };
     let mut wire = Wire::symmetric(&config, lose(&[1000, 12_000]));
-    wire.ends[0].write(12_000);
+    wire.endpoints[0].write(12_000);
     wire.run(ms(50));
-    assert_eq!(wire.ends[0].stats().fast_retransmits, 1);
+    assert_eq!(wire.endpoints[0].stats().fast_retransmits, 1);
     wire.trace.clear();
-    wire.ends[0].write(6000);
+    wire.endpoints[0].write(6000);
     wire.run(ms(1000));
-    assert_eq!(wire.ends[1].delivered(), 18_000);
+    assert_eq!(wire.endpoints[1].delivered(), 18_000);
     wire
 }
 
 #[test]
 fn a_loss_right_after_recovery_is_known_by_the_timestamp() {
     let wire = loss_right_after_recovery(true);
-    assert_eq!(wire.ends[0].stats().timeouts, 0);
-    assert_eq!(wire.ends[0].stats().fast_retransmits, 2);
+    assert_eq!(wire.endpoints[0].stats().timeouts, 0);
+    assert_eq!(wire.endpoints[0].stats().fast_retransmits, 2);
     assert_trace(
         &wire.trace,
         "50 A 12000+1000 lost
@@ -342,8 +342,8 @@ fn a_loss_right_after_recovery_is_known_by_the_timestamp() {
 #[test]
 fn a_loss_right_after_recovery_needs_the_timer_without_timestamps() {
     let wire = loss_right_after_recovery(false);
-    assert_eq!(wire.ends[0].stats().timeouts, 1);
-    assert_eq!(wire.ends[0].stats().fast_retransmits, 1);
+    assert_eq!(wire.endpoints[0].stats().timeouts, 1);
+    assert_eq!(wire.endpoints[0].stats().fast_retransmits, 1);
 }
 
 #[test]
@@ -358,9 +358,9 @@ fn a_lost_retransmission_waits_for_the_timer() {
             Fate::Pass
         }
     });
-    wire.ends[0].write(8000);
+    wire.endpoints[0].write(8000);
     wire.run(ms(1000));
-    assert_eq!(wire.ends[0].stats().timeouts, 1);
+    assert_eq!(wire.endpoints[0].stats().timeouts, 1);
     assert_trace(
         &wire.trace,
         "0 A 0+1000
@@ -394,7 +394,7 @@ fn late_acks_are_harmless() {
             Fate::Pass
         }
     });
-    wire.ends[0].write(4000);
+    wire.endpoints[0].write(4000);
     wire.run(ms(1000));
     assert_trace(
         &wire.trace,

@@ -117,20 +117,20 @@ fn controller(config: &Config, dctcp: bool) -> Algorithm {
 /// Everything arrived, everybody knows it, and nothing moves any more.
 fn assert_complete(wire: &mut Wire, sizes: [u64; 2]) {
     for (end, size) in sizes.into_iter().enumerate() {
-        assert_eq!(wire.ends[1 - end].delivered(), size);
-        assert_eq!(wire.ends[end].acknowledged(), size);
+        assert_eq!(wire.endpoints[1 - end].delivered(), size);
+        assert_eq!(wire.endpoints[end].acknowledged(), size);
         let finished = (end, Event::PeerFinished);
         let told = wire
             .events
             .iter()
             .filter(|(_, e, event)| (*e, *event) == finished);
         assert_eq!(told.count(), 1);
-        assert!(wire.ends[end].is_closed());
-        assert_eq!(wire.ends[end].poll_timeout(), None);
+        assert!(wire.endpoints[end].is_closed());
+        assert_eq!(wire.endpoints[end].poll_timeout(), None);
     }
 }
 
-/// How often an end had sent the octet at SND.UNA (or the SYN) when its timer fired.
+/// How often an endpoint had sent the octet at SND.UNA (or the SYN) when its timer fired.
 fn times_sent(wire: &Wire, timeout: &Timeout) -> usize {
     let una = timeout.report.una;
     let covers = |packet: &&Packet| {
@@ -177,7 +177,7 @@ fn assert_timeouts(wire: &Wire, sizes: [u64; 2], mss: u16) {
         waited_until[end] = at;
         told[end] += 1;
     }
-    let counted = [0, 1].map(|end: usize| wire.ends[end].stats().timeouts);
+    let counted = [0, 1].map(|end: usize| wire.endpoints[end].stats().timeouts);
     assert_eq!(told, counted);
 }
 
@@ -200,12 +200,12 @@ proptest! {
         let end = |role| Connection::new(&config, controller(&config, dctcp), role);
         let mut wire = Wire::new([end(Role::Active), end(Role::Passive)], weather.judge());
         wire.batching = batching;
-        wire.ends[0].open(ms(0));
+        wire.endpoints[0].open(ms(0));
         for (end, size) in sizes.into_iter().enumerate() {
             // The application writes in two pieces.
-            wire.ends[end].write(size / 3);
-            wire.ends[end].write(size - size / 3);
-            wire.ends[end].close();
+            wire.endpoints[end].write(size / 3);
+            wire.endpoints[end].write(size - size / 3);
+            wire.endpoints[end].close();
         }
         // In-order delivery never runs ahead of what was sent; time is bounded.
         let mut before = [0, 0];
@@ -215,8 +215,8 @@ proptest! {
             steps += 1;
             assert!(steps < 2_000_000, "the transfer ends");
             for (end, before) in before.iter_mut().enumerate() {
-                let delivered = wire.ends[end].delivered();
-                let peer = &wire.ends[1 - end];
+                let delivered = wire.endpoints[end].delivered();
+                let peer = &wire.endpoints[1 - end];
                 assert!(delivered >= *before);
                 assert!(delivered <= peer.snd_max() && delivered <= peer.written());
                 assert!(peer.acknowledged() <= delivered);
@@ -236,17 +236,17 @@ proptest! {
     ) {
         let config = Config { mss: config.mss.max(200), initial_window: Bytes::new(8000), ..config };
         let mut wire = Wire::symmetric(&config, weather.judge());
-        wire.ends[0].open(ms(0));
-        wire.ends[0].write(size);
-        wire.ends[0].close();
-        wire.ends[1].close();
-        wire.ends[1].set_reading(false);
+        wire.endpoints[0].open(ms(0));
+        wire.endpoints[0].write(size);
+        wire.endpoints[0].close();
+        wire.endpoints[1].close();
+        wire.endpoints[1].set_reading(false);
         for (wait, bytes) in pauses {
             let until = wire.now + Span::from_ms(wait);
             wire.run(until);
-            wire.ends[1].read(bytes);
+            wire.endpoints[1].read(bytes);
         }
-        wire.ends[1].set_reading(true);
+        wire.endpoints[1].set_reading(true);
         wire.run(ms(4_000_000));
         assert_complete(&mut wire, [size, 0]);
     }
@@ -255,12 +255,12 @@ proptest! {
     fn without_loss_nothing_is_sent_twice(config in any_config(), segments in 1_u64..200) {
         let size = segments * u64::from(config.mss);
         let mut wire = Wire::symmetric(&config, |_| Fate::Pass);
-        wire.ends[0].open(ms(0));
-        wire.ends[0].write(size);
+        wire.endpoints[0].open(ms(0));
+        wire.endpoints[0].write(size);
         wire.run(ms(4_000_000));
-        prop_assert_eq!(wire.ends[1].delivered(), size);
-        prop_assert_eq!(wire.ends[0].stats().retransmissions, 0);
-        prop_assert_eq!(wire.ends[0].stats().payload_sent, size);
-        prop_assert_eq!(wire.ends[0].stats().timeouts, 0);
+        prop_assert_eq!(wire.endpoints[1].delivered(), size);
+        prop_assert_eq!(wire.endpoints[0].stats().retransmissions, 0);
+        prop_assert_eq!(wire.endpoints[0].stats().payload_sent, size);
+        prop_assert_eq!(wire.endpoints[0].stats().timeouts, 0);
     }
 }

@@ -3,9 +3,9 @@
 use incastle_transport::tcp::{
     Config, Connection, Flags, Recovery, Role, RtoConfig, TimeoutKind, TimeoutReport,
 };
-use incastle_units::{Bytes, Span, Time};
+use incastle_units::{Bytes, Span};
 
-use super::wire::{Fate, Packet, SplitMix, Wire, ack, clear, config, ms, new_reno};
+use super::wire::{Fate, Packet, SplitMix, Timeout, Wire, ack, clear, config, ms, new_reno};
 
 /// A window of `segments` at the start, no limited transmit.
 fn window(segments: u64, recovery: Recovery) -> Config {
@@ -22,7 +22,7 @@ fn timeouts(
     config: &Config,
     bytes: u64,
     mut lost: impl FnMut(&Packet) -> bool + 'static,
-) -> Vec<(Time, TimeoutReport)> {
+) -> Vec<Timeout> {
     let mut wire = Wire::symmetric(config, move |packet| {
         if packet.from == 0 && lost(packet) {
             Fate::Drop
@@ -30,19 +30,19 @@ fn timeouts(
             Fate::Pass
         }
     });
-    wire.ends[0].open(ms(0));
-    wire.ends[0].write(bytes);
+    wire.endpoints[0].open(ms(0));
+    wire.endpoints[0].write(bytes);
     wire.run(ms(20_000));
-    assert_eq!(wire.ends[1].delivered(), bytes);
-    assert_eq!(wire.ends[0].stats().timeouts, wire.timeouts.len() as u64);
-    let reports = wire.timeouts.iter();
-    reports
-        .map(|timeout| (timeout.at, timeout.report))
-        .collect()
+    assert_eq!(wire.endpoints[1].delivered(), bytes);
+    assert_eq!(
+        wire.endpoints[0].stats().timeouts,
+        wire.timeouts.len() as u64
+    );
+    wire.timeouts
 }
 
-fn kinds(reports: &[(Time, TimeoutReport)]) -> Vec<TimeoutKind> {
-    reports.iter().map(|(_, report)| report.kind).collect()
+fn kinds(timeouts: &[Timeout]) -> Vec<TimeoutKind> {
+    timeouts.iter().map(|timeout| timeout.report.kind).collect()
 }
 
 /// Loses first transmissions at these offsets.
@@ -66,7 +66,10 @@ fn a_window_lost_whole() {
         waited: Span::from_secs(1),
         rto: Span::from_secs(1),
     };
-    assert_eq!(reports, [(ms(1000), report)]);
+    let [one] = reports[..] else {
+        panic!("one timeout: {reports:?}");
+    };
+    assert_eq!((one.at, one.report), (ms(1000), report));
 }
 
 #[test]
@@ -76,7 +79,7 @@ fn the_last_transmission_of_what_is_missing_is_known() {
     let reports = timeouts(&window(4, Recovery::NewReno), 10_000, |packet| {
         packet.at < ms(1001)
     });
-    let repeated: Vec<_> = reports.iter().map(|(_, one)| one.head_repeated).collect();
+    let repeated: Vec<_> = reports.iter().map(|one| one.report.head_repeated).collect();
     assert_eq!(repeated, [None, Some(ms(1000))]);
     assert_eq!(kinds(&reports)[1], TimeoutKind::LostRetransmission);
 }
@@ -99,7 +102,7 @@ fn the_tail_of_a_block() {
     for (lost, duplicates) in cases {
         let reports = timeouts(&window(10, Recovery::NewReno), 10_000, first(lost));
         assert_eq!(kinds(&reports), [TimeoutKind::LastPacket], "{lost:?}");
-        let (at, report) = reports[0];
+        let Timeout { at, report, .. } = reports[0];
         assert_eq!(report.una, lost[0]);
         assert_eq!(report.max, 10_000);
         assert_eq!(report.dup_acks, duplicates);
@@ -113,7 +116,7 @@ fn four_at_the_end_are_no_tail() {
     // Three segments behind the loss could have told of it, had they come: one did not.
     let reports = timeouts(&window(10, Recovery::NewReno), 10_000, first(&[6000, 7000]));
     assert_eq!(kinds(&reports), [TimeoutKind::FewDuplicates]);
-    assert_eq!(reports[0].1.dup_acks, 2);
+    assert_eq!(reports[0].report.dup_acks, 2);
     // Or none: a window of four, lost whole, at the end of a block.
     let lost = first(&[6000, 7000, 8000, 9000]);
     let reports = timeouts(&window(10, Recovery::NewReno), 10_000, lost);
@@ -125,7 +128,7 @@ fn too_few_duplicates_with_more_to_send() {
     for recovery in [Recovery::Reno, Recovery::NewReno, Recovery::Sack] {
         let reports = timeouts(&window(3, recovery), 10_000, first(&[0]));
         assert_eq!(kinds(&reports), [TimeoutKind::FewDuplicates]);
-        assert_eq!(reports[0].1.dup_acks, 2);
+        assert_eq!(reports[0].report.dup_acks, 2);
     }
 }
 
@@ -143,9 +146,9 @@ fn duplicates_that_are_not_believed() {
             Fate::Pass
         }
     });
-    wire.ends[0].write(12_000);
+    wire.endpoints[0].write(12_000);
     wire.run(ms(50));
-    wire.ends[0].write(6000);
+    wire.endpoints[0].write(6000);
     wire.run(ms(1000));
     assert_eq!(wire.timeouts.len(), 1);
     let report = wire.timeouts[0].report;
@@ -163,7 +166,7 @@ fn a_lost_fast_retransmission() {
             target
         });
         assert_eq!(kinds(&reports), [TimeoutKind::LostRetransmission]);
-        assert_eq!(reports[0].1.backoff, 0);
+        assert_eq!(reports[0].report.backoff, 0);
     }
 }
 
@@ -179,7 +182,7 @@ fn a_hole_whose_retransmission_was_lost_after_an_earlier_one_was_filled() {
             target || packet.is_first(1000)
         });
         assert_eq!(kinds(&reports), [TimeoutKind::LostRetransmission]);
-        assert_eq!(reports[0].1.una, 3000);
+        assert_eq!(reports[0].report.una, 3000);
     }
 }
 
@@ -189,7 +192,7 @@ fn reno_does_not_repeat_the_second_hole() {
     // lie behind it, all of which came before.
     let reports = timeouts(&window(8, Recovery::Reno), 8000, first(&[1000, 3000]));
     assert_eq!(kinds(&reports), [TimeoutKind::FullWindow]);
-    assert_eq!(reports[0].1.una, 3000);
+    assert_eq!(reports[0].report.una, 3000);
 }
 
 #[test]
@@ -202,7 +205,7 @@ fn a_lost_rescue() {
         tail || packet.is_first(1000)
     });
     assert_eq!(kinds(&reports), [TimeoutKind::LostRetransmission]);
-    assert_eq!(reports[0].1.una, 7000);
+    assert_eq!(reports[0].report.una, 7000);
 }
 
 #[test]
@@ -214,9 +217,11 @@ fn back_off_and_go_back() {
             packet.seq() == 2000 && packet.at < ms(3100)
         }
     });
-    let [(_, whole), (_, head), (at, third)] = reports[..] else {
+    let [whole, head, third] = reports[..] else {
         panic!("three timeouts: {reports:?}");
     };
+    let at = third.at;
+    let [whole, head, third] = [whole, head, third].map(|timeout| timeout.report);
     assert_eq!(whole.kind, TimeoutKind::FullWindow);
     assert_eq!((whole.backoff, whole.rto), (0, Span::from_secs(1)));
     assert_eq!(head.kind, TimeoutKind::LostRetransmission);
@@ -243,7 +248,7 @@ fn an_impatient_recovery_runs_out_of_time() {
     let lost = first(&[1000, 2000, 3000, 4000, 5000]);
     let reports = timeouts(&config, 12_000, lost);
     assert_eq!(kinds(&reports), [TimeoutKind::LostRetransmission]);
-    let (at, report) = reports[0];
+    let Timeout { at, report, .. } = reports[0];
     assert_eq!((at, report.una), (ms(90), 4000));
     assert_eq!(report.waited, Span::from_ms(10));
     assert!(report.rto > report.waited);
@@ -259,7 +264,7 @@ fn lengthened_timeouts_wait_longer_than_the_rto() {
         ..window(4, Recovery::NewReno)
     };
     let reports = timeouts(&config, 10_000, |packet| packet.at < ms(1));
-    let (at, report) = reports[0];
+    let Timeout { at, report, .. } = reports[0];
     assert_eq!(report.waited, at - ms(0));
     assert_eq!(report.rto, Span::from_secs(1));
     assert!(report.waited > report.rto && report.waited < report.rto * 3 / 2);
@@ -274,9 +279,9 @@ fn a_lost_syn() {
     let reports = timeouts(&config, 1000, |packet| packet.at < ms(1500));
     let expected = [TimeoutKind::FullWindow, TimeoutKind::LostRetransmission];
     assert_eq!(kinds(&reports), expected);
-    assert_eq!(reports[0].1.waited, Span::from_secs(1));
-    assert_eq!(reports[1].1.waited, Span::from_secs(2));
-    assert_eq!((reports[1].1.backoff, reports[1].1.max), (1, 0));
+    assert_eq!(reports[0].report.waited, Span::from_secs(1));
+    assert_eq!(reports[1].report.waited, Span::from_secs(2));
+    assert_eq!((reports[1].report.backoff, reports[1].report.max), (1, 0));
 }
 
 /// A sender alone, with one segment out.
@@ -329,7 +334,7 @@ fn sequence_numbers_on_the_wire_find_their_place() {
     // 70 segments of 1000 bytes: the wire's number wraps after 65,536 bytes.
     let lost = first(&[64_000, 65_000, 66_000, 67_000, 68_000, 69_000]);
     let reports = timeouts(&window(70, Recovery::NewReno), 70_000, lost);
-    let report = reports[0].1;
+    let report = reports[0].report;
     assert_eq!((report.una, report.max), (64_000, 70_000));
     for place in [64_000, 65_535, 65_536, 69_999] {
         let seq = report.seq().wrapping_add((place - report.una) as u32);

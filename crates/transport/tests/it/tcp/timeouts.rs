@@ -19,11 +19,11 @@ fn outage(from: u64, to: u64) -> impl FnMut(&Packet) -> Fate {
 #[test]
 fn timeouts_back_off_and_a_sample_ends_it() {
     let mut wire = Wire::symmetric(&config(), outage(30, 800));
-    wire.ends[0].write(1000);
+    wire.endpoints[0].write(1000);
     wire.run(ms(50));
-    wire.ends[0].write(1000);
+    wire.endpoints[0].write(1000);
     wire.run(ms(1500));
-    wire.ends[0].write(1000);
+    wire.endpoints[0].write(1000);
     wire.run(ms(2000));
     assert_trace(
         &wire.trace,
@@ -37,7 +37,7 @@ fn timeouts_back_off_and_a_sample_ends_it() {
          1500 A 2000+1000
          1510 B ack 3000",
     );
-    assert_eq!(wire.ends[0].stats().timeouts, 3);
+    assert_eq!(wire.endpoints[0].stats().timeouts, 3);
 }
 
 #[test]
@@ -52,11 +52,11 @@ fn the_timeout_has_a_minimum_and_whole_ticks() {
     };
     let fires = |config: &Config| {
         let mut wire = Wire::symmetric(config, |_| Fate::Pass);
-        wire.ends[0].write(1000);
+        wire.endpoints[0].write(1000);
         wire.run(ms(50));
-        wire.ends[0].write(1000);
+        wire.endpoints[0].write(1000);
         wire.pump();
-        wire.ends[0].poll_timeout().expect("armed") - ms(50)
+        wire.endpoints[0].poll_timeout().expect("armed") - ms(50)
     };
     // One sample of 20 ms: SRTT + 4 RTTVAR = 20 + 4 * 10 = 60 ms.
     let (short, tick) = (Span::from_us(200), Span::from_ms(1));
@@ -118,7 +118,7 @@ fn timestamps_sample_retransmissions_too() {
 #[test]
 fn go_back_n_retransmits_what_was_outstanding() {
     let mut wire = Wire::symmetric(&config(), outage(0, 1));
-    wire.ends[0].write(6000);
+    wire.endpoints[0].write(6000);
     wire.run(ms(1200));
     // The window after the timeout: 1, 2 = ssthresh, then 2500 and 2900.
     assert_trace(
@@ -156,10 +156,10 @@ fn duplicates_after_a_timeout_start_no_recovery() {
     // Four duplicates, one at 1020 and three at 1040, release 7000 and 8000 (limited transmit), no
     // more.
     let mut wire = Wire::symmetric(&config(), slow);
-    wire.ends[0].write(14_000);
+    wire.endpoints[0].write(14_000);
     wire.run(ms(1045));
-    assert_eq!(wire.ends[0].stats().timeouts, 1);
-    assert_eq!(wire.ends[0].stats().fast_retransmits, 0);
+    assert_eq!(wire.endpoints[0].stats().timeouts, 1);
+    assert_eq!(wire.endpoints[0].stats().fast_retransmits, 0);
     assert_trace(
         &wire.trace[8..],
         "1000 A 0+1000 again
@@ -201,7 +201,7 @@ fn sack_goes_back_around_what_was_reported() {
             Fate::Pass
         }
     });
-    wire.ends[0].write(5000);
+    wire.endpoints[0].write(5000);
     wire.run(ms(1200));
     assert_trace(
         &wire.trace,
@@ -279,15 +279,15 @@ fn new_reno_restarts_the_timer_at_the_first_partial_ack_only() {
             Fate::Pass
         }
     });
-    wire.ends[0].write(12_000);
+    wire.endpoints[0].write(12_000);
     wire.run(ms(41));
     // The first partial ACK, at 40 ms, gave RTO = 20 + 4 * 7.5 = 50 ms. The later ones, each 20 ms,
     // come too slowly to save the timer of 90 ms.
-    assert_eq!(wire.ends[0].poll_timeout(), Some(ms(90)));
+    assert_eq!(wire.endpoints[0].poll_timeout(), Some(ms(90)));
     wire.run(ms(500));
-    assert_eq!(wire.ends[1].delivered(), 12_000);
-    assert_eq!(wire.ends[0].stats().fast_retransmits, 1);
-    assert_eq!(wire.ends[0].stats().timeouts, 1);
+    assert_eq!(wire.endpoints[1].delivered(), 12_000);
+    assert_eq!(wire.endpoints[0].stats().fast_retransmits, 1);
+    assert_eq!(wire.endpoints[0].stats().timeouts, 1);
 }
 
 #[test]
@@ -305,12 +305,12 @@ fn a_loss_among_retransmissions_after_a_timeout_waits_for_the_timer() {
             Fate::Pass
         }
     });
-    wire.ends[0].write(12_000);
+    wire.endpoints[0].write(12_000);
     wire.run(ms(3000));
-    assert_eq!(wire.ends[1].delivered(), 12_000);
-    assert!(wire.ends[0].stats().duplicate_acks >= 3);
-    assert_eq!(wire.ends[0].stats().fast_retransmits, 0);
-    assert_eq!(wire.ends[0].stats().timeouts, 2);
+    assert_eq!(wire.endpoints[1].delivered(), 12_000);
+    assert!(wire.endpoints[0].stats().duplicate_acks >= 3);
+    assert_eq!(wire.endpoints[0].stats().fast_retransmits, 0);
+    assert_eq!(wire.endpoints[0].stats().timeouts, 2);
 }
 
 #[test]
@@ -321,12 +321,12 @@ fn a_lost_syn_without_timestamps_leaves_three_seconds() {
         ..config()
     };
     let mut wire = Wire::symmetric(&config, outage(0, 1));
-    wire.ends[0].open(ms(0));
+    wire.endpoints[0].open(ms(0));
     wire.run(ms(1050));
     // The SYN that was sent twice gives no sample, whichever of the two was answered.
-    assert!(wire.ends[0].is_established());
-    assert_eq!(wire.ends[0].smoothed_rtt(), None);
-    wire.ends[0].write(1000);
+    assert!(wire.endpoints[0].is_established());
+    assert_eq!(wire.endpoints[0].smoothed_rtt(), None);
+    wire.endpoints[0].write(1000);
     wire.pump();
-    assert_eq!(wire.ends[0].poll_timeout(), Some(ms(4050)));
+    assert_eq!(wire.endpoints[0].poll_timeout(), Some(ms(4050)));
 }

@@ -24,7 +24,7 @@ fn flights(wire: &Wire, count: u64) -> Vec<usize> {
 #[test]
 fn slow_start_doubles() {
     let mut wire = Wire::symmetric(&config(), |_| Fate::Pass);
-    wire.ends[0].write(u64::MAX / 2);
+    wire.endpoints[0].write(u64::MAX / 2);
     wire.run(ms(100));
     assert_eq!(flights(&wire, 5), [4, 8, 16, 32, 64]);
 }
@@ -36,7 +36,7 @@ fn slow_start_with_delayed_acks_doubles_by_counted_bytes() {
         ..config()
     };
     let mut wire = Wire::symmetric(&config, |_| Fate::Pass);
-    wire.ends[0].write(u64::MAX / 2);
+    wire.endpoints[0].write(u64::MAX / 2);
     wire.run(ms(100));
     assert_eq!(flights(&wire, 5), [4, 8, 16, 32, 64]);
 }
@@ -48,11 +48,15 @@ fn max_cwnd_limits_the_flight() {
         ..config()
     };
     let mut wire = Wire::symmetric(&config, |_| Fate::Pass);
-    wire.ends[0].write(u64::MAX / 2);
+    wire.endpoints[0].write(u64::MAX / 2);
     wire.run(ms(200));
     assert_eq!(flights(&wire, 5), [4, 8, 10, 10, 10]);
     // The controller's window does not run away.
-    let cwnd = wire.ends[0].control_state().cwnd.expect("a window").count();
+    let cwnd = wire.endpoints[0]
+        .control_state()
+        .cwnd
+        .expect("a window")
+        .count();
     assert!(cwnd < 14_000, "{cwnd}");
 }
 
@@ -63,7 +67,7 @@ fn the_receive_window_limits_the_flight() {
         ..config()
     };
     let mut wire = Wire::symmetric(&config, |_| Fate::Pass);
-    wire.ends[0].write(u64::MAX / 2);
+    wire.endpoints[0].write(u64::MAX / 2);
     wire.run(ms(200));
     assert_eq!(flights(&wire, 5), [4, 6, 6, 6, 6]);
 }
@@ -75,16 +79,16 @@ fn zero_window_and_probe() {
         ..config()
     };
     let mut wire = Wire::symmetric(&config, |_| Fate::Pass);
-    wire.ends[1].set_reading(false);
-    wire.ends[0].write(5000);
+    wire.endpoints[1].set_reading(false);
+    wire.endpoints[0].write(5000);
     wire.run(ms(900));
-    assert_eq!(wire.ends[1].delivered(), 0);
-    assert_eq!(wire.ends[0].stats().probes, 2);
+    assert_eq!(wire.endpoints[1].delivered(), 0);
+    assert_eq!(wire.endpoints[0].stats().probes, 2);
     assert_eq!(wire.record[3].sent.segment.window, 0);
-    wire.ends[1].set_reading(true);
+    wire.endpoints[1].set_reading(true);
     wire.run(ms(2000));
-    assert_eq!(wire.ends[1].delivered(), 5000);
-    assert_eq!(wire.ends[0].stats().timeouts, 0);
+    assert_eq!(wire.endpoints[1].delivered(), 5000);
+    assert_eq!(wire.endpoints[0].stats().timeouts, 0);
     assert_trace(
         &wire.trace,
         "0 A 0+1000
@@ -118,12 +122,12 @@ fn a_lost_window_update_is_repaired_by_the_probe() {
             Fate::Pass
         }
     });
-    wire.ends[1].set_reading(false);
-    wire.ends[0].write(4000);
+    wire.endpoints[1].set_reading(false);
+    wire.endpoints[0].write(4000);
     wire.run(ms(100));
-    wire.ends[1].set_reading(true);
+    wire.endpoints[1].set_reading(true);
     wire.run(ms(2000));
-    assert_eq!(wire.ends[1].delivered(), 4000);
+    assert_eq!(wire.endpoints[1].delivered(), 4000);
     assert_trace(
         &wire.trace,
         "0 A 0+1000
@@ -147,21 +151,21 @@ fn a_slow_reader_opens_the_window_in_large_steps() {
         ..config()
     };
     let mut wire = Wire::symmetric(&config, |_| Fate::Pass);
-    wire.ends[1].set_reading(false);
-    wire.ends[0].write(3000);
+    wire.endpoints[1].set_reading(false);
+    wire.endpoints[0].write(3000);
     wire.run(ms(50));
     let sent = wire.record.len();
-    assert_eq!(wire.ends[1].read(999), 999);
+    assert_eq!(wire.endpoints[1].read(999), 999);
     wire.run(ms(60));
     assert_eq!(wire.record.len(), sent, "999 B are a silly window");
     // The answer to a probe does not offer it either.
     wire.run(ms(300));
     let answer = wire.record.last().expect("a probe was answered");
     assert_eq!((answer.from, answer.sent.segment.window), (1, 0));
-    assert_eq!(wire.ends[1].read(1), 1);
+    assert_eq!(wire.endpoints[1].read(1), 1);
     wire.run(ms(400));
-    assert_eq!(wire.ends[1].read(u64::MAX), 2000);
-    assert_eq!(wire.ends[1].delivered(), 3000);
+    assert_eq!(wire.endpoints[1].read(u64::MAX), 2000);
+    assert_eq!(wire.endpoints[1].delivered(), 3000);
 }
 
 #[test]
@@ -172,11 +176,11 @@ fn idle_restart_goes_back_to_the_initial_window() {
             ..config()
         };
         let mut wire = Wire::symmetric(&config, |_| Fate::Pass);
-        wire.ends[0].write(28_000);
+        wire.endpoints[0].write(28_000);
         wire.run(ms(400));
         assert_eq!(flights(&wire, 4), [4, 8, 16, 0]);
         let before = wire.record.len();
-        wire.ends[0].write(28_000);
+        wire.endpoints[0].write(28_000);
         wire.pump();
         let burst = wire.record.len() - before;
         assert!(burst >= expected && burst <= 2 * expected, "{burst}");
@@ -187,11 +191,11 @@ fn idle_restart_goes_back_to_the_initial_window() {
 #[test]
 fn a_short_pause_restarts_nothing() {
     let mut wire = Wire::symmetric(&config(), |_| Fate::Pass);
-    wire.ends[0].write(28_000);
+    wire.endpoints[0].write(28_000);
     // 150 ms after the last data: less than the 200 ms of the timeout.
     wire.run(ms(190));
     let before = wire.record.len();
-    wire.ends[0].write(28_000);
+    wire.endpoints[0].write(28_000);
     wire.pump();
     assert!(wire.record.len() - before >= 16);
 }
@@ -217,7 +221,7 @@ fn departures(burst: u32) -> Vec<String> {
         ) / 1000;
         Fate::Delay(Span::from_ms((number - 1) % 8))
     });
-    wire.ends[0].write(19_000);
+    wire.endpoints[0].write(19_000);
     wire.run(ms(100));
     wire.lines("A")
         .iter()
@@ -256,14 +260,14 @@ fn bursts_leave_together() {
 #[test]
 fn a_stopped_application_sends_nothing_more() {
     let mut wire = Wire::symmetric(&config(), |_| Fate::Pass);
-    wire.ends[0].write(u64::MAX / 2);
+    wire.endpoints[0].write(u64::MAX / 2);
     wire.run(ms(25));
-    wire.ends[0].stop();
+    wire.endpoints[0].stop();
     wire.run(ms(1000));
-    assert_eq!(wire.ends[1].delivered(), 12_000);
-    assert_eq!(wire.ends[0].written(), 12_000);
+    assert_eq!(wire.endpoints[1].delivered(), 12_000);
+    assert_eq!(wire.endpoints[0].written(), 12_000);
     assert_eq!(wire.events.last(), Some(&(ms(40), 0, Event::Finished)));
-    assert_eq!(wire.ends[0].poll_timeout(), None);
+    assert_eq!(wire.endpoints[0].poll_timeout(), None);
 }
 
 /// A controller without a window that sends at a fixed rate.
@@ -293,12 +297,12 @@ impl Controller for Paced {
 #[test]
 fn a_pacing_rate_spaces_segments() {
     let config = config();
-    let ends = [
+    let endpoints = [
         Connection::new(&config, Algorithm::Custom(Box::new(Paced)), Role::Active),
         Connection::new(&config, new_reno(&config), Role::Passive),
     ];
-    let mut wire = Wire::new(ends, |_| Fate::Pass);
-    wire.ends[0].write(4500);
+    let mut wire = Wire::new(endpoints, |_| Fate::Pass);
+    wire.endpoints[0].write(4500);
     wire.run(ms(100));
     let departures: Vec<String> = wire.lines("A").iter().map(|l| (*l).to_string()).collect();
     assert_trace(

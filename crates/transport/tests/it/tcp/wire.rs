@@ -153,10 +153,10 @@ pub(crate) struct Timeout {
 
 type Judge = Box<dyn FnMut(&Packet) -> Fate>;
 
-/// Two ends and the wire between them.
+/// Two endpoints and the wire between them.
 pub(crate) struct Wire {
     pub(crate) now: Time,
-    pub(crate) ends: [Connection; 2],
+    pub(crate) endpoints: [Connection; 2],
     pub(crate) record: Vec<Packet>,
     pub(crate) trace: Vec<String>,
     pub(crate) events: Vec<(Time, usize, Event)>,
@@ -172,10 +172,13 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    pub(crate) fn new(ends: [Connection; 2], judge: impl FnMut(&Packet) -> Fate + 'static) -> Self {
+    pub(crate) fn new(
+        endpoints: [Connection; 2],
+        judge: impl FnMut(&Packet) -> Fate + 'static,
+    ) -> Self {
         Self {
             now: Time::ZERO,
-            ends,
+            endpoints,
             record: Vec::new(),
             trace: Vec::new(),
             events: Vec::new(),
@@ -189,7 +192,7 @@ impl Wire {
         }
     }
 
-    /// Two ends of one configuration under NewReno.
+    /// Two endpoints of one configuration under NewReno.
     pub(crate) fn symmetric(config: &Config, judge: impl FnMut(&Packet) -> Fate + 'static) -> Self {
         let a = Connection::new(config, new_reno(config), Role::Active);
         let b = Connection::new(config, new_reno(config), Role::Passive);
@@ -199,8 +202,8 @@ impl Wire {
     /// What the ends want to send leaves, and what they want to tell is recorded.
     pub(crate) fn pump(&mut self) {
         for from in 0..2 {
-            while let Some(sent) = self.ends[from].poll_transmit(self.now, &mut self.rng) {
-                let sacks = self.ends[from].sacks().to_vec();
+            while let Some(sent) = self.endpoints[from].poll_transmit(self.now, &mut self.rng) {
+                let sacks = self.endpoints[from].sacks().to_vec();
                 assert_eq!(sacks.len(), usize::from(sent.segment.sacks));
                 self.put(Packet {
                     at: self.now,
@@ -209,7 +212,7 @@ impl Wire {
                     sacks,
                 });
             }
-            while let Some(event) = self.ends[from].poll_event() {
+            while let Some(event) = self.endpoints[from].poll_event() {
                 self.events.push((self.now, from, event));
             }
         }
@@ -220,7 +223,7 @@ impl Wire {
         let line = packet.line(fate);
         let segment = &packet.sent.segment;
         let pure = segment.payload == 0 && !packet.has(Flags::SYN) && !packet.has(Flags::FIN);
-        let nxt = self.ends[packet.from].snd_max() as u32;
+        let nxt = self.endpoints[packet.from].snd_max() as u32;
         self.trace
             .push(if pure && segment.seq != FIRST.wrapping_add(nxt) {
                 // A window probe.
@@ -255,7 +258,7 @@ impl Wire {
     /// The next instant at which something happens.
     fn next(&self) -> Option<Time> {
         let arrival = self.flying.keys().next().map(|(at, _)| *at);
-        let timers = self.ends.iter().filter_map(Connection::poll_timeout);
+        let timers = self.endpoints.iter().filter_map(Connection::poll_timeout);
         timers.chain(arrival).min()
     }
 
@@ -275,7 +278,7 @@ impl Wire {
             let (packet, ecn) = entry.remove();
             self.hand_over(&packet, ecn);
         }
-        for (name, end) in self.ends.iter_mut().enumerate() {
+        for (name, end) in self.endpoints.iter_mut().enumerate() {
             if end.poll_timeout().is_some_and(|timer| timer <= at) {
                 end.handle_timeout(at, &mut self.rng);
             }
@@ -309,7 +312,7 @@ impl Wire {
             sacks: &packet.sacks,
             batch,
         };
-        self.ends[to].handle(self.now, &arrival, &mut self.rng);
+        self.endpoints[to].handle(self.now, &arrival, &mut self.rng);
         if batch == Batch::Last {
             self.pump();
         }

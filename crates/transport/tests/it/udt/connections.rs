@@ -175,7 +175,7 @@ fn a_close_delivers_everything_first() {
 }
 
 #[test]
-fn both_ends_close_at_once_and_both_get_everything() {
+fn both_endpoints_close_at_once_and_both_get_everything() {
     for config in [udt_config(), dcudp_config()] {
         for loss in [0, 30, 150] {
             let path = Path {
@@ -188,7 +188,7 @@ fn both_ends_close_at_once_and_both_get_everything() {
             let sides = [Side::A, Side::B];
             for (side, bytes) in sides.into_iter().zip(bytes) {
                 let now = net.local(side);
-                let end = net.end_mut(side);
+                let end = net.endpoint_mut(side);
                 crate::udt::net::write_some(end, 1, &mut 0, bytes);
                 end.connection.as_mut().expect("connected").close(now);
             }
@@ -197,7 +197,7 @@ fn both_ends_close_at_once_and_both_get_everything() {
             while net.step(until) {
                 for (i, side) in sides.into_iter().enumerate() {
                     let now = net.local(side);
-                    crate::udt::net::read_some(net.end_mut(side), now, 1, &mut read[i]);
+                    crate::udt::net::read_some(net.endpoint_mut(side), now, 1, &mut read[i]);
                 }
                 if net.a.has(Event::Closed) && net.b.has(Event::Closed) {
                     break;

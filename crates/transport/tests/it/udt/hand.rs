@@ -167,7 +167,7 @@ impl Hand {
             .handle(self.now, packet, beside, received, &mut self.rng);
     }
 
-    /// Moves on to `us` microseconds after the connection was made, firing timers on the way.
+    /// Moves on to `us` microseconds after the connection was made, firing timers until then.
     pub(crate) fn go(&mut self, us: u64) -> &mut Self {
         self.go_to(self.start + Span::from_us(us));
         self
@@ -308,19 +308,19 @@ impl Hand {
     }
 }
 
-/// A full ACK of the peer's.
-/// The shutdown of an end that was given up.
+/// The shutdown of an endpoint that was given up.
 pub(crate) const GONE: Control = Control::Shutdown {
     answers: false,
     gone: true,
 };
 
-/// The shutdown of an end that closes.
+/// The shutdown of an endpoint that closes.
 pub(crate) fn shutdown(answers: bool) -> Control {
     let gone = false;
     Control::Shutdown { answers, gone }
 }
 
+/// A full ACK of the peer's.
 pub(crate) fn ack(own: u32, next: u32) -> Control {
     ack_with(own, next, 10_000, false)
 }

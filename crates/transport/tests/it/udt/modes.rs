@@ -399,7 +399,7 @@ fn the_flow_window_is_what_was_agreed_from_the_first_packet() {
 /// A second in which a quarter of all packets is lost, a quarter comes twice and all overtake each
 /// other, while everything is marked; then a clean path. Both ends must be of one mind in the end.
 #[test]
-fn both_ends_agree_on_the_mode_after_any_storm() {
+fn both_endpoints_agree_on_the_mode_after_any_storm() {
     for seed in 0..12 {
         let mut net = Net::client_server(seed, Path::default(), &dcudp_config(), &dcudp_config());
         net.run(Span::from_ms(10));

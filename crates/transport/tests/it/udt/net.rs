@@ -120,7 +120,7 @@ impl Side {
 }
 
 /// One endpoint: its connection, its clock's lead, what it has seen.
-pub(crate) struct End {
+pub(crate) struct Endpoint {
     pub(crate) connection: Option<ByteConnection>,
     listener: Option<Listener>,
     config: Config,
@@ -136,8 +136,8 @@ pub(crate) struct End {
 pub(crate) struct Net {
     pub(crate) now: Time,
     pub(crate) path: Path,
-    pub(crate) a: End,
-    pub(crate) b: End,
+    pub(crate) a: Endpoint,
+    pub(crate) b: Endpoint,
     /// By instant and order of sending.
     wire: BTreeMap<(Time, u64), (Side, Vec<u8>, Ecn)>,
     sent: u64,
@@ -148,7 +148,7 @@ pub(crate) struct Net {
     pub(crate) digest: u64,
 }
 
-impl End {
+impl Endpoint {
     fn new(config: &Config, identity: u32) -> Self {
         Self {
             connection: None,
@@ -184,8 +184,8 @@ impl Net {
         Self {
             now: Time::ZERO,
             path,
-            a: End::new(a, 11),
-            b: End::new(b, 22),
+            a: Endpoint::new(a, 11),
+            b: Endpoint::new(b, 22),
             wire: BTreeMap::new(),
             sent: 0,
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
@@ -213,7 +213,7 @@ impl Net {
         self.a.events.clear();
     }
 
-    /// Two ends that meet.
+    /// Two endpoints of a rendezvous.
     pub(crate) fn rendezvous(seed: u64, path: Path, a: &Config, b: &Config) -> Self {
         let mut net = Self::empty(seed, path, a, b);
         for side in [Side::A, Side::B] {
@@ -221,7 +221,7 @@ impl Net {
             let identity = net.identity(net.end(side).identity);
             let core = Connection::rendezvous(&config, law(&config), identity, Time::ZERO);
             let core = core.with_fallback(udt_law(&config));
-            net.end_mut(side).connection = Some(bytes(core));
+            net.endpoint_mut(side).connection = Some(bytes(core));
         }
         net
     }
@@ -238,21 +238,21 @@ impl Net {
         }
     }
 
-    pub(crate) fn end(&self, side: Side) -> &End {
+    pub(crate) fn end(&self, side: Side) -> &Endpoint {
         match side {
             Side::A => &self.a,
             Side::B => &self.b,
         }
     }
 
-    pub(crate) fn end_mut(&mut self, side: Side) -> &mut End {
+    pub(crate) fn endpoint_mut(&mut self, side: Side) -> &mut Endpoint {
         match side {
             Side::A => &mut self.a,
             Side::B => &mut self.b,
         }
     }
 
-    /// The instant on an end's clock.
+    /// The instant on an endpoint's clock.
     pub(crate) fn local(&self, side: Side) -> Time {
         self.now + self.end(side).lead
     }
@@ -261,13 +261,13 @@ impl Net {
         per_mille > 0 && random::below(&mut self.rng, 1000) < per_mille
     }
 
-    /// Everything that leaves an end now, and its events.
+    /// Everything that leaves an endpoint now, and its events.
     pub(crate) fn flush(&mut self, side: Side) {
         let now = self.local(side);
         let mut out = Vec::new();
         loop {
             let mut rng = self.rng.clone();
-            let Some(connection) = &mut self.end_mut(side).connection else {
+            let Some(connection) = &mut self.endpoint_mut(side).connection else {
                 break;
             };
             let Some(ecn) = connection.poll_transmit(now, &mut out, &mut rng) else {
@@ -276,7 +276,7 @@ impl Net {
             self.rng = rng;
             self.send(side, out.clone(), ecn);
         }
-        let end = self.end_mut(side);
+        let end = self.endpoint_mut(side);
         while let Some(event) = end.connection.as_mut().and_then(ByteConnection::poll_event) {
             end.events.push(event);
         }
@@ -304,7 +304,7 @@ impl Net {
             ecn => ecn,
         };
         let leaves = begins + self.path.rate.span_of(bytes);
-        self.end_mut(from).busy_until = leaves;
+        self.endpoint_mut(from).busy_until = leaves;
         if self.chance(self.path.garbage) {
             let garbage = self.garbage(&datagram);
             self.carry(from, leaves, garbage, Ecn::NotEct);
@@ -348,7 +348,7 @@ impl Net {
         if self.end(side).listener.is_some() {
             self.listen(side, datagram);
         }
-        if let Some(connection) = &mut self.end_mut(side).connection {
+        if let Some(connection) = &mut self.endpoint_mut(side).connection {
             // The error is counted; nobody needs it here.
             let _ = connection.handle_datagram(now, datagram, ecn, &mut rng);
         }
@@ -366,7 +366,7 @@ impl Net {
         else {
             return;
         };
-        let end = self.end_mut(side);
+        let end = self.endpoint_mut(side);
         if end.accepted == Some(handshake.socket) {
             return;
         }
@@ -393,7 +393,7 @@ impl Net {
     /// The next instant at which something happens.
     fn next(&self) -> Option<Time> {
         let timer = |side| {
-            let end: &End = self.end(side);
+            let end: &Endpoint = self.end(side);
             let at = end.connection.as_ref()?.poll_timeout()?;
             let ahead = at.saturating_since(Time::ZERO + end.lead);
             Some((Time::ZERO + ahead).max(self.now))
@@ -425,7 +425,7 @@ impl Net {
         for side in [Side::A, Side::B] {
             let now = self.local(side);
             let mut rng = self.rng.clone();
-            if let Some(connection) = &mut self.end_mut(side).connection
+            if let Some(connection) = &mut self.endpoint_mut(side).connection
                 && connection.poll_timeout().is_some_and(|at| at <= now)
             {
                 connection.handle_timeout(now, &mut rng);
@@ -454,7 +454,7 @@ pub(crate) fn pattern(salt: u64, at: u64) -> u8 {
 }
 
 /// Writes as much of a stream as fits, from `at` to `end`.
-pub(crate) fn write_some(end: &mut End, salt: u64, at: &mut u64, to: u64) {
+pub(crate) fn write_some(end: &mut Endpoint, salt: u64, at: &mut u64, to: u64) {
     let Some(connection) = &mut end.connection else {
         return;
     };
@@ -470,7 +470,7 @@ pub(crate) fn write_some(end: &mut End, salt: u64, at: &mut u64, to: u64) {
 }
 
 /// Reads all that there is and checks it.
-pub(crate) fn read_some(end: &mut End, now: Time, salt: u64, at: &mut u64) {
+pub(crate) fn read_some(end: &mut Endpoint, now: Time, salt: u64, at: &mut u64) {
     let Some(connection) = &mut end.connection else {
         return;
     };

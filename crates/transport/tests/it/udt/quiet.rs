@@ -35,14 +35,14 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 /// One of the two ends.
-struct End {
+struct Endpoint {
     hand: Hand,
     asks: bool,
     us: u64,
     acks: u32,
 }
 
-impl End {
+impl Endpoint {
     fn new(config: &Config, asks: bool) -> Self {
         let hand = Hand::new(config);
         Self {
@@ -104,8 +104,8 @@ proptest! {
         steps in prop::collection::vec(step(), 1..150),
     ) {
         let config = if plain { udt() } else { dcudp() };
-        let mut polls = End::new(&config, false);
-        let mut asks = End::new(&config, true);
+        let mut polls = Endpoint::new(&config, false);
+        let mut asks = Endpoint::new(&config, true);
         for step in steps {
             prop_assert_eq!(polls.take(step), asks.take(step));
             let (polls, asks) = (&mut polls.hand, &mut asks.hand);

@@ -229,7 +229,7 @@ fn exp_may_repeat_the_ends_alone() {
     assert_eq!(all.data(), [101, 102, 103, 104, 105]);
     let mut hand = repeating(ExpRepeat::Ends);
     assert_eq!(hand.data(), [101, 105]);
-    // The peer's NAK tells the rest; one packet is both ends.
+    // The peer's NAK reports the rest; one packet is first and last.
     hand.nak(&[103..=104]);
     assert_eq!(hand.data(), [103, 104]);
     hand.control(ack(1, 105));

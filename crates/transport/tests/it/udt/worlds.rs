@@ -1,5 +1,5 @@
 //! Seeded worlds: whole transfers over networks that lose, repeat, delay, overtake and damage packets
-//! and change their ways, between ends whose clocks jump, who fall silent, or who die and return. Every
+//! and change their routes, between endpoints whose clocks jump, who fall silent, or who die and return. Every
 //! transfer completes with the right bytes, or says rightly why not. A world follows from its seed:
 //! `UDT_WORLD=123` replays one, `UDT_WORLDS=5000` runs that many.
 
@@ -21,7 +21,7 @@ const LIMIT: Span = Span::from_secs(3_000);
 /// What is in store for the two ends.
 #[derive(Debug, Clone, Copy)]
 struct Fate {
-    /// The network falls silent at this instant, for so long.
+    /// The network falls silent at this instant, for that span.
     dark: Option<(Time, Span)>,
     /// B's process ends at this instant.
     death: Option<Time>,
@@ -160,7 +160,7 @@ impl World {
             && at <= now
             && self.net.end(side).lead == Span::ZERO
         {
-            self.net.end_mut(side).lead = span;
+            self.net.endpoint_mut(side).lead = span;
         }
         if reached(self.fate.change) {
             self.fate.change = None;
@@ -185,7 +185,7 @@ impl World {
     fn work(&mut self) {
         for (i, side) in SIDES.into_iter().enumerate() {
             let now = self.net.local(side);
-            let (salt, end) = (i as u64, self.net.end_mut(side));
+            let (salt, end) = (i as u64, self.net.endpoint_mut(side));
             if !end.has(Event::Connected) {
                 continue;
             }
@@ -302,7 +302,7 @@ impl World {
     fn close(&mut self) {
         for side in SIDES {
             let now = self.net.local(side);
-            let connection = self.net.end_mut(side).connection.as_mut();
+            let connection = self.net.endpoint_mut(side).connection.as_mut();
             connection.expect("a connection").close(now);
         }
         let until = self.net.now + LIMIT;
