@@ -156,7 +156,7 @@ def dctcp(cluster: Cluster, _servers: int) -> Overrides:
 
 
 def qcn(variant: str) -> Callable[[Cluster, int], Overrides]:
-    """Let the switch slow the servers' adapters down."""
+    """Let the switch slow the servers' NICs down."""
     return lambda _cluster, _servers: {"switch.qcn.variant": variant}
 
 

@@ -82,7 +82,7 @@ Parse(int argc, char* argv[])
     line.AddValue("delay", "one-way delay of each link", s.delay);
     line.AddValue("markAbove", "K in packets that wait", s.markAbove);
     line.AddValue("switchPackets", "packets that a port of the switch holds", s.switchPackets);
-    line.AddValue("hostPackets", "packets that an adapter holds", s.hostPackets);
+    line.AddValue("hostPackets", "packets that a NIC holds", s.hostPackets);
     line.AddValue("mss", "payload bytes of a full segment", s.mss);
     line.AddValue("initialWindow", "segments", s.initialWindow);
     line.AddValue("receiveWindow", "bytes", s.receiveWindow);
