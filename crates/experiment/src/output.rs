@@ -61,7 +61,7 @@ pub struct Totals {
     pub measured_from_s: f64,
     /// Where it ended: at the end of the run at the latest.
     pub measured_to_s: f64,
-    /// Packets of any kind fully received at the far end of a link.
+    /// Packets of any kind fully received over a link.
     pub packet_hops: u64,
     /// Packets with application data received by hosts.
     pub data_packets: u64,
